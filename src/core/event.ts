@@ -1,0 +1,143 @@
+/**
+ * Everything that happens to a run, as one union. The log, its stream, trajectories, the console and the tests read it.
+ * Data of an event holds nothing that differs between two executions of the same thing: no time, worker or attempt.
+ */
+import { z } from 'zod';
+import { interruptionReason } from './interruption.js';
+import { jsonObject, jsonValue } from './json.js';
+import { errorView, runLimits, usage } from './run.js';
+
+const turn = z.int().min(1);
+const callId = z.string();
+const tool = z.string();
+
+/** What one capability check said, and by which rule. */
+export const capabilityCheck = z.object({
+  capability: z.string().describe('As asked for, normalised.'),
+  effect: z.enum(['allow', 'ask', 'deny']),
+  rule: z.string().nullable().describe('The grant that decided; null when none matched.'),
+  reason: z.string(),
+});
+export type CapabilityCheck = z.infer<typeof capabilityCheck>;
+
+/** How a call ended. `refused` means that its body never ran. */
+export const callOutcome = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('output'), output: jsonValue }),
+  z.object({ type: z.literal('error'), code: z.string(), message: z.string() }),
+  z.object({
+    type: z.literal('refused'),
+    why: z.enum(['denied', 'rejected', 'expired', 'invalid_arguments', 'guardrail', 'cancelled']),
+    message: z.string(),
+  }),
+]);
+export type CallOutcome = z.infer<typeof callOutcome>;
+
+const DATA = {
+  'run.created': z.object({
+    agent: z.string(),
+    agentVersion: z.string(),
+    agentHash: z.string(),
+    input: jsonValue,
+    grants: z.array(jsonObject),
+    policyVersion: z.string(),
+    limits: runLimits,
+    metadata: jsonObject,
+  }),
+  'segment.started': z.object({ segment: z.int(), decisions: z.array(z.string()) }),
+  'model.requested': z.object({
+    turn,
+    agent: z.string(),
+    model: z.string(),
+    inputItems: z.int(),
+    inputDigest: z.string(),
+    tools: z.array(z.string()),
+  }),
+  'model.responded': z.object({
+    turn,
+    agent: z.string(),
+    model: z.string(),
+    responseId: z.string().nullable(),
+    output: z.array(jsonObject),
+    usage,
+  }),
+  'model.failed': z.object({ turn, agent: z.string(), model: z.string(), error: errorView }),
+  'call.checked': z.object({
+    callId,
+    tool,
+    toolVersion: z.string(),
+    effect: z.enum(['pure', 'idempotent', 'unsafe']),
+    arguments: jsonValue,
+    digest: z.string(),
+    decision: z.enum(['allow', 'ask', 'deny', 'invalid']),
+    checks: z.array(capabilityCheck),
+    reason: z.string(),
+  }),
+  'call.started': z.object({ callId, tool, effect: z.enum(['pure', 'idempotent', 'unsafe']), again: z.boolean() }),
+  'call.unknown': z.object({ callId, tool, text: z.string() }),
+  'call.finished': z.object({ callId, tool, outcome: callOutcome }),
+  'interruption.requested': z.object({
+    id: z.string(),
+    kind: z.string(),
+    callId: callId.nullable(),
+    tool: tool.nullable(),
+    reason: interruptionReason,
+    text: z.string(),
+    digest: z.string(),
+    expiresInMs: z.int().nullable(),
+  }),
+  'interruption.decided': z.object({
+    id: z.string(),
+    verdict: z.enum(['approve', 'reject', 'answer', 'expire', 'cancel']),
+    actor: z.string(),
+    message: z.string().nullable(),
+    value: jsonValue,
+    digest: z.string(),
+  }),
+  'run.paused': z.object({ segment: z.int(), interruptions: z.array(z.string()) }),
+  'segment.cut': z.object({ segment: z.int(), turns: z.int() }),
+  'run.cancel_requested': z.object({ actor: z.string(), reason: z.string().nullable() }),
+  'run.completed': z.object({ output: jsonValue }),
+  'run.failed': z.object({ error: errorView }),
+  'run.cancelled': z.object({ reason: z.string().nullable() }),
+} as const;
+
+export type EventKind = keyof typeof DATA;
+export const EVENT_KINDS = Object.keys(DATA) as readonly EventKind[];
+export const EVENT_DATA: { readonly [K in EventKind]: z.ZodType<EventData<K>> } = DATA;
+export type EventData<K extends EventKind> = z.infer<(typeof DATA)[K]>;
+
+/** What the writer of a log gets: `key` is natural, so that writing it a second time writes nothing. */
+export type EventDraft = {
+  readonly [K in EventKind]: {
+    readonly key: string;
+    /** Key of the event that caused this one; null for the first. */
+    readonly parentKey: string | null;
+    readonly kind: K;
+    readonly data: EventData<K>;
+  };
+}[EventKind];
+
+/** The terminal kinds: a complete log ends with exactly one of them. */
+export const TERMINAL_KINDS: ReadonlySet<string> = new Set<EventKind>(['run.completed', 'run.failed', 'run.cancelled']);
+
+/** One event of a log, format v1. docs/decisions/0001-event-format.md explains every field. */
+export const runEvent = z
+  .object({
+    id: z.string().describe('<runId>:<seq>'),
+    v: z.literal(1),
+    runId: z.string(),
+    tenant: z.string(),
+    seq: z.int().min(1).describe('The logical time: 1, 2, 3 … without a gap.'),
+    parentId: z.string().nullable(),
+    kind: z.string(),
+    at: z.iso.datetime(),
+    data: jsonValue.describe('Null when the payload was erased.'),
+    dataHash: z.string(),
+    stateVersion: z.int(),
+    stateHashBefore: z.string(),
+    stateHashAfter: z.string(),
+    prevHash: z.string(),
+    hash: z.string(),
+  })
+  .meta({ id: 'Event' });
+export type RunEvent = z.infer<typeof runEvent>;

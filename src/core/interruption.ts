@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import { jsonValue } from './json.js';
+
+export const INTERRUPTION_KINDS = ['approval', 'question', 'child_run', 'timer', 'event', 'budget'] as const;
+export const INTERRUPTION_STATUSES = ['pending', 'approved', 'rejected', 'answered', 'expired', 'cancelled'] as const;
+export const VERDICTS = ['approve', 'reject', 'answer', 'expire', 'cancel'] as const;
+
+export type InterruptionStatus = (typeof INTERRUPTION_STATUSES)[number];
+export type Verdict = (typeof VERDICTS)[number];
+
+/**
+ * Why a run waits for an approval: the tool's own rule, a grant that says `ask`, or an unsafe call that was begun before
+ * a crash and may have happened.
+ */
+export const interruptionReason = z.enum(['tool_rule', 'grant_ask', 'unknown_effect']);
+export type InterruptionReason = z.infer<typeof interruptionReason>;
+
+export const decisionView = z
+  .object({
+    id: z.string(),
+    verdict: z.enum(VERDICTS),
+    actor: z.string(),
+    message: z.string().nullable(),
+    value: jsonValue,
+    decidedAt: z.iso.datetime(),
+  })
+  .meta({ id: 'Decision' });
+export type DecisionView = z.infer<typeof decisionView>;
+
+export const interruptionView = z
+  .object({
+    id: z.string(),
+    runId: z.string(),
+    agent: z.string(),
+    kind: z.enum(INTERRUPTION_KINDS),
+    status: z.enum(INTERRUPTION_STATUSES),
+    callId: z.string().nullable(),
+    tool: z.string().nullable(),
+    arguments: jsonValue,
+    reason: z.object({ code: interruptionReason, text: z.string() }),
+    verdicts: z.array(z.enum(['approve', 'reject', 'answer'])).describe('The verdicts that a person may give.'),
+    digest: z.string().describe('Binds a decision to run, call, tool, version, arguments and policy.'),
+    requiredApprovals: z.int(),
+    decisions: z.array(decisionView),
+    requestedAt: z.iso.datetime(),
+    expiresAt: z.iso.datetime().nullable(),
+  })
+  .meta({ id: 'Interruption' });
+export type InterruptionView = z.infer<typeof interruptionView>;
+
+const digest = z.string().max(100).optional().describe('If given, must be the digest of the interruption.');
+const message = z.string().min(1).max(8192).optional();
+
+/** Bodies of the three doors of `/api/v1/interruptions/{id}`. */
+export const approveBody = z.strictObject({ message, digest }).meta({ id: 'Approve' });
+export const rejectBody = z.strictObject({ message, digest }).meta({ id: 'Reject' });
+export const answerBody = z.strictObject({ value: jsonValue, message, digest }).meta({ id: 'Answer' });
+
+/** A decision as a person gives it. */
+export type DecisionRequest =
+  | ({ readonly verdict: 'approve' } & z.infer<typeof approveBody>)
+  | ({ readonly verdict: 'reject' } & z.infer<typeof rejectBody>)
+  | ({ readonly verdict: 'answer' } & z.infer<typeof answerBody>);
+
+const STATUS_OF: Record<Verdict, InterruptionStatus> = {
+  approve: 'approved',
+  reject: 'rejected',
+  answer: 'answered',
+  expire: 'expired',
+  cancel: 'cancelled',
+};
+export const statusAfter = (verdict: Verdict): InterruptionStatus => STATUS_OF[verdict];

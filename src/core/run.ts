@@ -1,0 +1,80 @@
+import { z } from 'zod';
+import { jsonObject, jsonValue } from './json.js';
+
+export const RUN_STATUSES = ['queued', 'running', 'paused', 'completed', 'failed', 'cancelled'] as const;
+export const runStatus = z.enum(RUN_STATUSES);
+export type RunStatus = z.infer<typeof runStatus>;
+
+const OVER: ReadonlySet<RunStatus> = new Set(['completed', 'failed', 'cancelled']);
+export const isOver = (status: RunStatus): boolean => OVER.has(status);
+
+export const errorView = z
+  .object({ code: z.string(), message: z.string(), hint: z.string() })
+  .meta({ id: 'RunError', description: 'Why a run failed: a code of docs/errors.md, what happened, and the way out.' });
+
+export const usage = z
+  .object({ inputTokens: z.int().min(0), outputTokens: z.int().min(0), totalTokens: z.int().min(0) })
+  .meta({ id: 'Usage' });
+export type Usage = z.infer<typeof usage>;
+
+/** Limits of a run. Each counts over all its segments; reaching one ends the run with a named error. */
+export const runLimits = z
+  .object({
+    maxTurns: z.int().min(1).max(10_000),
+    maxTotalTokens: z.int().min(1).nullable(),
+    /** Milliseconds in which the run is neither queued nor paused. */
+    maxDurationMs: z.int().min(1).nullable(),
+  })
+  .meta({ id: 'RunLimits' });
+export type RunLimits = z.infer<typeof runLimits>;
+
+/** The input of an agent: a text, or the items of a conversation in the format of the Agents SDK. */
+export const runInput = z.union([z.string(), z.array(jsonObject).min(1).max(10_000)]);
+
+export const startRun = z
+  .strictObject({
+    agent: z.string().min(1).max(200).describe('Name of an agent of the configuration.'),
+    input: runInput,
+    grants: z
+      .array(
+        z.union([
+          z.string().max(4096),
+          z.strictObject({ capability: z.string().max(4096), effect: z.enum(['allow', 'ask', 'deny']) }),
+        ]),
+      )
+      .max(1000)
+      .optional()
+      .describe('Narrows what the agent is granted, for this run only. A run can never hold more than its agent.'),
+    maxTurns: runLimits.shape.maxTurns.optional(),
+    maxTotalTokens: z.int().min(1).optional(),
+    maxDurationMs: z.int().min(1).optional(),
+    priority: z.int().min(1).max(1_000_000).optional().describe('Lower starts earlier. Without one: 1000.'),
+    metadata: jsonObject.optional().describe('Kept with the run as it is; 16 KiB at most.'),
+  })
+  .meta({ id: 'StartRun' });
+export type StartRun = z.input<typeof startRun>;
+
+export const runView = z
+  .object({
+    id: z.string(),
+    tenant: z.string(),
+    parentRunId: z.string().nullable(),
+    agent: z.string(),
+    agentVersion: z.string(),
+    status: runStatus,
+    input: jsonValue,
+    output: jsonValue,
+    error: errorView.nullable(),
+    interruptions: z.array(z.string()).describe('Ids of the interruptions that are pending.'),
+    segment: z.int(),
+    turns: z.int(),
+    usage,
+    costUsd: z.number().nullable().describe('Null: no price is known for the model.'),
+    limits: runLimits,
+    metadata: jsonObject,
+    createdAt: z.iso.datetime(),
+    updatedAt: z.iso.datetime(),
+    completedAt: z.iso.datetime().nullable(),
+  })
+  .meta({ id: 'Run' });
+export type RunView = z.infer<typeof runView>;

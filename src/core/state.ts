@@ -1,0 +1,100 @@
+import type { EventData, EventKind } from './event.js';
+import { canonical, digestOf, sha256 } from './json.js';
+import type { RunStatus, Usage } from './run.js';
+
+/**
+ * A run's state, folded purely from its events. It stays small however long a run gets: calls that are over are kept as a
+ * count and a rolling digest.
+ */
+export interface RunState {
+  readonly status: RunStatus | 'none';
+  readonly segment: number;
+  readonly turns: number;
+  readonly usage: Usage;
+  /** Calls that were checked and are not over, by call id. */
+  readonly openCalls: {
+    readonly [callId: string]: { readonly tool: string; readonly digest: string; readonly at: string };
+  };
+  readonly closedCalls: { readonly count: number; readonly digest: string };
+  /** Interruptions that nobody decided. */
+  readonly pending: { readonly [id: string]: string };
+  /** Rolling digest of everything that the model said. */
+  readonly conversation: string;
+  readonly cancelRequested: boolean;
+  readonly result: string | null;
+}
+
+export const EMPTY_STATE: RunState = {
+  status: 'none',
+  segment: 0,
+  turns: 0,
+  usage: { inputTokens: 0, outputTokens: 0, totalTokens: 0 },
+  openCalls: {},
+  closedCalls: { count: 0, digest: sha256('') },
+  pending: {},
+  conversation: sha256(''),
+  cancelRequested: false,
+  result: null,
+};
+
+export const stateHash = (state: RunState): string => digestOf(state);
+
+const roll = (digest: string, value: unknown): string => sha256(`${digest}\n${canonical(value)}`);
+
+const without = <T>(record: { readonly [key: string]: T }, key: string): { readonly [key: string]: T } =>
+  Object.fromEntries(Object.entries(record).filter(([name]) => name !== key));
+
+type Fold = { readonly [K in EventKind]: (state: RunState, data: EventData<K>) => RunState };
+
+const over = (state: RunState, status: RunStatus, result: unknown): RunState => ({
+  ...state,
+  status,
+  pending: {},
+  result: digestOf(result),
+});
+
+const markCall = (state: RunState, callId: string, at: string): RunState => {
+  const call = state.openCalls[callId];
+  return call === undefined ? state : { ...state, openCalls: { ...state.openCalls, [callId]: { ...call, at } } };
+};
+
+const FOLD: Fold = {
+  'run.created': (state, data) => ({ ...state, status: 'queued', conversation: roll(state.conversation, data.input) }),
+  'segment.started': (state, data) => ({ ...state, status: 'running', segment: data.segment }),
+  'model.requested': (state) => state,
+  'model.responded': (state, data) => ({
+    ...state,
+    turns: state.turns + 1,
+    usage: {
+      inputTokens: state.usage.inputTokens + data.usage.inputTokens,
+      outputTokens: state.usage.outputTokens + data.usage.outputTokens,
+      totalTokens: state.usage.totalTokens + data.usage.totalTokens,
+    },
+    conversation: roll(state.conversation, data.output),
+  }),
+  'model.failed': (state) => state,
+  'call.checked': (state, data) => ({
+    ...state,
+    openCalls: { ...state.openCalls, [data.callId]: { tool: data.tool, digest: data.digest, at: 'checked' } },
+  }),
+  'call.started': (state, data) => markCall(state, data.callId, 'started'),
+  'call.unknown': (state, data) => markCall(state, data.callId, 'unknown'),
+  'call.finished': (state, data) => ({
+    ...state,
+    openCalls: without(state.openCalls, data.callId),
+    closedCalls: { count: state.closedCalls.count + 1, digest: roll(state.closedCalls.digest, data) },
+  }),
+  'interruption.requested': (state, data) => ({ ...state, pending: { ...state.pending, [data.id]: data.kind } }),
+  'interruption.decided': (state, data) => ({ ...state, pending: without(state.pending, data.id) }),
+  'run.paused': (state) => ({ ...state, status: 'paused' }),
+  'segment.cut': (state) => ({ ...state, status: 'queued' }),
+  'run.cancel_requested': (state) => ({ ...state, cancelRequested: true }),
+  'run.completed': (state, data) => over(state, 'completed', data.output),
+  'run.failed': (state, data) => over(state, 'failed', data.error.code),
+  'run.cancelled': (state, data) => over(state, 'cancelled', data.reason),
+};
+
+/** The state after one event. Pure: the same state and event always give the same state. */
+export function fold<K extends EventKind>(state: RunState, kind: K, data: EventData<K>): RunState {
+  return FOLD[kind](state, data);
+}

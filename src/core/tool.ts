@@ -1,0 +1,95 @@
+import type { z } from 'zod';
+import type { JsonValue } from './json.js';
+
+/**
+ * What a tool does to the world. `pure`: nothing. `idempotent`: the same call twice is the same as once, if the tool passes
+ * on `idempotencyKey`. `unsafe`: a second call does a second thing, so that it is never repeated on its own.
+ */
+export type Effect = 'pure' | 'idempotent' | 'unsafe';
+
+/** What to do when a call of an `unsafe` tool was begun, its process died, and nobody knows whether it happened. */
+export type OnUnknownEffect = 'ask' | 'probe' | 'rerun';
+
+/** What a tool gets beside its input. Nothing else of the world is handed to it. */
+export interface ToolContext {
+  readonly runId: string;
+  readonly callId: string;
+  readonly tenant: string;
+  readonly agent: string;
+  /** `<runId>:<callId>`: the same at every execution of this call. */
+  readonly idempotencyKey: string;
+  /** Fires on cancellation, on the tool's timeout and on the run's own limit of time. */
+  readonly signal: AbortSignal;
+  /** The time, in milliseconds since 1970 in UTC. */
+  readonly now: () => number;
+  /** A number in [0, 1), the same sequence at every execution of this call. */
+  readonly random: () => number;
+  /** Throws `capability_denied` unless the run holds the capability. For what only shows while a tool works. */
+  readonly require: (capability: string) => void;
+}
+
+/** What a probe found out about a call of unknown effect. */
+export type ProbeResult<O> =
+  | { readonly happened: true; readonly output: O }
+  | { readonly happened: false }
+  | { readonly happened: 'unknown' };
+
+/** When a person must approve a call: always, or for some inputs, with the sentence that the person reads. */
+export type ApprovalRule<I> = boolean | string | ((input: I) => boolean | string);
+
+/** The declaration of a tool. Every field that is left out has the safe value. */
+export interface ToolDeclaration<I, O> {
+  /** `[a-z][a-z0-9_]*`, at most 64 characters. */
+  readonly name: string;
+  /** Changes when the tool does something else with the same input. Default '1'. */
+  readonly version?: string;
+  readonly description: string;
+  readonly input: z.ZodType<I>;
+  readonly output: z.ZodType<O>;
+  /**
+   * What a call needs, as `domain:action:scope`; a pure function of the parsed input or a fixed list.
+   * Default: `tool:call:<name>`.
+   */
+  readonly capabilities?: readonly string[] | ((input: I) => readonly string[]);
+  /** Default 'unsafe'. */
+  readonly effect?: Effect;
+  /** Whether the same input always gives the same output. Default false. */
+  readonly deterministic?: boolean;
+  /** Default 60,000; at most 3,600,000. In-process tools are stopped through `signal`; memory and cpu are not bounded. */
+  readonly timeoutMs?: number;
+  /** Bound of the output as JSON, in bytes. Default 262,144; more is an error that the model sees. */
+  readonly maxOutputBytes?: number;
+  readonly approval?: ApprovalRule<I>;
+  /** Milliseconds until an approval expires; null: never. Default: the engine's `approvalTimeoutMs`. */
+  readonly approvalExpiresInMs?: number | null;
+  /** Default 'ask'. */
+  readonly onUnknownEffect?: OnUnknownEffect;
+  /** Looks whether a call happened. Needed for `onUnknownEffect: 'probe'`. */
+  readonly probe?: (input: I, context: ToolContext) => Promise<ProbeResult<O>>;
+  readonly execute: (input: I, context: ToolContext) => Promise<O> | O;
+}
+
+/** A declaration with every default filled in, and its types forgotten: what the engine works with. */
+export interface ToolSpec {
+  readonly name: string;
+  readonly version: string;
+  readonly description: string;
+  readonly effect: Effect;
+  readonly deterministic: boolean;
+  readonly timeoutMs: number;
+  readonly maxOutputBytes: number;
+  readonly approvalExpiresInMs: number | null | undefined;
+  readonly onUnknownEffect: OnUnknownEffect;
+  /** Parses what the model sent. `problem` is a sentence that the model can act on. */
+  readonly parse: (
+    args: JsonValue,
+  ) => { readonly ok: true; readonly input: unknown } | { readonly ok: false; readonly problem: string };
+  readonly parseOutput: (
+    value: unknown,
+  ) => { readonly ok: true; readonly output: JsonValue } | { readonly ok: false; readonly problem: string };
+  readonly capabilitiesOf: (input: unknown) => readonly string[];
+  /** Null: no approval. A text: why a person must approve. */
+  readonly approvalOf: (input: unknown) => string | null;
+  readonly probe: ((input: unknown, context: ToolContext) => Promise<ProbeResult<unknown>>) | null;
+  readonly execute: (input: unknown, context: ToolContext) => Promise<unknown>;
+}

@@ -1,0 +1,98 @@
+import type { Caller } from '../core/caller.js';
+import type { VerifyReport } from '../core/chain.js';
+import type { RunEvent } from '../core/event.js';
+import type { DecisionRequest, InterruptionStatus, InterruptionView } from '../core/interruption.js';
+import type { Page } from '../core/page.js';
+import type { RunStatus, RunView, StartRun } from '../core/run.js';
+import type { Trajectory } from '../core/trajectory.js';
+
+export interface AgentView {
+  readonly name: string;
+  readonly version: string;
+  readonly definitionHash: string;
+  readonly model: string | null;
+  readonly tools: readonly string[];
+  readonly grants: readonly string[];
+}
+
+export interface Health {
+  readonly status: 'pass' | 'warn' | 'fail';
+  readonly version: string;
+  readonly database: 'pglite' | 'postgres';
+  readonly checks: { readonly [name: string]: { readonly status: 'pass' | 'fail'; readonly detail?: string } };
+}
+
+export interface Stats {
+  readonly runs: { readonly [S in RunStatus]: number };
+  readonly pendingInterruptions: number;
+  readonly events: number;
+  readonly totalTokens: number;
+}
+
+export interface AccessEntry {
+  readonly actor: string;
+  readonly role: string;
+  readonly tenant: string;
+  readonly method: string;
+  readonly route: string;
+  readonly target: string | null;
+  readonly status: number;
+}
+
+/** The verbs of the engine. Every door (HTTP, command line, library) calls these and nothing else. */
+export interface Engine {
+  /**
+   * Starts a run. With an idempotency key, the same request again gives the same run; another request under the same key is
+   * `idempotency_key_reused`. Throws `agent_unknown`, `grants_widened`, `capability_invalid`, `invalid_request`.
+   */
+  startRun(request: StartRun, caller: Caller, idempotencyKey?: string): Promise<RunView>;
+  /** Waits up to `waitMs` until the run is paused or over. Throws `run_unknown`. */
+  getRun(
+    id: string,
+    caller: Caller,
+    options?: { readonly waitMs?: number; readonly signal?: AbortSignal },
+  ): Promise<RunView>;
+  listRuns(
+    filter: { readonly status?: RunStatus; readonly agent?: string; readonly limit: number; readonly cursor?: string },
+    caller: Caller,
+  ): Promise<Page<RunView>>;
+  /** Asks a run to stop; a model call or tool in flight is aborted. Repeating it is no error. Throws `run_unknown`, `run_over`. */
+  cancelRun(id: string, reason: string | null, caller: Caller): Promise<RunView>;
+  /** Events after the sequence number `after`, oldest first. Throws `run_unknown`. */
+  listEvents(
+    id: string,
+    options: { readonly after: number; readonly limit: number },
+    caller: Caller,
+  ): Promise<Page<RunEvent>>;
+  /** Events after `after`, then those that come, until the run is over and all were given, or the signal fires. */
+  streamEvents(
+    id: string,
+    options: { readonly after: number; readonly signal: AbortSignal },
+    caller: Caller,
+  ): AsyncIterable<RunEvent>;
+  getTrajectory(id: string, caller: Caller): Promise<Trajectory>;
+  verifyRun(id: string, caller: Caller): Promise<VerifyReport>;
+  listInterruptions(
+    filter: {
+      readonly status?: InterruptionStatus;
+      readonly runId?: string;
+      readonly limit: number;
+      readonly cursor?: string;
+    },
+    caller: Caller,
+  ): Promise<Page<InterruptionView>>;
+  getInterruption(id: string, caller: Caller): Promise<InterruptionView>;
+  /**
+   * Settles an interruption once. The same decision by the same actor again gives the same answer; another one throws
+   * `decision_conflict`. Also throws `interruption_unknown`, `interruption_expired`, `interruption_cancelled`,
+   * `verdict_not_allowed`, `digest_mismatch`, `invalid_request` (an answer that does not fit).
+   */
+  decide(id: string, decision: DecisionRequest, caller: Caller): Promise<InterruptionView>;
+  listAgents(): readonly AgentView[];
+  health(): Promise<Health>;
+  stats(caller: Caller): Promise<Stats>;
+  /** Writes one row of the access log. */
+  recordAccess(entry: AccessEntry): Promise<void>;
+  /** Drains and closes: no new segment starts, those that run end at their next step or within `graceMs`. */
+  stop(options?: { readonly graceMs?: number }): Promise<void>;
+}
