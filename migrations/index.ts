@@ -1,0 +1,22 @@
+import type { Knex } from 'knex';
+import * as agentsAndRuns from './0001-agents-and-runs.js';
+import * as events from './0002-events.js';
+import * as callsAndInterruptions from './0003-calls-and-interruptions.js';
+import * as snapshots from './0004-snapshots.js';
+import * as doors from './0005-doors.js';
+import * as workers from './0006-workers.js';
+
+export interface Migration {
+  readonly name: string;
+  readonly up: (knex: Knex) => Promise<void>;
+}
+
+/** In order, forward only. A migration that was released is never changed; a new one is added at the end. */
+export const MIGRATIONS: readonly Migration[] = [
+  { name: '0001-agents-and-runs', up: agentsAndRuns.up },
+  { name: '0002-events', up: events.up },
+  { name: '0003-calls-and-interruptions', up: callsAndInterruptions.up },
+  { name: '0004-snapshots', up: snapshots.up },
+  { name: '0005-doors', up: doors.up },
+  { name: '0006-workers', up: workers.up },
+];
