@@ -1,0 +1,45 @@
+/** What an error of a model's server says, made fit for a log, an event and a person: short, readable, without keys. */
+
+const MAX_CHARS = 2_000;
+
+const SECRETS: readonly (readonly [RegExp, string])[] = [
+  [/\b(Bearer|Basic)\s+[\w.~+/=*-]{4,}/gi, '$1 [redacted]'],
+  [/\bsk-[\w*.-]{4,}/g, '[redacted]'],
+  // The form of Ollama's own keys: 32 hexadecimal digits, a dot, a random part.
+  [/\b[0-9a-f]{32}\.[\w-]{8,}/gi, '[redacted]'],
+  [/(\b(?:api[_-]?key|access[_-]?token|token|secret|password)["']?\s*[=:]\s*["']?)[^\s"'&,;}]{4,}/gi, '$1[redacted]'],
+  [/(\b[a-z][a-z0-9+.-]*:\/\/)[^\s/@:]+(?::[^\s/@]*)?@/gi, '$1[redacted]@'],
+];
+
+export function withoutSecrets(text: string, known: readonly string[] = []): string {
+  let clean = text;
+  for (const secret of known) if (secret !== '') clean = clean.replaceAll(secret, '[redacted]');
+  for (const [pattern, replacement] of SECRETS) clean = clean.replace(pattern, replacement);
+  return clean;
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', nbsp: ' ', '#39': "'" };
+const HTML = /<(?:!doctype|html|head|body|center|title|h1)\b/i;
+
+/** The text of an HTML page, as a proxy or a load balancer sends one in place of JSON; other texts as they are. */
+function withoutHtml(text: string): string {
+  const start = text.search(HTML);
+  if (start === -1) return text;
+  return (
+    text.slice(0, start) +
+    text
+      .slice(start)
+      .replace(/<!--[\s\S]*?-->/g, ' ')
+      .replace(/<(script|style|svg)\b[\s\S]*?<\/\1\s*>/gi, ' ')
+      .replace(/<[^>]*>/g, ' ')
+      .replace(/&(amp|lt|gt|quot|nbsp|#39);/gi, (entity, name: string) => ENTITIES[name.toLowerCase()] ?? entity)
+  );
+}
+
+/** At most 2,000 characters. `known` are secrets that must not appear whatever they look like. */
+export function failureText(text: string, known: readonly string[] = []): string {
+  // Bounded before the patterns run, so that a huge body costs nothing.
+  const bounded = text.slice(0, 64 * 1024);
+  const clean = withoutSecrets(withoutHtml(bounded), known).replace(/\s+/g, ' ').trim().toWellFormed();
+  return clean.length <= MAX_CHARS ? clean : `${clean.slice(0, MAX_CHARS - 1).toWellFormed()}…`;
+}

@@ -1,0 +1,128 @@
+import { ERRORS, HoldfastError } from '../core/errors.js';
+import { failureText } from './failure-text.js';
+import { ModelCallError } from './model-call-error.js';
+import { retryAfterMs } from './retry-after.js';
+
+export interface ModelFailure {
+  readonly code: 'model_failed' | 'model_unknown';
+  /** Without keys, readable, at most 2,000 characters. */
+  readonly message: string;
+  /** Whether the same call may succeed later. An aborted call is not retryable: its caller gave it up. */
+  readonly retryable: boolean;
+  /** What the server asks a caller to wait; null: nothing was said. */
+  readonly retryAfterMs: number | null;
+}
+
+const TIMEOUT_NAMES = new Set(['TimeoutError', 'ModelTimeoutError', 'APIConnectionTimeoutError']);
+const ABORT_NAMES = new Set(['AbortError', 'APIUserAbortError']);
+const NETWORK_CODES = new Set([
+  'EAI_AGAIN',
+  'ECONNABORTED',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EHOSTUNREACH',
+  'ENETDOWN',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EPIPE',
+  'ETIMEDOUT',
+]);
+const NETWORK_TEXT = /fetch failed|terminated|socket hang up|other side closed|premature close|connection error/i;
+const RETRYABLE_STATUS = new Set([408, 409, 425, 429, 500, 502, 503, 504, 529]);
+
+/** Judges any error of a model call: of the `openai` and `ollama` packages, of `fetch` and sockets, and our own. */
+export function classifyModelFailure(error: unknown, now: number = Date.now()): ModelFailure {
+  if (error instanceof ModelCallError) {
+    return failure(error.code, failureText(error.message), error.retryable, error.retryAfterMs);
+  }
+  if (error instanceof HoldfastError) {
+    return failure(error.code, failureText(error.message), ERRORS[error.code].then === 'retry', null);
+  }
+  const chain = causesOf(error);
+  const message = messageOf(chain);
+  if (firstOf(chain, isAbort) < firstOf(chain, isTimeout)) return failure('model_failed', message, false, null);
+  const status = chain.map(statusOf).find((found) => found !== null) ?? null;
+  if (status !== null) return judgeStatus(status, chain, message, now);
+  const retryable = chain.some((item) => isTimeout(item) || isNetwork(item) || item instanceof SyntaxError);
+  return failure('model_failed', message, retryable, null);
+}
+
+function judgeStatus(status: number, chain: readonly unknown[], message: string, now: number): ModelFailure {
+  const codes = chain.map((item) => textOf(item, 'code') ?? textOf(item, 'type'));
+  if (codes.includes('model_not_found') || (status === 404 && /\bmodel\b/i.test(message))) {
+    return failure('model_unknown', message, false, null);
+  }
+  const headers = chain.map((item) => (isRecord(item) ? item['headers'] : undefined)).find(isHeaders);
+  const asked = headers?.get('x-should-retry') ?? null;
+  const retryable =
+    asked === 'true' || (asked !== 'false' && RETRYABLE_STATUS.has(status) && !codes.includes('insufficient_quota'));
+  return failure('model_failed', message, retryable, headers === undefined ? null : retryAfterMs(headers, now));
+}
+
+const failure = (code: string, message: string, retryable: boolean, wait: number | null): ModelFailure => ({
+  code: code === 'model_unknown' ? 'model_unknown' : 'model_failed',
+  message: message === '' ? 'The model call failed without saying why.' : message,
+  retryable,
+  retryAfterMs: retryable ? wait : null,
+});
+
+/** The error, its causes, and of an AggregateError its first error: outermost first. */
+function causesOf(error: unknown): readonly unknown[] {
+  const chain: unknown[] = [];
+  let next: unknown = error;
+  while (next !== undefined && next !== null && chain.length < 8 && !chain.includes(next)) {
+    chain.push(next);
+    if (!isRecord(next)) break;
+    const errors: unknown = next['errors'];
+    next = next['cause'] ?? (Array.isArray(errors) ? errors[0] : undefined);
+  }
+  return chain;
+}
+
+function messageOf(chain: readonly unknown[]): string {
+  const parts: string[] = [];
+  for (const item of chain) {
+    const part = typeof item === 'string' ? item : ((textOf(item, 'message') || textOf(item, 'code')) ?? '');
+    if (part !== '' && !parts.some((known) => known.includes(part))) parts.push(part);
+  }
+  return failureText(parts.join(': '));
+}
+
+const firstOf = (chain: readonly unknown[], test: (item: unknown) => boolean): number => {
+  const index = chain.findIndex(test);
+  return index === -1 ? Number.POSITIVE_INFINITY : index;
+};
+
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
+const isHeaders = (value: unknown): value is Headers => value instanceof Headers;
+
+function textOf(item: unknown, key: string): string | null {
+  const value = isRecord(item) ? item[key] : undefined;
+  return typeof value === 'string' ? value : null;
+}
+
+/** The `openai` package leaves `name` at "Error": its classes are known by their constructor. */
+const namesOf = (item: unknown): readonly (string | null)[] => [
+  textOf(item, 'name'),
+  isRecord(item) && typeof item.constructor === 'function' ? item.constructor.name : null,
+];
+const isNamed = (item: unknown, names: ReadonlySet<string>) =>
+  namesOf(item).some((name) => name !== null && names.has(name));
+
+const isAbort = (item: unknown): boolean => isNamed(item, ABORT_NAMES) || textOf(item, 'code') === 'ABORT_ERR';
+const isTimeout = (item: unknown): boolean =>
+  isNamed(item, TIMEOUT_NAMES) || /^(?:ETIMEDOUT|UND_ERR_\w*TIMEOUT)$/.test(textOf(item, 'code') ?? '');
+const isNetwork = (item: unknown): boolean =>
+  isNamed(item, new Set(['APIConnectionError', 'FetchError'])) ||
+  NETWORK_CODES.has(textOf(item, 'code') ?? '') ||
+  /^(?:UND_ERR_|HPE_)/.test(textOf(item, 'code') ?? '') ||
+  (item instanceof TypeError && NETWORK_TEXT.test(item.message));
+
+function statusOf(item: unknown): number | null {
+  if (!isRecord(item)) return null;
+  for (const key of ['status', 'statusCode', 'status_code']) {
+    const value = item[key];
+    if (typeof value === 'number' && value >= 400 && value <= 599) return value;
+  }
+  return null;
+}

@@ -1,0 +1,73 @@
+import { Agent, type ModelRequest, Runner, tool } from '@openai/agents';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { functionModel } from '../../src/models/function-model.js';
+import { callItem, requestOf, textItem } from './requests.js';
+
+const script = (request: ModelRequest) =>
+  Array.isArray(request.input) && request.input.some((item) => item.type === 'function_call_result')
+    ? [textItem('It is 12 degrees.')]
+    : [callItem('weather', { city: 'Oslo' })];
+
+describe('a scripted model', () => {
+  it('gives equal answers to equal requests, ids and usage included', async () => {
+    const first = await functionModel('weather', script).getResponse(requestOf({ input: 'Oslo?' }));
+    const second = await functionModel('weather', script).getResponse(requestOf({ input: 'Oslo?' }));
+    expect(second).toEqual(first);
+    expect(first.responseId).toMatch(/^resp_[0-9a-f]{24}$/);
+    expect(first.output[0]).toMatchObject({
+      type: 'function_call',
+      callId: expect.stringMatching(/^call_[0-9a-f]{24}_0$/),
+    });
+  });
+
+  it('gives another call id to another request', async () => {
+    const model = functionModel('weather', script);
+    const [one, two] = await Promise.all(['a', 'b'].map((input) => model.getResponse(requestOf({ input }))));
+    expect(one?.output).not.toEqual(two?.output);
+  });
+
+  it('counts one token per 4 characters', async () => {
+    const model = functionModel('m', () => [textItem('x'.repeat(400))]);
+    const small = (await model.getResponse(requestOf({ input: 'hi' }))).usage;
+    const large = (await model.getResponse(requestOf({ input: `hi${'y'.repeat(400)}` }))).usage;
+    expect(large.inputTokens - small.inputTokens).toBe(100);
+    expect(small).toMatchObject({ requests: 1, totalTokens: small.inputTokens + small.outputTokens });
+    expect(small.outputTokens).toBeGreaterThanOrEqual(100);
+  });
+
+  it('keeps the usage and the id of a whole response', async () => {
+    const whole = await functionModel('m', () => [textItem('a')]).getResponse(requestOf({}));
+    const again = functionModel('n', () => ({ ...whole, responseId: 'mine' }));
+    expect(await again.getResponse(requestOf({ input: 'other' }))).toMatchObject({
+      responseId: 'mine',
+      usage: { inputTokens: whole.usage.inputTokens },
+    });
+  });
+
+  it('runs an agent with a tool, streamed or not, to the same end', async () => {
+    const weather = tool({
+      name: 'weather',
+      description: 'The weather of a city.',
+      parameters: z.object({ city: z.string() }),
+      execute: ({ city }) => `12 degrees in ${city}`,
+    });
+    const agent = new Agent({ name: 'Weather', model: functionModel('weather', script), tools: [weather] });
+    const runner = new Runner({ tracingDisabled: true });
+    const plain = await runner.run(agent, 'Oslo?');
+    const streamed = await runner.run(agent, 'Oslo?', { stream: true });
+    await streamed.completed;
+    expect(plain.finalOutput).toBe('It is 12 degrees.');
+    expect(streamed.finalOutput).toBe(plain.finalOutput);
+    expect(streamed.rawResponses.map((r) => r.usage.totalTokens)).toEqual(
+      plain.rawResponses.map((r) => r.usage.totalTokens),
+    );
+  });
+
+  it('passes on what the script throws', async () => {
+    const model = functionModel('m', () => {
+      throw new Error('script: no such line');
+    });
+    await expect(model.getResponse(requestOf({}))).rejects.toThrow('script: no such line');
+  });
+});
