@@ -1,0 +1,141 @@
+import { assertNoStackedAny, wildcardOf } from './capability-path.js';
+import { notACapability } from './capability-problem.js';
+import { ANY, type Token } from './capability-trie.js';
+
+export const HTTP_METHODS = ['get', 'head', 'post', 'put', 'patch', 'delete', 'options'] as const;
+export type HttpMethod = (typeof HTTP_METHODS)[number];
+
+const METHODS: ReadonlySet<string> = new Set(HTTP_METHODS);
+/** How often a server may decode a path; what still changes after that is refused. */
+const DECODING_LIMIT = 4;
+
+/**
+ * The one form of an http or https URL in which it is compared, recorded and requested: as the WHATWG parser gives it, without
+ * fragment. Refuses user information, a trailing dot of the host, and path segments that a server could read as a step upwards,
+ * however they are encoded. Throws `capability_invalid`.
+ */
+export function canonicalHttpUrl(text: string): URL {
+  if (/\s/.test(text)) throw notACapability('A URL holds no space.');
+  if (!URL.canParse(text)) throw notACapability('This is not a URL; write https://host/path.');
+  const url = new URL(text);
+  if (url.protocol !== 'https:' && url.protocol !== 'http:')
+    throw notACapability('A URL starts with https:// or http://.');
+  if (url.username !== '' || url.password !== '') throw notACapability('A URL holds no user name or password.');
+  if (url.hostname.endsWith('.')) throw notACapability('The host of a URL does not end with a dot.');
+  url.hash = '';
+  segmentsOf(url);
+  return url;
+}
+
+/** The segments of the path of a canonical URL, percent-decoded, so that two spellings of one address compare as equal. */
+function segmentsOf(url: URL): readonly string[] {
+  const encoded = url.pathname.slice(1).split('/');
+  if (encoded.at(-1) === '') encoded.pop();
+  return encoded.map((segment) => {
+    if (segment === '') throw notACapability('The path of a URL holds no "//".');
+    const decoded = decodeOnce(segment);
+    if (decoded === null) throw notACapability('The percent-encoding of the path of a URL is UTF-8.');
+    assertNoStepUpwards(decoded);
+    return decoded;
+  });
+}
+
+function assertNoStepUpwards(decoded: string): void {
+  let text: string | null = decoded;
+  for (let round = 0; text !== null; round++) {
+    if (round === DECODING_LIMIT) throw notACapability('The path of a URL is encoded too often.');
+    if (/\p{Cc}/u.test(text)) throw notACapability('The path of a URL holds no control character.');
+    for (const part of text.split(/[/\\]/)) {
+      const name = part.split(';', 1)[0];
+      if (name === '.' || name === '..')
+        throw notACapability('The path of a URL holds no encoded "." or ".." segment.');
+    }
+    const again: string | null = decodeOnce(text);
+    text = again === text ? null : again;
+  }
+}
+
+function decodeOnce(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+}
+
+/** Fixed places before the path, so that no part of one place can be taken for another. */
+const addressTokens = (url: URL): readonly string[] => {
+  const dot = url.hostname.indexOf('.');
+  const [first, rest] = dot < 0 ? [url.hostname, ''] : [url.hostname.slice(0, dot), url.hostname.slice(dot + 1)];
+  return [url.protocol, first, rest, url.port];
+};
+
+function methodOf(text: string): string {
+  if (METHODS.has(text)) return text;
+  throw notACapability(`The method is one of ${HTTP_METHODS.join(', ')}, in lower case.`);
+}
+
+/** `<method> <url>`, with the canonical URL as the text that is recorded. */
+export function httpRequest(scope: string): { readonly text: string; readonly tokens: readonly Token[] } {
+  const [method, address] = halves(scope);
+  if (address === null) throw notACapability('A request names its URL: network:http:get https://host/path.');
+  const url = canonicalHttpUrl(address);
+  return { text: `${methodOf(method)} ${url.href}`, tokens: [method, ...addressTokens(url), ...segmentsOf(url)] };
+}
+
+/**
+ * `<method>` for any address, or `<method> <scheme>://<host>[:port]/<path>`. The leftmost label of the host may be `*`, a segment
+ * of the path `*` or `**`. The query of a request is not compared.
+ */
+export function httpPattern(scope: string): readonly Token[] {
+  const [word, address] = halves(scope);
+  const method = wildcardMethod(word);
+  if (address === null) return [method, ANY];
+  if (/[?#]/.test(address)) throw notACapability('A granted URL has no query and no fragment: every query is covered.');
+  const match = /^(https?):\/\/([^/]+)(\/.*)$/.exec(address);
+  const [, scheme, authority, path] = match ?? [];
+  if (scheme === undefined || authority === undefined || path === undefined) {
+    throw notACapability('A granted URL is written https://host/path; the path may be "/**".');
+  }
+  const tokens: readonly Token[] = [method, ...authorityPattern(scheme, authority), ...urlPathPattern(path)];
+  assertNoStackedAny(tokens);
+  return tokens;
+}
+
+const wildcardMethod = (word: string): Token => (word === '*' ? wildcardOf(word) : methodOf(word));
+
+function halves(scope: string): readonly [string, string | null] {
+  const space = scope.indexOf(' ');
+  return space < 0 ? [scope, null] : [scope.slice(0, space), scope.slice(space + 1)];
+}
+
+function authorityPattern(scheme: string, authority: string): readonly Token[] {
+  const wild = authority.startsWith('*.');
+  const literal = wild ? `any.${authority.slice(2)}` : authority;
+  if (literal.includes('*')) {
+    throw notACapability('In a host "*" stands for the leftmost label alone: https://*.example.com/**.');
+  }
+  const url = canonicalHttpUrl(`${scheme}://${literal}/`);
+  if (url.host !== literal) {
+    throw notACapability(`The host is written in its canonical form: ${wild ? `*.${url.host.slice(4)}` : url.host}.`);
+  }
+  const [protocol = '', first = '', rest = '', port = ''] = addressTokens(url);
+  if (!wild) return [protocol, first, rest, port];
+  if (!rest.includes('.')) throw notACapability('A wildcard host has at least two labels after the "*".');
+  return [protocol, wildcardOf('*'), rest, port];
+}
+
+function urlPathPattern(path: string): readonly Token[] {
+  if (path === '/') return [];
+  const segments = path.slice(1).split('/');
+  if (segments.includes('')) throw notACapability('The path of a granted URL has no "//" and does not end with "/".');
+  return segments.map((segment) => {
+    const token = wildcardOf(segment);
+    if (typeof token !== 'string') return token;
+    const url = canonicalHttpUrl(`https://host/${token}`);
+    if (url.pathname !== `/${token}`) {
+      throw notACapability(`The path of a granted URL is written in its canonical form: ${url.pathname.slice(1)}.`);
+    }
+    return segmentsOf(url)[0] ?? '';
+  });
+}

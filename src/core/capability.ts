@@ -1,0 +1,66 @@
+import { parseRequest } from './capability-text.js';
+import type { Token } from './capability-trie.js';
+import { HoldfastError } from './errors.js';
+import type { CapabilityCheck } from './event.js';
+import { type Grant, type GrantLayer, type GrantSet, stricterFirst } from './grants.js';
+
+/** How much of a request that is not even a capability is kept in the log. */
+const KEPT_CHARACTERS = 1000;
+
+/**
+ * Says whether a set allows one request. Deny beats ask beats allow, nothing is allowed by default, and every layer must agree.
+ * Never throws: a request that cannot be read, or a fault of the checker itself, is denied.
+ */
+export function checkCapability(set: GrantSet, requested: string): CapabilityCheck {
+  try {
+    const { text, tokens } = parseRequest(requested);
+    const [strictest] = set.layers
+      .map((layer, depth) => checkLayer(layer, depth, text, tokens))
+      .sort((a, b) => stricterFirst(a.effect, b.effect));
+    return strictest ?? denied(text, 'nothing is granted');
+  } catch (error) {
+    return denied(
+      readable(requested),
+      error instanceof HoldfastError ? error.message.replace(/\.$/, '') : 'the checker itself failed',
+    );
+  }
+}
+
+function checkLayer(layer: GrantLayer, depth: number, capability: string, tokens: readonly Token[]): CapabilityCheck {
+  const rule = deciding(layer.patterns.find(tokens));
+  if (rule === null) {
+    return denied(
+      capability,
+      depth === 0 ? 'no grant covers it' : 'the grants of this run were narrowed and do not cover it',
+    );
+  }
+  return { capability, effect: rule.effect, rule: rule.capability, reason: REASONS[rule.effect] };
+}
+
+const REASONS = {
+  allow: 'a grant allows it',
+  ask: 'a grant allows it after a person has approved',
+  deny: 'a grant denies it',
+} as const;
+
+/** Among the grants that match: the strictest, and of those the first in the order of the set. */
+function deciding(matching: readonly Grant[]): Grant | null {
+  const usable = matching.filter((grant) => grant.use || grant.effect === 'deny');
+  return usable.reduce<Grant | null>((best, grant) => (best === null || before(grant, best) ? grant : best), null);
+}
+
+function before(a: Grant, b: Grant): boolean {
+  const order = stricterFirst(a.effect, b.effect);
+  return order === 0 ? a.capability < b.capability : order < 0;
+}
+
+const denied = (capability: string, reason: string): CapabilityCheck => ({
+  capability,
+  effect: 'deny',
+  rule: null,
+  reason,
+});
+
+function readable(requested: unknown): string {
+  return typeof requested === 'string' ? requested.slice(0, KEPT_CHARACTERS).toWellFormed() : `(${typeof requested})`;
+}

@@ -1,0 +1,155 @@
+import { z } from 'zod';
+import { EVERYTHING, parsePattern } from './capability-text.js';
+import { PatternTrie, type Token } from './capability-trie.js';
+import { type FieldError, HoldfastError } from './errors.js';
+import { digestOf, type JsonObject } from './json.js';
+
+export type GrantEffect = 'allow' | 'ask' | 'deny';
+
+/** A grant as it is written. A text means `allow`. */
+export type GrantInput =
+  | string
+  | {
+      readonly capability: string;
+      readonly effect: GrantEffect;
+      /** Whether the run itself may use it. Default true. */
+      readonly use?: boolean | undefined;
+      /** Whether it may be passed on to a child run. Default false. Where a run narrows its agent: as the agent has it. */
+      readonly delegate?: boolean | undefined;
+    };
+
+export interface Grant {
+  readonly capability: string;
+  readonly effect: GrantEffect;
+  readonly use: boolean;
+  readonly delegate: boolean;
+  /** 0: the agent. 1: what a run asked for of its agent; and so on. */
+  readonly layer: number;
+}
+
+export interface GrantLayer {
+  readonly grants: readonly Grant[];
+  readonly patterns: PatternTrie<Grant>;
+}
+
+/** What a run holds. Every layer must allow a request; the strictest one decides. A layer without grants allows nothing. */
+export interface GrantSet {
+  readonly grants: readonly Grant[];
+  readonly policyVersion: string;
+  readonly layers: readonly GrantLayer[];
+}
+
+const GRANTS_LIMIT = 10_000;
+const LAYERS_LIMIT = 32;
+
+const effect = z.enum(['allow', 'ask', 'deny']);
+const row = z.strictObject({
+  capability: z.string(),
+  effect,
+  use: z.boolean().optional(),
+  delegate: z.boolean().optional(),
+  layer: z
+    .int()
+    .min(0)
+    .max(LAYERS_LIMIT - 1)
+    .optional(),
+});
+type Row = z.infer<typeof row>;
+
+const rank: Record<GrantEffect, number> = { deny: 0, ask: 1, allow: 2 };
+/** Deny before ask before allow. */
+export const stricterFirst = (a: GrantEffect, b: GrantEffect): number => rank[a] - rank[b];
+
+/**
+ * Reads grants, and what `grantsToJson` wrote. Throws `capability_invalid` with a pointer to every wrong one. To allow, or to
+ * allow after asking, everything there is (`*:*:*`) takes the switch `allowEverything`.
+ */
+export function parseGrants(
+  inputs: readonly GrantInput[],
+  options: { readonly allowEverything?: boolean } = {},
+): GrantSet {
+  return grantSet(parseRows(inputs, { delegate: false, layer: 0, allowEverything: options.allowEverything === true }));
+}
+
+/** The grants of a set as plain JSON, in an order that depends on nothing but what they say. */
+export const grantsToJson = (set: GrantSet): JsonObject[] => set.grants.map((grant) => ({ ...grant }));
+
+interface RowDefaults {
+  readonly delegate: boolean;
+  readonly layer: number;
+  readonly allowEverything: boolean;
+}
+
+interface ParsedGrant {
+  readonly grant: Grant;
+  readonly tokens: readonly Token[];
+}
+
+export function parseRows(inputs: readonly GrantInput[], defaults: RowDefaults): readonly ParsedGrant[] {
+  if (inputs.length > GRANTS_LIMIT) {
+    throw new HoldfastError(
+      'capability_invalid',
+      `There are ${inputs.length} grants; at most ${GRANTS_LIMIT} are taken.`,
+    );
+  }
+  const problems: FieldError[] = [];
+  const parsed = inputs.flatMap((input, index) => {
+    try {
+      return [parseRow(input, defaults)];
+    } catch (error) {
+      const detail = error instanceof Error ? error.message : String(error);
+      problems.push({ pointer: typeof input === 'string' ? `/${index}` : `/${index}/capability`, detail });
+      return [];
+    }
+  });
+  const [first] = problems;
+  if (first === undefined) return parsed;
+  const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : '';
+  throw new HoldfastError('capability_invalid', `The grant at ${first.pointer} is wrong${more}: ${first.detail}`, {
+    fields: problems,
+  });
+}
+
+function parseRow(input: GrantInput, defaults: RowDefaults): ParsedGrant {
+  const result = row.safeParse(typeof input === 'string' ? { capability: input, effect: 'allow' } : input);
+  if (!result.success) {
+    const detail = result.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('; ');
+    throw new HoldfastError(
+      'capability_invalid',
+      `A grant is a text or {capability, effect, use?, delegate?}. ${detail}`,
+    );
+  }
+  const data: Row = result.data;
+  const { text, tokens } = parsePattern(data.capability);
+  if (text === EVERYTHING && data.effect !== 'deny' && !defaults.allowEverything) {
+    throw new HoldfastError('capability_invalid', `"${EVERYTHING}" takes the switch allowEverything.`);
+  }
+  const grant: Grant = {
+    capability: text,
+    effect: data.effect,
+    use: data.use ?? true,
+    delegate: data.delegate ?? defaults.delegate,
+    layer: data.layer ?? defaults.layer,
+  };
+  return { grant, tokens };
+}
+
+/** Builds the set. Order and repetition of what comes in make no difference. */
+export function grantSet(parsed: readonly ParsedGrant[]): GrantSet {
+  const once = new Map(parsed.map((item) => [JSON.stringify(orderOf(item.grant)), item]));
+  const sorted = [...once.entries()].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)).map(([, item]) => item);
+  const depth = sorted.reduce((deepest, { grant }) => Math.max(deepest, grant.layer), 0) + 1;
+  const layers = Array.from({ length: depth }, (_, layer) =>
+    layerOf(sorted.filter(({ grant }) => grant.layer === layer)),
+  );
+  const grants = sorted.map(({ grant }) => grant);
+  return { grants, policyVersion: digestOf(grants), layers };
+}
+
+const orderOf = (grant: Grant) => [grant.layer, grant.capability, grant.effect, grant.use, grant.delegate];
+
+function layerOf(parsed: readonly ParsedGrant[]): GrantLayer {
+  const patterns = new PatternTrie<Grant>();
+  for (const { grant, tokens } of parsed) patterns.add(tokens, grant);
+  return { grants: parsed.map(({ grant }) => grant), patterns };
+}
