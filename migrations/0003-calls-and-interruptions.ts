@@ -50,7 +50,7 @@ export async function up(knex: Knex): Promise<void> {
     table.text('message').nullable();
     table.text('value').notNullable();
     table.timestamp('decided_at').notNullable().defaultTo(knex.fn.now());
-    table.unique(['interruption_id']);
+    table.unique(['interruption_id', 'actor']);
   });
   await knex.schema.withSchema('holdfast').createTable('timers', (table) => {
     table.text('id').primary();

@@ -7,7 +7,6 @@ export async function up(knex: Knex): Promise<void> {
     table.integer('segment').notNullable();
     table.text('tenant').notNullable().defaultTo('default');
     table.text('sdk').notNullable();
-    table.text('sdk_version').notNullable();
     table.text('digest').notNullable();
     table.text('state').notNullable();
     table.timestamp('created_at').notNullable().defaultTo(knex.fn.now());

@@ -30,6 +30,12 @@ export const ERRORS = {
     'Send `Authorization: Bearer <token>` with a token of this server.',
   ),
   forbidden: row(403, 'stop', 'The role does not allow this', 'Use a token whose role is high enough.'),
+  host_refused: row(
+    421,
+    'stop',
+    'The host name is not one of this server',
+    'Use 127.0.0.1 or localhost in the address.',
+  ),
   not_found: row(404, 'stop', 'Nothing is here', 'Check the address; /api/v1/openapi.json lists every route.'),
   method_not_allowed: row(405, 'stop', 'The method is not allowed here', 'Use one of the methods in the Allow header.'),
   idempotency_key_reused: row(
@@ -113,6 +119,7 @@ export const ERRORS = {
     'No provider for this model',
     'Use one of the prefixes in the detail or add a provider.',
   ),
+  tool_timeout: row(500, 'stop', 'A tool took too long', 'Raise its timeoutMs, or make it faster.'),
   tool_failed: row(500, 'stop', 'A tool failed', 'Read the detail; the tool threw it.'),
   tool_unguarded: row(
     500,

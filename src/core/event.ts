@@ -72,7 +72,7 @@ const DATA = {
     checks: z.array(capabilityCheck),
     reason: z.string(),
   }),
-  'call.started': z.object({ callId, tool, effect: z.enum(['pure', 'idempotent', 'unsafe']), again: z.boolean() }),
+  'call.started': z.object({ callId, tool, effect: z.enum(['pure', 'idempotent', 'unsafe']) }),
   'call.unknown': z.object({ callId, tool, text: z.string() }),
   'call.finished': z.object({ callId, tool, outcome: callOutcome }),
   'interruption.requested': z.object({

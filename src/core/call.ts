@@ -1,0 +1,44 @@
+import type { CallOutcome } from './event.js';
+import { digestOf, type JsonValue } from './json.js';
+import type { Effect } from './tool.js';
+
+/** What a decision about a call is bound to. A change of any part makes it another call, which needs another decision. */
+export const callDigest = (call: {
+  readonly runId: string;
+  readonly callId: string;
+  readonly tool: string;
+  readonly toolVersion: string;
+  readonly arguments: JsonValue;
+  readonly policyVersion: string;
+}): string => digestOf(call);
+
+export interface CallFacts {
+  readonly effect: Effect;
+  /** What the run knows of the call; null: nothing, it was never begun. */
+  readonly record: { readonly execution: string; readonly outcome: CallOutcome | null } | null;
+  /** This execution of the segment. */
+  readonly execution: string;
+  /** A person or a probe said that it did not happen, or the tool says that it may be repeated. */
+  readonly mayRepeat: boolean;
+}
+
+/**
+ * Whether a call executes. `known`: its outcome is there. `unknown`: it was begun by an execution that is gone, its effect
+ * cannot be repeated blindly, and nobody knows whether it happened.
+ */
+export function judgeCall(facts: CallFacts): 'execute' | 'known' | 'unknown' {
+  const { record, effect, execution, mayRepeat } = facts;
+  if (record === null) return 'execute';
+  if (record.outcome !== null) return 'known';
+  if (effect !== 'unsafe' || record.execution === execution || mayRepeat) return 'execute';
+  return 'unknown';
+}
+
+/** The sentence that a person reads about an unsafe call of unknown effect. */
+export const unknownEffectText = (tool: string, why: 'crash' | 'timeout'): string =>
+  why === 'crash'
+    ? `${tool} was begun, then its process died: this may have happened. Approve to run it (again), answer with its result if it did happen, or reject to go on without it.`
+    : `${tool} was begun and did not end in its time: this may have happened. Approve to run it (again), answer with its result if it did happen, or reject to go on without it.`;
+
+/** What the model reads as the result of a call that was not executed. */
+export const refusalText = (outcome: Extract<CallOutcome, { type: 'refused' }>): string => outcome.message;

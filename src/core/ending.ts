@@ -1,0 +1,37 @@
+import type { ErrorView } from './errors.js';
+import type { InterruptionReason, InterruptionView } from './interruption.js';
+import { digestOf, type JsonValue } from './json.js';
+
+/** Something that a segment ends to wait for. */
+export interface Wait {
+  readonly callId: string;
+  readonly tool: string;
+  readonly agent: string;
+  readonly arguments: JsonValue;
+  readonly digest: string;
+  readonly reason: InterruptionReason;
+  readonly text: string;
+  /** Milliseconds; null: never; undefined: the engine's default. */
+  readonly expiresInMs: number | null | undefined;
+  /** Key of the event that it comes from. */
+  readonly parentKey: string;
+}
+
+/** How a segment ends. */
+export type Ending =
+  | { readonly type: 'completed'; readonly output: JsonValue }
+  | { readonly type: 'failed'; readonly error: ErrorView }
+  | { readonly type: 'cancelled' }
+  | { readonly type: 'paused'; readonly waits: readonly Wait[]; readonly state: string }
+  | { readonly type: 'cut'; readonly state: string };
+
+/** The same wait of the same segment always has the same id, so that a replay asks for nothing new. */
+export const interruptionId = (runId: string, segment: number, wait: Wait): string =>
+  `int_${digestOf([runId, segment, wait.callId, wait.reason]).slice('sha256:'.length, 'sha256:'.length + 32)}`;
+
+const VERDICTS: Record<InterruptionReason, InterruptionView['verdicts']> = {
+  tool_rule: ['approve', 'reject'],
+  grant_ask: ['approve', 'reject'],
+  unknown_effect: ['approve', 'reject', 'answer'],
+};
+export const verdictsFor = (reason: InterruptionReason): InterruptionView['verdicts'] => VERDICTS[reason];

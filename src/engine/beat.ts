@@ -1,0 +1,48 @@
+import { HoldfastError } from '../core/errors.js';
+import { cancelledAmong } from '../storage/runs.js';
+import { dueTimers } from '../storage/timers.js';
+import { beat } from '../storage/workers.js';
+import { expire } from './interruption-verbs.js';
+import type { Parts } from './parts.js';
+
+const BEAT_MS = 1000;
+const TIMERS_AT_ONCE = 100;
+
+/**
+ * What a worker does once a second: says that it lives, settles what is due, and looks for runs of its own that were
+ * cancelled elsewhere. Returns a function that stops it. `superseded` is called when a newer process has the worker id.
+ */
+export function startBeating(parts: Parts, superseded: (error: HoldfastError) => void): () => Promise<void> {
+  const { world } = parts;
+  let stopped = false;
+  let timer: NodeJS.Timeout | undefined;
+  let current: Promise<void> = Promise.resolve();
+
+  const once = async (): Promise<void> => {
+    if (!(await beat(world.knex, world.worker.id, world.worker.epoch))) {
+      return superseded(new HoldfastError('worker_superseded', `A newer process runs as worker ${world.worker.id}.`));
+    }
+    const ids = parts.running.runIds;
+    if (ids.length > 0) for (const id of await cancelledAmong(world.knex, ids)) parts.running.cancel(id);
+    for (const due of await dueTimers(world.knex, new Date(world.now()), TIMERS_AT_ONCE)) {
+      await expire(parts, due.run_id, due.target);
+    }
+  };
+
+  const schedule = (): void => {
+    if (stopped) return;
+    timer = setTimeout(() => {
+      current = once()
+        .catch((error: unknown) =>
+          parts.log.warn({ error: String(error) }, 'the beat of the worker failed; it is tried again'),
+        )
+        .then(schedule);
+    }, BEAT_MS).unref();
+  };
+  schedule();
+  return () => {
+    stopped = true;
+    clearTimeout(timer);
+    return current;
+  };
+}

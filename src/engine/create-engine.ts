@@ -1,0 +1,185 @@
+import { randomUUID } from 'node:crypto';
+import { DBOS, DBOSClient } from '@dbos-inc/dbos-sdk';
+import type { World } from '../../steps/world.js';
+import { installToolDoor } from '../../workflows/agent-door.js';
+import { agentRun, SEGMENT_WORKFLOW } from '../../workflows/agent-run.js';
+import { HoldfastError } from '../core/errors.js';
+import { MultiModelProvider } from '../models/multi-model-provider.js';
+import { MultiModelProviderMap } from '../models/multi-model-provider-map.js';
+import { keepAgent } from '../storage/agents.js';
+import { type Database, openDatabase } from '../storage/database.js';
+import { migrate } from '../storage/migrate.js';
+import { markStopped } from '../storage/workers.js';
+import { type RegisteredAgent, registerAgents } from './agent-registry.js';
+import { startBeating } from './beat.js';
+import { Changes } from './changes.js';
+import type { HoldfastConfig } from './define.js';
+import type { EngineLog, Parts } from './parts.js';
+import { RunningSegments } from './running-segments.js';
+import { SEGMENT_QUEUE, segmentQueue, WAKE_CHANNEL } from './segment-queue.js';
+import type { Engine } from './verbs.js';
+import { verbsOf } from './verbs-of.js';
+import { becomeWorker, regainLock, type Worker } from './worker.js';
+
+/** Changes only when recorded segments could no longer replay. */
+export const RECORDING_VERSION = '1';
+export const BUILD = '0.1.0';
+
+const APPLICATION = 'holdfast';
+const LOCK_LOST_MS = 2000;
+const DEFAULT_GRACE_MS = 10_000;
+
+export interface EngineConfig extends HoldfastConfig {
+  /** PostgreSQL; null: the embedded PGlite in `dataDir`. */
+  readonly databaseUrl?: string | null;
+  /** Default `.holdfast` in the working directory. */
+  readonly dataDir?: string;
+  readonly workerId?: string | null;
+  /** Segments that work at once in this process. Default 32. */
+  readonly concurrency?: number;
+  /** Default 50. */
+  readonly turnsPerSegment?: number;
+  /** Milliseconds; null: approvals never expire. Default seven days. */
+  readonly approvalTimeoutMs?: number | null;
+  readonly openaiApiKey?: string | null;
+  readonly openaiBaseUrl?: string | null;
+  readonly ollamaApiKey?: string | null;
+  readonly ollamaHost?: string | null;
+  readonly log?: EngineLog;
+  /** Called once when this process must not work on: it lost its lock for good, or a newer process took over. */
+  readonly onFatal?: (error: HoldfastError) => void;
+}
+
+const SILENT: EngineLog = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+const SEVEN_DAYS_MS = 7 * 24 * 3600 * 1000;
+
+/**
+ * Opens the database, takes this worker's place, recovers its segments and starts to work. One engine per process. Throws
+ * named errors for everything that keeps it from starting, and leaves nothing open then.
+ */
+export async function createEngine(config: EngineConfig): Promise<Engine> {
+  const agents = registerAgents(config);
+  const database = await openDatabase({
+    databaseUrl: config.databaseUrl ?? null,
+    dataDir: config.dataDir ?? '.holdfast',
+  });
+  try {
+    await migrate(database.knex);
+    const worker = await becomeWorker(database, config.workerId ?? null, BUILD);
+    return await launch(config, database, worker, agents);
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+async function launch(
+  config: EngineConfig,
+  database: Database,
+  worker: Worker,
+  agents: ReadonlyMap<string, RegisteredAgent>,
+): Promise<Engine> {
+  const log = config.log ?? SILENT;
+  let client: DBOSClient | undefined;
+  const theClient = (): DBOSClient => {
+    if (client === undefined) throw new Error('the client is there before anything is enqueued');
+    return client;
+  };
+  const changes = new Changes();
+  const running = new RunningSegments();
+  const world: World = {
+    knex: database.knex,
+    queue: segmentQueue(theClient),
+    worker: { id: worker.id, epoch: worker.epoch },
+    now: Date.now,
+    newId: randomUUID,
+    approvalTimeoutMs: config.approvalTimeoutMs === undefined ? SEVEN_DAYS_MS : config.approvalTimeoutMs,
+    changed: (runId) => changes.announce(runId),
+  };
+  const parts: Parts = { world, database, agents, changes, running, log, build: BUILD };
+  registerSegments(config, parts);
+  DBOS.setConfig({
+    name: APPLICATION,
+    systemDatabaseUrl: database.url,
+    systemDatabasePool: database.pool,
+    applicationVersion: RECORDING_VERSION,
+    executorID: worker.id,
+    logger: quietLogger(log),
+  });
+  await DBOS.launch();
+  client = await DBOSClient.create({
+    systemDatabaseUrl: database.url,
+    systemDatabasePool: database.pool,
+    applicationName: APPLICATION,
+  });
+  await DBOS.registerQueue(SEGMENT_QUEUE, { workerConcurrency: config.concurrency ?? 32, onConflict: 'always_update' });
+  for (const { name, version, definitionHash, definition } of agents.values()) {
+    await keepAgent(database.knex, { tenant: 'default', name, version, definitionHash, definition });
+  }
+  const unlisten = await database.listen(WAKE_CHANNEL, () => world.queue.wake());
+  const stopBeating = startBeating(parts, (error) => config.onFatal?.(error));
+  guardLock(parts, worker, config);
+  world.queue.wake();
+  log.info({ worker: worker.id, epoch: worker.epoch, database: database.kind }, 'the engine works');
+
+  let stopping: Promise<void> | undefined;
+  const stop = (options: { readonly graceMs?: number } = {}): Promise<void> => {
+    stopping ??= (async () => {
+      await stopBeating();
+      await unlisten();
+      await DBOS.shutdown({ deregister: true, workflowCompletionTimeoutMS: options.graceMs ?? DEFAULT_GRACE_MS });
+      await client?.destroy();
+      await markStopped(database.knex, worker.id, worker.epoch).catch(() => undefined);
+      await worker.lock.release().catch(() => undefined);
+      await database.close();
+    })();
+    return stopping;
+  };
+  return verbsOf(parts, { stop, isStopping: () => stopping !== undefined });
+}
+
+function registerSegments(config: EngineConfig, parts: Parts): void {
+  installToolDoor();
+  const map = new MultiModelProviderMap();
+  for (const [prefix, provider] of Object.entries(config.providers ?? {})) map.addProvider(prefix, provider);
+  const provider = new MultiModelProvider({
+    provider_map: map,
+    ...(config.openaiApiKey ? { openaiApiKey: config.openaiApiKey } : {}),
+    ...(config.openaiBaseUrl ? { openaiBaseUrl: config.openaiBaseUrl } : {}),
+    ...(config.ollamaApiKey ? { ollamaApiKey: config.ollamaApiKey } : {}),
+    ...(config.ollamaHost ? { ollamaHost: config.ollamaHost } : {}),
+  });
+  const options = {
+    world: parts.world,
+    agents: parts.agents,
+    provider,
+    turnsPerSegment: config.turnsPerSegment ?? 50,
+    watch: (runId: string, remainingMs: number | null) => parts.running.watch(runId, remainingMs),
+  };
+  DBOS.registerWorkflow((runId: string, segment: number) => agentRun(options, runId, segment), {
+    name: SEGMENT_WORKFLOW,
+  });
+}
+
+/** Without its lock this process cannot know that it is the only one of its worker id. */
+function guardLock(parts: Parts, worker: Worker, config: EngineConfig): void {
+  const { database, log } = parts;
+  const watch = (lock: Worker['lock']): void =>
+    lock.onLost(() => {
+      log.warn({ worker: worker.id }, 'the connection that holds the lock of this worker was lost');
+      void regainLock(database, worker.id, LOCK_LOST_MS).then((again) => {
+        if (again !== null) return watch(again);
+        config.onFatal?.(
+          new HoldfastError('worker_superseded', `Worker ${worker.id} lost its lock and could not take it again.`),
+        );
+      });
+    });
+  watch(worker.lock);
+}
+
+const quietLogger = (log: EngineLog) => ({
+  debug: (entry: unknown) => log.debug({ entry: String(entry) }, 'dbos'),
+  info: (entry: unknown) => log.debug({ entry: String(entry) }, 'dbos'),
+  warn: (entry: unknown) => log.warn({ entry: String(entry) }, 'dbos'),
+  error: (entry: unknown) => log.error({ entry: String(entry) }, 'dbos'),
+});

@@ -1,0 +1,31 @@
+import type { Agent, ModelProvider } from '@openai/agents';
+import type { GrantInput } from '../core/grants.js';
+
+/** An agent with what it may do. A plain `Agent` of the SDK works too, and is granted nothing. */
+export interface AgentDeclaration {
+  // biome-ignore lint/suspicious/noExplicitAny: an agent of any context and output type can be declared
+  readonly agent: Agent<any, any>;
+  /** Changes when the agent behaves differently. Default '1'. */
+  readonly version?: string;
+  readonly grants?: readonly GrantInput[];
+  /** Lets grants say `*:*:*`. Default false. */
+  readonly allowEverything?: boolean;
+  /** `stop` (default): a denied call ends the run. `tell`: the model reads that it was denied. */
+  readonly onDenied?: 'stop' | 'tell';
+  /** Upper bounds of every run of this agent. Default of maxTurns: 100; the others: none. */
+  readonly maxTurns?: number;
+  readonly maxTotalTokens?: number;
+  readonly maxDurationMs?: number;
+}
+
+export interface HoldfastConfig {
+  readonly agents: readonly (AgentDeclaration | AgentDeclaration['agent'])[];
+  /** Model providers by prefix: `{ mine: provider }` serves `mine/<model>`. */
+  readonly providers?: { readonly [prefix: string]: ModelProvider };
+}
+
+/** Gives a declaration its type. */
+export const defineAgent = (declaration: AgentDeclaration): AgentDeclaration => declaration;
+
+/** Gives a configuration its type: `export default defineConfig({ agents: […] })` in `holdfast.config.ts`. */
+export const defineConfig = (config: HoldfastConfig): HoldfastConfig => config;

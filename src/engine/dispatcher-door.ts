@@ -1,0 +1,28 @@
+/**
+ * A door to a private part of the DBOS SDK 5.3: the loop that polls queues can be woken, so that a segment starts within
+ * milliseconds while its limits are kept. Where the part is missing, polling once a second is what remains.
+ */
+import wfqueue from '@dbos-inc/dbos-sdk/internal/wfqueue';
+import { z } from 'zod';
+
+const runnerShape = z.object({
+  wfQueueRunner: z.object({
+    states: z.instanceof(Map),
+    abortController: z.instanceof(AbortController).optional(),
+  }),
+});
+
+const stateShape = z.object({ nextPollAt: z.number() });
+
+/** Makes the dispatcher poll a queue now. False: the door is closed (DBOS is not launched, or has changed inside). */
+export function wakeDispatcher(queueName: string): boolean {
+  const parsed = runnerShape.safeParse(wfqueue);
+  if (!parsed.success) return false;
+  const { states, abortController } = parsed.data.wfQueueRunner;
+  const state: unknown = states.get(queueName);
+  if (abortController === undefined || !stateShape.safeParse(state).success) return false;
+  Object.assign(state as object, { nextPollAt: 0 });
+  // The loop sleeps until this event; the signal itself stays un-aborted, so that nothing stops.
+  abortController.signal.dispatchEvent(new Event('abort'));
+  return true;
+}

@@ -1,0 +1,32 @@
+import type { World } from '../../steps/world.js';
+import { HoldfastError } from '../core/errors.js';
+import type { Database } from '../storage/database.js';
+import type { RegisteredAgent } from './agent-registry.js';
+import type { Changes } from './changes.js';
+import type { RunningSegments } from './running-segments.js';
+
+/** Where the engine says what an operator should know. Never payloads, never secrets. */
+export interface EngineLog {
+  readonly debug: (fields: object, message: string) => void;
+  readonly info: (fields: object, message: string) => void;
+  readonly warn: (fields: object, message: string) => void;
+  readonly error: (fields: object, message: string) => void;
+}
+
+/** What the verbs work with. */
+export interface Parts {
+  readonly world: World;
+  readonly database: Database;
+  readonly agents: ReadonlyMap<string, RegisteredAgent>;
+  readonly changes: Changes;
+  readonly running: RunningSegments;
+  readonly build: string;
+  readonly log: EngineLog;
+}
+
+export function agentNamed(parts: Parts, name: string): RegisteredAgent {
+  const agent = parts.agents.get(name);
+  if (agent !== undefined) return agent;
+  const known = [...parts.agents.keys()].join(', ') || 'none';
+  throw new HoldfastError('agent_unknown', `There is no agent ${JSON.stringify(name)}. Known: ${known}.`);
+}

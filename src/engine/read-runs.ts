@@ -1,0 +1,116 @@
+import type { Caller } from '../core/caller.js';
+import { type VerifyReport, verifyLog } from '../core/chain.js';
+import { HoldfastError } from '../core/errors.js';
+import type { RunEvent } from '../core/event.js';
+import type { Page } from '../core/page.js';
+import { isOver, type RunStatus, type RunView } from '../core/run.js';
+import { foldTrajectory, type Trajectory } from '../core/trajectory.js';
+import { readEvents, readHead } from '../storage/events.js';
+import { pendingOf } from '../storage/interruptions.js';
+import { encodeCursor, listRunRows } from '../storage/run-list.js';
+import { findRun, type RunRow, runViewOf } from '../storage/runs.js';
+import type { Parts } from './parts.js';
+
+/** How often one looks again for what another process did. */
+const LOOK_AGAIN_MS = 250;
+const BATCH = 500;
+
+async function rowOf(parts: Parts, id: string, caller: Caller): Promise<RunRow> {
+  const row = await findRun(parts.world.knex, caller.tenant, id);
+  if (row === undefined) throw new HoldfastError('run_unknown', `There is no run ${JSON.stringify(id)}.`);
+  return row;
+}
+
+async function viewOf(parts: Parts, row: RunRow): Promise<RunView> {
+  const pending = row.status === 'paused' ? await pendingOf(parts.world.knex, row.id) : [];
+  return runViewOf(
+    row,
+    pending.map((one) => one.id),
+  );
+}
+
+const isSettled = (status: RunStatus): boolean => status === 'paused' || isOver(status);
+
+export async function getRun(
+  parts: Parts,
+  id: string,
+  caller: Caller,
+  options: { readonly waitMs?: number; readonly signal?: AbortSignal } = {},
+): Promise<RunView> {
+  const until = Date.now() + (options.waitMs ?? 0);
+  for (;;) {
+    const row = await rowOf(parts, id, caller);
+    const left = until - Date.now();
+    if (isSettled(row.status) || left <= 0 || options.signal?.aborted) return viewOf(parts, row);
+    await parts.changes.next(id, Math.min(left, LOOK_AGAIN_MS), options.signal);
+  }
+}
+
+export async function listRuns(
+  parts: Parts,
+  filter: { readonly status?: RunStatus; readonly agent?: string; readonly limit: number; readonly cursor?: string },
+  caller: Caller,
+): Promise<Page<RunView>> {
+  const rows = await listRunRows(parts.world.knex, { ...filter, tenant: caller.tenant });
+  const items = await Promise.all(rows.slice(0, filter.limit).map((row) => viewOf(parts, row)));
+  const last = rows[filter.limit - 1];
+  return { items, nextCursor: rows.length > filter.limit && last ? encodeCursor(last.created_at, last.id) : null };
+}
+
+export async function listEvents(
+  parts: Parts,
+  id: string,
+  options: { readonly after: number; readonly limit: number },
+  caller: Caller,
+): Promise<Page<RunEvent>> {
+  await rowOf(parts, id, caller);
+  const events = await readEvents(parts.world.knex, id, options.after, options.limit + 1);
+  const items = events.slice(0, options.limit);
+  return { items, nextCursor: events.length > options.limit ? String(items.at(-1)?.seq ?? 0) : null };
+}
+
+export async function* streamEvents(
+  parts: Parts,
+  id: string,
+  options: { readonly after: number; readonly signal: AbortSignal },
+  caller: Caller,
+): AsyncIterable<RunEvent> {
+  let { after } = options;
+  for (;;) {
+    // The status is read first: what a run that is over has said is all in its log.
+    const { status } = await rowOf(parts, id, caller);
+    const events = await readEvents(parts.world.knex, id, after, BATCH);
+    for (const event of events) {
+      if (options.signal.aborted) return;
+      after = event.seq;
+      yield event;
+    }
+    if (options.signal.aborted) return;
+    if (events.length === BATCH) continue;
+    if (isOver(status)) return;
+    await parts.changes.next(id, LOOK_AGAIN_MS, options.signal);
+  }
+}
+
+async function wholeLog(parts: Parts, id: string): Promise<RunEvent[]> {
+  const events: RunEvent[] = [];
+  for (;;) {
+    const batch = await readEvents(parts.world.knex, id, events.at(-1)?.seq ?? 0, BATCH);
+    events.push(...batch);
+    if (batch.length < BATCH) return events;
+  }
+}
+
+export async function getTrajectory(parts: Parts, id: string, caller: Caller): Promise<Trajectory> {
+  const row = await rowOf(parts, id, caller);
+  const { agent, agentVersion, status, input, output, usage } = runViewOf(row, []);
+  return foldTrajectory({ runId: id, agent, agentVersion, status, input, output, usage }, await wholeLog(parts, id));
+}
+
+export async function verifyRun(parts: Parts, id: string, caller: Caller): Promise<VerifyReport> {
+  const row = await rowOf(parts, id, caller);
+  const head = await readHead(parts.world.knex, id);
+  const broken = { runId: id, ok: false, events: 0, headHash: '', complete: false };
+  if (head === undefined) return { ...broken, broken: { seq: 1, what: 'the log of the run was removed' } };
+  return verifyLog(id, row.tenant, await wholeLog(parts, id), head.runKey, head);
+}

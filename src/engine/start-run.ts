@@ -1,0 +1,105 @@
+import { randomBytes } from 'node:crypto';
+import { isoNow } from '../../steps/world.js';
+import type { Caller } from '../core/caller.js';
+import { HoldfastError } from '../core/errors.js';
+import { type GrantSet, grantsToJson } from '../core/grants.js';
+import { narrowGrants } from '../core/grants-narrowing.js';
+import { canonical, digestOf, type JsonObject, toJson } from '../core/json.js';
+import { type RunLimits, type RunView, type StartRun, startRun as startRunShape } from '../core/run.js';
+import { appendEvents, createLog } from '../storage/events.js';
+import { takeIdempotencyKey } from '../storage/idempotency.js';
+import { findRun, insertRun, runViewOf } from '../storage/runs.js';
+import type { RegisteredAgent } from './agent-registry.js';
+import { invalidRequest } from './invalid-request.js';
+import { agentNamed, type Parts } from './parts.js';
+
+const METADATA_BYTES = 16_384;
+const NEW_RUN_PRIORITY = 1000;
+
+class AlreadyStarted extends Error {
+  readonly runId: string;
+
+  constructor(runId: string) {
+    super(`run ${runId} was started by the same key`);
+    this.runId = runId;
+  }
+}
+
+/** Writes the run, its first event and its first segment in one transaction. */
+export async function startRun(
+  parts: Parts,
+  request: StartRun,
+  caller: Caller,
+  idempotencyKey?: string,
+): Promise<RunView> {
+  const parsed = startRunShape.safeParse(request);
+  if (!parsed.success) throw invalidRequest(parsed.error);
+  const agent = agentNamed(parts, parsed.data.agent);
+  const input = toJson(parsed.data.input);
+  const metadata = metadataOf(parsed.data.metadata);
+  const limits = limitsUnder(agent.limits, parsed.data);
+  const grants = grantsUnder(agent, parsed.data.grants);
+  const { world } = parts;
+  const id = `run_${world.newId().replaceAll('-', '')}`;
+  const fingerprint = digestOf(toJson(parsed.data));
+  const priority = parsed.data.priority ?? NEW_RUN_PRIORITY;
+  try {
+    await world.knex.transaction(async (trx) => {
+      const { name, version, definitionHash } = agent;
+      const of = { id, tenant: caller.tenant, agent: name, agentVersion: version, agentHash: definitionHash };
+      await insertRun(trx, { ...of, priority, input, grants: grantsToJson(grants), limits, metadata });
+      if (idempotencyKey !== undefined) {
+        const key = { tenant: caller.tenant, operation: 'start_run', key: idempotencyKey, fingerprint, runId: id };
+        const taken = await takeIdempotencyKey(trx, key);
+        if (taken !== null && taken.fingerprint !== fingerprint) {
+          throw new HoldfastError(
+            'idempotency_key_reused',
+            `The key ${idempotencyKey} started run ${taken.runId} with another body.`,
+          );
+        }
+        if (taken !== null) throw new AlreadyStarted(taken.runId);
+      }
+      await createLog(trx, id, caller.tenant, randomBytes(32).toString('hex'));
+      const data = {
+        ...{ agent: name, agentVersion: version, agentHash: definitionHash, input, metadata },
+        ...{ grants: grantsToJson(grants), policyVersion: grants.policyVersion, limits },
+      };
+      const context = { at: isoNow(world), worker: null };
+      await appendEvents(trx, id, [{ key: 'created', parentKey: null, kind: 'run.created', data }], context);
+      await world.queue.enqueue(trx, { runId: id, segment: 0, priority });
+    });
+  } catch (error) {
+    if (!(error instanceof AlreadyStarted)) throw error;
+    return viewOf(parts, caller, error.runId);
+  }
+  world.queue.wake();
+  return viewOf(parts, caller, id);
+}
+
+async function viewOf(parts: Parts, caller: Caller, id: string): Promise<RunView> {
+  const row = await findRun(parts.world.knex, caller.tenant, id);
+  if (row === undefined) throw new HoldfastError('run_unknown', `There is no run ${id}.`);
+  return runViewOf(row, []);
+}
+
+function metadataOf(metadata: JsonObject | undefined): JsonObject {
+  const value = metadata ?? {};
+  const size = Buffer.byteLength(canonical(value));
+  if (size <= METADATA_BYTES) return value;
+  throw new HoldfastError('payload_too_large', `metadata has ${size} bytes; its bound is ${METADATA_BYTES}.`, {
+    fields: [{ pointer: '/metadata', detail: `at most ${METADATA_BYTES} bytes` }],
+  });
+}
+
+const lesser = (bound: number | null, asked: number | undefined): number | null =>
+  asked === undefined ? bound : bound === null ? asked : Math.min(bound, asked);
+
+/** A run may ask for less than its agent has, never for more. */
+const limitsUnder = (bounds: RunLimits, asked: StartRun): RunLimits => ({
+  maxTurns: lesser(bounds.maxTurns, asked.maxTurns) ?? bounds.maxTurns,
+  maxTotalTokens: lesser(bounds.maxTotalTokens, asked.maxTotalTokens),
+  maxDurationMs: lesser(bounds.maxDurationMs, asked.maxDurationMs),
+});
+
+const grantsUnder = (agent: RegisteredAgent, asked: StartRun['grants']): GrantSet =>
+  asked === undefined ? agent.grants : narrowGrants(agent.grants, asked);

@@ -1,0 +1,68 @@
+import { HoldfastError } from '../core/errors.js';
+import { RUN_STATUSES, type RunStatus } from '../core/run.js';
+import { insertAccess } from '../storage/access-log.js';
+import { countEvents } from '../storage/events.js';
+import { countPending } from '../storage/interruptions.js';
+import { countRuns, sumTokens } from '../storage/run-list.js';
+import { cancelRun } from './cancel-run.js';
+import { decide, getInterruption, listInterruptions } from './interruption-verbs.js';
+import type { Parts } from './parts.js';
+import { getRun, getTrajectory, listEvents, listRuns, streamEvents, verifyRun } from './read-runs.js';
+import { startRun } from './start-run.js';
+import type { Engine, Health, Stats } from './verbs.js';
+
+export interface Life {
+  readonly stop: Engine['stop'];
+  readonly isStopping: () => boolean;
+}
+
+/** The verbs over the parts of a launched engine. */
+export function verbsOf(parts: Parts, life: Life): Engine {
+  const up = (): Parts => {
+    if (life.isStopping()) throw new HoldfastError('engine_not_running', 'The engine is stopping.');
+    return parts;
+  };
+  return {
+    startRun: async (request, caller, key) => startRun(up(), request, caller, key),
+    getRun: async (id, caller, options) => getRun(up(), id, caller, options),
+    listRuns: async (filter, caller) => listRuns(up(), filter, caller),
+    cancelRun: async (id, reason, caller) => cancelRun(up(), id, reason, caller),
+    listEvents: async (id, options, caller) => listEvents(up(), id, options, caller),
+    streamEvents: (id, options, caller) => streamEvents(up(), id, options, caller),
+    getTrajectory: async (id, caller) => getTrajectory(up(), id, caller),
+    verifyRun: async (id, caller) => verifyRun(up(), id, caller),
+    listInterruptions: async (filter, caller) => listInterruptions(up(), filter, caller),
+    getInterruption: async (id, caller) => getInterruption(up(), id, caller),
+    decide: async (id, decision, caller) => decide(up(), id, decision, caller),
+    listAgents: () => [...parts.agents.values()].map((agent) => agent.view),
+    health: () => health(parts, life),
+    stats: async (caller) => stats(up(), caller.tenant),
+    recordAccess: async (entry) => insertAccess(up().world.knex, entry),
+    stop: life.stop,
+  };
+}
+
+async function health(parts: Parts, life: Life): Promise<Health> {
+  const database = await parts.world.knex.raw('select 1').then(
+    () => ({ status: 'pass' as const }),
+    (error: unknown) => ({ status: 'fail' as const, detail: error instanceof Error ? error.message : 'no answer' }),
+  );
+  const engine = life.isStopping() ? ({ status: 'fail', detail: 'stopping' } as const) : ({ status: 'pass' } as const);
+  const status = database.status === 'pass' && engine.status === 'pass' ? 'pass' : 'fail';
+  return { status, version: parts.build, database: parts.database.kind, checks: { database, engine } };
+}
+
+async function stats(parts: Parts, tenant: string): Promise<Stats> {
+  const { knex } = parts.world;
+  const counts = await countRuns(knex, tenant);
+  const runs = Object.fromEntries(RUN_STATUSES.map((status) => [status, counts[status] ?? 0])) as Record<
+    RunStatus,
+    number
+  >;
+  return {
+    runs,
+    pendingInterruptions: await countPending(knex, tenant),
+    events: await countEvents(knex, tenant),
+    totalTokens: await sumTokens(knex, tenant),
+  };
+}

@@ -1,0 +1,181 @@
+import type { Knex } from 'knex';
+import { dataHash, genesis, type Head, seal } from '../core/chain.js';
+import { HoldfastError } from '../core/errors.js';
+import type { EventDraft, RunEvent } from '../core/event.js';
+import { canonical, jsonValue } from '../core/json.js';
+import type { RunState } from '../core/state.js';
+
+export interface EventRow {
+  run_id: string;
+  seq: number;
+  tenant: string;
+  key: string;
+  v: number;
+  parent_id: string | null;
+  kind: string;
+  at: string;
+  data: string | null;
+  data_hash: string;
+  state_version: number;
+  state_hash_before: string;
+  state_hash_after: string;
+  prev_hash: string;
+  hash: string;
+  worker: string | null;
+}
+
+interface HeadRow {
+  run_id: string;
+  tenant: string;
+  seq: number;
+  hash: string;
+  state: string;
+  state_hash: string;
+}
+
+const events = (db: Knex) => db<EventRow>('holdfast.events');
+const heads = (db: Knex) => db<HeadRow>('holdfast.run_heads');
+
+/** Makes the empty log of a run, with the key that its payloads are committed under (32 random bytes in hex). */
+export async function createLog(trx: Knex.Transaction, runId: string, tenant: string, runKey: string): Promise<void> {
+  const head = genesis(runId, tenant);
+  await heads(trx).insert({
+    run_id: runId,
+    tenant,
+    seq: 0,
+    hash: head.hash,
+    state: canonical(head.state),
+    state_hash: head.stateHash,
+  });
+  await trx('holdfast.run_keys').insert({ run_id: runId, tenant, key: runKey });
+}
+
+async function lockHead(trx: Knex.Transaction, runId: string): Promise<{ head: Head; runKey: string }> {
+  const row: (HeadRow & { key: string }) | undefined = await trx('holdfast.run_heads as h')
+    .join('holdfast.run_keys as k', 'k.run_id', 'h.run_id')
+    .where('h.run_id', runId)
+    .select('h.*', 'k.key')
+    .forUpdate('h')
+    .first();
+  if (row === undefined) throw new HoldfastError('run_unknown', `The log of run ${runId} does not exist.`);
+  // Only this file writes the state, so that its text is the state of the fold.
+  const state: RunState = JSON.parse(row.state);
+  return {
+    head: { runId, tenant: row.tenant, seq: row.seq, hash: row.hash, state, stateHash: row.state_hash },
+    runKey: row.key,
+  };
+}
+
+/** Throws `replay_diverged` when an event that was written before would now say something else. */
+function assertSame(runKey: string, draft: EventDraft, stored: Pick<EventRow, 'seq' | 'kind' | 'data_hash'>): void {
+  if (stored.kind === draft.kind && stored.data_hash === dataHash(runKey, stored.seq, canonical(draft.data))) return;
+  throw new HoldfastError(
+    'replay_diverged',
+    `Event ${stored.seq} (${draft.key}) was recorded as ${stored.kind}; the replay makes ${draft.kind} with other data of it.`,
+  );
+}
+
+/**
+ * Chains drafts to a run's log, in their order, in the caller's transaction. A draft whose key is in the log already is
+ * left out, so that writing again writes nothing; it must say the same, else `replay_diverged`.
+ */
+export async function appendEvents(
+  trx: Knex.Transaction,
+  runId: string,
+  drafts: readonly EventDraft[],
+  context: { readonly at: string; readonly worker: string | null },
+): Promise<void> {
+  if (drafts.length === 0) return;
+  const { head: start, runKey } = await lockHead(trx, runId);
+  const wanted = [
+    ...new Set(drafts.flatMap((draft) => (draft.parentKey === null ? [draft.key] : [draft.key, draft.parentKey]))),
+  ];
+  const stored = await events(trx)
+    .where({ run_id: runId })
+    .whereIn('key', wanted)
+    .select('key', 'seq', 'kind', 'data_hash');
+  const known = new Map(stored.map((row) => [row.key, row]));
+  const seqOf = new Map(stored.map((row) => [row.key, row.seq]));
+  const rows: EventRow[] = [];
+  let head = start;
+  for (const draft of drafts) {
+    const before = known.get(draft.key);
+    if (before !== undefined) {
+      assertSame(runKey, draft, before);
+      continue;
+    }
+    const parent = draft.parentKey === null ? undefined : seqOf.get(draft.parentKey);
+    const sealed = seal(head, draft, parent === undefined ? null : `${runId}:${parent}`, context.at, runKey);
+    head = sealed.head;
+    seqOf.set(draft.key, head.seq);
+    rows.push(rowOf(sealed.event, draft.key, sealed.dataText, context.worker));
+  }
+  if (rows.length === 0) return;
+  await events(trx).insert(rows);
+  await heads(trx)
+    .where({ run_id: runId })
+    .update({ seq: head.seq, hash: head.hash, state: canonical(head.state), state_hash: head.stateHash });
+}
+
+const rowOf = (event: RunEvent, key: string, dataText: string, worker: string | null): EventRow => ({
+  run_id: event.runId,
+  seq: event.seq,
+  tenant: event.tenant,
+  key,
+  v: event.v,
+  parent_id: event.parentId,
+  kind: event.kind,
+  at: event.at,
+  data: dataText,
+  data_hash: event.dataHash,
+  state_version: event.stateVersion,
+  state_hash_before: event.stateHashBefore,
+  state_hash_after: event.stateHashAfter,
+  prev_hash: event.prevHash,
+  hash: event.hash,
+  worker,
+});
+
+const eventOf = (row: EventRow): RunEvent => ({
+  id: `${row.run_id}:${row.seq}`,
+  v: 1,
+  runId: row.run_id,
+  tenant: row.tenant,
+  seq: row.seq,
+  parentId: row.parent_id,
+  kind: row.kind,
+  at: row.at,
+  data: row.data === null ? null : jsonValue.parse(JSON.parse(row.data)),
+  dataHash: row.data_hash,
+  stateVersion: row.state_version,
+  stateHashBefore: row.state_hash_before,
+  stateHashAfter: row.state_hash_after,
+  prevHash: row.prev_hash,
+  hash: row.hash,
+});
+
+/** Events after a sequence number, oldest first. */
+export async function readEvents(db: Knex, runId: string, after: number, limit: number): Promise<RunEvent[]> {
+  const rows: EventRow[] = await events(db)
+    .where({ run_id: runId })
+    .where('seq', '>', after)
+    .orderBy('seq')
+    .limit(limit);
+  return rows.map(eventOf);
+}
+
+export async function readHead(
+  db: Knex,
+  runId: string,
+): Promise<{ seq: number; hash: string; runKey: string | null } | undefined> {
+  return db('holdfast.run_heads as h')
+    .leftJoin('holdfast.run_keys as k', 'k.run_id', 'h.run_id')
+    .where('h.run_id', runId)
+    .select('h.seq', 'h.hash', 'k.key as runKey')
+    .first();
+}
+
+export async function countEvents(db: Knex, tenant: string): Promise<number> {
+  const row: { n?: string | number | null } | undefined = await heads(db).where({ tenant }).sum({ n: 'seq' }).first();
+  return Number(row?.n ?? 0);
+}

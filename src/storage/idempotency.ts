@@ -1,0 +1,25 @@
+import type { Knex } from 'knex';
+
+/** Takes an idempotency key for a run that is about to be made; null: it is ours. Else who has it, and for what request. */
+export async function takeIdempotencyKey(
+  trx: Knex.Transaction,
+  key: {
+    readonly tenant: string;
+    readonly operation: string;
+    readonly key: string;
+    readonly fingerprint: string;
+    readonly runId: string;
+  },
+): Promise<{ readonly runId: string; readonly fingerprint: string } | null> {
+  const { tenant, operation, fingerprint, runId } = key;
+  const inserted = await trx('holdfast.idempotency_keys')
+    .insert({ tenant, operation, key: key.key, fingerprint, run_id: runId })
+    .onConflict(['tenant', 'operation', 'key'])
+    .ignore()
+    .returning('key');
+  if (inserted.length > 0) return null;
+  const row: { run_id: string; fingerprint: string } | undefined = await trx('holdfast.idempotency_keys')
+    .where({ tenant, operation, key: key.key })
+    .first('run_id', 'fingerprint');
+  return row === undefined ? null : { runId: row.run_id, fingerprint: row.fingerprint };
+}

@@ -1,0 +1,183 @@
+import type { Knex } from 'knex';
+import { z } from 'zod';
+import {
+  type DecisionView,
+  type InterruptionReason,
+  type InterruptionStatus,
+  type InterruptionView,
+  interruptionView,
+  type Verdict,
+} from '../core/interruption.js';
+import { canonical, type JsonValue } from '../core/json.js';
+import { decodeCursor } from './run-list.js';
+
+export interface InterruptionRow {
+  id: string;
+  run_id: string;
+  tenant: string;
+  agent: string;
+  segment: number;
+  kind: InterruptionView['kind'];
+  status: InterruptionStatus;
+  call_id: string | null;
+  tool: string | null;
+  arguments: string;
+  reason: InterruptionReason;
+  reason_text: string;
+  verdicts: string;
+  digest: string;
+  required_approvals: number;
+  requested_at: Date;
+  expires_at: Date | null;
+  settled_at: Date | null;
+}
+
+interface DecisionRow {
+  id: string;
+  interruption_id: string;
+  run_id: string;
+  tenant: string;
+  verdict: Verdict;
+  actor: string;
+  message: string | null;
+  value: string;
+  decided_at: Date;
+}
+
+export interface NewInterruption {
+  readonly id: string;
+  readonly runId: string;
+  readonly tenant: string;
+  readonly agent: string;
+  readonly segment: number;
+  readonly kind: InterruptionView['kind'];
+  readonly callId: string;
+  readonly tool: string;
+  readonly arguments: JsonValue;
+  readonly reason: InterruptionReason;
+  readonly text: string;
+  readonly verdicts: InterruptionView['verdicts'];
+  readonly digest: string;
+  readonly expiresAt: Date | null;
+}
+
+const interruptions = (db: Knex) => db<InterruptionRow>('holdfast.interruptions');
+const decisions = (db: Knex) => db<DecisionRow>('holdfast.decisions');
+
+export async function insertInterruption(trx: Knex.Transaction, it: NewInterruption): Promise<void> {
+  await interruptions(trx).insert({
+    id: it.id,
+    run_id: it.runId,
+    tenant: it.tenant,
+    agent: it.agent,
+    segment: it.segment,
+    kind: it.kind,
+    status: 'pending',
+    call_id: it.callId,
+    tool: it.tool,
+    arguments: canonical(it.arguments),
+    reason: it.reason,
+    reason_text: it.text,
+    verdicts: canonical(it.verdicts),
+    digest: it.digest,
+    expires_at: it.expiresAt,
+  });
+}
+
+export const findInterruption = (db: Knex, tenant: string, id: string): Promise<InterruptionRow | undefined> =>
+  interruptions(db).where({ tenant, id }).first();
+
+export const pendingOf = async (db: Knex, runId: string): Promise<InterruptionRow[]> =>
+  interruptions(db).where({ run_id: runId, status: 'pending' }).orderBy(['requested_at', 'id']);
+
+/** The interruptions that a segment ended with, in a stable order. */
+export const interruptionsOfSegment = async (db: Knex, runId: string, segment: number): Promise<InterruptionRow[]> =>
+  interruptions(db).where({ run_id: runId, segment }).orderBy('id');
+
+export const decisionsOf = async (db: Knex, ids: readonly string[]): Promise<DecisionRow[]> =>
+  ids.length === 0 ? [] : decisions(db).whereIn('interruption_id', ids).orderBy(['decided_at', 'id']);
+
+export async function settleInterruption(
+  trx: Knex.Transaction,
+  row: InterruptionRow,
+  status: InterruptionStatus,
+  decision: {
+    readonly id: string;
+    readonly verdict: Verdict;
+    readonly actor: string;
+    readonly message: string | null;
+    readonly value: JsonValue;
+  },
+): Promise<void> {
+  await interruptions(trx)
+    .where({ id: row.id })
+    .update({ status, settled_at: trx.fn.now() as unknown as Date });
+  await decisions(trx).insert({
+    ...{ id: decision.id, interruption_id: row.id, run_id: row.run_id, tenant: row.tenant },
+    ...{
+      verdict: decision.verdict,
+      actor: decision.actor,
+      message: decision.message,
+      value: canonical(decision.value),
+    },
+  });
+  await trx('holdfast.timers').where({ target: row.id }).delete();
+}
+
+const verdicts = z.array(interruptionView.shape.verdicts.element);
+
+const decisionOf = (row: DecisionRow): DecisionView => ({
+  id: row.id,
+  verdict: row.verdict,
+  actor: row.actor,
+  message: row.message,
+  value: JSON.parse(row.value),
+  decidedAt: row.decided_at.toISOString(),
+});
+
+export const interruptionViewOf = (row: InterruptionRow, settled: readonly DecisionRow[]): InterruptionView => ({
+  id: row.id,
+  runId: row.run_id,
+  agent: row.agent,
+  kind: row.kind,
+  status: row.status,
+  callId: row.call_id,
+  tool: row.tool,
+  arguments: JSON.parse(row.arguments),
+  reason: { code: row.reason, text: row.reason_text },
+  verdicts: verdicts.parse(JSON.parse(row.verdicts)),
+  digest: row.digest,
+  requiredApprovals: row.required_approvals,
+  decisions: settled.filter((decision) => decision.interruption_id === row.id).map(decisionOf),
+  requestedAt: row.requested_at.toISOString(),
+  expiresAt: row.expires_at?.toISOString() ?? null,
+});
+
+/** The inbox, oldest first, and one more row when there is a next page. */
+export async function listInterruptionRows(
+  db: Knex,
+  filter: {
+    readonly tenant: string;
+    readonly status?: InterruptionStatus;
+    readonly runId?: string;
+    readonly limit: number;
+    readonly cursor?: string;
+  },
+): Promise<InterruptionRow[]> {
+  const query = interruptions(db)
+    .where({ tenant: filter.tenant })
+    .orderBy(['requested_at', 'id'])
+    .limit(filter.limit + 1);
+  if (filter.status !== undefined) query.where({ status: filter.status });
+  if (filter.runId !== undefined) query.where({ run_id: filter.runId });
+  if (filter.cursor !== undefined) {
+    const { at, id } = decodeCursor(filter.cursor);
+    query.whereRaw(`(date_trunc('milliseconds', requested_at), id) > (?, ?)`, [at, id]);
+  }
+  return query;
+}
+
+export async function countPending(db: Knex, tenant: string): Promise<number> {
+  const [row] = await interruptions(db).where({ tenant, status: 'pending' }).count({ n: '*' });
+  return Number(row?.['n'] ?? 0);
+}

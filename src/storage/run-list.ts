@@ -1,0 +1,67 @@
+import type { Knex } from 'knex';
+import { z } from 'zod';
+import { HoldfastError } from '../core/errors.js';
+import type { RunStatus } from '../core/run.js';
+import { type RunRow, runs } from './runs.js';
+
+/** Newest first: the place after the last item of a page. */
+const cursorShape = z.tuple([z.iso.datetime(), z.string()]);
+
+export const encodeCursor = (at: Date, id: string): string =>
+  Buffer.from(JSON.stringify([at.toISOString(), id])).toString('base64url');
+
+export function decodeCursor(cursor: string): { readonly at: Date; readonly id: string } {
+  try {
+    const [at, id] = cursorShape.parse(JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8')));
+    return { at: new Date(at), id };
+  } catch {
+    throw new HoldfastError('invalid_request', 'The cursor is not one that a list of this server gave.', {
+      fields: [{ pointer: '/cursor', detail: 'use nextCursor of the page before' }],
+    });
+  }
+}
+
+/** One page of runs, newest first, and one more row when there is a next page. */
+export async function listRunRows(
+  db: Knex,
+  filter: {
+    readonly tenant: string;
+    readonly status?: RunStatus;
+    readonly agent?: string;
+    readonly limit: number;
+    readonly cursor?: string;
+  },
+): Promise<RunRow[]> {
+  const query = runs(db)
+    .where({ tenant: filter.tenant })
+    .orderBy([
+      { column: 'created_at', order: 'desc' },
+      { column: 'id', order: 'desc' },
+    ])
+    .limit(filter.limit + 1);
+  if (filter.status !== undefined) query.where({ status: filter.status });
+  if (filter.agent !== undefined) query.where({ agent: filter.agent });
+  if (filter.cursor !== undefined) {
+    const { at, id } = decodeCursor(filter.cursor);
+    // A cursor has milliseconds, the column has microseconds: compare what the cursor can say.
+    query.whereRaw(`(date_trunc('milliseconds', created_at), id) < (?, ?)`, [at, id]);
+  }
+  return query;
+}
+
+export async function countRuns(db: Knex, tenant: string): Promise<Partial<Record<RunStatus, number>>> {
+  const rows: { status: RunStatus; n: string | number }[] = await runs(db)
+    .where({ tenant })
+    .groupBy('status')
+    .select('status')
+    .count({ n: '*' });
+  return Object.fromEntries(rows.map((row) => [row.status, Number(row.n)]));
+}
+
+export async function sumTokens(db: Knex, tenant: string): Promise<number> {
+  const row: { n?: string | number | null } | undefined = await runs(db)
+    .where({ tenant })
+    .sum({ n: 'total_tokens' })
+    .first();
+  return Number(row?.n ?? 0);
+}

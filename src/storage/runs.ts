@@ -1,0 +1,128 @@
+import type { Knex } from 'knex';
+import { z } from 'zod';
+import type { ErrorView } from '../core/errors.js';
+import { isErrorCode } from '../core/errors.js';
+import { canonical, type JsonObject, type JsonValue, jsonObject, jsonValue } from '../core/json.js';
+import { errorView, type RunLimits, type RunStatus, type RunView, runLimits } from '../core/run.js';
+
+/** A row of `holdfast.runs` as the driver gives it: int8 as text. */
+export interface RunRow {
+  id: string;
+  tenant: string;
+  parent_run_id: string | null;
+  agent: string;
+  agent_version: string;
+  agent_hash: string;
+  status: RunStatus;
+  priority: number;
+  input: string;
+  grants: string;
+  limits: string;
+  metadata: string;
+  output: string | null;
+  error: string | null;
+  segment: number;
+  turns: number;
+  input_tokens: string;
+  output_tokens: string;
+  total_tokens: string;
+  cost_nano_usd: string | null;
+  active_ms: string;
+  segment_started_at: Date | null;
+  cancel_requested_at: Date | null;
+  cancel_reason: string | null;
+  created_at: Date;
+  updated_at: Date;
+  completed_at: Date | null;
+}
+
+export interface NewRun {
+  readonly id: string;
+  readonly tenant: string;
+  readonly agent: string;
+  readonly agentVersion: string;
+  readonly agentHash: string;
+  readonly priority: number;
+  readonly input: JsonValue;
+  readonly grants: readonly JsonObject[];
+  readonly limits: RunLimits;
+  readonly metadata: JsonObject;
+}
+
+export const runs = (db: Knex) => db<RunRow>('holdfast.runs');
+
+export async function insertRun(trx: Knex, run: NewRun): Promise<void> {
+  await runs(trx).insert({
+    id: run.id,
+    tenant: run.tenant,
+    agent: run.agent,
+    agent_version: run.agentVersion,
+    agent_hash: run.agentHash,
+    status: 'queued',
+    priority: run.priority,
+    input: canonical(run.input),
+    grants: canonical(run.grants),
+    limits: canonical(run.limits),
+    metadata: canonical(run.metadata),
+  });
+}
+
+/** Reads a run and holds its row until the transaction ends. Lock a parent before its child, a run before its head. */
+export const lockRun = (trx: Knex.Transaction, id: string): Promise<RunRow | undefined> =>
+  runs(trx).where({ id }).forUpdate().first();
+
+export const findRun = (db: Knex, tenant: string, id: string): Promise<RunRow | undefined> =>
+  runs(db).where({ tenant, id }).first();
+
+export async function updateRun(trx: Knex.Transaction, id: string, change: Partial<RunRow>): Promise<void> {
+  await runs(trx)
+    .where({ id })
+    .update({ ...change, updated_at: trx.fn.now() as unknown as Date });
+}
+
+/** As `grantsToJson` wrote them; the parser of grants checks the rest. */
+const grantRows = z.array(z.looseObject({ capability: z.string(), effect: z.enum(['allow', 'ask', 'deny']) }));
+
+export const limitsOf = (row: RunRow): RunLimits => runLimits.parse(JSON.parse(row.limits));
+export const grantsOf = (row: RunRow): z.infer<typeof grantRows> => grantRows.parse(JSON.parse(row.grants));
+export const inputOf = (row: RunRow): JsonValue => jsonValue.parse(JSON.parse(row.input));
+
+const errorOf = (row: RunRow): ErrorView | null => {
+  if (row.error === null) return null;
+  const view = errorView.parse(JSON.parse(row.error));
+  return { ...view, code: isErrorCode(view.code) ? view.code : 'run_failed' };
+};
+
+export function runViewOf(row: RunRow, pending: readonly string[]): RunView {
+  return {
+    id: row.id,
+    tenant: row.tenant,
+    parentRunId: row.parent_run_id,
+    agent: row.agent,
+    agentVersion: row.agent_version,
+    status: row.status,
+    input: inputOf(row),
+    output: row.output === null ? null : jsonValue.parse(JSON.parse(row.output)),
+    error: errorOf(row),
+    interruptions: [...pending],
+    segment: row.segment,
+    turns: row.turns,
+    usage: {
+      inputTokens: Number(row.input_tokens),
+      outputTokens: Number(row.output_tokens),
+      totalTokens: Number(row.total_tokens),
+    },
+    costUsd: row.cost_nano_usd === null ? null : Number(row.cost_nano_usd) / 1e9,
+    limits: limitsOf(row),
+    metadata: jsonObject.parse(JSON.parse(row.metadata)),
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.updated_at.toISOString(),
+    completedAt: row.completed_at?.toISOString() ?? null,
+  };
+}
+
+/** Which of these runs somebody asked to stop. */
+export async function cancelledAmong(db: Knex, ids: readonly string[]): Promise<string[]> {
+  const rows = await runs(db).whereIn('id', ids).whereNotNull('cancel_requested_at').select('id');
+  return rows.map((row) => row.id);
+}

@@ -1,0 +1,34 @@
+import type { Knex } from 'knex';
+import { sha256 } from '../core/json.js';
+
+export interface Snapshot {
+  readonly runId: string;
+  readonly tenant: string;
+  /** The segment that starts from this state. */
+  readonly segment: number;
+  /** As the SDK wrote it; it names its own schema version. */
+  readonly state: string;
+}
+
+const SDK = 'openai-agents-js';
+
+export async function insertSnapshot(trx: Knex.Transaction, snapshot: Snapshot): Promise<void> {
+  await trx('holdfast.snapshots').insert({
+    run_id: snapshot.runId,
+    segment: snapshot.segment,
+    tenant: snapshot.tenant,
+    sdk: SDK,
+    digest: sha256(snapshot.state),
+    state: snapshot.state,
+  });
+  // An older snapshot is of no use once its segment is over.
+  await trx('holdfast.snapshots').where({ run_id: snapshot.runId }).where('segment', '<', snapshot.segment).delete();
+}
+
+/** The state that a segment starts from; null when there is none or when it does not have its digest any more. */
+export async function readSnapshot(db: Knex, runId: string, segment: number): Promise<string | null> {
+  const row: { state: string; digest: string; sdk: string } | undefined = await db('holdfast.snapshots')
+    .where({ run_id: runId, segment })
+    .first('state', 'digest', 'sdk');
+  return row === undefined || row.sdk !== SDK || row.digest !== sha256(row.state) ? null : row.state;
+}

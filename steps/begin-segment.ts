@@ -1,0 +1,70 @@
+import type { DecisionView, InterruptionReason } from '../src/core/interruption.js';
+import type { JsonValue } from '../src/core/json.js';
+import { isOver } from '../src/core/run.js';
+import { decisionsOf, interruptionsOfSegment, interruptionViewOf } from '../src/storage/interruptions.js';
+import { lockRun, updateRun } from '../src/storage/runs.js';
+import type { World } from './world.js';
+
+/** An interruption that the segment before ended with, as it was settled. */
+export interface Settled {
+  readonly interruptionId: string;
+  readonly callId: string;
+  readonly tool: string;
+  readonly arguments: JsonValue;
+  readonly digest: string;
+  readonly reason: InterruptionReason;
+  readonly verdict: DecisionView['verdict'];
+  readonly message: string | null;
+  readonly value: JsonValue;
+}
+
+/** What a segment starts from. `stale`: another segment or the end of the run came first; there is nothing to do. */
+export type Begun =
+  | { readonly type: 'stale' }
+  | {
+      readonly type: 'begun';
+      readonly turns: number;
+      readonly totalTokens: number;
+      /** Milliseconds that the run may still work in this segment; null: no limit. */
+      readonly remainingMs: number | null;
+      readonly settled: readonly Settled[];
+    };
+
+/** Makes the run `running` and says what its segment starts from. Executing it again changes nothing. */
+export function beginSegment(
+  world: World,
+  runId: string,
+  segment: number,
+  maxDurationMs: number | null,
+): Promise<Begun> {
+  return world.knex.transaction(async (trx) => {
+    const run = await lockRun(trx, runId);
+    if (run === undefined || run.segment !== segment || isOver(run.status)) return { type: 'stale' };
+    await updateRun(trx, runId, { status: 'running', segment_started_at: new Date(world.now()) });
+    const rows = await interruptionsOfSegment(trx, runId, segment);
+    const decisions = await decisionsOf(
+      trx,
+      rows.map((row) => row.id),
+    );
+    const settled = rows.flatMap((row): Settled[] => {
+      const view = interruptionViewOf(row, decisions);
+      const decision = view.decisions.at(-1);
+      if (decision === undefined) return [];
+      const { verdict, message, value } = decision;
+      const about = {
+        callId: view.callId ?? '',
+        tool: view.tool ?? '',
+        arguments: view.arguments,
+        digest: view.digest,
+      };
+      return [{ interruptionId: view.id, ...about, reason: view.reason.code, verdict, message, value }];
+    });
+    return {
+      type: 'begun',
+      turns: run.turns,
+      totalTokens: Number(run.total_tokens),
+      remainingMs: maxDurationMs === null ? null : Math.max(0, maxDurationMs - Number(run.active_ms)),
+      settled,
+    };
+  });
+}

@@ -1,0 +1,75 @@
+import pRetry, { AbortError } from 'p-retry';
+import type { ErrorView } from '../src/core/errors.js';
+import type { JsonObject } from '../src/core/json.js';
+import type { Usage } from '../src/core/run.js';
+
+/** Why a step gave up without an outcome: the run was cancelled, or its time is over. */
+export type Halt = { readonly type: 'halted'; readonly why: 'cancelled' | 'limit_wall_time' };
+
+export interface ModelAnswer {
+  readonly type: 'answer';
+  readonly responseId: string | null;
+  readonly output: readonly JsonObject[];
+  readonly usage: Usage;
+  /** What the SDK keeps of the response beside its output; it goes back to the SDK as it came. */
+  readonly rest: JsonObject;
+}
+
+export type ModelResult = ModelAnswer | { readonly type: 'failed'; readonly error: ErrorView } | Halt;
+
+export interface ModelFailure {
+  readonly error: ErrorView;
+  readonly retryable: boolean;
+  readonly retryAfterMs: number | null;
+}
+
+const ATTEMPTS = 4;
+const LONGEST_WAIT_MS = 30_000;
+
+/**
+ * Calls a model once, again after failures that pass (4 attempts, exponential waits of at most 30 s, `retry-after` kept).
+ * Never throws for what the model does: a failure is a result, so that a replay sees the same.
+ */
+export async function callModel(
+  ask: (signal: AbortSignal) => Promise<ModelAnswer>,
+  classify: (error: unknown) => ModelFailure,
+  signal: AbortSignal,
+): Promise<ModelResult> {
+  try {
+    return await pRetry(
+      async () => {
+        try {
+          return await ask(signal);
+        } catch (error) {
+          const failure = classify(error);
+          const wait = failure.retryAfterMs ?? 0;
+          if (!failure.retryable || signal.aborted || wait > LONGEST_WAIT_MS) throw new AbortError(asError(error));
+          if (wait > 0) await pause(wait, signal);
+          throw asError(error);
+        }
+      },
+      { retries: ATTEMPTS - 1, minTimeout: 500, maxTimeout: LONGEST_WAIT_MS, randomize: true, signal },
+    );
+  } catch (error) {
+    return signal.aborted ? haltOf(signal) : { type: 'failed', error: classify(error).error };
+  }
+}
+
+const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));
+
+/** What an aborted signal of a run says. Its reason is set by whoever aborts: see the registry of running segments. */
+export const haltOf = (signal: AbortSignal): Halt => ({
+  type: 'halted',
+  why: signal.reason === 'limit_wall_time' ? 'limit_wall_time' : 'cancelled',
+});
+
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(done, ms);
+    function done(): void {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    }
+    signal.addEventListener('abort', done);
+  });

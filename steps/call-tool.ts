@@ -1,0 +1,189 @@
+import { judgeCall, unknownEffectText } from '../src/core/call.js';
+import { HoldfastError } from '../src/core/errors.js';
+import type { CallOutcome } from '../src/core/event.js';
+import { toJson } from '../src/core/json.js';
+import { seededRandom } from '../src/core/seeded-random.js';
+import type { ProbeResult, ToolContext, ToolSpec } from '../src/core/tool.js';
+import { type CallIntent, type CallRecord, claimCall, findCall, settleCall } from '../src/storage/calls.js';
+import { type Halt, haltOf } from './call-model.js';
+import type { World } from './world.js';
+
+export interface ToolCall {
+  readonly intent: CallIntent;
+  readonly spec: ToolSpec;
+  readonly agent: string;
+  readonly input: unknown;
+  /** Runs the body: the tool's own `execute`, or `invoke` of a tool that declares nothing. */
+  readonly body: (context: ToolContext) => Promise<unknown>;
+  readonly require: (capability: string) => void;
+  /** The outcome that a person gave to a call that may have happened; its body does not run. */
+  readonly known: CallOutcome | null;
+  /** The interruption by which a person approved that this call of unknown effect runs (again); good for one execution. */
+  readonly repeatApprovedBy: string | null;
+}
+
+export type ToolResult =
+  | { readonly type: 'settled'; readonly outcome: CallOutcome }
+  /** Only a person can say whether it happened. */
+  | { readonly type: 'unknown'; readonly text: string }
+  /** A newer process owns the run; this one must not act any more. */
+  | { readonly type: 'superseded' }
+  | Halt;
+
+/**
+ * Executes one tool call so that an unsafe effect is never repeated on its own: its intent is committed before, its
+ * outcome right after. `logged` resolves when every event that came before the call is in the log.
+ */
+export async function callTool(
+  world: World,
+  call: ToolCall,
+  signal: AbortSignal,
+  logged: () => Promise<void>,
+): Promise<ToolResult> {
+  const { intent, spec } = call;
+  const record = await findCall(world.knex, intent.runId, intent.callId);
+  const sameCall = record === null || record.digest === intent.digest;
+  if (!sameCall) {
+    return settled({
+      type: 'error',
+      code: 'digest_mismatch',
+      message: `The call id ${intent.callId} was used for another call before.`,
+    });
+  }
+  if (call.known !== null && record?.outcome == null) return settle(world, intent, call.known);
+  const verdict = judgeCall({
+    effect: spec.effect,
+    record,
+    execution: intent.execution,
+    mayRepeat: spec.onUnknownEffect === 'rerun' || repeatApproved(call, record),
+  });
+  if (verdict === 'known' && record?.outcome) return settled(record.outcome);
+  const stop = new AbortController();
+  const context = contextOf(world, call, AbortSignal.any([signal, stop.signal]));
+  if (verdict === 'unknown') {
+    const found = await probe(spec, call.input, context);
+    if (found.happened === 'unknown') return { type: 'unknown', text: unknownEffectText(spec.name, 'crash') };
+    if (found.happened) return settle(world, intent, outputOf(spec, found.output));
+  }
+  if (signal.aborted) return haltOf(signal);
+  if (spec.effect === 'unsafe') {
+    await logged();
+    const mine = await world.knex.transaction((trx) => claimCall(trx, intent));
+    if (!mine) return { type: 'superseded' };
+  }
+  const ended = await withTimeout(call.body, context, spec.timeoutMs, stop, signal);
+  return conclude(world, call, ended, signal);
+}
+
+/** The execution that an approval was used for carries its id, so that a second crash asks again. */
+export const executionUnder = (execution: string, approval: string | null): string =>
+  approval === null ? execution : `${execution}#${approval}`;
+
+const repeatApproved = (call: ToolCall, record: CallRecord | null): boolean =>
+  call.repeatApprovedBy !== null && record !== null && !record.execution.endsWith(`#${call.repeatApprovedBy}`);
+
+const settled = (outcome: CallOutcome): ToolResult => ({ type: 'settled', outcome });
+
+const settle = async (world: World, intent: CallIntent, outcome: CallOutcome): Promise<ToolResult> =>
+  settled(await settleCall(world.knex, intent, outcome));
+
+type Ended = { readonly output: unknown } | { readonly error: unknown } | 'timeout' | 'halted';
+
+async function conclude(world: World, call: ToolCall, ended: Ended, signal: AbortSignal): Promise<ToolResult> {
+  const { spec, intent } = call;
+  if (ended === 'halted') return haltOf(signal);
+  if (ended === 'timeout') {
+    if (spec.effect === 'unsafe' && spec.onUnknownEffect !== 'rerun') {
+      return { type: 'unknown', text: unknownEffectText(spec.name, 'timeout') };
+    }
+    return settle(world, intent, {
+      type: 'error',
+      code: 'tool_timeout',
+      message: `${spec.name} did not end within ${spec.timeoutMs} ms.`,
+    });
+  }
+  if ('error' in ended) return settle(world, intent, errorOutcome(spec, ended.error));
+  return settle(world, intent, outputOf(spec, ended.output));
+}
+
+const errorOutcome = (spec: ToolSpec, error: unknown): CallOutcome => {
+  const code = error instanceof HoldfastError ? error.code : 'tool_failed';
+  const message = error instanceof Error ? error.message : String(error);
+  if (code === 'capability_denied')
+    return { type: 'refused', why: 'denied', message: message.slice(0, 4096).toWellFormed() };
+  return { type: 'error', code, message: `${spec.name} failed: ${message}`.slice(0, 4096).toWellFormed() };
+};
+
+function outputOf(spec: ToolSpec, value: unknown): CallOutcome {
+  const parsed = spec.parseOutput(value);
+  if (!parsed.ok)
+    return {
+      type: 'error',
+      code: 'tool_failed',
+      message: `${spec.name} returned something else than it declares: ${parsed.problem}`,
+    };
+  try {
+    const output = toJson(parsed.output);
+    const size = Buffer.byteLength(JSON.stringify(output));
+    if (size <= spec.maxOutputBytes) return { type: 'output', output };
+    const message = `The output of ${spec.name} has ${size} bytes; its bound is ${spec.maxOutputBytes}. Ask for less.`;
+    return { type: 'error', code: 'payload_too_large', message };
+  } catch (error) {
+    return errorOutcome(spec, error);
+  }
+}
+
+async function probe(spec: ToolSpec, input: unknown, context: ToolContext): Promise<ProbeResult<unknown>> {
+  if (spec.onUnknownEffect !== 'probe' || spec.probe === null) return { happened: 'unknown' };
+  try {
+    return await spec.probe(input, context);
+  } catch {
+    // A probe that fails has found out nothing; a person is asked.
+    return { happened: 'unknown' };
+  }
+}
+
+const contextOf = (world: World, call: ToolCall, signal: AbortSignal): ToolContext => ({
+  runId: call.intent.runId,
+  callId: call.intent.callId,
+  tenant: call.intent.tenant,
+  agent: call.agent,
+  idempotencyKey: `${call.intent.runId}:${call.intent.callId}`,
+  signal,
+  now: world.now,
+  random: seededRandom(`${call.intent.runId}:${call.intent.callId}`),
+  require: call.require,
+});
+
+/** Runs a body until it ends, its time is over, or the run is stopped. A body that ignores its signal is left behind. */
+async function withTimeout(
+  body: ToolCall['body'],
+  context: ToolContext,
+  timeoutMs: number,
+  stop: AbortController,
+  signal: AbortSignal,
+): Promise<Ended> {
+  let timer: NodeJS.Timeout | undefined;
+  let onAbort: (() => void) | undefined;
+  const over = new Promise<Ended>((resolve) => {
+    timer = setTimeout(() => {
+      stop.abort('timeout');
+      resolve('timeout');
+    }, timeoutMs);
+    onAbort = () => resolve('halted');
+    signal.addEventListener('abort', onAbort);
+  });
+  const done = (async (): Promise<Ended> => {
+    try {
+      return { output: await body(context) };
+    } catch (error) {
+      return signal.aborted ? 'halted' : { error };
+    }
+  })();
+  try {
+    return await Promise.race([done, over]);
+  } finally {
+    clearTimeout(timer);
+    if (onAbort !== undefined) signal.removeEventListener('abort', onAbort);
+  }
+}

@@ -1,0 +1,163 @@
+import type { Knex } from 'knex';
+import { type Ending, interruptionId, verdictsFor, type Wait } from '../src/core/ending.js';
+import type { EventDraft } from '../src/core/event.js';
+import { canonical } from '../src/core/json.js';
+import { isOver, type Usage } from '../src/core/run.js';
+import { appendEvents } from '../src/storage/events.js';
+import { insertInterruption, pendingOf } from '../src/storage/interruptions.js';
+import { lockRun, type RunRow, updateRun } from '../src/storage/runs.js';
+import { insertSnapshot } from '../src/storage/snapshots.js';
+import { insertTimer } from '../src/storage/timers.js';
+import { isoNow, type World } from './world.js';
+
+export interface SegmentEnd {
+  readonly runId: string;
+  readonly segment: number;
+  readonly ending: Ending;
+  /** Events of the segment that are not in the log yet, in order. */
+  readonly drafts: readonly EventDraft[];
+  /** Key of the last event that the ending follows from. */
+  readonly parentKey: string;
+  /** Counters over all segments. */
+  readonly turns: number;
+  readonly usage: Usage;
+}
+
+type Change = Partial<RunRow>;
+
+/**
+ * Ends a segment in one transaction: events, counters, snapshot, interruptions, status and the next segment, all or none.
+ * It compares the run's segment number under the row lock, so that executing it again after the commit changes nothing.
+ */
+export async function endSegment(world: World, end: SegmentEnd): Promise<{ readonly replayed: boolean }> {
+  const replayed = await world.knex.transaction(async (trx) => {
+    const run = await lockRun(trx, end.runId);
+    if (run === undefined || run.segment !== end.segment || isOver(run.status)) return true;
+    const ending = endingUnder(run, end.ending);
+    const step = await OUTCOMES[ending.type](world, trx, { ...end, ending } as never, run);
+    const context = { at: isoNow(world), worker: world.worker.id };
+    await appendEvents(trx, end.runId, [...end.drafts, ...step.events], context);
+    const began = run.segment_started_at?.getTime() ?? world.now();
+    await updateRun(trx, end.runId, {
+      ...step.change,
+      turns: end.turns,
+      input_tokens: String(Number(run.input_tokens) + end.usage.inputTokens),
+      output_tokens: String(Number(run.output_tokens) + end.usage.outputTokens),
+      total_tokens: String(Number(run.total_tokens) + end.usage.totalTokens),
+      active_ms: String(Number(run.active_ms) + Math.max(0, world.now() - began)),
+      segment_started_at: null,
+    });
+    if (step.change.status === 'paused') await resumeIfDecided(world, trx, end.runId);
+    return false;
+  });
+  world.changed(end.runId);
+  world.queue.wake();
+  return { replayed };
+}
+
+/** A run that was asked to stop does not wait or go on; one that has ended by itself has ended. */
+const endingUnder = (run: RunRow, ending: Ending): Ending =>
+  run.cancel_requested_at !== null && (ending.type === 'paused' || ending.type === 'cut')
+    ? { type: 'cancelled' }
+    : ending;
+
+interface Outcome {
+  readonly events: readonly EventDraft[];
+  readonly change: Change;
+}
+
+type EndOf<T extends Ending['type']> = SegmentEnd & { readonly ending: Extract<Ending, { type: T }> };
+
+const OUTCOMES: {
+  readonly [T in Ending['type']]: (world: World, trx: Knex.Transaction, end: EndOf<T>, run: RunRow) => Promise<Outcome>;
+} = {
+  completed: async (world, _trx, end) => ({
+    events: [{ key: 'end', parentKey: end.parentKey, kind: 'run.completed', data: { output: end.ending.output } }],
+    change: { status: 'completed', output: canonical(end.ending.output), completed_at: new Date(world.now()) },
+  }),
+  failed: async (world, _trx, end) => ({
+    events: [{ key: 'end', parentKey: end.parentKey, kind: 'run.failed', data: { error: { ...end.ending.error } } }],
+    change: { status: 'failed', error: canonical(end.ending.error), completed_at: new Date(world.now()) },
+  }),
+  cancelled: async (world, _trx, _end, run) => ({
+    events: [{ key: 'end', parentKey: 'cancel', kind: 'run.cancelled', data: { reason: run.cancel_reason } }],
+    change: { status: 'cancelled', completed_at: new Date(world.now()) },
+  }),
+  cut: async (world, trx, end, run) => {
+    const next = end.segment + 1;
+    await keepState(trx, end, run, next);
+    await world.queue.enqueue(trx, { runId: end.runId, segment: next, priority: resumedPriority(run) });
+    return {
+      events: [
+        {
+          key: `${end.segment}:cut`,
+          parentKey: end.parentKey,
+          kind: 'segment.cut',
+          data: { segment: end.segment, turns: end.turns },
+        },
+      ],
+      change: { status: 'queued', segment: next },
+    };
+  },
+  paused: async (world, trx, end, run) => {
+    const next = end.segment + 1;
+    await keepState(trx, end, run, next);
+    const requested: EventDraft[] = [];
+    for (const wait of end.ending.waits) requested.push(await ask(world, trx, end.runId, next, run.tenant, wait));
+    const ids = end.ending.waits.map((wait) => interruptionId(end.runId, next, wait));
+    return {
+      events: [
+        ...requested,
+        {
+          key: `${end.segment}:paused`,
+          parentKey: requested.at(-1)?.key ?? end.parentKey,
+          kind: 'run.paused',
+          data: { segment: end.segment, interruptions: ids },
+        },
+      ],
+      change: { status: 'paused', segment: next },
+    };
+  },
+};
+
+const keepState = (trx: Knex.Transaction, end: EndOf<'paused' | 'cut'>, run: RunRow, segment: number): Promise<void> =>
+  insertSnapshot(trx, { runId: end.runId, tenant: run.tenant, segment, state: end.ending.state });
+
+/** Resumed runs come before new ones. */
+export const resumedPriority = (run: RunRow): number => Math.max(1, Math.floor(run.priority / 2));
+
+async function ask(
+  world: World,
+  trx: Knex.Transaction,
+  runId: string,
+  segment: number,
+  tenant: string,
+  wait: Wait,
+): Promise<EventDraft> {
+  const id = interruptionId(runId, segment, wait);
+  const expiresInMs = wait.expiresInMs === undefined ? world.approvalTimeoutMs : wait.expiresInMs;
+  const expiresAt = expiresInMs === null ? null : new Date(world.now() + expiresInMs);
+  const { callId, tool, agent, digest, reason, text } = wait;
+  await insertInterruption(trx, {
+    ...{ id, runId, tenant, agent, segment, kind: 'approval', callId, tool },
+    ...{ arguments: wait.arguments, reason, text, verdicts: verdictsFor(reason), digest, expiresAt },
+  });
+  if (expiresAt !== null) {
+    await insertTimer(trx, { id, run_id: runId, tenant, kind: 'interruption_expires', target: id, due_at: expiresAt });
+  }
+  return {
+    key: `interruption:${id}`,
+    parentKey: wait.parentKey,
+    kind: 'interruption.requested',
+    data: { id, kind: 'approval', callId, tool, reason, text, digest, expiresInMs },
+  };
+}
+
+/** The one place that decides whether a paused run goes on; always under the run's row lock. */
+export async function resumeIfDecided(world: World, trx: Knex.Transaction, runId: string): Promise<void> {
+  const run = await lockRun(trx, runId);
+  if (run === undefined || run.status !== 'paused') return;
+  if ((await pendingOf(trx, runId)).length > 0) return;
+  await updateRun(trx, runId, { status: 'queued' });
+  await world.queue.enqueue(trx, { runId, segment: run.segment, priority: resumedPriority(run) });
+}

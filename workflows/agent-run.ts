@@ -1,0 +1,179 @@
+import { DBOS } from '@dbos-inc/dbos-sdk';
+import { type Agent, type ModelProvider, RunContext, Runner, RunState, type RunToolApprovalItem } from '@openai/agents';
+import type { Ending } from '../src/core/ending.js';
+import { HoldfastError } from '../src/core/errors.js';
+import { parseGrants } from '../src/core/grants.js';
+import { toJson } from '../src/core/json.js';
+import { isOver } from '../src/core/run.js';
+import { appendEvents } from '../src/storage/events.js';
+import { grantsOf, inputOf, limitsOf, type RunRow, runs } from '../src/storage/runs.js';
+import { readSnapshot } from '../src/storage/snapshots.js';
+import { type Begun, beginSegment } from '../steps/begin-segment.js';
+import { endSegment } from '../steps/end-segment.js';
+import { isoNow, type World } from '../steps/world.js';
+import { durableProvider } from './durable-model.js';
+import { endingOfError } from './ending-of-error.js';
+import { resumeState } from './resume-state.js';
+import { RunLog } from './run-log.js';
+import { inSegment, type RunFacts, type SegmentScope } from './segment-scope.js';
+
+/** An agent as a worker runs it. */
+export interface RunnableAgent {
+  readonly agent: Agent;
+  readonly onDenied: 'stop' | 'tell';
+}
+
+export interface AgentRunOptions {
+  readonly world: World;
+  readonly agents: ReadonlyMap<string, RunnableAgent>;
+  readonly provider: ModelProvider;
+  readonly turnsPerSegment: number;
+  /** Watches a run while a segment of it works: the signal fires on cancellation and when its time is over. */
+  readonly watch: (
+    runId: string,
+    remainingMs: number | null,
+  ) => { readonly signal: AbortSignal; readonly release: () => void };
+}
+
+export const SEGMENT_WORKFLOW = 'holdfast.segment';
+
+type Begin = Extract<Begun, { type: 'begun' }>;
+
+/** One segment of an agent run: from the start, a decision or a cut to the next pause, cut or end. */
+export async function agentRun(options: AgentRunOptions, runId: string, segment: number): Promise<void> {
+  const { world } = options;
+  const run = await runs(world.knex).where({ id: runId }).first();
+  // The run went on without this segment: everything that it did is committed.
+  if (run === undefined || run.segment !== segment || isOver(run.status)) return;
+  const begun = await DBOS.runStep(() => beginSegment(world, runId, segment, limitsOf(run).maxDurationMs), {
+    name: 'segment:begin',
+  });
+  if (begun.type === 'stale') return;
+  const watched = options.watch(runId, begun.remainingMs);
+  try {
+    const scope = openScope(options, run, segment, begun, watched.signal);
+    const ending = await inSegment(scope, () => work(options, scope, begun));
+    await DBOS.runStep(async () => endSegment(world, await endOf(scope, segment, ending)), { name: 'segment:end' });
+  } finally {
+    watched.release();
+  }
+}
+
+/** Lets the agent work until it has finished, must wait, or must stop. Throws only for what is not the run's own. */
+async function work(options: AgentRunOptions, scope: SegmentScope, begun: Begin): Promise<Ending> {
+  try {
+    const { agent } = agentOf(options, scope);
+    const state = await stateOf(scope, agent, begun);
+    if (scope.stop !== null) return endingOf(scope, state);
+    const runner = new Runner({ modelProvider: durableProvider(options.provider), tracingDisabled: true });
+    const result = await runner.run(agent, state, { maxTurns: null });
+    if (scope.broken !== null) throw scope.broken.error;
+    if (result.interruptions.length > 0) waitForApprovals(scope, result.interruptions);
+    if (scope.stop !== null || scope.waits.length > 0) return endingOf(scope, state);
+    return { type: 'completed', output: toJson(result.finalOutput) };
+  } catch (error) {
+    if (scope.broken !== null) throw scope.broken.error;
+    return scope.stop !== null && scope.state !== null ? endingOf(scope, scope.state) : endingOfError(error);
+  }
+}
+
+function agentOf(options: AgentRunOptions, scope: SegmentScope): RunnableAgent {
+  const runnable = options.agents.get(scope.run.agent);
+  if (runnable !== undefined) return runnable;
+  throw new HoldfastError(
+    'agent_unknown',
+    `The agent ${scope.run.agent} is not in the configuration of this worker any more.`,
+  );
+}
+
+async function stateOf(scope: SegmentScope, agent: Agent, begun: Begin): Promise<RunState<unknown, Agent>> {
+  if (scope.segment === 0) {
+    const input = scope.run.input as string | ConstructorParameters<typeof RunState>[1];
+    scope.state = new RunState<unknown, Agent>(new RunContext<unknown>(), input, agent, null);
+    return scope.state;
+  }
+  const snapshot = await readSnapshot(scope.world.knex, scope.run.id, scope.segment);
+  if (snapshot === null) {
+    throw new HoldfastError(
+      'state_unreadable',
+      `The snapshot of run ${scope.run.id} for segment ${scope.segment} is missing or damaged.`,
+    );
+  }
+  return resumeState(scope, agent, snapshot, begun.settled);
+}
+
+function endingOf(scope: SegmentScope, state: RunState<unknown, Agent>): Ending {
+  const { stop, waits } = scope;
+  if (stop?.type === 'cut') return { type: 'cut', state: state.toString() };
+  if (stop !== null && stop.type !== 'wait') return stop;
+  return { type: 'paused', waits, state: state.toString() };
+}
+
+/** Approvals that the SDK reports, in its order, after the waits that were found inside calls. */
+function waitForApprovals(scope: SegmentScope, items: readonly RunToolApprovalItem[]): void {
+  for (const { rawItem } of items) {
+    const callId = rawItem.type === 'function_call' ? rawItem.callId : undefined;
+    const plan = scope.plans.get(callId ?? '');
+    if (plan === undefined)
+      throw new HoldfastError('tool_unguarded', `The SDK waits for call ${callId ?? '?'}, which was never judged.`);
+    scope.waits.push({
+      ...{
+        callId: plan.callId,
+        tool: plan.guard.spec.name,
+        agent: plan.agent,
+        arguments: plan.arguments,
+        digest: plan.digest,
+      },
+      ...{
+        reason: plan.reason,
+        text: plan.text,
+        expiresInMs: plan.guard.spec.approvalExpiresInMs,
+        parentKey: plan.checkedKey,
+      },
+    });
+  }
+}
+
+const endOf = async (scope: SegmentScope, segment: number, ending: Ending) => ({
+  ...{ runId: scope.run.id, segment, ending, drafts: await scope.log.rest() },
+  ...{ parentKey: scope.log.last, turns: scope.turns, usage: scope.usage },
+});
+
+const factsOf = (options: AgentRunOptions, run: RunRow): RunFacts => ({
+  id: run.id,
+  tenant: run.tenant,
+  agent: run.agent,
+  input: inputOf(run),
+  grants: parseGrants(grantsOf(run), { allowEverything: true }),
+  limits: limitsOf(run),
+  onDenied: options.agents.get(run.agent)?.onDenied ?? 'stop',
+});
+
+function openScope(
+  options: AgentRunOptions,
+  run: RunRow,
+  segment: number,
+  begun: Begin,
+  signal: AbortSignal,
+): SegmentScope {
+  const { world } = options;
+  const cause = begun.settled.at(-1);
+  const first = cause === undefined ? 'created' : `decision:${cause.interruptionId}`;
+  const log = new RunLog(segment, first, (drafts) =>
+    world.knex
+      .transaction((trx) => appendEvents(trx, run.id, drafts, { at: isoNow(world), worker: world.worker.id }))
+      .then(() => world.changed(run.id)),
+  );
+  log.add('segment.started', { segment, decisions: begun.settled.map((one) => one.interruptionId) });
+  return {
+    ...{ world, run: factsOf(options, run), segment, execution: world.newId(), signal, log, state: null },
+    ...{
+      turnsPerSegment: options.turnsPerSegment,
+      turns: begun.turns,
+      turnsInSegment: 0,
+      totalTokens: begun.totalTokens,
+    },
+    ...{ usage: { inputTokens: 0, outputTokens: 0, totalTokens: 0 }, seenItems: 0, stop: null, broken: null },
+    ...{ plans: new Map(), batch: [], started: [], results: new Map(), waits: [] },
+  };
+}

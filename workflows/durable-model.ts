@@ -1,0 +1,201 @@
+import { DBOS } from '@dbos-inc/dbos-sdk';
+import {
+  type Model,
+  type ModelProvider,
+  type ModelRequest,
+  type ModelResponse,
+  type StreamEvent,
+  Usage,
+} from '@openai/agents';
+import { HoldfastError } from '../src/core/errors.js';
+import { digestOf, type JsonObject, type JsonValue, toJson } from '../src/core/json.js';
+import { classifyModelFailure } from '../src/models/model-failure.js';
+import { callModel, type ModelAnswer, type ModelFailure, type ModelResult } from '../steps/call-model.js';
+import { haltStop } from './launch-calls.js';
+import { guardsOf } from './plan-calls.js';
+import { planResponse } from './plan-response.js';
+import { currentScope, inStep, type SegmentScope, SegmentStop } from './segment-scope.js';
+
+/** A model whose calls are durable steps while a segment runs, and plain calls elsewhere. */
+class DurableModel implements Model {
+  readonly #model: Model;
+  readonly #name: string;
+
+  constructor(model: Model, name: string) {
+    this.#model = model;
+    this.#name = name;
+  }
+
+  getResponse(request: ModelRequest): Promise<ModelResponse> {
+    const scope = currentScope();
+    return typeof scope === 'object'
+      ? takeTurn(scope, this.#model, this.#name, request)
+      : this.#model.getResponse(request);
+  }
+
+  getStreamedResponse(request: ModelRequest): AsyncIterable<StreamEvent> {
+    if (typeof currentScope() === 'object') {
+      throw new HoldfastError(
+        'agent_invalid',
+        'A streamed model call cannot be a durable step; run the agent without streaming.',
+      );
+    }
+    return this.#model.getStreamedResponse(request);
+  }
+}
+
+const durable = new WeakMap<Model, DurableModel>();
+
+/** The durable side of a model. */
+export function asDurable(model: Model, name: string): Model {
+  if (model instanceof DurableModel) return model;
+  const known = durable.get(model) ?? new DurableModel(model, name);
+  durable.set(model, known);
+  return known;
+}
+
+/** A provider whose models are durable. */
+export const durableProvider = (provider: ModelProvider): ModelProvider => ({
+  getModel: async (name) => asDurable(await provider.getModel(name), name ?? 'default'),
+});
+
+/** One turn: asks the model in a step, judges what it asks for, and hands the response to the SDK. */
+async function takeTurn(
+  scope: SegmentScope,
+  model: Model,
+  name: string,
+  request: ModelRequest,
+): Promise<ModelResponse> {
+  stopIfDue(scope);
+  const guardFor = guardsOf(request);
+  const turn = ++scope.turns;
+  scope.turnsInSegment++;
+  const agent = agentOf(scope);
+  const asked = logRequest(scope, request, { turn, agent, model: name });
+  const result = await askModel(scope, model, request, turn);
+  if (result.type === 'halted') throw stopWith(scope, haltStop(result.why));
+  if (result.type === 'failed') {
+    scope.log.add('model.failed', { turn, agent, model: name, error: { ...result.error } }, asked);
+    throw stopWith(scope, { type: 'failed', error: result.error });
+  }
+  const { output, usage, responseId } = result;
+  scope.usage = addUsage(scope.usage, usage);
+  scope.totalTokens += usage.totalTokens;
+  scope.log.add('model.responded', { turn, agent, model: name, responseId, output: [...output], usage }, asked);
+  await planResponse(scope, agent, output, guardFor);
+  return responseOf(result);
+}
+
+const stopWith = (scope: SegmentScope, stop: NonNullable<SegmentScope['stop']>): SegmentStop => {
+  scope.stop = stop;
+  return new SegmentStop(stop);
+};
+
+/** No model call happens after a limit, a cancellation, or while a call waits for a decision. */
+function stopIfDue(scope: SegmentScope): void {
+  if (scope.stop !== null) throw new SegmentStop(scope.stop);
+  const { maxTurns, maxTotalTokens } = scope.run.limits;
+  if (scope.turns >= maxTurns) {
+    const error = new HoldfastError(
+      'limit_turns',
+      `The run took ${scope.turns} turns and wanted another; its limit is ${maxTurns} (maxTurns).`,
+    );
+    throw stopWith(scope, { type: 'failed', error: error.view() });
+  }
+  if (maxTotalTokens !== null && scope.totalTokens >= maxTotalTokens) {
+    const error = new HoldfastError(
+      'limit_tokens',
+      `The run used ${scope.totalTokens} tokens; its limit is ${maxTotalTokens} (maxTotalTokens).`,
+    );
+    throw stopWith(scope, { type: 'failed', error: error.view() });
+  }
+  if (scope.turnsInSegment >= scope.turnsPerSegment) throw stopWith(scope, { type: 'cut' });
+}
+
+const agentOf = (scope: SegmentScope): string => scope.state?.currentAgent.name ?? scope.run.agent;
+
+function logRequest(
+  scope: SegmentScope,
+  request: ModelRequest,
+  who: { turn: number; agent: string; model: string },
+): string {
+  const items = typeof request.input === 'string' ? [request.input] : request.input;
+  // The log says what the run was told before; only what is new to the model is digested, so that a turn costs no more
+  // in a long run than in a short one.
+  const fresh = items.length >= scope.seenItems ? items.slice(scope.seenItems) : items;
+  scope.seenItems = items.length;
+  return scope.log.add('model.requested', {
+    ...who,
+    inputItems: items.length,
+    inputDigest: digestOf(toJson({ instructions: request.systemInstructions ?? null, items: fresh })),
+    tools: request.tools.map((tool) => tool.name),
+  });
+}
+
+async function askModel(scope: SegmentScope, model: Model, request: ModelRequest, turn: number): Promise<ModelResult> {
+  const ask = async (signal: AbortSignal): Promise<ModelAnswer> =>
+    answerOf(await model.getResponse({ ...request, signal }));
+  try {
+    return await DBOS.runStep(() => inStep(() => callModel(ask, classify, scope.signal)), { name: `model:${turn}` });
+  } catch (error) {
+    // The step itself never throws for what a model does: this is the database or DBOS.
+    scope.broken ??= { error };
+    throw error;
+  }
+}
+
+const classify = (error: unknown): ModelFailure => {
+  const { code, message, retryable, retryAfterMs } = classifyModelFailure(error);
+  return { error: new HoldfastError(code, message).view(), retryable, retryAfterMs };
+};
+
+const isObject = (value: JsonValue | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function answerOf(response: ModelResponse): ModelAnswer {
+  const { output, usage, responseId, ...rest } = response;
+  const items = toJson(output);
+  const kept = toJson(rest);
+  const { inputTokens, outputTokens, totalTokens } = usage;
+  return {
+    type: 'answer',
+    responseId: responseId ?? null,
+    output: Array.isArray(items) ? items.filter(isObject) : [],
+    usage: { inputTokens: whole(inputTokens), outputTokens: whole(outputTokens), totalTokens: whole(totalTokens) },
+    rest: { usage: toJson(usage), ...(isObject(kept) ? kept : {}) },
+  };
+}
+
+const whole = (count: number): number => (Number.isSafeInteger(count) && count > 0 ? count : 0);
+
+const addUsage = (a: SegmentScope['usage'], b: SegmentScope['usage']): SegmentScope['usage'] => ({
+  inputTokens: a.inputTokens + b.inputTokens,
+  outputTokens: a.outputTokens + b.outputTokens,
+  totalTokens: a.totalTokens + b.totalTokens,
+});
+
+/** The response as the SDK wants it. Arguments that are not a JSON object are wrapped, so that its parser accepts them. */
+function responseOf(answer: ModelAnswer): ModelResponse {
+  const { usage, ...rest } = answer.rest;
+  const output = answer.output.map((item) =>
+    item['type'] === 'function_call' ? { ...item, arguments: parseable(item['arguments']) } : item,
+  );
+  return {
+    ...rest,
+    ...(answer.responseId === null ? {} : { responseId: answer.responseId }),
+    usage: new Usage(isObject(usage) ? { ...usage } : {}),
+    // Parsed from what the provider gave as output items before; the SDK checks them again.
+    output: output as unknown as ModelResponse['output'],
+  };
+}
+
+function parseable(text: JsonValue | undefined): string {
+  if (typeof text !== 'string' || text === '') return '{}';
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return text;
+  } catch {
+    // Falls through: the guard tells the model what is wrong with it.
+  }
+  return JSON.stringify({ not_a_json_object: text });
+}

@@ -1,0 +1,23 @@
+import {
+  InputGuardrailTripwireTriggered,
+  ModelBehaviorError,
+  OutputGuardrailTripwireTriggered,
+  ToolCallError,
+} from '@openai/agents';
+import type { Ending } from '../src/core/ending.js';
+import { type ErrorCode, HoldfastError } from '../src/core/errors.js';
+
+const codeOf = (error: unknown): ErrorCode => {
+  if (error instanceof HoldfastError) return error.code;
+  if (error instanceof InputGuardrailTripwireTriggered || error instanceof OutputGuardrailTripwireTriggered)
+    return 'guardrail_tripped';
+  if (error instanceof ModelBehaviorError) return 'output_invalid';
+  return error instanceof ToolCallError ? 'tool_failed' : 'run_failed';
+};
+
+/** How a run ends by an error that the SDK threw out of the agent. */
+export function endingOfError(error: unknown): Ending {
+  const inner = error instanceof ToolCallError && error.error instanceof HoldfastError ? error.error : error;
+  const message = inner instanceof Error ? inner.message : String(inner);
+  return { type: 'failed', error: new HoldfastError(codeOf(inner), message.slice(0, 4096).toWellFormed()).view() };
+}

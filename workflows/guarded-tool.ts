@@ -1,0 +1,48 @@
+import type { Agent, FunctionTool, RunContext } from '@openai/agents';
+import { toolSpecOf } from '../src/tools/define-tool.js';
+import { invokeGuarded } from './launch-calls.js';
+import type { GuardedTool, SegmentScope } from './segment-scope.js';
+
+const guardsByParameters = new WeakMap<object, GuardedTool>();
+const guardsOfScope = new WeakMap<SegmentScope, Map<FunctionTool, GuardedTool>>();
+
+/** The guard of a tool that a model request offers; undefined: it would run unguarded. */
+export const guardOf = (parameters: unknown): GuardedTool | undefined =>
+  typeof parameters === 'object' && parameters !== null ? guardsByParameters.get(parameters) : undefined;
+
+/** Puts the guard around a tool: approval and body go by the plan of the call, whoever asks. */
+export function guard(scope: SegmentScope, original: FunctionTool, context: RunContext<unknown>): FunctionTool {
+  const guards = guardsOfScope.get(scope) ?? new Map<FunctionTool, GuardedTool>();
+  guardsOfScope.set(scope, guards);
+  const known = guards.get(original);
+  if (known !== undefined) return known.tool;
+  // The copy of the parameters is what a model request carries back, by which the guard is found again.
+  const parameters = { ...original.parameters };
+  // Its bounds of time are kept inside the step: the SDK's timer would end a call while its step goes on.
+  const { timeoutMs: _timeoutMs, ...rest } = original;
+  const tool: FunctionTool = {
+    ...rest,
+    parameters,
+    needsApproval: async (_context, _input, callId) => scope.plans.get(callId ?? '')?.decision === 'ask',
+    inputGuardrails: [],
+    invoke: async (_runContext, _input, details) => invokeGuarded(scope, details?.toolCall?.callId),
+  };
+  const guarded: GuardedTool = { tool, original, spec: toolSpecOf(original), context };
+  guards.set(original, guarded);
+  guardsByParameters.set(parameters, guarded);
+  return tool;
+}
+
+/** The guarded function tools of an agent, by name. Only inside a segment. */
+export async function guardsByName(
+  agent: Agent,
+  context: RunContext<unknown>,
+): Promise<ReadonlyMap<string, GuardedTool>> {
+  const tools = await agent.getAllTools(context);
+  return new Map(
+    tools.flatMap((tool) => {
+      const guarded = tool.type === 'function' ? guardOf(tool.parameters) : undefined;
+      return guarded === undefined ? [] : [[tool.name, guarded] as const];
+    }),
+  );
+}

@@ -1,0 +1,129 @@
+import { DBOS } from '@dbos-inc/dbos-sdk';
+import { HoldfastError } from '../src/core/errors.js';
+import type { CallOutcome } from '../src/core/event.js';
+import { callTool, executionUnder, type ToolResult } from '../steps/call-tool.js';
+import { inStep, type PlannedCall, type SegmentScope, type StartedCall } from './segment-scope.js';
+import { bodyOf, requirementOf } from './tool-body.js';
+
+/** What the SDK gets in place of a result that is not there yet; resuming puts the result in its place. */
+export const PLACEHOLDER = '[waiting for a decision]';
+
+/**
+ * Starts the calls of a response that may start, in the model's order and in one go, so that a replay gives every call the
+ * same step. Each call is exactly one step.
+ */
+export function launchBatch(scope: SegmentScope): void {
+  const batch = scope.batch;
+  scope.batch = [];
+  for (const plan of batch) launch(scope, plan);
+}
+
+function launch(scope: SegmentScope, plan: PlannedCall): void {
+  const { spec } = plan.guard;
+  const refusal = refusalOf(plan);
+  const startedKey =
+    refusal === null
+      ? scope.log.add('call.started', { callId: plan.callId, tool: spec.name, effect: spec.effect }, plan.checkedKey)
+      : plan.checkedKey;
+  const ended = refusal === null ? runTool(scope, plan) : Promise.resolve(refusal);
+  const started: StartedCall = { plan, startedKey, result: null };
+  scope.results.set(plan.callId, ended);
+  scope.started.push(started);
+  ended.then(
+    (result) => {
+      started.result = result;
+      logEnded(scope);
+    },
+    () => undefined,
+  );
+}
+
+const refusalOf = (plan: PlannedCall): ToolResult | null =>
+  plan.refusal === null ? null : { type: 'settled', outcome: { type: 'refused', ...plan.refusal } };
+
+async function runTool(scope: SegmentScope, plan: PlannedCall): Promise<ToolResult> {
+  const { spec } = plan.guard;
+  const intent = {
+    ...{
+      runId: scope.run.id,
+      callId: plan.callId,
+      tenant: scope.run.tenant,
+      tool: spec.name,
+      toolVersion: spec.version,
+    },
+    ...{ effect: spec.effect, digest: plan.digest, execution: executionUnder(scope.execution, plan.repeatApprovedBy) },
+    ...{ worker: scope.world.worker.id, epoch: scope.world.worker.epoch },
+  };
+  const call = {
+    ...{
+      intent,
+      spec,
+      agent: plan.agent,
+      input: plan.input,
+      known: plan.known,
+      repeatApprovedBy: plan.repeatApprovedBy,
+    },
+    ...{ body: bodyOf(plan), require: requirementOf(scope, plan) },
+  };
+  try {
+    return await DBOS.runStep(() => inStep(() => callTool(scope.world, call, scope.signal, () => scope.log.flush())), {
+      name: `tool:${spec.name}:${plan.callId}`,
+    });
+  } catch (error) {
+    // The step itself never throws for what a tool does: this is the database or DBOS.
+    scope.broken ??= { error };
+    throw error;
+  }
+}
+
+/** Logs how calls ended, in the model's order: one that ended early waits for those before it. */
+function logEnded(scope: SegmentScope): void {
+  while (scope.started[0]?.result) {
+    const { plan, startedKey, result } = scope.started.shift() as StartedCall & { result: ToolResult };
+    const { callId } = plan;
+    const tool = plan.guard.spec.name;
+    if (result.type === 'settled')
+      scope.log.add('call.finished', { callId, tool, outcome: result.outcome }, startedKey);
+    if (result.type === 'unknown') {
+      const parentKey = scope.log.add('call.unknown', { callId, tool, text: result.text }, startedKey);
+      const { agent, arguments: args, digest } = plan;
+      scope.waits.push({
+        ...{ callId, tool, agent, arguments: args, digest, reason: 'unknown_effect', text: result.text, parentKey },
+        expiresInMs: plan.guard.spec.approvalExpiresInMs,
+      });
+      scope.stop ??= { type: 'wait' };
+    }
+    if (result.type === 'halted') scope.stop = haltStop(result.why);
+    if (result.type === 'superseded') {
+      scope.broken ??= {
+        error: new HoldfastError('worker_superseded', `A newer process works on run ${scope.run.id}.`),
+      };
+    }
+  }
+}
+
+export const haltStop = (why: 'cancelled' | 'limit_wall_time'): NonNullable<SegmentScope['stop']> =>
+  why === 'cancelled'
+    ? { type: 'cancelled' }
+    : {
+        type: 'failed',
+        error: new HoldfastError(
+          'limit_wall_time',
+          'The run worked longer than its limit of time (maxDurationMs) allows.',
+        ).view(),
+      };
+
+/** What the SDK hands to the model as the result of a call. */
+export const resultOf = (outcome: CallOutcome): unknown =>
+  outcome.type === 'output' ? outcome.output : outcome.message;
+
+/** The guarded body of a tool: starts the calls of its response if that is still to do, and waits for its own. */
+export async function invokeGuarded(scope: SegmentScope, callId: string | undefined): Promise<unknown> {
+  const plan = scope.plans.get(callId ?? '');
+  if (plan === undefined) throw new HoldfastError('tool_unguarded', `The call ${callId ?? '?'} was never judged.`);
+  launchBatch(scope);
+  const result = await scope.results.get(plan.callId);
+  if (result === undefined)
+    throw new HoldfastError('tool_unguarded', `The call ${plan.callId} waits for an approval and was invoked.`);
+  return result.type === 'settled' ? resultOf(result.outcome) : PLACEHOLDER;
+}

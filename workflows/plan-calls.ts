@@ -1,0 +1,137 @@
+import type { ModelRequest } from '@openai/agents';
+import { callDigest } from '../src/core/call.js';
+import { checkCapability } from '../src/core/capability.js';
+import { HoldfastError } from '../src/core/errors.js';
+import type { CapabilityCheck } from '../src/core/event.js';
+import type { JsonObject, JsonValue } from '../src/core/json.js';
+import { toJson } from '../src/core/json.js';
+import type { ToolSpec } from '../src/core/tool.js';
+import { guardOf } from './guarded-tool.js';
+import { type GuardedTool, type PlannedCall, type SegmentScope, SegmentStop } from './segment-scope.js';
+
+/** A function call as a model asks for it. */
+export interface AskedCall {
+  readonly callId: string;
+  readonly name: string;
+  readonly namespace: string | null;
+  readonly arguments: string;
+}
+
+export const askedCalls = (output: readonly JsonObject[]): AskedCall[] =>
+  output.flatMap((item) => {
+    const { type, callId, name, namespace } = item;
+    if (type !== 'function_call' || typeof callId !== 'string' || typeof name !== 'string') return [];
+    const text = item['arguments'];
+    return [
+      {
+        callId,
+        name,
+        namespace: typeof namespace === 'string' ? namespace : null,
+        arguments: typeof text === 'string' ? text : '',
+      },
+    ];
+  });
+
+/** The guard of each tool that a request offers. Throws `tool_unguarded` when one has none. */
+export function guardsOf(request: ModelRequest): (call: AskedCall) => GuardedTool | undefined {
+  const guards = new Map<string, GuardedTool>();
+  for (const tool of request.tools) {
+    if (tool.type !== 'function') continue;
+    const guarded = guardOf(tool.parameters);
+    if (guarded === undefined)
+      throw new HoldfastError('tool_unguarded', `The tool ${tool.name} was offered to a model without its guard.`);
+    guards.set(`${tool.namespace ?? ''}/${tool.name}`, guarded);
+  }
+  return (call) => guards.get(`${call.namespace ?? ''}/${call.name}`);
+}
+
+const STRICTNESS = { allow: 0, ask: 1, deny: 2 } as const;
+
+const strictest = (checks: readonly CapabilityCheck[]): 'allow' | 'ask' | 'deny' =>
+  checks.reduce<'allow' | 'ask' | 'deny'>(
+    (worst, { effect }) => (STRICTNESS[effect] > STRICTNESS[worst] ? effect : worst),
+    'allow',
+  );
+
+function parseArguments(spec: ToolSpec, text: string): { args: JsonValue; input: unknown; problem: string | null } {
+  let args: JsonValue;
+  try {
+    args = toJson(JSON.parse(text === '' ? '{}' : text));
+  } catch {
+    return {
+      args: text,
+      input: null,
+      problem: `The arguments of ${spec.name} are not valid JSON. Send one JSON object.`,
+    };
+  }
+  const parsed = spec.parse(args);
+  return parsed.ok ? { args, input: parsed.input, problem: null } : { args, input: null, problem: parsed.problem };
+}
+
+function checksOf(scope: SegmentScope, spec: ToolSpec, input: unknown): CapabilityCheck[] {
+  try {
+    return spec.capabilitiesOf(input).map((capability) => checkCapability(scope.run.grants, capability));
+  } catch (error) {
+    const reason = `the tool could not say what it needs: ${error instanceof Error ? error.message : String(error)}`;
+    return [{ capability: `tool:call:${spec.name}`, effect: 'deny', rule: null, reason }];
+  }
+}
+
+/**
+ * Judges one call before anything of its response starts: arguments, capabilities, approval. `needsApproval` is what the
+ * tool of a plain SDK program says. Writes the verdict to the log.
+ */
+export function planCall(
+  scope: SegmentScope,
+  agent: string,
+  guard: GuardedTool,
+  call: AskedCall,
+  needsApproval: boolean,
+): PlannedCall {
+  const { spec } = guard;
+  const { args, input, problem } = parseArguments(spec, call.arguments);
+  const checks = problem === null ? checksOf(scope, spec, input) : [];
+  const granted = strictest(checks);
+  const rule = problem === null && granted !== 'deny' ? ruleOf(spec, input, needsApproval) : null;
+  const decision = problem !== null ? 'invalid' : granted === 'allow' && rule !== null ? 'ask' : granted;
+  const text = problem ?? rule ?? checks.find((check) => check.effect === granted)?.reason ?? 'granted';
+  const digest = callDigest({
+    ...{ runId: scope.run.id, callId: call.callId, tool: spec.name, toolVersion: spec.version },
+    ...{ arguments: args, policyVersion: scope.run.grants.policyVersion },
+  });
+  const checkedKey = scope.log.add('call.checked', {
+    ...{ callId: call.callId, tool: spec.name, toolVersion: spec.version, effect: spec.effect },
+    ...{ arguments: args, digest, decision, checks, reason: text },
+  });
+  return {
+    ...{ callId: call.callId, agent, guard, arguments: args, argumentsText: call.arguments, input },
+    ...{ digest, decision, text, reason: rule === null ? 'grant_ask' : 'tool_rule', checkedKey },
+    refusal: refusalOf(decision, text),
+    ...{ known: null, approved: false, repeatApprovedBy: null },
+  };
+}
+
+const refusalOf = (decision: PlannedCall['decision'], text: string): PlannedCall['refusal'] => {
+  if (decision === 'invalid') return { why: 'invalid_arguments', message: text };
+  return decision === 'deny' ? { why: 'denied', message: `Not allowed: ${text}` } : null;
+};
+
+function ruleOf(spec: ToolSpec, input: unknown, needsApproval: boolean): string | null {
+  try {
+    return spec.approvalOf(input) ?? (needsApproval ? `${spec.name} needs an approval.` : null);
+  } catch (error) {
+    return `${spec.name} could not say whether it needs an approval: ${error instanceof Error ? error.message : String(error)}`;
+  }
+}
+
+/** Throws when a denial stops the run, so that no call of the response starts. */
+export function assertNotDenied(scope: SegmentScope, plans: readonly PlannedCall[]): void {
+  const denied = plans.find((plan) => plan.decision === 'deny');
+  if (denied === undefined || scope.run.onDenied === 'tell') return;
+  const error = new HoldfastError(
+    'capability_denied',
+    `${denied.guard.spec.name} (call ${denied.callId}) was not granted: ${denied.text}`,
+  );
+  scope.stop = { type: 'failed', error: error.view() };
+  throw new SegmentStop(scope.stop);
+}

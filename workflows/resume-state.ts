@@ -1,0 +1,145 @@
+import { type Agent, RunContext, RunState, type RunToolApprovalItem } from '@openai/agents';
+import { HoldfastError } from '../src/core/errors.js';
+import type { CallOutcome } from '../src/core/event.js';
+import { canonical } from '../src/core/json.js';
+import { rewriteResult } from '../src/core/rewrite-result.js';
+import type { Settled } from '../steps/begin-segment.js';
+import { guardsByName } from './guarded-tool.js';
+import { invokeGuarded, launchBatch } from './launch-calls.js';
+import { type AskedCall, planCall } from './plan-calls.js';
+import { withGuardrails } from './plan-response.js';
+import type { PlannedCall, SegmentScope } from './segment-scope.js';
+
+type State = RunState<unknown, Agent>;
+
+const load = (agent: Agent, text: string): Promise<State> => RunState.fromString<unknown, Agent>(agent, text);
+
+/**
+ * The state that a segment goes on from, with every decision applied: approved calls are judged again and will run,
+ * rejected ones get what the model reads, and calls of unknown effect get their result.
+ */
+export async function resumeState(
+  scope: SegmentScope,
+  agent: Agent,
+  snapshot: string,
+  settled: readonly Settled[],
+): Promise<State> {
+  let state = await load(agent, snapshot);
+  scope.state = state;
+  const unknown = settled.filter((one) => one.reason === 'unknown_effect');
+  if (unknown.length > 0) {
+    const text = await settleUnknown(scope, state, snapshot, unknown);
+    state = await load(agent, text);
+    scope.state = state;
+  }
+  // With a call that waits again nothing else may start; the segment ends as it began.
+  if (scope.stop === null)
+    await applyApprovals(
+      scope,
+      state,
+      settled.filter((one) => one.reason !== 'unknown_effect'),
+    );
+  return state;
+}
+
+/** Settles calls of unknown effect, one after the other, and puts their results into the state. */
+async function settleUnknown(
+  scope: SegmentScope,
+  state: State,
+  snapshot: string,
+  unknown: readonly Settled[],
+): Promise<string> {
+  const parsed: unknown = JSON.parse(snapshot);
+  const tools = await guardsByName(state.currentAgent, new RunContext<unknown>());
+  for (const one of unknown) {
+    const guard = tools.get(one.tool);
+    if (guard === undefined)
+      throw new HoldfastError('run_failed', `The tool ${one.tool} is gone; the call ${one.callId} cannot be settled.`);
+    const call: AskedCall = {
+      callId: one.callId,
+      name: one.tool,
+      namespace: null,
+      arguments: canonical(one.arguments),
+    };
+    const judged = planCall(scope, state.currentAgent.name, guard, call, false);
+    const plan: PlannedCall = { ...judged, ...settlementOf(judged, one) };
+    scope.plans.set(plan.callId, plan);
+    scope.batch = [plan];
+    launchBatch(scope);
+    const output = await invokeGuarded(scope, plan.callId);
+    rewriteResult(parsed, one.callId, typeof output === 'string' ? output : JSON.stringify(output));
+  }
+  return JSON.stringify(parsed);
+}
+
+/** What a decision makes of a call of unknown effect. */
+function settlementOf(judged: PlannedCall, one: Settled): Partial<PlannedCall> {
+  if (judged.decision === 'deny' || judged.decision === 'invalid') return {};
+  if (one.verdict === 'approve') return { decision: 'allow', approved: true, repeatApprovedBy: one.interruptionId };
+  return { decision: 'allow', known: outcomeOf(one) };
+}
+
+const outcomeOf = (one: Settled): CallOutcome => {
+  if (one.verdict === 'answer') return { type: 'output', output: one.value };
+  const message = one.message === null ? '' : ` ${one.message}`;
+  return one.verdict === 'expire'
+    ? {
+        type: 'refused',
+        why: 'expired',
+        message: `Nobody decided in time. ${one.tool} was begun before and may have happened.`,
+      }
+    : {
+        type: 'refused',
+        why: 'rejected',
+        message: `${one.tool} was begun before, may have happened, and is not run again.${message}`,
+      };
+};
+
+/** Tells the SDK what was decided, and judges the approved calls again: the policy is the same, the decision is bound. */
+async function applyApprovals(scope: SegmentScope, state: State, settled: readonly Settled[]): Promise<void> {
+  const byCall = new Map(settled.map((one) => [one.callId, one]));
+  scope.batch = [];
+  for (const item of state.getInterruptions()) {
+    const call = callOf(item);
+    const one = call === null ? undefined : byCall.get(call.callId);
+    if (call === null || one === undefined) continue;
+    if (one.verdict !== 'approve') {
+      const outcome = rejectionOf(one);
+      state.reject(item, { message: outcome.message });
+      scope.log.add('call.finished', { callId: one.callId, tool: one.tool, outcome }, `decision:${one.interruptionId}`);
+      continue;
+    }
+    const tools = await guardsByName(item.agent, new RunContext<unknown>());
+    const guard = tools.get(call.name);
+    if (guard === undefined)
+      throw new HoldfastError(
+        'run_failed',
+        `The tool ${call.name} is gone; its approved call ${call.callId} cannot run.`,
+      );
+    const judged = planCall(scope, item.agent.name, guard, call, true);
+    scope.plans.set(judged.callId, judged);
+    // What was approved is not what would run now (another version or policy): it is asked for again.
+    if (judged.digest !== one.digest && judged.decision === 'ask') continue;
+    const plan: PlannedCall = judged.decision === 'ask' ? { ...judged, decision: 'allow', approved: true } : judged;
+    const checked = plan.decision === 'allow' ? await withGuardrails(scope, plan, call) : plan;
+    scope.plans.set(checked.callId, checked);
+    scope.batch.push(checked);
+    state.approve(item);
+  }
+}
+
+const rejectionOf = (one: Settled): Extract<CallOutcome, { type: 'refused' }> =>
+  one.verdict === 'expire'
+    ? { type: 'refused', why: 'expired', message: `${one.tool} was not executed: nobody approved it in time.` }
+    : { type: 'refused', why: 'rejected', message: one.message ?? `${one.tool} was not executed: it was rejected.` };
+
+function callOf(item: RunToolApprovalItem): AskedCall | null {
+  const { rawItem } = item;
+  if (rawItem.type !== 'function_call') return null;
+  return {
+    callId: rawItem.callId,
+    name: rawItem.name,
+    namespace: rawItem.namespace ?? null,
+    arguments: rawItem.arguments,
+  };
+}

@@ -1,0 +1,117 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Agent, FunctionTool, RunContext, RunState } from '@openai/agents';
+import type { Ending, Wait } from '../src/core/ending.js';
+import type { CallOutcome } from '../src/core/event.js';
+import type { GrantSet } from '../src/core/grants.js';
+import type { JsonValue } from '../src/core/json.js';
+import type { RunLimits, Usage } from '../src/core/run.js';
+import type { ToolSpec } from '../src/core/tool.js';
+import type { ToolResult } from '../steps/call-tool.js';
+import type { World } from '../steps/world.js';
+import type { RunLog } from './run-log.js';
+
+/** What never changes while a run goes on. */
+export interface RunFacts {
+  readonly id: string;
+  readonly tenant: string;
+  readonly agent: string;
+  readonly input: JsonValue;
+  readonly grants: GrantSet;
+  readonly limits: RunLimits;
+  readonly onDenied: 'stop' | 'tell';
+}
+
+/** A function tool as the SDK gets it inside a segment: its body runs only through the guard. */
+export interface GuardedTool {
+  readonly tool: FunctionTool;
+  readonly original: FunctionTool;
+  readonly spec: ToolSpec;
+  readonly context: RunContext<unknown>;
+}
+
+/** One call of a response, as it was judged before any call of that response starts. */
+export interface PlannedCall {
+  readonly callId: string;
+  readonly agent: string;
+  readonly guard: GuardedTool;
+  readonly arguments: JsonValue;
+  readonly argumentsText: string;
+  readonly input: unknown;
+  readonly digest: string;
+  readonly decision: 'allow' | 'ask' | 'deny' | 'invalid';
+  /** Why a person must approve, or what the model is told. */
+  readonly text: string;
+  readonly reason: 'tool_rule' | 'grant_ask';
+  readonly checkedKey: string;
+  /** Why the body never runs, and what the model reads instead. */
+  readonly refusal: { readonly why: Extract<CallOutcome, { type: 'refused' }>['why']; readonly message: string } | null;
+  /** What a person said of a call that may have happened: its outcome, without running it. */
+  readonly known: CallOutcome | null;
+  /** A person approved this call, by a decision bound to its digest. */
+  readonly approved: boolean;
+  /** The interruption by which a call of unknown effect may run again. */
+  readonly repeatApprovedBy: string | null;
+}
+
+/** A call that was started, or refused without starting. Its end is logged when those before it have ended. */
+export interface StartedCall {
+  readonly plan: PlannedCall;
+  readonly startedKey: string;
+  result: ToolResult | null;
+}
+
+/** Why a segment stops before the agent has finished. */
+export type Stop =
+  | Exclude<Ending, { type: 'completed' | 'paused' | 'cut' }>
+  | { readonly type: 'wait' }
+  | { readonly type: 'cut' };
+
+/** The state of one execution of a segment. A replay goes through the same values in the same order. */
+export interface SegmentScope {
+  readonly world: World;
+  readonly run: RunFacts;
+  readonly segment: number;
+  /** Differs in every execution of the segment: by it a call knows whether its intent is its own. */
+  readonly execution: string;
+  readonly turnsPerSegment: number;
+  readonly signal: AbortSignal;
+  readonly log: RunLog;
+  /** What the SDK works on; null until it is there. */
+  state: RunState<unknown, Agent> | null;
+  readonly plans: Map<string, PlannedCall>;
+  /** Calls of the present response that may start, in the model's order. */
+  batch: PlannedCall[];
+  started: StartedCall[];
+  readonly results: Map<string, Promise<ToolResult>>;
+  readonly waits: Wait[];
+  turns: number;
+  turnsInSegment: number;
+  totalTokens: number;
+  usage: Usage;
+  /** How many items the model was shown in the turn before. */
+  seenItems: number;
+  stop: Stop | null;
+  /** A failure of the database or of DBOS: never the run's own, so that it must not end the run. */
+  broken: { readonly error: unknown } | null;
+}
+
+const storage = new AsyncLocalStorage<SegmentScope | 'step'>();
+
+/** Runs the agent's side of a segment; the doors to models and tools are active inside. */
+export const inSegment = <T>(scope: SegmentScope, work: () => Promise<T>): Promise<T> => storage.run(scope, work);
+
+/** Runs the body of a step: what it calls is its own affair and takes no steps. */
+export const inStep = <T>(work: () => Promise<T>): Promise<T> => storage.run('step', work);
+
+export const currentScope = (): SegmentScope | 'step' | undefined => storage.getStore();
+
+/** Thrown through the SDK to end a segment where no further model call may happen. */
+export class SegmentStop extends Error {
+  readonly stop: Stop;
+
+  constructor(stop: Stop) {
+    super(`the segment stops: ${stop.type}`);
+    this.name = 'SegmentStop';
+    this.stop = stop;
+  }
+}

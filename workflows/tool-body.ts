@@ -1,0 +1,29 @@
+import { checkCapability } from '../src/core/capability.js';
+import { HoldfastError } from '../src/core/errors.js';
+import type { ToolContext } from '../src/core/tool.js';
+import { isDeclared } from '../src/tools/define-tool.js';
+import type { PlannedCall, SegmentScope } from './segment-scope.js';
+
+/** The body of a call: what a declared tool executes, or `invoke` of a tool of a plain SDK program. */
+export function bodyOf(plan: PlannedCall): (context: ToolContext) => Promise<unknown> {
+  const { original, spec, context: runContext } = plan.guard;
+  if (isDeclared(original)) return (context) => spec.execute(plan.input, context);
+  const toolCall = {
+    type: 'function_call' as const,
+    callId: plan.callId,
+    name: original.name,
+    arguments: plan.argumentsText,
+    status: 'completed' as const,
+  };
+  return async (context) => original.invoke(runContext, plan.argumentsText, { toolCall, signal: context.signal });
+}
+
+/** What a tool asks for while it works: the same grants decide, and `ask` holds only for a call that was approved. */
+export function requirementOf(scope: SegmentScope, plan: PlannedCall): (capability: string) => void {
+  return (capability) => {
+    const check = checkCapability(scope.run.grants, capability);
+    if (check.effect === 'allow' || (check.effect === 'ask' && plan.approved)) return;
+    const why = check.effect === 'ask' ? 'it needs an approval, which this call did not get' : check.reason;
+    throw new HoldfastError('capability_denied', `${plan.guard.spec.name} needs ${check.capability}: ${why}.`);
+  };
+}
