@@ -1,0 +1,42 @@
+import type { Knex } from 'knex';
+import type { Pool } from 'pg';
+import { openPglite } from './pglite.js';
+import { openPostgres } from './postgres.js';
+
+/** A lock of this process's session; it goes with the session, however that ends. */
+export interface SessionLock {
+  readonly name: string;
+  /** Called once when the lock is lost without `release`. Called at once when that has happened already. */
+  onLost(listener: () => void): void;
+  release(): Promise<void>;
+}
+
+export interface Database {
+  readonly kind: 'pglite' | 'postgres';
+  /** int8 comes as text; statements name their schema. */
+  readonly knex: Knex;
+  /** For DBOS. */
+  readonly pool: Pool;
+  /** For DBOS, which parses it. */
+  readonly url: string;
+  /** Calls back with the payload of each notification; goes on listening after a lost connection. Resolves to the way out. */
+  listen(channel: string, onPayload: (payload: string) => void): Promise<() => Promise<void>>;
+  /** Null when another live session holds it. */
+  tryLock(name: string): Promise<SessionLock | null>;
+  /** Repeating it does nothing. */
+  close(): Promise<void>;
+}
+
+export interface DatabaseOptions {
+  /** Null: the embedded database in `dataDir`. */
+  readonly databaseUrl: string | null;
+  readonly dataDir: string;
+  /** Connections of DBOS's pool; the embedded database has none. */
+  readonly poolSize?: number;
+}
+
+/** Opens the database; throws `database_unreachable`, `database_corrupt` or `data_dir_in_use`. */
+export function openDatabase(options: DatabaseOptions): Promise<Database> {
+  if (options.databaseUrl === null) return openPglite(options.dataDir);
+  return openPostgres(options.databaseUrl, options.poolSize ?? 20);
+}

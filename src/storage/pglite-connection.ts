@@ -1,0 +1,135 @@
+import { EventEmitter } from 'node:events';
+import { HoldfastError } from '../core/errors.js';
+import { PgliteArbiter } from './pglite-arbiter.js';
+import type { Door } from './pglite-lease.js';
+import type { Message, PgliteSession, Send } from './pglite-session.js';
+import { listenCommand } from './pglite-statement.js';
+
+interface Bind {
+  readonly portal?: unknown;
+  readonly binary?: unknown;
+  readonly values?: readonly unknown[];
+  readonly valueMapper?: (value: unknown, index: number) => unknown;
+}
+
+/**
+ * The protocol end of one virtual connection: `pg.Client` talks to it as to its socket. Collects the messages of one
+ * statement up to its sync and hands them to the arbiter. Named statements become unnamed, since connections share a session.
+ */
+export class PgliteConnection extends EventEmitter {
+  readonly stream = { destroy: (): void => this.end() };
+  /** Read by `pg.Client`. */
+  _connecting = false;
+  readonly #session: PgliteSession;
+  readonly #arbiter: PgliteArbiter;
+  readonly #channels = new Set<string>();
+  readonly #stopNotifications: () => void;
+  #text = '';
+  #sends: Send[] = [];
+
+  constructor(session: PgliteSession, door: Door) {
+    super();
+    this.#session = session;
+    this.#arbiter = new PgliteArbiter(session, door);
+    this.#stopNotifications = session.onNotification((message) => {
+      if (typeof message.channel === 'string' && this.#channels.has(message.channel)) this.emit(message.name, message);
+    });
+  }
+
+  /** Always empty: no statement counts as prepared. */
+  get parsedStatements(): Record<string, string> {
+    return {};
+  }
+
+  get submittedNamedStatements(): Record<string, string> {
+    return {};
+  }
+
+  connect(): void {
+    this._connecting = true;
+    process.nextTick(() => this.emit('readyForQuery', { status: 'I' }));
+  }
+
+  query(text: string): void {
+    this.#text = text;
+    this.#sends.push((wire) => wire.query(text));
+    this.#submit();
+  }
+
+  parse(query: { readonly text: string; readonly types?: unknown }): void {
+    this.#text = query.text;
+    this.#sends.push((wire) => wire.parse({ text: query.text, types: query.types }));
+  }
+
+  /** Throws at once for a value that cannot be sent, as `pg.Client` expects. */
+  bind({ portal, binary, values, valueMapper }: Bind): void {
+    const mapped = valueMapper === undefined ? values : values?.map(valueMapper);
+    this.#sends.push((wire) => wire.bind({ portal, binary, values: mapped }));
+  }
+
+  describe(message: unknown): void {
+    this.#sends.push((wire) => wire.describe(message));
+  }
+
+  execute(message: unknown): void {
+    this.#sends.push((wire) => wire.execute(message));
+  }
+
+  /** Only sent after a value that could not be bound; unnamed statements need no closing. */
+  close(): void {}
+
+  sync(): void {
+    this.#sends.push((wire) => wire.sync());
+    this.#submit();
+  }
+
+  flush(): void {
+    throw new HoldfastError('internal', 'The embedded database does not page through the rows of a statement.');
+  }
+
+  sendCopyFail(message: unknown): void {
+    this.#session.interject((wire) => wire.sendCopyFail(message));
+  }
+
+  ref(): void {}
+
+  unref(): void {}
+
+  end(): void {
+    this.#stopNotifications();
+    this.abandon();
+    process.nextTick(() => this.emit('end'));
+  }
+
+  /** Rolls back what is open: the client is given back to its pool. */
+  abandon(): void {
+    void this.#arbiter.abandon();
+  }
+
+  #submit(): void {
+    const statement = this.#listening({ text: this.#text, sends: this.#sends });
+    this.#sends = [];
+    const emit = (message: Message) => this.emit(message.name === 'error' ? 'errorMessage' : message.name, message);
+    this.#arbiter.submit(statement, emit).then(
+      (status) => this.emit('readyForQuery', { status }),
+      (error: unknown) => {
+        this.emit('errorMessage', error);
+        this.emit('readyForQuery', { status: 'I' });
+      },
+    );
+  }
+
+  /** The session goes on listening for the others when one connection does not want to any more. */
+  #listening(statement: { readonly text: string; readonly sends: readonly Send[] }) {
+    const command = listenCommand(statement.text);
+    if (command === null) return statement;
+    if (command.listen && command.channel !== null) {
+      this.#channels.add(command.channel);
+      return statement;
+    }
+    if (command.channel === null) this.#channels.clear();
+    else this.#channels.delete(command.channel);
+    const send: Send = (wire) => wire.query('UNLISTEN holdfast_nobody');
+    return { text: statement.text, sends: [send] };
+  }
+}

@@ -1,0 +1,54 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+
+/** Grants one holder at a time, in the order of asking. */
+export class Mutex {
+  readonly #waiting: (() => void)[] = [];
+  #held = false;
+
+  lock(): Promise<void> {
+    if (!this.#held) {
+      this.#held = true;
+      return Promise.resolve();
+    }
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  unlock(): void {
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#held = false;
+    else next();
+  }
+}
+
+/** Who talks to the embedded database. DBOS may read on a second connection inside its own transaction; nobody else may. */
+export type Door = 'dbos' | 'holdfast';
+
+/** The right of one virtual connection to PGlite's only session, from BEGIN to COMMIT or ROLLBACK or for one statement. */
+export class Lease {
+  granted = false;
+  ended = false;
+  /** Set while a COMMIT or ROLLBACK is under way: it ends without help of the async context that sent it. */
+  leaving = false;
+  idleTimer: NodeJS.Timeout | null = null;
+  /** Held by the holder for a statement and by a joined read from its beginning to its end. */
+  readonly turn = new Mutex();
+
+  readonly holder: object;
+  readonly door: Door;
+
+  constructor(holder: object, door: Door) {
+    this.holder = holder;
+    this.door = door;
+  }
+}
+
+const context = new AsyncLocalStorage<Lease>();
+
+/** Marks the caller's own async context as inside a transaction; only works when called synchronously by the caller. */
+export const enterTransaction = (lease: Lease): void => context.enterWith(lease);
+
+/** The open transaction that the caller stands in. A context that outlives its transaction, as of a loop, is outside. */
+export function transactionHere(): Lease | null {
+  const lease = context.getStore();
+  return lease === undefined || lease.ended || lease.leaving ? null : lease;
+}

@@ -1,0 +1,72 @@
+import pg from 'pg';
+import { HoldfastError } from '../core/errors.js';
+
+const CONNECT_TIMEOUT_MS = 10_000;
+const KEEPALIVE_DELAY_MS = 5_000;
+
+const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');
+
+/** How every connection of ours is made. A host that dies without closing its connections is noticed by keepalives. */
+export const connectionTo = (url: string) => ({
+  connectionString: url,
+  keepAlive: true,
+  keepAliveInitialDelayMillis: KEEPALIVE_DELAY_MS,
+  connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+  application_name: 'holdfast',
+});
+
+/** Where a URL points to, without its password. */
+function placeOf(client: pg.Client): string {
+  return `${client.host}:${client.port}/${client.database ?? ''}`;
+}
+
+function unreachable(place: string, cause: unknown): HoldfastError {
+  // A refused connection to a name with several addresses has an empty message and its errors inside.
+  const inner = cause instanceof AggregateError ? cause.errors.at(0) : cause;
+  const why = inner instanceof Error ? inner.message : String(inner);
+  return new HoldfastError('database_unreachable', `PostgreSQL at ${place} does not answer: ${why}`);
+}
+
+async function tryConnect(url: string): Promise<{ readonly client: pg.Client; readonly error: unknown }> {
+  const client = new pg.Client(connectionTo(url));
+  // Without a listener a connection that breaks would end the process.
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    return { client, error: null };
+  } catch (error) {
+    return { client, error };
+  }
+}
+
+/** Connects once, and makes the database when it is missing and the user may. Throws `database_unreachable`. */
+export async function ensureDatabase(url: string): Promise<void> {
+  const { client, error } = await tryConnect(url);
+  if (error === null) return client.end();
+  if (codeOf(error) !== '3D000') throw unreachable(placeOf(client), error);
+  await createDatabase(url, placeOf(client), client.database ?? '');
+}
+
+async function createDatabase(url: string, place: string, name: string): Promise<void> {
+  const maintenance = new URL(url);
+  maintenance.pathname = '/postgres';
+  const { client, error } = await tryConnect(maintenance.href);
+  if (error !== null) throw missing(place, name, error);
+  try {
+    await client.query(`CREATE DATABASE ${client.escapeIdentifier(name)}`);
+  } catch (failure) {
+    // Another process was faster.
+    if (codeOf(failure) !== '42P04' && codeOf(failure) !== '23505') throw missing(place, name, failure);
+  } finally {
+    await client.end();
+  }
+}
+
+function missing(place: string, name: string, cause: unknown): HoldfastError {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new HoldfastError(
+    'database_unreachable',
+    `PostgreSQL at ${place} has no database "${name}", and it could not be created: ${why}`,
+    { hint: `Create it (createdb ${name}), or correct DATABASE_URL.` },
+  );
+}
