@@ -2,7 +2,7 @@ import { HoldfastError } from './errors.js';
 import type { DecisionRequest, InterruptionView } from './interruption.js';
 import { canonical, type JsonValue } from './json.js';
 
-const valueOf = (request: DecisionRequest): JsonValue => (request.verdict === 'answer' ? request.value : null);
+const answerIn = (request: DecisionRequest): JsonValue => (request.verdict === 'answer' ? request.value : null);
 
 /**
  * Whether a decision settles an interruption (`settle`) or repeats the one that did (`same`). Throws what the caller did
@@ -32,7 +32,7 @@ export function judgeDecision(it: InterruptionView, request: DecisionRequest, ac
     made !== undefined &&
     made.verdict === request.verdict &&
     made.message === (request.message ?? null) &&
-    canonical(made.value) === canonical(valueOf(request));
+    canonical(made.value) === canonical(answerIn(request));
   if (same) return 'same';
   const by = it.decisions.at(-1)?.actor ?? 'somebody';
   throw new HoldfastError('decision_conflict', `Interruption ${it.id} was ${it.status} by ${by}; that stands.`);

@@ -1,0 +1,89 @@
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import { Agent } from '@openai/agents';
+import { z } from 'zod';
+import { defineAgent, defineTool, functionModel, type HoldfastConfig } from '../../src/index.js';
+import { place } from './kill-switch.js';
+
+/** An agent that takes every way a call can go: pure, idempotent, unsafe, unsafe after an approval. */
+
+const effectsFile = process.env['EFFECTS_FILE'] ?? '';
+
+/** What the world has seen of a tool, one line per execution. */
+export const effects = (name: string): string[] =>
+  existsSync(effectsFile) ? readFileSync(effectsFile, 'utf8').split('\n').filter((line) => line.startsWith(`${name}:`)) : [];
+
+const shape = { input: z.object({ n: z.number() }), output: z.object({ done: z.string() }) };
+
+const effectTool = (name: string, effect: 'pure' | 'idempotent' | 'unsafe', approval: boolean) =>
+  defineTool({
+    name,
+    description: `Does ${name}.`,
+    ...shape,
+    effect,
+    approval: approval ? `${name} must be approved.` : false,
+    execute: ({ n }, { callId }) => {
+      place(`${name}:before`);
+      appendFileSync(effectsFile, `${name}:${callId}\n`);
+      place(`${name}:after`);
+      return { done: `${name} ${n}` };
+    },
+  });
+
+export const TOOLS = ['look', 'put', 'pay', 'transfer'] as const;
+
+type Item = { readonly type?: string; readonly output?: unknown };
+
+const call = (name: string, id: string, n: number) => ({
+  type: 'function_call' as const,
+  callId: id,
+  name,
+  arguments: JSON.stringify({ n }),
+  status: 'completed' as const,
+});
+
+const SCRIPT = [
+  [call('look', 'call_look', 1), call('put', 'call_put', 2)],
+  [call('pay', 'call_pay', 3)],
+  [call('transfer', 'call_transfer', 4)],
+];
+const RESULTS_BEFORE = [0, 2, 3];
+
+const textOf = (output: unknown): string =>
+  typeof output === 'string' ? output : ((output as { text?: string } | null)?.text ?? JSON.stringify(output));
+
+const model = functionModel('scripted', async (request) => {
+  const items: readonly Item[] = typeof request.input === 'string' ? [] : (request.input as readonly Item[]);
+  const results = items.filter((item) => item.type === 'function_call_result');
+  const turn = RESULTS_BEFORE.indexOf(results.length);
+  place(`model:${turn < 0 ? 3 : turn}:inside`);
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  const next = turn < 0 ? undefined : SCRIPT[turn];
+  if (next !== undefined) return next;
+  const text = results.map((item) => textOf(item.output)).join(' | ');
+  return [
+    { type: 'message' as const, role: 'assistant' as const, status: 'completed' as const, content: [{ type: 'output_text' as const, text }] },
+  ];
+});
+
+export const PLACES = [
+  ...[0, 1, 2, 3].map((turn) => `model:${turn}:inside`),
+  ...TOOLS.flatMap((name) => [`${name}:before`, `${name}:after`]),
+];
+
+export const config: HoldfastConfig = {
+  agents: [
+    defineAgent({
+      agent: new Agent({
+        name: 'matrix',
+        model,
+        tools: [
+          effectTool('look', 'pure', false),
+          effectTool('put', 'idempotent', false),
+          effectTool('pay', 'unsafe', false),
+          effectTool('transfer', 'unsafe', true),
+        ],
+      }),
+      grants: TOOLS.map((name) => `tool:call:${name}`),
+    }),
+  ],
+};
