@@ -1,0 +1,274 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { z } from 'zod';
+import { type Role, role } from './core/caller.js';
+import { type FieldError, HoldfastError } from './core/errors.js';
+
+/** A bearer token and whose it is. Never logged, never printed but as part of the address at the first start. */
+export interface Token {
+  readonly token: string;
+  readonly actor: string;
+  readonly role: Role;
+  readonly tenant: string;
+}
+
+export const TOKEN_LENGTH_MIN = 16;
+
+interface Kind<T> {
+  readonly schema: z.ZodType<T, string>;
+  readonly expected: string;
+  /** Messages do not repeat the value. */
+  readonly secret?: boolean;
+}
+
+interface Setting<T> {
+  readonly name: string;
+  readonly default: string | null;
+  readonly description: string;
+  readonly kind: Kind<unknown>;
+  readonly parse: (raw: string | undefined) => T;
+}
+
+const optional = <T>(name: string, kind: Kind<T>, description: string): Setting<T | null> => ({
+  name,
+  kind,
+  description,
+  default: null,
+  parse: (raw) => (raw === undefined ? null : kind.schema.parse(raw)),
+});
+
+const setting = <T>(name: string, kind: Kind<T>, fallback: string, description: string): Setting<T> => ({
+  name,
+  kind,
+  description,
+  default: fallback,
+  parse: (raw) => kind.schema.parse(raw ?? fallback),
+});
+
+const text = { schema: z.string(), expected: 'a text' };
+const secret = { ...text, secret: true };
+const path = { schema: z.string().transform((value) => resolve(value)), expected: 'a path' };
+const database = {
+  schema: z.string().regex(/^postgres(ql)?:\/\//),
+  expected: 'postgresql://user:password@host:port/database',
+  secret: true,
+};
+const webAddress = { schema: z.url({ protocol: /^https?$/ }), expected: 'an address with http:// or https://' };
+const workerId = {
+  schema: z.string().regex(/^[\w.:-]{1,100}$/),
+  expected: 'at most 100 letters, digits and the characters . _ : -',
+};
+const host = { schema: z.string().regex(/^[\w.:-]{1,255}$/), expected: 'a host name or an IP address' };
+
+const whole = (min: number, max: number) => ({
+  schema: z
+    .string()
+    .regex(/^\d{1,15}$/)
+    .transform(Number)
+    .pipe(z.number().min(min).max(max)),
+  expected: `a whole number from ${min} to ${max}`,
+});
+const port = whole(0, 65_535);
+
+const oneOf = <const T extends readonly string[]>(values: T) => ({
+  schema: z.enum(values),
+  expected: `one of ${values.join(', ')}`,
+});
+
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+const TEN_YEARS_MS = 315_360_000_000;
+
+const TABLE = {
+  databaseUrl: optional(
+    'DATABASE_URL',
+    database,
+    'PostgreSQL database. Without one: embedded PGlite in the data directory.',
+  ),
+  dbosDatabaseUrl: optional(
+    'DBOS_SYSTEM_DATABASE_URL',
+    database,
+    'The same as `DATABASE_URL`, which goes first; DBOS Cloud sets it.',
+  ),
+  dataDir: setting('HOLDFAST_DATA_DIR', path, '.holdfast', 'Directory of the embedded database and of the made token.'),
+  configFile: optional(
+    'HOLDFAST_CONFIG',
+    path,
+    'Configuration file. Without one: `holdfast.config.ts` of the working directory.',
+  ),
+  role: setting('HOLDFAST_ROLE', oneOf(['all', 'api', 'worker']), 'all', 'What `serve` does: API, executing, or both.'),
+  host: setting(
+    'HOLDFAST_HOST',
+    host,
+    '127.0.0.1',
+    'Address to listen on. Beyond loopback only with configured tokens.',
+  ),
+  port: setting('HOLDFAST_PORT', port, '3000', 'Port to listen on; 0 takes a free one.'),
+  commonPort: optional('PORT', port, 'The same as `HOLDFAST_PORT`, which goes first.'),
+  tokens: optional(
+    'HOLDFAST_TOKENS',
+    secret,
+    'Tokens as a JSON list of `{token, actor, role, tenant?}`, each token of at least 16 characters.',
+  ),
+  tokensFile: optional('HOLDFAST_TOKENS_FILE', path, 'File with that list, instead of `HOLDFAST_TOKENS`.'),
+  maxBodyBytes: setting(
+    'HOLDFAST_MAX_BODY_BYTES',
+    whole(1024, 104_857_600),
+    '1048576',
+    'Largest body of a request, in bytes.',
+  ),
+  logLevel: setting('HOLDFAST_LOG_LEVEL', oneOf(LOG_LEVELS), 'info', 'Least level that is logged.'),
+  workerId: optional(
+    'HOLDFAST_WORKER_ID',
+    workerId,
+    'Name of this process among the workers. Without one: the engine chooses.',
+  ),
+  vmId: optional('DBOS__VMID', workerId, 'The same as `HOLDFAST_WORKER_ID`, which goes first; DBOS Cloud sets it.'),
+  concurrency: setting('HOLDFAST_CONCURRENCY', whole(1, 10_000), '32', 'Segments that a worker executes at once.'),
+  turnsPerSegment: setting(
+    'HOLDFAST_TURNS_PER_SEGMENT',
+    whole(1, 10_000),
+    '50',
+    'Turns after which a segment stores a snapshot and ends.',
+  ),
+  approvalTimeoutMs: setting(
+    'HOLDFAST_APPROVAL_TIMEOUT_MS',
+    whole(0, TEN_YEARS_MS),
+    '604800000',
+    'Milliseconds until an approval expires, if its tool does not say; 0: never.',
+  ),
+  shutdownGraceMs: setting(
+    'HOLDFAST_SHUTDOWN_GRACE_MS',
+    whole(0, 3_600_000),
+    '10000',
+    'Milliseconds that a stop waits for work in flight.',
+  ),
+  openaiApiKey: optional('OPENAI_API_KEY', secret, 'Key of the OpenAI provider.'),
+  openaiBaseUrl: optional('OPENAI_BASE_URL', webAddress, 'Address of an API that speaks as OpenAI does.'),
+  ollamaApiKey: optional('OLLAMA_API_KEY', secret, 'Key of the Ollama provider; a local server needs none.'),
+  ollamaHost: optional('OLLAMA_HOST', text, 'Address of the Ollama server. Without one: `http://127.0.0.1:11434`.'),
+  serverUrl: optional(
+    'HOLDFAST_URL',
+    webAddress,
+    'Server that the commands talk to. Without one: that of `HOLDFAST_HOST` and `HOLDFAST_PORT`.',
+  ),
+  clientToken: optional(
+    'HOLDFAST_TOKEN',
+    secret,
+    'Token of the commands. Without one: the made token of the data directory.',
+  ),
+};
+
+const ALL: readonly Setting<unknown>[] = Object.values(TABLE);
+
+/** Every setting. docs/settings.md lists them, and a test holds the two equal. */
+export const SETTINGS = ALL.map(({ name, default: fallback, description }) => ({
+  name,
+  default: fallback,
+  description,
+}));
+
+type Env = { readonly [name: string]: string | undefined };
+
+const valueIn = (env: Env, name: string): string | undefined => (env[name] === '' ? undefined : env[name]);
+
+function problemOf({ name, kind }: Setting<unknown>, env: Env): FieldError | null {
+  const value = valueIn(env, name);
+  if (value === undefined || kind.schema.safeParse(value).success) return null;
+  const came = kind.secret === true ? 'has a value that is not shown here' : `is ${JSON.stringify(value)}`;
+  return { pointer: `/${name}`, detail: `${name} ${came}; expected ${kind.expected}.` };
+}
+
+const invalid = (...fields: readonly FieldError[]): HoldfastError =>
+  new HoldfastError('config_invalid', fields.map((field) => field.detail).join(' '), { fields });
+
+const tokenList = z
+  .array(
+    z.strictObject({
+      token: z
+        .string()
+        .min(TOKEN_LENGTH_MIN)
+        .regex(/^[\x21-\x7e]+$/, 'expected visible ASCII characters without spaces'),
+      actor: z.string().min(1).max(200),
+      role,
+      tenant: z.string().min(1).max(200).default('default'),
+    }),
+  )
+  .min(1)
+  .refine((tokens) => new Set(tokens.map(({ token }) => token)).size === tokens.length, 'a token is there twice');
+
+/** Messages of this function never repeat what they read. */
+function parseTokens(source: string, json: string): readonly Token[] {
+  const expected = 'a JSON list of {"token", "actor", "role", "tenant"?}';
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch {
+    throw invalid({ pointer: `/${source}`, detail: `${source} does not hold JSON; expected ${expected}.` });
+  }
+  const parsed = tokenList.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const fields = parsed.error.issues.map((issue) => {
+    const place = issue.path.length === 0 ? '' : ` at /${issue.path.join('/')}`;
+    return { pointer: `/${source}`, detail: `${source} is wrong${place}: ${issue.message}; expected ${expected}.` };
+  });
+  throw invalid(...fields);
+}
+
+function readTokens(list: string | null, file: string | null): readonly Token[] {
+  if (list !== null && file !== null) {
+    const detail = 'HOLDFAST_TOKENS and HOLDFAST_TOKENS_FILE are both set; expected one of them.';
+    throw invalid({ pointer: '/HOLDFAST_TOKENS_FILE', detail });
+  }
+  if (list !== null) return parseTokens('HOLDFAST_TOKENS', list);
+  if (file === null) return [];
+  let content: string;
+  try {
+    content = readFileSync(file, 'utf8');
+  } catch (cause) {
+    const why = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unreadable';
+    const detail = `HOLDFAST_TOKENS_FILE is "${file}", which cannot be read (${why}); expected a file of tokens.`;
+    throw invalid({ pointer: '/HOLDFAST_TOKENS_FILE', detail });
+  }
+  return parseTokens('HOLDFAST_TOKENS_FILE', content);
+}
+
+export type Settings = ReturnType<typeof readSettings>;
+
+/**
+ * Reads every setting from the environment; this is the only place where it is read. An empty variable counts as unset.
+ * Throws `config_invalid`, which names each bad variable, what came and what was expected; secrets are not repeated.
+ */
+export function readSettings(env: NodeJS.ProcessEnv = process.env) {
+  const problems = ALL.flatMap((row) => problemOf(row, env) ?? []);
+  if (problems.length > 0) throw invalid(...problems);
+  const read = <T>({ name, parse }: Setting<T>): T => parse(valueIn(env, name));
+  const portIsSet = valueIn(env, TABLE.port.name) !== undefined;
+  return {
+    /** Null: embedded PGlite in `dataDir`. */
+    databaseUrl: read(TABLE.databaseUrl) ?? read(TABLE.dbosDatabaseUrl),
+    /** Absolute. */
+    dataDir: read(TABLE.dataDir),
+    configFile: read(TABLE.configFile),
+    role: read(TABLE.role),
+    host: read(TABLE.host),
+    port: portIsSet ? read(TABLE.port) : (read(TABLE.commonPort) ?? read(TABLE.port)),
+    /** Empty: none are configured. */
+    tokens: readTokens(read(TABLE.tokens), read(TABLE.tokensFile)),
+    maxBodyBytes: read(TABLE.maxBodyBytes),
+    logLevel: read(TABLE.logLevel),
+    /** Null: the engine chooses. */
+    workerId: read(TABLE.workerId) ?? read(TABLE.vmId),
+    concurrency: read(TABLE.concurrency),
+    turnsPerSegment: read(TABLE.turnsPerSegment),
+    /** Null: approvals never expire. */
+    approvalTimeoutMs: read(TABLE.approvalTimeoutMs) || null,
+    shutdownGraceMs: read(TABLE.shutdownGraceMs),
+    openaiApiKey: read(TABLE.openaiApiKey),
+    openaiBaseUrl: read(TABLE.openaiBaseUrl),
+    ollamaApiKey: read(TABLE.ollamaApiKey),
+    ollamaHost: read(TABLE.ollamaHost),
+    /** Where the commands find a server, and what they show it. */
+    serverUrl: read(TABLE.serverUrl),
+    clientToken: read(TABLE.clientToken),
+  };
+}

@@ -1,0 +1,99 @@
+import { randomUUID } from 'node:crypto';
+import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Response } from 'express';
+import { HoldfastError } from '../core/errors.js';
+import { identify } from './gate.js';
+import { checkHost } from './host.js';
+import { asHoldfastError, PROBLEM_TYPE, toProblem } from './problem.js';
+import { GUARDED_ROUTES, ROUTES } from './routes.js';
+import { type Door, serve, serveOpen } from './serve.js';
+import { OPEN_ROUTES } from './system.js';
+
+const RETRY_AFTER_SECONDS = '5';
+
+const HEADERS = {
+  'Cache-Control': 'no-store',
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Referrer-Policy': 'no-referrer',
+  'X-Content-Type-Options': 'nosniff',
+};
+
+const requestIdOf = (response: Response): string => String(response.getHeader('X-Request-Id'));
+const isProbe = (path: string): boolean => OPEN_ROUTES.some((route) => route.path === path);
+
+const begin =
+  ({ log, life }: Door): RequestHandler =>
+  (request, response, next) => {
+    const startedAt = performance.now();
+    const { method, path } = request;
+    response.set(HEADERS).set('X-Request-Id', randomUUID());
+    if (life.draining) response.set('Connection', 'close');
+    response.once('close', () => {
+      if (isProbe(path)) return;
+      const durationMs = Math.round(performance.now() - startedAt);
+      const requestId = requestIdOf(response);
+      log.info({ component: 'http', requestId, method, path, status: response.statusCode, durationMs }, 'request');
+    });
+    next();
+  };
+
+/** `/api/v1/runs/{id}` as Express writes it. */
+const expressPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
+
+const methodsAt = (path: string): string =>
+  ROUTES.filter((route) => route.path === path)
+    .map(({ method }) => (method === 'GET' ? 'GET, HEAD' : method))
+    .join(', ');
+
+const refuseMethod =
+  (path: string, door: Door): RequestHandler =>
+  (request, response) => {
+    if (!isProbe(path)) identify(request, door.check);
+    const allowed = methodsAt(path);
+    response.set('Allow', allowed);
+    throw new HoldfastError('method_not_allowed', `${request.method} is not a method of ${path}; expected ${allowed}.`);
+  };
+
+const refusePath =
+  (door: Door): RequestHandler =>
+  (request) => {
+    identify(request, door.check);
+    throw new HoldfastError('not_found', `There is no route ${request.method} ${request.path}.`);
+  };
+
+/** Express reports a path that is not percent-encoded UTF-8 as an error with a status of its own. */
+const ofPath = (thrown: unknown): unknown =>
+  thrown instanceof URIError
+    ? new HoldfastError('invalid_request', 'The path is not percent-encoded UTF-8.', { cause: thrown })
+    : thrown;
+
+const fail =
+  ({ log }: Door): ErrorRequestHandler =>
+  (thrown: unknown, request, response, _next) => {
+    const error = asHoldfastError(ofPath(thrown));
+    const requestId = requestIdOf(response);
+    if (error.code === 'internal') log.error({ component: 'http', requestId, err: error.cause }, 'a request failed');
+    // Nothing can be said any more in the middle of an answer; the client sees it cut and asks again.
+    if (response.headersSent) return void response.destroy();
+    if (error.status === 401) response.set('WWW-Authenticate', 'Bearer realm="holdfast"');
+    if (error.status === 429 || error.status === 503) response.set('Retry-After', RETRY_AFTER_SECONDS);
+    response
+      .status(error.status)
+      .type(PROBLEM_TYPE)
+      .send(JSON.stringify(toProblem(error, request.path, requestId)));
+  };
+
+/** The Express app over the routes. It serves nothing that is not in the table. */
+export function createApp(door: Door, boundHost: string): Express {
+  const app = express();
+  app.disable('x-powered-by').disable('etag').enable('case sensitive routing').enable('strict routing');
+  app.set('query parser', 'simple');
+  app.use(begin(door), checkHost(boundHost));
+  for (const route of GUARDED_ROUTES) {
+    app[route.method === 'GET' ? 'get' : 'post'](expressPath(route.path), serve(route, door));
+  }
+  for (const route of OPEN_ROUTES) app.get(route.path, serveOpen(route, door));
+  for (const path of new Set(ROUTES.map((route) => route.path))) app.all(expressPath(path), refuseMethod(path, door));
+  app.use(refusePath(door), fail(door));
+  return app;
+}

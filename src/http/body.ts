@@ -1,0 +1,71 @@
+import { type Request, type Response, raw } from 'express';
+import { HoldfastError } from '../core/errors.js';
+import { invalidRequest } from './input.js';
+
+/** Nesting that no request needs; deeper input could exhaust the stack of whoever walks through it. */
+const DEPTH_LIMIT = 100;
+
+function assertShallow(root: unknown): void {
+  let level: unknown[] = [root];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > DEPTH_LIMIT)
+      throw invalidRequest([{ pointer: '', detail: `is nested deeper than ${DEPTH_LIMIT} levels` }]);
+    level = level.flatMap((value) => (typeof value === 'object' && value !== null ? Object.values(value) : []));
+  }
+}
+
+const isJson = (request: Request): boolean => request.is(['application/json']) !== false;
+const hasBody = (request: Request): boolean =>
+  request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
+
+const ofReader = (error: unknown, maxBodyBytes: number): unknown => {
+  const type = error instanceof Error && 'type' in error ? error.type : undefined;
+  if (type === 'entity.too.large') {
+    return new HoldfastError('body_too_large', `The body is larger than the ${maxBodyBytes} bytes that are allowed.`);
+  }
+  if (type === 'encoding.unsupported') {
+    return new HoldfastError('unsupported_media_type', 'The body has a Content-Encoding; expected none.');
+  }
+  if (type === 'request.size.invalid' || type === 'request.aborted') {
+    return new HoldfastError('malformed_json', 'The body ended before its Content-Length.');
+  }
+  return error;
+};
+
+function readBytes(request: Request, response: Response, maxBodyBytes: number): Promise<unknown> {
+  const reader = raw({ limit: maxBodyBytes, inflate: false, type: () => true });
+  return new Promise((resolve, reject) => {
+    reader(request, response, (error?: unknown) => {
+      if (error === undefined) return resolve(request.body);
+      // What is still on its way is read and dropped, so that the client gets to read the answer.
+      request.resume();
+      reject(ofReader(error, maxBodyBytes));
+    });
+  });
+}
+
+function parseJson(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch (cause) {
+    const why = cause instanceof SyntaxError ? cause.message : 'it is not UTF-8';
+    throw new HoldfastError('malformed_json', `The body cannot be read as JSON: ${why}.`, { cause });
+  }
+}
+
+/**
+ * The body of a request; no body is `{}`. Throws `unsupported_media_type`, `body_too_large`, `malformed_json` and, for
+ * nesting beyond all measure, `invalid_request`.
+ */
+export async function readBody(request: Request, response: Response, maxBodyBytes: number): Promise<unknown> {
+  if (!hasBody(request)) return {};
+  if (!isJson(request)) {
+    const came = request.headers['content-type'] ?? 'missing';
+    throw new HoldfastError('unsupported_media_type', `The Content-Type is ${came}; expected application/json.`);
+  }
+  const bytes = await readBytes(request, response, maxBodyBytes);
+  if (!(bytes instanceof Uint8Array) || bytes.length === 0) return {};
+  const value = parseJson(bytes);
+  assertShallow(value);
+  return value;
+}

@@ -1,0 +1,33 @@
+import { BlockList, isIP } from 'node:net';
+import type { RequestHandler } from 'express';
+import { HoldfastError } from '../core/errors.js';
+
+const LOOPBACK = new BlockList();
+LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
+LOOPBACK.addAddress('::1', 'ipv6');
+
+const bare = (host: string): string => host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
+
+export function isLoopback(host: string): boolean {
+  const name = bare(host);
+  const family = isIP(name);
+  return family === 0 ? name === 'localhost' : LOOPBACK.check(name, family === 4 ? 'ipv4' : 'ipv6');
+}
+
+const nameOf = (header: string): string => bare(header.replace(/:\d*$/, ''));
+
+/**
+ * Refuses names that a foreign web page could point at this machine (DNS rebinding). Only a server that listens on
+ * loopback knows all its names; another one is reached by names that it cannot know.
+ */
+export const checkHost =
+  (boundHost: string): RequestHandler =>
+  (request, _response, next) => {
+    const header = request.headers.host ?? '';
+    const name = nameOf(header);
+    if (!isLoopback(boundHost) || isLoopback(name) || name === bare(boundHost)) return next();
+    throw new HoldfastError(
+      'host_refused',
+      `The Host header is "${header}"; expected localhost or a loopback address.`,
+    );
+  };

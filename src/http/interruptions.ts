@@ -1,0 +1,85 @@
+import { z } from 'zod';
+import type { ErrorCode } from '../core/errors.js';
+import { answerBody, approveBody, INTERRUPTION_STATUSES, interruptionView, rejectBody } from '../core/interruption.js';
+import { idPath, pageOf, pageQuery } from './fields.js';
+import { guarded, json, NO_INPUT } from './route.js';
+
+const DECISION = {
+  ...NO_INPUT,
+  method: 'POST',
+  role: 'approver',
+  pathParams: idPath,
+  response: interruptionView,
+  audited: true,
+} as const;
+
+const DECISION_ERRORS: readonly ErrorCode[] = [
+  'interruption_unknown',
+  'decision_conflict',
+  'interruption_expired',
+  'interruption_cancelled',
+  'verdict_not_allowed',
+  'digest_mismatch',
+];
+
+export const INTERRUPTION_ROUTES = [
+  guarded({
+    ...NO_INPUT,
+    method: 'GET',
+    path: '/api/v1/interruptions',
+    operationId: 'listInterruptions',
+    summary: 'List interruptions: the inbox.',
+    role: 'viewer',
+    query: z.strictObject({
+      ...pageQuery,
+      status: z.enum(INTERRUPTION_STATUSES).exactOptional(),
+      run: idPath.shape.id.exactOptional(),
+    }),
+    response: pageOf(interruptionView),
+    errors: ['run_unknown'],
+    handle: async ({ query: { run, ...filter } }, { engine, caller }) =>
+      json(await engine.listInterruptions(run === undefined ? filter : { ...filter, runId: run }, caller)),
+  }),
+  guarded({
+    ...NO_INPUT,
+    method: 'GET',
+    path: '/api/v1/interruptions/{id}',
+    operationId: 'getInterruption',
+    summary: 'Read an interruption.',
+    role: 'viewer',
+    pathParams: idPath,
+    response: interruptionView,
+    errors: ['interruption_unknown'],
+    handle: async ({ path }, { engine, caller }) => json(await engine.getInterruption(path.id, caller)),
+  }),
+  guarded({
+    ...DECISION,
+    path: '/api/v1/interruptions/{id}/approve',
+    operationId: 'approve',
+    summary: 'Approve what a run waits for.',
+    body: approveBody,
+    errors: DECISION_ERRORS,
+    handle: async ({ path, body }, { engine, caller }) =>
+      json(await engine.decide(path.id, { verdict: 'approve', ...body }, caller)),
+  }),
+  guarded({
+    ...DECISION,
+    path: '/api/v1/interruptions/{id}/reject',
+    operationId: 'reject',
+    summary: 'Reject what a run waits for; the model reads the message.',
+    body: rejectBody,
+    errors: DECISION_ERRORS,
+    handle: async ({ path, body }, { engine, caller }) =>
+      json(await engine.decide(path.id, { verdict: 'reject', ...body }, caller)),
+  }),
+  guarded({
+    ...DECISION,
+    path: '/api/v1/interruptions/{id}/answer',
+    operationId: 'answer',
+    summary: 'Answer a question of a run.',
+    body: answerBody,
+    errors: DECISION_ERRORS,
+    handle: async ({ path, body }, { engine, caller }) =>
+      json(await engine.decide(path.id, { verdict: 'answer', ...body }, caller)),
+  }),
+];

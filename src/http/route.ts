@@ -1,0 +1,126 @@
+import { z } from 'zod';
+import type { Caller, Role } from '../core/caller.js';
+import type { ErrorCode } from '../core/errors.js';
+import type { RunEvent } from '../core/event.js';
+import type { JsonObject } from '../core/json.js';
+import type { Engine } from '../engine/verbs.js';
+import { parseInput } from './input.js';
+
+/** What a handler gets beside its parsed input. */
+export interface Context {
+  readonly engine: Engine;
+  readonly caller: Caller;
+  /** Fires when the client is gone, or when the server closes and nobody should wait any longer. */
+  readonly signal: AbortSignal;
+  /** The client asked for `text/event-stream`. */
+  readonly wantsEvents: boolean;
+}
+
+export interface OpenContext {
+  readonly engine: Engine;
+  readonly draining: boolean;
+}
+
+export type Reply =
+  | { readonly type: 'json'; readonly status?: number; readonly body: unknown; readonly location?: string }
+  /** Events as they come; `end` is asked for the data of the closing `end` event when all were sent. */
+  | { readonly type: 'events'; readonly events: AsyncIterable<RunEvent>; readonly end: () => Promise<JsonObject> };
+
+export const json = (body: unknown): Reply => ({ type: 'json', body });
+
+/** The parts of a request as they came. */
+export interface Raw {
+  readonly path: unknown;
+  readonly query: unknown;
+  readonly header: unknown;
+  readonly body: unknown;
+}
+
+interface Description {
+  readonly method: 'GET' | 'POST';
+  /** As OpenAPI writes it: `/api/v1/runs/{id}`. */
+  readonly path: `/${string}`;
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description?: string;
+  /** Status of success. Default 200. */
+  readonly status?: 200 | 202;
+  readonly response: z.ZodType;
+  /** Other media types of success, with what they are. */
+  readonly streams?: string;
+  /** What its verb may throw; what every route may throw is not repeated. */
+  readonly errors: readonly ErrorCode[];
+  /** Whether each call, also a refused one, gets a row in the access log. */
+  readonly audited?: boolean;
+}
+
+export interface Route extends Description {
+  /** The least role; null: no token is needed. */
+  readonly role: Role | null;
+  readonly pathParams: z.ZodObject;
+  readonly query: z.ZodObject;
+  readonly header: z.ZodObject;
+  /** Only of a POST. */
+  readonly body: z.ZodObject;
+}
+
+/** A route that needs a token. */
+export interface GuardedRoute extends Route {
+  readonly role: Role;
+  /** Parses, calls one verb, answers. Throws `invalid_request` and what the verb throws. */
+  readonly call: (raw: Raw, context: Context) => Promise<Reply>;
+}
+
+/** A route that anybody may call. It says nothing but whether. */
+export interface OpenRoute extends Route {
+  readonly role: null;
+  readonly call: (context: OpenContext) => Promise<{ readonly status: number; readonly body: unknown }>;
+}
+
+/** The schemas of a route that takes nothing: spread, then replace what it does take. Unknown fields are refused. */
+export const NO_INPUT = {
+  pathParams: z.strictObject({}),
+  query: z.strictObject({}),
+  header: z.object({}),
+  body: z.strictObject({}),
+};
+
+interface Input<P, Q, H, B> {
+  readonly path: P;
+  readonly query: Q;
+  readonly header: H;
+  readonly body: B;
+}
+
+interface Definition<P extends z.ZodObject, Q extends z.ZodObject, H extends z.ZodObject, B extends z.ZodObject>
+  extends Route {
+  readonly role: Role;
+  readonly pathParams: P;
+  readonly query: Q;
+  readonly header: H;
+  readonly body: B;
+  readonly handle: (
+    input: Input<z.output<P>, z.output<Q>, z.output<H>, z.output<B>>,
+    context: Context,
+  ) => Promise<Reply>;
+}
+
+/** Binds a handler to the schemas of its input, so that a list can hold routes of all kinds. */
+export function guarded<P extends z.ZodObject, Q extends z.ZodObject, H extends z.ZodObject, B extends z.ZodObject>(
+  definition: Definition<P, Q, H, B>,
+): GuardedRoute {
+  const { handle, ...route } = definition;
+  return {
+    ...route,
+    call: async (raw, context) =>
+      handle(
+        {
+          path: parseInput(route.pathParams, raw.path, '/path'),
+          query: parseInput(route.query, raw.query, '/query'),
+          header: parseInput(route.header, raw.header, '/header'),
+          body: parseInput(route.body, raw.body, ''),
+        },
+        context,
+      ),
+  };
+}

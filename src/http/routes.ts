@@ -1,0 +1,30 @@
+import { z } from 'zod';
+import { EVENT_ROUTES } from './events.js';
+import { INTERRUPTION_ROUTES } from './interruptions.js';
+import { openApiDocument } from './openapi.js';
+import { type GuardedRoute, guarded, json, NO_INPUT, type Route } from './route.js';
+import { RUN_ROUTES } from './runs.js';
+import { OPEN_ROUTES, SYSTEM_ROUTES } from './system.js';
+
+const DOCUMENT_ROUTE = guarded({
+  ...NO_INPUT,
+  method: 'GET',
+  path: '/api/v1/openapi.json',
+  operationId: 'getOpenApi',
+  summary: 'Read this document.',
+  role: 'viewer',
+  response: z.looseObject({ openapi: z.string() }),
+  errors: [],
+  handle: async () => json(openApiDocument(ROUTES)),
+});
+
+export const GUARDED_ROUTES: readonly GuardedRoute[] = [
+  ...RUN_ROUTES,
+  ...EVENT_ROUTES,
+  ...INTERRUPTION_ROUTES,
+  ...SYSTEM_ROUTES,
+  DOCUMENT_ROUTE,
+];
+
+/** Every route of the server: what the app serves, and what OpenAPI and docs/http.md describe. */
+export const ROUTES: readonly Route[] = [...GUARDED_ROUTES, ...OPEN_ROUTES];

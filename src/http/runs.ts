@@ -1,0 +1,112 @@
+import { z } from 'zod';
+import { runStatus, runView, startRun } from '../core/run.js';
+import { trajectory } from '../core/trajectory.js';
+import { idPath, pageOf, pageQuery } from './fields.js';
+import { idempotencyKey } from './idempotency.js';
+import { guarded, json, NO_INPUT } from './route.js';
+import { verifyReport } from './views.js';
+
+const WAIT_SECONDS_MAX = 60;
+
+export const RUN_ROUTES = [
+  guarded({
+    ...NO_INPUT,
+    method: 'POST',
+    path: '/api/v1/runs',
+    operationId: 'startRun',
+    summary: 'Start a run.',
+    role: 'operator',
+    header: z.object({ 'idempotency-key': idempotencyKey.exactOptional() }),
+    body: startRun,
+    status: 202,
+    response: runView,
+    errors: [
+      'agent_unknown',
+      'capability_invalid',
+      'grants_widened',
+      'idempotency_key_reused',
+      'value_not_json',
+      'payload_too_large',
+    ],
+    handle: async ({ header, body }, { engine, caller }) => {
+      const run = await engine.startRun(body, caller, header['idempotency-key']);
+      return { type: 'json', status: 202, body: run, location: `/api/v1/runs/${encodeURIComponent(run.id)}` };
+    },
+  }),
+  guarded({
+    ...NO_INPUT,
+    method: 'GET',
+    path: '/api/v1/runs',
+    operationId: 'listRuns',
+    summary: 'List runs, newest first.',
+    role: 'viewer',
+    query: z.strictObject({
+      ...pageQuery,
+      status: runStatus.exactOptional(),
+      agent: z.string().min(1).max(200).exactOptional(),
+    }),
+    response: pageOf(runView),
+    errors: [],
+    handle: async ({ query }, { engine, caller }) => json(await engine.listRuns(query, caller)),
+  }),
+  guarded({
+    ...NO_INPUT,
+    method: 'GET',
+    path: '/api/v1/runs/{id}',
+    operationId: 'getRun',
+    summary: 'Read a run.',
+    role: 'viewer',
+    pathParams: idPath,
+    query: z.strictObject({
+      wait: z.coerce
+        .number()
+        .min(0)
+        .max(WAIT_SECONDS_MAX)
+        .default(0)
+        .describe('Seconds to wait until the run is paused or over.'),
+    }),
+    response: runView,
+    errors: ['run_unknown'],
+    handle: async ({ path, query }, { engine, caller, signal }) =>
+      json(await engine.getRun(path.id, caller, { waitMs: query.wait * 1000, signal })),
+  }),
+  guarded({
+    ...NO_INPUT,
+    method: 'GET',
+    path: '/api/v1/runs/{id}/trajectory',
+    operationId: 'getTrajectory',
+    summary: 'Fold the events of a run into steps.',
+    role: 'viewer',
+    pathParams: idPath,
+    response: trajectory,
+    errors: ['run_unknown'],
+    handle: async ({ path }, { engine, caller }) => json(await engine.getTrajectory(path.id, caller)),
+  }),
+  guarded({
+    ...NO_INPUT,
+    method: 'POST',
+    path: '/api/v1/runs/{id}/cancel',
+    operationId: 'cancelRun',
+    summary: 'Ask a run to stop.',
+    role: 'operator',
+    pathParams: idPath,
+    body: z.strictObject({ reason: z.string().min(1).max(8192).optional() }).meta({ id: 'Cancel' }),
+    response: runView,
+    errors: ['run_unknown', 'run_over'],
+    audited: true,
+    handle: async ({ path, body }, { engine, caller }) =>
+      json(await engine.cancelRun(path.id, body.reason ?? null, caller)),
+  }),
+  guarded({
+    ...NO_INPUT,
+    method: 'POST',
+    path: '/api/v1/runs/{id}/verify',
+    operationId: 'verifyRun',
+    summary: 'Verify the event log of a run.',
+    role: 'viewer',
+    pathParams: idPath,
+    response: verifyReport,
+    errors: ['run_unknown'],
+    handle: async ({ path }, { engine, caller }) => json(await engine.verifyRun(path.id, caller)),
+  }),
+];

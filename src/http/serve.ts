@@ -1,0 +1,114 @@
+import type { Request, RequestHandler, Response } from 'express';
+import { HoldfastError } from '../core/errors.js';
+import type { EngineLog } from '../engine/parts.js';
+import type { Engine } from '../engine/verbs.js';
+import { readBody } from './body.js';
+import { assertRole, identify, type TokenCheck } from './gate.js';
+import type { Life } from './life.js';
+import { asHoldfastError } from './problem.js';
+import type { GuardedRoute, OpenRoute, Reply } from './route.js';
+import type { Slots } from './slots.js';
+import { sendEvents } from './sse.js';
+import type { Identity } from './tokens.js';
+
+/** What every handler works with. */
+export interface Door {
+  readonly engine: Engine;
+  readonly check: TokenCheck;
+  readonly streams: Slots;
+  readonly life: Life;
+  readonly log: EngineLog;
+  readonly maxBodyBytes: number;
+  readonly heartbeatMs: number;
+  readonly stallMs: number;
+}
+
+const asksForEvents = (request: Request, route: GuardedRoute): boolean =>
+  route.streams !== undefined &&
+  request.method === 'GET' &&
+  request.accepts(['application/json', route.streams]) === route.streams;
+
+/** Leaves a row in the access log, whether the work went well or not. */
+async function recorded(
+  door: Door,
+  route: GuardedRoute,
+  request: Request,
+  { caller }: Identity,
+  work: () => Promise<Reply>,
+): Promise<Reply> {
+  const target = typeof request.params['id'] === 'string' ? request.params['id'] : null;
+  let status: number = route.status ?? 200;
+  try {
+    return await work();
+  } catch (error) {
+    status = asHoldfastError(error).status;
+    throw error;
+  } finally {
+    const entry = { ...caller, method: route.method, route: route.path, target, status };
+    await door.engine.recordAccess(entry).catch((err: unknown) => {
+      door.log.error({ component: 'http', err, ...entry }, 'an access could not be recorded');
+    });
+  }
+}
+
+async function perform(
+  door: Door,
+  route: GuardedRoute,
+  request: Request,
+  response: Response,
+  identity: Identity,
+  signal: AbortSignal,
+): Promise<Reply> {
+  assertRole(identity, route.role);
+  const body = route.method === 'POST' ? await readBody(request, response, door.maxBodyBytes) : {};
+  const raw = { path: request.params, query: request.query, header: request.headers, body };
+  try {
+    const wantsEvents = asksForEvents(request, route);
+    return await route.call(raw, { engine: door.engine, caller: identity.caller, signal, wantsEvents });
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    throw new HoldfastError('engine_not_running', 'The server closed while the request waited.', { cause: error });
+  }
+}
+
+async function answer(
+  door: Door,
+  reply: Reply,
+  response: Response,
+  identity: Identity,
+  signal: AbortSignal,
+): Promise<void> {
+  if (reply.type === 'json') {
+    if (reply.location !== undefined) response.location(reply.location);
+    response.status(reply.status ?? 200).json(reply.body);
+    return;
+  }
+  const free = door.streams.take(identity.tokenIndex);
+  try {
+    await sendEvents(response, reply.events, reply.end, {
+      heartbeatMs: door.heartbeatMs,
+      stallMs: door.stallMs,
+      signal,
+    });
+  } finally {
+    free();
+  }
+}
+
+/** Knows who asks, performs it if they may, leaves a trace where one is due, and answers. */
+export const serve =
+  (route: GuardedRoute, door: Door): RequestHandler =>
+  async (request, response) => {
+    const identity = identify(request, door.check);
+    const signal = door.life.signalOf(response);
+    const work = () => perform(door, route, request, response, identity, signal);
+    const reply = route.audited === true ? await recorded(door, route, request, identity, work) : await work();
+    await answer(door, reply, response, identity, signal);
+  };
+
+export const serveOpen =
+  (route: OpenRoute, door: Door): RequestHandler =>
+  async (_request, response) => {
+    const { status, body } = await route.call({ engine: door.engine, draining: door.life.draining });
+    response.status(status).json(body);
+  };

@@ -1,0 +1,110 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Token } from '../config.js';
+import { HoldfastError } from '../core/errors.js';
+import type { EngineLog } from '../engine/parts.js';
+import type { Engine } from '../engine/verbs.js';
+import { createApp } from './app.js';
+import { isLoopback } from './host.js';
+import { createLife } from './life.js';
+import { createSlots } from './slots.js';
+import { tokenCheck } from './tokens.js';
+
+export interface HttpOptions {
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+  readonly tokens: readonly Token[];
+  /** Whether somebody configured the tokens; one that was made at the first start is for this machine alone. */
+  readonly tokensConfigured: boolean;
+  readonly maxBodyBytes: number;
+  readonly log: EngineLog;
+  /** Between two signs of life of a quiet stream. Default 15,000. */
+  readonly heartbeatMs?: number;
+  /** How long a client of a stream may not read. Default 60,000. */
+  readonly stallMs?: number;
+}
+
+export interface HttpServer {
+  /** Without a slash at its end. */
+  readonly url: string;
+  readonly port: number;
+  /** `/readyz` says 503 from now on; requests are still answered. */
+  drain(): void;
+  /** Takes no new connection, ends waits and streams, and cuts what is left after `graceMs` (default 10,000). */
+  close(graceMs?: number): Promise<void>;
+}
+
+const STREAMS_PER_TOKEN = 64;
+
+const LIMITS = {
+  connectionsCheckingInterval: 5000,
+  headersTimeout: 15_000,
+  requestTimeout: 60_000,
+  keepAliveTimeout: 10_000,
+  maxHeaderSize: 16_384,
+};
+
+function listenError(error: unknown, { host, port }: HttpOptions): HoldfastError {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+  if (code === 'EADDRINUSE') return new HoldfastError('port_in_use', `Port ${port} of ${host} is in use.`);
+  const message = `HOLDFAST_HOST ${host} and HOLDFAST_PORT ${port} cannot be listened on (${code}).`;
+  return new HoldfastError('config_invalid', message, { cause: error });
+}
+
+async function listen(server: Server, options: HttpOptions): Promise<AddressInfo> {
+  server.listen(options.port, options.host);
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    throw listenError(error, options);
+  }
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new HoldfastError('internal', 'No port was given.');
+  return address;
+}
+
+const urlOf = (host: string, port: number): string => `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+
+/**
+ * Listens. Throws `unsafe_bind` for an address beyond loopback without configured tokens, `port_in_use`, and
+ * `config_invalid` for an address that this machine does not have.
+ */
+export async function createHttpServer(engine: Engine, options: HttpOptions): Promise<HttpServer> {
+  if (!isLoopback(options.host) && !options.tokensConfigured) {
+    throw new HoldfastError('unsafe_bind', `HOLDFAST_HOST is ${options.host}, which others can reach.`);
+  }
+  const life = createLife();
+  const door = {
+    engine,
+    life,
+    check: tokenCheck(options.tokens),
+    streams: createSlots(STREAMS_PER_TOKEN),
+    log: options.log,
+    maxBodyBytes: options.maxBodyBytes,
+    heartbeatMs: options.heartbeatMs ?? 15_000,
+    stallMs: options.stallMs ?? 60_000,
+  };
+  const server = createServer(LIMITS, createApp(door, options.host));
+  server.maxHeadersCount = 100;
+  const { port } = await listen(server, options);
+
+  server.on('error', (err) => options.log.error({ component: 'http', err }, 'the server has trouble'));
+  const closed = new Promise<void>((resolve) => {
+    server.once('close', resolve);
+  });
+  return {
+    url: urlOf(options.host, port),
+    port,
+    drain: () => life.drain(),
+    async close(graceMs = 10_000) {
+      life.end();
+      server.close();
+      server.closeIdleConnections();
+      const timer = setTimeout(() => server.closeAllConnections(), graceMs);
+      await closed;
+      clearTimeout(timer);
+    },
+  };
+}

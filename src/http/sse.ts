@@ -1,0 +1,60 @@
+import type { ServerResponse } from 'node:http';
+import type { RunEvent } from '../core/event.js';
+import type { JsonObject } from '../core/json.js';
+
+export interface StreamOptions {
+  readonly heartbeatMs: number;
+  /** How long a client may not read before it loses its connection. */
+  readonly stallMs: number;
+  readonly signal: AbortSignal;
+}
+
+const RETRY_MS = 2000;
+
+const frame = (event: RunEvent): string => `id: ${event.seq}\nevent: ${event.kind}\ndata: ${JSON.stringify(event)}\n\n`;
+
+/** Resolves when the client has read enough for more, or is gone; false when it took too long. */
+function drained(response: ServerResponse, { stallMs, signal }: StreamOptions): Promise<boolean> {
+  return new Promise((resolve) => {
+    const settle = (inTime: boolean) => () => {
+      clearTimeout(timer);
+      response.off('drain', onDrain);
+      signal.removeEventListener('abort', onDrain);
+      resolve(inTime);
+    };
+    const onDrain = settle(true);
+    const timer = setTimeout(settle(false), stallMs);
+    response.once('drain', onDrain);
+    signal.addEventListener('abort', onDrain, { once: true });
+    if (signal.aborted) onDrain();
+  });
+}
+
+/**
+ * Writes events as server-sent events (WHATWG HTML, 9.2) and a last message `end` when there are no more. A client that reads
+ * slowly slows the source down; nothing is buffered for it beyond one event. Rejects when the source does; then, and when
+ * the signal fires, there is no `end`, and the client comes back with Last-Event-ID.
+ */
+export async function sendEvents(
+  response: ServerResponse,
+  events: AsyncIterable<RunEvent>,
+  end: () => Promise<JsonObject>,
+  options: StreamOptions,
+): Promise<void> {
+  const { heartbeatMs, signal } = options;
+  response.writeHead(200, { 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' });
+  response.write(`retry: ${RETRY_MS}\n\n`);
+  const heartbeat = setInterval(() => {
+    if (!response.writableNeedDrain) response.write(': \n\n');
+  }, heartbeatMs);
+  try {
+    for await (const event of events) {
+      if (signal.aborted) break;
+      if (!response.write(frame(event)) && !(await drained(response, options))) return void response.destroy();
+    }
+    if (!signal.aborted) response.write(`event: end\ndata: ${JSON.stringify(await end())}\n\n`);
+    response.end();
+  } finally {
+    clearInterval(heartbeat);
+  }
+}

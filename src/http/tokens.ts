@@ -1,0 +1,78 @@
+import { createHash, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
+import { chmod, link, mkdir, readFile, unlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { TOKEN_LENGTH_MIN, type Token } from '../config.js';
+import type { Caller } from '../core/caller.js';
+import { HoldfastError } from '../core/errors.js';
+
+/** Who a token belongs to. `tokenIndex` tells tokens apart without being one. */
+export interface Identity {
+  readonly caller: Caller;
+  readonly tokenIndex: number;
+}
+
+const digest = (token: string): Buffer => createHash('sha256').update(token, 'utf8').digest();
+
+/** Finds whose a token is. Takes the same time whether and where it matches: digests are compared, and all of them. */
+export function tokenCheck(tokens: readonly Token[]): (presented: string) => Identity | null {
+  const known = tokens.map(({ token, actor, role, tenant }, tokenIndex) => ({
+    digest: digest(token),
+    identity: { caller: { actor, role, tenant }, tokenIndex },
+  }));
+  return (presented) => {
+    const candidate = digest(presented);
+    return known.filter((entry) => timingSafeEqual(entry.digest, candidate))[0]?.identity ?? null;
+  };
+}
+
+/** Reads `Authorization: Bearer <token>`; null when there is no such thing. */
+export const bearerOf = (header: string | undefined): string | null =>
+  /^bearer +([\x21-\x7e]+) *$/i.exec(header ?? '')?.[1] ?? null;
+
+const hasCode = (error: unknown, code: string): boolean =>
+  error instanceof Error && 'code' in error && error.code === code;
+
+async function readToken(file: string): Promise<string | null> {
+  let content: string;
+  try {
+    content = await readFile(file, 'utf8');
+  } catch (cause) {
+    if (hasCode(cause, 'ENOENT')) return null;
+    throw new HoldfastError('config_invalid', `The token file ${file} cannot be read.`, { cause });
+  }
+  const token = content.trim();
+  if (token.length >= TOKEN_LENGTH_MIN && bearerOf(`Bearer ${token}`) === token) {
+    await chmod(file, 0o600);
+    return token;
+  }
+  throw new HoldfastError('config_invalid', `The token file ${file} does not hold one token.`, {
+    hint: 'Delete the file; the next start makes a new token.',
+  });
+}
+
+/** Written aside and linked into place, so that a crash leaves no half token and of two starts only one decides. */
+async function makeToken(dataDir: string, file: string): Promise<void> {
+  const draft = join(dataDir, `token.${randomUUID()}`);
+  await writeFile(draft, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600, flag: 'wx' });
+  try {
+    await link(draft, file);
+  } catch (error) {
+    if (!hasCode(error, 'EEXIST')) throw error;
+  } finally {
+    await unlink(draft);
+  }
+}
+
+/**
+ * The admin token of a server without configured tokens: `<dataDir>/token`, mode 600, made at the first start and read at
+ * every other. Throws `config_invalid` when the file is unreadable or damaged.
+ */
+export async function madeToken(dataDir: string): Promise<Token> {
+  const file = join(dataDir, 'token');
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  const found = await readToken(file);
+  if (found === null) await makeToken(dataDir, file);
+  const token = found ?? (await readToken(file));
+  if (token === null) throw new HoldfastError('config_invalid', `The token file ${file} vanished while it was made.`);
+  return { token, actor: 'admin', role: 'admin', tenant: 'default' };
+}

@@ -1,0 +1,46 @@
+/** Schemas of what the engine answers and `core` has no schema for. */
+import { z } from 'zod';
+import { RUN_STATUSES } from '../core/run.js';
+
+export const verifyReport = z
+  .object({
+    runId: z.string(),
+    ok: z.boolean(),
+    events: z.int(),
+    headHash: z.string(),
+    complete: z.boolean().describe('Whether the log ends with a terminal event.'),
+    broken: z
+      .object({ seq: z.int(), what: z.string() })
+      .nullable()
+      .describe('The first broken event; null when the log is whole.'),
+  })
+  .meta({ id: 'VerifyReport' });
+
+export const agentView = z
+  .object({
+    name: z.string(),
+    version: z.string(),
+    definitionHash: z.string(),
+    model: z.string().nullable(),
+    tools: z.array(z.string()),
+    grants: z.array(z.string()),
+  })
+  .meta({ id: 'Agent' });
+
+export const health = z
+  .object({
+    status: z.enum(['pass', 'warn', 'fail']),
+    version: z.string(),
+    database: z.enum(['pglite', 'postgres']),
+    checks: z.record(z.string(), z.object({ status: z.enum(['pass', 'fail']), detail: z.string().exactOptional() })),
+  })
+  .meta({ id: 'Health' });
+
+export const stats = z
+  .object({
+    runs: z.record(z.enum(RUN_STATUSES), z.int()),
+    pendingInterruptions: z.int(),
+    events: z.int(),
+    totalTokens: z.int(),
+  })
+  .meta({ id: 'Stats' });

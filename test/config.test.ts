@@ -1,0 +1,197 @@
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { readSettings, SETTINGS } from '../src/config.js';
+import { HoldfastError } from '../src/core/errors.js';
+
+const directory = mkdtempSync(join(tmpdir(), 'holdfast-config-'));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+const TOKEN = 'a-token-of-more-than-16';
+const list = (...tokens: object[]): string => JSON.stringify(tokens);
+
+function refusal(env: NodeJS.ProcessEnv): HoldfastError {
+  try {
+    readSettings(env);
+  } catch (error) {
+    if (error instanceof HoldfastError) return error;
+    throw error;
+  }
+  throw new Error('the settings were accepted');
+}
+
+test('an empty environment gives the defaults', () => {
+  expect(readSettings({})).toEqual({
+    databaseUrl: null,
+    dataDir: resolve('.holdfast'),
+    configFile: null,
+    role: 'all',
+    host: '127.0.0.1',
+    port: 3000,
+    tokens: [],
+    maxBodyBytes: 1_048_576,
+    logLevel: 'info',
+    workerId: null,
+    concurrency: 32,
+    turnsPerSegment: 50,
+    approvalTimeoutMs: 604_800_000,
+    shutdownGraceMs: 10_000,
+    openaiApiKey: null,
+    openaiBaseUrl: null,
+    ollamaApiKey: null,
+    ollamaHost: null,
+    serverUrl: null,
+    clientToken: null,
+  });
+});
+
+test('every setting that is listed is read, and changes what comes out', () => {
+  const file = join(directory, 'tokens.json');
+  writeFileSync(file, list({ token: TOKEN, actor: 'ann', role: 'viewer' }));
+  const values: Record<string, string> = {
+    DATABASE_URL: 'postgresql://a@b/c',
+    DBOS_SYSTEM_DATABASE_URL: 'postgres://a@b/d',
+    HOLDFAST_DATA_DIR: '/data',
+    HOLDFAST_CONFIG: '/app/holdfast.config.ts',
+    HOLDFAST_ROLE: 'worker',
+    HOLDFAST_HOST: '::1',
+    HOLDFAST_PORT: '0',
+    PORT: '8080',
+    HOLDFAST_TOKENS: list({ token: TOKEN, actor: 'ann', role: 'viewer' }),
+    HOLDFAST_TOKENS_FILE: file,
+    HOLDFAST_MAX_BODY_BYTES: '2048',
+    HOLDFAST_LOG_LEVEL: 'debug',
+    HOLDFAST_WORKER_ID: 'w1',
+    DBOS__VMID: 'vm-1',
+    HOLDFAST_CONCURRENCY: '4',
+    HOLDFAST_TURNS_PER_SEGMENT: '7',
+    HOLDFAST_APPROVAL_TIMEOUT_MS: '0',
+    HOLDFAST_SHUTDOWN_GRACE_MS: '0',
+    OPENAI_API_KEY: 'sk-1',
+    OPENAI_BASE_URL: 'http://127.0.0.1:9/v1',
+    OLLAMA_API_KEY: 'key',
+    OLLAMA_HOST: '127.0.0.1:11434',
+    HOLDFAST_URL: 'https://holdfast.example',
+    HOLDFAST_TOKEN: TOKEN,
+  };
+  expect(Object.keys(values).toSorted()).toEqual(SETTINGS.map((setting) => setting.name).toSorted());
+  for (const [name, value] of Object.entries(values)) {
+    expect(readSettings({ [name]: value }), name).not.toEqual(readSettings({}));
+  }
+});
+
+test('an empty variable counts as unset', () => {
+  expect(readSettings({ HOLDFAST_PORT: '', DATABASE_URL: '', HOLDFAST_TOKENS: '' })).toEqual(readSettings({}));
+});
+
+test('of two names of one setting ours goes first', () => {
+  expect(readSettings({ PORT: '1', HOLDFAST_PORT: '2' }).port).toBe(2);
+  expect(readSettings({ PORT: '1' }).port).toBe(1);
+  expect(readSettings({ DBOS__VMID: 'vm', HOLDFAST_WORKER_ID: 'w' }).workerId).toBe('w');
+  expect(readSettings({ DATABASE_URL: 'postgres://a/b', DBOS_SYSTEM_DATABASE_URL: 'postgres://c/d' }).databaseUrl).toBe(
+    'postgres://a/b',
+  );
+});
+
+test('0 as approval timeout means never', () => {
+  expect(readSettings({ HOLDFAST_APPROVAL_TIMEOUT_MS: '0' }).approvalTimeoutMs).toBeNull();
+});
+
+describe('a bad value names the variable, what came and what was expected', () => {
+  test.each([
+    ['HOLDFAST_PORT', '70000', 'a whole number from 0 to 65535'],
+    ['HOLDFAST_PORT', 'tcp://10.0.0.1:3000', 'a whole number from 0 to 65535'],
+    ['PORT', '-1', 'a whole number from 0 to 65535'],
+    ['HOLDFAST_CONCURRENCY', '0', 'a whole number from 1 to 10000'],
+    ['HOLDFAST_CONCURRENCY', '1e3', 'a whole number from 1 to 10000'],
+    ['HOLDFAST_TURNS_PER_SEGMENT', '3.5', 'a whole number from 1 to 10000'],
+    ['HOLDFAST_MAX_BODY_BYTES', '1MB', 'a whole number from 1024 to 104857600'],
+    ['HOLDFAST_LOG_LEVEL', 'verbose', 'one of fatal, error, warn, info, debug, trace, silent'],
+    ['HOLDFAST_ROLE', 'server', 'one of all, api, worker'],
+    ['HOLDFAST_HOST', 'http://localhost', 'a host name or an IP address'],
+    ['HOLDFAST_WORKER_ID', 'a b', 'at most 100 letters'],
+    ['OPENAI_BASE_URL', 'ftp://x', 'an address with http:// or https://'],
+    ['HOLDFAST_URL', 'localhost', 'an address with http:// or https://'],
+  ])('%s=%s', (name, value, expected) => {
+    const error = refusal({ [name]: value });
+    expect(error.code).toBe('config_invalid');
+    expect(error.message).toContain(`${name} is ${JSON.stringify(value)}; expected ${expected}`);
+    expect(error.fields).toEqual([{ pointer: `/${name}`, detail: error.message }]);
+  });
+
+  test('all of them at once', () => {
+    const error = refusal({ HOLDFAST_PORT: 'x', HOLDFAST_CONCURRENCY: 'y' });
+    expect(error.fields.map((field) => field.pointer)).toEqual(['/HOLDFAST_PORT', '/HOLDFAST_CONCURRENCY']);
+  });
+
+  test('a database address is not repeated, since it may hold a password', () => {
+    const error = refusal({ DATABASE_URL: 'mysql://u:hunter2@h/d' });
+    expect(error.message).toContain('DATABASE_URL has a value that is not shown here; expected postgresql://');
+    expect(error.message).not.toContain('hunter2');
+  });
+});
+
+describe('tokens', () => {
+  const ann = { token: TOKEN, actor: 'ann', role: 'approver', tenant: 'acme' };
+
+  test('come from a list or from a file', () => {
+    const file = join(directory, 'list.json');
+    writeFileSync(file, list(ann));
+    expect(readSettings({ HOLDFAST_TOKENS: list(ann) }).tokens).toEqual([ann]);
+    expect(readSettings({ HOLDFAST_TOKENS_FILE: file }).tokens).toEqual([ann]);
+  });
+
+  test('are of the tenant `default` unless they say otherwise', () => {
+    const { tenant: _tenant, ...rest } = ann;
+    expect(readSettings({ HOLDFAST_TOKENS: list(rest) }).tokens[0]?.tenant).toBe('default');
+  });
+
+  test.each([
+    ['not JSON', `[{"token": "${TOKEN}"`, 'does not hold JSON'],
+    ['not a list', '{}', 'HOLDFAST_TOKENS is wrong'],
+    ['an empty list', '[]', 'HOLDFAST_TOKENS is wrong'],
+    ['a short token', list({ ...ann, token: 'short-secret' }), 'at /0/token'],
+    ['a token with a space', list({ ...ann, token: `${TOKEN} ${TOKEN}` }), 'at /0/token'],
+    ['an unknown role', list({ ...ann, role: 'root' }), 'at /0/role'],
+    ['no actor', list({ token: TOKEN, role: 'admin' }), 'at /0/actor'],
+    ['an unknown field', list({ ...ann, admin: true }), 'at /0'],
+    ['one token twice', list(ann, { ...ann, role: 'admin' }), 'a token is there twice'],
+  ])('%s is refused without repeating it', (_what, value, said) => {
+    const error = refusal({ HOLDFAST_TOKENS: value });
+    expect(error.code).toBe('config_invalid');
+    expect(error.message).toContain(said);
+    expect(error.message).not.toContain(TOKEN);
+    expect(error.message).not.toContain('short-secret');
+  });
+
+  test('both sources at once are refused', () => {
+    const error = refusal({ HOLDFAST_TOKENS: list(ann), HOLDFAST_TOKENS_FILE: '/x' });
+    expect(error.message).toContain('both set');
+  });
+
+  test('a file that is missing or unreadable is named', () => {
+    const file = join(directory, 'missing.json');
+    expect(refusal({ HOLDFAST_TOKENS_FILE: file }).message).toContain(`"${file}", which cannot be read (ENOENT)`);
+    expect(refusal({ HOLDFAST_TOKENS_FILE: directory }).message).toContain('(EISDIR)');
+    const locked = join(directory, 'locked.json');
+    writeFileSync(locked, list(ann));
+    chmodSync(locked, 0o000);
+    if (process.getuid?.() !== 0) expect(refusal({ HOLDFAST_TOKENS_FILE: locked }).message).toContain('(EACCES)');
+  });
+});
+
+test('docs/settings.md lists exactly the settings, with their defaults and meanings', () => {
+  const rows = readFileSync('docs/settings.md', 'utf8')
+    .split('\n')
+    .filter((line) => line.startsWith('| `'))
+    .map((line) => line.split('|').map((cell) => cell.trim()));
+  const expected = SETTINGS.map(({ name, default: fallback, description }) => [
+    '',
+    `\`${name}\``,
+    fallback === null ? '' : `\`${fallback}\``,
+    description,
+    '',
+  ]);
+  expect(rows).toEqual(expected);
+});

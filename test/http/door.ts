@@ -1,0 +1,185 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Agent } from '@openai/agents';
+import { expect } from 'vitest';
+import { z } from 'zod';
+import type { Token } from '../../src/config.js';
+import { isErrorCode } from '../../src/core/errors.js';
+import { createEngine } from '../../src/engine/create-engine.js';
+import { defineAgent } from '../../src/engine/define.js';
+import type { EngineLog } from '../../src/engine/parts.js';
+import type { Engine } from '../../src/engine/verbs.js';
+import { errorsOf } from '../../src/http/openapi.js';
+import { PROBLEM_TYPE, type Problem, problem } from '../../src/http/problem.js';
+import { ROUTES } from '../../src/http/routes.js';
+import { createHttpServer, type HttpOptions, type HttpServer } from '../../src/http/server.js';
+import { functionModel } from '../../src/models/function-model.js';
+import { defineTool } from '../../src/tools/define-tool.js';
+
+const pay = defineTool({
+  name: 'pay',
+  description: 'Pays an amount.',
+  input: z.object({ amount: z.number() }),
+  output: z.object({ paid: z.number() }),
+  approval: 'It costs money.',
+  execute: ({ amount }) => ({ paid: amount }),
+});
+
+const say = (text: string) => [
+  {
+    type: 'message' as const,
+    role: 'assistant' as const,
+    status: 'completed' as const,
+    content: [{ type: 'output_text' as const, text }],
+  },
+];
+const call = (name: string, args: object) => [
+  { type: 'function_call' as const, callId: '', name, arguments: JSON.stringify(args), status: 'completed' as const },
+];
+
+const echo = functionModel('echo', () => say('hello'));
+const slow = functionModel('slow', () => say('at last'), { delayMs: 60_000 });
+const payer = functionModel('payer', (request) => {
+  const items = typeof request.input === 'string' ? [] : request.input;
+  return items.some((item) => item.type === 'function_call_result') ? say('done') : call('pay', { amount: 5 });
+});
+
+const AGENTS = [
+  defineAgent({ agent: new Agent({ name: 'echo', model: echo }) }),
+  defineAgent({ agent: new Agent({ name: 'slow', model: slow }) }),
+  defineAgent({ agent: new Agent({ name: 'payer', model: payer, tools: [pay] }), grants: ['tool:call:pay'] }),
+];
+
+const tokenOf = (actor: string, role: Token['role'], tenant = 'default'): Token => ({
+  token: `token-of-${actor}-0123456789`,
+  actor,
+  role,
+  tenant,
+});
+
+export const TOKENS = {
+  vera: tokenOf('vera', 'viewer'),
+  otto: tokenOf('otto', 'operator'),
+  anna: tokenOf('anna', 'approver'),
+  adam: tokenOf('adam', 'admin'),
+  /** An admin of another tenant. */
+  zoe: tokenOf('zoe', 'admin', 'elsewhere'),
+};
+export type Actor = keyof typeof TOKENS;
+
+export const MAX_BODY_BYTES = 100_000;
+
+export interface Logged {
+  readonly level: string;
+  readonly fields: object;
+  readonly message: string;
+}
+
+export interface Door {
+  readonly engine: Engine;
+  readonly http: HttpServer;
+  readonly logged: readonly Logged[];
+  ask(
+    actor: Actor | null,
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<Answer>;
+  close(): Promise<void>;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  readonly json: unknown;
+}
+
+export const options = (log: EngineLog, more: Partial<HttpOptions> = {}): HttpOptions => ({
+  host: '127.0.0.1',
+  port: 0,
+  tokens: Object.values(TOKENS),
+  tokensConfigured: true,
+  maxBodyBytes: MAX_BODY_BYTES,
+  log,
+  ...more,
+});
+
+export function collectingLog(): { readonly log: EngineLog; readonly logged: Logged[] } {
+  const logged: Logged[] = [];
+  const at = (level: string) => (fields: object, message: string) => logged.push({ level, fields, message });
+  return { log: { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }, logged };
+}
+
+/** A real engine on an embedded database of its own, and the HTTP server over it. */
+export async function openDoor(more: Partial<HttpOptions> = {}): Promise<Door> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-http-'));
+  const { log, logged } = collectingLog();
+  const engine = await createEngine({ agents: AGENTS, dataDir, databaseUrl: null });
+  const http = await createHttpServer(engine, options(log, more));
+  return {
+    engine,
+    http,
+    logged,
+    ask: (actor, method, path, body, headers) => ask(http.url, actor, method, path, body, headers),
+    async close() {
+      await http.close(0);
+      await engine.stop({ graceMs: 0 });
+      await rm(dataDir, { recursive: true });
+    },
+  };
+}
+
+export const bearer = (actor: Actor): Record<string, string> => ({ Authorization: `Bearer ${TOKENS[actor].token}` });
+
+const asBody = (body: unknown): string => (typeof body === 'string' ? body : JSON.stringify(body));
+
+async function ask(
+  url: string,
+  actor: Actor | null,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  const type: Record<string, string> = body === undefined ? {} : { 'Content-Type': 'application/json' };
+  const init = { method, headers: { ...type, ...(actor === null ? {} : bearer(actor)), ...headers } };
+  const response = await fetch(`${url}${path}`, body === undefined ? init : { ...init, body: asBody(body) });
+  const text = await response.text();
+  const json: unknown =
+    response.headers.get('content-type')?.includes('json') === true && text !== '' ? JSON.parse(text) : undefined;
+  const answer = { status: response.status, headers: response.headers, text, json };
+  assertDocumented(method, path, answer);
+  return answer;
+}
+
+const matches = (template: string, path: string): boolean =>
+  new RegExp(`^${template.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path);
+
+/** Every answer of every test is one that the route table promises. */
+function assertDocumented(method: string, path: string, { status, headers, json }: Answer): void {
+  const [pathname = ''] = path.split('?');
+  const route = ROUTES.find((one) => one.method === method && matches(one.path, pathname));
+  const type = headers.get('content-type') ?? '';
+  if (type.startsWith(PROBLEM_TYPE)) {
+    const { code } = problem.strict().parse(json);
+    expect(isErrorCode(code)).toBe(true);
+    if (route !== undefined) expect(errorsOf(route), `${method} ${path} answers ${code}`).toContain(code);
+  } else if (route !== undefined && status < 300 && json !== undefined) {
+    expect(status).toBe(route.status ?? 200);
+    route.response.parse(json);
+  }
+}
+
+/** Asserts that an answer is the problem of this code, whole and without anything of the inside. */
+export function expectProblem(answer: Answer, code: string): Problem {
+  const body = problem.strict().parse(answer.json);
+  expect(answer.headers.get('content-type')).toBe(`${PROBLEM_TYPE}; charset=utf-8`);
+  expect({ code: body.code, status: body.status }).toEqual({ code, status: answer.status });
+  expect(body.type).toBe(`/docs/errors#${code}`);
+  expect(body.requestId).toBe(answer.headers.get('x-request-id'));
+  expect(answer.text).not.toMatch(/node_modules|\.ts:|\.js:|at async/);
+  return body;
+}
