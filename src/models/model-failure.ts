@@ -1,4 +1,5 @@
 import { ERRORS, HoldfastError } from '../core/errors.js';
+import { causesOf, isAbort, isNetwork, isRecord, isTimeout, statusOf, textOf } from './failure-causes.js';
 import { failureText } from './failure-text.js';
 import { ModelCallError } from './model-call-error.js';
 import { retryAfterMs } from './retry-after.js';
@@ -13,21 +14,6 @@ export interface ModelFailure {
   readonly retryAfterMs: number | null;
 }
 
-const TIMEOUT_NAMES = new Set(['TimeoutError', 'ModelTimeoutError', 'APIConnectionTimeoutError']);
-const ABORT_NAMES = new Set(['AbortError', 'APIUserAbortError']);
-const NETWORK_CODES = new Set([
-  'EAI_AGAIN',
-  'ECONNABORTED',
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EHOSTUNREACH',
-  'ENETDOWN',
-  'ENETUNREACH',
-  'ENOTFOUND',
-  'EPIPE',
-  'ETIMEDOUT',
-]);
-const NETWORK_TEXT = /fetch failed|terminated|socket hang up|other side closed|premature close|connection error/i;
 const RETRYABLE_STATUS = new Set([408, 409, 425, 429, 500, 502, 503, 504, 529]);
 
 /** Judges any error of a model call: of the `openai` and `ollama` packages, of `fetch` and sockets, and our own. */
@@ -66,19 +52,6 @@ const failure = (code: string, message: string, retryable: boolean, wait: number
   retryAfterMs: retryable ? wait : null,
 });
 
-/** The error, its causes, and of an AggregateError its first error: outermost first. */
-function causesOf(error: unknown): readonly unknown[] {
-  const chain: unknown[] = [];
-  let next: unknown = error;
-  while (next !== undefined && next !== null && chain.length < 8 && !chain.includes(next)) {
-    chain.push(next);
-    if (!isRecord(next)) break;
-    const errors: unknown = next['errors'];
-    next = next['cause'] ?? (Array.isArray(errors) ? errors[0] : undefined);
-  }
-  return chain;
-}
-
 function messageOf(chain: readonly unknown[]): string {
   const parts: string[] = [];
   for (const item of chain) {
@@ -93,36 +66,4 @@ const firstOf = (chain: readonly unknown[], test: (item: unknown) => boolean): n
   return index === -1 ? Number.POSITIVE_INFINITY : index;
 };
 
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 const isHeaders = (value: unknown): value is Headers => value instanceof Headers;
-
-function textOf(item: unknown, key: string): string | null {
-  const value = isRecord(item) ? item[key] : undefined;
-  return typeof value === 'string' ? value : null;
-}
-
-/** The `openai` package leaves `name` at "Error": its classes are known by their constructor. */
-const namesOf = (item: unknown): readonly (string | null)[] => [
-  textOf(item, 'name'),
-  isRecord(item) && typeof item.constructor === 'function' ? item.constructor.name : null,
-];
-const isNamed = (item: unknown, names: ReadonlySet<string>) =>
-  namesOf(item).some((name) => name !== null && names.has(name));
-
-const isAbort = (item: unknown): boolean => isNamed(item, ABORT_NAMES) || textOf(item, 'code') === 'ABORT_ERR';
-const isTimeout = (item: unknown): boolean =>
-  isNamed(item, TIMEOUT_NAMES) || /^(?:ETIMEDOUT|UND_ERR_\w*TIMEOUT)$/.test(textOf(item, 'code') ?? '');
-const isNetwork = (item: unknown): boolean =>
-  isNamed(item, new Set(['APIConnectionError', 'FetchError'])) ||
-  NETWORK_CODES.has(textOf(item, 'code') ?? '') ||
-  /^(?:UND_ERR_|HPE_)/.test(textOf(item, 'code') ?? '') ||
-  (item instanceof TypeError && NETWORK_TEXT.test(item.message));
-
-function statusOf(item: unknown): number | null {
-  if (!isRecord(item)) return null;
-  for (const key of ['status', 'statusCode', 'status_code']) {
-    const value = item[key];
-    if (typeof value === 'number' && value >= 400 && value <= 599) return value;
-  }
-  return null;
-}

@@ -1,13 +1,18 @@
 import { type Model, type ModelProvider, OpenAIProvider } from '@openai/agents';
 import { HoldfastError } from '../core/errors.js';
 import type { MultiModelProviderMap } from './multi-model-provider-map.js';
+import { OllamaModelProvider } from './ollama-model-provider.js';
 
 export interface MultiModelProviderOptions {
   /** Consulted first, also for `openai` and `ollama`. */
   readonly provider_map?: MultiModelProviderMap;
   /** Without one, the Agents SDK looks for its own default key. */
-  readonly openaiApiKey?: string;
-  readonly openaiBaseUrl?: string;
+  readonly openaiApiKey?: string | null;
+  readonly openaiBaseUrl?: string | null;
+  /** OLLAMA_API_KEY: sent to Ollama's cloud only. */
+  readonly ollamaApiKey?: string | null;
+  /** OLLAMA_HOST. Without one: the cloud if there is a key, or the local server. */
+  readonly ollamaHost?: string | null;
 }
 
 /**
@@ -21,7 +26,10 @@ export class MultiModelProvider implements ModelProvider {
 
   constructor(options: MultiModelProviderOptions = {}) {
     this.#options = options;
-    this.#defaults = new Map([['openai', () => this.#openai()]]);
+    this.#defaults = new Map([
+      ['openai', () => this.#openai()],
+      ['ollama', () => this.#ollama()],
+    ]);
   }
 
   async getModel(modelName?: string): Promise<Model> {
@@ -44,9 +52,14 @@ export class MultiModelProvider implements ModelProvider {
   #openai(): ModelProvider {
     const { openaiApiKey, openaiBaseUrl } = this.#options;
     return new OpenAIProvider({
-      ...(openaiApiKey === undefined ? {} : { apiKey: openaiApiKey }),
-      ...(openaiBaseUrl === undefined ? {} : { baseURL: openaiBaseUrl }),
+      ...(typeof openaiApiKey === 'string' ? { apiKey: openaiApiKey } : {}),
+      ...(typeof openaiBaseUrl === 'string' ? { baseURL: openaiBaseUrl } : {}),
     });
+  }
+
+  #ollama(): ModelProvider {
+    const { ollamaApiKey = null, ollamaHost = null } = this.#options;
+    return new OllamaModelProvider({ ollamaApiKey, ollamaHost });
   }
 
   #unknown(modelName: string, why: string): HoldfastError {

@@ -1,0 +1,56 @@
+import { AgentsError, type ModelRetryAdvice } from '@openai/agents';
+import { HoldfastError } from '../core/errors.js';
+import { causesOf, isAbort, isNetwork, statusOf } from './failure-causes.js';
+import { failureText } from './failure-text.js';
+import { ModelCallError } from './model-call-error.js';
+import { classifyModelFailure } from './model-failure.js';
+import type { OllamaTarget } from './ollama-host.js';
+
+/**
+ * What a failed call throws: a ModelCallError that names the model, its host and the way out. Wrong requests, wrong answers
+ * and aborts stay what they are. After a part of the answer was handed out, nothing is retryable.
+ */
+export function ollamaFailure(error: unknown, target: OllamaTarget, responseStarted: boolean): unknown {
+  const chain = causesOf(error);
+  if (isAbort(error) || error instanceof AgentsError) return error;
+  if (error instanceof HoldfastError && !(error instanceof ModelCallError)) return error;
+  const { code, message, retryable, retryAfterMs } = classifyModelFailure(error);
+  const statusCode = chain.map(statusOf).find((status) => status !== null) ?? null;
+  const hint = wayOut(target, code, statusCode, message, chain.some(isNetwork));
+  return new ModelCallError(code, failureText(`${target.model} at ${target.host}: ${message}`, target.secrets), {
+    statusCode: error instanceof ModelCallError ? error.statusCode : statusCode,
+    retryable: retryable && !responseStarted,
+    retryAfterMs,
+    responseStarted,
+    cause: error,
+    ...(hint === null ? {} : { hint }),
+  });
+}
+
+function wayOut(target: OllamaTarget, code: string, status: number | null, message: string, network: boolean) {
+  if (code === 'model_unknown') return `Run "ollama pull ${target.model}" on ${target.host}, or use another model.`;
+  if (status === 401 || status === 403) return `Check the key for ${target.host}.`;
+  if (network) return 'Start the Ollama server, or set OLLAMA_HOST to where it runs.';
+  if (/does not support tools/i.test(message)) return 'Use a model that supports tools, or an agent without tools.';
+  return null;
+}
+
+/** What the Runner's retry policy needs to know about an error of this adapter. */
+export function ollamaRetryAdvice(error: unknown): ModelRetryAdvice | undefined {
+  if (!(error instanceof ModelCallError)) return undefined;
+  const { retryable, retryAfterMs, responseStarted, statusCode } = error;
+  const wait = retryAfterMs === null ? {} : { retryAfterMs };
+  return {
+    suggested: retryable,
+    responseStarted,
+    reason: error.message,
+    ...wait,
+    ...(responseStarted ? { replaySafety: 'unsafe' } : {}),
+    normalized: {
+      ...wait,
+      ...(statusCode === null ? {} : { statusCode }),
+      isNetworkError: causesOf(error).some(isNetwork),
+      isAbort: false,
+    },
+  };
+}

@@ -1,0 +1,108 @@
+import { HoldfastError } from '../core/errors.js';
+import { parseOllamaName } from './ollama-name.js';
+
+export interface OllamaHostOptions {
+  /** Where the server is. Wins over everything else. */
+  readonly baseURL?: string | null;
+  /** The key for `baseURL`, or for Ollama's cloud when there is no `baseURL`. */
+  readonly apiKey?: string | null;
+  /** OLLAMA_HOST of the environment: where the server is when `baseURL` does not say. */
+  readonly ollamaHost?: string | null;
+  /** OLLAMA_API_KEY of the environment: sent to Ollama's cloud and to no other host. */
+  readonly ollamaApiKey?: string | null;
+}
+
+/** Where one model is served. */
+export interface OllamaTarget {
+  /** Scheme, host, port and path prefix, without a slash at the end. */
+  readonly host: string;
+  /** The name of the model as this host knows it. */
+  readonly model: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** What must appear in no message. */
+  readonly secrets: readonly string[];
+}
+
+const CLOUD = 'https://ollama.com';
+const LOCAL = 'http://127.0.0.1:11434';
+
+/**
+ * Decides per model: an explicit address wins; else the cloud if the tag says so or if there is a key; `:local` forces the
+ * local server. Throws `model_unknown` for a name that contradicts itself or its host, and for a cloud without a key.
+ */
+export function ollamaTarget(rawName: string, options: OllamaHostOptions): OllamaTarget {
+  const name = parseOllamaName(rawName);
+  const [baseURL, apiKey, ollamaHost, ollamaApiKey] = [
+    given(options.baseURL),
+    given(options.apiKey),
+    given(options.ollamaHost),
+    given(options.ollamaApiKey),
+  ];
+  const explicit = baseURL ?? ollamaHost;
+  const cloudKey = apiKey ?? ollamaApiKey;
+  const wantsCloud = name.source === 'cloud' || (cloudKey !== null && name.source !== 'local');
+  const { host, authorization } = ollamaAddress(explicit ?? (wantsCloud ? CLOUD : LOCAL));
+  const isCloud = host === CLOUD;
+  if (isCloud && name.source === 'local') {
+    throw new HoldfastError(
+      'model_unknown',
+      `The Ollama model "${name.original}" is local, but its host is ${CLOUD}.`,
+      {
+        hint: 'Leave out ":local", or set OLLAMA_HOST to a local server.',
+      },
+    );
+  }
+  const key = isCloud ? cloudKey : baseURL === null ? null : apiKey;
+  if (isCloud && key === null) {
+    throw new HoldfastError(
+      'model_unknown',
+      `The Ollama model "${name.original}" runs in the cloud, which needs a key.`,
+      {
+        hint: 'Set OLLAMA_API_KEY, or set OLLAMA_HOST to a local server that is signed in.',
+      },
+    );
+  }
+  const header = key === null ? authorization : `Bearer ${key}`;
+  return {
+    host,
+    model: isCloud || name.source === 'local' ? name.base : name.original,
+    headers: header === null ? {} : { Authorization: header },
+    secrets: [key, authorization?.slice('Basic '.length)].filter((secret) => typeof secret === 'string'),
+  };
+}
+
+const given = (value: string | null | undefined): string | null =>
+  value === undefined || value === null || value.trim() === '' ? null : value.trim();
+
+/**
+ * The address of a server in all forms that OLLAMA_HOST has: `host`, `host:port`, `:port`, `0.0.0.0`, a URL, with a slash,
+ * `/api` or `/v1` at the end. Without a scheme the port is 11434. Throws `config_invalid`.
+ */
+export function ollamaAddress(text: string): { readonly host: string; readonly authorization: string | null } {
+  const bare = text.trim().replace(/^["']|["']$/g, '');
+  const hasScheme = /^[a-z][a-z0-9+.-]*:\/\//i.test(bare);
+  let url: URL;
+  try {
+    url = new URL(hasScheme ? bare : `http://${bare.startsWith(':') ? `127.0.0.1${bare}` : bare}`);
+  } catch (cause) {
+    throw badAddress(bare, cause);
+  }
+  if (!/^https?:$/.test(url.protocol) || url.hostname === '') throw badAddress(bare, undefined);
+  if (url.hostname === 'ollama.com' || url.hostname === 'www.ollama.com') return { host: CLOUD, authorization: null };
+  if (!hasScheme && !/:\d+(?:\/|$)/.test(bare)) url.port = '11434';
+  // What a server listens on is no address to call: some systems refuse it.
+  if (url.hostname === '0.0.0.0') url.hostname = '127.0.0.1';
+  if (url.hostname === '[::]') url.hostname = '[::1]';
+  const path = url.pathname.replace(/\/+$/, '').replace(/\/(?:api(?:\/chat)?|v1)$/, '');
+  const user = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  return {
+    host: `${url.protocol}//${url.host}${path}`,
+    authorization: user === ':' ? null : `Basic ${Buffer.from(user, 'utf8').toString('base64')}`,
+  };
+}
+
+const badAddress = (text: string, cause: unknown) =>
+  new HoldfastError('config_invalid', `The address of the Ollama server is ${JSON.stringify(text)}.`, {
+    cause,
+    hint: 'Write it as http://127.0.0.1:11434, in OLLAMA_HOST or as baseURL.',
+  });

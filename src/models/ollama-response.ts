@@ -1,0 +1,109 @@
+import { ModelBehaviorError, type ModelResponse, type protocol } from '@openai/agents';
+import type { AnsweredCall, OllamaAnswer } from './ollama-answer.js';
+import type { OllamaPlan } from './ollama-request.js';
+import { isCounted, ollamaUsage, rawUsage } from './ollama-usage.js';
+
+/** The ids of one response and of its items, all made of the one id that each response gets. */
+export const responseId = (id: string) => `resp_${id}`;
+export const messageId = (id: string) => `msg_${id}`;
+
+/**
+ * The answer as items of the SDK: thinking, text, calls. `earlier` are answers of the same call that this one replaces;
+ * they count in the usage. Throws a ModelBehaviorError when the model did not do what it must.
+ */
+export function ollamaResponse(
+  id: string,
+  answer: OllamaAnswer,
+  plan: OllamaPlan,
+  earlier: readonly OllamaAnswer[],
+  preserveRawUsage: boolean,
+): ModelResponse {
+  assertUsable(answer, plan);
+  const warnings = [...plan.warnings];
+  const answers = [...earlier, answer];
+  const output = [
+    ...reasoningItems(
+      id,
+      answers.map(({ thinking }) => thinking).filter((text) => text !== ''),
+    ),
+    ...messageItems(id, answer),
+    ...callItems(id, chosenCalls(answer, plan, warnings)),
+  ];
+  const { last } = answer;
+  return {
+    responseId: responseId(id),
+    usage: ollamaUsage(answers.map((one) => one.last)),
+    output,
+    ...(preserveRawUsage ? { rawUsage: rawUsage(last) } : {}),
+    providerData: {
+      model: last.model ?? plan.request.model,
+      ...(last.created_at ? { createdAt: last.created_at } : {}),
+      doneReason: last.done_reason || 'stop',
+      ...(answers.every((one) => isCounted(one.last)) ? {} : { usageUnknown: true }),
+      ...(answer.logprobs.length === 0 ? {} : { logprobs: answer.logprobs }),
+      ...(warnings.length === 0 ? {} : { warnings }),
+    },
+  };
+}
+
+function assertUsable(answer: OllamaAnswer, { required, request }: OllamaPlan): void {
+  const wasCut = answer.last.done_reason === 'length';
+  if (wasCut && answer.calls.length > 0) {
+    throw new ModelBehaviorError(
+      `${request.model} reached its limit of tokens while it called ${answer.calls.at(-1)?.name}; the call may be cut, so it was not made. Raise maxTokens or numCtx.`,
+    );
+  }
+  if (required !== null && answer.calls.length === 0) {
+    throw new ModelBehaviorError(`${request.model} was told to call ${required.join(' or ')}, and called nothing.`);
+  }
+  if (answer.text.trim() === '' && answer.thinking !== '' && answer.calls.length === 0) {
+    const why = wasCut ? ', because it reached its limit of tokens. Raise maxTokens or numCtx' : '';
+    throw new ModelBehaviorError(`${request.model} thought, but neither answered nor called a tool${why}.`);
+  }
+}
+
+function reasoningItems(id: string, thoughts: readonly string[]): protocol.ReasoningItem[] {
+  if (thoughts.length === 0) return [];
+  const rawContent = thoughts.map((text) => ({ type: 'reasoning_text' as const, text }));
+  return [{ type: 'reasoning', id: `rs_${id}`, content: [], rawContent }];
+}
+
+function messageItems(id: string, { text, calls, last }: OllamaAnswer): protocol.AssistantMessageItem[] {
+  const nothingWasAsked = last.done_reason === 'load' || last.done_reason === 'unload';
+  if (text === '' && (calls.length > 0 || nothingWasAsked)) return [];
+  return [
+    {
+      type: 'message',
+      id: messageId(id),
+      role: 'assistant',
+      status: last.done_reason === 'length' ? 'incomplete' : 'completed',
+      content: [{ type: 'output_text', text }],
+    },
+  ];
+}
+
+function chosenCalls({ calls }: OllamaAnswer, plan: OllamaPlan, warnings: string[]): readonly AnsweredCall[] {
+  for (const call of calls)
+    if (call.repaired) warnings.push(`The arguments of the call of ${call.name} were repaired.`);
+  if (!plan.onlyFirstCall || calls.length < 2) return calls;
+  const dropped = calls.slice(1).map(({ name }) => name);
+  warnings.push(`Only the first call was kept, as parallelToolCalls is false; dropped: ${dropped.join(', ')}.`);
+  return calls.slice(0, 1);
+}
+
+/** The server's ids are kept as they are; a missing one, or one that came twice, is made of the response's id. */
+function callItems(id: string, calls: readonly AnsweredCall[]): protocol.FunctionCallItem[] {
+  const seen = new Set<string>();
+  return calls.map((call, index) => {
+    const callId = call.id !== null && !seen.has(call.id) ? call.id : `call_${id}_${index}`;
+    seen.add(callId);
+    return {
+      type: 'function_call',
+      id: `fc_${id}_${index}`,
+      callId,
+      name: call.name,
+      arguments: call.arguments,
+      status: 'completed',
+    };
+  });
+}
