@@ -1,0 +1,132 @@
+import { type FunctionTool, tool as sdkTool } from '@openai/agents';
+import { z } from 'zod';
+import { HoldfastError } from '../core/errors.js';
+import { type JsonValue, toJson } from '../core/json.js';
+import type { ToolDeclaration, ToolSpec } from '../core/tool.js';
+import { executePlainly } from './plain-execution.js';
+import { parseArguments, problemOf } from './schema-parse.js';
+import { assertDeclaration, invalidTool } from './tool-declaration.js';
+
+/** Where a declared tool carries its spec; the same in every copy of this module. */
+const SPEC = Symbol.for('holdfast.tool');
+
+interface Declared {
+  readonly [SPEC]: ToolSpec;
+}
+export type DeclaredTool = FunctionTool & Declared;
+
+/** What is read of a tool that declares nothing; every function tool of the SDK has it. */
+type PlainTool = { readonly [F in 'name' | 'description']: string } & { readonly timeoutMs?: number | undefined };
+
+const DEFAULT_TIMEOUT_MS = 60_000;
+const LONGEST_TIMEOUT_MS = 3_600_000;
+const DEFAULT_OUTPUT_BYTES = 262_144;
+
+/**
+ * Makes a tool of the Agents SDK that also declares what the engine must know: its effect, its capabilities, its bounds, when a
+ * person must approve. Run by the engine, all of it is enforced. In a plain run of the SDK the tool works too, but no capability is
+ * enforced there: a plain run has no grants.
+ *
+ * The input is a zod object, turned into a JSON schema by the SDK's own conversion. Throws `tool_invalid`, naming the field.
+ */
+export function defineTool<I, O>(declaration: ToolDeclaration<I, O>): DeclaredTool {
+  assertDeclaration(declaration);
+  const spec = specOf(declaration);
+  const { customDataExtractor: _none, ...made } = sdkToolOf(declaration, spec);
+  return { ...made, needsApproval: async (_context, input: unknown) => spec.approvalOf(input) !== null, [SPEC]: spec };
+}
+
+export const isDeclared = <T extends object>(tool: T): tool is T & Declared => SPEC in tool;
+
+/**
+ * The spec of a tool. A tool that declares nothing counts as `unsafe` and needs `tool:call:<name>`; its body is `invoke`, and
+ * `execute` of its spec throws `tool_invalid`.
+ */
+export const toolSpecOf = (tool: PlainTool): ToolSpec => (isDeclared(tool) ? tool[SPEC] : undeclared(tool));
+
+function sdkToolOf<I, O>({ name, description, input }: ToolDeclaration<I, O>, spec: ToolSpec) {
+  try {
+    if (!(input instanceof z.ZodObject)) throw new Error('must be a zod object');
+    return sdkTool({
+      name,
+      description,
+      parameters: input,
+      execute: (parsed: unknown, _context, details) => executePlainly(spec, parsed, details),
+      errorFunction: (_context, error) => `${name} failed: ${error instanceof Error ? error.message : String(error)}`,
+    });
+  } catch (cause) {
+    const message = `has no JSON schema: ${cause instanceof Error ? cause.message : String(cause)}`;
+    throw invalidTool(name, [{ path: ['input'], message }], cause);
+  }
+}
+
+function specOf<I, O>(declaration: ToolDeclaration<I, O>): ToolSpec {
+  const { name, approval, capabilities, probe } = declaration;
+  const own = [`tool:call:${name}`];
+  // Only what `parse` returned ever comes back in here.
+  const asInput = (input: unknown) => input as I;
+  return {
+    name,
+    version: declaration.version ?? '1',
+    description: declaration.description,
+    effect: declaration.effect ?? 'unsafe',
+    deterministic: declaration.deterministic ?? false,
+    timeoutMs: declaration.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+    maxOutputBytes: declaration.maxOutputBytes ?? DEFAULT_OUTPUT_BYTES,
+    approvalExpiresInMs: declaration.approvalExpiresInMs,
+    onUnknownEffect: declaration.onUnknownEffect ?? 'ask',
+    parse: (args) => {
+      const result = parseArguments(declaration.input, args);
+      if (result.success) return { ok: true, input: result.data };
+      return { ok: false, problem: `The arguments of ${name} are not valid. ${problemOf(result.error)}` };
+    },
+    parseOutput: (value) => {
+      const result = declaration.output.safeParse(value);
+      return result.success ? asJson(result.data) : { ok: false, problem: problemOf(result.error) };
+    },
+    capabilitiesOf: (input) => {
+      const needed = typeof capabilities === 'function' ? capabilities(asInput(input)) : (capabilities ?? own);
+      // Nothing runs without a grant, also a call that needs nothing of the world.
+      return needed.length === 0 ? own : needed;
+    },
+    approvalOf: (input) => {
+      const rule = typeof approval === 'function' ? approval(asInput(input)) : (approval ?? false);
+      if (rule === false) return null;
+      return typeof rule === 'string' && rule !== '' ? rule : `${name} asks for an approval.`;
+    },
+    probe: probe === undefined ? null : (input, context) => probe(asInput(input), context),
+    execute: async (input, context) => declaration.execute(asInput(input), context),
+  };
+}
+
+function undeclared(tool: PlainTool): ToolSpec {
+  return {
+    name: tool.name,
+    version: '0',
+    description: tool.description,
+    effect: 'unsafe',
+    deterministic: false,
+    timeoutMs: Math.min(tool.timeoutMs ?? DEFAULT_TIMEOUT_MS, LONGEST_TIMEOUT_MS),
+    maxOutputBytes: DEFAULT_OUTPUT_BYTES,
+    approvalExpiresInMs: undefined,
+    onUnknownEffect: 'ask',
+    parse: (args) => ({ ok: true, input: args }),
+    parseOutput: asJson,
+    capabilitiesOf: () => [`tool:call:${tool.name}`],
+    approvalOf: () => null,
+    probe: null,
+    execute: async () => {
+      throw new HoldfastError('tool_invalid', `The tool ${tool.name} declares nothing; its body is its invoke.`);
+    },
+  };
+}
+
+function asJson(
+  value: unknown,
+): { readonly ok: true; readonly output: JsonValue } | { readonly ok: false; readonly problem: string } {
+  try {
+    return { ok: true, output: toJson(value) };
+  } catch (error) {
+    return { ok: false, problem: error instanceof Error ? error.message : String(error) };
+  }
+}

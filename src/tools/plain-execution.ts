@@ -1,0 +1,55 @@
+import { randomUUID } from 'node:crypto';
+import type { FunctionTool } from '@openai/agents';
+import { HoldfastError } from '../core/errors.js';
+import type { JsonValue } from '../core/json.js';
+import { seededRandom } from '../core/seeded-random.js';
+import type { ToolContext, ToolSpec } from '../core/tool.js';
+import { boundOutput } from './output-bound.js';
+
+type ToolCallDetails = NonNullable<Parameters<FunctionTool['invoke']>[2]>;
+
+/**
+ * Runs a declared tool in a plain run of the Agents SDK. There are no grants outside the engine, so nothing is enforced:
+ * `require` accepts everything. Time and output are bounded as inside.
+ */
+export async function executePlainly(
+  spec: ToolSpec,
+  input: unknown,
+  details: ToolCallDetails = {},
+): Promise<JsonValue> {
+  const timeout = AbortSignal.timeout(spec.timeoutMs);
+  const signal = details.signal === undefined ? timeout : AbortSignal.any([details.signal, timeout]);
+  const value = await Promise.race([
+    spec.execute(input, contextOf(spec, details, signal)),
+    aborted(spec, signal, timeout),
+  ]);
+  const parsed = spec.parseOutput(value);
+  if (!parsed.ok) throw new HoldfastError('tool_failed', parsed.problem);
+  return boundOutput(spec, parsed.output);
+}
+
+function contextOf(spec: ToolSpec, details: ToolCallDetails, signal: AbortSignal): ToolContext {
+  const callId = details.toolCall?.callId ?? randomUUID();
+  const idempotencyKey = `plain:${callId}`;
+  return {
+    runId: 'plain',
+    callId,
+    tenant: 'default',
+    agent: details.toolCall?.name ?? spec.name,
+    idempotencyKey,
+    signal,
+    now: Date.now,
+    random: seededRandom(idempotencyKey),
+    require: () => {},
+  };
+}
+
+const aborted = (spec: ToolSpec, signal: AbortSignal, timeout: AbortSignal): Promise<never> =>
+  new Promise((_resolve, reject) => {
+    const stop = () => {
+      const late = new HoldfastError('tool_failed', `${spec.name} did not end within ${spec.timeoutMs} ms.`);
+      reject(timeout.aborted ? late : signal.reason);
+    };
+    if (signal.aborted) stop();
+    else signal.addEventListener('abort', stop, { once: true });
+  });

@@ -1,0 +1,82 @@
+import { z } from 'zod';
+import { parseRequest } from '../core/capability-text.js';
+import { HoldfastError } from '../core/errors.js';
+import type { ToolDeclaration } from '../core/tool.js';
+
+const anyFunction = z.custom<(...args: never) => unknown>((value) => typeof value === 'function', 'must be a function');
+const milliseconds = z.int().min(1);
+
+const capability = z.string().superRefine((text, context) => {
+  try {
+    parseRequest(text);
+  } catch (error) {
+    context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : String(error) });
+  }
+});
+
+const declaration = z
+  .strictObject({
+    name: z.string().regex(/^[a-z][a-z0-9_]{0,63}$/, 'must be [a-z][a-z0-9_]* of at most 64 characters'),
+    version: z.string().min(1).max(64).optional(),
+    description: z.string().min(1).max(8192),
+    input: z.instanceof(z.ZodObject, { error: 'must be a zod object' }),
+    output: z.instanceof(z.ZodType, { error: 'must be a zod schema' }),
+    capabilities: z.union([z.array(capability).min(1).max(100), anyFunction]).optional(),
+    effect: z.enum(['pure', 'idempotent', 'unsafe']).optional(),
+    deterministic: z.boolean().optional(),
+    timeoutMs: milliseconds.max(3_600_000).optional(),
+    maxOutputBytes: z
+      .int()
+      .min(1)
+      .max(64 * 1024 * 1024)
+      .optional(),
+    approval: z.union([z.boolean(), z.string().min(1).max(8192), anyFunction]).optional(),
+    approvalExpiresInMs: milliseconds.nullable().optional(),
+    onUnknownEffect: z.enum(['ask', 'probe', 'rerun']).optional(),
+    probe: anyFunction.optional(),
+    execute: anyFunction,
+  })
+  .superRefine((tool, context) => {
+    const probes = tool.onUnknownEffect === 'probe';
+    if (probes === (tool.probe !== undefined)) return;
+    const message = probes ? "is needed for onUnknownEffect 'probe'" : "is never asked without onUnknownEffect 'probe'";
+    context.addIssue({ code: 'custom', path: ['probe'], message });
+  });
+
+/** Refuses a declaration that could not work, or that names a field which nothing reads. Throws `tool_invalid`. */
+export function assertDeclaration<I, O>(tool: ToolDeclaration<I, O>): void {
+  const result = declaration.safeParse(tool);
+  if (result.success) return;
+  throw invalidTool(
+    tool.name,
+    result.error.issues.flatMap((issue) => messagesOf(issue).map(({ path, message }) => ({ path, message }))),
+  );
+}
+
+interface Problem {
+  readonly path: readonly PropertyKey[];
+  readonly message: string;
+}
+
+/** What is wrong with an entry of a list is said of the entry, not of the choice between a list and a function. */
+function messagesOf(issue: z.core.$ZodIssue): Problem[] {
+  if (issue.code !== 'invalid_union') return [issue];
+  const inner = issue.errors.flat().filter((one) => one.path.length > 0);
+  return inner.length === 0
+    ? [issue]
+    : inner.map((one) => ({ path: [...issue.path, ...one.path], message: one.message }));
+}
+
+export function invalidTool(name: unknown, problems: readonly Problem[], cause?: unknown): HoldfastError {
+  const list = problems.map(
+    ({ path, message }) => `${path.length === 0 ? 'it' : path.map(String).join('.')}: ${message}`,
+  );
+  return new HoldfastError(
+    'tool_invalid',
+    `The tool ${JSON.stringify(name) ?? 'without a name'} is not valid: ${list.join('; ')}.`,
+    {
+      cause,
+      fields: problems.map(({ path, message }) => ({ pointer: `/${path.map(String).join('/')}`, detail: message })),
+    },
+  );
+}
