@@ -114,8 +114,8 @@ export function collectingLog(): { readonly log: EngineLog; readonly logged: Log
 }
 
 /** A real engine on an embedded database of its own, and the HTTP server over it. */
-export async function openDoor(more: Partial<HttpOptions> = {}): Promise<Door> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-http-'));
+export async function openDoor(more: Partial<HttpOptions> = {}, given?: string): Promise<Door> {
+  const dataDir = given ?? (await mkdtemp(join(tmpdir(), 'holdfast-http-')));
   const { log, logged } = collectingLog();
   const engine = await createEngine({ agents: AGENTS, dataDir, databaseUrl: null });
   const http = await createHttpServer(engine, options(log, more));
@@ -127,7 +127,7 @@ export async function openDoor(more: Partial<HttpOptions> = {}): Promise<Door> {
     async close() {
       await http.close(0);
       await engine.stop({ graceMs: 0 });
-      await rm(dataDir, { recursive: true });
+      await rm(dataDir, { recursive: true, force: true });
     },
   };
 }

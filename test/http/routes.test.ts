@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { InterruptionView } from '../../src/core/interruption.js';
-import type { RunView } from '../../src/core/run.js';
+import { runEvent } from '../../src/core/event.js';
+import { interruptionView } from '../../src/core/interruption.js';
+import { type RunView, runView } from '../../src/core/run.js';
+import { pageOf } from '../../src/http/fields.js';
 import { type Actor, type Door, expectProblem, openDoor } from './door.js';
 
 let door: Door;
@@ -12,12 +14,12 @@ afterAll(() => door.close());
 async function start(agent: string, headers?: Record<string, string>): Promise<RunView> {
   const answer = await door.ask('otto', 'POST', '/api/v1/runs', { agent, input: 'go' }, headers);
   expect(answer.status).toBe(202);
-  return answer.json as RunView;
+  return runView.parse(answer.json);
 }
 
 const settled = async (id: string): Promise<RunView> => {
   const answer = await door.ask('vera', 'GET', `/api/v1/runs/${id}?wait=20`);
-  return answer.json as RunView;
+  return runView.parse(answer.json);
 };
 
 async function paused(): Promise<{ run: RunView; interruption: string }> {
@@ -28,11 +30,15 @@ async function paused(): Promise<{ run: RunView; interruption: string }> {
 
 test('a run is started, waited for, read, listed, folded and verified', async () => {
   const answer = await door.ask('otto', 'POST', '/api/v1/runs', { agent: 'echo', input: 'go', metadata: { a: 1 } });
-  const { id } = answer.json as RunView;
+  const { id } = runView.parse(answer.json);
   expect(answer.headers.get('location')).toBe(`/api/v1/runs/${id}`);
   expect(await settled(id)).toMatchObject({ id, status: 'completed', output: 'hello', metadata: { a: 1 } });
   const { json } = await door.ask('vera', 'GET', '/api/v1/runs?agent=echo&status=completed');
-  expect((json as { items: RunView[] }).items.map((run) => run.id)).toContain(id);
+  expect(
+    pageOf(runView)
+      .parse(json)
+      .items.map((run) => run.id),
+  ).toContain(id);
   expect((await door.ask('vera', 'GET', `/api/v1/runs/${id}/trajectory`)).json).toMatchObject({
     runId: id,
     totalSteps: 1,
@@ -49,7 +55,7 @@ test('lists are read page by page', async () => {
   let cursor = '';
   do {
     const { json } = await door.ask('vera', 'GET', `/api/v1/runs?limit=2${cursor}`);
-    const page = json as { items: RunView[]; nextCursor: string | null };
+    const page = pageOf(runView).parse(json);
     expect(page.items.length).toBeLessThanOrEqual(2);
     seen.push(...page.items.map(({ id }) => id));
     cursor = page.nextCursor === null ? '' : `&cursor=${page.nextCursor}`;
@@ -63,7 +69,7 @@ test('events are read page by page, by sequence number', async () => {
   const first = await door.ask('vera', 'GET', `/api/v1/runs/${id}/events?limit=2`);
   expect(first.json).toMatchObject({ items: [{ seq: 1, kind: 'run.created' }, { seq: 2 }], nextCursor: '2' });
   const second = await door.ask('vera', 'GET', `/api/v1/runs/${id}/events?cursor=2`);
-  const { items, nextCursor } = second.json as { items: { seq: number; kind: string }[]; nextCursor: string | null };
+  const { items, nextCursor } = pageOf(runEvent).parse(second.json);
   expect(items[0]?.seq).toBe(3);
   expect(items.at(-1)?.kind).toBe('run.completed');
   expect(nextCursor).toBeNull();
@@ -78,7 +84,7 @@ describe('a paused run', () => {
       nextCursor: null,
     });
     const read = await door.ask('vera', 'GET', `/api/v1/interruptions/${interruption}`);
-    const { digest } = read.json as InterruptionView;
+    const { digest } = interruptionView.parse(read.json);
     const decided = await door.ask('anna', 'POST', `/api/v1/interruptions/${interruption}/approve`, { digest });
     expect(decided.json).toMatchObject({ status: 'approved', decisions: [{ verdict: 'approve', actor: 'anna' }] });
     expect(await settled(run.id)).toMatchObject({ status: 'completed', output: 'done', interruptions: [] });
@@ -109,7 +115,7 @@ describe('a paused run', () => {
     const { interruption } = await paused();
     const path = `/api/v1/interruptions/${interruption}`;
     expectProblem(await door.ask('anna', 'POST', `${path}/approve`, { digest: 'sha256:0' }), 'digest_mismatch');
-    expectProblem(await door.ask('anna', 'POST', `${path}/answer`, { value: 1 }), 'verdict_not_allowed');
+    expectProblem(await door.ask('anna', 'POST', `${path}/answer`, { value: { paid: 5 } }), 'verdict_not_allowed');
     expect((await door.ask('vera', 'GET', path)).json).toMatchObject({ status: 'pending', decisions: [] });
   });
 
@@ -159,10 +165,10 @@ describe('an Idempotency-Key', () => {
       { agent: 'echo', input: 'go' },
       { 'Idempotency-Key': 'k-3' },
     );
-    expect((other.json as RunView).id).not.toBe(id);
+    expect(runView.parse(other.json).id).not.toBe(id);
   });
 
-  test.each(['""', 'a b', '"a, b"', 'x'.repeat(256)])('of %s is refused', async (key) => {
+  test.each(['""', 'a b', '"a, b"', 'x'.repeat(256)])('number %# that is none is refused', async (key) => {
     const answer = await door.ask(
       'otto',
       'POST',
@@ -208,11 +214,7 @@ describe('what is of another tenant', () => {
 
 test('agents, health and stats are told', async () => {
   const agents = await door.ask('vera', 'GET', '/api/v1/agents');
-  expect((agents.json as { items: { name: string }[] }).items.map(({ name }) => name)).toEqual([
-    'echo',
-    'slow',
-    'payer',
-  ]);
+  expect(agents.json).toMatchObject({ items: [{ name: 'echo' }, { name: 'slow' }, { name: 'payer', tools: ['pay'] }] });
   expect((await door.ask('vera', 'GET', '/api/v1/health')).json).toMatchObject({ status: 'pass', database: 'pglite' });
   expect((await door.ask('vera', 'GET', '/api/v1/stats')).json).toMatchObject({
     runs: { completed: expect.any(Number) },
