@@ -1,0 +1,137 @@
+import { RunState } from '@openai/agents';
+import { z } from 'zod';
+import { HoldfastError } from '../core/errors.js';
+import { digestOf, type JsonValue, jsonValue, toJson } from '../core/json.js';
+import type { RunStateBackend } from './run-state-backend.js';
+import { FileRunStateBackend } from './run-state-file.js';
+import { sdkVersion } from './sdk-version.js';
+
+/** An agent of any context and any output, as the SDK takes it. */
+export type AnyAgent = Parameters<typeof RunState.fromString>[0];
+
+export interface RunStateStoreOptions<TAgent extends AnyAgent> {
+  /** The agent that the run started with; its handoffs are found through it. */
+  readonly agent: TAgent;
+  /** File of the state. */
+  readonly path?: string;
+  /** The same as `path`, under the name that it has in the Python library. */
+  readonly file_path?: string;
+  /** Where else the state is kept. */
+  readonly backend?: RunStateBackend;
+  /** Milliseconds since 1970. Default: the clock. */
+  readonly now?: () => number;
+}
+
+const SDK = 'openai-agents-js';
+
+/** What is stored. `digest` is over the canonical JSON of `state`. */
+const envelope = z.object({
+  holdfast: z.literal(1),
+  sdk: z.literal(SDK),
+  sdkVersion: z.string(),
+  savedAt: z.iso.datetime(),
+  digest: z.string(),
+  state: jsonValue,
+});
+
+/** Keeps the state of one run of the Agents SDK, so that it can be resumed later, also by another process. */
+export class RunStateStore<TAgent extends AnyAgent = AnyAgent> {
+  readonly #agent: TAgent;
+  readonly #backend: RunStateBackend;
+  readonly #now: () => number;
+
+  /** Throws `invalid_request` unless there is exactly one place for the state. */
+  constructor(options: RunStateStoreOptions<TAgent>) {
+    this.#agent = options.agent;
+    this.#now = options.now ?? Date.now;
+    const path = options.path ?? options.file_path;
+    if ((path === undefined) === (options.backend === undefined)) {
+      throw new HoldfastError('invalid_request', 'A RunStateStore needs either a path or a backend.');
+    }
+    this.#backend = options.backend ?? new FileRunStateBackend(path ?? '');
+  }
+
+  /** Replaces what was saved before. Throws `value_not_json` when the context of the run is not plain JSON. */
+  async save(state: { toJSON(): unknown }): Promise<void> {
+    const json = toJson(state.toJSON());
+    const saved: z.input<typeof envelope> = {
+      holdfast: 1,
+      sdk: SDK,
+      sdkVersion: sdkVersion(),
+      savedAt: new Date(this.#now()).toISOString(),
+      digest: digestOf(json),
+      state: json,
+    };
+    await this.#backend.write(`${JSON.stringify(saved)}\n`);
+  }
+
+  /**
+   * The state, with its interruptions and the decisions that were made on them. Throws `state_unknown` when nothing is
+   * saved and `state_unreadable` for what is damaged, of another program, or refused by this version of the SDK.
+   */
+  load(): Promise<RunState<unknown, TAgent>>;
+  load<A extends AnyAgent>(agent: A): Promise<RunState<unknown, A>>;
+  load(agent: AnyAgent = this.#agent): Promise<RunState<unknown, AnyAgent>> {
+    return this.#load(agent);
+  }
+
+  /** Forgets the state. Repeating it is no error. */
+  async clear(): Promise<void> {
+    await this.#backend.remove();
+  }
+
+  async #load<A extends AnyAgent>(agent: A): Promise<RunState<unknown, A>> {
+    const text = await this.#backend.read();
+    if (text === null) {
+      throw new HoldfastError('state_unknown', `There is no saved run state in ${this.#backend.place}.`);
+    }
+    const saved = this.#opened(text);
+    try {
+      return await RunState.fromString<unknown, A>(agent, JSON.stringify(saved.state));
+    } catch (cause) {
+      const versions = `saved by version ${saved.sdkVersion} of the Agents SDK, read by ${sdkVersion()}`;
+      const why = cause instanceof Error ? cause.message : String(cause);
+      throw this.#unreadable(`the SDK refuses it (${versions}): ${why}`, cause);
+    }
+  }
+
+  #opened(text: string): z.output<typeof envelope> {
+    const parsed = envelope.safeParse(parsedJson(text));
+    if (!parsed.success) throw this.#unreadable(whatElse(text), parsed.error);
+    if (digestOf(parsed.data.state) !== parsed.data.digest) {
+      throw this.#unreadable('it is damaged: the state does not have its digest any more');
+    }
+    return parsed.data;
+  }
+
+  #unreadable(why: string, cause?: unknown): HoldfastError {
+    return new HoldfastError(
+      'state_unreadable',
+      `The saved run state in ${this.#backend.place} cannot be read: ${why}.`,
+      {
+        cause,
+      },
+    );
+  }
+}
+
+function parsedJson(text: string): JsonValue | undefined {
+  try {
+    return jsonValue.parse(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a text is that is no envelope of ours. */
+function whatElse(text: string): string {
+  const json = parsedJson(text);
+  if (json === undefined) return text === '' ? 'it is empty' : 'it is damaged: it is not JSON';
+  const fields = z.looseObject({ holdfast: z.unknown(), sdk: z.unknown(), $schemaVersion: z.unknown() }).partial();
+  const found = fields.safeParse(json).data ?? {};
+  if (found.$schemaVersion !== undefined) return 'it is a bare state of the SDK, not one that a RunStateStore saved';
+  if (found.holdfast === undefined) return 'it is foreign: nothing says that Holdfast saved it';
+  if (found.holdfast !== 1) return `it has format ${JSON.stringify(found.holdfast)}, and this build reads format 1`;
+  if (found.sdk !== SDK) return `it is foreign: saved by ${JSON.stringify(found.sdk)}, and this build reads "${SDK}"`;
+  return 'it is damaged: fields are missing or wrong';
+}
