@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import { HoldfastError } from '../core/errors.js';
 import { PgliteArbiter } from './pglite-arbiter.js';
 import type { Door } from './pglite-lease.js';
-import type { Message, PgliteSession, Send } from './pglite-session.js';
+import type { Message, PgliteSession, Send, TransactionStatus } from './pglite-session.js';
 import { listenCommand } from './pglite-statement.js';
 
 interface Bind {
@@ -109,14 +109,20 @@ export class PgliteConnection extends EventEmitter {
   #submit(): void {
     const statement = this.#listening({ text: this.#text, sends: this.#sends });
     this.#sends = [];
-    const emit = (message: Message) => this.emit(message.name === 'error' ? 'errorMessage' : message.name, message);
-    this.#arbiter.submit(statement, emit).then(
-      (status) => this.emit('readyForQuery', { status }),
-      (error: unknown) => {
-        this.emit('errorMessage', error);
-        this.emit('readyForQuery', { status: 'I' });
-      },
-    );
+    // An error goes with the end of its statement: a client must not be idle in its pool before it is ready again.
+    let failure: unknown = null;
+    const emit = (message: Message): void => {
+      if (message.name === 'error') failure ??= message;
+      else this.emit(message.name, message);
+    };
+    const finish = (status: TransactionStatus): void => {
+      if (failure !== null) this.emit('errorMessage', failure);
+      this.emit('readyForQuery', { status });
+    };
+    this.#arbiter.submit(statement, emit).then(finish, (error: unknown) => {
+      failure = error;
+      finish('I');
+    });
   }
 
   /** The session goes on listening for the others when one connection does not want to any more. */
