@@ -5,7 +5,7 @@ import knex from 'knex';
 import { HoldfastError } from '../core/errors.js';
 import { lockDataDir } from './data-dir-lock.js';
 import type { Database, SessionLock } from './database.js';
-import { pglitePool } from './pglite-pool.js';
+import { PglitePool } from './pglite-pool.js';
 import { PgliteSession } from './pglite-session.js';
 
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 60_000;
@@ -44,8 +44,8 @@ async function create(dataDir: string): Promise<PGlite> {
 }
 
 function assemble(db: PGlite, session: PgliteSession, unlockDir: () => void): Database {
-  const pool = pglitePool(session, 'dbos');
-  const ours = pglitePool(session, 'holdfast');
+  const pool = new PglitePool(session, 'dbos');
+  const ours = new PglitePool(session, 'holdfast');
   const sql = knex({ client: 'pg', version: '17', connectionPool: ours });
   const locks = new Set<string>();
   let closing: Promise<void> | null = null;
