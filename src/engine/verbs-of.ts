@@ -8,6 +8,7 @@ import { cancelRun } from './cancel-run.js';
 import { decide, getInterruption, listInterruptions } from './interruption-verbs.js';
 import type { Parts } from './parts.js';
 import { getRun, getTrajectory, listEvents, listRuns, streamEvents, verifyRun } from './read-runs.js';
+import { savedStateBackend } from './saved-state-backend.js';
 import { startRun } from './start-run.js';
 import type { Engine, Health, Stats } from './verbs.js';
 
@@ -38,6 +39,7 @@ export function verbsOf(parts: Parts, life: Life): Engine {
     health: () => health(parts, life),
     stats: async (caller) => stats(up(), caller.tenant),
     recordAccess: async (entry) => insertAccess(up().world.knex, entry),
+    runStateBackend: (name, caller) => savedStateBackend(up().world.knex, caller.tenant, name),
     stop: life.stop,
   };
 }

@@ -5,6 +5,7 @@ import type { DecisionRequest, InterruptionStatus, InterruptionView } from '../c
 import type { Page } from '../core/page.js';
 import type { RunStatus, RunView, StartRun } from '../core/run.js';
 import type { Trajectory } from '../core/trajectory.js';
+import type { RunStateBackend } from './run-state-backend.js';
 
 export interface AgentView {
   readonly name: string;
@@ -93,6 +94,8 @@ export interface Engine {
   stats(caller: Caller): Promise<Stats>;
   /** Writes one row of the access log. */
   recordAccess(entry: AccessEntry): Promise<void>;
+  /** Where a `RunStateStore` keeps the state of a run that is not run by the engine. */
+  runStateBackend(name: string, caller: Caller): RunStateBackend;
   /** Drains and closes: no new segment starts, those that run end at their next step or within `graceMs`. */
   stop(options?: { readonly graceMs?: number }): Promise<void>;
 }

@@ -41,7 +41,9 @@ for (;;) {
   const report = await engine.verifyRun(id, reviewer);
   const events = items.map(({ seq, kind, dataHash, stateHashAfter }) => ({ seq, kind, dataHash, stateHashAfter }));
   const { status, output, error, turns, usage } = run;
-  process.stdout.write(`${JSON.stringify({ status, output, error, turns, usage, ok: report.ok, complete: report.complete, events })}\n`);
+  process.stdout.write(
+    `${JSON.stringify({ status, output, error, turns, usage, ok: report.ok, complete: report.complete, events })}\n`,
+  );
   break;
 }
 await engine.stop();

@@ -44,7 +44,8 @@ const textOf = (query: unknown): string =>
 function around<T>(text: string, send: () => T): T {
   if (!armed || !DURABLE.test(text) || (LIVELINESS.test(text) && !/insert/i.test(text))) return send();
   const index = counted++;
-  if (statementLog !== undefined) appendFileSync(statementLog, `${index} ${text.replaceAll(/\s+/g, ' ').slice(0, 120)}\n`);
+  if (statementLog !== undefined)
+    appendFileSync(statementLog, `${index} ${text.replaceAll(/\s+/g, ' ').slice(0, 120)}\n`);
   const hit = killAt?.statement === index ? killAt.when : null;
   if (hit === 'before') die();
   const sent = send();
@@ -72,7 +73,10 @@ export function install(): void {
         const answer = args[callback] as Query;
         const promised = (): Promise<unknown> =>
           new Promise((resolve) => {
-            original.apply(this, args.with(callback, (...answered: unknown[]) => resolve(answered)));
+            original.apply(
+              this,
+              args.with(callback, (...answered: unknown[]) => resolve(answered)),
+            );
           });
         const sent = around(text, promised) as Promise<unknown[]>;
         sent.then((answered) => answer(...answered));

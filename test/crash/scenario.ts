@@ -10,7 +10,11 @@ const effectsFile = process.env['EFFECTS_FILE'] ?? '';
 
 /** What the world has seen of a tool, one line per execution. */
 export const effects = (name: string): string[] =>
-  existsSync(effectsFile) ? readFileSync(effectsFile, 'utf8').split('\n').filter((line) => line.startsWith(`${name}:`)) : [];
+  existsSync(effectsFile)
+    ? readFileSync(effectsFile, 'utf8')
+        .split('\n')
+        .filter((line) => line.startsWith(`${name}:`))
+    : [];
 
 const shape = { input: z.object({ n: z.number() }), output: z.object({ done: z.string() }) };
 
@@ -61,7 +65,12 @@ const model = functionModel('scripted', async (request) => {
   if (next !== undefined) return next;
   const text = results.map((item) => textOf(item.output)).join(' | ');
   return [
-    { type: 'message' as const, role: 'assistant' as const, status: 'completed' as const, content: [{ type: 'output_text' as const, text }] },
+    {
+      type: 'message' as const,
+      role: 'assistant' as const,
+      status: 'completed' as const,
+      content: [{ type: 'output_text' as const, text }],
+    },
   ];
 });
 

@@ -1,0 +1,52 @@
+import {
+  type Agent,
+  type AgentInputItem,
+  type ModelProvider,
+  type RunContext,
+  Runner,
+  type RunResult,
+  type RunState,
+  type Session,
+  type StreamedRunResult,
+} from '@openai/agents';
+import { MultiModelProvider } from '../models/multi-model-provider.js';
+
+// biome-ignore lint/suspicious/noExplicitAny: agents of every context and output can be run, as in the SDK
+type AnyAgent = Agent<any, any>;
+
+export interface RunAgentOptions<TContext> {
+  /** Default: every model by its prefix, `openai/…`, `ollama/…`. */
+  readonly modelProvider?: ModelProvider;
+  readonly session?: Session;
+  readonly context?: TContext | RunContext<TContext>;
+  readonly maxTurns?: number;
+  readonly signal?: AbortSignal;
+}
+
+type Input<TAgent extends AnyAgent> = string | AgentInputItem[] | RunState<unknown, TAgent>;
+
+/**
+ * Runs an agent in this process, from an input or from a saved state: the small layer, without durability between steps.
+ * Throws what the SDK throws. For runs that survive crashes use an engine.
+ */
+export async function runAgent<TAgent extends AnyAgent>(
+  agent: TAgent,
+  input: Input<TAgent>,
+  options: RunAgentOptions<unknown> & { readonly stream: true },
+): Promise<StreamedRunResult<unknown, TAgent>>;
+export async function runAgent<TAgent extends AnyAgent>(
+  agent: TAgent,
+  input: Input<TAgent>,
+  options?: RunAgentOptions<unknown> & { readonly stream?: false },
+): Promise<RunResult<unknown, TAgent>>;
+export async function runAgent<TAgent extends AnyAgent>(
+  agent: TAgent,
+  input: Input<TAgent>,
+  options: RunAgentOptions<unknown> & { readonly stream?: boolean } = {},
+): Promise<RunResult<unknown, TAgent> | StreamedRunResult<unknown, TAgent>> {
+  const { modelProvider = new MultiModelProvider(), stream = false, ...run } = options;
+  const runner = new Runner({ modelProvider, tracingDisabled: true });
+  return stream
+    ? runner.run(agent, input, { ...run, stream: true })
+    : runner.run(agent, input, { ...run, stream: false });
+}

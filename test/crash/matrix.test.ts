@@ -1,0 +1,88 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type DatabaseKind, describeEachDatabase } from '../harness/database.js';
+import type { KillAt } from './kill-switch.js';
+import { type ChildReport, runChild } from './run-child.js';
+import { PLACES, TOOLS } from './scenario.js';
+import { pgliteTemplate, postgresTemplate, type Template } from './template.js';
+
+/**
+ * The crash matrix: the process is killed with SIGKILL at one instant after the other, started again, and must end with
+ * the same output, the same log and each unsafe effect once. HOLDFAST_CRASH_STRIDE=n takes every n-th durable statement
+ * (default 24); the instants inside tools and models are all taken.
+ */
+const stride = Number(process.env['HOLDFAST_CRASH_STRIDE'] ?? 24);
+const WHEN = ['before', 'sent', 'after'] as const;
+/** The scenario makes about this many durable statements; later ones do not exist and the child just ends. */
+const STATEMENTS = 135;
+
+const scratch = mkdtempSync(join(tmpdir(), 'holdfast-effects-'));
+afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+
+const cells: { name: string; kill: KillAt }[] = [
+  ...PLACES.map((place) => ({ name: place, kill: { when: 'place' as const, place } })),
+  ...Array.from({ length: Math.ceil(STATEMENTS / stride) }, (_, index) => {
+    const statement = index * stride;
+    const when = WHEN[index % WHEN.length] ?? 'after';
+    return { name: `${when} durable statement ${statement}`, kill: { when, statement } };
+  }),
+];
+
+const effectsIn = (file: string): Record<string, number> => {
+  const lines = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
+  return Object.fromEntries(TOOLS.map((tool) => [tool, lines.filter((line) => line.startsWith(`${tool}:`)).length]));
+};
+
+const templateOf = (kind: DatabaseKind): Promise<Template> =>
+  kind === 'pglite' ? pgliteTemplate() : postgresTemplate(process.env['HOLDFAST_TEST_POSTGRES_URL'] ?? '');
+
+describeEachDatabase('crash matrix', (kind) => {
+  let template: Template;
+  let whole: ChildReport;
+  let copies = 0;
+
+  const finish = async (name: string, kill?: KillAt) => {
+    const copy = await template.copy(`c${copies++}`);
+    const file = join(scratch, `${kind}-${name.replaceAll(/\W+/g, '-')}`);
+    const env = { ...copy.env, EFFECTS_FILE: file };
+    try {
+      const died = kill === undefined ? null : await runChild(env, kill);
+      const ended = died?.report != null ? died : await runChild(env);
+      return { died, ended, effects: effectsIn(file) };
+    } finally {
+      await copy.drop();
+    }
+  };
+
+  beforeAll(async () => {
+    template = await templateOf(kind);
+    const started = await runChild({ ...template.env, EFFECTS_FILE: join(scratch, 'none'), ONLY_START: '1' });
+    expect(started.signal, started.stderr).toBe('SIGKILL');
+    const { ended } = await finish('whole');
+    expect(ended.report, ended.stderr).not.toBeNull();
+    whole = ended.report as ChildReport;
+    expect(whole).toMatchObject({ status: 'completed', ok: true, complete: true });
+  });
+  afterAll(() => template.drop());
+
+  describe.concurrent('killed', () => {
+    for (const { name, kill } of cells) {
+      it(name, { timeout: 90_000 }, async () => {
+        const { died, ended, effects } = await finish(name, kill);
+        if (kill.when === 'place') expect(died?.signal, died?.stderr).toBe('SIGKILL');
+        const report = ended.report;
+        expect(report, ended.stderr).not.toBeNull();
+        const { events, ...outcome } = report as ChildReport;
+        const { events: wholeEvents, ...wholeOutcome } = whole;
+        expect(outcome).toEqual(wholeOutcome);
+        expect({ pay: effects['pay'], transfer: effects['transfer'] }).toEqual({ pay: 1, transfer: 1 });
+        expect(effects['look']).toBeGreaterThan(0);
+        expect(effects['put']).toBeGreaterThan(0);
+        // A question to a person is an event of its own: only then may the log be another one.
+        if (!events.some((event) => event.kind === 'call.unknown')) expect(events).toEqual(wholeEvents);
+      });
+    }
+  });
+});

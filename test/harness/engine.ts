@@ -1,0 +1,58 @@
+import { createEngine, type Caller, type Engine, type EngineConfig } from '../../src/index.js';
+import type { DatabaseKind } from './database.js';
+import { createTestDatabase } from './database.js';
+
+export const ADMIN: Caller = { actor: 'ada', role: 'admin', tenant: 'default' };
+export const BOB: Caller = { actor: 'bob', role: 'approver', tenant: 'default' };
+
+export interface TestEngine {
+  readonly engine: Engine;
+  /** Stops the engine and starts another one on the same database. */
+  restart(changes?: Partial<EngineConfig>): Promise<Engine>;
+  close(): Promise<void>;
+}
+
+/** A real engine on a fresh database of a kind. */
+export async function openTestEngine(kind: DatabaseKind, config: EngineConfig): Promise<TestEngine> {
+  const database = await createTestDatabase(kind);
+  const start = (changes: Partial<EngineConfig> = {}) =>
+    createEngine({ workerId: 'test', ...config, ...changes, databaseUrl: database.options.databaseUrl, dataDir: database.options.dataDir });
+  let engine = await start();
+  return {
+    get engine() {
+      return engine;
+    },
+    restart: async (changes) => {
+      await engine.stop({ graceMs: 1000 });
+      engine = await start(changes);
+      return engine;
+    },
+    close: async () => {
+      await engine.stop({ graceMs: 1000 });
+      await database.drop();
+    },
+  };
+}
+
+/** Starts a run and waits until it is paused or over. */
+export async function runToRest(engine: Engine, agent: string, input = 'go', caller: Caller = ADMIN) {
+  const { id } = await engine.startRun({ agent, input }, caller);
+  return engine.getRun(id, caller, { waitMs: 20_000 });
+}
+
+/** Decides the only pending interruption of a run and waits for its next rest. */
+export async function decideAndRest(
+  engine: Engine,
+  runId: string,
+  decision: Parameters<Engine['decide']>[1],
+  caller: Caller = BOB,
+) {
+  const { items } = await engine.listInterruptions({ status: 'pending', runId, limit: 10 }, caller);
+  const [only] = items;
+  if (only === undefined || items.length > 1) throw new Error(`expected one pending interruption, found ${items.length}`);
+  await engine.decide(only.id, decision, caller);
+  return engine.getRun(runId, caller, { waitMs: 20_000 });
+}
+
+export const kindsOf = async (engine: Engine, runId: string): Promise<string[]> =>
+  (await engine.listEvents(runId, { after: 0, limit: 1000 }, ADMIN)).items.map((event) => event.kind);
