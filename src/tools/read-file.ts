@@ -1,0 +1,54 @@
+import type { FileHandle } from 'node:fs/promises';
+import { z } from 'zod';
+import { HoldfastError } from '../core/errors.js';
+import { type DeclaredTool, defineTool } from './define-tool.js';
+import { absolutePath } from './file-problem.js';
+import { resolveReal, withOpened } from './real-path.js';
+
+const DEFAULT_MAX_BYTES = 131_072;
+
+/** `read_file`: a text file in UTF-8, whole. Needs `fs:read:<path>` for the path that is asked for and for where it really leads. */
+export function readFileTool(options: { readonly maxBytes?: number } = {}): DeclaredTool {
+  const maxBytes = options.maxBytes ?? DEFAULT_MAX_BYTES;
+  return defineTool({
+    name: 'read_file',
+    description: `Reads a text file of at most ${maxBytes} bytes.`,
+    input: z.object({ path: absolutePath.describe('Absolute path of the file.') }),
+    output: z.object({ content: z.string(), sizeBytes: z.int() }),
+    capabilities: ({ path }) => [`fs:read:${path}`],
+    effect: 'pure',
+    // A character takes up to six bytes in JSON.
+    maxOutputBytes: maxBytes * 6 + 1024,
+    execute: async ({ path }, context) => {
+      context.require(`fs:read:${path}`);
+      const real = await resolveReal(path);
+      context.require(`fs:read:${real}`);
+      const bytes = await withOpened(real, 0, (handle) => readBounded(handle, path, maxBytes, context.signal));
+      return { content: decode(bytes, path), sizeBytes: bytes.length };
+    },
+  });
+}
+
+/** Reads one byte more than allowed at most: the size that a file reports may be wrong, or grow. */
+async function readBounded(handle: FileHandle, path: string, maxBytes: number, signal: AbortSignal): Promise<Buffer> {
+  const stat = await handle.stat();
+  if (!stat.isFile()) throw new HoldfastError('tool_failed', `${path} is not a regular file.`);
+  const chunks: Buffer[] = [];
+  let size = 0;
+  while (size <= maxBytes) {
+    signal.throwIfAborted();
+    const { bytesRead, buffer } = await handle.read(Buffer.alloc(Math.min(65_536, maxBytes + 1 - size)));
+    if (bytesRead === 0) return Buffer.concat(chunks);
+    chunks.push(buffer.subarray(0, bytesRead));
+    size += bytesRead;
+  }
+  throw new HoldfastError('payload_too_large', `${path} is larger than ${maxBytes} bytes.`);
+}
+
+function decode(bytes: Buffer, path: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch (cause) {
+    throw new HoldfastError('tool_failed', `${path} is not text in UTF-8.`, { cause });
+  }
+}
