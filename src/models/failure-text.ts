@@ -11,7 +11,7 @@ const SECRETS: readonly (readonly [RegExp, string])[] = [
   [/(\b[a-z][a-z0-9+.-]*:\/\/)[^\s/@:]+(?::[^\s/@]*)?@/gi, '$1[redacted]@'],
 ];
 
-export function withoutSecrets(text: string, known: readonly string[] = []): string {
+function withoutSecrets(text: string, known: readonly string[]): string {
   let clean = text;
   for (const secret of known) if (secret !== '') clean = clean.replaceAll(secret, '[redacted]');
   for (const [pattern, replacement] of SECRETS) clean = clean.replace(pattern, replacement);

@@ -12,6 +12,8 @@ export interface ModelFailure {
   readonly retryable: boolean;
   /** What the server asks a caller to wait; null: nothing was said. */
   readonly retryAfterMs: number | null;
+  /** The way out, where more is known than the table of errors says; null: what the table says. */
+  readonly hint: string | null;
 }
 
 const RETRYABLE_STATUS = new Set([408, 409, 425, 429, 500, 502, 503, 504, 529]);
@@ -19,10 +21,10 @@ const RETRYABLE_STATUS = new Set([408, 409, 425, 429, 500, 502, 503, 504, 529]);
 /** Judges any error of a model call: of the `openai` and `ollama` packages, of `fetch` and sockets, and our own. */
 export function classifyModelFailure(error: unknown, now: number = Date.now()): ModelFailure {
   if (error instanceof ModelCallError) {
-    return failure(error.code, failureText(error.message), error.retryable, error.retryAfterMs);
+    return failure(error.code, failureText(error.message), error.retryable, error.retryAfterMs, hintOf(error));
   }
   if (error instanceof HoldfastError) {
-    return failure(error.code, failureText(error.message), ERRORS[error.code].then === 'retry', null);
+    return failure(error.code, failureText(error.message), ERRORS[error.code].then === 'retry', null, hintOf(error));
   }
   const chain = causesOf(error);
   const message = messageOf(chain);
@@ -45,11 +47,20 @@ function judgeStatus(status: number, chain: readonly unknown[], message: string,
   return failure('model_failed', message, retryable, headers === undefined ? null : retryAfterMs(headers, now));
 }
 
-const failure = (code: string, message: string, retryable: boolean, wait: number | null): ModelFailure => ({
+const hintOf = ({ code, hint }: HoldfastError): string | null => (hint === ERRORS[code].hint ? null : hint);
+
+const failure = (
+  code: string,
+  message: string,
+  retryable: boolean,
+  wait: number | null,
+  hint: string | null = null,
+): ModelFailure => ({
   code: code === 'model_unknown' ? 'model_unknown' : 'model_failed',
   message: message === '' ? 'The model call failed without saying why.' : message,
   retryable,
   retryAfterMs: retryable ? wait : null,
+  hint,
 });
 
 function messageOf(chain: readonly unknown[]): string {

@@ -4,7 +4,7 @@ import type { OllamaPlan } from './ollama-request.js';
 import { isCounted, ollamaUsage, rawUsage } from './ollama-usage.js';
 
 /** The ids of one response and of its items, all made of the one id that each response gets. */
-export const responseId = (id: string) => `resp_${id}`;
+const responseId = (id: string) => `resp_${id}`;
 export const messageId = (id: string) => `msg_${id}`;
 
 /**

@@ -97,7 +97,10 @@ describe('a failed model call', () => {
       message: 'busy',
       retryable: true,
       retryAfterMs: 9,
+      hint: null,
     });
+    const named = new ModelCallError('model_unknown', 'no such model', { retryable: false, hint: 'Pull it.' });
+    expect(classifyModelFailure(named)).toMatchObject({ code: 'model_unknown', hint: 'Pull it.' });
     const unknown = new HoldfastError('model_unknown', 'no provider');
     expect(classifyModelFailure(unknown)).toMatchObject({ code: 'model_unknown', retryable: false });
   });

@@ -1,0 +1,49 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { MultiModelProvider, OllamaModelProvider } from '../../src/engine/model-providers.js';
+import { MultiModelProviderMap } from '../../src/models/multi-model-provider-map.js';
+import { OllamaModel } from '../../src/models/ollama-model.js';
+
+const NAMES = ['OLLAMA_HOST', 'OLLAMA_API_KEY'] as const;
+const before = NAMES.map((name) => process.env[name]);
+const forget = () => {
+  for (const name of NAMES) delete process.env[name];
+};
+
+beforeEach(forget);
+afterEach(() => {
+  forget();
+  NAMES.forEach((name, index) => {
+    const value = before[index];
+    if (value !== undefined) process.env[name] = value;
+  });
+});
+
+const hostOf = async (provider: MultiModelProvider | OllamaModelProvider, name: string) => {
+  const model = await provider.getModel(name);
+  return model instanceof OllamaModel ? model.target.host : null;
+};
+
+describe('the providers of the library', () => {
+  it('are local without settings', async () => {
+    expect(await hostOf(new OllamaModelProvider(), 'llama3')).toBe('http://127.0.0.1:11434');
+    expect(await hostOf(new MultiModelProvider(), 'ollama/llama3')).toBe('http://127.0.0.1:11434');
+  });
+
+  it('use the cloud when there is a key for it, also one that was set later', async () => {
+    const providers = [new OllamaModelProvider(), new MultiModelProvider()] as const;
+    process.env['OLLAMA_API_KEY'] = 'key-of-the-environment';
+    expect(await hostOf(providers[0], 'llama3')).toBe('https://ollama.com');
+    expect(await hostOf(providers[1], 'ollama/llama3')).toBe('https://ollama.com');
+  });
+
+  it('use OLLAMA_HOST, unless an address is given', async () => {
+    process.env['OLLAMA_HOST'] = 'box:1';
+    expect(await hostOf(new OllamaModelProvider(), 'llama3')).toBe('http://box:1');
+    const custom = new OllamaModelProvider({ baseURL: 'http://custom-ollama:11434' });
+    const provider_map = new MultiModelProviderMap();
+    provider_map.addProvider('custom-ollama', custom);
+    const provider = new MultiModelProvider({ provider_map });
+    expect(await hostOf(provider, 'custom-ollama/llama3')).toBe('http://custom-ollama:11434');
+    expect(await hostOf(provider, 'ollama/llama3')).toBe('http://box:1');
+  });
+});
