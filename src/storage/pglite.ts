@@ -1,80 +1,86 @@
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { PGlite } from '@electric-sql/pglite';
-import knex from 'knex';
-import { HoldfastError } from '../core/errors.js';
+import type { PGlite } from '@electric-sql/pglite';
+import knex, { type Knex } from 'knex';
+import type { Pool } from 'pg';
 import { lockDataDir } from './data-dir-lock.js';
 import type { Database, SessionLock } from './database.js';
+import { silentLog } from './knex-log.js';
+import { openFiles } from './pglite-files.js';
 import { PglitePool } from './pglite-pool.js';
 import { PgliteSession } from './pglite-session.js';
+import { END_WITHIN_MS, within } from './within.js';
 
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 60_000;
 
-/** Opens the embedded database in `dataDir/pg`. It never calls fsync: safe against a killed process, not a power cut. */
+/**
+ * Opens the embedded database in `dataDir`, as its only owner. It never calls fsync: it survives a killed process, not a
+ * power cut. Throws `data_dir_in_use` and `database_corrupt`.
+ */
 export async function openPglite(
   dataDir: string,
-  idleTimeoutMs: number = IDLE_IN_TRANSACTION_TIMEOUT_MS,
+  idleInTransactionTimeoutMs: number = IDLE_IN_TRANSACTION_TIMEOUT_MS,
 ): Promise<Database> {
-  const dirLock = lockDataDir(dataDir);
+  const lock = lockDataDir(dataDir);
   try {
-    const db = await create(dataDir);
-    return assemble(db, new PgliteSession(db, idleTimeoutMs), dirLock.release);
+    const db = await openFiles(dataDir);
+    return new PgliteDatabase(db, new PgliteSession(db, idleInTransactionTimeoutMs), () => lock.release());
   } catch (error) {
-    dirLock.release();
+    lock.release();
     throw error;
   }
 }
 
-async function create(dataDir: string): Promise<PGlite> {
-  const path = join(dataDir, 'pg');
-  const mark = join(dataDir, 'pg-is-being-made');
-  // A first start that was killed left half a database, which nobody has used yet.
-  if (existsSync(mark)) rmSync(path, { recursive: true, force: true });
-  const isNew = !existsSync(path);
-  if (isNew) writeFileSync(mark, '', { mode: 0o600 });
-  try {
-    const db = await PGlite.create(path);
-    await db.query('SELECT count(*) FROM pg_class');
-    if (isNew) rmSync(mark);
-    return db;
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new HoldfastError('database_corrupt', `The embedded database in ${path} cannot be opened: ${why}`, { cause });
-  }
-}
+class PgliteDatabase implements Database {
+  readonly kind = 'pglite';
+  readonly url = 'postgresql://postgres@127.0.0.1:5432/postgres';
+  readonly pool: Pool;
+  readonly knex: Knex;
+  readonly #db: PGlite;
+  readonly #ours: Pool;
+  readonly #unlockDir: () => void;
+  /** One process owns the data directory, so that its own list of locks is the truth. */
+  readonly #locks = new Set<string>();
+  #closing: Promise<void> | null = null;
 
-function assemble(db: PGlite, session: PgliteSession, unlockDir: () => void): Database {
-  const pool = new PglitePool(session, 'dbos');
-  const ours = new PglitePool(session, 'holdfast');
-  const sql = knex({ client: 'pg', version: '17', connectionPool: ours });
-  const locks = new Set<string>();
-  let closing: Promise<void> | null = null;
-  const close = async (): Promise<void> => {
-    await sql.destroy();
-    await Promise.all([pool.end(), ours.end()]);
-    await db.close();
-    unlockDir();
-  };
-  return {
-    kind: 'pglite',
-    knex: sql,
-    pool,
-    url: 'postgresql://postgres@127.0.0.1:5432/postgres',
-    async listen(channel, onPayload) {
-      const client = await ours.connect();
-      client.on('notification', (message) => onPayload(message.payload ?? ''));
-      await client.query(`LISTEN ${client.escapeIdentifier(channel)}`);
-      return async () => client.release(true);
-    },
-    // One process owns the data directory, so that its own list is the truth.
-    async tryLock(name): Promise<SessionLock | null> {
-      if (locks.has(name)) return null;
-      locks.add(name);
-      return { name, onLost() {}, release: async () => void locks.delete(name) };
-    },
-    close() {
-      closing ??= close();
-      return closing;
-    },
-  };
+  constructor(db: PGlite, session: PgliteSession, unlockDir: () => void) {
+    this.#db = db;
+    this.#unlockDir = unlockDir;
+    this.pool = new PglitePool(session, 'dbos');
+    this.#ours = new PglitePool(session, 'holdfast');
+    this.knex = knex({ client: 'pg', connectionPool: this.#ours, log: silentLog });
+  }
+
+  async listen(channel: string, onPayload: (payload: string) => void): Promise<() => Promise<void>> {
+    const client = await this.#ours.connect();
+    client.on('notification', (message) => onPayload(message.payload ?? ''));
+    await client.query(`LISTEN ${client.escapeIdentifier(channel)}`);
+    let listening = true;
+    return async () => {
+      if (listening) client.release(true);
+      listening = false;
+    };
+  }
+
+  async tryLock(name: string): Promise<SessionLock | null> {
+    if (this.#locks.has(name)) return null;
+    this.#locks.add(name);
+    let held = true;
+    const release = async (): Promise<void> => {
+      if (held) this.#locks.delete(name);
+      held = false;
+    };
+    return { name, onLost() {}, release };
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  /** A client that nobody gives back does not keep the process from stopping. */
+  async #close(): Promise<void> {
+    await this.knex.destroy();
+    await within(END_WITHIN_MS, Promise.all([this.pool.end(), this.#ours.end()]));
+    await this.#db.close();
+    this.#unlockDir();
+  }
 }

@@ -24,13 +24,18 @@ function unreachable(place: string, cause: unknown): HoldfastError {
   // A refused connection to a name with several addresses has an empty message and its errors inside.
   const inner = cause instanceof AggregateError ? cause.errors.at(0) : cause;
   const why = inner instanceof Error ? inner.message : String(inner);
-  return new HoldfastError('database_unreachable', `PostgreSQL at ${place} does not answer: ${why}`);
+  return new HoldfastError('database_unreachable', `PostgreSQL at ${place} cannot be used: ${why}`);
+}
+
+/** A client whose broken connection does not end the process: its statements fail, and its `end` is told. */
+export function newClient(url: string, more: pg.ClientConfig = {}): pg.Client {
+  const client = new pg.Client({ ...connectionTo(url), ...more });
+  client.on('error', () => {});
+  return client;
 }
 
 async function tryConnect(url: string): Promise<{ readonly client: pg.Client; readonly error: unknown }> {
-  const client = new pg.Client(connectionTo(url));
-  // Without a listener a connection that breaks would end the process.
-  client.on('error', () => {});
+  const client = parsed(url);
   try {
     await client.connect();
     return { client, error: null };
@@ -39,7 +44,19 @@ async function tryConnect(url: string): Promise<{ readonly client: pg.Client; re
   }
 }
 
-/** Connects once, and makes the database when it is missing and the user may. Throws `database_unreachable`. */
+function parsed(url: string): pg.Client {
+  try {
+    return newClient(url);
+  } catch {
+    // The error of the parser holds the password.
+    throw new HoldfastError(
+      'config_invalid',
+      'DATABASE_URL is not a URL; expected postgresql://user:password@host:port/database.',
+    );
+  }
+}
+
+/** Connects once, and makes the database when it is missing and the user may. Throws `database_unreachable` and `config_invalid`. */
 export async function ensureDatabase(url: string): Promise<void> {
   const { client, error } = await tryConnect(url);
   if (error === null) return client.end();

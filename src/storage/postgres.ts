@@ -1,43 +1,76 @@
-import knex from 'knex';
+import knex, { type Knex } from 'knex';
 import pg from 'pg';
 import type { Database, SessionLock } from './database.js';
+import { silentLog } from './knex-log.js';
+import { listenOn } from './postgres-listen.js';
+import { lockOn } from './postgres-lock.js';
 import { connectionTo, ensureDatabase } from './postgres-place.js';
-import { listenOn, lockOn } from './postgres-session.js';
+import { END_WITHIN_MS, within } from './within.js';
 
 const OUR_CONNECTIONS_MAX = 10;
+/** A transaction that its process forgot must not hold its row locks for ever. */
+const SET_TIMEOUT = 'SET idle_in_transaction_session_timeout = 60000';
 
-/** Connects to PostgreSQL; makes the database when it is missing. Throws `database_unreachable`. */
+/** Connects to PostgreSQL, and makes the database when it is missing. Throws `database_unreachable`. */
 export async function openPostgres(url: string, poolSize: number): Promise<Database> {
   await ensureDatabase(url);
-  const pool = new pg.Pool({ ...connectionTo(url), max: poolSize });
-  // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
-  pool.on('error', () => {});
-  const sql = knex({ client: 'pg', connection: connectionTo(url), pool: { min: 0, max: OUR_CONNECTIONS_MAX } });
-  const locks = new Set<SessionLock>();
-  const unlisten = new Set<() => Promise<void>>();
-  let closing: Promise<void> | null = null;
-  const close = async (): Promise<void> => {
-    await Promise.all([...[...unlisten].map((stop) => stop()), ...[...locks].map((lock) => lock.release())]);
-    await Promise.all([sql.destroy(), pool.end()]);
-  };
-  return {
-    kind: 'postgres',
-    knex: sql,
-    pool,
-    url,
-    async listen(channel, onPayload) {
-      const stop = await listenOn(url, channel, onPayload);
-      unlisten.add(stop);
-      return stop;
-    },
-    async tryLock(name) {
-      const lock = await lockOn(url, name);
-      if (lock !== null) locks.add(lock);
-      return lock;
-    },
-    close() {
-      closing ??= close();
-      return closing;
-    },
-  };
+  return new PostgresDatabase(url, poolSize);
+}
+
+class PostgresDatabase implements Database {
+  readonly kind = 'postgres';
+  readonly url: string;
+  readonly pool: pg.Pool;
+  readonly knex: Knex;
+  readonly #stops = new Set<() => Promise<void>>();
+  #closing: Promise<void> | null = null;
+
+  constructor(url: string, poolSize: number) {
+    this.url = url;
+    const onConnect = (client: pg.ClientBase) => client.query(SET_TIMEOUT);
+    this.pool = new pg.Pool({ ...connectionTo(url), max: poolSize, onConnect });
+    // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
+    this.pool.on('error', () => {});
+    this.knex = knex({
+      client: 'pg',
+      connection: connectionTo(url),
+      pool: {
+        min: 0,
+        max: OUR_CONNECTIONS_MAX,
+        afterCreate: (client: pg.Client, done: (error: Error | null) => void) => client.query(SET_TIMEOUT, done),
+      },
+      log: silentLog,
+    });
+  }
+
+  async listen(channel: string, onPayload: (payload: string) => void): Promise<() => Promise<void>> {
+    return this.#stopping(await listenOn(this.url, channel, onPayload));
+  }
+
+  async tryLock(name: string): Promise<SessionLock | null> {
+    const lock = await lockOn(this.url, name);
+    if (lock === null) return null;
+    const release = this.#stopping(() => lock.release());
+    return { name, onLost: (listener) => lock.onLost(listener), release };
+  }
+
+  /** `close` does what was not done before. */
+  #stopping(stop: () => Promise<void>): () => Promise<void> {
+    this.#stops.add(stop);
+    return async () => {
+      this.#stops.delete(stop);
+      await stop();
+    };
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  /** A client that nobody gives back does not keep the process from stopping. */
+  async #close(): Promise<void> {
+    await Promise.all([...this.#stops].map((stop) => stop()));
+    await Promise.all([this.knex.destroy(), within(END_WITHIN_MS, this.pool.end())]);
+  }
 }

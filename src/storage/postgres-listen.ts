@@ -1,0 +1,66 @@
+import type pg from 'pg';
+import { newClient } from './postgres-place.js';
+
+const RETRY_MIN_MS = 100;
+const RETRY_MAX_MS = 5_000;
+
+/**
+ * Listens on a connection of its own. A lost connection is made again, with growing pauses; what was notified meanwhile is
+ * lost, as LISTEN has it. Resolves to the way out when it listens for the first time.
+ */
+export async function listenOn(
+  url: string,
+  channel: string,
+  onPayload: (payload: string) => void,
+): Promise<() => Promise<void>> {
+  const listener = new Listener(url, channel, onPayload);
+  await listener.open();
+  return () => listener.stop();
+}
+
+class Listener {
+  readonly #url: string;
+  readonly #channel: string;
+  readonly #onPayload: (payload: string) => void;
+  #client: pg.Client | null = null;
+  #timer: NodeJS.Timeout | null = null;
+  #pauseMs = RETRY_MIN_MS;
+  #stopped = false;
+
+  constructor(url: string, channel: string, onPayload: (payload: string) => void) {
+    this.#url = url;
+    this.#channel = channel;
+    this.#onPayload = onPayload;
+  }
+
+  async open(): Promise<void> {
+    const client = newClient(this.#url);
+    client.on('notification', (message) => this.#onPayload(message.payload ?? ''));
+    try {
+      await client.connect();
+      await client.query(`LISTEN ${client.escapeIdentifier(this.#channel)}`);
+    } catch (error) {
+      await client.end();
+      throw error;
+    }
+    if (this.#stopped) return client.end();
+    this.#pauseMs = RETRY_MIN_MS;
+    this.#client = client;
+    client.on('end', () => this.#again());
+  }
+
+  #again(): void {
+    this.#client = null;
+    if (this.#stopped) return;
+    this.#timer = setTimeout(() => {
+      this.open().catch(() => this.#again());
+    }, this.#pauseMs).unref();
+    this.#pauseMs = Math.min(this.#pauseMs * 2, RETRY_MAX_MS);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    await this.#client?.end();
+  }
+}
