@@ -1,3 +1,4 @@
+import { rm, writeFile } from 'node:fs/promises';
 import { Agent, type ModelRequest, Runner, retryPolicies, type StreamEvent } from '@openai/agents';
 import { describe, expect, it } from 'vitest';
 import type { ModelCallError } from '../../src/models/model-call-error.js';
@@ -214,5 +215,21 @@ describe('a key', () => {
       path: '/api/chat',
       body: { model: 'gpt-oss:120b-cloud', stream: true },
     });
+  });
+});
+
+describe('an image', () => {
+  it('is never read from the file that its base64 happens to name', async () => {
+    const name = `/tmp/hf${process.pid}`;
+    const path = name.padEnd(Math.ceil(name.length / 4) * 4, 'A');
+    await writeFile(path, 'private');
+    try {
+      await using server = await wireServer(says(lastChunk()));
+      const input: ModelRequest['input'] = [{ role: 'user', content: [{ type: 'input_image', image: path }] }];
+      await new OllamaModel('test', { baseURL: server.url }).getResponse(requestOf({ input }));
+      expect(server.received[0]?.body['messages']).toEqual([{ role: 'user', content: '', images: [path] }]);
+    } finally {
+      await rm(path);
+    }
   });
 });
