@@ -69,7 +69,7 @@ describe('the checker against a brute-force model', () => {
           if (check.rule !== null) expect(rule !== undefined && matches(rule, one)).toBe(true);
         }
       }),
-      { numRuns: 3000 },
+      { numRuns: 1000 },
     );
   });
 
@@ -91,9 +91,9 @@ describe('the checker against a brute-force model', () => {
           expect(error.code).toBe('grants_widened');
         }
       }),
-      { numRuns: 3000 },
+      { numRuns: 1000 },
     );
-    expect(narrowed).toBeGreaterThan(100);
+    expect(narrowed).toBeGreaterThan(30);
   });
 
   it('what narrowing lets pass, the agent holds; what the agent wrote itself, it may ask for', () => {
@@ -115,7 +115,7 @@ describe('the checker against a brute-force model', () => {
         const written = allowing.some((row) => row.capability === capability);
         if (written && !agent.some((row) => row.effect === 'deny')) expect(passed).toBe(true);
       }),
-      { numRuns: 3000 },
+      { numRuns: 1000 },
     );
   });
 
@@ -137,7 +137,7 @@ describe('the checker against a brute-force model', () => {
         expect(['allow', 'deny']).toContain(check.effect);
         if (check.effect === 'allow') expect(checkCapability(set, check.capability)).toEqual(check);
       }),
-      { numRuns: 5000 },
+      { numRuns: 2000 },
     );
   });
 });

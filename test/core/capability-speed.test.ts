@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import { checkCapability } from '../../src/core/capability.js';
+import { type GrantInput, parseGrants } from '../../src/core/grants.js';
+
+describe('speed', () => {
+  const within = (limitMs: number, grants: readonly GrantInput[], requests: readonly string[]) => {
+    const set = parseGrants(grants);
+    const began = performance.now();
+    for (const request of requests) checkCapability(set, request);
+    expect(performance.now() - began).toBeLessThan(limitMs);
+  };
+  const many = Array.from({ length: 10_000 }, (_, index) => index);
+
+  it('10,000 rules times 10,000 checks: many places', () => {
+    const grants = many.map((n) => `fs:read:/work/${n}/**`);
+    within(
+      3000,
+      grants,
+      many.map((n) => `fs:read:/work/${n}/a/b/c`),
+    );
+  });
+
+  it('10,000 rules times 10,000 checks: the same beginning', () => {
+    const grants = many.map((n) => `fs:read:/work/*/**/name${n}`);
+    within(
+      3000,
+      grants,
+      many.map((n) => `fs:read:/work/a/b/c/d/name${n}x`),
+    );
+  });
+
+  it('10,000 rules times 10,000 checks: addresses', () => {
+    const grants = many.map((n) => `network:http:get https://h${n}.example.com/v1/**`);
+    within(
+      5000,
+      grants,
+      many.map((n) => `network:http:get https://h${n}.example.com/v1/x`),
+    );
+  });
+
+  it('no pattern is exponential', () => {
+    const deep = `fs:read:${'/**/a'.repeat(200)}/b`;
+    within(
+      2000,
+      [deep],
+      Array.from({ length: 50 }, () => `fs:read:${'/a'.repeat(1000)}`),
+    );
+  });
+});
