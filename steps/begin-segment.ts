@@ -3,6 +3,7 @@ import type { JsonValue } from '../src/core/json.js';
 import { isOver } from '../src/core/run.js';
 import { decisionsOf, interruptionsOfSegment, interruptionViewOf } from '../src/storage/interruptions.js';
 import { lockRun, updateRun } from '../src/storage/runs.js';
+import { transact } from './patience.js';
 import type { World } from './world.js';
 
 /** An interruption that the segment before ended with, as it was settled. */
@@ -37,7 +38,7 @@ export function beginSegment(
   segment: number,
   maxDurationMs: number | null,
 ): Promise<Begun> {
-  return world.knex.transaction(async (trx) => {
+  return transact(world, async (trx) => {
     const run = await lockRun(trx, runId);
     if (run === undefined || run.segment !== segment || isOver(run.status)) return { type: 'stale' };
     await updateRun(trx, runId, { status: 'running', segment_started_at: new Date(world.now()) });

@@ -6,6 +6,7 @@ import { seededRandom } from '../src/core/seeded-random.js';
 import type { ProbeResult, ToolContext, ToolSpec } from '../src/core/tool.js';
 import { type CallIntent, type CallRecord, claimCall, findCall, settleCall } from '../src/storage/calls.js';
 import { type Halt, haltOf } from './call-model.js';
+import { patiently, transact } from './patience.js';
 import type { World } from './world.js';
 
 export interface ToolCall {
@@ -41,7 +42,7 @@ export async function callTool(
   logged: () => Promise<void>,
 ): Promise<ToolResult> {
   const { intent, spec } = call;
-  const record = await findCall(world.knex, intent.runId, intent.callId);
+  const record = await patiently(() => findCall(world.knex, intent.runId, intent.callId));
   const sameCall = record === null || record.digest === intent.digest;
   if (!sameCall) {
     return settled({
@@ -68,7 +69,7 @@ export async function callTool(
   if (signal.aborted) return haltOf(signal);
   if (spec.effect === 'unsafe') {
     await logged();
-    const mine = await world.knex.transaction((trx) => claimCall(trx, intent));
+    const mine = await transact(world, (trx) => claimCall(trx, intent));
     if (!mine) return { type: 'superseded' };
   }
   const ended = await withTimeout(call.body, context, spec.timeoutMs, stop, signal);
@@ -85,7 +86,7 @@ const repeatApproved = (call: ToolCall, record: CallRecord | null): boolean =>
 const settled = (outcome: CallOutcome): ToolResult => ({ type: 'settled', outcome });
 
 const settle = async (world: World, intent: CallIntent, outcome: CallOutcome): Promise<ToolResult> =>
-  settled(await settleCall(world.knex, intent, outcome));
+  settled(await patiently(() => settleCall(world.knex, intent, outcome)));
 
 type Ended = { readonly output: unknown } | { readonly error: unknown } | 'timeout' | 'halted';
 

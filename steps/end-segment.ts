@@ -8,6 +8,7 @@ import { insertInterruption, pendingOf } from '../src/storage/interruptions.js';
 import { lockRun, type RunRow, updateRun } from '../src/storage/runs.js';
 import { insertSnapshot } from '../src/storage/snapshots.js';
 import { insertTimer } from '../src/storage/timers.js';
+import { transact } from './patience.js';
 import { isoNow, type World } from './world.js';
 
 export interface SegmentEnd {
@@ -30,7 +31,7 @@ type Change = Partial<RunRow>;
  * It compares the run's segment number under the row lock, so that executing it again after the commit changes nothing.
  */
 export async function endSegment(world: World, end: SegmentEnd): Promise<{ readonly replayed: boolean }> {
-  const replayed = await world.knex.transaction(async (trx) => {
+  const replayed = await transact(world, async (trx) => {
     const run = await lockRun(trx, end.runId);
     if (run === undefined || run.segment !== end.segment || isOver(run.status)) return true;
     const ending = endingUnder(run, end.ending);

@@ -10,6 +10,7 @@ import { grantsOf, inputOf, limitsOf, type RunRow, runs } from '../src/storage/r
 import { readSnapshot } from '../src/storage/snapshots.js';
 import { type Begun, beginSegment } from '../steps/begin-segment.js';
 import { endSegment } from '../steps/end-segment.js';
+import { patiently, transact } from '../steps/patience.js';
 import { isoNow, type World } from '../steps/world.js';
 import { durableProvider } from './durable-model.js';
 import { endingOfError } from './ending-of-error.js';
@@ -42,7 +43,7 @@ type Begin = Extract<Begun, { type: 'begun' }>;
 /** One segment of an agent run: from the start, a decision or a cut to the next pause, cut or end. */
 export async function agentRun(options: AgentRunOptions, runId: string, segment: number): Promise<void> {
   const { world } = options;
-  const run = await runs(world.knex).where({ id: runId }).first();
+  const run = await patiently(async () => runs(world.knex).where({ id: runId }).first());
   // The run went on without this segment: everything that it did is committed.
   if (run === undefined || run.segment !== segment || isOver(run.status)) return;
   const begun = await DBOS.runStep(() => beginSegment(world, runId, segment, limitsOf(run).maxDurationMs), {
@@ -92,7 +93,7 @@ async function stateOf(scope: SegmentScope, agent: Agent, begun: Begin): Promise
     scope.state = new RunState<unknown, Agent>(new RunContext<unknown>(), input, agent, null);
     return scope.state;
   }
-  const snapshot = await readSnapshot(scope.world.knex, scope.run.id, scope.segment);
+  const snapshot = await patiently(() => readSnapshot(scope.world.knex, scope.run.id, scope.segment));
   if (snapshot === null) {
     throw new HoldfastError(
       'state_unreadable',
@@ -160,9 +161,9 @@ function openScope(
   const cause = begun.settled.at(-1);
   const first = cause === undefined ? 'created' : `decision:${cause.interruptionId}`;
   const log = new RunLog(segment, first, (drafts) =>
-    world.knex
-      .transaction((trx) => appendEvents(trx, run.id, drafts, { at: isoNow(world), worker: world.worker.id }))
-      .then(() => world.changed(run.id)),
+    transact(world, (trx) => appendEvents(trx, run.id, drafts, { at: isoNow(world), worker: world.worker.id })).then(
+      () => world.changed(run.id),
+    ),
   );
   log.add('segment.started', { segment, decisions: begun.settled.map((one) => one.interruptionId) });
   return {

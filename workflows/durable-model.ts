@@ -133,8 +133,11 @@ function logRequest(
 }
 
 async function askModel(scope: SegmentScope, model: Model, request: ModelRequest, turn: number): Promise<ModelResult> {
-  const ask = async (signal: AbortSignal): Promise<ModelAnswer> =>
-    answerOf(await model.getResponse({ ...request, signal }));
+  const ask = async (signal: AbortSignal): Promise<ModelAnswer> => {
+    // The request's own signal is the bound of time of its model settings.
+    const both = request.signal === undefined ? signal : AbortSignal.any([signal, request.signal]);
+    return answerOf(await model.getResponse({ ...request, signal: both }));
+  };
   try {
     return await DBOS.runStep(() => inStep(() => callModel(ask, classify, scope.signal)), { name: `model:${turn}` });
   } catch (error) {
@@ -145,8 +148,8 @@ async function askModel(scope: SegmentScope, model: Model, request: ModelRequest
 }
 
 const classify = (error: unknown): ModelFailure => {
-  const { code, message, retryable, retryAfterMs } = classifyModelFailure(error);
-  return { error: new HoldfastError(code, message).view(), retryable, retryAfterMs };
+  const { code, message, retryable, retryAfterMs, hint } = classifyModelFailure(error);
+  return { error: new HoldfastError(code, message, hint === null ? {} : { hint }).view(), retryable, retryAfterMs };
 };
 
 const isObject = (value: JsonValue | undefined): value is JsonObject =>

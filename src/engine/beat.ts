@@ -4,9 +4,11 @@ import { dueTimers } from '../storage/timers.js';
 import { beat } from '../storage/workers.js';
 import { expire } from './interruption-verbs.js';
 import type { Parts } from './parts.js';
+import { sweep } from './sweep.js';
 
 const BEAT_MS = 1000;
 const TIMERS_AT_ONCE = 100;
+const SWEEP_EVERY_BEATS = 5;
 
 /**
  * What a worker does once a second: says that it lives, settles what is due, and looks for runs of its own that were
@@ -17,6 +19,7 @@ export function startBeating(parts: Parts, superseded: (error: HoldfastError) =>
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
   let current: Promise<void> = Promise.resolve();
+  let beats = 0;
 
   const once = async (): Promise<void> => {
     if (!(await beat(world.knex, world.worker.id, world.worker.epoch))) {
@@ -27,6 +30,7 @@ export function startBeating(parts: Parts, superseded: (error: HoldfastError) =>
     for (const due of await dueTimers(world.knex, new Date(world.now()), TIMERS_AT_ONCE)) {
       await expire(parts, due.run_id, due.target);
     }
+    if (++beats % SWEEP_EVERY_BEATS === 0) await sweep(parts);
   };
 
   const schedule = (): void => {

@@ -101,7 +101,6 @@ export async function decide(
   const seen = await findInterruption(knex, caller.tenant, id);
   if (seen === undefined) throw unknown(id);
   const asked = { ...request, message: plain(request.message) ?? undefined } as DecisionRequest;
-  const value = asked.verdict === 'answer' ? checkedAnswer(parts, seen, asked.value) : null;
   const view = await knex.transaction(async (trx) => {
     await lockRun(trx, seen.run_id);
     const row = await findInterruption(trx, caller.tenant, id);
@@ -114,6 +113,8 @@ export async function decide(
       );
     }
     if (judgeDecision(before, asked, caller.actor) === 'same') return before;
+    const value = asked.verdict === 'answer' ? asked.value : null;
+    if (asked.verdict === 'answer') assertFits(parts, row, value);
     await settle(parts, trx, row, {
       verdict: asked.verdict,
       actor: caller.actor,
@@ -134,14 +135,12 @@ const isDue = (row: InterruptionRow, now: number): boolean =>
   row.status === 'pending' && row.expires_at !== null && row.expires_at.getTime() <= now;
 
 /** An answer stands for the output of the tool, so that it must have its shape. */
-function checkedAnswer(parts: Parts, row: InterruptionRow, value: JsonValue): JsonValue {
-  const spec = [...parts.agents.values()]
-    .find((agent) => agent.toolSpecs.has(row.tool ?? ''))
-    ?.toolSpecs.get(row.tool ?? '');
+function assertFits(parts: Parts, row: InterruptionRow, value: JsonValue): void {
+  const tool = row.tool ?? '';
+  const spec = [...parts.agents.values()].find((agent) => agent.toolSpecs.has(tool))?.toolSpecs.get(tool);
   const parsed = spec?.parseOutput(value);
-  if (parsed === undefined) return value;
-  if (parsed.ok) return parsed.output;
-  throw new HoldfastError('invalid_request', `/value: ${row.tool} does not return this: ${parsed.problem}`, {
+  if (parsed === undefined || parsed.ok) return;
+  throw new HoldfastError('invalid_request', `/value: ${tool} does not return this: ${parsed.problem}`, {
     fields: [{ pointer: '/value', detail: parsed.problem }],
   });
 }

@@ -9,7 +9,7 @@ import {
   type Session,
   type StreamedRunResult,
 } from '@openai/agents';
-import { MultiModelProvider } from '../models/multi-model-provider.js';
+import { MultiModelProvider } from './model-providers.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: agents of every context and output can be run, as in the SDK
 type AnyAgent = Agent<any, any>;

@@ -1,23 +1,29 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { cp, mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { describe } from 'vitest';
-import type { DatabaseOptions } from '../../src/storage/database.js';
+import { type DatabaseOptions, openDatabase } from '../../src/storage/database.js';
 
 export type DatabaseKind = 'pglite' | 'postgres';
 
 const SERVER = process.env['HOLDFAST_TEST_POSTGRES_URL'];
 const REQUIRED = (process.env['HOLDFAST_TEST_REQUIRE'] ?? '').split(',').includes('postgres');
-const WHY_NOT = 'HOLDFAST_TEST_POSTGRES_URL is not set: no PostgreSQL to test on';
+const WHY_NOT = 'HOLDFAST_TEST_POSTGRES_URL is not set: no PostgreSQL to test on (.ci/postgres starts one)';
 
-/** Runs a suite on PGlite and on PostgreSQL. What the machine lacks is skipped with the reason, or fails where required. */
+/** Runs a suite on PostgreSQL. A machine without one skips it with the reason, or fails where it is required. */
+export function describePostgres(name: string, suite: () => void): void {
+  if (SERVER !== undefined) describe(`${name} on postgres`, suite);
+  else if (REQUIRED) throw new Error(`${WHY_NOT}, and HOLDFAST_TEST_REQUIRE names it`);
+  else describe.skip(`${name} on postgres (${WHY_NOT})`, suite);
+}
+
+/** Runs a suite on PGlite and on PostgreSQL. */
 export function describeEachDatabase(name: string, suite: (kind: DatabaseKind) => void): void {
   describe(`${name} on pglite`, () => suite('pglite'));
-  if (SERVER !== undefined) describe(`${name} on postgres`, () => suite('postgres'));
-  else if (REQUIRED) throw new Error(`${WHY_NOT}, and HOLDFAST_TEST_REQUIRE names it`);
-  else describe.skip(`${name} on postgres (${WHY_NOT})`, () => suite('postgres'));
+  describePostgres(name, () => suite('postgres'));
 }
 
 export interface TestDatabase {
@@ -25,16 +31,20 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
+export const newDir = (): Promise<string> => mkdtemp(join(tmpdir(), 'holdfast-test-'));
+
 /** A fresh database of a kind, and a data directory of its own. */
 export async function createTestDatabase(kind: DatabaseKind): Promise<TestDatabase> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-test-'));
+  const dataDir = await newDir();
   const removeDir = () => rm(dataDir, { recursive: true, force: true });
-  if (kind === 'pglite') return { options: { databaseUrl: null, dataDir }, drop: removeDir };
+  if (kind === 'pglite') {
+    await cp(await emptyPglite(), dataDir, { recursive: true });
+    return { options: { databaseUrl: null, dataDir }, drop: removeDir };
+  }
   const name = `holdfast_test_${randomBytes(6).toString('hex')}`;
   await onServer(`create database ${name}`);
-  const databaseUrl = Object.assign(new URL(SERVER ?? ''), { pathname: `/${name}` }).href;
   return {
-    options: { databaseUrl, dataDir },
+    options: { databaseUrl: testDatabaseUrl(name), dataDir },
     drop: async () => {
       await onServer(`drop database if exists ${name} with (force)`);
       await removeDir();
@@ -42,7 +52,11 @@ export async function createTestDatabase(kind: DatabaseKind): Promise<TestDataba
   };
 }
 
-async function onServer(sql: string): Promise<void> {
+export const testDatabaseUrl = (name: string): string =>
+  Object.assign(new URL(SERVER ?? ''), { pathname: `/${name}` }).href;
+
+/** Runs a statement on the test server, outside of any test database. */
+export async function onServer(sql: string): Promise<void> {
   const client = new pg.Client({ connectionString: SERVER });
   await client.connect();
   try {
@@ -50,4 +64,23 @@ async function onServer(sql: string): Promise<void> {
   } finally {
     await client.end();
   }
+}
+
+/** A data directory with an empty database. PGlite takes seconds to make one, so it is made once per version and copied. */
+async function emptyPglite(): Promise<string> {
+  const { version }: { version: string } = JSON.parse(
+    readFileSync('node_modules/@electric-sql/pglite/package.json', 'utf8'),
+  );
+  const shared = join(tmpdir(), `holdfast-test-pglite-${version}`);
+  if (existsSync(shared)) return shared;
+  const made = await newDir();
+  const database = await openDatabase({ databaseUrl: null, dataDir: made });
+  await database.close();
+  try {
+    await rename(made, shared);
+  } catch {
+    // Another test process was faster.
+    await rm(made, { recursive: true, force: true });
+  }
+  return shared;
 }

@@ -1,4 +1,4 @@
-import { createEngine, type Caller, type Engine, type EngineConfig } from '../../src/index.js';
+import { type Caller, createEngine, type Engine, type EngineConfig } from '../../src/index.js';
 import type { DatabaseKind } from './database.js';
 import { createTestDatabase } from './database.js';
 
@@ -16,7 +16,13 @@ export interface TestEngine {
 export async function openTestEngine(kind: DatabaseKind, config: EngineConfig): Promise<TestEngine> {
   const database = await createTestDatabase(kind);
   const start = (changes: Partial<EngineConfig> = {}) =>
-    createEngine({ workerId: 'test', ...config, ...changes, databaseUrl: database.options.databaseUrl, dataDir: database.options.dataDir });
+    createEngine({
+      workerId: 'test',
+      ...config,
+      ...changes,
+      databaseUrl: database.options.databaseUrl,
+      dataDir: database.options.dataDir,
+    });
   let engine = await start();
   return {
     get engine() {
@@ -49,7 +55,8 @@ export async function decideAndRest(
 ) {
   const { items } = await engine.listInterruptions({ status: 'pending', runId, limit: 10 }, caller);
   const [only] = items;
-  if (only === undefined || items.length > 1) throw new Error(`expected one pending interruption, found ${items.length}`);
+  if (only === undefined || items.length > 1)
+    throw new Error(`expected one pending interruption, found ${items.length}`);
   await engine.decide(only.id, decision, caller);
   return engine.getRun(runId, caller, { waitMs: 20_000 });
 }

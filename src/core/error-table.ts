@@ -1,0 +1,255 @@
+/** The one table of errors. `docs/errors.md` documents it, and a test holds the two equal. */
+
+interface ErrorRow {
+  /** HTTP status of the problem+json answer. */
+  readonly status: number;
+  /** What a caller should do: `retry` as is, `stop` and change the call, or `pause` (a person must act). */
+  readonly then: 'retry' | 'stop' | 'pause';
+  readonly title: string;
+  /** The way out, in one sentence. */
+  readonly hint: string;
+}
+
+const row = (status: number, then: ErrorRow['then'], title: string, hint: string): ErrorRow => ({
+  status,
+  then,
+  title,
+  hint,
+});
+
+export const ERRORS = {
+  // Requests
+  malformed_json: row(400, 'stop', 'The body is not valid JSON', 'Send one JSON document in UTF-8.'),
+  invalid_request: row(400, 'stop', 'The request is not valid', 'Correct the fields that are named and send it again.'),
+  unsupported_media_type: row(415, 'stop', 'The body is not JSON', 'Send `Content-Type: application/json`.'),
+  body_too_large: row(413, 'stop', 'The body is too large', 'Send less, or raise HOLDFAST_MAX_BODY_BYTES.'),
+  unauthenticated: row(
+    401,
+    'stop',
+    'No valid token',
+    'Send `Authorization: Bearer <token>` with a token of this server.',
+  ),
+  forbidden: row(403, 'stop', 'The role does not allow this', 'Use a token whose role is high enough.'),
+  host_refused: row(
+    421,
+    'stop',
+    'The host name is not one of this server',
+    'Use 127.0.0.1 or localhost in the address.',
+  ),
+  not_found: row(404, 'stop', 'Nothing is here', 'Check the address; /api/v1/openapi.json lists every route.'),
+  method_not_allowed: row(405, 'stop', 'The method is not allowed here', 'Use one of the methods in the Allow header.'),
+  idempotency_key_reused: row(
+    422,
+    'stop',
+    'The Idempotency-Key was used for another request',
+    'Use a new key for a new request.',
+  ),
+  rate_limited: row(429, 'retry', 'Too many requests', 'Wait for the seconds in Retry-After and try again.'),
+  // Things
+  agent_unknown: row(404, 'stop', 'No such agent', 'Use an agent of holdfast.config.ts; the detail lists them.'),
+  run_unknown: row(404, 'stop', 'No such run', 'Check the id; `holdfast runs` lists the runs you can see.'),
+  interruption_unknown: row(404, 'stop', 'No such interruption', 'Check the id; `holdfast inbox` lists what waits.'),
+  state_unknown: row(404, 'stop', 'No such saved run state', 'Check the name that it was saved under.'),
+  // Decisions
+  decision_conflict: row(
+    409,
+    'stop',
+    'It was decided differently before',
+    'Read the interruption: its decision stands.',
+  ),
+  interruption_expired: row(
+    409,
+    'stop',
+    'The time to decide is over',
+    'Nothing was executed; start a new run if it is still wanted.',
+  ),
+  interruption_cancelled: row(
+    409,
+    'stop',
+    'The run was cancelled or has ended',
+    'Start a new run if it is still wanted.',
+  ),
+  verdict_not_allowed: row(
+    409,
+    'stop',
+    'This interruption takes another verdict',
+    'Use one of the verdicts in the detail.',
+  ),
+  digest_mismatch: row(
+    409,
+    'stop',
+    'The decision is about something else',
+    'Read the interruption again and decide on what it says now.',
+  ),
+  run_over: row(409, 'stop', 'The run is over', 'Start a new run.'),
+  // How a run fails
+  limit_turns: row(
+    409,
+    'stop',
+    'The run reached its limit of turns',
+    'Raise maxTurns, or give the agent a smaller job.',
+  ),
+  limit_tokens: row(
+    409,
+    'stop',
+    'The run reached its limit of tokens',
+    'Raise the budget, or give the agent a smaller job.',
+  ),
+  limit_wall_time: row(
+    409,
+    'stop',
+    'The run reached its limit of time',
+    'Raise maxDurationMs, or give the agent a smaller job.',
+  ),
+  capability_denied: row(
+    403,
+    'stop',
+    'A tool call was not granted',
+    'Grant the capability to the agent, or leave the tool out.',
+  ),
+  model_failed: row(
+    502,
+    'retry',
+    'The model call failed',
+    'Read the detail; check the key, the name of the model and the provider.',
+  ),
+  model_unknown: row(
+    400,
+    'stop',
+    'No provider for this model',
+    'Use one of the prefixes in the detail or add a provider.',
+  ),
+  tool_timeout: row(500, 'stop', 'A tool took too long', 'Raise its timeoutMs, or make it faster.'),
+  tool_failed: row(500, 'stop', 'A tool failed', 'Read the detail; the tool threw it.'),
+  tool_unguarded: row(
+    500,
+    'stop',
+    'A tool would have run without its guard',
+    'Report this: it is a fault of Holdfast.',
+  ),
+  guardrail_tripped: row(
+    422,
+    'stop',
+    'A guardrail stopped the run',
+    'Read the detail; the guardrail of the agent said so.',
+  ),
+  output_invalid: row(
+    502,
+    'stop',
+    'The model did not give the output that the agent declares',
+    'Read the detail; check outputType.',
+  ),
+  run_failed: row(500, 'stop', 'The run failed', 'Read the detail.'),
+  payload_too_large: row(
+    413,
+    'stop',
+    'A value is larger than its bound',
+    'Make it smaller, or raise the bound that is named.',
+  ),
+  value_not_json: row(
+    422,
+    'stop',
+    'A value is not plain JSON',
+    'Return only plain objects, arrays, strings, finite numbers, booleans and null.',
+  ),
+  // Evidence
+  log_broken: row(409, 'stop', 'The event log does not verify', 'Read the report: it names the first broken event.'),
+  replay_diverged: row(
+    500,
+    'stop',
+    'A replay did something else than was recorded',
+    'Make the callback deterministic; docs/replay.md explains how.',
+  ),
+  state_unreadable: row(
+    500,
+    'stop',
+    'A saved run state cannot be read',
+    'It is damaged or of another version; the detail says which.',
+  ),
+  // Capabilities and agents
+  capability_invalid: row(
+    400,
+    'stop',
+    'Not a capability',
+    'Write domain:action:scope; docs/concepts.md has the grammar.',
+  ),
+  grants_widened: row(
+    403,
+    'stop',
+    'A run cannot hold more than its agent',
+    'Ask for a subset of what the agent is granted.',
+  ),
+  agent_invalid: row(400, 'stop', 'The agent is not valid', 'Correct the field that is named.'),
+  tool_invalid: row(400, 'stop', 'The tool is not valid', 'Correct the field that is named.'),
+  // Starting and running a process
+  config_invalid: row(
+    500,
+    'stop',
+    'The configuration is not valid',
+    'Correct the field that is named; docs/settings.md lists all.',
+  ),
+  config_unreadable: row(
+    500,
+    'stop',
+    'The configuration file cannot be loaded',
+    'Check the path and the error in the detail.',
+  ),
+  database_unreachable: row(
+    503,
+    'retry',
+    'The database does not answer',
+    'Check DATABASE_URL and that PostgreSQL runs.',
+  ),
+  database_newer: row(
+    503,
+    'stop',
+    'The database is newer than this build',
+    'Run the newer build; migrations only go forward.',
+  ),
+  database_unmigrated: row(503, 'stop', 'The database is older than this build', 'Run `holdfast migrate`.'),
+  database_corrupt: row(503, 'stop', 'The database cannot be opened', 'Restore a backup of the data directory.'),
+  data_dir_in_use: row(
+    503,
+    'stop',
+    'Another process owns the data directory',
+    'Stop it, or set HOLDFAST_DATA_DIR to another directory.',
+  ),
+  worker_id_in_use: row(
+    503,
+    'stop',
+    'Another live process has this worker id',
+    'Stop it, or set HOLDFAST_WORKER_ID to another id.',
+  ),
+  worker_superseded: row(
+    503,
+    'stop',
+    'A newer process took over this worker',
+    'Nothing to do: the newer process goes on.',
+  ),
+  port_in_use: row(503, 'stop', 'The port is in use', 'Stop the other process, or set HOLDFAST_PORT.'),
+  server_unreachable: row(
+    503,
+    'retry',
+    'No server answers',
+    'Start it with `holdfast serve`, or set HOLDFAST_URL to its address.',
+  ),
+  unsafe_bind: row(
+    500,
+    'stop',
+    'Refusing to listen beyond loopback without configured tokens',
+    'Set HOLDFAST_TOKENS, or listen on 127.0.0.1.',
+  ),
+  engine_not_running: row(503, 'retry', 'The engine is not running', 'Start it, or wait until it is ready.'),
+  library_changed: row(
+    500,
+    'stop',
+    'A library does not have the part that is needed',
+    'Install the versions of package-lock.json.',
+  ),
+  internal: row(
+    500,
+    'retry',
+    'Something went wrong inside',
+    'Try again; if it stays, report it with the log line of this request.',
+  ),
+} as const satisfies Record<string, ErrorRow>;

@@ -1,0 +1,25 @@
+import type { Knex } from 'knex';
+
+export interface StrandedRun {
+  readonly id: string;
+  readonly segment: number;
+  /** Status of its workflow; null: there is none. */
+  readonly workflow: string | null;
+}
+
+/** Runs that should work but whose segment is in error, cancelled, dead-lettered, over or missing, for some seconds. */
+export async function strandedRuns(db: Knex, limit: number): Promise<StrandedRun[]> {
+  const found: { rows: StrandedRun[] } = await db.raw(
+    `select r.id, r.segment, w.status as workflow
+       from holdfast.runs r
+       left join dbos.workflow_status w
+         on w.workflow_uuid = case when r.segment = 0 then r.id else r.id || ':' || r.segment end
+      where r.status in ('queued', 'running')
+        and r.updated_at < now() - interval '5 seconds'
+        and (w.status is null or w.status not in ('ENQUEUED', 'PENDING', 'DELAYED'))
+      order by r.updated_at
+      limit ?`,
+    [limit],
+  );
+  return found.rows;
+}

@@ -1,0 +1,43 @@
+import type { Knex } from 'knex';
+import pRetry, { AbortError } from 'p-retry';
+import type { World } from './world.js';
+
+/** Classes and codes of PostgreSQL, and of sockets, that pass: connection lost, server stopping, conflicts of transactions. */
+const PASSING = /^(08|57P|53300|40001|40P01|55P03)/;
+const SOCKET =
+  /ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|Connection terminated|connection timeout|Timeout acquiring/i;
+
+const passes = (error: unknown): boolean => {
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  return PASSING.test(String(code ?? '')) || SOCKET.test(`${String(code ?? '')} ${String(message ?? '')}`);
+};
+
+const PATIENCE_MS = 10 * 60_000;
+
+/**
+ * Does something with the database until the database lets it: what is written here is idempotent, and a run must not fail
+ * because PostgreSQL was restarted. Gives up after ten minutes; what does not pass is thrown at once.
+ */
+export function patiently<T>(work: () => Promise<T>): Promise<T> {
+  return pRetry(
+    async () => {
+      try {
+        return await work();
+      } catch (error) {
+        throw passes(error) || !(error instanceof Error) ? error : new AbortError(error);
+      }
+    },
+    {
+      retries: Number.POSITIVE_INFINITY,
+      minTimeout: 50,
+      maxTimeout: 5000,
+      factor: 2,
+      randomize: true,
+      maxRetryTime: PATIENCE_MS,
+    },
+  );
+}
+
+/** A transaction of ours, made again when it could not be made. */
+export const transact = <T>(world: World, work: (trx: Knex.Transaction) => Promise<T>): Promise<T> =>
+  patiently(() => world.knex.transaction(work));
