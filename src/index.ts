@@ -18,3 +18,7 @@ export { functionModel } from './models/function-model.js';
 export { MultiModelProviderMap } from './models/multi-model-provider-map.js';
 export { OllamaModel } from './models/ollama-model.js';
 export { defineTool } from './tools/define-tool.js';
+export { httpRequestTool } from './tools/http-request.js';
+export { listFilesTool } from './tools/list-files.js';
+export { readFileTool } from './tools/read-file.js';
+export { writeFileTool } from './tools/write-file.js';

@@ -1,10 +1,10 @@
 import { judgeCall, unknownEffectText } from '../src/core/call.js';
 import { HoldfastError } from '../src/core/errors.js';
 import type { CallOutcome } from '../src/core/event.js';
-import { toJson } from '../src/core/json.js';
 import { seededRandom } from '../src/core/seeded-random.js';
 import type { ProbeResult, ToolContext, ToolSpec } from '../src/core/tool.js';
 import { type CallIntent, type CallRecord, claimCall, findCall, settleCall } from '../src/storage/calls.js';
+import { boundOutput } from '../src/tools/output-bound.js';
 import { type Halt, haltOf } from './call-model.js';
 import { patiently, transact } from './patience.js';
 import type { World } from './world.js';
@@ -124,11 +124,7 @@ function outputOf(spec: ToolSpec, value: unknown): CallOutcome {
       message: `${spec.name} returned something else than it declares: ${parsed.problem}`,
     };
   try {
-    const output = toJson(parsed.output);
-    const size = Buffer.byteLength(JSON.stringify(output));
-    if (size <= spec.maxOutputBytes) return { type: 'output', output };
-    const message = `The output of ${spec.name} has ${size} bytes; its bound is ${spec.maxOutputBytes}. Ask for less.`;
-    return { type: 'error', code: 'payload_too_large', message };
+    return { type: 'output', output: boundOutput(spec, parsed.output) };
   } catch (error) {
     return errorOutcome(spec, error);
   }

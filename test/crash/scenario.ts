@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { defineAgent, defineTool, functionModel, type HoldfastConfig } from '../../src/index.js';
 import { place } from './kill-switch.js';
 
-/** An agent that takes every way a call can go: pure, idempotent, unsafe, unsafe after an approval. */
+/** An agent that takes every way a call can go: pure, idempotent, unsafe, unsafe with a probe, unsafe after an approval. */
 
 const effectsFile = process.env['EFFECTS_FILE'] ?? '';
 
@@ -18,13 +18,22 @@ export const effects = (name: string): string[] =>
 
 const shape = { input: z.object({ n: z.number() }), output: z.object({ done: z.string() }) };
 
-const effectTool = (name: string, effect: 'pure' | 'idempotent' | 'unsafe', approval: boolean) =>
+/** Looks into the world whether a call happened. */
+const probe = async ({ n }: { n: number }) =>
+  effects('wire').length > 0
+    ? { happened: true as const, output: { done: `wire ${n}` } }
+    : { happened: false as const };
+
+type More = { readonly approval?: boolean; readonly probed?: boolean };
+
+const effectTool = (name: string, effect: 'pure' | 'idempotent' | 'unsafe', { approval, probed }: More = {}) =>
   defineTool({
     name,
     description: `Does ${name}.`,
     ...shape,
     effect,
     approval: approval ? `${name} must be approved.` : false,
+    ...(probed ? { onUnknownEffect: 'probe' as const, probe } : {}),
     execute: ({ n }, { callId }) => {
       place(`${name}:before`);
       appendFileSync(effectsFile, `${name}:${callId}\n`);
@@ -33,7 +42,7 @@ const effectTool = (name: string, effect: 'pure' | 'idempotent' | 'unsafe', appr
     },
   });
 
-export const TOOLS = ['look', 'put', 'pay', 'transfer'] as const;
+export const TOOLS = ['look', 'put', 'pay', 'wire', 'transfer'] as const;
 
 type Item = { readonly type?: string; readonly output?: unknown };
 
@@ -47,10 +56,10 @@ const call = (name: string, id: string, n: number) => ({
 
 const SCRIPT = [
   [call('look', 'call_look', 1), call('put', 'call_put', 2)],
-  [call('pay', 'call_pay', 3)],
+  [call('pay', 'call_pay', 3), call('wire', 'call_wire', 5)],
   [call('transfer', 'call_transfer', 4)],
 ];
-const RESULTS_BEFORE = [0, 2, 3];
+const RESULTS_BEFORE = [0, 2, 4];
 
 const textOf = (output: unknown): string =>
   typeof output === 'string' ? output : ((output as { text?: string } | null)?.text ?? JSON.stringify(output));
@@ -86,10 +95,11 @@ export const config: HoldfastConfig = {
         name: 'matrix',
         model,
         tools: [
-          effectTool('look', 'pure', false),
-          effectTool('put', 'idempotent', false),
-          effectTool('pay', 'unsafe', false),
-          effectTool('transfer', 'unsafe', true),
+          effectTool('look', 'pure'),
+          effectTool('put', 'idempotent'),
+          effectTool('pay', 'unsafe'),
+          effectTool('wire', 'unsafe', { probed: true }),
+          effectTool('transfer', 'unsafe', { approval: true }),
         ],
       }),
       grants: TOOLS.map((name) => `tool:call:${name}`),
