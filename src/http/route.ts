@@ -7,7 +7,7 @@ import type { Engine } from '../engine/verbs.js';
 import { parseInput } from './input.js';
 
 /** What a handler gets beside its parsed input. */
-export interface Context {
+interface Context {
   readonly engine: Engine;
   readonly caller: Caller;
   /** Fires when the client is gone, or when the server closes and nobody should wait any longer. */
@@ -16,7 +16,7 @@ export interface Context {
   readonly wantsEvents: boolean;
 }
 
-export interface OpenContext {
+interface OpenContext {
   readonly engine: Engine;
   readonly draining: boolean;
 }
@@ -29,7 +29,7 @@ export type Reply =
 export const json = (body: unknown): Reply => ({ type: 'json', body });
 
 /** The parts of a request as they came. */
-export interface Raw {
+interface Raw {
   readonly path: unknown;
   readonly query: unknown;
   readonly header: unknown;

@@ -6,6 +6,7 @@ import { HoldfastError } from '../core/errors.js';
 import type { EngineLog } from '../engine/parts.js';
 import type { Engine } from '../engine/verbs.js';
 import { createApp } from './app.js';
+import { endable } from './connections.js';
 import { isLoopback } from './host.js';
 import { createLife } from './life.js';
 import { createSlots } from './slots.js';
@@ -88,23 +89,17 @@ export async function createHttpServer(engine: Engine, options: HttpOptions): Pr
   };
   const server = createServer(LIMITS, createApp(door, options.host));
   server.maxHeadersCount = 100;
+  const end = endable(server);
   const { port } = await listen(server, options);
 
   server.on('error', (err) => options.log.error({ component: 'http', err }, 'the server has trouble'));
-  const closed = new Promise<void>((resolve) => {
-    server.once('close', resolve);
-  });
   return {
     url: urlOf(options.host, port),
     port,
     drain: () => life.drain(),
     async close(graceMs = 10_000) {
       life.end();
-      server.close();
-      server.closeIdleConnections();
-      const timer = setTimeout(() => server.closeAllConnections(), graceMs);
-      await closed;
-      clearTimeout(timer);
+      await end(graceMs);
     },
   };
 }

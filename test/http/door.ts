@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Agent } from '@openai/agents';
 import { expect } from 'vitest';
 import { z } from 'zod';
@@ -16,6 +13,8 @@ import { ROUTES } from '../../src/http/routes.js';
 import { createHttpServer, type HttpOptions, type HttpServer } from '../../src/http/server.js';
 import { functionModel } from '../../src/models/function-model.js';
 import { defineTool } from '../../src/tools/define-tool.js';
+import { createTestDatabase, type DatabaseKind, type TestDatabase } from '../harness/database.js';
+import { call, say, scripted } from '../harness/script.js';
 
 const pay = defineTool({
   name: 'pay',
@@ -26,29 +25,19 @@ const pay = defineTool({
   execute: ({ amount }) => ({ paid: amount }),
 });
 
-const say = (text: string) => [
-  {
-    type: 'message' as const,
-    role: 'assistant' as const,
-    status: 'completed' as const,
-    content: [{ type: 'output_text' as const, text }],
-  },
-];
-const call = (name: string, args: object) => [
-  { type: 'function_call' as const, callId: '', name, arguments: JSON.stringify(args), status: 'completed' as const },
-];
-
-const echo = functionModel('echo', () => say('hello'));
-const slow = functionModel('slow', () => say('at last'), { delayMs: 60_000 });
-const payer = functionModel('payer', (request) => {
-  const items = typeof request.input === 'string' ? [] : request.input;
-  return items.some((item) => item.type === 'function_call_result') ? say('done') : call('pay', { amount: 5 });
-});
+const AGENT_MODELS = {
+  echo: scripted([[say('hello')]]),
+  slow: functionModel('slow', () => [say('at last')], { delayMs: 60_000 }),
+  payer: scripted([[call('pay', { amount: 5 })], [say('done')]]),
+};
 
 const AGENTS = [
-  defineAgent({ agent: new Agent({ name: 'echo', model: echo }) }),
-  defineAgent({ agent: new Agent({ name: 'slow', model: slow }) }),
-  defineAgent({ agent: new Agent({ name: 'payer', model: payer, tools: [pay] }), grants: ['tool:call:pay'] }),
+  defineAgent({ agent: new Agent({ name: 'echo', model: AGENT_MODELS.echo }) }),
+  defineAgent({ agent: new Agent({ name: 'slow', model: AGENT_MODELS.slow }) }),
+  defineAgent({
+    agent: new Agent({ name: 'payer', model: AGENT_MODELS.payer, tools: [pay] }),
+    grants: ['tool:call:pay'],
+  }),
 ];
 
 const tokenOf = (actor: string, role: Token['role'], tenant = 'default'): Token => ({
@@ -79,6 +68,7 @@ export interface Logged {
 export interface Door {
   readonly engine: Engine;
   readonly http: HttpServer;
+  readonly database: TestDatabase;
   readonly logged: readonly Logged[];
   ask(
     actor: Actor | null,
@@ -113,21 +103,22 @@ export function collectingLog(): { readonly log: EngineLog; readonly logged: Log
   return { log: { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }, logged };
 }
 
-/** A real engine on an embedded database of its own, and the HTTP server over it. */
-export async function openDoor(more: Partial<HttpOptions> = {}, given?: string): Promise<Door> {
-  const dataDir = given ?? (await mkdtemp(join(tmpdir(), 'holdfast-http-')));
+/** A real engine on a database of a kind, and the HTTP server over it. */
+export async function openDoor(kind: DatabaseKind): Promise<Door> {
+  const database = await createTestDatabase(kind);
   const { log, logged } = collectingLog();
-  const engine = await createEngine({ agents: AGENTS, dataDir, databaseUrl: null });
-  const http = await createHttpServer(engine, options(log, more));
+  const engine = await createEngine({ agents: AGENTS, ...database.options });
+  const http = await createHttpServer(engine, options(log));
   return {
     engine,
     http,
+    database,
     logged,
     ask: (actor, method, path, body, headers) => ask(http.url, actor, method, path, body, headers),
     async close() {
       await http.close(0);
       await engine.stop({ graceMs: 0 });
-      await rm(dataDir, { recursive: true, force: true });
+      await database.drop();
     },
   };
 }

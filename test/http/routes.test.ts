@@ -3,234 +3,241 @@ import { runEvent } from '../../src/core/event.js';
 import { interruptionView } from '../../src/core/interruption.js';
 import { type RunView, runView } from '../../src/core/run.js';
 import { pageOf } from '../../src/http/fields.js';
+import { describeEachDatabase } from '../harness/database.js';
 import { type Actor, type Door, expectProblem, openDoor } from './door.js';
 
-let door: Door;
-beforeAll(async () => {
-  door = await openDoor();
-});
-afterAll(() => door.close());
-
-async function start(agent: string, headers?: Record<string, string>): Promise<RunView> {
-  const answer = await door.ask('otto', 'POST', '/api/v1/runs', { agent, input: 'go' }, headers);
-  expect(answer.status).toBe(202);
-  return runView.parse(answer.json);
-}
-
-const settled = async (id: string): Promise<RunView> => {
-  const answer = await door.ask('vera', 'GET', `/api/v1/runs/${id}?wait=20`);
-  return runView.parse(answer.json);
-};
-
-async function paused(): Promise<{ run: RunView; interruption: string }> {
-  const run = await settled((await start('payer')).id);
-  expect(run.status).toBe('paused');
-  return { run, interruption: run.interruptions[0] ?? '' };
-}
-
-test('a run is started, waited for, read, listed, folded and verified', async () => {
-  const answer = await door.ask('otto', 'POST', '/api/v1/runs', { agent: 'echo', input: 'go', metadata: { a: 1 } });
-  const { id } = runView.parse(answer.json);
-  expect(answer.headers.get('location')).toBe(`/api/v1/runs/${id}`);
-  expect(await settled(id)).toMatchObject({ id, status: 'completed', output: 'hello', metadata: { a: 1 } });
-  const { json } = await door.ask('vera', 'GET', '/api/v1/runs?agent=echo&status=completed');
-  expect(
-    pageOf(runView)
-      .parse(json)
-      .items.map((run) => run.id),
-  ).toContain(id);
-  expect((await door.ask('vera', 'GET', `/api/v1/runs/${id}/trajectory`)).json).toMatchObject({
-    runId: id,
-    totalSteps: 1,
+describeEachDatabase('the routes', (kind) => {
+  let door: Door;
+  beforeAll(async () => {
+    door = await openDoor(kind);
   });
-  expect((await door.ask('vera', 'POST', `/api/v1/runs/${id}/verify`)).json).toMatchObject({
-    ok: true,
-    complete: true,
-  });
-});
+  afterAll(() => door.close());
 
-test('lists are read page by page', async () => {
-  const started = [await start('echo'), await start('echo'), await start('echo')].map(({ id }) => id);
-  const seen: string[] = [];
-  let cursor = '';
-  do {
-    const { json } = await door.ask('vera', 'GET', `/api/v1/runs?limit=2${cursor}`);
-    const page = pageOf(runView).parse(json);
-    expect(page.items.length).toBeLessThanOrEqual(2);
-    seen.push(...page.items.map(({ id }) => id));
-    cursor = page.nextCursor === null ? '' : `&cursor=${page.nextCursor}`;
-  } while (cursor !== '');
-  expect(new Set(seen).size).toBe(seen.length);
-  expect(seen.slice(0, 3)).toEqual(started.toReversed());
-});
+  async function start(agent: string, headers?: Record<string, string>): Promise<RunView> {
+    const answer = await door.ask('otto', 'POST', '/api/v1/runs', { agent, input: 'go' }, headers);
+    expect(answer.status).toBe(202);
+    return runView.parse(answer.json);
+  }
 
-test('events are read page by page, by sequence number', async () => {
-  const { id } = await settled((await start('echo')).id);
-  const first = await door.ask('vera', 'GET', `/api/v1/runs/${id}/events?limit=2`);
-  expect(first.json).toMatchObject({ items: [{ seq: 1, kind: 'run.created' }, { seq: 2 }], nextCursor: '2' });
-  const second = await door.ask('vera', 'GET', `/api/v1/runs/${id}/events?cursor=2`);
-  const { items, nextCursor } = pageOf(runEvent).parse(second.json);
-  expect(items[0]?.seq).toBe(3);
-  expect(items.at(-1)?.kind).toBe('run.completed');
-  expect(nextCursor).toBeNull();
-});
+  const settled = async (id: string): Promise<RunView> => {
+    const answer = await door.ask('vera', 'GET', `/api/v1/runs/${id}?wait=20`);
+    return runView.parse(answer.json);
+  };
 
-describe('a paused run', () => {
-  test('goes on when it is approved', async () => {
-    const { run, interruption } = await paused();
-    const inbox = await door.ask('vera', 'GET', `/api/v1/interruptions?status=pending&run=${run.id}`);
-    expect(inbox.json).toMatchObject({
-      items: [{ id: interruption, tool: 'pay', arguments: { amount: 5 } }],
-      nextCursor: null,
+  async function paused(): Promise<{ run: RunView; interruption: string }> {
+    const run = await settled((await start('payer')).id);
+    expect(run.status).toBe('paused');
+    return { run, interruption: run.interruptions[0] ?? '' };
+  }
+
+  test('a run is started, waited for, read, listed, folded and verified', async () => {
+    const answer = await door.ask('otto', 'POST', '/api/v1/runs', { agent: 'echo', input: 'go', metadata: { a: 1 } });
+    const { id } = runView.parse(answer.json);
+    expect(answer.headers.get('location')).toBe(`/api/v1/runs/${id}`);
+    expect(await settled(id)).toMatchObject({ id, status: 'completed', output: 'hello', metadata: { a: 1 } });
+    const { json } = await door.ask('vera', 'GET', '/api/v1/runs?agent=echo&status=completed');
+    expect(
+      pageOf(runView)
+        .parse(json)
+        .items.map((run) => run.id),
+    ).toContain(id);
+    expect((await door.ask('vera', 'GET', `/api/v1/runs/${id}/trajectory`)).json).toMatchObject({
+      runId: id,
+      totalSteps: 1,
     });
-    const read = await door.ask('vera', 'GET', `/api/v1/interruptions/${interruption}`);
-    const { digest } = interruptionView.parse(read.json);
-    const decided = await door.ask('anna', 'POST', `/api/v1/interruptions/${interruption}/approve`, { digest });
-    expect(decided.json).toMatchObject({ status: 'approved', decisions: [{ verdict: 'approve', actor: 'anna' }] });
-    expect(await settled(run.id)).toMatchObject({ status: 'completed', output: 'done', interruptions: [] });
-  });
-
-  test('goes on when it is rejected, with the message', async () => {
-    const { run, interruption } = await paused();
-    const decided = await door.ask('anna', 'POST', `/api/v1/interruptions/${interruption}/reject`, { message: 'No.' });
-    expect(decided.json).toMatchObject({ status: 'rejected', decisions: [{ message: 'No.' }] });
-    expect(await settled(run.id)).toMatchObject({ status: 'completed' });
-  });
-
-  test('is approved without a body', async () => {
-    const { interruption } = await paused();
-    expect((await door.ask('anna', 'POST', `/api/v1/interruptions/${interruption}/approve`)).status).toBe(200);
-  });
-
-  test('takes the same decision again and refuses another', async () => {
-    const { interruption } = await paused();
-    const path = `/api/v1/interruptions/${interruption}`;
-    const first = await door.ask('anna', 'POST', `${path}/approve`, {});
-    expect((await door.ask('anna', 'POST', `${path}/approve`, {})).json).toEqual(first.json);
-    expectProblem(await door.ask('anna', 'POST', `${path}/reject`, {}), 'decision_conflict');
-    expectProblem(await door.ask('adam', 'POST', `${path}/approve`, {}), 'decision_conflict');
-  });
-
-  test('refuses a decision about something else', async () => {
-    const { interruption } = await paused();
-    const path = `/api/v1/interruptions/${interruption}`;
-    expectProblem(await door.ask('anna', 'POST', `${path}/approve`, { digest: 'sha256:0' }), 'digest_mismatch');
-    expectProblem(await door.ask('anna', 'POST', `${path}/answer`, { value: { paid: 5 } }), 'verdict_not_allowed');
-    expect((await door.ask('vera', 'GET', path)).json).toMatchObject({ status: 'pending', decisions: [] });
-  });
-
-  test('that is cancelled takes no decision any more', async () => {
-    const { run, interruption } = await paused();
-    const cancelled = await door.ask('otto', 'POST', `/api/v1/runs/${run.id}/cancel`, { reason: 'changed my mind' });
-    expect(cancelled.json).toMatchObject({ status: 'cancelled' });
-    const late = await door.ask('anna', 'POST', `/api/v1/interruptions/${interruption}/approve`);
-    expectProblem(late, 'interruption_cancelled');
-  });
-});
-
-test('a run that works is cancelled, once and again', async () => {
-  const { id } = await start('slow');
-  expect((await door.ask('otto', 'POST', `/api/v1/runs/${id}/cancel`)).status).toBe(200);
-  expect(await settled(id)).toMatchObject({ status: 'cancelled' });
-  expect((await door.ask('otto', 'POST', `/api/v1/runs/${id}/cancel`)).status).toBe(200);
-});
-
-test('a run that is over cannot be cancelled', async () => {
-  const { id } = await settled((await start('echo')).id);
-  expectProblem(await door.ask('otto', 'POST', `/api/v1/runs/${id}/cancel`), 'run_over');
-});
-
-describe('an Idempotency-Key', () => {
-  test('gives one run however often and however it is sent', async () => {
-    const keys = ['k-1', '"k-1"', 'k-1', '"k-1"'];
-    const runs = await Promise.all(keys.map((key) => start('echo', { 'Idempotency-Key': key })));
-    expect(new Set(runs.map(({ id }) => id)).size).toBe(1);
-  });
-
-  test('is not for another body', async () => {
-    await start('echo', { 'Idempotency-Key': 'k-2' });
-    const body = { agent: 'echo', input: 'something else' };
-    expectProblem(
-      await door.ask('otto', 'POST', '/api/v1/runs', body, { 'Idempotency-Key': 'k-2' }),
-      'idempotency_key_reused',
-    );
-  });
-
-  test('is of the tenant', async () => {
-    const { id } = await start('echo', { 'Idempotency-Key': 'k-3' });
-    const other = await door.ask(
-      'zoe',
-      'POST',
-      '/api/v1/runs',
-      { agent: 'echo', input: 'go' },
-      { 'Idempotency-Key': 'k-3' },
-    );
-    expect(runView.parse(other.json).id).not.toBe(id);
-  });
-
-  test.each(['""', 'a b', '"a, b"', 'x'.repeat(256)])('number %# that is none is refused', async (key) => {
-    const answer = await door.ask(
-      'otto',
-      'POST',
-      '/api/v1/runs',
-      { agent: 'echo', input: 'go' },
-      { 'Idempotency-Key': key },
-    );
-    expect(expectProblem(answer, 'invalid_request').errors[0]?.pointer).toBe('/header/idempotency-key');
-  });
-});
-
-test('a wait ends after its time with the run as it is', async () => {
-  const { id } = await start('slow');
-  const from = performance.now();
-  const answer = await door.ask('vera', 'GET', `/api/v1/runs/${id}?wait=0.3`);
-  expect(answer.json).toMatchObject({ id, completedAt: null });
-  expect(performance.now() - from).toBeGreaterThan(290);
-  await door.ask('otto', 'POST', `/api/v1/runs/${id}/cancel`);
-});
-
-describe('what is of another tenant', () => {
-  test('is as if it were not there', async () => {
-    const { run, interruption } = await paused();
-    for (const path of ['', '/events', '/trajectory']) {
-      expectProblem(await door.ask('zoe', 'GET', `/api/v1/runs/${run.id}${path}`), 'run_unknown');
-    }
-    for (const verb of ['cancel', 'verify']) {
-      expectProblem(await door.ask('zoe', 'POST', `/api/v1/runs/${run.id}/${verb}`), 'run_unknown');
-    }
-    const stream = await door.ask('zoe', 'GET', `/api/v1/runs/${run.id}/events`, undefined, {
-      Accept: 'text/event-stream',
+    expect((await door.ask('vera', 'POST', `/api/v1/runs/${id}/verify`)).json).toMatchObject({
+      ok: true,
+      complete: true,
     });
-    expectProblem(stream, 'run_unknown');
-    expectProblem(await door.ask('zoe', 'GET', `/api/v1/interruptions/${interruption}`), 'interruption_unknown');
-    expectProblem(
-      await door.ask('zoe', 'POST', `/api/v1/interruptions/${interruption}/approve`),
-      'interruption_unknown',
-    );
-    const { json } = await door.ask('zoe', 'GET', `/api/v1/interruptions?run=${run.id}`);
-    expect(json).toEqual({ items: [], nextCursor: null });
   });
-});
 
-test('agents, health and stats are told', async () => {
-  const agents = await door.ask('vera', 'GET', '/api/v1/agents');
-  expect(agents.json).toMatchObject({ items: [{ name: 'echo' }, { name: 'slow' }, { name: 'payer', tools: ['pay'] }] });
-  expect((await door.ask('vera', 'GET', '/api/v1/health')).json).toMatchObject({ status: 'pass', database: 'pglite' });
-  expect((await door.ask('vera', 'GET', '/api/v1/stats')).json).toMatchObject({
-    runs: { completed: expect.any(Number) },
+  test('lists are read page by page', async () => {
+    const started = [await start('echo'), await start('echo'), await start('echo')].map(({ id }) => id);
+    const seen: string[] = [];
+    let cursor = '';
+    do {
+      const { json } = await door.ask('vera', 'GET', `/api/v1/runs?limit=2${cursor}`);
+      const page = pageOf(runView).parse(json);
+      expect(page.items.length).toBeLessThanOrEqual(2);
+      seen.push(...page.items.map(({ id }) => id));
+      cursor = page.nextCursor === null ? '' : `&cursor=${page.nextCursor}`;
+    } while (cursor !== '');
+    expect(new Set(seen).size).toBe(seen.length);
+    expect(seen.slice(0, 3)).toEqual(started.toReversed());
   });
-});
 
-test.each<[Actor, string, string]>([
-  ['vera', '/api/v1/runs', 'forbidden'],
-  ['vera', '/api/v1/runs/x/cancel', 'forbidden'],
-  ['vera', '/api/v1/interruptions/x/approve', 'forbidden'],
-  ['otto', '/api/v1/interruptions/x/approve', 'forbidden'],
-  ['otto', '/api/v1/interruptions/x/reject', 'forbidden'],
-  ['otto', '/api/v1/interruptions/x/answer', 'forbidden'],
-  ['vera', '/api/v1/runs/x/verify', 'run_unknown'],
-  ['anna', '/api/v1/runs/x/cancel', 'run_unknown'],
-  ['adam', '/api/v1/interruptions/x/approve', 'interruption_unknown'],
-])('%s at POST %s: %s', async (actor, path, code) => {
-  expectProblem(await door.ask(actor, 'POST', path, {}), path === '/api/v1/runs' ? 'forbidden' : code);
+  test('events are read page by page, by sequence number', async () => {
+    const { id } = await settled((await start('echo')).id);
+    const first = await door.ask('vera', 'GET', `/api/v1/runs/${id}/events?limit=2`);
+    expect(first.json).toMatchObject({ items: [{ seq: 1, kind: 'run.created' }, { seq: 2 }], nextCursor: '2' });
+    const second = await door.ask('vera', 'GET', `/api/v1/runs/${id}/events?cursor=2`);
+    const { items, nextCursor } = pageOf(runEvent).parse(second.json);
+    expect(items[0]?.seq).toBe(3);
+    expect(items.at(-1)?.kind).toBe('run.completed');
+    expect(nextCursor).toBeNull();
+  });
+
+  describe('a paused run', () => {
+    test('goes on when it is approved', async () => {
+      const { run, interruption } = await paused();
+      const inbox = await door.ask('vera', 'GET', `/api/v1/interruptions?status=pending&run=${run.id}`);
+      expect(inbox.json).toMatchObject({
+        items: [{ id: interruption, tool: 'pay', arguments: { amount: 5 } }],
+        nextCursor: null,
+      });
+      const read = await door.ask('vera', 'GET', `/api/v1/interruptions/${interruption}`);
+      const { digest } = interruptionView.parse(read.json);
+      const decided = await door.ask('anna', 'POST', `/api/v1/interruptions/${interruption}/approve`, { digest });
+      expect(decided.json).toMatchObject({ status: 'approved', decisions: [{ verdict: 'approve', actor: 'anna' }] });
+      expect(await settled(run.id)).toMatchObject({ status: 'completed', output: 'done', interruptions: [] });
+    });
+
+    test('goes on when it is rejected, with the message', async () => {
+      const { run, interruption } = await paused();
+      const decided = await door.ask('anna', 'POST', `/api/v1/interruptions/${interruption}/reject`, {
+        message: 'No.',
+      });
+      expect(decided.json).toMatchObject({ status: 'rejected', decisions: [{ message: 'No.' }] });
+      expect(await settled(run.id)).toMatchObject({ status: 'completed' });
+    });
+
+    test('is approved without a body', async () => {
+      const { interruption } = await paused();
+      expect((await door.ask('anna', 'POST', `/api/v1/interruptions/${interruption}/approve`)).status).toBe(200);
+    });
+
+    test('takes the same decision again and refuses another', async () => {
+      const { interruption } = await paused();
+      const path = `/api/v1/interruptions/${interruption}`;
+      const first = await door.ask('anna', 'POST', `${path}/approve`, {});
+      expect((await door.ask('anna', 'POST', `${path}/approve`, {})).json).toEqual(first.json);
+      expectProblem(await door.ask('anna', 'POST', `${path}/reject`, {}), 'decision_conflict');
+      expectProblem(await door.ask('adam', 'POST', `${path}/approve`, {}), 'decision_conflict');
+    });
+
+    test('refuses a decision about something else', async () => {
+      const { interruption } = await paused();
+      const path = `/api/v1/interruptions/${interruption}`;
+      expectProblem(await door.ask('anna', 'POST', `${path}/approve`, { digest: 'sha256:0' }), 'digest_mismatch');
+      expectProblem(await door.ask('anna', 'POST', `${path}/answer`, { value: { paid: 5 } }), 'verdict_not_allowed');
+      expect((await door.ask('vera', 'GET', path)).json).toMatchObject({ status: 'pending', decisions: [] });
+    });
+
+    test('that is cancelled takes no decision any more', async () => {
+      const { run, interruption } = await paused();
+      const cancelled = await door.ask('otto', 'POST', `/api/v1/runs/${run.id}/cancel`, { reason: 'changed my mind' });
+      expect(cancelled.json).toMatchObject({ status: 'cancelled' });
+      const late = await door.ask('anna', 'POST', `/api/v1/interruptions/${interruption}/approve`);
+      expectProblem(late, 'interruption_cancelled');
+    });
+  });
+
+  test('a run that works is cancelled, once and again', async () => {
+    const { id } = await start('slow');
+    expect((await door.ask('otto', 'POST', `/api/v1/runs/${id}/cancel`)).status).toBe(200);
+    expect(await settled(id)).toMatchObject({ status: 'cancelled' });
+    expect((await door.ask('otto', 'POST', `/api/v1/runs/${id}/cancel`)).status).toBe(200);
+  });
+
+  test('a run that is over cannot be cancelled', async () => {
+    const { id } = await settled((await start('echo')).id);
+    expectProblem(await door.ask('otto', 'POST', `/api/v1/runs/${id}/cancel`), 'run_over');
+  });
+
+  describe('an Idempotency-Key', () => {
+    test('gives one run however often and however it is sent', async () => {
+      const keys = ['k-1', '"k-1"', 'k-1', '"k-1"'];
+      const runs = await Promise.all(keys.map((key) => start('echo', { 'Idempotency-Key': key })));
+      expect(new Set(runs.map(({ id }) => id)).size).toBe(1);
+    });
+
+    test('is not for another body', async () => {
+      await start('echo', { 'Idempotency-Key': 'k-2' });
+      const body = { agent: 'echo', input: 'something else' };
+      expectProblem(
+        await door.ask('otto', 'POST', '/api/v1/runs', body, { 'Idempotency-Key': 'k-2' }),
+        'idempotency_key_reused',
+      );
+    });
+
+    test('is of the tenant', async () => {
+      const { id } = await start('echo', { 'Idempotency-Key': 'k-3' });
+      const other = await door.ask(
+        'zoe',
+        'POST',
+        '/api/v1/runs',
+        { agent: 'echo', input: 'go' },
+        { 'Idempotency-Key': 'k-3' },
+      );
+      expect(runView.parse(other.json).id).not.toBe(id);
+    });
+
+    test.each(['""', 'a b', '"a, b"', 'x'.repeat(256)])('number %# that is none is refused', async (key) => {
+      const answer = await door.ask(
+        'otto',
+        'POST',
+        '/api/v1/runs',
+        { agent: 'echo', input: 'go' },
+        { 'Idempotency-Key': key },
+      );
+      expect(expectProblem(answer, 'invalid_request').errors[0]?.pointer).toBe('/header/idempotency-key');
+    });
+  });
+
+  test('a wait ends after its time with the run as it is', async () => {
+    const { id } = await start('slow');
+    const from = performance.now();
+    const answer = await door.ask('vera', 'GET', `/api/v1/runs/${id}?wait=0.3`);
+    expect(answer.json).toMatchObject({ id, completedAt: null });
+    expect(performance.now() - from).toBeGreaterThan(290);
+    await door.ask('otto', 'POST', `/api/v1/runs/${id}/cancel`);
+  });
+
+  describe('what is of another tenant', () => {
+    test('is as if it were not there', async () => {
+      const { run, interruption } = await paused();
+      for (const path of ['', '/events', '/trajectory']) {
+        expectProblem(await door.ask('zoe', 'GET', `/api/v1/runs/${run.id}${path}`), 'run_unknown');
+      }
+      for (const verb of ['cancel', 'verify']) {
+        expectProblem(await door.ask('zoe', 'POST', `/api/v1/runs/${run.id}/${verb}`), 'run_unknown');
+      }
+      const stream = await door.ask('zoe', 'GET', `/api/v1/runs/${run.id}/events`, undefined, {
+        Accept: 'text/event-stream',
+      });
+      expectProblem(stream, 'run_unknown');
+      expectProblem(await door.ask('zoe', 'GET', `/api/v1/interruptions/${interruption}`), 'interruption_unknown');
+      expectProblem(
+        await door.ask('zoe', 'POST', `/api/v1/interruptions/${interruption}/approve`),
+        'interruption_unknown',
+      );
+      const { json } = await door.ask('zoe', 'GET', `/api/v1/interruptions?run=${run.id}`);
+      expect(json).toEqual({ items: [], nextCursor: null });
+    });
+  });
+
+  test('agents, health and stats are told', async () => {
+    const agents = await door.ask('vera', 'GET', '/api/v1/agents');
+    expect(agents.json).toMatchObject({
+      items: [{ name: 'echo' }, { name: 'slow' }, { name: 'payer', tools: ['pay'] }],
+    });
+    expect((await door.ask('vera', 'GET', '/api/v1/health')).json).toMatchObject({ status: 'pass', database: kind });
+    expect((await door.ask('vera', 'GET', '/api/v1/stats')).json).toMatchObject({
+      runs: { completed: expect.any(Number) },
+    });
+  });
+
+  test.each<[Actor, string, string]>([
+    ['vera', '/api/v1/runs', 'forbidden'],
+    ['vera', '/api/v1/runs/x/cancel', 'forbidden'],
+    ['vera', '/api/v1/interruptions/x/approve', 'forbidden'],
+    ['otto', '/api/v1/interruptions/x/approve', 'forbidden'],
+    ['otto', '/api/v1/interruptions/x/reject', 'forbidden'],
+    ['otto', '/api/v1/interruptions/x/answer', 'forbidden'],
+    ['vera', '/api/v1/runs/x/verify', 'run_unknown'],
+    ['anna', '/api/v1/runs/x/cancel', 'run_unknown'],
+    ['adam', '/api/v1/interruptions/x/approve', 'interruption_unknown'],
+  ])('%s at POST %s: %s', async (actor, path, code) => {
+    expectProblem(await door.ask(actor, 'POST', path, {}), path === '/api/v1/runs' ? 'forbidden' : code);
+  });
 });

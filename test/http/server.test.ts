@@ -1,7 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises';
 import { createConnection } from 'node:net';
-import { networkInterfaces, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { networkInterfaces } from 'node:os';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { HoldfastError } from '../../src/core/errors.js';
 import { runView } from '../../src/core/run.js';
@@ -11,17 +9,12 @@ import { openDatabase } from '../../src/storage/database.js';
 import { bearer, collectingLog, type Door, expectProblem, openDoor, options, TOKENS } from './door.js';
 
 let door: Door;
-let dataDir: string;
 const { log } = collectingLog();
 
 beforeAll(async () => {
-  dataDir = await mkdtemp(join(tmpdir(), 'holdfast-http-'));
-  door = await openDoor({}, dataDir);
+  door = await openDoor('pglite');
 });
-afterAll(async () => {
-  await door.close();
-  await rm(dataDir, { recursive: true, force: true });
-});
+afterAll(() => door.close());
 
 describe('where it listens', () => {
   test('port 0 takes a free one and says which', () => {
@@ -167,7 +160,7 @@ describe('whether it lives and is ready', () => {
     expectProblem(answer, 'engine_not_running');
     expect(answer.headers.get('retry-after')).toBe('5');
 
-    const database = await openDatabase({ databaseUrl: null, dataDir });
+    const database = await openDatabase(door.database.options);
     const rows: object[] = await database.knex
       .withSchema('holdfast')
       .from('access_log')
