@@ -39,6 +39,3 @@ export const unknownEffectText = (tool: string, why: 'crash' | 'timeout'): strin
   why === 'crash'
     ? `${tool} was begun, then its process died: this may have happened. Approve to run it (again), answer with its result if it did happen, or reject to go on without it.`
     : `${tool} was begun and did not end in its time: this may have happened. Approve to run it (again), answer with its result if it did happen, or reject to go on without it.`;
-
-/** What the model reads as the result of a call that was not executed. */
-export const refusalText = (outcome: Extract<CallOutcome, { type: 'refused' }>): string => outcome.message;

@@ -79,7 +79,7 @@ export function install(): void {
             );
           });
         const sent = around(text, promised) as Promise<unknown[]>;
-        sent.then((answered) => answer(...answered));
+        void sent.then((answered) => answer(...answered));
         return undefined;
       };
     }
