@@ -16,8 +16,8 @@ const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : String(error);
 
 /**
- * When a process started, in clock ticks since boot, which tells it from a later one with its pid. Null: there is no such
- * process, or only its remains; undefined: this system has no /proc.
+ * When a process started, in clock ticks since boot, which tells it from a later one with its pid. Null: only its remains
+ * are there; undefined: it cannot be known, as on a system without /proc.
  */
 function startOf(pid: number): string | null | undefined {
   try {
@@ -26,21 +26,16 @@ function startOf(pid: number): string | null | undefined {
     const [state, ...rest] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return state === 'Z' || state === 'X' ? null : rest[18];
   } catch {
-    return startOfSelfExists() ? null : undefined;
-  }
-}
-
-function startOfSelfExists(): boolean {
-  try {
-    return readFileSync('/proc/self/stat').length > 0;
-  } catch {
-    return false;
+    return undefined;
   }
 }
 
 function isAlive({ pid, startedAt }: Owner): boolean {
   const start = startOf(pid);
-  if (start !== undefined && startedAt !== null) return start === startedAt;
+  return exists(pid) && (start === undefined || startedAt === null || start === startedAt);
+}
+
+function exists(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;
@@ -76,10 +71,10 @@ function readOwner(path: string): Owner | null {
 export function lockDataDir(dataDir: string): DataDirLock {
   const me: Owner = { pid: process.pid, startedAt: startOf(process.pid) ?? null, id: randomUUID() };
   const root = join(dataDir, 'lock');
-  const draft = join(dataDir, `lock.draft.${me.id}`);
+  const draft = join(dataDir, `lock.draft.${process.pid}.${me.id}`);
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-    writeFileSync(draft, `${JSON.stringify(me)}\n`, { mode: 0o600, flag: 'wx' });
+    writeFileSync(draft, `${JSON.stringify(me)}\n`, { mode: 0o600 });
     try {
       while (!inherit(root, draft, me));
     } finally {
@@ -135,9 +130,12 @@ function inherit(root: string, draft: string, me: Owner): boolean {
   return true;
 }
 
-/** Removes what dead processes left. */
+/** Removes what dead processes left; a live one may still be about to link its draft. */
 function sweep(dataDir: string): void {
   for (const name of readdirSync(dataDir)) {
-    if (name.startsWith('lock.')) rmSync(join(dataDir, name), { force: true });
+    const [, drafter] = /^lock\.draft\.(\d+)\./.exec(name) ?? [];
+    if (drafter === undefined ? name.startsWith('lock.') : !exists(Number(drafter))) {
+      rmSync(join(dataDir, name), { force: true });
+    }
   }
 }
