@@ -65,7 +65,7 @@ test('answers may get more fields, requests may not have any', () => {
 
 test('docs/http.md lists every route, with its role and what it does, and no other', () => {
   const page = readFileSync('docs/http.md', 'utf8');
-  const rows = [...page.matchAll(/^\| `((?:GET|POST) [^`]+)` \| (\w+) \| (.+) \|$/gm)].map(
+  const rows = [...page.matchAll(/^\| `((?:GET|POST) [^`]+)` +\| (\w+) +\| (.+?) +\|$/gm)].map(
     ([, route, role, summary]) => [route, role, summary],
   );
   expect(rows).toEqual(ROUTES.map((route) => [name(route), route.role ?? 'none', route.summary]));

@@ -9,8 +9,11 @@ import { type Actor, bearer, type Door, expectProblem, openDoor } from './door.j
 
 describeEachDatabase('event streams', (kind) => {
   let door: Door;
+  /** A run that is over. */
+  let over: RunView;
   beforeAll(async () => {
     door = await openDoor(kind);
+    over = await settled('echo');
   });
   afterAll(() => door.close());
 
@@ -90,7 +93,7 @@ describeEachDatabase('event streams', (kind) => {
     ['an empty query', '?lastEventId=', {}, 0],
     ['more than there is', '?lastEventId=999', {}, 999],
   ])('by %s exactly what was missed comes', async (_what, query, headers, after) => {
-    const { id } = await settled('echo');
+    const { id } = over;
     const stream = await open('vera', `/api/v1/runs/${id}/events${query}`, headers);
     await stream.ended;
     expect(eventsOf(stream)).toEqual((await logOf(id)).slice(after));
@@ -98,7 +101,7 @@ describeEachDatabase('event streams', (kind) => {
   });
 
   test('a Last-Event-ID that is none is refused', async () => {
-    const { id } = await settled('echo');
+    const { id } = over;
     const headers = { Accept: 'text/event-stream', 'Last-Event-ID': 'run_1:3' };
     const answer = await door.ask('vera', 'GET', `/api/v1/runs/${id}/events`, undefined, headers);
     expect(expectProblem(answer, 'invalid_request').errors[0]?.pointer).toBe('/header/last-event-id');
@@ -107,7 +110,7 @@ describeEachDatabase('event streams', (kind) => {
   test.each(['*/*', 'application/json', 'application/json, text/event-stream;q=0.5'])(
     'who accepts %s gets a page',
     async (Accept) => {
-      const { id } = await settled('echo');
+      const { id } = over;
       const answer = await door.ask('vera', 'GET', `/api/v1/runs/${id}/events`, undefined, { Accept });
       expect(pageOf(runEvent).parse(answer.json).items.length).toBeGreaterThan(3);
     },
