@@ -254,6 +254,7 @@ export function readSettings(env: NodeJS.ProcessEnv = process.env) {
     port: portIsSet ? read(TABLE.port) : (read(TABLE.commonPort) ?? read(TABLE.port)),
     /** Empty: none are configured. */
     tokens: readTokens(read(TABLE.tokens), read(TABLE.tokensFile)),
+    tokensFile: read(TABLE.tokensFile),
     maxBodyBytes: read(TABLE.maxBodyBytes),
     logLevel: read(TABLE.logLevel),
     /** Null: the engine chooses. */
@@ -272,3 +273,6 @@ export function readSettings(env: NodeJS.ProcessEnv = process.env) {
     clientToken: read(TABLE.clientToken),
   };
 }
+
+/** The environment of a child process: that of this process with changes. A variable that is undefined is left out. */
+export const childEnvironment = (changes: NodeJS.ProcessEnv): NodeJS.ProcessEnv => ({ ...process.env, ...changes });

@@ -30,6 +30,7 @@ test('an empty environment gives the defaults', () => {
     host: '127.0.0.1',
     port: 3000,
     tokens: [],
+    tokensFile: null,
     maxBodyBytes: 1_048_576,
     logLevel: 'info',
     workerId: null,

@@ -1,0 +1,50 @@
+import type { Settings } from '../config.js';
+import { registerAgents } from '../engine/agent-registry.js';
+import { serverUrl } from './connect.js';
+import type { Doors } from './doors.js';
+import { type Finding, fail, failed, ok } from './finding.js';
+import { assertPortFree } from './free-port.js';
+import { findConfig, loadConfig } from './load-config.js';
+
+const NODE_MAJOR = 20;
+const NODE_MINOR = 19;
+const PROBE_TIMEOUT_MS = 2000;
+
+export function checkNode(): Finding {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  const enough = major > NODE_MAJOR || (major === NODE_MAJOR && minor >= NODE_MINOR);
+  if (enough) return ok('node', process.versions.node);
+  return fail('node', `${process.versions.node} is too old`, `Install Node ${NODE_MAJOR}.${NODE_MINOR} or newer.`);
+}
+
+export async function checkConfig({ configFile }: Settings, doors: Doors): Promise<Finding> {
+  const path = findConfig(configFile);
+  if (path === null) return ok('config', "no holdfast.config.ts here: the demo's agent is served");
+  try {
+    const agents = registerAgents(await loadConfig(path, await doors.ownModules()));
+    return ok('config', `${path} (agents: ${[...agents.keys()].join(', ') || 'none'})`);
+  } catch (error) {
+    return failed('config', error);
+  }
+}
+
+export async function checkPort(settings: Settings): Promise<Finding> {
+  const { host, port } = settings;
+  try {
+    await assertPortFree(host, port);
+    return ok('port', `${port} of ${host} is free`);
+  } catch (error) {
+    const url = serverUrl({ ...settings, serverUrl: null });
+    return (await answers(url)) ? ok('port', `a Holdfast server answers at ${url}`) : failed('port', error);
+  }
+}
+
+/** `/livez` needs no token. */
+async function answers(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(`${url}/livez`, { signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) });
+    return response.ok && /^\{"status":"pass"\}$/.test(await response.text());
+  } catch {
+    return false;
+  }
+}

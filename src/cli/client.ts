@@ -1,0 +1,121 @@
+import { z } from 'zod';
+import type { VerifyReport } from '../core/chain.js';
+import { type RunEvent, runEvent } from '../core/event.js';
+import {
+  type DecisionRequest,
+  type InterruptionStatus,
+  type InterruptionView,
+  interruptionView,
+} from '../core/interruption.js';
+import type { Page } from '../core/page.js';
+import { type RunStatus, type RunView, runView, type StartRun } from '../core/run.js';
+import { type Trajectory, trajectory } from '../core/trajectory.js';
+import { readEvents } from './event-stream.js';
+import { errorOfAnswer, notHoldfast, unreachable } from './problem-answer.js';
+
+export interface PageOptions {
+  readonly limit: number;
+  readonly cursor?: string | undefined;
+}
+
+/** The verbs over HTTP. All throw `server_unreachable`, and the errors that the server answers with. */
+export interface Client {
+  readonly url: string;
+  startRun(request: StartRun, idempotencyKey: string): Promise<RunView>;
+  getRun(id: string, waitSeconds?: number, signal?: AbortSignal): Promise<RunView>;
+  listRuns(
+    filter: PageOptions & { status?: RunStatus | undefined; agent?: string | undefined },
+  ): Promise<Page<RunView>>;
+  cancelRun(id: string, reason?: string): Promise<RunView>;
+  listInterruptions(
+    filter: PageOptions & { status?: InterruptionStatus | undefined; run?: string | undefined },
+  ): Promise<Page<InterruptionView>>;
+  decide(id: string, decision: DecisionRequest): Promise<InterruptionView>;
+  listEvents(id: string, options: PageOptions): Promise<Page<RunEvent>>;
+  /** Events after a sequence number, live, until the run is over. Throws when the connection ends before. */
+  streamEvents(id: string, after: number, signal: AbortSignal): AsyncGenerator<RunEvent, void>;
+  getTrajectory(id: string): Promise<Trajectory>;
+  verifyRun(id: string): Promise<VerifyReport>;
+}
+
+const verifyReport = z.object({
+  runId: z.string(),
+  ok: z.boolean(),
+  events: z.int(),
+  headHash: z.string(),
+  complete: z.boolean(),
+  broken: z.object({ seq: z.int(), what: z.string() }).nullable(),
+});
+
+const pageOf = <T extends z.ZodType>(item: T) => z.object({ items: z.array(item), nextCursor: z.string().nullable() });
+
+interface Ask {
+  readonly query?: { readonly [name: string]: string | number | undefined };
+  readonly body?: unknown;
+  readonly headers?: { readonly [name: string]: string };
+  readonly signal?: AbortSignal | undefined;
+}
+
+const ANSWER_TIMEOUT_MS = 90_000;
+const GET = 'GET';
+const POST = 'POST';
+
+export function createClient(baseUrl: string, token: string): Client {
+  const url = baseUrl.replace(/\/+$/, '');
+
+  async function send(method: string, path: string, { query = {}, body, headers, signal }: Ask): Promise<Response> {
+    const search = new URLSearchParams();
+    for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
+    try {
+      return await fetch(`${url}/api/v1${path}${search.size === 0 ? '' : `?${search}`}`, {
+        method,
+        headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json', ...headers },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        ...(signal === undefined ? {} : { signal }),
+      });
+    } catch (cause) {
+      throw unreachable(url, cause);
+    }
+  }
+
+  async function ask<T>(schema: z.ZodType<T>, method: string, path: string, options: Ask = {}): Promise<T> {
+    const timeout = AbortSignal.timeout(ANSWER_TIMEOUT_MS);
+    const signal = options.signal === undefined ? timeout : AbortSignal.any([timeout, options.signal]);
+    const response = await send(method, path, { ...options, signal });
+    let body: unknown;
+    try {
+      body = JSON.parse(await response.text());
+    } catch (cause) {
+      throw response.ok && !(cause instanceof SyntaxError)
+        ? unreachable(url, cause)
+        : notHoldfast(url, `status ${response.status}`);
+    }
+    if (!response.ok) throw errorOfAnswer(url, response.status, body);
+    const parsed = schema.safeParse(body);
+    if (parsed.success) return parsed.data;
+    throw notHoldfast(url, `an answer of another shape at /${parsed.error.issues[0]?.path.join('/') ?? ''}`);
+  }
+
+  const run = (id: string): string => `/runs/${encodeURIComponent(id)}`;
+  return {
+    url,
+    startRun: (body, key) => ask(runView, POST, '/runs', { body, headers: { 'Idempotency-Key': `"${key}"` } }),
+    getRun: (id, wait = 0, signal) => ask(runView, GET, run(id), { query: { wait }, signal }),
+    listRuns: (query) => ask(pageOf(runView), GET, '/runs', { query: { ...query } }),
+    cancelRun: (id, reason) =>
+      ask(runView, POST, `${run(id)}/cancel`, { body: reason === undefined ? {} : { reason } }),
+    listInterruptions: (query) => ask(pageOf(interruptionView), GET, '/interruptions', { query: { ...query } }),
+    decide: (id, { verdict, ...body }) =>
+      ask(interruptionView, POST, `/interruptions/${encodeURIComponent(id)}/${verdict}`, { body }),
+    listEvents: (id, query) => ask(pageOf(runEvent), GET, `${run(id)}/events`, { query: { ...query } }),
+    async *streamEvents(id, after, signal) {
+      const headers = { Accept: 'text/event-stream', 'Last-Event-ID': String(after) };
+      const response = await send(GET, `${run(id)}/events`, { headers, signal });
+      if (!response.ok) throw errorOfAnswer(url, response.status, await response.json().catch(() => null));
+      if (response.body === null) throw notHoldfast(url, 'an empty stream');
+      yield* readEvents(url, response.body);
+    },
+    getTrajectory: (id) => ask(trajectory, GET, `${run(id)}/trajectory`),
+    verifyRun: (id) => ask(verifyReport, POST, `${run(id)}/verify`, { body: {} }),
+  };
+}

@@ -1,0 +1,75 @@
+import { Command, CommanderError } from 'commander';
+import { HoldfastError } from '../core/errors.js';
+import { cancelCommand } from './cancel.js';
+import { answerCommand, approveCommand, rejectCommand } from './decide.js';
+import { demoCommand } from './demo.js';
+import { doctorCommand } from './doctor.js';
+import type { Doors } from './doors.js';
+import { eventsCommand } from './events.js';
+import { inboxCommand } from './inbox.js';
+import { migrateCommand } from './migrate.js';
+import { packageVersion } from './package-version.js';
+import { printError } from './print.js';
+import { runCommand } from './run.js';
+import { runsCommand } from './runs.js';
+import { serveCommand } from './serve.js';
+import { trajectoryCommand } from './trajectory.js';
+import { verifyCommand } from './verify.js';
+
+const FAILED = 1;
+const MISUSED = 2;
+
+/** Every command. docs/cli.md has one example of each, and a test holds the two equal. */
+export const commands = (doors: Doors): readonly Command[] => [
+  serveCommand(doors),
+  runCommand(),
+  runsCommand(),
+  inboxCommand(),
+  approveCommand(),
+  rejectCommand(),
+  answerCommand(),
+  eventsCommand(),
+  trajectoryCommand(),
+  cancelCommand(),
+  verifyCommand(),
+  doctorCommand(doors),
+  migrateCommand(),
+  demoCommand(doors),
+];
+
+/** Runs one command. Errors are printed as two lines; the exit code is 1 for them and 2 for a command line that is wrong. */
+export async function runCommandLine(args: readonly string[], doors: Doors): Promise<void> {
+  const program = new Command('holdfast')
+    .description('Durable runs of AI agents: they survive crashes, wait for people, and prove what they did.')
+    .version(packageVersion())
+    .helpCommand(false);
+  for (const command of commands(doors)) program.addCommand(command);
+  for (const command of [program, ...program.commands]) {
+    command.exitOverride().configureOutput({ outputError: () => undefined });
+  }
+  try {
+    await program.parseAsync([...args], { from: 'user' });
+  } catch (error) {
+    if (error instanceof CommanderError) return misused(error);
+    printError(error);
+    process.exitCode = FAILED;
+  }
+}
+
+/** Help and version come as errors too. */
+function misused(error: CommanderError): void {
+  if (error.exitCode === 0) return;
+  process.exitCode = MISUSED;
+  // Without a command the help was printed, which says everything.
+  if (error.code === 'commander.help') return;
+  const what = error.message.replace(/^error: /, '').replaceAll('\n', ' ');
+  printError(
+    new HoldfastError(
+      'invalid_request',
+      `${what.charAt(0).toUpperCase()}${what.slice(1)}${/[.)?]$/.test(what) ? '' : '.'}`,
+      {
+        hint: 'Read `holdfast --help`, or `holdfast <command> --help`.',
+      },
+    ),
+  );
+}

@@ -1,0 +1,47 @@
+import { Command } from 'commander';
+import { z } from 'zod';
+import type { DecisionRequest } from '../core/interruption.js';
+import type { JsonValue } from '../core/json.js';
+import { connect } from './connect.js';
+import { json, jsonArgument, jsonOption } from './options.js';
+import { printJson } from './print.js';
+import { printInterruption } from './run-text.js';
+
+const options = z.object({ json, message: z.string().min(1).optional() });
+
+async function decide(id: string, decision: DecisionRequest, asJson: boolean): Promise<void> {
+  const settled = await connect().decide(id, decision);
+  if (asJson) printJson(settled);
+  else printInterruption(settled);
+}
+
+const command = (name: string, description: string): Command =>
+  new Command(name).description(description).argument('<id>', 'id of an interruption, as `holdfast inbox` lists it');
+
+export const approveCommand = (): Command =>
+  command('approve', 'Approve what a run waits for.')
+    .option('-m, --message <text>', 'kept with the decision')
+    .addOption(jsonOption())
+    .action(async (id: string, raw: unknown) => {
+      const { json: asJson, ...rest } = options.parse(raw);
+      await decide(id, { verdict: 'approve', ...rest }, asJson);
+    });
+
+export const rejectCommand = (): Command =>
+  command('reject', 'Reject what a run waits for.')
+    .requiredOption('-m, --message <text>', 'why; the model reads it')
+    .addOption(jsonOption())
+    .action(async (id: string, raw: unknown) => {
+      const { json: asJson, ...rest } = options.parse(raw);
+      await decide(id, { verdict: 'reject', ...rest }, asJson);
+    });
+
+export const answerCommand = (): Command =>
+  command('answer', 'Answer a question of a run, or say what a call of unknown effect gave.')
+    .argument('<json>', 'the answer as JSON', jsonArgument)
+    .option('-m, --message <text>', 'kept with the decision')
+    .addOption(jsonOption())
+    .action(async (id: string, value: JsonValue, raw: unknown) => {
+      const { json: asJson, ...rest } = options.parse(raw);
+      await decide(id, { verdict: 'answer', value, ...rest }, asJson);
+    });

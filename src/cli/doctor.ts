@@ -1,0 +1,47 @@
+import { Command } from 'commander';
+import { z } from 'zod';
+import { readSettings, type Settings } from '../config.js';
+import type { Doors } from './doors.js';
+import { type Finding, failed, ok } from './finding.js';
+import { json, jsonOption } from './options.js';
+import { plain, print, printJson } from './print.js';
+
+const options = z.object({ json });
+
+export const doctorCommand = (doors: Doors): Command =>
+  new Command('doctor')
+    .description('Check what a server needs here; exit code 1 if something is wrong.')
+    .addOption(jsonOption())
+    .action(async (raw: unknown) => {
+      const findings = await examine(doors);
+      if (options.parse(raw).json) printJson(findings);
+      else for (const finding of findings) printFinding(finding);
+      if (findings.some(({ status }) => status === 'fail')) process.exitCode = 1;
+    });
+
+async function examine(doors: Doors): Promise<readonly Finding[]> {
+  // Loaded when needed: the other commands start without an engine or a database.
+  const { checkConfig, checkNode, checkPort } = await import('./check-process.js');
+  const { checkDataDir, checkTokenFiles } = await import('./check-files.js');
+  const { checkDatabase } = await import('./check-database.js');
+  let settings: Settings;
+  try {
+    settings = readSettings();
+  } catch (error) {
+    return [checkNode(), failed('settings', error)];
+  }
+  return [
+    checkNode(),
+    ok('settings', 'every variable can be read'),
+    checkDataDir(settings),
+    checkTokenFiles(settings),
+    await checkConfig(settings, doors),
+    await checkDatabase(settings),
+    await checkPort(settings),
+  ];
+}
+
+function printFinding({ check, status, detail, wayOut }: Finding): void {
+  print(`${status.padEnd(4)}  ${check.padEnd(14)}  ${plain(detail)}`);
+  if (wayOut !== null) print(`      ${''.padEnd(14)}  ${plain(wayOut)}`);
+}

@@ -1,0 +1,35 @@
+import type { Settings, Token } from '../config.js';
+import type { HoldfastConfig } from '../engine/define.js';
+import type { EngineLog } from '../engine/parts.js';
+import type { Engine } from '../engine/verbs.js';
+import type { Client } from './client.js';
+
+export interface HttpServer {
+  readonly url: string;
+  drain(): void;
+  close(graceMs?: number): Promise<void>;
+}
+
+export interface HttpOptions extends Pick<Settings, 'host' | 'port' | 'maxBodyBytes'> {
+  readonly tokens: readonly Token[];
+  readonly tokensConfigured: boolean;
+  readonly log: EngineLog;
+}
+
+export interface DemoOptions {
+  /** Null: the scripted one. */
+  readonly model: string | null;
+  readonly connect: (url: string, token: string) => Client;
+}
+
+/** What the commands need of the rooms beside theirs; `main.ts` opens these doors. */
+export interface Doors {
+  readonly log: (level: Settings['logLevel']) => EngineLog;
+  readonly openHttp: (engine: Engine, options: HttpOptions) => Promise<HttpServer>;
+  readonly madeToken: (dataDir: string) => Promise<Token>;
+  readonly demoConfig: () => Promise<HoldfastConfig>;
+  /** Resolves to the exit code. */
+  readonly runDemo: (options: DemoOptions) => Promise<number>;
+  /** Modules of this package that a configuration file imports by name. */
+  readonly ownModules: () => Promise<{ readonly [name: string]: unknown }>;
+}

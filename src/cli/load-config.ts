@@ -1,0 +1,91 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { createJiti } from 'jiti';
+import { z } from 'zod';
+import { HoldfastError } from '../core/errors.js';
+import type { HoldfastConfig } from '../engine/define.js';
+import { SHARED_MODULES } from '../engine/shared-modules.js';
+
+export const CONFIG_FILE = 'holdfast.config.ts';
+
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null;
+const anObject = (expected: string) => z.custom<object>(isObject, { error: `expected ${expected}` });
+
+const configShape = z.strictObject({
+  agents: z.array(anObject('an Agent, or what defineAgent returns')),
+  providers: z
+    .record(
+      z.string(),
+      z.custom<object>((value) => isObject(value) && typeof Reflect.get(Object(value), 'getModel') === 'function', {
+        error: 'expected a ModelProvider, which has getModel()',
+      }),
+    )
+    .optional(),
+});
+
+const isConfig = (value: unknown): value is HoldfastConfig => configShape.safeParse(value).success;
+
+/** The configuration file to load, if there is one: the one that is named, or that of the working directory. */
+export function findConfig(named: string | null): string | null {
+  if (named !== null) return named;
+  const path = resolve(CONFIG_FILE);
+  return existsSync(path) ? path : null;
+}
+
+/**
+ * Loads a configuration file. It may be TypeScript, and shares `ownModules` and those of the engine with this process. Throws
+ * `config_unreadable` with the first line of what the file threw and the place, and `config_invalid` for another shape.
+ */
+export async function loadConfig(
+  path: string,
+  ownModules: { readonly [name: string]: unknown },
+): Promise<HoldfastConfig> {
+  if (!existsSync(path)) {
+    throw new HoldfastError('config_unreadable', `The configuration file ${path} does not exist.`, {
+      hint: 'Set HOLDFAST_CONFIG to a file that exists, or leave it out.',
+    });
+  }
+  const exported = await importFile(path, ownModules);
+  if (!isObject(exported) || !('default' in Object(exported))) {
+    throw invalid(path, 'it has no default export; expected `export default defineConfig({ agents: […] })`');
+  }
+  const config: unknown = Reflect.get(Object(exported), 'default');
+  if (isConfig(config)) return config;
+  throw invalid(path, problemsOf(config));
+}
+
+async function importFile(path: string, ownModules: { readonly [name: string]: unknown }): Promise<unknown> {
+  const virtualModules = { ...SHARED_MODULES, ...ownModules };
+  const jiti = createJiti(import.meta.url, { fsCache: false, interopDefault: false, virtualModules });
+  try {
+    return await jiti.import<unknown>(path);
+  } catch (cause) {
+    throw new HoldfastError('config_unreadable', `The configuration file ${path} cannot be loaded: ${whyOf(cause)}`, {
+      cause,
+    });
+  }
+}
+
+/** The first line of an error, and where it was thrown if that is not said in it. */
+function whyOf(cause: unknown): string {
+  const error = cause instanceof Error ? cause : new Error(String(cause));
+  const [first = '', second = ''] = error.message.split('\n').map((line) => line.trim());
+  // A parser says the place in its second line.
+  const place = /^\/.*:\d+:\d+$/.test(second) ? second : placeIn(error.stack ?? '');
+  const what = first === '' ? error.name : first.replace(/\.$/, '');
+  return place === null || what.includes(place) ? `${what}.` : `${what} (at ${place}).`;
+}
+
+function placeIn(stack: string): string | null {
+  const frames = stack.split('\n').filter((line) => /^\s+at /.test(line));
+  const own = frames.find((line) => !line.includes('node_modules') && !line.includes('node:'));
+  return /\(?(?:file:\/\/)?(\/[^()]+:\d+):\d+\)?$/.exec(own ?? '')?.[1] ?? null;
+}
+
+const invalid = (path: string, why: string): HoldfastError =>
+  new HoldfastError('config_invalid', `The configuration file ${path} is not valid: ${why}.`);
+
+function problemsOf(config: unknown): string {
+  const issues = configShape.safeParse(config).error?.issues ?? [];
+  return issues.map((issue) => `${['default', ...issue.path.map(String)].join('.')}: ${issue.message}`).join('; ');
+}

@@ -1,0 +1,19 @@
+import { Command } from 'commander';
+import { readSettings } from '../config.js';
+import { print } from './print.js';
+
+export const migrateCommand = (): Command =>
+  new Command('migrate').description('Bring the database up to this build; `serve` does it too.').action(async () => {
+    const { databaseUrl, dataDir } = readSettings();
+    // Loaded when needed: the other commands start without a database.
+    const { openDatabase } = await import('../storage/database.js');
+    const { migrate } = await import('../storage/migrate.js');
+    const database = await openDatabase({ databaseUrl, dataDir });
+    try {
+      const { applied } = await migrate(database.knex);
+      for (const name of applied) print(`applied ${name}`);
+      if (applied.length === 0) print('The database is up to date.');
+    } finally {
+      await database.close();
+    }
+  });

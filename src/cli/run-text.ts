@@ -1,0 +1,29 @@
+import type { InterruptionView } from '../core/interruption.js';
+import type { RunView } from '../core/run.js';
+import { cut, plain, print, width } from './print.js';
+
+/** A value as one line: texts as they are, everything else as JSON. */
+export const oneLine = (value: unknown): string => plain(typeof value === 'string' ? value : JSON.stringify(value));
+
+export function printRun(run: RunView): void {
+  print(`run      ${run.id}`);
+  print(`agent    ${plain(run.agent)} ${plain(run.agentVersion)}`);
+  print(`status   ${run.status}`);
+  print(`turns    ${run.turns} (${run.usage.totalTokens} tokens)`);
+  if (run.error !== null) print(`error    ${plain(run.error.message)} (${plain(run.error.code)})`);
+  if (run.output !== null)
+    print(`output   ${typeof run.output === 'string' ? run.output : JSON.stringify(run.output, null, 2)}`);
+  for (const id of run.interruptions) print(`waits    ${id} (holdfast inbox)`);
+}
+
+export function printInterruption(one: InterruptionView): void {
+  print(`${one.id}  ${one.status}`);
+  print(cut(`  run      ${one.runId} (${plain(one.agent)})`, width()));
+  if (one.tool !== null) print(cut(`  call     ${plain(one.tool)} ${oneLine(one.arguments)}`, width()));
+  print(`  why      ${plain(one.reason.text)}`);
+  if (one.status === 'pending')
+    print(`  verdicts ${one.verdicts.join(', ')}${one.expiresAt === null ? '' : `, until ${one.expiresAt}`}`);
+  for (const { verdict, actor, message, decidedAt } of one.decisions) {
+    print(`  decided  ${verdict} by ${plain(actor)} at ${decidedAt}${message === null ? '' : `: ${plain(message)}`}`);
+  }
+}

@@ -1,0 +1,42 @@
+import { randomUUID } from 'node:crypto';
+import { text } from 'node:stream/consumers';
+import { Command } from 'commander';
+import { z } from 'zod';
+import { isOver, type RunView } from '../core/run.js';
+import type { Client } from './client.js';
+import { connect } from './connect.js';
+import { json, jsonOption } from './options.js';
+import { print, printJson } from './print.js';
+import { printRun } from './run-text.js';
+
+const WAIT_SECONDS = 30;
+
+const options = z.object({ json, wait: z.boolean().default(false), key: z.string().optional() });
+
+export const runCommand = (): Command =>
+  new Command('run')
+    .description('Start a run of an agent.')
+    .argument('<agent>', 'name of an agent')
+    .argument('<input>', 'what the agent is asked; - reads it from stdin')
+    .option('--wait', 'wait until the run is paused or over; exit code 1 if it failed or was cancelled')
+    .option('--key <key>', 'idempotency key: the same key and request again is the same run')
+    .addOption(jsonOption())
+    .action(async (agent: string, input: string, raw: unknown) => {
+      const asked = options.parse(raw);
+      const client = connect();
+      const request = { agent, input: input === '-' ? await text(process.stdin) : input };
+      const started = await client.startRun(request, asked.key ?? randomUUID());
+      // Said before the wait, so that the run can be found if the wait is broken off.
+      if (!asked.json) print(`run ${started.id} ${started.status}`);
+      const run = asked.wait ? await settled(client, started.id) : started;
+      if (asked.json) printJson(run);
+      else if (asked.wait) printRun(run);
+      if (run.status === 'failed' || run.status === 'cancelled') process.exitCode = 1;
+    });
+
+async function settled(client: Client, id: string): Promise<RunView> {
+  for (;;) {
+    const run = await client.getRun(id, WAIT_SECONDS);
+    if (isOver(run.status) || run.status === 'paused') return run;
+  }
+}

@@ -1,0 +1,33 @@
+import { Command, Option } from 'commander';
+import { z } from 'zod';
+import { RUN_STATUSES, runStatus } from '../core/run.js';
+import { connect } from './connect.js';
+import { json, jsonOption, limit, limitOption } from './options.js';
+import { print, printJson, printTable } from './print.js';
+
+const options = z.object({ json, limit, status: runStatus.optional(), agent: z.string().optional() });
+
+export const runsCommand = (): Command =>
+  new Command('runs')
+    .description('List runs, newest first.')
+    .addOption(new Option('--status <status>', 'only runs of this status').choices(RUN_STATUSES))
+    .option('--agent <agent>', 'only runs of this agent')
+    .addOption(limitOption())
+    .addOption(jsonOption())
+    .action(async (raw: unknown) => {
+      const { json: asJson, ...filter } = options.parse(raw);
+      const page = await connect().listRuns(filter);
+      if (asJson) return printJson(page);
+      printTable(
+        ['RUN', 'STATUS', 'AGENT', 'TURNS', 'CREATED', 'ERROR'],
+        page.items.map((run) => [
+          run.id,
+          run.status,
+          run.agent,
+          String(run.turns),
+          run.createdAt,
+          run.error?.code ?? '',
+        ]),
+      );
+      if (page.nextCursor !== null) print('There are more; raise --limit or narrow by --status or --agent.');
+    });

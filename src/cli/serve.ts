@@ -1,0 +1,27 @@
+import { Command, Option } from 'commander';
+import { z } from 'zod';
+import { readSettings } from '../config.js';
+import type { Doors } from './doors.js';
+import { portOption } from './options.js';
+
+const options = z.object({
+  host: z.string().optional(),
+  port: z.number().optional(),
+  role: z.enum(['all', 'worker']).optional(),
+});
+
+export const serveCommand = (doors: Doors): Command =>
+  new Command('serve')
+    .description('Serve the API and execute runs, until SIGTERM or SIGINT.')
+    .option('--host <host>', 'address to listen on; beyond loopback only with configured tokens')
+    .addOption(portOption())
+    .addOption(
+      new Option('--role <role>', 'all: API and executing; worker: executing alone').choices(['all', 'worker']),
+    )
+    .action(async (raw: unknown) => {
+      const settings = readSettings();
+      const { host = settings.host, port = settings.port, role = settings.role } = options.parse(raw);
+      // Loaded when needed: the other commands start without an engine.
+      const { serve } = await import('./server-process.js');
+      await serve({ ...settings, host, port, role }, doors);
+    });

@@ -1,0 +1,124 @@
+import type { Settings, Token } from '../config.js';
+import { HoldfastError } from '../core/errors.js';
+import { createEngine } from '../engine/create-engine.js';
+import type { HoldfastConfig } from '../engine/define.js';
+import type { EngineLog } from '../engine/parts.js';
+import type { Engine } from '../engine/verbs.js';
+import type { Doors, HttpServer } from './doors.js';
+import { assertPortFree } from './free-port.js';
+import { findConfig, loadConfig } from './load-config.js';
+import { packageVersion } from './package-version.js';
+import { print } from './print.js';
+import { untilAskedToStop } from './stop-signal.js';
+
+/** The engine gets this share of the time to stop; the rest is for closing what it used. */
+const ENGINE_SHARE = 0.8;
+const HTTP_GRACE_MS = 1000;
+
+interface Agents {
+  readonly config: HoldfastConfig;
+  readonly from: string;
+}
+
+/** Serves until it is asked to stop. Throws what keeps it from starting, and leaves nothing open then. */
+export async function serve(settings: Settings, doors: Doors): Promise<void> {
+  if (settings.role === 'api') {
+    throw new HoldfastError('config_invalid', 'HOLDFAST_ROLE is "api", which this build does not have.', {
+      hint: 'Use all or worker.',
+    });
+  }
+  const log = doors.log(settings.logLevel);
+  const { config, from } = await agentsOf(settings, doors);
+  if (settings.role === 'all') await assertPortFree(settings.host, settings.port);
+  const tokens = settings.tokens.length > 0 ? settings.tokens : [await doors.madeToken(settings.dataDir)];
+  const engine = await createEngine({ ...config, ...engineSettings(settings), log, onFatal: die(log) });
+  const http = settings.role === 'all' ? await openHttp(engine, settings, tokens, log, doors) : null;
+  announce(settings, engine, http, tokens, from);
+  await untilAskedToStop(settings.shutdownGraceMs, log);
+  http?.drain();
+  await http?.close(HTTP_GRACE_MS);
+  await engine.stop({ graceMs: Math.floor(settings.shutdownGraceMs * ENGINE_SHARE) });
+  log.info({}, 'stopped');
+}
+
+async function agentsOf({ configFile }: Settings, doors: Doors): Promise<Agents> {
+  const path = findConfig(configFile);
+  if (path !== null) return { config: await loadConfig(path, await doors.ownModules()), from: path };
+  return { config: await doors.demoConfig(), from: "none here: the demo's agent, with a scripted model" };
+}
+
+const engineSettings = (settings: Settings) => ({
+  databaseUrl: settings.databaseUrl,
+  dataDir: settings.dataDir,
+  workerId: settings.workerId,
+  concurrency: settings.concurrency,
+  turnsPerSegment: settings.turnsPerSegment,
+  approvalTimeoutMs: settings.approvalTimeoutMs,
+  openaiApiKey: settings.openaiApiKey,
+  openaiBaseUrl: settings.openaiBaseUrl,
+  ollamaApiKey: settings.ollamaApiKey,
+  ollamaHost: settings.ollamaHost,
+});
+
+/** What the engine cannot survive ends the process at once: another one may be doing its work already. */
+const die =
+  (log: EngineLog) =>
+  (error: HoldfastError): void => {
+    log.error({ code: error.code, hint: error.hint }, error.message);
+    process.exit(1);
+  };
+
+async function openHttp(
+  engine: Engine,
+  settings: Settings,
+  tokens: readonly Token[],
+  log: EngineLog,
+  doors: Doors,
+): Promise<HttpServer> {
+  const { host, port, maxBodyBytes } = settings;
+  try {
+    return await doors.openHttp(engine, {
+      host,
+      port,
+      maxBodyBytes,
+      tokens,
+      tokensConfigured: settings.tokens.length > 0,
+      log,
+    });
+  } catch (error) {
+    await engine.stop({ graceMs: 0 });
+    throw error;
+  }
+}
+
+function announce(
+  settings: Settings,
+  engine: Engine,
+  http: HttpServer | null,
+  tokens: readonly Token[],
+  from: string,
+): void {
+  print(`Holdfast ${packageVersion()}`);
+  if (http === null) print('role      worker: executes runs, serves nothing');
+  else {
+    print(`url       ${http.url}`);
+    print(
+      `token     ${settings.tokens.length > 0 ? `${settings.tokens.length} configured` : (tokens[0]?.token ?? '')}`,
+    );
+  }
+  print(`database  ${placeOf(settings)}`);
+  print(`config    ${from}`);
+  print(
+    `agents    ${engine
+      .listAgents()
+      .map((agent) => agent.name)
+      .join(', ')}`,
+  );
+}
+
+/** Where the database is, without a password. */
+function placeOf({ databaseUrl, dataDir }: Settings): string {
+  if (databaseUrl === null) return `PGlite in ${dataDir}`;
+  const { hostname, port, pathname } = new URL(databaseUrl);
+  return `PostgreSQL at ${hostname}${port === '' ? '' : `:${port}`}${pathname}`;
+}

@@ -1,0 +1,15 @@
+import type { VerifyReport } from '../core/chain.js';
+import type { RunEvent } from '../core/event.js';
+import type { DecisionRequest, InterruptionView } from '../core/interruption.js';
+import type { Page } from '../core/page.js';
+import type { RunView, StartRun } from '../core/run.js';
+
+/** What the demo asks a server over HTTP. */
+export interface DemoClient {
+  startRun(request: StartRun, idempotencyKey: string): Promise<RunView>;
+  getRun(id: string): Promise<RunView>;
+  streamEvents(id: string, after: number, signal: AbortSignal): AsyncGenerator<RunEvent, void>;
+  listInterruptions(filter: { run: string; status: 'pending'; limit: number }): Promise<Page<InterruptionView>>;
+  decide(id: string, decision: DecisionRequest): Promise<InterruptionView>;
+  verifyRun(id: string): Promise<VerifyReport>;
+}

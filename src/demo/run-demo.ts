@@ -1,0 +1,98 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { HoldfastError } from '../core/errors.js';
+import type { DemoClient } from './client.js';
+import { demoFilesDir } from './config.js';
+import { showAnswer, showPayments, showVerdict } from './finale.js';
+import { problemsOf, scriptedProblemsOf } from './judge.js';
+import { parseLedger } from './ledger.js';
+import { makePlace, type Place, paymentsIn, removePlace, tokenIn } from './place.js';
+import { DemoServer } from './server.js';
+import { Stage } from './stage.js';
+import { Story, seconds } from './story.js';
+
+const SCRIPTED_TIMEOUT_MS = 120_000;
+const LIVE_TIMEOUT_MS = 600_000;
+const INTERRUPTED = 130;
+const INPUT = 'Pay the expense reports of June 2026.';
+
+export interface DemoOptions {
+  /** Null: the scripted one. */
+  readonly model: string | null;
+  readonly connect: (url: string, token: string) => DemoClient;
+}
+
+/** Runs the demo and resolves to its exit code: 0 only if everything held that it claims. */
+export async function runDemo(options: DemoOptions): Promise<number> {
+  const story = new Story();
+  introduce(story, options.model);
+  const interrupted = new AbortController();
+  const interrupt = (): void => interrupted.abort();
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, interrupt);
+  const timeout = AbortSignal.timeout(options.model === null ? SCRIPTED_TIMEOUT_MS : LIVE_TIMEOUT_MS);
+  const place = await makePlace(options.model);
+  const server = new DemoServer(place);
+  const signal = AbortSignal.any([interrupted.signal, timeout]);
+  try {
+    return await Promise.race([perform(options, story, place, server, signal), rejectWhen(signal)]);
+  } catch (error) {
+    if (interrupted.signal.aborted) return INTERRUPTED;
+    if (server.log !== '') story.line(`The server logged:\n${server.log.trimEnd()}`, 'quiet');
+    if (timeout.aborted) throw new HoldfastError('run_failed', 'The demo took too long and was ended.');
+    throw error;
+  } finally {
+    for (const name of ['SIGINT', 'SIGTERM'] as const) process.off(name, interrupt);
+    await server.kill();
+    await removePlace(place);
+  }
+}
+
+const rejectWhen = (signal: AbortSignal): Promise<never> =>
+  new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+
+function introduce(story: Story, model: string | null): void {
+  story.line('Holdfast demo: an agent pays expense reports, and its server is killed three');
+  story.line('times. Nothing is lost, and no payment is made twice.');
+  if (model === null) {
+    story.line('The model is scripted: it follows fixed rules on what the tools give it, so no');
+    story.line('key is needed. A live one: npm run demo -- --model ollama/<name>');
+  } else story.line(`The model is ${model}, live: it may do other things than the script does.`);
+  story.line();
+}
+
+async function perform(
+  { model, connect }: DemoOptions,
+  story: Story,
+  place: Place,
+  server: DemoServer,
+  signal: AbortSignal,
+): Promise<number> {
+  const began = performance.now();
+  const url = await server.start(signal);
+  story.tell('server', `up on PGlite after ${seconds(performance.now() - began)}: ${url}`);
+  const client = connect(url, tokenIn(place));
+  const { id } = await client.startRun({ agent: 'treasurer', input: INPUT }, randomUUID());
+  story.tell('run', `${id}: "${INPUT}"`);
+  const stage = new Stage({ client, server, place, story, signal }, id);
+  await stage.play();
+
+  const run = await client.getRun(id);
+  showAnswer(story, run);
+  for (const command of ['trajectory', 'verify']) {
+    story.heading(`$ holdfast ${command} ${id}`);
+    story.block(await server.command(url, command, id));
+  }
+  const payments = paymentsIn(place);
+  showPayments(story, payments);
+  const evidence = { run, events: stage.events, report: await client.verifyRun(id), payments, killed: stage.killed };
+  const ledger = parseLedger(readFileSync(join(demoFilesDir(), 'ledger.csv'), 'utf8'));
+  const problems = [...problemsOf(evidence), ...(model === null ? scriptedProblemsOf(evidence, ledger) : [])];
+  showVerdict(story, problems);
+  if (model !== null && stage.killed.size < 3)
+    story.line(`Kills that this model gave no occasion for: ${3 - stage.killed.size}.`);
+  await server.stop();
+  return problems.length === 0 ? 0 : 1;
+}
