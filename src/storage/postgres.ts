@@ -29,8 +29,9 @@ class PostgresDatabase implements Database {
     this.url = url;
     const onConnect = (client: pg.ClientBase) => client.query(SET_TIMEOUT);
     this.pool = new pg.Pool({ ...connectionTo(url), max: poolSize, onConnect });
-    // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
+    // A connection that breaks is replaced by the pool and fails its statement; without listeners it would end the process.
     this.pool.on('error', () => {});
+    this.pool.on('connect', (client) => client.on('error', () => {}));
     this.knex = knex({
       client: 'pg',
       connection: connectionTo(url),
