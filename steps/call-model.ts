@@ -39,7 +39,7 @@ export async function callModel(
     return await pRetry(
       async () => {
         try {
-          return await ask(signal);
+          return await unlessAborted(ask(signal), signal);
         } catch (error) {
           const failure = classify(error);
           const wait = failure.retryAfterMs ?? 0;
@@ -53,6 +53,16 @@ export async function callModel(
   } catch (error) {
     return signal.aborted ? haltOf(signal) : { type: 'failed', error: classify(error).error };
   }
+}
+
+/** A model that ignores its signal is left behind, so that a run stops when it is told to. */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(new Error('aborted'));
+    if (signal.aborted) return abort();
+    signal.addEventListener('abort', abort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
 }
 
 const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));

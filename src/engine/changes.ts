@@ -1,30 +1,58 @@
-/** Tells those who wait in this process that a run changed. What other processes do is found by looking again. */
-export class Changes {
-  readonly #waiting = new Map<string, Set<() => void>>();
+/** One who waits for a run. A change that comes between two waits is not lost: the next wait ends at once. */
+export class Watch {
+  readonly #close: () => void;
+  #changed = false;
+  #go: (() => void) | undefined;
 
-  announce(runId: string): void {
-    const waiting = this.#waiting.get(runId);
-    if (waiting === undefined) return;
-    this.#waiting.delete(runId);
-    for (const go of waiting) go();
+  constructor(close: () => void) {
+    this.#close = close;
   }
 
-  /** Resolves at the next change of a run, after `atMostMs`, or when the signal fires. */
-  next(runId: string, atMostMs: number, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const waiting = this.#waiting.get(runId) ?? new Set<() => void>();
-      this.#waiting.set(runId, waiting);
-      const go = (): void => {
-        clearTimeout(timer);
-        signal?.removeEventListener('abort', go);
-        waiting.delete(go);
-        if (waiting.size === 0 && this.#waiting.get(runId) === waiting) this.#waiting.delete(runId);
-        resolve();
-      };
-      const timer = setTimeout(go, Math.max(0, atMostMs));
-      waiting.add(go);
-      if (signal?.aborted) go();
-      else signal?.addEventListener('abort', go);
+  notify(): void {
+    this.#changed = true;
+    this.#go?.();
+  }
+
+  /** Resolves when the run has changed since the last wait, after `atMostMs`, or when the signal fires. */
+  async changed(atMostMs: number, signal?: AbortSignal): Promise<void> {
+    if (!this.#changed && !signal?.aborted) {
+      await new Promise<void>((resolve) => {
+        const go = (): void => {
+          clearTimeout(timer);
+          signal?.removeEventListener('abort', go);
+          this.#go = undefined;
+          resolve();
+        };
+        const timer = setTimeout(go, Math.max(0, atMostMs));
+        signal?.addEventListener('abort', go);
+        this.#go = go;
+      });
+    }
+    this.#changed = false;
+  }
+
+  close(): void {
+    this.#close();
+  }
+}
+
+/** Tells those who wait in this process that a run changed. What other processes do is found by looking again. */
+export class Changes {
+  readonly #watches = new Map<string, Set<Watch>>();
+
+  announce(runId: string): void {
+    for (const watch of this.#watches.get(runId) ?? []) watch.notify();
+  }
+
+  /** To be opened before one looks, so that nothing falls between looking and waiting, and to be closed after. */
+  watch(runId: string): Watch {
+    const watches = this.#watches.get(runId) ?? new Set<Watch>();
+    this.#watches.set(runId, watches);
+    const watch = new Watch(() => {
+      watches.delete(watch);
+      if (watches.size === 0 && this.#watches.get(runId) === watches) this.#watches.delete(runId);
     });
+    watches.add(watch);
+    return watch;
   }
 }

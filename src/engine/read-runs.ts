@@ -11,8 +11,8 @@ import { encodeCursor, listRunRows } from '../storage/run-list.js';
 import { findRun, type RunRow, runViewOf } from '../storage/runs.js';
 import type { Parts } from './parts.js';
 
-/** How often one looks again for what another process did. */
-const LOOK_AGAIN_MS = 250;
+/** How often one looks again for what another process did; where there is none, only for what was missed. */
+const lookAgainMs = (parts: Parts): number => (parts.database.kind === 'pglite' ? 5000 : 250);
 const BATCH = 500;
 
 async function rowOf(parts: Parts, id: string, caller: Caller): Promise<RunRow> {
@@ -38,11 +38,16 @@ export async function getRun(
   options: { readonly waitMs?: number; readonly signal?: AbortSignal } = {},
 ): Promise<RunView> {
   const until = Date.now() + (options.waitMs ?? 0);
-  for (;;) {
-    const row = await rowOf(parts, id, caller);
-    const left = until - Date.now();
-    if (isSettled(row.status) || left <= 0 || options.signal?.aborted) return viewOf(parts, row);
-    await parts.changes.next(id, Math.min(left, LOOK_AGAIN_MS), options.signal);
+  const watch = parts.changes.watch(id);
+  try {
+    for (;;) {
+      const row = await rowOf(parts, id, caller);
+      const left = until - Date.now();
+      if (isSettled(row.status) || left <= 0 || options.signal?.aborted) return await viewOf(parts, row);
+      await watch.changed(Math.min(left, lookAgainMs(parts)), options.signal);
+    }
+  } finally {
+    watch.close();
   }
 }
 
@@ -76,19 +81,24 @@ export async function* streamEvents(
   caller: Caller,
 ): AsyncIterable<RunEvent> {
   let { after } = options;
-  for (;;) {
-    // The status is read first: what a run that is over has said is all in its log.
-    const { status } = await rowOf(parts, id, caller);
-    const events = await readEvents(parts.world.knex, id, after, BATCH);
-    for (const event of events) {
+  const watch = parts.changes.watch(id);
+  try {
+    for (;;) {
+      // The status is read first: what a run that is over has said is all in its log.
+      const { status } = await rowOf(parts, id, caller);
+      const events = await readEvents(parts.world.knex, id, after, BATCH);
+      for (const event of events) {
+        if (options.signal.aborted) return;
+        after = event.seq;
+        yield event;
+      }
       if (options.signal.aborted) return;
-      after = event.seq;
-      yield event;
+      if (events.length === BATCH) continue;
+      if (isOver(status)) return;
+      await watch.changed(lookAgainMs(parts), options.signal);
     }
-    if (options.signal.aborted) return;
-    if (events.length === BATCH) continue;
-    if (isOver(status)) return;
-    await parts.changes.next(id, LOOK_AGAIN_MS, options.signal);
+  } finally {
+    watch.close();
   }
 }
 

@@ -5,7 +5,10 @@ import type { RunStatus } from '../core/run.js';
 import { type RunRow, runs } from './runs.js';
 
 /** Newest first: the place after the last item of a page. */
-const cursorShape = z.tuple([z.iso.datetime(), z.string()]);
+const cursorShape = z.tuple([
+  z.iso.datetime().refine((at) => new Date(at).getUTCFullYear() > 0),
+  z.string().regex(/^[\x21-\x7e]{1,200}$/),
+]);
 
 export const encodeCursor = (at: Date, id: string): string =>
   Buffer.from(JSON.stringify([at.toISOString(), id])).toString('base64url');

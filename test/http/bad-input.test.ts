@@ -275,4 +275,14 @@ describeEachDatabase('bad input', (kind) => {
       { numRuns: 100 },
     );
   });
+
+  test('a cursor with what a database cannot take', async () => {
+    for (const forged of [
+      ['2026-01-01T00:00:00.000Z', 'a\u0000b'],
+      ['0000-01-01T00:00:00.000Z', 'x'],
+    ]) {
+      const cursor = Buffer.from(JSON.stringify(forged)).toString('base64url');
+      expectProblem(await get(`${RUNS}?cursor=${cursor}`), 'invalid_request');
+    }
+  });
 });

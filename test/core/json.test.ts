@@ -1,0 +1,65 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { canonical, toJson } from '../../src/core/json.js';
+
+describe('canonical JSON', () => {
+  it('follows RFC 8785', () => {
+    // The examples of the RFC: numbers as ECMAScript writes them, keys by UTF-16 code units, escapes as short as can be.
+    expect(canonical({ numbers: [Number('333333333.33333329'), 1e30, 4.5, 2e-3, 1e-27] })).toBe(
+      '{"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27]}',
+    );
+    expect(canonical({ '\u20ac': 1, '\r': 2, '\ufb33': 3, '1': 4, '\ud83d\ude00': 5, '\u0080': 6, '\u00f6': 7 })).toBe(
+      '{"\\r":2,"1":4,"\u0080":6,"\u00f6":7,"\u20ac":1,"\ud83d\ude00":5,"\ufb33":3}',
+    );
+    expect(canonical({ z: -0, text: '\u20ac$\u000f\nA\'B"\\\\"/' })).toBe(
+      `{"text":"\u20ac$\\u000f\\nA'B\\"\\\\\\\\\\"/","z":0}`,
+    );
+  });
+
+  it.each([
+    ['NaN', Number.NaN],
+    ['Infinity', { a: [Number.POSITIVE_INFINITY] }],
+    ['undefined', { a: undefined }],
+    ['a lone surrogate', { a: '\ud800' }],
+    ['a hole', Object.assign([1], { 2: 2 })],
+    ['a date', { at: new Date(0) }],
+    ['a map', new Map()],
+    ['a bigint', 1n],
+    ['a function', { f: () => 1 }],
+    ['a symbol key', { [Symbol('s')]: 1 }],
+  ])('refuses %s', (_name, value) => {
+    expect(() => canonical(value)).toThrow(expect.objectContaining({ code: 'value_not_json' }));
+  });
+
+  it('refuses a cycle and nesting without end', () => {
+    const cycle: { self?: unknown } = {};
+    cycle.self = cycle;
+    expect(() => canonical(cycle)).toThrow(expect.objectContaining({ code: 'value_not_json' }));
+    let deep: unknown = 1;
+    for (let level = 0; level < 500; level++) deep = [deep];
+    expect(() => canonical(deep)).toThrow(expect.objectContaining({ code: 'value_not_json' }));
+  });
+
+  it('keeps keys like __proto__ and constructor as data', () => {
+    const value: unknown = JSON.parse('{"__proto__":{"a":1},"constructor":2}');
+    expect(canonical(value)).toBe('{"__proto__":{"a":1},"constructor":2}');
+  });
+
+  it('says the same of a value that went through JSON', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        const text = canonical(toJson(value));
+        return canonical(JSON.parse(text)) === text;
+      }),
+    );
+  });
+
+  it('makes JSON of what tools and models give', () => {
+    expect(toJson(undefined)).toBeNull();
+    expect(toJson({ a: undefined, at: new Date(0), text: '\ud800x' })).toEqual({
+      at: '1970-01-01T00:00:00.000Z',
+      text: '\ufffdx',
+    });
+    expect(() => toJson(1n)).toThrow(expect.objectContaining({ code: 'value_not_json' }));
+  });
+});
