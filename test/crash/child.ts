@@ -9,6 +9,10 @@ import { config, effects } from './scenario.js';
 install();
 
 const reviewer: Caller = { actor: 'reviewer', role: 'admin', tenant: 'default' };
+const refused = (error: unknown): never => {
+  process.stderr.write(`refused: ${(error as { code?: string }).code}\n`);
+  process.exit(3);
+};
 const engine = await createEngine({
   ...config,
   databaseUrl: process.env['DATABASE_URL'] ?? null,
@@ -16,7 +20,7 @@ const engine = await createEngine({
   workerId: 'crash',
   turnsPerSegment: 2,
   approvalTimeoutMs: null,
-});
+}).catch(refused);
 arm();
 const { id } = await engine.startRun({ agent: 'matrix', input: 'go' }, reviewer, 'the-run');
 if (process.env['ONLY_START'] === '1') process.kill(process.pid, 'SIGKILL');

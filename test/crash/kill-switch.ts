@@ -7,7 +7,7 @@ import pg from 'pg';
  * something durable, right after such a statement was sent, or at a named place inside a tool or model of the test.
  */
 export interface KillAt {
-  readonly when: 'before' | 'sent' | 'after' | 'place';
+  readonly when: 'before' | 'sent' | 'after' | 'place' | 'stop';
   readonly statement?: number;
   readonly place?: string;
 }
@@ -22,9 +22,11 @@ const die = (): never => {
 const killAt: KillAt | null = process.env['KILL_AT'] === undefined ? null : JSON.parse(process.env['KILL_AT']);
 const statementLog = process.env['STATEMENT_LOG'];
 
-/** A place of the test's own code where the process may be told to die. */
+/** A place of the test's own code where the process may be told to die, or to stand still until SIGCONT. */
 export function place(name: string): void {
-  if (killAt?.when === 'place' && killAt.place === name) die();
+  if (killAt?.place !== name) return;
+  if (killAt.when === 'place') die();
+  if (killAt.when === 'stop') process.kill(process.pid, 'SIGSTOP');
 }
 
 const DURABLE = /^\s*(insert|update|delete|commit|create|alter|merge|with .*(insert|update|delete))/is;

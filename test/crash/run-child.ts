@@ -26,13 +26,20 @@ export interface ChildEnd {
 }
 
 /** Runs one process of a crash test to its end. */
-export function runChild(env: Readonly<Record<string, string>>, killAt?: KillAt): Promise<ChildEnd> {
+export const runChild = (env: Readonly<Record<string, string>>, killAt?: KillAt): Promise<ChildEnd> =>
+  startChild(env, killAt).ended;
+
+/** Starts one process of a crash test. */
+export function startChild(
+  env: Readonly<Record<string, string>>,
+  killAt?: KillAt,
+): { readonly pid: number; readonly ended: Promise<ChildEnd> } {
   const { DATABASE_URL: _url, HOLDFAST_DATA_DIR: _dir, ...inherited } = process.env;
-  return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [CHILD], {
-      env: { ...inherited, ...env, ...(killAt === undefined ? {} : { KILL_AT: JSON.stringify(killAt) }) },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
+  const child = spawn(process.execPath, [CHILD], {
+    env: { ...inherited, ...env, ...(killAt === undefined ? {} : { KILL_AT: JSON.stringify(killAt) }) },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const ended = new Promise<ChildEnd>((resolve, reject) => {
     let stdout = '';
     let stderr = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -47,4 +54,5 @@ export function runChild(env: Readonly<Record<string, string>>, killAt?: KillAt)
       resolve({ code, signal, report, stderr });
     });
   });
+  return { pid: child.pid ?? 0, ended };
 }
