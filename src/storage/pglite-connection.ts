@@ -32,7 +32,8 @@ export class PgliteConnection extends EventEmitter {
     this.#session = session;
     this.#arbiter = new PgliteArbiter(session, door);
     this.#stopNotifications = session.onNotification((message) => {
-      if (typeof message.channel === 'string' && this.#channels.has(message.channel)) this.emit(message.name, message);
+      if (typeof message.channel !== 'string' || !this.#channels.has(message.channel)) return;
+      session.outside(() => this.emit(message.name, message));
     });
   }
 

@@ -42,7 +42,13 @@ export class Lease {
   }
 }
 
-const context = new AsyncLocalStorage<Lease>();
+const context = new AsyncLocalStorage<Lease | null>();
+
+/**
+ * Begins to follow async contexts. Node does so from the first use on: what had begun before it would be taken for being
+ * inside of whatever transaction is open when it goes on.
+ */
+export const followContexts = (): void => context.run(null, () => {});
 
 /** Marks the caller's own async context as inside a transaction; only works when called synchronously by the caller. */
 export const enterTransaction = (lease: Lease): void => context.enterWith(lease);
@@ -50,5 +56,5 @@ export const enterTransaction = (lease: Lease): void => context.enterWith(lease)
 /** The open transaction that the caller stands in. A context that outlives its transaction, as of a loop, is outside. */
 export function transactionHere(): Lease | null {
   const lease = context.getStore();
-  return lease === undefined || lease.ended || lease.leaving ? null : lease;
+  return lease === undefined || lease === null || lease.ended || lease.leaving ? null : lease;
 }

@@ -31,7 +31,6 @@ export class PgliteSession {
   readonly #leases = new Mutex();
   readonly #statements = new Mutex();
   readonly #listeners = new Set<(message: Message) => void>();
-  /** Notifications are delivered outside of any transaction, not in the context of the statement that brought them. */
   readonly #outside = new AsyncResource('holdfast.notification');
   readonly #idleTimeoutMs: number;
   #receive: ((message: Message) => void) | null = null;
@@ -48,21 +47,20 @@ export class PgliteSession {
     });
   }
 
+  /** Calls back at once, amid the messages of a statement. */
   onNotification(listener: (message: Message) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
   #take(message: Message): void {
-    if (message.name !== 'notification') {
-      this.#receive?.(message);
-      return;
-    }
-    this.#outside.runInAsyncScope(() => {
-      setImmediate(() => {
-        for (const listener of [...this.#listeners]) listener(message);
-      });
-    });
+    if (message.name !== 'notification') this.#receive?.(message);
+    else for (const listener of [...this.#listeners]) listener(message);
+  }
+
+  /** For what a notification leads to: it happens soon, and not in the context of the statement that brought it. */
+  outside(work: () => void): void {
+    this.#outside.runInAsyncScope(() => setImmediate(work));
   }
 
   /** Runs one statement when it is the lease's turn; the first one waits for the session. Answers the state after it. */

@@ -5,6 +5,7 @@ import { lockDataDir } from './data-dir-lock.js';
 import type { Database, SessionLock } from './database.js';
 import { silentLog } from './knex-log.js';
 import { openFiles } from './pglite-files.js';
+import { followContexts } from './pglite-lease.js';
 import { PglitePool } from './pglite-pool.js';
 import { PgliteSession } from './pglite-session.js';
 import { END_WITHIN_MS, within } from './within.js';
@@ -19,6 +20,7 @@ export async function openPglite(
   dataDir: string,
   idleInTransactionTimeoutMs: number = IDLE_IN_TRANSACTION_TIMEOUT_MS,
 ): Promise<Database> {
+  followContexts();
   const lock = lockDataDir(dataDir);
   try {
     const db = await openFiles(dataDir);
