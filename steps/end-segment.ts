@@ -4,7 +4,7 @@ import type { EventDraft } from '../src/core/event.js';
 import { canonical } from '../src/core/json.js';
 import { isOver, type Usage } from '../src/core/run.js';
 import { appendEvents } from '../src/storage/events.js';
-import { insertInterruption, pendingOf } from '../src/storage/interruptions.js';
+import { carryInterruptions, insertInterruption, pendingOf } from '../src/storage/interruptions.js';
 import { lockRun, type RunRow, updateRun } from '../src/storage/runs.js';
 import { insertSnapshot } from '../src/storage/snapshots.js';
 import { insertTimer } from '../src/storage/timers.js';
@@ -103,6 +103,7 @@ const OUTCOMES: {
   paused: async (world, trx, end, run) => {
     const next = end.segment + 1;
     await keepState(trx, end, run, next);
+    await carryInterruptions(trx, end.ending.carried, next);
     const requested: EventDraft[] = [];
     for (const wait of end.ending.waits) requested.push(await ask(world, trx, end.runId, next, run.tenant, wait));
     const ids = end.ending.waits.map((wait) => interruptionId(end.runId, next, wait));

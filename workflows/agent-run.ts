@@ -107,7 +107,7 @@ function endingOf(scope: SegmentScope, state: RunState<unknown, Agent>): Ending 
   const { stop, waits } = scope;
   if (stop?.type === 'cut') return { type: 'cut', state: state.toString() };
   if (stop !== null && stop.type !== 'wait') return stop;
-  return { type: 'paused', waits, state: state.toString() };
+  return { type: 'paused', waits, state: state.toString(), carried: scope.carried };
 }
 
 /** Approvals that the SDK reports, in its order, after the waits that were found inside calls. */
@@ -175,6 +175,6 @@ function openScope(
       totalTokens: begun.totalTokens,
     },
     ...{ usage: { inputTokens: 0, outputTokens: 0, totalTokens: 0 }, seenItems: 0, stop: null, broken: null },
-    ...{ plans: new Map(), batch: [], started: [], results: new Map(), waits: [] },
+    ...{ plans: new Map(), batch: [], started: [], results: new Map(), waits: [], carried: [] },
   };
 }

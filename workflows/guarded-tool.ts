@@ -23,7 +23,10 @@ export function guard(scope: SegmentScope, original: FunctionTool, context: RunC
   const tool: FunctionTool = {
     ...rest,
     parameters,
-    needsApproval: async (_context, _input, callId) => scope.plans.get(callId ?? '')?.decision === 'ask',
+    needsApproval: async (_context, _input, callId) => {
+      const plan = scope.plans.get(callId ?? '');
+      return plan === undefined || plan.decision === 'ask';
+    },
     inputGuardrails: [],
     invoke: async (_runContext, _input, details) => invokeGuarded(scope, details?.toolCall?.callId),
   };

@@ -32,13 +32,10 @@ export async function resumeState(
     state = await load(agent, text);
     scope.state = state;
   }
-  // With a call that waits again nothing else may start; the segment ends as it began.
-  if (scope.stop === null)
-    await applyApprovals(
-      scope,
-      state,
-      settled.filter((one) => one.reason !== 'unknown_effect'),
-    );
+  const approvals = settled.filter((one) => one.reason !== 'unknown_effect');
+  // With a call that waits again nothing else may start: what was decided beside it is applied in the next segment.
+  if (scope.stop === null) await applyApprovals(scope, state, approvals);
+  else scope.carried = approvals.map((one) => one.interruptionId);
   return state;
 }
 

@@ -84,6 +84,8 @@ export interface SegmentScope {
   started: StartedCall[];
   readonly results: Map<string, Promise<ToolResult>>;
   readonly waits: Wait[];
+  /** Decided interruptions that the next segment must apply, because this one waits again before it could. */
+  carried: readonly string[];
   turns: number;
   turnsInSegment: number;
   totalTokens: number;

@@ -22,7 +22,13 @@ export type Ending =
   | { readonly type: 'completed'; readonly output: JsonValue }
   | { readonly type: 'failed'; readonly error: ErrorView }
   | { readonly type: 'cancelled' }
-  | { readonly type: 'paused'; readonly waits: readonly Wait[]; readonly state: string }
+  | {
+      readonly type: 'paused';
+      readonly waits: readonly Wait[];
+      readonly state: string;
+      /** Interruptions that are decided but could not be applied yet: they go with the run into its next segment. */
+      readonly carried: readonly string[];
+    }
   | { readonly type: 'cut'; readonly state: string };
 
 /** The same wait of the same segment always has the same id, so that a replay asks for nothing new. */

@@ -84,6 +84,15 @@ export async function insertInterruption(trx: Knex.Transaction, it: NewInterrupt
   });
 }
 
+/** Gives decided interruptions to a later segment, which is the one that applies them. */
+export async function carryInterruptions(
+  trx: Knex.Transaction,
+  ids: readonly string[],
+  segment: number,
+): Promise<void> {
+  if (ids.length > 0) await interruptions(trx).whereIn('id', ids).update({ segment });
+}
+
 export const findInterruption = (db: Knex, tenant: string, id: string): Promise<InterruptionRow | undefined> =>
   interruptions(db).where({ tenant, id }).first();
 
