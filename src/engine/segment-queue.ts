@@ -8,16 +8,17 @@ import { wakeDispatcher } from './dispatcher-door.js';
 export const SEGMENT_QUEUE = 'holdfast.segments';
 export const WAKE_CHANNEL = 'holdfast_wake';
 
-/** A slot is released a moment after a workflow returns; these are the moments at which one looks again. */
-const RELEASE_DELAYS_MS = [0, 2, 8, 30];
+/**
+ * The moments after a wake at which the dispatcher looks again, in milliseconds between them: a slot is released a moment
+ * after a workflow returns, and a look that is under way when it is woken does not look once more by itself.
+ */
+const LOOKS_MS = [0, 2, 8, 30, 100, 300];
 
 export const workflowIdOf = (runId: string, segment: number): string => (segment === 0 ? runId : `${runId}:${segment}`);
 
 /** The queue of segments. They carry no application version, so that any build may run them. */
 export function segmentQueue(client: () => DBOSClient): SegmentQueue {
-  const wake = (): void => {
-    for (const delay of RELEASE_DELAYS_MS) setTimeout(() => wakeDispatcher(SEGMENT_QUEUE), delay).unref();
-  };
+  const wake = oneChainOf(() => wakeDispatcher(SEGMENT_QUEUE));
   const enqueue: SegmentQueue['enqueue'] = async (trx: Knex.Transaction, { runId, segment, priority }) => {
     const connection = await rawConnection(trx);
     await client().enqueueInTransaction(
@@ -34,4 +35,23 @@ export function segmentQueue(client: () => DBOSClient): SegmentQueue {
     await trx.raw('select pg_notify(?, ?)', [WAKE_CHANNEL, 'queue']);
   };
   return { enqueue, wake };
+}
+
+/** However often it is woken, there is one chain of looks, which begins anew. */
+function oneChainOf(look: () => void): () => void {
+  let next = 0;
+  let timer: NodeJS.Timeout | undefined;
+  const go = (): void => {
+    const delay = LOOKS_MS[next++];
+    timer = delay === undefined ? undefined : setTimeout(lookAndGo, delay).unref();
+  };
+  const lookAndGo = (): void => {
+    look();
+    go();
+  };
+  return () => {
+    clearTimeout(timer);
+    next = 0;
+    go();
+  };
 }
