@@ -11,6 +11,7 @@ export interface Settled {
   readonly interruptionId: string;
   readonly callId: string;
   readonly tool: string;
+  readonly agent: string;
   readonly arguments: JsonValue;
   readonly digest: string;
   readonly reason: InterruptionReason;
@@ -55,6 +56,7 @@ export function beginSegment(
       const about = {
         callId: view.callId ?? '',
         tool: view.tool ?? '',
+        agent: view.agent,
         arguments: view.arguments,
         digest: view.digest,
       };

@@ -105,9 +105,19 @@ async function stateOf(scope: SegmentScope, agent: Agent, begun: Begin): Promise
 
 function endingOf(scope: SegmentScope, state: RunState<unknown, Agent>): Ending {
   const { stop, waits } = scope;
-  if (stop?.type === 'cut') return { type: 'cut', state: state.toString() };
+  if (stop?.type === 'cut') return { type: 'cut', state: snapshotOf(state) };
   if (stop !== null && stop.type !== 'wait') return stop;
-  return { type: 'paused', waits, state: state.toString(), carried: scope.carried };
+  return { type: 'paused', waits, state: snapshotOf(state), carried: scope.carried };
+}
+
+/**
+ * The state as text. After a handoff the SDK cannot read the last response again: its tools and handoffs are looked up at
+ * the new agent, who has others. That response is over by then; the SDK forgets it too where it resumes into a handoff.
+ */
+function snapshotOf(state: RunState<unknown, Agent>): string {
+  const handedOff = (state._lastProcessedResponse?.handoffs.length ?? 0) > 0;
+  if (handedOff && state._currentStep?.type === 'next_step_run_again') state._lastProcessedResponse = undefined;
+  return state.toString();
 }
 
 /** Approvals that the SDK reports, in its order, after the waits that were found inside calls. */

@@ -1,4 +1,4 @@
-import { type Agent, RunContext, RunState, type RunToolApprovalItem } from '@openai/agents';
+import { Agent, RunContext, RunState, type RunToolApprovalItem } from '@openai/agents';
 import { HoldfastError } from '../src/core/errors.js';
 import type { CallOutcome } from '../src/core/event.js';
 import { canonical } from '../src/core/json.js';
@@ -28,7 +28,7 @@ export async function resumeState(
   scope.state = state;
   const unknown = settled.filter((one) => one.reason === 'unknown_effect');
   if (unknown.length > 0) {
-    const text = await settleUnknown(scope, state, snapshot, unknown);
+    const text = await settleUnknown(scope, agent, snapshot, unknown);
     state = await load(agent, text);
     scope.state = state;
   }
@@ -42,14 +42,15 @@ export async function resumeState(
 /** Settles calls of unknown effect, one after the other, and puts their results into the state. */
 async function settleUnknown(
   scope: SegmentScope,
-  state: State,
+  start: Agent,
   snapshot: string,
   unknown: readonly Settled[],
 ): Promise<string> {
   const parsed: unknown = JSON.parse(snapshot);
-  const tools = await guardsByName(state.currentAgent, new RunContext<unknown>());
   for (const one of unknown) {
-    const guard = tools.get(one.tool);
+    const agent = agentNamed(start, one.agent);
+    const tools = agent === undefined ? undefined : await guardsByName(agent, new RunContext<unknown>());
+    const guard = tools?.get(one.tool);
     if (guard === undefined)
       throw new HoldfastError('run_failed', `The tool ${one.tool} is gone; the call ${one.callId} cannot be settled.`);
     const call: AskedCall = {
@@ -58,7 +59,7 @@ async function settleUnknown(
       namespace: null,
       arguments: canonical(one.arguments),
     };
-    const judged = planCall(scope, state.currentAgent.name, guard, call, false);
+    const judged = planCall(scope, one.agent, guard, call, false);
     const plan: PlannedCall = { ...judged, ...settlementOf(judged, one) };
     scope.plans.set(plan.callId, plan);
     scope.batch = [plan];
@@ -67,6 +68,16 @@ async function settleUnknown(
     rewriteResult(parsed, one.callId, typeof output === 'string' ? output : JSON.stringify(output));
   }
   return JSON.stringify(parsed);
+}
+
+/** The agent of a name among those that a run can reach by handoffs: the call may have been followed by one. */
+function agentNamed(start: Agent, name: string): Agent | undefined {
+  const reached = new Set([start]);
+  for (const agent of reached) {
+    if (agent.name === name) return agent;
+    for (const handoff of agent.handoffs) reached.add(handoff instanceof Agent ? handoff : handoff.agent);
+  }
+  return undefined;
 }
 
 /** What a decision makes of a call of unknown effect. */
