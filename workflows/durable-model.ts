@@ -11,6 +11,7 @@ import { HoldfastError } from '../src/core/errors.js';
 import { digestOf, type JsonObject, type JsonValue, toJson } from '../src/core/json.js';
 import { classifyModelFailure } from '../src/models/model-failure.js';
 import { callModel, type ModelAnswer, type ModelFailure, type ModelResult } from '../steps/call-model.js';
+import { withOwnCallIds } from './call-ids.js';
 import { haltStop } from './launch-calls.js';
 import { guardsOf } from './plan-calls.js';
 import { planResponse } from './plan-response.js';
@@ -78,12 +79,13 @@ async function takeTurn(
     scope.log.add('model.failed', { turn, agent, model: name, error: { ...result.error } }, asked);
     throw stopWith(scope, { type: 'failed', error: result.error });
   }
-  const { output, usage, responseId } = result;
+  const { usage, responseId } = result;
+  const output = withOwnCallIds(scope, turn, result.output);
   scope.usage = addUsage(scope.usage, usage);
   scope.totalTokens += usage.totalTokens;
   scope.log.add('model.responded', { turn, agent, model: name, responseId, output: [...output], usage }, asked);
   await planResponse(scope, agent, output, guardFor);
-  return responseOf(result);
+  return responseOf({ ...result, output });
 }
 
 const stopWith = (scope: SegmentScope, stop: NonNullable<SegmentScope['stop']>): SegmentStop => {
