@@ -1,4 +1,4 @@
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { PGlite } from '@electric-sql/pglite';
 import pg from 'pg';
 
@@ -7,9 +7,11 @@ import pg from 'pg';
  * something durable, right after such a statement was sent, or at a named place inside a tool or model of the test.
  */
 export interface KillAt {
-  readonly when: 'before' | 'sent' | 'after' | 'place' | 'stop';
+  readonly when: 'before' | 'sent' | 'after' | 'place' | 'stop' | 'each';
   readonly statement?: number;
   readonly place?: string;
+  /** `each`: dies at the first place that is not in this file yet, and writes it there before. */
+  readonly deaths?: string;
 }
 
 const die = (): never => {
@@ -24,6 +26,12 @@ const statementLog = process.env['STATEMENT_LOG'];
 
 /** A place of the test's own code where the process may be told to die, or to stand still until SIGCONT. */
 export function place(name: string): void {
+  if (killAt?.deaths !== undefined) {
+    const died = existsSync(killAt.deaths) ? readFileSync(killAt.deaths, 'utf8').split('\n') : [];
+    if (died.includes(name)) return;
+    appendFileSync(killAt.deaths, `${name}\n`);
+    die();
+  }
   if (killAt?.place !== name) return;
   if (killAt.when === 'place') die();
   if (killAt.when === 'stop') process.kill(process.pid, 'SIGSTOP');

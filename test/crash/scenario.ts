@@ -84,8 +84,9 @@ const model = functionModel('scripted', async (request) => {
 });
 
 export const PLACES = [
-  ...[0, 1, 2, 3].map((turn) => `model:${turn}:inside`),
-  ...TOOLS.flatMap((name) => [`${name}:before`, `${name}:after`]),
+  ...['model:0:inside', 'look:before', 'look:after', 'put:before', 'put:after'],
+  ...['model:1:inside', 'wire:before', 'wire:after', 'pay:before', 'pay:after'],
+  ...['model:2:inside', 'transfer:before', 'transfer:after', 'model:3:inside'],
 ];
 
 export const config: HoldfastConfig = {
