@@ -1,4 +1,4 @@
-import { DBOS } from '@dbos-inc/dbos-sdk';
+import { DBOS, DBOSWorkflowConflictError } from '@dbos-inc/dbos-sdk';
 import { HoldfastError } from '../src/core/errors.js';
 import type { CallOutcome } from '../src/core/event.js';
 import { callTool, executionUnder, type ToolResult } from '../steps/call-tool.js';
@@ -65,10 +65,14 @@ async function runTool(scope: SegmentScope, plan: PlannedCall): Promise<ToolResu
     },
     ...{ body: bodyOf(plan), require: requirementOf(scope, plan) },
   };
+  const execute = async (): Promise<ToolResult> => {
+    const result = await callTool(scope.world, call, scope.signal, () => scope.log.flush());
+    // By this error DBOS records nothing, neither of the step nor of the workflow: both are the newer process's to end.
+    if (result.type === 'superseded') throw new DBOSWorkflowConflictError(DBOS.workflowID ?? scope.run.id);
+    return result;
+  };
   try {
-    return await DBOS.runStep(() => inStep(() => callTool(scope.world, call, scope.signal, () => scope.log.flush())), {
-      name: `tool:${spec.name}:${plan.callId}`,
-    });
+    return await DBOS.runStep(() => inStep(execute), { name: `tool:${spec.name}:${plan.callId}` });
   } catch (error) {
     // The step itself never throws for what a tool does: this is the database or DBOS.
     scope.broken ??= { error };
@@ -94,11 +98,6 @@ function logEnded(scope: SegmentScope): void {
       scope.stop ??= { type: 'wait' };
     }
     if (result.type === 'halted') scope.stop = haltStop(result.why);
-    if (result.type === 'superseded') {
-      scope.broken ??= {
-        error: new HoldfastError('worker_superseded', `A newer process works on run ${scope.run.id}.`),
-      };
-    }
   }
 }
 

@@ -23,6 +23,7 @@ export function startBeating(parts: Parts, superseded: (error: HoldfastError) =>
 
   const once = async (): Promise<void> => {
     if (!(await beat(world.knex, world.worker.id, world.worker.epoch))) {
+      stopped = true;
       return superseded(new HoldfastError('worker_superseded', `A newer process runs as worker ${world.worker.id}.`));
     }
     const ids = parts.running.runIds;

@@ -1,0 +1,83 @@
+import { Agent } from '@openai/agents';
+import { expect, it } from 'vitest';
+import { z } from 'zod';
+import { createEngine, defineAgent, defineTool, type EngineConfig } from '../../src/index.js';
+import { openDatabase } from '../../src/storage/database.js';
+import { createTestDatabase, describePostgres } from '../harness/database.js';
+import { ADMIN } from '../harness/engine.js';
+import { call, scripted } from '../harness/script.js';
+
+/** A process that works on although a newer one has its worker id: it acts no more, and breaks nothing by that. */
+
+const paid: string[] = [];
+let goOn = (): void => {};
+
+const shape = { input: z.object({}), output: z.string() };
+const wait = defineTool({
+  name: 'wait',
+  description: 'Waits for the test.',
+  ...shape,
+  effect: 'pure',
+  execute: () =>
+    new Promise<string>((resolve) => {
+      goOn = () => resolve('waited');
+    }),
+});
+const pay = defineTool({
+  name: 'pay',
+  description: 'Pays.',
+  ...shape,
+  effect: 'unsafe',
+  execute: () => {
+    paid.push('paid');
+    return 'paid';
+  },
+});
+
+const until = async (check: () => boolean | Promise<boolean>): Promise<void> => {
+  for (let n = 0; n < 400 && !(await check()); n++) await new Promise((resolve) => setTimeout(resolve, 25));
+};
+
+describePostgres('a superseded process', () => {
+  it('starts no effect, is told once, and leaves the run to its successor', async () => {
+    const database = await createTestDatabase('postgres');
+    const outputs = [[call('wait', {})], [call('pay', {})]];
+    const config: EngineConfig = {
+      ...database.options,
+      workerId: 'test',
+      agents: [
+        defineAgent({
+          agent: new Agent({ name: 'payer', model: scripted(outputs), tools: [wait, pay] }),
+          grants: ['tool:call:*'],
+        }),
+      ],
+    };
+    const fatal: string[] = [];
+    const zombie = await createEngine({ ...config, onFatal: (error) => fatal.push(error.code) });
+    const { id } = await zombie.startRun({ agent: 'payer', input: 'go' }, ADMIN);
+    const kinds = async () =>
+      (await zombie.listEvents(id, { after: 0, limit: 100 }, ADMIN)).items.map((event) => event.kind);
+    await until(async () => (await kinds()).includes('call.started'));
+    const behind = await openDatabase(database.options);
+    await behind.knex.raw('update holdfast.workers set epoch = epoch + 1');
+    await behind.close();
+    goOn();
+    await until(async () => (await kinds()).filter((one) => one === 'call.started').length === 2);
+    await until(() => fatal.length > 0);
+    await new Promise((resolve) => setTimeout(resolve, 2500));
+    expect(paid).toEqual([]);
+    expect(fatal).toEqual(['worker_superseded']);
+    await zombie.stop({ graceMs: 500 });
+
+    const successor = await createEngine(config);
+    try {
+      const done = await successor.getRun(id, ADMIN, { waitMs: 20_000 });
+      expect(done).toMatchObject({ status: 'completed', output: 'call_wait=waited | call_pay=paid' });
+      expect(paid).toEqual(['paid']);
+      expect(await successor.verifyRun(id, ADMIN)).toMatchObject({ ok: true, complete: true });
+    } finally {
+      await successor.stop({ graceMs: 500 });
+      await database.drop();
+    }
+  });
+});
