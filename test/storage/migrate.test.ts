@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { MIGRATIONS, type Migration } from '../../migrations/index.js';
 import { type Database, openDatabase } from '../../src/storage/database.js';
 import { migrate, schemaState } from '../../src/storage/migrate.js';
@@ -17,11 +17,14 @@ describeEachDatabase('Migrating', (kind) => {
   let place: TestDatabase;
   let db: Database;
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     place = await createTestDatabase(kind);
     db = await openDatabase(place.options);
   });
-  afterEach(async () => {
+  beforeEach(async () => {
+    await db.pool.query('DROP SCHEMA IF EXISTS holdfast CASCADE');
+  });
+  afterAll(async () => {
     await db.close();
     await place.drop();
   });

@@ -78,10 +78,8 @@ describe('The files of PGlite', () => {
   });
 
   const DAMAGES: Record<string, (pg: string) => void> = {
-    'the control file is missing': (pg) => rmSync(join(pg, 'global/pg_control')),
     'the control file is cut': (pg) => truncateSync(join(pg, 'global/pg_control'), 10),
     'the log is missing': (pg) => rmSync(join(pg, 'pg_wal'), { recursive: true }),
-    'the tables are missing': (pg) => rmSync(join(pg, 'base'), { recursive: true }),
     'they are of another version': (pg) => writeFileSync(join(pg, 'PG_VERSION'), '12\n'),
     'the version is missing': (pg) => rmSync(join(pg, 'PG_VERSION')),
     'they are no directory': (pg) => {
@@ -98,8 +96,6 @@ describe('The files of PGlite', () => {
     });
     expect(existsSync(join(path, 'pg'))).toBe(true);
     expect(readdirSync(path)).toEqual(['pg']);
-    // The directory is free again: the answer does not change.
-    await expect(open(path)).rejects.toMatchObject({ code: 'database_corrupt' });
     rmSync(path, { recursive: true });
   });
 });

@@ -4,7 +4,7 @@ import type pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Database } from '../../src/storage/database.js';
 import { openPglite } from '../../src/storage/pglite.js';
-import { createTestDatabase, newDir, type TestDatabase } from '../harness/database.js';
+import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { runChild } from './child.js';
 
 const IDLE_TIMEOUT_MS = 400;
@@ -128,26 +128,25 @@ describe('The one session of PGlite', () => {
     expect(await ids()).toEqual(['a', 'b', 'c', 'd']);
   });
 
-  test('what began before is outside, also in a process that did not follow async contexts yet', async () => {
-    const dir = await newDir();
+  test('what began before a transaction is outside, also in a process that follows async contexts only now', async () => {
     const child = runChild(`
-      import { openDatabase } from './database.js';
-      const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-      const db = await openDatabase({ databaseUrl: null, dataDir: ${JSON.stringify(dir)} });
-      const lone = (async () => {
-        await pause(5);
-        return (await db.pool.query('SELECT 1 AS one')).rows;
+      import { enterTransaction, followContexts, Lease, transactionHere } from './pglite-lease.js';
+      followContexts();
+      let go;
+      const gate = new Promise((resolve) => { go = resolve; });
+      const before = (async () => {
+        await gate;
+        return transactionHere() === null ? 'outside' : 'inside';
       })();
-      const client = await db.pool.connect();
-      await client.query('BEGIN');
-      await pause(50);
-      await client.query('COMMIT');
-      client.release();
-      console.log(JSON.stringify(await lone));
-      await db.close();`);
-    expect(await child.line()).toBe('[{"one":1}]');
-    expect(await child.line()).toBeNull();
-    await rm(dir, { recursive: true, force: true });
+      await (async () => {
+        await null;
+        enterTransaction(new Lease({}, 'dbos'));
+        go();
+        await before;
+        console.log(transactionHere() === null ? 'outside' : 'inside');
+      })();
+      console.log(await before);`);
+    expect([await child.line(), await child.line()]).toEqual(['inside', 'outside']);
   });
 
   test('a loop that was started inside a transaction is outside of it when that is over', async () => {
