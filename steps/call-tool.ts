@@ -66,11 +66,12 @@ export async function callTool(
     if (found.happened === 'unknown') return { type: 'unknown', text: unknownEffectText(spec.name, 'crash') };
     if (found.happened) return settle(world, intent, outputOf(spec, found.output));
   }
+  if (spec.effect === 'unsafe' && !signal.aborted) await logged();
   if (signal.aborted) return haltOf(signal);
-  if (spec.effect === 'unsafe') {
-    await logged();
-    const mine = await transact(world, (trx) => claimCall(trx, intent));
-    if (!mine) return { type: 'superseded' };
+  if (spec.effect === 'unsafe' && !(await transact(world, (trx) => claimCall(trx, intent)))) {
+    // An execution before this one may have ended the call in this moment; else a newer process owns the run.
+    const ended = await patiently(() => findCall(world.knex, intent.runId, intent.callId));
+    return ended?.outcome == null ? { type: 'superseded' } : settled(ended.outcome);
   }
   const ended = await withTimeout(call.body, context, spec.timeoutMs, stop, signal);
   return conclude(world, call, ended, signal);
@@ -160,6 +161,8 @@ async function withTimeout(
   stop: AbortController,
   signal: AbortSignal,
 ): Promise<Ended> {
+  // A signal that fired before somebody listened never fires again.
+  if (signal.aborted) return 'halted';
   let timer: NodeJS.Timeout | undefined;
   let onAbort: (() => void) | undefined;
   const over = new Promise<Ended>((resolve) => {

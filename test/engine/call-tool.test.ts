@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { z } from 'zod';
+import { defineTool } from '../../src/index.js';
+import { findCall, settleCall } from '../../src/storage/calls.js';
+import { type Database, openDatabase } from '../../src/storage/database.js';
+import { migrate } from '../../src/storage/migrate.js';
+import { insertRun } from '../../src/storage/runs.js';
+import { registerWorker } from '../../src/storage/workers.js';
+import { toolSpecOf } from '../../src/tools/define-tool.js';
+import { callTool } from '../../steps/call-tool.js';
+import type { World } from '../../steps/world.js';
+import { createTestDatabase, describeEachDatabase, type TestDatabase } from '../harness/database.js';
+
+/** What happens to an unsafe call between the look at its record and its intent. */
+
+const ran: string[] = [];
+
+const spec = toolSpecOf(
+  defineTool({
+    name: 'pay',
+    description: 'Pays.',
+    input: z.object({}),
+    output: z.string(),
+    effect: 'unsafe',
+    execute: (_input, { callId }) => {
+      ran.push(callId);
+      return 'paid';
+    },
+  }),
+);
+
+describeEachDatabase('one call', (kind) => {
+  let test: TestDatabase;
+  let database: Database;
+  let world: World;
+  beforeAll(async () => {
+    test = await createTestDatabase(kind);
+    database = await openDatabase(test.options);
+    await migrate(database.knex);
+    const epoch = await registerWorker(database.knex, { id: 'w', build: 'test', pid: 1 });
+    const nothing = (): void => {};
+    world = {
+      ...{ knex: database.knex, queue: { enqueue: async () => {}, wake: nothing }, worker: { id: 'w', epoch } },
+      ...{ now: Date.now, newId: () => 'x', approvalTimeoutMs: null, changed: nothing },
+    };
+    await database.knex.transaction((trx) =>
+      insertRun(trx, {
+        ...{ id: 'r', tenant: 'default', agent: 'a', agentVersion: '1', agentHash: 'h', priority: 1, input: 'go' },
+        ...{ grants: [], limits: { maxTurns: 1, maxTotalTokens: null, maxDurationMs: null }, metadata: {} },
+      }),
+    );
+  });
+  afterAll(async () => {
+    await database.close();
+    await test.drop();
+  });
+
+  const callOf = (callId: string, execution: string) => ({
+    intent: {
+      ...{ runId: 'r', callId, tenant: 'default', tool: 'pay', toolVersion: '1', effect: 'unsafe' as const },
+      ...{ digest: 'd', execution, worker: 'w', epoch: world.worker.epoch },
+    },
+    ...{ spec, agent: 'a', input: {}, known: null, repeatApprovedBy: null },
+    body: (context: Parameters<typeof spec.execute>[1]) => spec.execute({}, context),
+    require: () => {},
+  });
+
+  it('does not start when the run is stopped while its intent is written', async () => {
+    const stop = new AbortController();
+    const result = await callTool(world, callOf('stopped', 'one'), stop.signal, async () => stop.abort('cancelled'));
+    expect(result).toEqual({ type: 'halted', why: 'cancelled' });
+    expect(ran).not.toContain('stopped');
+  });
+
+  it('gets the outcome that another execution reached in the meantime, and does not run', async () => {
+    const call = callOf('late', 'two');
+    const other = { ...call.intent, execution: 'one' };
+    const result = await callTool(world, call, new AbortController().signal, async () => {
+      await settleCall(world.knex, other, { type: 'output', output: 'paid before' });
+    });
+    expect(result).toEqual({ type: 'settled', outcome: { type: 'output', output: 'paid before' } });
+    expect(ran).not.toContain('late');
+    expect((await findCall(world.knex, 'r', 'late'))?.execution).toBe('one');
+  });
+});
