@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { checkCapability } from '../../src/core/capability.js';
+import { parseGrants } from '../../src/core/grants.js';
+import { INTERRUPTION_KINDS, VERDICTS } from '../../src/core/interruption.js';
+import { RUN_STATUSES } from '../../src/core/run.js';
+import { codes, names, pageText, rows, section } from './pages.js';
+
+const page = pageText('docs/concepts.md');
+
+describe('docs/concepts.md', () => {
+  const examples = rows(section(page, '## Grants')).filter(([grant = '']) => grant.includes(':'));
+
+  it('has examples of grants', () => {
+    expect(examples.length).toBeGreaterThan(10);
+  });
+
+  it.each(examples.map((cells) => cells.map((cell) => codes(cell)[0] ?? '')))(
+    '%s covers %s and not %s',
+    (grant, covered, other) => {
+      const set = parseGrants([grant]);
+      expect(checkCapability(set, covered).effect).toBe('allow');
+      expect(checkCapability(set, other)).toMatchObject({ effect: 'deny', rule: null });
+    },
+  );
+
+  it('names every status of a run and every verdict', () => {
+    const life = section(page, "## A run's life");
+    expect(codes(life)).toEqual(expect.arrayContaining([...RUN_STATUSES]));
+    expect(codes(section(page, '## Approvals and verdicts'))).toEqual(expect.arrayContaining([...VERDICTS]));
+  });
+
+  it('names no kind of interruption that nothing makes', () => {
+    expect(INTERRUPTION_KINDS.filter((kind) => codes(section(page, '## Words')).includes(kind))).toEqual(['approval']);
+  });
+
+  it('has the fields of a declared tool', () => {
+    const [, body = ''] = /interface ToolDeclaration<I, O> \{([\s\S]*?)\n\}/.exec(pageText('src/core/tool.ts')) ?? [];
+    const fields = [...body.matchAll(/^ {2}readonly (\w+)\??:/gm)].map(([, name]) => name);
+    const documented = rows(section(page, '## Tools')).flatMap(([cell = '']) => codes(cell));
+    expect([...documented, 'execute'].sort()).toEqual(fields.sort());
+  });
+
+  it('has the limits of a run', () => {
+    expect(names(section(page, '## Limits'))).toEqual(['maxTurns', 'maxTotalTokens', 'maxDurationMs']);
+  });
+});

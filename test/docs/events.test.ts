@@ -1,0 +1,78 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { verifyLog } from '../../src/core/chain.js';
+import { EVENT_DATA, EVENT_KINDS, runEvent } from '../../src/core/event.js';
+import { EMPTY_STATE } from '../../src/core/state.js';
+import { codes, names, pageText, ROOT, rows, section } from './pages.js';
+import { type RealLog, realLogs } from './real-logs.js';
+import { firstBroken } from './verifier.js';
+
+const page = pageText('docs/events.md');
+const GOLDEN = join(ROOT, 'test/golden/event-logs-v1.json');
+const WRITE = process.env['HOLDFAST_WRITE_GOLDEN'] === '1';
+
+describe('docs/events.md', () => {
+  it('has every field of an event, and no other', () => {
+    expect(names(section(page, '## Fields'))).toEqual(Object.keys(runEvent.shape));
+  });
+
+  it('has every kind with the fields of its data, and no other', () => {
+    const documented = rows(section(page, '## Kinds')).map(([kind = '', , data = '']) => [codes(kind)[0], codes(data)]);
+    const real = EVENT_KINDS.map((kind) => {
+      const shape = EVENT_DATA[kind];
+      return [kind, shape instanceof z.ZodObject ? Object.keys(shape.shape) : []];
+    });
+    expect(Object.fromEntries(documented)).toEqual(Object.fromEntries(real));
+  });
+
+  it('has the state that a log starts from, and what each kind makes of it', () => {
+    const state = section(page, '## State');
+    expect(JSON.parse(/```json\n([\s\S]*?)```/.exec(state)?.[1] ?? '')).toEqual(EMPTY_STATE);
+    expect(names(state)).toEqual([...EVENT_KINDS]);
+  });
+});
+
+const shape = z.array(z.object({ runKey: z.string(), events: z.array(runEvent) }));
+
+const verified = ({ events, runKey }: z.infer<typeof shape>[number]) => {
+  const last = events.at(-1);
+  const claimed = { seq: events.length, hash: last?.hash ?? '' };
+  return verifyLog(last?.runId ?? '', last?.tenant ?? '', events, runKey, claimed);
+};
+
+const WHOLE = { ok: true, complete: true, broken: null };
+
+describe('a verifier that was written from docs/events.md', () => {
+  let logs: readonly RealLog[];
+  beforeAll(async () => {
+    logs = await realLogs();
+    // Only ever added to: a change of these logs would mean that old ones do not verify any more.
+    if (WRITE && !existsSync(GOLDEN)) writeFileSync(GOLDEN, `${JSON.stringify(logs, null, 1)}\n`);
+  });
+
+  it('agrees with the engine on logs of real runs', () => {
+    for (const { events, runKey } of logs) expect(firstBroken(events, runKey)).toBeNull();
+  });
+
+  it('agrees on the golden logs, which hold every kind', () => {
+    const golden = shape.parse(JSON.parse(readFileSync(GOLDEN, 'utf8')));
+    for (const log of golden) {
+      expect(verified(log)).toMatchObject(WHOLE);
+      expect(firstBroken(log.events, log.runKey)).toBeNull();
+    }
+    const kinds = new Set(golden.flatMap(({ events }) => events.map(({ kind }) => kind)));
+    expect([...kinds].sort()).toEqual([...EVENT_KINDS].sort());
+  });
+
+  it('agrees on which event was changed', () => {
+    const [log] = shape.parse(JSON.parse(readFileSync(GOLDEN, 'utf8')));
+    const { events = [], runKey = '' } = log ?? {};
+    for (const at of events.keys()) {
+      const changed = events.map((event, index) => (index === at ? { ...event, data: { forged: true } } : event));
+      expect(firstBroken(changed, runKey)).toBe(`event ${at + 1}: dataHash`);
+      expect(verified({ events: changed, runKey }).broken?.seq).toBe(at + 1);
+    }
+  });
+});

@@ -1,0 +1,61 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import { loadConfig } from '../../src/cli/load-config.js';
+import { registerAgents } from '../../src/engine/agent-registry.js';
+import { pages, pageText, ROOT } from './pages.js';
+
+/** Examples that begin with their file name are whole: they are type-checked, and configurations are loaded. */
+
+interface Example {
+  readonly page: string;
+  readonly path: string;
+  readonly file: string;
+}
+
+// Inside the repository, so that imports find what is installed.
+mkdirSync(join(ROOT, 'dist'), { recursive: true });
+const dir = mkdtempSync(join(ROOT, 'dist', 'examples-'));
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+const examples: Example[] = pages().flatMap((page) => {
+  const folder = join(dir, page.replaceAll(/\W/g, '-'));
+  return [...pageText(page).matchAll(/^```ts\n([\s\S]*?)^```/gm)].flatMap(([, code = '']) => {
+    const [, file] = /^\/\/ (\S+\.ts)\n/.exec(code) ?? [];
+    if (file === undefined) return [];
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, file), code);
+    return [{ page, path: join(folder, file), file }];
+  });
+});
+
+it('there are examples, and each has a file of its own', () => {
+  expect(examples.length).toBeGreaterThan(2);
+  expect(new Set(examples.map(({ path }) => path)).size).toBe(examples.length);
+});
+
+it('they compile against the sources', () => {
+  const config = join(dir, 'tsconfig.json');
+  const up = relative(dir, ROOT);
+  const paths = { holdfast: [`${up}/src/index.ts`], 'holdfast/demo': [`${up}/src/demo/config.ts`] };
+  const compilerOptions = { paths, noEmit: true, types: ['node'], typeRoots: [`${up}/node_modules/@types`] };
+  writeFileSync(config, JSON.stringify({ extends: `${up}/tsconfig.json`, compilerOptions, include: ['.'] }));
+  const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
+  const { stdout, error } = spawnSync(process.execPath, [tsc, '-p', config, '--pretty', 'false'], {
+    cwd: dir,
+    encoding: 'utf8',
+  });
+  expect(error).toBeUndefined();
+  // Faults of the sources themselves are found by `npm run types`.
+  expect(stdout.split('\n').filter((line) => line !== '' && !/^(\s|\.\.)/.test(line))).toEqual([]);
+});
+
+it('every configuration is one', async () => {
+  const configs = examples.filter(({ file }) => file === 'holdfast.config.ts');
+  expect(configs.length).toBeGreaterThan(1);
+  for (const { path } of configs) {
+    const config = await loadConfig(path, { holdfast: await import('../../src/index.js') });
+    expect(registerAgents(config).size).toBeGreaterThan(0);
+  }
+});

@@ -1,0 +1,89 @@
+import { Agent } from '@openai/agents';
+import { z } from 'zod';
+import { createEngine, defineAgent, defineTool, functionModel, type HoldfastConfig } from '../../src/index.js';
+import { openDatabase } from '../../src/storage/database.js';
+import { createTestDatabase } from '../harness/database.js';
+import { ADMIN } from '../harness/engine.js';
+import { call, scripted } from '../harness/script.js';
+import type { LogEvent } from './verifier.js';
+
+/** Logs of real runs which, taken together, hold every kind of event. */
+
+export interface RealLog {
+  readonly runKey: string;
+  readonly events: readonly LogEvent[];
+}
+
+const input = z.object({ cents: z.int() });
+const output = z.object({ done: z.string() });
+
+const look = defineTool({
+  ...{ name: 'look', description: 'Looks at a bill.', effect: 'pure', input, output },
+  execute: ({ cents }) => ({ done: `saw ${cents} ¢` }),
+});
+const pay = defineTool({
+  ...{ name: 'pay', description: 'Pays a bill.', input, output },
+  approval: ({ cents }) => cents > 100 && `Pay ${cents} ¢?`,
+  execute: ({ cents }) => ({ done: `paid ${cents} ¢` }),
+});
+const stall = defineTool({
+  ...{ name: 'stall', description: 'Pays a bill at a bank that never answers.', input, output, timeoutMs: 20 },
+  execute: () => new Promise<never>(() => {}),
+});
+
+const script = [
+  [call('look', { cents: 50 }, 'c1'), call('pay', { cents: 50 }, 'c2')],
+  [call('pay', { cents: 500 }, 'c3')],
+  [call('stall', { cents: 7 }, 'c4'), call('look', { cents: 'many' }, 'c5')],
+];
+
+const grants = ['tool:call:look', 'tool:call:pay', 'tool:call:stall'];
+const config: HoldfastConfig = {
+  agents: [
+    defineAgent({ agent: new Agent({ name: 'payer', model: scripted(script), tools: [look, pay, stall] }), grants }),
+    defineAgent({
+      agent: new Agent({
+        name: 'mute',
+        model: functionModel('mute', () => {
+          throw new Error('the model has nothing to say');
+        }),
+      }),
+    }),
+  ],
+};
+
+export async function realLogs(): Promise<RealLog[]> {
+  const { options, drop } = await createTestDatabase('pglite');
+  const engine = await createEngine({ ...config, dataDir: options.dataDir, turnsPerSegment: 1 });
+  const rest = (id: string) => engine.getRun(id, ADMIN, { waitMs: 20_000 });
+  const start = async (agent: string) => (await engine.startRun({ agent, input: 'Pay the bills.' }, ADMIN)).id;
+
+  const paid = await start('payer');
+  while ((await rest(paid)).status === 'paused') {
+    const { items } = await engine.listInterruptions({ runId: paid, status: 'pending', limit: 10 }, ADMIN);
+    for (const { id, reason } of items) {
+      const unknown = reason.code === 'unknown_effect';
+      const value = { done: 'paid 7 ¢' };
+      await engine.decide(id, unknown ? { verdict: 'answer', value } : { verdict: 'approve', message: 'ok' }, ADMIN);
+    }
+  }
+  const cancelled = await start('payer');
+  await rest(cancelled);
+  await engine.cancelRun(cancelled, 'not today', ADMIN);
+  const failed = await start('mute');
+  await rest(failed);
+
+  const ids = [paid, cancelled, failed];
+  const page = { after: 0, limit: 1000 };
+  const logs = await Promise.all(ids.map(async (id) => (await engine.listEvents(id, page, ADMIN)).items));
+  await engine.stop({ graceMs: 1000 });
+  const database = await openDatabase(options);
+  try {
+    const keys: { run_id: string; key: string }[] = await database.knex('holdfast.run_keys');
+    const keyOf = new Map(keys.map(({ run_id, key }) => [run_id, key]));
+    return logs.map((events, index) => ({ runKey: keyOf.get(ids[index] ?? '') ?? '', events }));
+  } finally {
+    await database.close();
+    await drop();
+  }
+}
