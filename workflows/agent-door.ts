@@ -6,11 +6,14 @@ import { currentScope, type SegmentScope } from './segment-scope.js';
 
 const instrumented = new WeakSet<Agent>();
 
-/** Makes a model that an agent holds itself durable, for as long as it is read inside a segment. */
-function watchModel(agent: Agent): void {
+/**
+ * Makes a model that an agent holds itself durable, for as long as it is read inside a segment, and keeps results that are
+ * not there yet from ending a run: after a call that waits, the agent always asks its model again, which is refused.
+ */
+function watch(agent: Agent): void {
   if (instrumented.has(agent)) return;
   instrumented.add(agent);
-  let model = agent.model;
+  let { model, toolUseBehavior } = agent;
   Object.defineProperty(agent, 'model', {
     configurable: true,
     enumerable: true,
@@ -19,7 +22,18 @@ function watchModel(agent: Agent): void {
       model = value;
     },
   });
+  Object.defineProperty(agent, 'toolUseBehavior', {
+    configurable: true,
+    enumerable: true,
+    get: () => (isStopping(currentScope()) ? 'run_llm_again' : toolUseBehavior),
+    set: (value: Agent['toolUseBehavior']) => {
+      toolUseBehavior = value;
+    },
+  });
 }
+
+const isStopping = (scope: ReturnType<typeof currentScope>): boolean =>
+  typeof scope === 'object' && scope.stop !== null;
 
 let installed = false;
 
@@ -47,7 +61,7 @@ export function installToolDoor(): void {
         `${this.name} would run inside a tool call of another agent, which is not durable.`,
       );
     }
-    watchModel(this);
+    watch(this);
     return tools.map((tool) => guardAny(scope, tool, args[0]));
   };
   installed = true;
