@@ -49,6 +49,11 @@ it('docs/architecture.md has every room, and no other', () => {
   expect(names(roomTable).sort()).toEqual([...new Set(real)].sort());
 });
 
+it('docs/architecture.md says of every file of workflows what it is for', () => {
+  const named = new Set(codes(page));
+  expect(SOURCES.filter((path) => path.startsWith('workflows/') && !named.has(path))).toEqual([]);
+});
+
 it('docs/architecture.md has every package with the rooms that import it', () => {
   const documented = rows(packageTable).map(([name = '', rooms = '']) => [codes(name)[0], rooms.split(', ').sort()]);
   expect(Object.fromEntries(documented)).toEqual(homes());
