@@ -2,9 +2,10 @@ import type { Settings } from '../config.js';
 import { registerAgents } from '../engine/agent-registry.js';
 import { serverUrl } from './connect.js';
 import type { Doors } from './doors.js';
+import { findConfig } from './find-config.js';
 import { type Finding, fail, failed, ok } from './finding.js';
 import { assertPortFree } from './free-port.js';
-import { findConfig, loadConfig } from './load-config.js';
+import { loadConfig } from './load-config.js';
 
 const NODE_MAJOR = 20;
 const NODE_MINOR = 19;

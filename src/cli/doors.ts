@@ -26,6 +26,7 @@ export interface DemoOptions {
 export interface Doors {
   readonly log: (level: Settings['logLevel']) => EngineLog;
   readonly openHttp: (engine: Engine, options: HttpOptions) => Promise<HttpServer>;
+  readonly isLoopback: (host: string) => Promise<boolean>;
   readonly madeToken: (dataDir: string) => Promise<Token>;
   readonly demoConfig: () => Promise<HoldfastConfig>;
   /** Resolves to the exit code. */

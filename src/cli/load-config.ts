@@ -1,12 +1,9 @@
 import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { createJiti } from 'jiti';
 import { z } from 'zod';
 import { HoldfastError } from '../core/errors.js';
 import type { HoldfastConfig } from '../engine/define.js';
 import { SHARED_MODULES } from '../engine/shared-modules.js';
-
-export const CONFIG_FILE = 'holdfast.config.ts';
 
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null;
 const anObject = (expected: string) => z.custom<object>(isObject, { error: `expected ${expected}` });
@@ -24,13 +21,6 @@ const configShape = z.strictObject({
 });
 
 const isConfig = (value: unknown): value is HoldfastConfig => configShape.safeParse(value).success;
-
-/** The configuration file to load, if there is one: the one that is named, or that of the working directory. */
-export function findConfig(named: string | null): string | null {
-  if (named !== null) return named;
-  const path = resolve(CONFIG_FILE);
-  return existsSync(path) ? path : null;
-}
 
 /**
  * Loads a configuration file. It may be TypeScript, and shares `ownModules` and those of the engine with this process. Throws
@@ -83,7 +73,9 @@ function placeIn(stack: string): string | null {
 }
 
 const invalid = (path: string, why: string): HoldfastError =>
-  new HoldfastError('config_invalid', `The configuration file ${path} is not valid: ${why}.`);
+  new HoldfastError('config_invalid', `The configuration file ${path} is not valid: ${why}.`, {
+    hint: 'Correct the file; `holdfast doctor` checks it.',
+  });
 
 function problemsOf(config: unknown): string {
   const issues = configShape.safeParse(config).error?.issues ?? [];

@@ -1,15 +1,14 @@
 import type { Settings, Token } from '../config.js';
 import { HoldfastError } from '../core/errors.js';
-import { createEngine } from '../engine/create-engine.js';
 import type { HoldfastConfig } from '../engine/define.js';
 import type { EngineLog } from '../engine/parts.js';
 import type { Engine } from '../engine/verbs.js';
 import type { Doors, HttpServer } from './doors.js';
+import { findConfig } from './find-config.js';
 import { assertPortFree } from './free-port.js';
-import { findConfig, loadConfig } from './load-config.js';
 import { packageVersion } from './package-version.js';
 import { print } from './print.js';
-import { untilAskedToStop } from './stop-signal.js';
+import { watchStopSignals } from './stop-signal.js';
 
 /** The engine gets this share of the time to stop; the rest is for closing what it used. */
 const ENGINE_SHARE = 0.8;
@@ -28,23 +27,40 @@ export async function serve(settings: Settings, doors: Doors): Promise<void> {
     });
   }
   const log = doors.log(settings.logLevel);
+  const stop = watchStopSignals(settings.shutdownGraceMs, log);
+  if (settings.role === 'all') await assertMayListen(settings, doors);
   const { config, from } = await agentsOf(settings, doors);
-  if (settings.role === 'all') await assertPortFree(settings.host, settings.port);
   const tokens = settings.tokens.length > 0 ? settings.tokens : [await doors.madeToken(settings.dataDir)];
+  const { createEngine } = await import('../engine/create-engine.js');
   const engine = await createEngine({ ...config, ...engineSettings(settings), log, onFatal: die(log) });
   const http = settings.role === 'all' ? await openHttp(engine, settings, tokens, log, doors) : null;
   announce(settings, engine, http, tokens, from);
-  await untilAskedToStop(settings.shutdownGraceMs, log);
+  await stop.asked();
   http?.drain();
   await http?.close(HTTP_GRACE_MS);
   await engine.stop({ graceMs: Math.floor(settings.shutdownGraceMs * ENGINE_SHARE) });
   log.info({}, 'stopped');
+  // A model call or a tool that is left behind would keep the process.
+  process.exit();
+}
+
+/** What the HTTP server would refuse is refused before anything is loaded or made. */
+async function assertMayListen({ host, port, tokens }: Settings, doors: Doors): Promise<void> {
+  if (tokens.length === 0 && !(await doors.isLoopback(host))) {
+    throw new HoldfastError(
+      'unsafe_bind',
+      `${host} is an address that others can reach, and no tokens are configured.`,
+    );
+  }
+  await assertPortFree(host, port);
 }
 
 async function agentsOf({ configFile }: Settings, doors: Doors): Promise<Agents> {
   const path = findConfig(configFile);
-  if (path !== null) return { config: await loadConfig(path, await doors.ownModules()), from: path };
-  return { config: await doors.demoConfig(), from: "none here: the demo's agent, with a scripted model" };
+  if (path === null)
+    return { config: await doors.demoConfig(), from: "none here: the demo's agent, with a scripted model" };
+  const { loadConfig } = await import('./load-config.js');
+  return { config: await loadConfig(path, await doors.ownModules()), from: path };
 }
 
 const engineSettings = (settings: Settings) => ({

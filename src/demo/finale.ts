@@ -28,9 +28,10 @@ export function showPayments(story: Story, payments: readonly PaymentLine[]): vo
   if (payments.length === 0) story.line('It is empty.');
 }
 
-export function showVerdict(story: Story, problems: readonly string[]): void {
+export function showVerdict(story: Story, problems: readonly string[], notes: readonly string[]): void {
   story.line();
   for (const problem of problems) story.line(`WRONG  ${problem}`, 'bad');
+  for (const note of notes) story.paragraph(`Note: ${note}.`);
   if (problems.length > 0) return;
   story.line('All holds: nothing was lost, no payment was made twice, and the log proves it.', 'good');
 }

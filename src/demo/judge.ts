@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { VerifyReport } from '../core/chain.js';
 import type { RunEvent } from '../core/event.js';
 import type { RunView } from '../core/run.js';
+import { treasurerAnswer } from './agent.js';
 import { countedRows, type LedgerRow } from './ledger.js';
 import { dataOf, KILLS, type Kill } from './moment.js';
 import { amountText } from './money.js';
@@ -38,12 +39,27 @@ export function problemsOf({ run, events, report, payments }: Evidence): string[
   return problems;
 }
 
+/** What a live model did that is its own affair, and that a reader should know. */
+export function notesOf({ run, payments, killed }: Evidence): string[] {
+  const notes: string[] = [];
+  const named = treasurerAnswer.safeParse(run.output).data?.paid.map(({ payment }) => payment) ?? [];
+  const made = payments.map(({ payment }) => payment);
+  if (named.toSorted().join() !== made.toSorted().join()) {
+    notes.push("the model's answer names other payments than those that were made");
+  }
+  if (new Set(payments.map(lineOf)).size < payments.length) notes.push('the model asked for one payment in two calls');
+  const missed = KILLS.filter((kill) => !killed.has(kill));
+  if (missed.length > 0) notes.push(`this model gave no occasion for a kill at: ${missed.join(', ')}`);
+  return notes;
+}
+
 const lineOf = ({ payee, amount, currency }: Pick<z.infer<typeof payInput>, 'payee' | 'amount' | 'currency'>): string =>
   `${amountText(amount, currency)} to ${payee}`;
 
 /** What else is wrong when the model is the scripted one, whose payments are known from the ledger. */
-export function scriptedProblemsOf({ events, payments, killed }: Evidence, ledger: readonly LedgerRow[]): string[] {
-  const problems = KILLS.filter((kill) => !killed.has(kill)).map((kill) => `the server was not killed at "${kill}"`);
+export function scriptedProblemsOf(evidence: Evidence, ledger: readonly LedgerRow[]): string[] {
+  const { events, payments } = evidence;
+  const problems = notesOf(evidence);
   const verdicts = events.flatMap((event) => dataOf('interruption.decided', event)?.verdict ?? []).sort();
   if (verdicts.join() !== 'answer,approve,reject') problems.push(`the decisions were ${verdicts.join(', ') || 'none'}`);
   const refused = refusedPayments(events);

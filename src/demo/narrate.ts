@@ -3,9 +3,7 @@ import type { JsonValue } from '../core/json.js';
 import { dataOf } from './moment.js';
 import { amountText } from './money.js';
 import { payInput } from './pay.js';
-import type { Story } from './story.js';
-
-const VALUE_CHARACTERS = 52;
+import { LINE_CHARACTERS, type Story } from './story.js';
 
 /** Tells of each event that a reader wants to see. */
 export class Narrator {
@@ -22,7 +20,7 @@ export class Narrator {
     const checked = dataOf('call.checked', event);
     if (checked !== null) this.#call(checked);
     const finished = dataOf('call.finished', event);
-    if (finished !== null) this.#story.tell('result', `${finished.tool}: ${outcomeText(finished.outcome)}`, 'quiet');
+    if (finished !== null) this.#story.tell('result', resultText(finished.tool, finished.outcome), 'quiet');
     if (event.kind === 'run.paused') this.#story.tell('paused', 'the run waits in the database and nowhere else');
     const failed = dataOf('run.failed', event);
     if (failed !== null) this.#story.tell('failed', `${failed.error.message} (${failed.error.code})`, 'bad');
@@ -45,19 +43,20 @@ export class Narrator {
 
 function callText(tool: string, args: JsonValue): string {
   const payment = tool === 'pay' ? payInput.safeParse(args).data : undefined;
-  if (payment === undefined) return `${tool} ${short(args)}`;
+  if (payment === undefined) return inOneLine(`${tool} ${jsonOf(args)}`);
   return `pay ${amountText(payment.amount, payment.currency)} to ${payment.payee}`;
 }
 
-function outcomeText(outcome: CallOutcome): string {
-  if (outcome.type === 'output') return short(outcome.output);
-  return outcome.type === 'error' ? `failed: ${outcome.message}` : `${outcome.why}: ${outcome.message}`;
+function resultText(tool: string, outcome: CallOutcome): string {
+  if (outcome.type === 'output') return inOneLine(`${tool}: ${jsonOf(outcome.output)}`);
+  return `${tool}: ${outcome.type === 'error' ? 'failed' : outcome.why}: ${outcome.message}`;
 }
 
-/** A value as JSON, cut, its paths without their directories. */
-function short(value: JsonValue): string {
-  const text = JSON.stringify(value, (_key, item: unknown) =>
+const inOneLine = (text: string): string =>
+  text.length > LINE_CHARACTERS ? `${text.slice(0, LINE_CHARACTERS - 1)}…` : text;
+
+/** Paths without their directories, which say nothing here. */
+const jsonOf = (value: JsonValue): string =>
+  JSON.stringify(value, (_key, item: unknown) =>
     typeof item === 'string' && item.startsWith('/') ? `…/${item.split('/').at(-1)}` : item,
   );
-  return text.length > VALUE_CHARACTERS ? `${text.slice(0, VALUE_CHARACTERS)}…` : text;
-}

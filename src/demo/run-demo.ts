@@ -5,7 +5,7 @@ import { HoldfastError } from '../core/errors.js';
 import type { DemoClient } from './client.js';
 import { demoFilesDir } from './config.js';
 import { showAnswer, showPayments, showVerdict } from './finale.js';
-import { problemsOf, scriptedProblemsOf } from './judge.js';
+import { notesOf, problemsOf, scriptedProblemsOf } from './judge.js';
 import { parseLedger } from './ledger.js';
 import { makePlace, type Place, paymentsIn, removePlace, tokenIn } from './place.js';
 import { DemoServer } from './server.js';
@@ -15,6 +15,7 @@ import { Story, seconds } from './story.js';
 const SCRIPTED_TIMEOUT_MS = 120_000;
 const LIVE_TIMEOUT_MS = 600_000;
 const INTERRUPTED = 130;
+const STOP_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 const INPUT = 'Pay the expense reports of June 2026.';
 
 export interface DemoOptions {
@@ -29,7 +30,8 @@ export async function runDemo(options: DemoOptions): Promise<number> {
   introduce(story, options.model);
   const interrupted = new AbortController();
   const interrupt = (): void => interrupted.abort();
-  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, interrupt);
+  // Kept until everything is cleaned up: without a listener of ours, that of the Agents SDK ends the process at once.
+  for (const name of STOP_SIGNALS) process.on(name, interrupt);
   const timeout = AbortSignal.timeout(options.model === null ? SCRIPTED_TIMEOUT_MS : LIVE_TIMEOUT_MS);
   const place = await makePlace(options.model);
   const server = new DemoServer(place);
@@ -42,9 +44,9 @@ export async function runDemo(options: DemoOptions): Promise<number> {
     if (timeout.aborted) throw new HoldfastError('run_failed', 'The demo took too long and was ended.');
     throw error;
   } finally {
-    for (const name of ['SIGINT', 'SIGTERM'] as const) process.off(name, interrupt);
     await server.kill();
     await removePlace(place);
+    for (const name of STOP_SIGNALS) process.off(name, interrupt);
   }
 }
 
@@ -70,6 +72,7 @@ async function perform(
   server: DemoServer,
   signal: AbortSignal,
 ): Promise<number> {
+  story.tell('server', 'starts; the first start of a server makes its database');
   const began = performance.now();
   const url = await server.start(signal);
   story.tell('server', `up on PGlite after ${seconds(performance.now() - began)}: ${url}`);
@@ -90,9 +93,7 @@ async function perform(
   const evidence = { run, events: stage.events, report: await client.verifyRun(id), payments, killed: stage.killed };
   const ledger = parseLedger(readFileSync(join(demoFilesDir(), 'ledger.csv'), 'utf8'));
   const problems = [...problemsOf(evidence), ...(model === null ? scriptedProblemsOf(evidence, ledger) : [])];
-  showVerdict(story, problems);
-  if (model !== null && stage.killed.size < 3)
-    story.line(`Kills that this model gave no occasion for: ${3 - stage.killed.size}.`);
+  showVerdict(story, problems, model === null ? [] : notesOf(evidence));
   await server.stop();
   return problems.length === 0 ? 0 : 1;
 }

@@ -30,6 +30,7 @@ export class DemoServer {
 
   /** Starts it, on the same port each time. Resolves to its address when it listens. */
   async start(signal: AbortSignal): Promise<string> {
+    signal.throwIfAborted();
     const { dir, env } = this.#place;
     const child = spawn(process.execPath, [PROGRAM, 'serve', '--port', String(this.#port)], {
       cwd: dir,

@@ -82,7 +82,7 @@ export class Stage {
       return;
     }
     const { status, interruptions } = await client.getRun(this.#runId);
-    story.tell('restart', `${ready}; the run is still ${status}, ${interruptions.length} decision is awaited`, 'good');
+    story.tell('restart', `${ready}; the run is still ${status}; decisions awaited: ${interruptions.length}`, 'good');
   }
 
   async #decide(): Promise<void> {

@@ -3,6 +3,8 @@ import { isatty } from 'node:tty';
 const COLUMNS = 80;
 const LABEL = 9;
 const INDENT = 8 + LABEL + 1;
+/** What is told in one line has at most this many characters. */
+export const LINE_CHARACTERS = COLUMNS - INDENT;
 
 export type Mood = 'plain' | 'bad' | 'good' | 'quiet';
 const CODES: Record<Mood, number> = { plain: 0, bad: 31, good: 32, quiet: 2 };
@@ -13,7 +15,7 @@ export class Story {
 
   tell(label: string, text: string, mood: Mood = 'plain'): void {
     const seconds = ((performance.now() - this.#startedAt) / 1000).toFixed(1).padStart(5);
-    const [first = '', ...rest] = wrap(text, COLUMNS - INDENT);
+    const [first = '', ...rest] = wrap(text, LINE_CHARACTERS);
     const lines = [
       `${seconds} s ${label.padEnd(LABEL)} ${first}`,
       ...rest.map((line) => `${' '.repeat(INDENT)}${line}`),

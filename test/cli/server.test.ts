@@ -1,0 +1,148 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../harness/database.js';
+import { Program } from './program.js';
+
+/** Two agents: one pays after an approval, one takes a minute for its first answer. */
+const CONFIG = `
+import { Agent } from '@openai/agents';
+import { z } from 'zod';
+import { defineConfig, defineTool, functionModel } from 'holdfast';
+
+const pay = defineTool({
+  name: 'pay', description: 'Pays.', input: z.object({ amount: z.number() }), output: z.object({ paid: z.number() }),
+  approval: 'It costs money.', execute: ({ amount }) => ({ paid: amount }),
+});
+const payer = functionModel('payer', ({ input }) => {
+  const results = input.filter((item: { type?: string }) => item.type === 'function_call_result');
+  if (results.length === 0) {
+    return [{ type: 'function_call', callId: '', name: 'pay', arguments: '{"amount":5}', status: 'completed' }];
+  }
+  return [{ type: 'message', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text: 'done' }] }];
+});
+const slow = functionModel('slow', () => [], { delayMs: 60_000 });
+export default defineConfig({ agents: [
+  { agent: new Agent({ name: 'payer', model: payer, tools: [pay] }), grants: ['tool:call:pay'] },
+  { agent: new Agent({ name: 'slow', model: slow }) },
+] });
+`;
+
+let database: TestDatabase;
+let dir: string;
+let server: Program;
+let url: string;
+
+const env = (more: { [name: string]: string } = {}) => ({
+  HOLDFAST_DATA_DIR: database.options.dataDir,
+  HOLDFAST_SHUTDOWN_GRACE_MS: '3000',
+  ...more,
+});
+const start = async (): Promise<void> => {
+  server = new Program(['serve', '--port', '0'], { cwd: dir, env: env() });
+  const [, address = ''] = await server.printed(/^url +(\S+)\n[\s\S]*^agents/m);
+  url = address;
+};
+const holdfast = (...args: readonly string[]) =>
+  new Program(args, { cwd: dir, env: env({ HOLDFAST_URL: url }), stdin: 'from stdin' }).ended;
+const json = async (...args: readonly string[]) => {
+  const { stdout, stderr } = await holdfast(...args, '--json');
+  expect(stderr).toBe('');
+  return JSON.parse(stdout);
+};
+
+beforeAll(async () => {
+  database = await createTestDatabase('pglite');
+  dir = database.options.dataDir;
+  writeFileSync(join(dir, 'holdfast.config.ts'), CONFIG);
+  await start();
+});
+afterAll(async () => {
+  server.child.kill('SIGKILL');
+  await server.ended;
+  await database.drop();
+});
+
+describe('the commands against a server', () => {
+  it('serve says where it listens, with which token, on what and with whom', () => {
+    expect(server.stdout).toMatch(/^token +\S{40,}$/m);
+    expect(server.stdout).toContain(`PGlite in ${dir}`);
+    expect(server.stdout).toContain(join(dir, 'holdfast.config.ts'));
+    expect(server.stdout).toMatch(/^agents +payer, slow$/m);
+  });
+
+  it('a run is started, found in the inbox, approved, followed to its end, and verified', async () => {
+    const run = await json('run', 'payer', '-', '--wait');
+    expect(run).toMatchObject({ status: 'paused', agent: 'payer', input: 'from stdin' });
+    const inbox = await holdfast('inbox', '--run', run.id);
+    expect(inbox.stdout).toContain('It costs money.');
+    const id = run.interruptions[0];
+    const following = holdfast('events', run.id, '--follow');
+    expect((await holdfast('approve', id, '-m', 'fine')).stdout).toContain('approve by admin');
+    const rejected = await holdfast('reject', id, '-m', 'no');
+    expect(rejected.code).toBe(1);
+    expect(rejected.stderr).toContain('(decision_conflict)');
+    const followed = await following;
+    expect(followed.code).toBe(0);
+    expect(followed.stdout).toMatch(/run\.completed[^\n]*\n$/);
+    const events = (await holdfast('events', run.id, '--json')).stdout.trim().split('\n');
+    expect(events.map((line) => JSON.parse(line).seq)).toEqual(events.map((_line, index) => index + 1));
+    expect(followed.stdout.trim().split('\n').length).toBe(events.length);
+    expect(await json('verify', run.id)).toMatchObject({ ok: true, complete: true, events: events.length });
+    expect((await holdfast('trajectory', run.id)).stdout).toContain('pay {"amount":5}');
+    const runs = await holdfast('runs', '--status', 'completed', '--agent', 'payer');
+    expect(runs.stdout).toContain(run.id);
+  });
+
+  it('the same idempotency key gives the same run, and an agent that is not there is named', async () => {
+    const [first, again] = [
+      await json('run', 'payer', 'go', '--key', 'k'),
+      await json('run', 'payer', 'go', '--key', 'k'),
+    ];
+    expect(again.id).toBe(first.id);
+    const unknown = await holdfast('run', 'nobody', 'go');
+    expect(unknown.code).toBe(1);
+    expect(unknown.stderr).toMatch(/^holdfast: .*payer, slow.* \(agent_unknown\)\n {2}[^\n]+\n$/);
+  });
+
+  it('run --wait fails with a run that is cancelled', async () => {
+    const waiting = new Program(['run', 'slow', 'go', '--wait'], { cwd: dir, env: env({ HOLDFAST_URL: url }) });
+    const [, id = ''] = await waiting.printed(/^run (\S+)/);
+    await holdfast('cancel', id, '-m', 'enough');
+    const ended = await waiting.ended;
+    expect(ended.code).toBe(1);
+    expect(ended.stdout).toContain('cancelled');
+  });
+
+  it('a second server on the data directory is refused, and doctor says who has it', async () => {
+    const second = await new Program(['serve', '--port', '0'], { cwd: dir, env: env() }).ended;
+    expect(second.code).toBe(1);
+    expect(second.stderr).toMatch(/^holdfast: Process \d+ owns [^\n]+ \(data_dir_in_use\)\n {2}[^\n]+\n$/);
+    const doctor = await new Program(['doctor'], { cwd: dir, env: env({ HOLDFAST_PORT: new URL(url).port }) }).ended;
+    expect(doctor.stdout).toContain(`Process ${server.child.pid} owns the data directory`);
+    expect(doctor.stdout).toContain(`a Holdfast server answers at ${url}`);
+    expect(doctor.code).toBe(0);
+  });
+
+  it('SIGTERM stops it within its grace, and the run in flight goes on at the next start', async () => {
+    const { id } = await json('run', 'slow', 'go');
+    const began = performance.now();
+    server.child.kill('SIGTERM');
+    const stopped = await server.ended;
+    expect(performance.now() - began).toBeLessThan(3500);
+    expect(stopped.code).toBe(0);
+    const migrated = await new Program(['migrate'], { cwd: dir, env: env() }).ended;
+    expect(migrated.stdout).toBe('The database is up to date.\n');
+    await start();
+    expect((await json('runs', '--status', 'running')).items.map((run: { id: string }) => run.id)).toEqual([id]);
+  });
+
+  it('a second signal ends it at once', async () => {
+    server.child.kill('SIGTERM');
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    server.child.kill('SIGTERM');
+    const began = performance.now();
+    expect((await server.ended).code).toBe(1);
+    expect(performance.now() - began).toBeLessThan(2000);
+  });
+});
