@@ -27,8 +27,8 @@ export type Begun =
       readonly type: 'begun';
       readonly turns: number;
       readonly totalTokens: number;
-      /** Milliseconds that the run may still work in this segment; null: no limit. */
-      readonly remainingMs: number | null;
+      /** When the run's time is over, in milliseconds since 1970; null: no limit. What a crash takes counts. */
+      readonly deadlineAtMs: number | null;
       readonly settled: readonly Settled[];
     };
 
@@ -66,7 +66,7 @@ export function beginSegment(
       type: 'begun',
       turns: run.turns,
       totalTokens: Number(run.total_tokens),
-      remainingMs: maxDurationMs === null ? null : Math.max(0, maxDurationMs - Number(run.active_ms)),
+      deadlineAtMs: maxDurationMs === null ? null : world.now() + Math.max(0, maxDurationMs - Number(run.active_ms)),
       settled,
     };
   });

@@ -29,7 +29,8 @@ export type ToolResult =
   | { readonly type: 'unknown'; readonly text: string }
   /** A newer process owns the run; this one must not act any more. */
   | { readonly type: 'superseded' }
-  | Halt;
+  /** The run was stopped. `begun`: the body was at work, and an unsafe one may have had its effect. */
+  | (Halt & { readonly begun: boolean });
 
 /**
  * Executes one tool call so that an unsafe effect is never repeated on its own: its intent is committed before, its
@@ -67,14 +68,14 @@ export async function callTool(
     if (found.happened) return settle(world, intent, outputOf(spec, found.output));
   }
   if (spec.effect === 'unsafe' && !signal.aborted) await logged();
-  if (signal.aborted) return haltOf(signal);
+  if (signal.aborted) return { ...haltOf(signal), begun: false };
   if (spec.effect === 'unsafe' && !(await transact(world, (trx) => claimCall(trx, intent)))) {
     // An execution before this one may have ended the call in this moment; else a newer process owns the run.
     const ended = await patiently(() => findCall(world.knex, intent.runId, intent.callId));
     return ended?.outcome == null ? { type: 'superseded' } : settled(ended.outcome);
   }
   const ended = await withTimeout(call.body, context, spec.timeoutMs, stop, signal);
-  return conclude(world, call, ended, signal);
+  return conclude(world, call, ended, context, signal);
 }
 
 /** The execution that an approval was used for carries its id, so that a second crash asks again. */
@@ -91,11 +92,20 @@ const settle = async (world: World, intent: CallIntent, outcome: CallOutcome): P
 
 type Ended = { readonly output: unknown } | { readonly error: unknown } | 'timeout' | 'halted';
 
-async function conclude(world: World, call: ToolCall, ended: Ended, signal: AbortSignal): Promise<ToolResult> {
+async function conclude(
+  world: World,
+  call: ToolCall,
+  ended: Ended,
+  context: ToolContext,
+  signal: AbortSignal,
+): Promise<ToolResult> {
   const { spec, intent } = call;
-  if (ended === 'halted') return haltOf(signal);
+  if (ended === 'halted') return { ...haltOf(signal), begun: true };
   if (ended === 'timeout') {
     if (spec.effect === 'unsafe' && spec.onUnknownEffect !== 'rerun') {
+      // That it has not happened is no answer here: a body that was left behind may still do it.
+      const found = await probe(spec, call.input, { ...context, signal });
+      if (found.happened === true) return settle(world, intent, outputOf(spec, found.output));
       return { type: 'unknown', text: unknownEffectText(spec.name, 'timeout') };
     }
     return settle(world, intent, {

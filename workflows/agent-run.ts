@@ -32,7 +32,7 @@ export interface AgentRunOptions {
   /** Watches a run while a segment of it works: the signal fires on cancellation and when its time is over. */
   readonly watch: (
     runId: string,
-    remainingMs: number | null,
+    deadlineAtMs: number | null,
   ) => { readonly signal: AbortSignal; readonly release: () => void };
 }
 
@@ -50,7 +50,7 @@ export async function agentRun(options: AgentRunOptions, runId: string, segment:
     name: 'segment:begin',
   });
   if (begun.type === 'stale') return;
-  const watched = options.watch(runId, begun.remainingMs);
+  const watched = options.watch(runId, begun.deadlineAtMs);
   try {
     const scope = openScope(options, run, segment, begun, watched.signal);
     const ending = await inSegment(scope, () => work(options, scope, begun));
@@ -160,6 +160,13 @@ const factsOf = (options: AgentRunOptions, run: RunRow): RunFacts => ({
   onDenied: options.agents.get(run.agent)?.onDenied ?? 'stop',
 });
 
+/** Key of the event that a segment follows from: a decision, the cut before it, or the start of the run. */
+function causeOf(segment: number, begun: Begin): string {
+  const decided = begun.settled.at(-1);
+  if (decided !== undefined) return `decision:${decided.interruptionId}`;
+  return segment === 0 ? 'created' : `${segment - 1}:cut`;
+}
+
 function openScope(
   options: AgentRunOptions,
   run: RunRow,
@@ -168,9 +175,7 @@ function openScope(
   signal: AbortSignal,
 ): SegmentScope {
   const { world } = options;
-  const cause = begun.settled.at(-1);
-  const first = cause === undefined ? 'created' : `decision:${cause.interruptionId}`;
-  const log = new RunLog(segment, first, (drafts) =>
+  const log = new RunLog(segment, causeOf(segment, begun), (drafts) =>
     transact(world, (trx) => appendEvents(trx, run.id, drafts, { at: isoNow(world), worker: world.worker.id })).then(
       () => world.changed(run.id),
     ),

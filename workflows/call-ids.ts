@@ -1,4 +1,4 @@
-import type { JsonObject } from '../src/core/json.js';
+import { type JsonObject, plainText } from '../src/core/json.js';
 import type { SegmentScope } from './segment-scope.js';
 
 const idsOfScope = new WeakMap<SegmentScope, Set<string>>();
@@ -28,7 +28,7 @@ export function withOwnCallIds(
   const here = new Set<string>();
   const named = output.map((item, index) => {
     if (item['type'] !== 'function_call') return item;
-    const asked = typeof item['callId'] === 'string' ? item['callId'] : '';
+    const asked = typeof item['callId'] === 'string' ? plainText(item['callId']) : '';
     let callId = asked === '' ? `call_${turn}_${index}` : asked;
     while (before.has(callId)) callId = `${callId}_${turn}`;
     here.add(callId);

@@ -45,13 +45,15 @@ class DurableModel implements Model {
   }
 }
 
-const durable = new WeakMap<Model, DurableModel>();
+const durable = new WeakMap<Model, Map<string, DurableModel>>();
 
-/** The durable side of a model. */
+/** The durable side of a model, as the log calls it: the name is not that of whoever came first in this process. */
 export function asDurable(model: Model, name: string): Model {
   if (model instanceof DurableModel) return model;
-  const known = durable.get(model) ?? new DurableModel(model, name);
-  durable.set(model, known);
+  const names = durable.get(model) ?? new Map<string, DurableModel>();
+  durable.set(model, names);
+  const known = names.get(name) ?? new DurableModel(model, name);
+  names.set(name, known);
   return known;
 }
 

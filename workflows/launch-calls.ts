@@ -97,7 +97,23 @@ function logEnded(scope: SegmentScope): void {
       });
       scope.stop ??= { type: 'wait' };
     }
-    if (result.type === 'halted') scope.stop = haltStop(result.why);
+    if (result.type === 'halted') {
+      logHalted(scope, plan, startedKey, result.begun);
+      scope.stop = haltStop(result.why);
+    }
+  }
+}
+
+/** A call that was stopped with its run: an unsafe one that was at work may have had its effect. */
+function logHalted(scope: SegmentScope, plan: PlannedCall, startedKey: string, begun: boolean): void {
+  const { callId } = plan;
+  const { name: tool, effect } = plan.guard.spec;
+  if (begun && effect === 'unsafe') {
+    const text = `${tool} was stopped while it worked: this may have happened.`;
+    scope.log.add('call.unknown', { callId, tool, text }, startedKey);
+  } else {
+    const outcome = { type: 'refused', why: 'cancelled', message: `${tool} was stopped with its run.` } as const;
+    scope.log.add('call.finished', { callId, tool, outcome }, startedKey);
   }
 }
 

@@ -4,7 +4,7 @@ import { checkCapability } from '../src/core/capability.js';
 import { HoldfastError } from '../src/core/errors.js';
 import type { CapabilityCheck } from '../src/core/event.js';
 import type { JsonObject, JsonValue } from '../src/core/json.js';
-import { toJson } from '../src/core/json.js';
+import { plainText, toJson } from '../src/core/json.js';
 import type { ToolSpec } from '../src/core/tool.js';
 import { guardOf } from './guarded-tool.js';
 import { type GuardedTool, type PlannedCall, type SegmentScope, SegmentStop } from './segment-scope.js';
@@ -94,7 +94,7 @@ export function planCall(
   const granted = strictest(checks);
   const rule = problem === null && granted !== 'deny' ? ruleOf(spec, input, needsApproval) : null;
   const decision = problem !== null ? 'invalid' : granted === 'allow' && rule !== null ? 'ask' : granted;
-  const text = problem ?? rule ?? checks.find((check) => check.effect === granted)?.reason ?? 'granted';
+  const text = plainText(problem ?? rule ?? checks.find((check) => check.effect === granted)?.reason ?? 'granted');
   const digest = callDigest({
     ...{ runId: scope.run.id, callId: call.callId, tool: spec.name, toolVersion: spec.version },
     ...{ arguments: args, policyVersion: scope.run.grants.policyVersion },

@@ -206,7 +206,6 @@ export const ERRORS = {
     'The database is newer than this build',
     'Run the newer build; migrations only go forward.',
   ),
-  database_unmigrated: row(503, 'stop', 'The database is older than this build', 'Run `holdfast migrate`.'),
   database_corrupt: row(503, 'stop', 'The database cannot be opened', 'Restore a backup of the data directory.'),
   data_dir_in_use: row(
     503,

@@ -10,6 +10,9 @@ export type JsonObject = { readonly [key: string]: JsonValue };
 export const jsonValue: z.ZodType<JsonValue> = z.json();
 export const jsonObject: z.ZodType<JsonObject> = z.record(z.string(), jsonValue);
 
+/** Text as a column of PostgreSQL keeps it: without NUL and lone surrogates. */
+export const plainText = (text: string): string => text.replaceAll('\u0000', '\uFFFD').toWellFormed();
+
 const DEPTH_LIMIT = 200;
 
 /**

@@ -1,6 +1,7 @@
 import { isoNow } from '../../steps/world.js';
 import type { Caller } from '../core/caller.js';
 import { HoldfastError } from '../core/errors.js';
+import { plainText } from '../core/json.js';
 import type { RunView } from '../core/run.js';
 import { isOver } from '../core/run.js';
 import { appendEvents } from '../storage/events.js';
@@ -17,7 +18,7 @@ export async function cancelRun(parts: Parts, id: string, reason: string | null,
   const { world } = parts;
   const seen = await findRun(world.knex, caller.tenant, id);
   if (seen === undefined) throw new HoldfastError('run_unknown', `There is no run ${JSON.stringify(id)}.`);
-  const why = reason?.replaceAll('\u0000', '\uFFFD').toWellFormed() ?? null;
+  const why = reason === null ? null : plainText(reason);
   await world.knex.transaction(async (trx) => {
     const run = await lockRun(trx, id);
     if (run === undefined || run.status === 'cancelled') return;

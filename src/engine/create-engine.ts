@@ -154,7 +154,8 @@ function registerSegments(config: EngineConfig, parts: Parts): void {
     agents: parts.agents,
     provider,
     turnsPerSegment: config.turnsPerSegment ?? 50,
-    watch: (runId: string, remainingMs: number | null) => parts.running.watch(runId, remainingMs),
+    watch: (runId: string, deadlineAtMs: number | null) =>
+      parts.running.watch(runId, deadlineAtMs === null ? null : Math.max(0, deadlineAtMs - parts.world.now())),
   };
   DBOS.registerWorkflow((runId: string, segment: number) => agentRun(options, runId, segment), {
     name: SEGMENT_WORKFLOW,

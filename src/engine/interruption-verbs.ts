@@ -11,7 +11,7 @@ import {
   statusAfter,
   type Verdict,
 } from '../core/interruption.js';
-import type { JsonValue } from '../core/json.js';
+import { type JsonValue, plainText } from '../core/json.js';
 import type { Page } from '../core/page.js';
 import { appendEvents } from '../storage/events.js';
 import {
@@ -88,9 +88,6 @@ export async function settle(
   await appendEvents(trx, row.run_id, [draft], { at: isoNow(parts.world), worker: null });
 }
 
-/** NUL cannot be kept in a text column. */
-const plain = (text: string | undefined): string | null => text?.replaceAll('\u0000', '\uFFFD').toWellFormed() ?? null;
-
 export async function decide(
   parts: Parts,
   id: string,
@@ -100,7 +97,8 @@ export async function decide(
   const { knex } = parts.world;
   const seen = await findInterruption(knex, caller.tenant, id);
   if (seen === undefined) throw unknown(id);
-  const asked = { ...request, message: plain(request.message) ?? undefined } as DecisionRequest;
+  const message = request.message === undefined ? undefined : plainText(request.message);
+  const asked = { ...request, message } as DecisionRequest;
   const view = await knex.transaction(async (trx) => {
     await lockRun(trx, seen.run_id);
     const row = await findInterruption(trx, caller.tenant, id);

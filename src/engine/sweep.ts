@@ -18,7 +18,7 @@ export async function sweep(parts: Parts): Promise<void> {
 
 async function endStranded(parts: Parts, stranded: StrandedRun): Promise<void> {
   const why = await reasonOf(stranded);
-  const code = /replay|recorded as/i.test(why) ? 'replay_diverged' : 'run_failed';
+  const code = /was recorded (as|when)|replay/i.test(why) ? 'replay_diverged' : 'run_failed';
   const error = new HoldfastError(
     code,
     `Segment ${stranded.segment} cannot go on: ${why}`.slice(0, 4096).toWellFormed(),
