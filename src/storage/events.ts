@@ -3,6 +3,7 @@ import { dataHash, genesis, type Head, seal } from '../core/chain.js';
 import { HoldfastError } from '../core/errors.js';
 import type { EventDraft, RunEvent } from '../core/event.js';
 import { canonical, jsonValue } from '../core/json.js';
+import { isOver } from '../core/run.js';
 import type { RunState } from '../core/state.js';
 
 export interface EventRow {
@@ -77,7 +78,8 @@ function assertSame(runKey: string, draft: EventDraft, stored: Pick<EventRow, 's
 
 /**
  * Chains drafts to a run's log, in their order, in the caller's transaction. A draft whose key is in the log already is
- * left out, so that writing again writes nothing; it must say the same, else `replay_diverged`.
+ * left out, so that writing again writes nothing; it must say the same, else `replay_diverged`. To the log of a run that is
+ * over nothing is added: what comes then is from an execution that was given up.
  */
 export async function appendEvents(
   trx: Knex.Transaction,
@@ -87,6 +89,7 @@ export async function appendEvents(
 ): Promise<void> {
   if (drafts.length === 0) return;
   const { head: start, runKey } = await lockHead(trx, runId);
+  if (start.state.status !== 'none' && isOver(start.state.status)) return;
   const wanted = [
     ...new Set(drafts.flatMap((draft) => (draft.parentKey === null ? [draft.key] : [draft.key, draft.parentKey]))),
   ];

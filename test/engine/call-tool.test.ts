@@ -68,7 +68,7 @@ describeEachDatabase('one call', (kind) => {
   it('does not start when the run is stopped while its intent is written', async () => {
     const stop = new AbortController();
     const result = await callTool(world, callOf('stopped', 'one'), stop.signal, async () => stop.abort('cancelled'));
-    expect(result).toEqual({ type: 'halted', why: 'cancelled' });
+    expect(result).toEqual({ type: 'halted', why: 'cancelled', begun: false });
     expect(ran).not.toContain('stopped');
   });
 

@@ -1,0 +1,41 @@
+import { Agent } from '@openai/agents';
+import { expect, it } from 'vitest';
+import { createEngine, defineAgent } from '../../src/index.js';
+import { openDatabase } from '../../src/storage/database.js';
+import { appendEvents } from '../../src/storage/events.js';
+import { createTestDatabase, describeEachDatabase } from '../harness/database.js';
+import { ADMIN } from '../harness/engine.js';
+import { say, scripted } from '../harness/script.js';
+
+describeEachDatabase('the log of a run that is over', (kind) => {
+  it('takes nothing more from an execution that was given up', async () => {
+    const database = await createTestDatabase(kind);
+    const config = {
+      ...database.options,
+      workerId: 'test',
+      agents: [defineAgent({ agent: new Agent({ name: 'quick', model: scripted([[say('done')]]) }) })],
+    };
+    let engine = await createEngine(config);
+    const { id } = await engine.startRun({ agent: 'quick', input: 'go' }, ADMIN);
+    expect(await engine.getRun(id, ADMIN, { waitMs: 20_000 })).toMatchObject({ status: 'completed' });
+    await engine.stop({ graceMs: 500 });
+    const behind = await openDatabase(database.options);
+    const late: EventDraft = {
+      key: '0:99',
+      parentKey: '0:0',
+      kind: 'segment.started',
+      data: { segment: 0, decisions: [] },
+    };
+    await behind.knex.transaction((trx) =>
+      appendEvents(trx, id, [late], { at: new Date().toISOString(), worker: 'old' }),
+    );
+    await behind.close();
+    engine = await createEngine(config);
+    try {
+      expect(await engine.verifyRun(id, ADMIN)).toMatchObject({ ok: true, complete: true, broken: null });
+    } finally {
+      await engine.stop({ graceMs: 500 });
+      await database.drop();
+    }
+  });
+});
