@@ -1,5 +1,6 @@
 import { Agent } from '@openai/agents';
 import { expect, it } from 'vitest';
+import type { EventDraft } from '../../src/core/event.js';
 import { createEngine, defineAgent } from '../../src/index.js';
 import { openDatabase } from '../../src/storage/database.js';
 import { appendEvents } from '../../src/storage/events.js';
