@@ -95,7 +95,12 @@ const TABLE = {
     path,
     'Configuration file. Without one: `holdfast.config.ts` of the working directory.',
   ),
-  role: setting('HOLDFAST_ROLE', oneOf(['all', 'api', 'worker']), 'all', 'What `serve` does: API, executing, or both.'),
+  role: setting(
+    'HOLDFAST_ROLE',
+    oneOf(['all', 'worker']),
+    'all',
+    'What `serve` does: the API and executing runs, or executing only.',
+  ),
   host: setting(
     'HOLDFAST_HOST',
     host,

@@ -109,7 +109,7 @@ describe('a bad value names the variable, what came and what was expected', () =
     ['HOLDFAST_TURNS_PER_SEGMENT', '3.5', 'a whole number from 1 to 10000'],
     ['HOLDFAST_MAX_BODY_BYTES', '1MB', 'a whole number from 1024 to 104857600'],
     ['HOLDFAST_LOG_LEVEL', 'verbose', 'one of fatal, error, warn, info, debug, trace, silent'],
-    ['HOLDFAST_ROLE', 'server', 'one of all, api, worker'],
+    ['HOLDFAST_ROLE', 'server', 'one of all, worker'],
     ['HOLDFAST_HOST', 'http://localhost', 'a host name or an IP address'],
     ['HOLDFAST_WORKER_ID', 'a b', 'at most 100 letters'],
     ['OPENAI_BASE_URL', 'ftp://x', 'an address with http:// or https://'],

@@ -21,11 +21,6 @@ interface Agents {
 
 /** Serves until it is asked to stop. Throws what keeps it from starting, and leaves nothing open then. */
 export async function serve(settings: Settings, doors: Doors): Promise<void> {
-  if (settings.role === 'api') {
-    throw new HoldfastError('config_invalid', 'HOLDFAST_ROLE is "api", which this build does not have.', {
-      hint: 'Use all or worker.',
-    });
-  }
   const log = doors.log(settings.logLevel);
   const stop = watchStopSignals(settings.shutdownGraceMs, log);
   if (settings.role === 'all') await assertMayListen(settings, doors);

@@ -138,7 +138,9 @@ export function foldTrajectory(
     if (current === null) continue;
     if (event.kind === 'call.checked') {
       const data = event.data as EventData<'call.checked'>;
-      current.calls = [...current.calls.filter((call) => call.callId !== data.callId), pick(data)];
+      // Judged again after a decision, it keeps its place in the model's order.
+      const at = current.calls.findIndex((call) => call.callId === data.callId);
+      current.calls = at < 0 ? [...current.calls, pick(data)] : current.calls.with(at, pick(data));
     } else if (event.kind === 'call.finished') {
       const data = event.data as EventData<'call.finished'>;
       current.observation.push({ callId: data.callId, outcome: data.outcome });
