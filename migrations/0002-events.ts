@@ -29,6 +29,7 @@ export async function up(knex: Knex): Promise<void> {
     table.text('hash').notNullable();
     table.text('state').notNullable();
     table.text('state_hash').notNullable();
+    table.text('at').notNullable();
   });
   await knex.schema.withSchema('holdfast').createTable('run_keys', (table) => {
     table.text('run_id').primary().references('id').inTable('holdfast.runs').onDelete('CASCADE');

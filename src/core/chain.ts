@@ -12,6 +12,8 @@ export interface Head {
   readonly hash: string;
   readonly state: RunState;
   readonly stateHash: string;
+  /** Time of the last event; '' before the first. */
+  readonly at: string;
 }
 
 /** The head of an empty log. Its hash binds the chain to its run, so that no log can be passed off as another's. */
@@ -22,6 +24,7 @@ export const genesis = (runId: string, tenant: string): Head => ({
   hash: sha256(`holdfast:v1\n${tenant}\n${runId}`),
   state: EMPTY_STATE,
   stateHash: stateHash(EMPTY_STATE),
+  at: '',
 });
 
 /**
@@ -48,8 +51,9 @@ export interface Sealed {
   readonly head: Head;
 }
 
-/** Chains one draft to a head. `at` is an ISO time in UTC. */
-export function seal(head: Head, draft: EventDraft, parentId: string | null, at: string, runKey: string): Sealed {
+/** Chains one draft to a head. `now` is an ISO time in UTC; where clocks disagree, time stands still but never goes back. */
+export function seal(head: Head, draft: EventDraft, parentId: string | null, now: string, runKey: string): Sealed {
+  const at = now < head.at ? head.at : now;
   const seq = head.seq + 1;
   const dataText = canonical(draft.data);
   const state = foldDraft(head.state, draft);
@@ -71,7 +75,7 @@ export function seal(head: Head, draft: EventDraft, parentId: string | null, at:
   return {
     event: { id: `${head.runId}:${seq}`, ...body, data: draft.data, hash },
     dataText,
-    head: { ...head, seq, hash, state, stateHash: body.stateHashAfter },
+    head: { ...head, seq, hash, state, stateHash: body.stateHashAfter, at },
   };
 }
 
@@ -107,19 +111,21 @@ export function checkEvent(head: Head, event: RunEvent, runKey: string | null): 
   if (event.hash !== eventHash(event)) return broken('hash does not fit the fields of the event');
   if (event.stateHashBefore !== head.stateHash)
     return broken('stateHashBefore is not the state after the event before');
+  if (event.at < head.at) return broken('its time is before that of the event before');
   if (event.stateVersion !== seq) return broken('stateVersion does not rise by one');
   if (TERMINAL_KINDS.has(head.state.status === 'none' ? '' : `run.${head.state.status}`)) {
     return broken('the run was over before this event');
   }
   if (!isKind(event.kind)) return broken(`the kind ${event.kind} is unknown to this build`);
-  if (runKey === null) return { ...head, seq, hash: event.hash, stateHash: event.stateHashAfter };
+  const { hash, stateHashAfter, at } = event;
+  if (runKey === null) return { ...head, seq, hash, stateHash: stateHashAfter, at };
   const data = EVENT_DATA[event.kind].safeParse(event.data);
   if (!data.success) return broken('the payload does not have the shape of its kind');
   if (event.dataHash !== dataHash(runKey, seq, canonical(event.data))) return broken('the payload was changed');
   const state = fold(head.state, event.kind, data.data as EventData<never>);
   if (event.stateHashAfter !== stateHash(state))
     return broken('stateHashAfter is not what the event makes of the state');
-  return { ...head, seq, hash: event.hash, state, stateHash: event.stateHashAfter };
+  return { ...head, seq, hash, state, stateHash: stateHashAfter, at };
 }
 
 /** Verifies a whole log. `claimed` is the head as the run's own row has it, which catches a cut tail. */

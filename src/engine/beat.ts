@@ -29,7 +29,10 @@ export function startBeating(parts: Parts, superseded: (error: HoldfastError) =>
     const ids = parts.running.runIds;
     if (ids.length > 0) for (const id of await cancelledAmong(world.knex, ids)) parts.running.cancel(id);
     for (const due of await dueTimers(world.knex, new Date(world.now()), TIMERS_AT_ONCE)) {
-      await expire(parts, due.run_id, due.target);
+      // One that fails is tried again at the next beat, and holds up no other.
+      await expire(parts, due.run_id, due.target).catch((error: unknown) =>
+        parts.log.warn({ run: due.run_id, error: String(error) }, 'an interruption could not be expired'),
+      );
     }
     if (++beats % SWEEP_EVERY_BEATS === 0) await sweep(parts);
   };

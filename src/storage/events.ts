@@ -32,6 +32,7 @@ interface HeadRow {
   hash: string;
   state: string;
   state_hash: string;
+  at: string;
 }
 
 const events = (db: Knex) => db<EventRow>('holdfast.events');
@@ -47,6 +48,7 @@ export async function createLog(trx: Knex.Transaction, runId: string, tenant: st
     hash: head.hash,
     state: canonical(head.state),
     state_hash: head.stateHash,
+    at: head.at,
   });
   await trx('holdfast.run_keys').insert({ run_id: runId, tenant, key: runKey });
 }
@@ -62,13 +64,16 @@ async function lockHead(trx: Knex.Transaction, runId: string): Promise<{ head: H
   // Only this file writes the state, so that its text is the state of the fold.
   const state: RunState = JSON.parse(row.state);
   return {
-    head: { runId, tenant: row.tenant, seq: row.seq, hash: row.hash, state, stateHash: row.state_hash },
+    head: { runId, tenant: row.tenant, seq: row.seq, hash: row.hash, state, stateHash: row.state_hash, at: row.at },
     runKey: row.key,
   };
 }
 
 /** Throws `replay_diverged` when an event that was written before would now say something else. */
 function assertSame(runKey: string, draft: EventDraft, stored: Pick<EventRow, 'seq' | 'kind' | 'data_hash'>): void {
+  // What the model was asked stays as it was asked: its answer is recorded, so that other instructions by now (an edit, a
+  // clock) change nothing of what follows.
+  if (stored.kind === draft.kind && draft.kind === 'model.requested') return;
   if (stored.kind === draft.kind && stored.data_hash === dataHash(runKey, stored.seq, canonical(draft.data))) return;
   throw new HoldfastError(
     'replay_diverged',
@@ -117,7 +122,7 @@ export async function appendEvents(
   await events(trx).insert(rows);
   await heads(trx)
     .where({ run_id: runId })
-    .update({ seq: head.seq, hash: head.hash, state: canonical(head.state), state_hash: head.stateHash });
+    .update({ seq: head.seq, hash: head.hash, state: canonical(head.state), state_hash: head.stateHash, at: head.at });
 }
 
 const rowOf = (event: RunEvent, key: string, dataText: string, worker: string | null): EventRow => ({
