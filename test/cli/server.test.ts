@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../harness/database.js';
+import { createEngineDatabase, type TestDatabase } from '../harness/database.js';
 import { Program } from './program.js';
 
 /** Two agents: one pays after an approval, one takes a minute for its first answer. */
@@ -52,7 +52,7 @@ const json = async (...args: readonly string[]) => {
 };
 
 beforeAll(async () => {
-  database = await createTestDatabase('pglite');
+  database = await createEngineDatabase('pglite');
   dir = database.options.dataDir;
   writeFileSync(join(dir, 'holdfast.config.ts'), CONFIG);
   await start();

@@ -23,7 +23,6 @@ const engine = await createEngine({
 }).catch(refused);
 arm();
 const { id } = await engine.startRun({ agent: 'matrix', input: 'go' }, reviewer, 'the-run');
-if (process.env['ONLY_START'] === '1') process.kill(process.pid, 'SIGKILL');
 
 for (;;) {
   const run = await engine.getRun(id, reviewer, { waitMs: 20_000 });

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { createTestDatabase, describeEachDatabase } from '../harness/database.js';
+import { createEngineDatabase, describeEachDatabase } from '../harness/database.js';
 import { runChild, startChild } from './run-child.js';
 
 /** Waits until the process stands still (state T), as the kernel tells it. */
@@ -15,7 +15,7 @@ const stopped = async (pid: number): Promise<void> => {
 
 describeEachDatabase('a second process', (kind) => {
   it('is refused while the first lives, even when that stands still, and goes on after its death', async () => {
-    const database = await createTestDatabase(kind);
+    const database = await createEngineDatabase(kind);
     const { databaseUrl, dataDir } = database.options;
     const env = {
       ...(databaseUrl === null ? { HOLDFAST_DATA_DIR: dataDir } : { DATABASE_URL: databaseUrl }),

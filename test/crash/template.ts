@@ -14,6 +14,7 @@ export interface Template {
 export async function pgliteTemplate(): Promise<Template> {
   const dir = await mkdtemp(join(tmpdir(), 'holdfast-crash-'));
   const envOf = (name: string) => ({ HOLDFAST_DATA_DIR: join(dir, name) });
+  await cp(process.env['HOLDFAST_TEST_TEMPLATE_DIR'] ?? '', join(dir, 'template'), { recursive: true });
   return {
     env: envOf('template'),
     copy: async (name) => {
@@ -37,7 +38,7 @@ export async function postgresTemplate(serverUrl: string): Promise<Template> {
       await client.end();
     }
   };
-  await admin(`create database ${prefix}`);
+  await admin(`create database ${prefix} template ${process.env['HOLDFAST_TEST_TEMPLATE_DB']}`);
   const drop = (name: string) => admin(`drop database if exists ${name} with (force)`);
   return {
     env: { DATABASE_URL: urlOf(prefix) },

@@ -2,7 +2,7 @@ import { Agent } from '@openai/agents';
 import { z } from 'zod';
 import { createEngine, defineAgent, defineTool, functionModel, type HoldfastConfig } from '../../src/index.js';
 import { openDatabase } from '../../src/storage/database.js';
-import { createTestDatabase } from '../harness/database.js';
+import { createEngineDatabase } from '../harness/database.js';
 import { ADMIN } from '../harness/engine.js';
 import { call, scripted } from '../harness/script.js';
 import type { LogEvent } from './verifier.js';
@@ -53,7 +53,7 @@ const config: HoldfastConfig = {
 };
 
 export async function realLogs(): Promise<RealLog[]> {
-  const { options, drop } = await createTestDatabase('pglite');
+  const { options, drop } = await createEngineDatabase('pglite');
   const engine = await createEngine({ ...config, dataDir: options.dataDir, turnsPerSegment: 1 });
   const rest = (id: string) => engine.getRun(id, ADMIN, { waitMs: 20_000 });
   const start = async (agent: string) => (await engine.startRun({ agent, input: 'Pay the bills.' }, ADMIN)).id;

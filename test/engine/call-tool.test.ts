@@ -9,7 +9,7 @@ import { registerWorker } from '../../src/storage/workers.js';
 import { toolSpecOf } from '../../src/tools/define-tool.js';
 import { callTool } from '../../steps/call-tool.js';
 import type { World } from '../../steps/world.js';
-import { createTestDatabase, describeEachDatabase, type TestDatabase } from '../harness/database.js';
+import { createEngineDatabase, describeEachDatabase, type TestDatabase } from '../harness/database.js';
 
 /** What happens to an unsafe call between the look at its record and its intent. */
 
@@ -34,7 +34,7 @@ describeEachDatabase('one call', (kind) => {
   let database: Database;
   let world: World;
   beforeAll(async () => {
-    test = await createTestDatabase(kind);
+    test = await createEngineDatabase(kind);
     database = await openDatabase(test.options);
     await migrate(database.knex);
     const epoch = await registerWorker(database.knex, { id: 'w', build: 'test', pid: 1 });

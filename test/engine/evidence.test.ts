@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { createEngine, defineAgent, defineTool, type Engine, type RunEvent } from '../../src/index.js';
 import { openDatabase } from '../../src/storage/database.js';
-import { createTestDatabase, describeEachDatabase, type TestDatabase } from '../harness/database.js';
+import { createEngineDatabase, describeEachDatabase, type TestDatabase } from '../harness/database.js';
 import { ADMIN } from '../harness/engine.js';
 import { call, scripted } from '../harness/script.js';
 
@@ -89,7 +89,7 @@ describeEachDatabase('evidence', (kind) => {
   };
 
   beforeAll(async () => {
-    database = await createTestDatabase(kind);
+    database = await createEngineDatabase(kind);
     await open();
   });
   afterAll(async () => {

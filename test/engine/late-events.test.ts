@@ -4,13 +4,13 @@ import type { EventDraft } from '../../src/core/event.js';
 import { createEngine, defineAgent } from '../../src/index.js';
 import { openDatabase } from '../../src/storage/database.js';
 import { appendEvents } from '../../src/storage/events.js';
-import { createTestDatabase, describeEachDatabase } from '../harness/database.js';
+import { createEngineDatabase, describeEachDatabase } from '../harness/database.js';
 import { ADMIN } from '../harness/engine.js';
 import { say, scripted } from '../harness/script.js';
 
 describeEachDatabase('the log of a run that is over', (kind) => {
   it('takes nothing more from an execution that was given up', async () => {
-    const database = await createTestDatabase(kind);
+    const database = await createEngineDatabase(kind);
     const config = {
       ...database.options,
       workerId: 'test',

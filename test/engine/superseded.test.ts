@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { createEngine, defineAgent, defineTool, type EngineConfig } from '../../src/index.js';
 import { openDatabase } from '../../src/storage/database.js';
-import { createTestDatabase, describePostgres } from '../harness/database.js';
+import { createEngineDatabase, describePostgres } from '../harness/database.js';
 import { ADMIN } from '../harness/engine.js';
 import { call, scripted } from '../harness/script.js';
 
@@ -40,7 +40,7 @@ const until = async (check: () => boolean | Promise<boolean>): Promise<void> => 
 
 describePostgres('a superseded process', () => {
   it('starts no effect, is told once, and leaves the run to its successor', async () => {
-    const database = await createTestDatabase('postgres');
+    const database = await createEngineDatabase('postgres');
     const outputs = [[call('wait', {})], [call('pay', {})]];
     const config: EngineConfig = {
       ...database.options,

@@ -52,6 +52,25 @@ export async function createTestDatabase(kind: DatabaseKind): Promise<TestDataba
   };
 }
 
+/** A database of a kind on which an engine was started before, so that a start is as fast as a restart. */
+export async function createEngineDatabase(kind: DatabaseKind): Promise<TestDatabase> {
+  const dataDir = await newDir();
+  const removeDir = () => rm(dataDir, { recursive: true, force: true });
+  if (kind === 'pglite') {
+    await cp(process.env['HOLDFAST_TEST_TEMPLATE_DIR'] ?? '', dataDir, { recursive: true });
+    return { options: { databaseUrl: null, dataDir }, drop: removeDir };
+  }
+  const name = `holdfast_test_${randomBytes(6).toString('hex')}`;
+  await onServer(`create database ${name} template ${process.env['HOLDFAST_TEST_TEMPLATE_DB']}`);
+  return {
+    options: { databaseUrl: testDatabaseUrl(name), dataDir },
+    drop: async () => {
+      await onServer(`drop database if exists ${name} with (force)`);
+      await removeDir();
+    },
+  };
+}
+
 export const testDatabaseUrl = (name: string): string =>
   Object.assign(new URL(SERVER ?? ''), { pathname: `/${name}` }).href;
 

@@ -1,6 +1,6 @@
 import { type Caller, createEngine, type Engine, type EngineConfig } from '../../src/index.js';
 import type { DatabaseKind } from './database.js';
-import { createTestDatabase } from './database.js';
+import { createEngineDatabase } from './database.js';
 
 export const ADMIN: Caller = { actor: 'ada', role: 'admin', tenant: 'default' };
 export const BOB: Caller = { actor: 'bob', role: 'approver', tenant: 'default' };
@@ -14,7 +14,7 @@ export interface TestEngine {
 
 /** A real engine on a fresh database of a kind. */
 export async function openTestEngine(kind: DatabaseKind, config: EngineConfig): Promise<TestEngine> {
-  const database = await createTestDatabase(kind);
+  const database = await createEngineDatabase(kind);
   const start = (changes: Partial<EngineConfig> = {}) =>
     createEngine({
       workerId: 'test',

@@ -33,15 +33,17 @@ const plainTool = (name: string, ran: string[], needsApproval: boolean) =>
   });
 
 describe('an effect before its checkpoint', () => {
-  it('hole: a bare DBOS step repeats it after a crash', () => {
+  it('hole: a bare DBOS step repeats it after a crash', async () => {
+    const database = await createTestDatabase('pglite');
     const program = join(import.meta.dirname, '../../dist/test/holes/bare-program.js');
     const effects = join(dir, 'effects');
     const { DATABASE_URL: _url, ...inherited } = process.env;
-    const env = { ...inherited, HOLDFAST_DATA_DIR: join(dir, 'bare'), EFFECTS_FILE: effects };
+    const env = { ...inherited, HOLDFAST_DATA_DIR: database.options.dataDir, EFFECTS_FILE: effects };
     expect(spawnSync(process.execPath, [program], { env: { ...env, DIES: '1' } }).signal).toBe('SIGKILL');
     const second = spawnSync(process.execPath, [program], { env, encoding: 'utf8' });
     expect(second.status, second.stderr).toBe(0);
     expect(readFileSync(effects, 'utf8')).toBe('paid\npaid\n');
+    await database.drop();
   });
   // Holdfast: every cell `pay:after` and `transfer:after` of the crash matrix.
 });

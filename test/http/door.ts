@@ -13,7 +13,7 @@ import { ROUTES } from '../../src/http/routes.js';
 import { createHttpServer, type HttpOptions, type HttpServer } from '../../src/http/server.js';
 import { functionModel } from '../../src/models/function-model.js';
 import { defineTool } from '../../src/tools/define-tool.js';
-import { createTestDatabase, type DatabaseKind, type TestDatabase } from '../harness/database.js';
+import { createEngineDatabase, type DatabaseKind, type TestDatabase } from '../harness/database.js';
 import { call, say, scripted } from '../harness/script.js';
 
 const pay = defineTool({
@@ -105,7 +105,7 @@ export function collectingLog(): { readonly log: EngineLog; readonly logged: Log
 
 /** A real engine on a database of a kind, and the HTTP server over it. */
 export async function openDoor(kind: DatabaseKind): Promise<Door> {
-  const database = await createTestDatabase(kind);
+  const database = await createEngineDatabase(kind);
   const { log, logged } = collectingLog();
   const engine = await createEngine({ agents: AGENTS, ...database.options });
   const http = await createHttpServer(engine, options(log));
