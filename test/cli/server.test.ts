@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEngineDatabase, type TestDatabase } from '../harness/database.js';
+import { SLOW } from '../harness/slow.js';
 import { Program } from './program.js';
 
 /** Two agents: one pays after an approval, one takes a minute for its first answer. */
@@ -114,7 +115,7 @@ describe('the commands against a server', () => {
     expect(ended.stdout).toContain('cancelled');
   });
 
-  it('a second server on the data directory is refused, and doctor says who has it', async () => {
+  it.runIf(SLOW)('a second server on the data directory is refused, and doctor says who has it', async () => {
     const second = await new Program(['serve', '--port', '0'], { cwd: dir, env: env() }).ended;
     expect(second.code).toBe(1);
     expect(second.stderr).toMatch(/^holdfast: Process \d+ owns [^\n]+ \(data_dir_in_use\)\n {2}[^\n]+\n$/);
@@ -124,7 +125,7 @@ describe('the commands against a server', () => {
     expect(doctor.code).toBe(0);
   });
 
-  it('SIGTERM stops it within its grace, and the run in flight goes on at the next start', async () => {
+  it.runIf(SLOW)('SIGTERM stops it within its grace, and the run in flight goes on at the next start', async () => {
     const { id } = await json('run', 'slow', 'go');
     const began = performance.now();
     server.child.kill('SIGTERM');

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { createEngineDatabase, describeEachDatabase } from '../harness/database.js';
+import { SLOW } from '../harness/slow.js';
 import { runChild, startChild } from './run-child.js';
 
 /** Waits until the process stands still (state T), as the kernel tells it. */
@@ -14,27 +15,31 @@ const stopped = async (pid: number): Promise<void> => {
 };
 
 describeEachDatabase('a second process', (kind) => {
-  it('is refused while the first lives, even when that stands still, and goes on after its death', async () => {
-    const database = await createEngineDatabase(kind);
-    const { databaseUrl, dataDir } = database.options;
-    const env = {
-      ...(databaseUrl === null ? { HOLDFAST_DATA_DIR: dataDir } : { DATABASE_URL: databaseUrl }),
-      EFFECTS_FILE: join(dataDir, 'effects'),
-    };
-    const first = startChild(env, { when: 'stop', place: 'model:1:inside' });
-    await stopped(first.pid);
-    const second = await runChild(env);
-    expect(second).toMatchObject({
-      code: 3,
-      stderr: expect.stringContaining(kind === 'pglite' ? 'data_dir_in_use' : 'worker_id_in_use'),
-    });
-    process.kill(first.pid, 'SIGKILL');
-    await first.ended;
-    const third = await runChild(env);
-    expect(third.report, third.stderr).toMatchObject({ status: 'completed', ok: true, complete: true });
-    expect(readFileSync(join(dataDir, 'effects'), 'utf8').trim().split('\n').sort()).toEqual([
-      ...['look:call_look', 'pay:call_pay', 'put:call_put', 'transfer:call_transfer', 'wire:call_wire'],
-    ]);
-    await database.drop();
-  }, 90_000);
+  it.runIf(SLOW)(
+    'is refused while the first lives, even when that stands still, and goes on after its death',
+    async () => {
+      const database = await createEngineDatabase(kind);
+      const { databaseUrl, dataDir } = database.options;
+      const env = {
+        ...(databaseUrl === null ? { HOLDFAST_DATA_DIR: dataDir } : { DATABASE_URL: databaseUrl }),
+        EFFECTS_FILE: join(dataDir, 'effects'),
+      };
+      const first = startChild(env, { when: 'stop', place: 'model:1:inside' });
+      await stopped(first.pid);
+      const second = await runChild(env);
+      expect(second).toMatchObject({
+        code: 3,
+        stderr: expect.stringContaining(kind === 'pglite' ? 'data_dir_in_use' : 'worker_id_in_use'),
+      });
+      process.kill(first.pid, 'SIGKILL');
+      await first.ended;
+      const third = await runChild(env);
+      expect(third.report, third.stderr).toMatchObject({ status: 'completed', ok: true, complete: true });
+      expect(readFileSync(join(dataDir, 'effects'), 'utf8').trim().split('\n').sort()).toEqual([
+        ...['look:call_look', 'pay:call_pay', 'put:call_put', 'transfer:call_transfer', 'wire:call_wire'],
+      ]);
+      await database.drop();
+    },
+    90_000,
+  );
 });

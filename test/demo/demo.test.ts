@@ -2,13 +2,11 @@ import { readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { expect, it } from 'vitest';
 import { Program } from '../cli/program.js';
+import { SLOW } from '../harness/slow.js';
 
 const places = (): string[] => readdirSync(tmpdir()).filter((name) => name.startsWith('holdfast-demo-'));
 
-/** It takes most of a minute: CI runs it. */
-const slow = process.env['HOLDFAST_TEST_SLOW'] === '1';
-
-it.runIf(slow)('the demo kills its server three times, and everything holds', { timeout: 140_000 }, async () => {
+it.runIf(SLOW)('the demo kills its server three times, and everything holds', { timeout: 140_000 }, async () => {
   const before = places();
   const { code, stdout, stderr } = await new Program(['demo'], { cwd: tmpdir() }).ended;
   expect(stderr).toBe('');

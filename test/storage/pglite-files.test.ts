@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../../src/storage/database.js';
 import { createTestDatabase, newDir, type TestDatabase } from '../harness/database.js';
+import { SLOW } from '../harness/slow.js';
 import { runChild } from './child.js';
 
 const open = (dataDir: string): Promise<Database> => openDatabase({ databaseUrl: null, dataDir });
@@ -49,23 +50,26 @@ describe('The files of PGlite', () => {
     await again.close();
   });
 
-  test('lose nothing that was acknowledged when the process is killed, and open again at once', async () => {
-    let last = -1;
-    for (let round = 0; round < 3; round += 1) {
-      const writer = runChild(WRITE.replace('DIR', JSON.stringify(dir)).replace('FROM', `${last + 1}`));
-      for (let i = 0; i < 20 + round; i += 1) last = Number((await writer.line()) ?? Number.NaN);
-      await writer.kill();
-      for (let said = await writer.line(); said !== null; said = await writer.line()) last = Number(said);
-      const db = await open(dir);
-      const rows = await db.knex('numbers').select('n').count({ halves: '*' }).groupBy('n').orderBy('n');
-      expect(rows.every(({ halves }) => halves === '2')).toBe(true);
-      expect(rows.length).toBeGreaterThan(last);
-      last = rows.length - 1;
-      await db.close();
-    }
-  });
+  test.runIf(SLOW)(
+    'lose nothing that was acknowledged when the process is killed, and open again at once',
+    async () => {
+      let last = -1;
+      for (let round = 0; round < 3; round += 1) {
+        const writer = runChild(WRITE.replace('DIR', JSON.stringify(dir)).replace('FROM', `${last + 1}`));
+        for (let i = 0; i < 20 + round; i += 1) last = Number((await writer.line()) ?? Number.NaN);
+        await writer.kill();
+        for (let said = await writer.line(); said !== null; said = await writer.line()) last = Number(said);
+        const db = await open(dir);
+        const rows = await db.knex('numbers').select('n').count({ halves: '*' }).groupBy('n').orderBy('n');
+        expect(rows.every(({ halves }) => halves === '2')).toBe(true);
+        expect(rows.length).toBeGreaterThan(last);
+        last = rows.length - 1;
+        await db.close();
+      }
+    },
+  );
 
-  test('are made anew when the first start was killed', async () => {
+  test.runIf(SLOW)('are made anew when the first start was killed', async () => {
     const path = await newDir();
     mkdirSync(join(path, 'pg', 'base'), { recursive: true });
     writeFileSync(join(path, 'pg', 'PG_VERSION'), '18\n');
@@ -87,15 +91,18 @@ describe('The files of PGlite', () => {
       writeFileSync(pg, 'x');
     },
   };
-  test.each(Object.entries(DAMAGES))('are refused, and left as they are, when %s', async (_what, damage) => {
-    const path = await copy();
-    damage(join(path, 'pg'));
-    await expect(open(path)).rejects.toMatchObject({
-      code: 'database_corrupt',
-      message: expect.stringMatching(new RegExp(`${join(path, 'pg')} cannot be opened: .{8}`)),
-    });
-    expect(existsSync(join(path, 'pg'))).toBe(true);
-    expect(readdirSync(path)).toEqual(['pg']);
-    rmSync(path, { recursive: true });
-  });
+  test.runIf(SLOW).each(Object.entries(DAMAGES))(
+    'are refused, and left as they are, when %s',
+    async (_what, damage) => {
+      const path = await copy();
+      damage(join(path, 'pg'));
+      await expect(open(path)).rejects.toMatchObject({
+        code: 'database_corrupt',
+        message: expect.stringMatching(new RegExp(`${join(path, 'pg')} cannot be opened: .{8}`)),
+      });
+      expect(existsSync(join(path, 'pg'))).toBe(true);
+      expect(readdirSync(path)).toEqual(['pg']);
+      rmSync(path, { recursive: true });
+    },
+  );
 });
