@@ -6,7 +6,7 @@ export default defineConfig({
     globalSetup: ['test/harness/global-setup.ts'],
     testTimeout: 90_000,
     hookTimeout: 120_000,
-    maxWorkers: 3,
+    maxWorkers: 2,
     maxConcurrency: 2,
     pool: 'forks',
   },

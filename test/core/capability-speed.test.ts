@@ -16,7 +16,7 @@ describe('speed', () => {
   it('10,000 rules times 10,000 checks: many places', () => {
     const grants = many.map((n) => `fs:read:/work/${n}/**`);
     within(
-      5000,
+      20_000,
       grants,
       many.map((n) => `fs:read:/work/${n}/a/b/c`),
     );
@@ -25,7 +25,7 @@ describe('speed', () => {
   it('10,000 rules times 10,000 checks: the same beginning', () => {
     const grants = many.map((n) => `fs:read:/work/*/**/name${n}`);
     within(
-      5000,
+      20_000,
       grants,
       many.map((n) => `fs:read:/work/a/b/c/d/name${n}x`),
     );
@@ -34,7 +34,7 @@ describe('speed', () => {
   it('10,000 rules times 10,000 checks: addresses', () => {
     const grants = many.map((n) => `network:http:get https://h${n}.example.com/v1/**`);
     within(
-      5000,
+      20_000,
       grants,
       many.map((n) => `network:http:get https://h${n}.example.com/v1/x`),
     );
@@ -43,7 +43,7 @@ describe('speed', () => {
   it('no pattern is exponential', () => {
     const deep = `fs:read:${'/**/a'.repeat(200)}/b`;
     within(
-      2000,
+      10_000,
       [deep],
       Array.from({ length: 10 }, () => `fs:read:${'/a'.repeat(1000)}`),
     );

