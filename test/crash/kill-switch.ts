@@ -39,7 +39,7 @@ export function place(name: string): void {
 
 /** Dies when the first run is committed and nothing of it has been executed. */
 const onlyStart = process.env['ONLY_START'] === '1';
-let starting = false;
+let starter: unknown;
 
 const DURABLE = /^\s*(insert|update|delete|commit|create|alter|merge|with .*(insert|update|delete))/is;
 const LIVELINESS = /heartbeat_at/;
@@ -55,13 +55,13 @@ export function arm(): void {
 const textOf = (query: unknown): string =>
   typeof query === 'string' ? query : ((query as { text?: string } | null)?.text ?? '');
 
-function around<T>(text: string, send: () => T): T {
+function around<T>(session: unknown, text: string, send: () => T): T {
   if (!armed || !DURABLE.test(text) || (LIVELINESS.test(text) && !/insert/i.test(text))) return send();
   const index = counted++;
   if (statementLog !== undefined)
     appendFileSync(statementLog, `${index} ${text.replaceAll(/\s+/g, ' ').slice(0, 120)}\n`);
-  starting ||= onlyStart && /insert into "holdfast"."runs"/.test(text);
-  const committed = starting && /^\s*commit/i.test(text);
+  if (onlyStart && /insert into "holdfast"."runs"/.test(text)) starter = session;
+  const committed = starter !== undefined && starter === session && /^\s*commit/i.test(text);
   const hit = committed ? 'after' : killAt?.statement === index ? killAt.when : null;
   if (hit === 'before') die();
   const sent = send();
@@ -84,7 +84,7 @@ export function install(): void {
       target[name] = function query(this: unknown, ...args: unknown[]): unknown {
         const text = textOf(args[0]);
         const callback = args.findIndex((arg) => typeof arg === 'function');
-        if (callback < 0) return around(text, () => original.apply(this, args));
+        if (callback < 0) return around(this, text, () => original.apply(this, args));
         // knex calls with a callback: the answer is what arrives there.
         const answer = args[callback] as Query;
         const promised = (): Promise<unknown> =>
@@ -94,7 +94,7 @@ export function install(): void {
               args.with(callback, (...answered: unknown[]) => resolve(answered)),
             );
           });
-        const sent = around(text, promised) as Promise<unknown[]>;
+        const sent = around(this, text, promised) as Promise<unknown[]>;
         void sent.then((answered) => answer(...answered));
         return undefined;
       };

@@ -91,7 +91,7 @@ describeEachDatabase('crash matrix', (kind) => {
   });
   afterAll(() => template.drop());
 
-  it('killed at one instant after the other in one run', { timeout: 300_000 }, async () => {
+  it('killed at one instant after the other in one run', { timeout: 600_000 }, async () => {
     const deaths = join(scratch, `${kind}-deaths`);
     const ended = await finish(
       'chain',
@@ -104,7 +104,7 @@ describeEachDatabase('crash matrix', (kind) => {
 
   describe.runIf(SLOW).concurrent('killed', () => {
     for (const { name, kill } of cells) {
-      it(name, { timeout: 120_000 }, async () => {
+      it(name, { timeout: 1_800_000 }, async () => {
         const ended = await finish(name, [kill]);
         if (kill.when === 'place') expect(ended.deaths).toBe(1);
         expectWhole(ended);
