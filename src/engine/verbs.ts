@@ -5,6 +5,7 @@ import type { DecisionRequest, InterruptionStatus, InterruptionView } from '../c
 import type { Page } from '../core/page.js';
 import type { RunStatus, RunView, StartRun } from '../core/run.js';
 import type { Trajectory } from '../core/trajectory.js';
+import type { AccessRow } from '../storage/access-log.js';
 import type { RunStateBackend } from './run-state-backend.js';
 
 export interface AgentView {
@@ -28,16 +29,6 @@ export interface Stats {
   readonly pendingInterruptions: number;
   readonly events: number;
   readonly totalTokens: number;
-}
-
-export interface AccessEntry {
-  readonly actor: string;
-  readonly role: string;
-  readonly tenant: string;
-  readonly method: string;
-  readonly route: string;
-  readonly target: string | null;
-  readonly status: number;
 }
 
 /** The verbs of the engine. Every door (HTTP, command line, library) calls these and nothing else. */
@@ -93,7 +84,7 @@ export interface Engine {
   health(): Promise<Health>;
   stats(caller: Caller): Promise<Stats>;
   /** Writes one row of the access log. */
-  recordAccess(entry: AccessEntry): Promise<void>;
+  recordAccess(entry: AccessRow): Promise<void>;
   /** Where a `RunStateStore` keeps the state of a run that is not run by the engine. */
   runStateBackend(name: string, caller: Caller): RunStateBackend;
   /** Drains and closes: no new segment starts, those that run end at their next step or within `graceMs`. */
