@@ -25,6 +25,8 @@ export interface ToolCall {
 
 export type ToolResult =
   | { readonly type: 'settled'; readonly outcome: CallOutcome }
+  /** A guardrail ends the run by what the call gave. */
+  | { readonly type: 'tripped'; readonly outcome: Extract<CallOutcome, { type: 'error' }> }
   /** Only a person can say whether it happened. */
   | { readonly type: 'unknown'; readonly text: string }
   /** A newer process owns the run; this one must not act any more. */

@@ -1,70 +1,120 @@
-import { Agent, type RunContext, type Tool } from '@openai/agents';
+import { Agent, getHandoff, type Handoff, type RunContext, type Tool } from '@openai/agents';
 import { HoldfastError } from '../src/core/errors.js';
-import { asDurable } from './durable-model.js';
+import { callbackStep } from './callback-step.js';
 import { guard } from './guarded-tool.js';
 import { currentScope, type SegmentScope } from './segment-scope.js';
-
-const instrumented = new WeakSet<Agent>();
-
-/**
- * Makes a model that an agent holds itself durable, for as long as it is read inside a segment, and keeps results that are
- * not there yet from ending a run: after a call that waits, the agent always asks its model again, which is refused.
- */
-function watch(agent: Agent): void {
-  if (instrumented.has(agent)) return;
-  instrumented.add(agent);
-  let { model, toolUseBehavior } = agent;
-  Object.defineProperty(agent, 'model', {
-    configurable: true,
-    enumerable: true,
-    get: () => (typeof model === 'object' && typeof currentScope() === 'object' ? asDurable(model, agent.name) : model),
-    set: (value: Agent['model']) => {
-      model = value;
-    },
-  });
-  Object.defineProperty(agent, 'toolUseBehavior', {
-    configurable: true,
-    enumerable: true,
-    get: () => (isStopping(currentScope()) ? 'run_llm_again' : toolUseBehavior),
-    set: (value: Agent['toolUseBehavior']) => {
-      toolUseBehavior = value;
-    },
-  });
-}
-
-const isStopping = (scope: ReturnType<typeof currentScope>): boolean =>
-  typeof scope === 'object' && scope.stop !== null;
+import { watch } from './watched-agent.js';
 
 let installed = false;
 
 /**
- * The one door through which the SDK gets the tools of an agent, so that handed-off agents are covered too. Active only
- * inside a segment: elsewhere the same agents work plainly.
+ * The doors through which the SDK gets the tools, handoffs and instructions of an agent, so that handed-off agents are
+ * covered too. Active only inside a segment: elsewhere the same agents work plainly.
  */
-export function installToolDoor(): void {
+export function installAgentDoors(): void {
   if (installed) return;
-  const original: unknown = Agent.prototype.getAllTools;
-  if (typeof original !== 'function') {
-    throw new HoldfastError(
-      'library_changed',
-      'Agent.prototype.getAllTools of @openai/agents is not a function any more.',
-    );
-  }
-  const getAllTools = Agent.prototype.getAllTools;
-  Agent.prototype.getAllTools = async function guardedTools(this: Agent, ...args: Parameters<typeof getAllTools>) {
-    const scope = currentScope();
-    const tools: Tool[] = await getAllTools.apply(this, args);
-    if (scope === undefined) return tools;
-    if (scope === 'step') {
+  const { getAllTools, getEnabledHandoffs, getSystemPrompt, getPrompt, getMcpTools } = Agent.prototype;
+  for (const [name, method] of Object.entries({
+    getAllTools,
+    getEnabledHandoffs,
+    getSystemPrompt,
+    getPrompt,
+    getMcpTools,
+  })) {
+    if (typeof method !== 'function')
       throw new HoldfastError(
-        'agent_invalid',
-        `${this.name} would run inside a tool call of another agent, which is not durable.`,
+        'library_changed',
+        `Agent.prototype.${name} of @openai/agents is not a function any more.`,
       );
-    }
+  }
+  Agent.prototype.getAllTools = async function toolsThroughDoor(this: Agent, ...args: Parameters<typeof getAllTools>) {
+    const scope = currentScope();
+    if (scope === undefined) return getAllTools.apply(this, args);
+    if (scope === 'step') return withoutTools(this, await getAllTools.apply(this, args));
     watch(this);
-    return tools.map((tool) => guardAny(scope, tool, args[0]));
+    const mcp: Tool[] = await this.getMcpTools(...args);
+    const own = await enabledTools(scope, this, args[0]);
+    return [...mcp, ...own].map((tool) => guardAny(scope, tool, args[0]));
   };
+  Agent.prototype.getEnabledHandoffs = async function handoffsThroughDoor(this: Agent, context: RunContext) {
+    const scope = currentScope();
+    if (typeof scope !== 'object') return getEnabledHandoffs.call(this, context);
+    return enabledHandoffs(scope, this, context);
+  } as typeof getEnabledHandoffs;
+  Agent.prototype.getSystemPrompt = async function instructionsThroughDoor(this: Agent, context: RunContext) {
+    const scope = currentScope();
+    if (typeof scope !== 'object' || typeof this.instructions !== 'function')
+      return getSystemPrompt.call(this, context);
+    const said = await callbackStep(scope, `instructions:${this.name}`, () => getSystemPrompt.call(this, context));
+    return said === null ? undefined : String(said);
+  } as typeof getSystemPrompt;
+  Agent.prototype.getPrompt = async function promptThroughDoor(this: Agent, context: RunContext) {
+    const scope = currentScope();
+    if (typeof scope !== 'object' || typeof this.prompt !== 'function') return getPrompt.call(this, context);
+    const said = await callbackStep(scope, `prompt:${this.name}`, () => getPrompt.call(this, context));
+    // The SDK takes what the callback gave; it is the same, as JSON.
+    return (said ?? undefined) as Awaited<ReturnType<typeof getPrompt>>;
+  } as typeof getPrompt;
   installed = true;
+}
+
+/** A step may ask an agent, a judge for example; but what such an agent called would run outside of every guard. */
+function withoutTools<T extends Tool>(agent: Agent, tools: T[]): T[] {
+  if (tools.every((tool) => tool.type === 'hosted_tool')) return tools;
+  throw new HoldfastError(
+    'agent_invalid',
+    `The agent ${agent.name} has tools and would run inside a tool or callback, where no call is checked or recorded.`,
+  );
+}
+
+/**
+ * Whether a predicate is the user's: what the SDK puts in place of none, and of a constant, takes no arguments. Asking those
+ * takes no step.
+ */
+const isUsers = (predicate: unknown): boolean => typeof predicate === 'function' && predicate.length > 0;
+
+async function enabledTools(scope: SegmentScope, agent: Agent, context: RunContext<unknown>): Promise<Tool[]> {
+  const enabled: Tool[] = [];
+  for (const tool of agent.tools) {
+    if (tool.type !== 'function') {
+      enabled.push(tool);
+      continue;
+    }
+    const { isEnabled } = tool;
+    const ask = () => isEnabled(context, agent);
+    const says = isUsers(isEnabled) ? await callbackStep(scope, `enabled:${tool.name}`, ask) : await ask();
+    if (says === true) enabled.push(tool);
+  }
+  return enabled;
+}
+
+async function enabledHandoffs(scope: SegmentScope, agent: Agent, runContext: RunContext<unknown>): Promise<Handoff[]> {
+  const enabled: Handoff[] = [];
+  for (const given of agent.handoffs) {
+    const handoff: Handoff = getHandoff(given);
+    const ask = () => handoff.isEnabled({ runContext, agent });
+    const says = isUsers(handoff.isEnabled)
+      ? await callbackStep(scope, `enabled:${handoff.toolName}`, ask)
+      : await ask();
+    if (says === true) enabled.push(durableHandoff(scope, handoff));
+  }
+  return enabled;
+}
+
+/** A handoff whose callback (`onHandoff`) is one step. */
+function durableHandoff(scope: SegmentScope, handoff: Handoff): Handoff {
+  const onInvokeHandoff: Handoff['onInvokeHandoff'] = async (context, args) => {
+    const to = await callbackStep(scope, `handoff:${handoff.toolName}`, async () => {
+      const agent: Agent = await handoff.onInvokeHandoff(context, args);
+      return agent.name;
+    });
+    if (to === handoff.agent.name) return handoff.agent;
+    throw new HoldfastError(
+      'agent_invalid',
+      `The handoff ${handoff.toolName} gave the agent ${String(to)}; it was declared for ${handoff.agent.name}.`,
+    );
+  };
+  return handoff.clone({ onInvokeHandoff });
 }
 
 function guardAny(scope: SegmentScope, tool: Tool, context: RunContext<unknown>): Tool {

@@ -17,6 +17,7 @@ import { endingOfError } from './ending-of-error.js';
 import { resumeState } from './resume-state.js';
 import { RunLog } from './run-log.js';
 import { inSegment, type RunFacts, type SegmentScope } from './segment-scope.js';
+import { watch } from './watched-agent.js';
 
 /** An agent as a worker runs it. */
 export interface RunnableAgent {
@@ -64,6 +65,8 @@ export async function agentRun(options: AgentRunOptions, runId: string, segment:
 async function work(options: AgentRunOptions, scope: SegmentScope, begun: Begin): Promise<Ending> {
   try {
     const { agent } = agentOf(options, scope);
+    // Its guardrails are asked before its tools are.
+    watch(agent);
     const state = await stateOf(scope, agent, begun);
     if (scope.stop !== null) return endingOf(scope, state);
     const runner = new Runner({ modelProvider: durableProvider(options.provider), tracingDisabled: true });

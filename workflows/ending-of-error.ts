@@ -1,4 +1,5 @@
 import {
+  GuardrailExecutionError,
   InputGuardrailTripwireTriggered,
   ModelBehaviorError,
   OutputGuardrailTripwireTriggered,
@@ -11,6 +12,7 @@ const codeOf = (error: unknown): ErrorCode => {
   if (error instanceof HoldfastError) return error.code;
   if (error instanceof InputGuardrailTripwireTriggered || error instanceof OutputGuardrailTripwireTriggered)
     return 'guardrail_tripped';
+  if (error instanceof GuardrailExecutionError) return 'guardrail_failed';
   if (error instanceof ModelBehaviorError) return 'output_invalid';
   return error instanceof ToolCallError ? 'tool_failed' : 'run_failed';
 };

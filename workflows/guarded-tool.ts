@@ -27,7 +27,9 @@ export function guard(scope: SegmentScope, original: FunctionTool, context: RunC
       const plan = scope.plans.get(callId ?? '');
       return plan === undefined || plan.decision === 'ask';
     },
+    isEnabled: async () => true,
     inputGuardrails: [],
+    outputGuardrails: [],
     invoke: async (_runContext, _input, details) => invokeGuarded(scope, details?.toolCall?.callId),
   };
   const guarded: GuardedTool = { tool, original, spec: toolSpecOf(original), context };

@@ -2,6 +2,7 @@ import { DBOS, DBOSWorkflowConflictError } from '@dbos-inc/dbos-sdk';
 import { HoldfastError } from '../src/core/errors.js';
 import type { CallOutcome } from '../src/core/event.js';
 import { callTool, executionUnder, type ToolResult } from '../steps/call-tool.js';
+import { afterOutputGuardrails } from './call-callbacks.js';
 import { inStep, type PlannedCall, type SegmentScope, type StartedCall } from './segment-scope.js';
 import { bodyOf, requirementOf } from './tool-body.js';
 
@@ -69,7 +70,7 @@ async function runTool(scope: SegmentScope, plan: PlannedCall): Promise<ToolResu
     const result = await callTool(scope.world, call, scope.signal, () => scope.log.flush());
     // By this error DBOS records nothing, neither of the step nor of the workflow: both are the newer process's to end.
     if (result.type === 'superseded') throw new DBOSWorkflowConflictError(DBOS.workflowID ?? scope.run.id);
-    return result;
+    return afterOutputGuardrails(scope, plan, result);
   };
   try {
     return await DBOS.runStep(() => inStep(execute), { name: `tool:${spec.name}:${plan.callId}` });
@@ -86,8 +87,11 @@ function logEnded(scope: SegmentScope): void {
     const { plan, startedKey, result } = scope.started.shift() as StartedCall & { result: ToolResult };
     const { callId } = plan;
     const tool = plan.guard.spec.name;
-    if (result.type === 'settled')
+    if (result.type === 'settled' || result.type === 'tripped')
       scope.log.add('call.finished', { callId, tool, outcome: result.outcome }, startedKey);
+    if (result.type === 'tripped') {
+      scope.stop = { type: 'failed', error: new HoldfastError('guardrail_tripped', result.outcome.message).view() };
+    }
     if (result.type === 'unknown') {
       const parentKey = scope.log.add('call.unknown', { callId, tool, text: result.text }, startedKey);
       const { agent, arguments: args, digest } = plan;

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../src/core/json.js';
-import { guardrailRefusal, needsApproval } from './callback-steps.js';
+import { guardrailRefusal, needsApproval } from './call-callbacks.js';
 import { type AskedCall, askedCalls, assertNotDenied, planCall } from './plan-calls.js';
 import type { GuardedTool, PlannedCall, SegmentScope } from './segment-scope.js';
 

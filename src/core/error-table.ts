@@ -133,6 +133,18 @@ export const ERRORS = {
     'A guardrail stopped the run',
     'Read the detail; the guardrail of the agent said so.',
   ),
+  guardrail_rejected: row(
+    422,
+    'stop',
+    'A guardrail kept back what a tool returned',
+    'Read the detail; it is what the model read instead.',
+  ),
+  guardrail_failed: row(
+    500,
+    'stop',
+    'A guardrail could not say whether the run may go on',
+    'Read the detail; mend the guardrail of the agent.',
+  ),
   output_invalid: row(
     502,
     'stop',

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { DBOS, DBOSClient } from '@dbos-inc/dbos-sdk';
 import type { World } from '../../steps/world.js';
-import { installToolDoor } from '../../workflows/agent-door.js';
+import { installAgentDoors } from '../../workflows/agent-door.js';
 import { agentRun, SEGMENT_WORKFLOW } from '../../workflows/agent-run.js';
 import { HoldfastError } from '../core/errors.js';
 import { MultiModelProvider } from '../models/multi-model-provider.js';
@@ -139,7 +139,7 @@ async function launch(
 }
 
 function registerSegments(config: EngineConfig, parts: Parts): void {
-  installToolDoor();
+  installAgentDoors();
   const map = new MultiModelProviderMap();
   for (const [prefix, provider] of Object.entries(config.providers ?? {})) map.addProvider(prefix, provider);
   const provider = new MultiModelProvider({

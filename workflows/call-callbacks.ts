@@ -1,0 +1,108 @@
+import { HoldfastError } from '../src/core/errors.js';
+import { isDeclared } from '../src/tools/define-tool.js';
+import type { ToolResult } from '../steps/call-tool.js';
+import { callbackStep } from './callback-step.js';
+import type { AskedCall } from './plan-calls.js';
+import { type GuardedTool, type PlannedCall, type SegmentScope, SegmentStop } from './segment-scope.js';
+
+/** Callbacks of the user that steer one call. */
+
+/** As the SDK parses them for a tool; its types say `string` where the tool declares no schema. */
+const argumentsOf = (text: string): never => {
+  try {
+    return JSON.parse(text === '' ? '{}' : text) as never;
+  } catch {
+    return {} as never;
+  }
+};
+
+/** What the tool of a plain SDK program says of an approval. A callback that throws asks a person. */
+export async function needsApproval(scope: SegmentScope, guard: GuardedTool, call: AskedCall): Promise<boolean> {
+  const { original, context } = guard;
+  if (isDeclared(original)) return false;
+  try {
+    const ask = () => original.needsApproval(context, argumentsOf(call.arguments), call.callId);
+    return (await callbackStep(scope, `approval:${original.name}:${call.callId}`, ask)) !== false;
+  } catch (error) {
+    if (scope.broken !== null) throw error;
+    return true;
+  }
+}
+
+type Verdict =
+  | { readonly type: 'allow' }
+  | { readonly type: 'reject'; readonly message: string }
+  | { readonly type: 'trip'; readonly message: string };
+
+interface ToolGuardrail<A> {
+  readonly name: string;
+  readonly run: (args: A) => Promise<{ readonly behavior: { readonly type: string; readonly message?: string } }>;
+}
+
+/** Asks guardrails one after the other, as the SDK does; the first that does not allow decides. */
+async function ask<A>(guardrails: readonly ToolGuardrail<A>[], args: A, what: string): Promise<Verdict> {
+  for (const guardrail of guardrails) {
+    try {
+      const { behavior } = await guardrail.run(args);
+      if (behavior.type === 'rejectContent') return { type: 'reject', message: String(behavior.message) };
+      if (behavior.type === 'throwException') return { type: 'trip', message: `${guardrail.name} stopped ${what}.` };
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      return { type: 'trip', message: `The guardrail ${guardrail.name} failed at ${what}: ${why}` };
+    }
+  }
+  return { type: 'allow' };
+}
+
+const itemOf = (callId: string, name: string, text: string) => ({
+  ...{ type: 'function_call' as const, callId, name },
+  ...{ arguments: text, status: 'completed' as const },
+});
+
+/** What the input guardrails of a tool say of a call; null: it may run. A tripped one ends the run. */
+export async function guardrailRefusal(
+  scope: SegmentScope,
+  guard: GuardedTool,
+  call: AskedCall,
+): Promise<string | null> {
+  const guardrails = guard.original.inputGuardrails ?? [];
+  const agent = scope.state?.currentAgent;
+  if (guardrails.length === 0 || agent === undefined) return null;
+  const args = { context: guard.context, agent, toolCall: itemOf(call.callId, call.name, call.arguments) };
+  const said = await callbackStep(scope, `guardrail:${call.name}:${call.callId}`, () =>
+    ask(guardrails, args, `the call ${call.callId} of ${call.name}`),
+  );
+  const verdict = said as Verdict;
+  if (verdict.type === 'trip') {
+    scope.stop = { type: 'failed', error: new HoldfastError('guardrail_tripped', verdict.message).view() };
+    throw new SegmentStop(scope.stop);
+  }
+  return verdict.type === 'reject' ? verdict.message : null;
+}
+
+/**
+ * The result of a call after the output guardrails of its tool, which are part of the step of the call: among parallel
+ * calls, steps of their own would have no order that a replay can repeat.
+ */
+export async function afterOutputGuardrails(
+  scope: SegmentScope,
+  plan: PlannedCall,
+  result: ToolResult,
+): Promise<ToolResult> {
+  const { original, context } = plan.guard;
+  const guardrails = original.outputGuardrails ?? [];
+  const agent = scope.state?.currentAgent;
+  if (guardrails.length === 0 || agent === undefined) return result;
+  if (result.type !== 'settled' || result.outcome.type !== 'output') return result;
+  const toolCall = itemOf(plan.callId, original.name, plan.argumentsText);
+  const verdict = await ask(
+    guardrails,
+    { context, agent, toolCall, output: result.outcome.output },
+    `the result of ${original.name} (call ${plan.callId})`,
+  );
+  if (verdict.type === 'allow') return result;
+  const outcome = { type: 'error' as const, code: 'guardrail_rejected', message: verdict.message };
+  return verdict.type === 'reject'
+    ? { type: 'settled', outcome }
+    : { type: 'tripped', outcome: { ...outcome, code: 'guardrail_tripped' } };
+}

@@ -1,0 +1,39 @@
+import { DBOS } from '@dbos-inc/dbos-sdk';
+import { ModelBehaviorError, UserError } from '@openai/agents';
+import { type JsonValue, toJson } from '../src/core/json.js';
+import { inStep, type SegmentScope } from './segment-scope.js';
+
+type Answer =
+  | { readonly type: 'answered'; readonly value: JsonValue }
+  | { readonly type: 'threw'; readonly name: string; readonly message: string };
+
+/**
+ * Runs a callback of the user as one step, so that a replay hears the same answer. What it answers is kept as JSON; what it
+ * throws is thrown again, by class where the SDK looks at the class, else as a plain error with its message.
+ */
+export async function callbackStep(scope: SegmentScope, name: string, callback: () => unknown): Promise<JsonValue> {
+  const answer = async (): Promise<Answer> => {
+    try {
+      return { type: 'answered', value: toJson(await callback()) };
+    } catch (error) {
+      const { name: kind, message } = error instanceof Error ? error : new Error(String(error));
+      return { type: 'threw', name: kind, message: message.slice(0, 4096).toWellFormed() };
+    }
+  };
+  let heard: Answer;
+  try {
+    heard = await DBOS.runStep(() => inStep(answer), { name });
+  } catch (error) {
+    // The callback itself never makes the step fail: this is the database or DBOS.
+    scope.broken ??= { error };
+    throw error;
+  }
+  if (heard.type === 'threw') throw errorOf(heard.name, heard.message);
+  return heard.value;
+}
+
+function errorOf(name: string, message: string): Error {
+  if (name === 'ModelBehaviorError') return new ModelBehaviorError(message);
+  if (name === 'UserError') return new UserError(message);
+  return Object.assign(new Error(message), { name });
+}

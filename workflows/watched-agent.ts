@@ -1,0 +1,99 @@
+import type { Agent, InputGuardrail, OutputGuardrail } from '@openai/agents';
+import { HoldfastError } from '../src/core/errors.js';
+import type { JsonValue } from '../src/core/json.js';
+import { callbackStep } from './callback-step.js';
+import { asDurable } from './durable-model.js';
+import { currentScope, type SegmentScope } from './segment-scope.js';
+
+const watched = new WeakSet<Agent>();
+
+/**
+ * Makes what an agent carries itself durable, for as long as it is read inside a segment: its model, its guardrails and its
+ * `toolUseBehavior`. Elsewhere the same agent works plainly.
+ */
+export function watch(agent: Agent): void {
+  if (watched.has(agent)) return;
+  watched.add(agent);
+  inside(agent, 'model', (_scope, model) => (typeof model === 'object' ? asDurable(model, agent.name) : model));
+  inside(agent, 'inputGuardrails', (scope, guardrails) =>
+    guardrails.map((guardrail) => inputGuardrail(scope, agent, guardrail)),
+  );
+  inside(agent, 'outputGuardrails', (scope, guardrails) =>
+    guardrails.map((guardrail) => outputGuardrail(scope, agent, guardrail)),
+  );
+  inside(agent, 'toolUseBehavior', (scope, behavior) => toolUseBehavior(scope, agent, behavior));
+}
+
+/** Puts an accessor in place of a property: `read` says what the SDK sees of it inside a segment. */
+function inside<K extends 'model' | 'inputGuardrails' | 'outputGuardrails' | 'toolUseBehavior'>(
+  agent: Agent,
+  key: K,
+  read: (scope: SegmentScope, value: Agent[K]) => Agent[K],
+): void {
+  let value: Agent[K] = agent[key];
+  Object.defineProperty(agent, key, {
+    configurable: true,
+    enumerable: true,
+    get: () => {
+      const scope = currentScope();
+      return typeof scope === 'object' ? read(scope, value) : value;
+    },
+    set: (given: Agent[K]) => {
+      value = given;
+    },
+  });
+}
+
+type GuardrailAnswer = Awaited<ReturnType<InputGuardrail['execute']>>;
+
+/** Input guardrails are always heard before the first model call: beside it, a replay could see another order of steps. */
+const inputGuardrail = (scope: SegmentScope, agent: Agent, guardrail: InputGuardrail): InputGuardrail => ({
+  ...guardrail,
+  runInParallel: false,
+  execute: (args) => verdictOf(scope, `guardrail:input:${agent.name}:${guardrail.name}`, () => guardrail.execute(args)),
+});
+
+const outputGuardrail = (scope: SegmentScope, agent: Agent, guardrail: OutputGuardrail): OutputGuardrail => ({
+  ...guardrail,
+  execute: (args) =>
+    verdictOf(scope, `guardrail:output:${agent.name}:${guardrail.name}`, () => guardrail.execute(args)),
+});
+
+async function verdictOf(
+  scope: SegmentScope,
+  name: string,
+  ask: () => Promise<GuardrailAnswer>,
+): Promise<GuardrailAnswer> {
+  const answer = await callbackStep(scope, name, ask);
+  if (typeof answer === 'object' && answer !== null && !Array.isArray(answer) && 'tripwireTriggered' in answer) {
+    return { tripwireTriggered: answer['tripwireTriggered'] === true, outputInfo: answer['outputInfo'] ?? null };
+  }
+  throw new Error(`${name} did not say whether it was triggered (tripwireTriggered)`);
+}
+
+/**
+ * Results that are not there yet must not end a run: after a call that waits, the agent always asks its model again, which
+ * is refused.
+ */
+function toolUseBehavior(
+  scope: SegmentScope,
+  agent: Agent,
+  behavior: Agent['toolUseBehavior'],
+): Agent['toolUseBehavior'] {
+  if (scope.stop !== null) return 'run_llm_again';
+  if (typeof behavior !== 'function') return behavior;
+  return async (context, results) => {
+    const said = await callbackStep(scope, `tool-use:${agent.name}`, () => behavior(context, results));
+    if (typeof said !== 'object' || said === null || !('isFinalOutput' in said))
+      throw new HoldfastError(
+        'agent_invalid',
+        `toolUseBehavior of ${agent.name} did not say whether it is final (isFinalOutput).`,
+      );
+    return said['isFinalOutput'] === true
+      ? { isFinalOutput: true, isInterrupted: undefined, finalOutput: textOf(said['finalOutput']) }
+      : { isFinalOutput: false, isInterrupted: undefined };
+  };
+}
+
+const textOf = (output: JsonValue | undefined): string =>
+  typeof output === 'string' ? output : JSON.stringify(output ?? null);
