@@ -6,14 +6,43 @@ import { HoldfastError } from './errors.js';
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | { readonly [key: string]: JsonValue };
 export type JsonObject = { readonly [key: string]: JsonValue };
 
-/** Any JSON value; what comes in over a border is parsed by it. */
-export const jsonValue: z.ZodType<JsonValue> = z.json();
-export const jsonObject: z.ZodType<JsonObject> = z.record(z.string(), jsonValue);
-
 /** Text as a column of PostgreSQL keeps it: without NUL and lone surrogates. */
 export const plainText = (text: string): string => text.replaceAll('\u0000', '\uFFFD').toWellFormed();
 
 const DEPTH_LIMIT = 200;
+
+const isPlainObject = (value: unknown): value is { readonly [key: string]: unknown } => {
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+};
+
+function isJson(value: unknown, depth = 0): value is JsonValue {
+  if (value === null || typeof value === 'boolean' || typeof value === 'string') return true;
+  if (typeof value === 'number') return Number.isFinite(value);
+  if (depth > DEPTH_LIMIT) return false;
+  if (Array.isArray(value)) return value.every((item) => isJson(item, depth + 1));
+  return isPlainObject(value) && Object.values(value).every((item) => isJson(item, depth + 1));
+}
+
+const isJsonObject = (value: unknown): value is JsonObject => isPlainObject(value) && isJson(value);
+
+const nameOf = (value: unknown): string => (value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value);
+const expected =
+  (what: string) =>
+  ({ input }: { readonly input?: unknown }): string =>
+    `Invalid input: expected ${what}, received ${nameOf(input)}`;
+
+/**
+ * Any JSON value; what comes in over a border is parsed by it. It gives the value itself: a copy made by zod would be without
+ * the key `__proto__`, and an event that is read would not be the one that was hashed.
+ */
+export const jsonValue: z.ZodType<JsonValue> = z
+  .custom<JsonValue>((value) => isJson(value), { error: expected('a JSON value') })
+  .meta({ id: 'JsonValue' });
+export const jsonObject: z.ZodType<JsonObject> = z
+  .custom<JsonObject>(isJsonObject, { error: expected('a JSON object') })
+  .meta({ type: 'object' });
 
 /**
  * Refuses what RFC 8785 cannot carry or what libraries convert silently: non-finite numbers, lone surrogates, holes,
@@ -38,8 +67,7 @@ function assertPlain(value: unknown, path: string, depth: number): asserts value
     }
     return;
   }
-  const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null) throw notJson(path, 'an instance of a class');
+  if (!isPlainObject(value)) throw notJson(path, 'an instance of a class');
   if (Object.getOwnPropertySymbols(value).length > 0) throw notJson(path, 'a symbol key');
   for (const [key, item] of Object.entries(value)) {
     if (!key.isWellFormed()) throw notJson(path, 'a key with a lone surrogate');

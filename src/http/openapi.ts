@@ -63,15 +63,10 @@ const override: ZodOpenApiOverride = ({ zodSchema, jsonSchema, io }) => {
   const { type } = zodSchema._zod.def;
   if (type === 'object' && io === 'output') delete jsonSchema.additionalProperties;
   if (type === 'record') delete jsonSchema.propertyNames;
-  if (type === 'lazy') for (const key of Object.keys(jsonSchema)) delete jsonSchema[key];
   if (jsonSchema.format === 'date-time') delete jsonSchema.pattern;
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
 };
-
-/** The library numbers the schemas that refer to themselves; the only one here is that of any JSON value. */
-const named = (document: object): unknown =>
-  JSON.parse(JSON.stringify(document).replaceAll(/\b__schema\d+\b/g, 'JsonValue'));
 
 /** The OpenAPI 3.1 document of the routes, made from the schemas that parse their input. */
 export function openApiDocument(routes: readonly Route[]): unknown {
@@ -79,7 +74,7 @@ export function openApiDocument(routes: readonly Route[]): unknown {
     routes
       .filter((route) => route.path === path)
       .map((route) => [route.method.toLowerCase(), operationOf(route)] as const);
-  const document = createDocument(
+  return createDocument(
     {
       openapi: '3.1.1',
       info: {
@@ -91,7 +86,6 @@ export function openApiDocument(routes: readonly Route[]): unknown {
       components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } } },
       paths: Object.fromEntries(routes.map(({ path }) => [path, Object.fromEntries(operationsAt(path))])),
     },
-    { override, allowEmptySchema: { lazy: true } },
+    { override, allowEmptySchema: { custom: true } },
   );
-  return named(document);
 }
