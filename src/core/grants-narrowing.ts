@@ -22,7 +22,7 @@ export function narrowGrants(agent: GrantSet, requested: readonly GrantInput[]):
     const problem = agent.layers.map((held) => missing(held, tokens, requested[index])).find((text) => text !== null);
     if (problem === undefined || problem === null) continue;
     throw new HoldfastError('grants_widened', `The grant ${grant.capability} asks for more: ${problem}`, {
-      fields: [{ pointer: `/${index}`, detail: problem }],
+      fields: [{ pointer: `/grants/${index}`, detail: problem }],
     });
   }
   return grantSet([...held(agent), ...(asked.length > 0 ? asked : nothing(layer))]);

@@ -98,7 +98,10 @@ export function parseRows(inputs: readonly GrantInput[], defaults: RowDefaults):
       return [parseRow(input, defaults)];
     } catch (error) {
       const detail = error instanceof Error ? error.message : String(error);
-      problems.push({ pointer: typeof input === 'string' ? `/${index}` : `/${index}/capability`, detail });
+      problems.push({
+        pointer: typeof input === 'string' ? `/grants/${index}` : `/grants/${index}/capability`,
+        detail,
+      });
       return [];
     }
   });

@@ -28,11 +28,21 @@ function fieldsOf(issue: Issue, prefix: string): readonly FieldError[] {
  * Throws `invalid_request`, which names every wrong field.
  */
 export function parseInput<S extends z.ZodType>(schema: S, value: unknown, prefix: string): z.output<S> {
+  const repeated = prefix === '/query' ? timesOf(value) : [];
+  if (repeated.length > 0) throw invalidRequest(repeated);
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   const fields = parsed.error.issues.flatMap((issue) => fieldsOf(issue, prefix));
   throw invalidRequest(fields);
 }
+
+/** A parameter that is there more than once comes as a list, and none takes one. */
+const timesOf = (query: unknown): readonly FieldError[] =>
+  Object.entries(query ?? {}).flatMap(([name, value]: [string, unknown]) =>
+    Array.isArray(value)
+      ? [{ pointer: `/query/${token(name)}`, detail: `is there ${value.length} times; expected once` }]
+      : [],
+  );
 
 export function invalidRequest(fields: readonly FieldError[]): HoldfastError {
   const said = fields.map(({ pointer, detail }) => `${pointer === '' ? 'The body' : pointer}: ${detail}`);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Caller, Role } from '../core/caller.js';
-import type { ErrorCode } from '../core/errors.js';
+import { type ErrorCode, HoldfastError } from '../core/errors.js';
 import type { RunEvent } from '../core/event.js';
 import type { JsonObject } from '../core/json.js';
 import type { Engine } from '../engine/verbs.js';
@@ -112,15 +112,25 @@ export function guarded<P extends z.ZodObject, Q extends z.ZodObject, H extends 
   const { handle, ...route } = definition;
   return {
     ...route,
-    call: async (raw, context) =>
-      handle(
-        {
-          path: parseInput(route.pathParams, raw.path, '/path'),
-          query: parseInput(route.query, raw.query, '/query'),
-          header: parseInput(route.header, raw.header, '/header'),
-          body: parseInput(route.body, raw.body, ''),
-        },
-        context,
-      ),
+    call: async (raw, context) => {
+      const input = {
+        path: parseInput(route.pathParams, raw.path, '/path'),
+        query: parseInput(route.query, raw.query, '/query'),
+        header: parseInput(route.header, raw.header, '/header'),
+        body: parseInput(route.body, raw.body, ''),
+      };
+      return route.method === 'GET' ? handle(input, context).catch(blameQuery) : handle(input, context);
+    },
   };
+}
+
+/** What a verb says of its request, a GET was asked in its query. */
+function blameQuery(error: unknown): never {
+  if (!(error instanceof HoldfastError) || error.fields.length === 0) throw error;
+  const { code, message, hint, fields } = error;
+  throw new HoldfastError(code, message, {
+    hint,
+    cause: error,
+    fields: fields.map(({ pointer, detail }) => ({ pointer: `/query${pointer}`, detail })),
+  });
 }

@@ -166,7 +166,8 @@ const eventOf = (row: EventRow): RunEvent => ({
 export async function readEvents(db: Knex, runId: string, after: number, limit: number): Promise<RunEvent[]> {
   const rows: EventRow[] = await events(db)
     .where({ run_id: runId })
-    .where('seq', '>', after)
+    // The column is an int4; what a client says it has seen may be beyond it.
+    .whereRaw('seq > ?::bigint', [after])
     .orderBy('seq')
     .limit(limit);
   return rows.map(eventOf);

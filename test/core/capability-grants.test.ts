@@ -83,7 +83,7 @@ describe('grants that are refused when they are loaded', () => {
       expect(error.code).toBe('capability_invalid');
       expect(error.message).toMatch(message);
       expect(error.fields).toHaveLength(1);
-      expect(error.fields[0]?.pointer).toBe('/1/capability');
+      expect(error.fields[0]?.pointer).toBe('/grants/1/capability');
     }
   });
 
@@ -93,7 +93,7 @@ describe('grants that are refused when they are loaded', () => {
 
   it('names every wrong one', () => {
     const error = failure(() => parseGrants(['fs:raed:/x', 'fs:read:/ok', { capability: 'x', effect: 'deny' }]));
-    expect(error.fields.map((field) => field.pointer)).toEqual(['/0', '/2/capability']);
+    expect(error.fields.map((field) => field.pointer)).toEqual(['/grants/0', '/grants/2/capability']);
     expect(error.message).toMatch(/and 1 more/);
   });
 
@@ -212,7 +212,7 @@ describe('a run narrows its agent', () => {
     const error = failure(() => narrowGrants(agent, ['fs:read:/work/ok', input]));
     expect(error.code).toBe('grants_widened');
     expect(error.message).toContain(message);
-    expect(error.fields[0]?.pointer).toBe('/1');
+    expect(error.fields[0]?.pointer).toBe('/grants/1');
   });
 
   it('may pass on what the agent may', () => {

@@ -135,9 +135,16 @@ describeEachDatabase('bad input', (kind) => {
       expect(expectProblem(await get(path), 'invalid_request').errors.map((error) => error.pointer)).toEqual([pointer]);
     });
 
+    test('one that is there twice is said to be', async () => {
+      const { errors } = expectProblem(await get(`${RUNS}?limit=1&limit=2`), 'invalid_request');
+      expect(errors).toEqual([{ pointer: '/query/limit', detail: 'is there 2 times; expected once' }]);
+    });
+
     test.each(['abc', 'WyJhIiwiYiJd', 'e30', 'bnVsbA'])('a cursor of %s that no list gave', async (cursor) => {
-      expectProblem(await get(`${RUNS}?cursor=${cursor}`), 'invalid_request');
-      expectProblem(await get(`/api/v1/interruptions?cursor=${cursor}`), 'invalid_request');
+      for (const list of [RUNS, '/api/v1/interruptions']) {
+        const { errors } = expectProblem(await get(`${list}?cursor=${cursor}`), 'invalid_request');
+        expect(errors.map((error) => error.pointer)).toEqual(['/query/cursor']);
+      }
     });
   });
 
@@ -159,6 +166,26 @@ describeEachDatabase('bad input', (kind) => {
         'invalid_request',
       ],
     ])('%s', async (_what, body, code) => void expectProblem(await post(body), code));
+
+    test.each<[unknown, string, readonly string[]]>([
+      [['tool:call:echo', 'everything'], 'capability_invalid', ['/grants/1']],
+      [[{ capability: 'everything', effect: 'deny' }], 'capability_invalid', ['/grants/0/capability']],
+      [[{ capability: 'fs:write:/', effect: 'deny' }, 'fs:write:/'], 'grants_widened', ['/grants/1']],
+    ])('the place of a wrong grant: %j', async (grants, code, pointers) => {
+      expect(expectProblem(await post({ ...good, grants }), code).errors.map((error) => error.pointer)).toEqual(
+        pointers,
+      );
+    });
+
+    test('what is missing where any JSON value may stand', async () => {
+      const { errors } = expectProblem(
+        await door.ask('anna', 'POST', '/api/v1/interruptions/x/answer', {}),
+        'invalid_request',
+      );
+      expect(errors).toEqual([
+        { pointer: '/value', detail: 'Invalid input: expected a JSON value, received undefined' },
+      ]);
+    });
 
     test.each<[string, unknown, readonly string[]]>([
       ['nothing', '', ['/agent', '/input']],

@@ -77,6 +77,19 @@ describeEachDatabase('the routes', (kind) => {
     expect(nextCursor).toBeNull();
   });
 
+  test('after a sequence number beyond every log there is nothing', async () => {
+    const { id } = await settled((await start('echo')).id);
+    for (const seq of [2 ** 31, 999_999_999_999_999]) {
+      const page = await door.ask('vera', 'GET', `/api/v1/runs/${id}/events?cursor=${seq}`);
+      expect(page.json).toEqual({ items: [], nextCursor: null });
+      const stream = await door.ask('vera', 'GET', `/api/v1/runs/${id}/events`, undefined, {
+        Accept: 'text/event-stream',
+        'Last-Event-ID': String(seq),
+      });
+      expect(stream.text).toMatch(/event: end\ndata: {"status":"completed"}/);
+    }
+  });
+
   describe('a paused run', () => {
     test('goes on when it is approved', async () => {
       const { run, interruption } = await paused();
