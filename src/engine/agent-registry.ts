@@ -1,10 +1,12 @@
 import { Agent } from '@openai/agents';
+import { z } from 'zod';
 import { HoldfastError } from '../core/errors.js';
 import { type GrantSet, grantsToJson, parseGrants } from '../core/grants.js';
-import { canonical, type JsonObject, sha256, toJson } from '../core/json.js';
-import type { RunLimits } from '../core/run.js';
+import { canonical, sha256 } from '../core/json.js';
+import { type RunLimits, runLimits } from '../core/run.js';
 import type { ToolSpec } from '../core/tool.js';
 import { toolSpecOf } from '../tools/define-tool.js';
+import { definitionOf, modelNameOf } from './agent-definition.js';
 import type { AgentDeclaration, HoldfastConfig } from './define.js';
 import type { AgentView } from './verbs.js';
 
@@ -35,6 +37,18 @@ export function registerAgents(config: HoldfastConfig): ReadonlyMap<string, Regi
   return agents;
 }
 
+const whole = z.int().min(1);
+const declarationShape = z.strictObject({
+  agent: z.instanceof(Agent),
+  version: z.string().min(1).max(64).optional(),
+  grants: z.array(z.unknown()).optional(),
+  allowEverything: z.boolean().optional(),
+  onDenied: z.enum(['stop', 'tell']).optional(),
+  maxTurns: runLimits.shape.maxTurns.optional(),
+  maxTotalTokens: whole.optional(),
+  maxDurationMs: whole.optional(),
+});
+
 function register(declaration: AgentDeclaration): RegisteredAgent {
   const { agent, version = '1', onDenied = 'stop' } = declaration;
   if (!(agent instanceof Agent))
@@ -42,19 +56,21 @@ function register(declaration: AgentDeclaration): RegisteredAgent {
       'agent_invalid',
       'An entry of `agents` is neither an Agent of @openai/agents nor { agent }.',
     );
+  assertDeclaration(declaration);
   const { name } = agent;
-  const limits = limitsOf(declaration);
-  const grants = parseGrants(declaration.grants ?? [], { allowEverything: declaration.allowEverything === true });
+  const limits: RunLimits = {
+    maxTurns: declaration.maxTurns ?? DEFAULT_MAX_TURNS,
+    maxTotalTokens: declaration.maxTotalTokens ?? null,
+    maxDurationMs: declaration.maxDurationMs ?? null,
+  };
+  const grants = grantsOf(declaration);
   const specs = agent.tools.flatMap((tool) => (tool.type === 'function' ? [toolSpecOf(tool)] : []));
-  const model = typeof agent.model === 'string' ? agent.model : agent.model.constructor.name;
   const definition = canonical({
-    ...{ name, version, model, onDenied, limits, grants: grantsToJson(grants) },
-    instructions: typeof agent.instructions === 'string' ? agent.instructions : '(computed)',
-    modelSettings: toJson(agent.modelSettings),
-    tools: specs.map(definitionOfTool),
-    handoffs: agent.handoffs.map((handoff) => ('agentName' in handoff ? handoff.agentName : handoff.name)),
+    ...definitionOf(agent),
+    ...{ version, onDenied, limits, grants: grantsToJson(grants) },
   });
   const definitionHash = sha256(definition);
+  const model = modelNameOf(agent);
   const view: AgentView = {
     ...{ name, version, definitionHash, model: model === '' ? null : model, tools: specs.map((spec) => spec.name) },
     grants: grants.grants.map((grant) =>
@@ -65,24 +81,25 @@ function register(declaration: AgentDeclaration): RegisteredAgent {
   return { name, version, agent, grants, limits, onDenied, definition, definitionHash, view, toolSpecs };
 }
 
-const definitionOfTool = (spec: ToolSpec): JsonObject => ({
-  ...{ name: spec.name, version: spec.version, description: spec.description, effect: spec.effect },
-  ...{ deterministic: spec.deterministic, timeoutMs: spec.timeoutMs, onUnknownEffect: spec.onUnknownEffect },
-});
+/** A field that nothing reads is refused too: a limit that is misspelt is no limit. */
+function assertDeclaration(declaration: AgentDeclaration): void {
+  const issues = declarationShape.safeParse(declaration).error?.issues ?? [];
+  if (issues.length === 0) return;
+  const fields = issues.flatMap((issue) =>
+    issue.code === 'unrecognized_keys'
+      ? issue.keys.map((key) => ({ pointer: `/${key}`, detail: 'is not known here' }))
+      : [{ pointer: `/${issue.path.map(String).join('/')}`, detail: issue.message }],
+  );
+  const said = fields.map(({ pointer, detail }) => `${pointer.slice(1)}: ${detail}`).join('; ');
+  throw new HoldfastError('agent_invalid', `The agent ${declaration.agent.name} is not valid: ${said}.`, { fields });
+}
 
-function limitsOf(declaration: AgentDeclaration): RunLimits {
-  const limits = {
-    maxTurns: declaration.maxTurns ?? DEFAULT_MAX_TURNS,
-    maxTotalTokens: declaration.maxTotalTokens ?? null,
-    maxDurationMs: declaration.maxDurationMs ?? null,
-  };
-  for (const [name, value] of Object.entries(limits)) {
-    if (value !== null && !(Number.isSafeInteger(value) && value > 0)) {
-      throw new HoldfastError(
-        'agent_invalid',
-        `${name} of the agent ${declaration.agent.name} is ${value}; a whole number above 0 was expected.`,
-      );
-    }
+function grantsOf({ agent, grants = [], allowEverything = false }: AgentDeclaration): GrantSet {
+  try {
+    return parseGrants(grants, { allowEverything });
+  } catch (error) {
+    if (!(error instanceof HoldfastError)) throw error;
+    const { code, message, fields, hint } = error;
+    throw new HoldfastError(code, `The agent ${agent.name}: ${message}`, { cause: error, fields, hint });
   }
-  return limits;
 }

@@ -1,0 +1,51 @@
+import { Agent } from '@openai/agents';
+import { z } from 'zod';
+import { type JsonObject, type JsonValue, toJson } from '../core/json.js';
+import type { ToolSpec } from '../core/tool.js';
+import { toolSpecOf } from '../tools/define-tool.js';
+
+/** What is kept of agents as they were when a run ran: all of them that can say something, and of functions that they are there. */
+export function definitionOf(agent: Agent): JsonObject {
+  const others = reachedFrom(agent);
+  return { ...ownDefinition(agent), ...(others.length === 0 ? {} : { agents: others.map(ownDefinition) }) };
+}
+
+export const modelNameOf = ({ model }: Agent): string => (typeof model === 'string' ? model : model.constructor.name);
+
+const ownDefinition = (agent: Agent): JsonObject => ({
+  name: agent.name,
+  model: modelNameOf(agent),
+  instructions: typeof agent.instructions === 'string' ? agent.instructions : '(computed)',
+  modelSettings: toJson(agent.modelSettings),
+  output: outputOf(agent),
+  tools: agent.tools.map((tool) =>
+    tool.type === 'function'
+      ? { ...declaredOf(toolSpecOf(tool)), input: toJson(tool.parameters) }
+      : { name: tool.name, type: tool.type },
+  ),
+  handoffs: agent.handoffs.map((handoff) => ('agentName' in handoff ? handoff.agentName : handoff.name)),
+});
+
+const declaredOf = (spec: ToolSpec): JsonObject => ({
+  ...{ name: spec.name, version: spec.version, description: spec.description, effect: spec.effect },
+  ...{ deterministic: spec.deterministic, timeoutMs: spec.timeoutMs, onUnknownEffect: spec.onUnknownEffect },
+});
+
+/** The declared output as a JSON schema. */
+function outputOf({ outputType }: Agent): JsonValue {
+  const declared: unknown = outputType;
+  if (!(declared instanceof z.ZodType)) return toJson(declared);
+  return toJson(z.toJSONSchema(declared, { unrepresentable: 'any' }));
+}
+
+/** The agents that it can hand over to, and those that they can, each once. */
+function reachedFrom(agent: Agent): readonly Agent[] {
+  const seen = new Set<Agent>([agent]);
+  for (const one of seen) {
+    for (const handoff of one.handoffs) {
+      const next: unknown = 'agentName' in handoff ? handoff.agent : handoff;
+      if (next instanceof Agent) seen.add(next);
+    }
+  }
+  return [...seen].slice(1);
+}

@@ -1,0 +1,92 @@
+import { Agent, handoff, tool } from '@openai/agents';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { HoldfastError } from '../../src/core/errors.js';
+import { registerAgents } from '../../src/engine/agent-registry.js';
+import type { AgentDeclaration } from '../../src/engine/define.js';
+
+const agent = new Agent({ name: 'clerk', model: 'openai/x' });
+
+function refusal(declaration: object): HoldfastError {
+  try {
+    registerAgents({ agents: [declaration as AgentDeclaration] });
+  } catch (error) {
+    if (error instanceof HoldfastError) return error;
+    throw error;
+  }
+  throw new Error('it was accepted');
+}
+
+describe('a declaration that is wrong is refused, naming the agent and the field', () => {
+  it.each<[string, object, string, RegExp]>([
+    ['a field that is not known', { maxTurnz: 5 }, 'agent_invalid', /maxTurnz/],
+    ['a turn limit below 1', { maxTurns: 0 }, 'agent_invalid', /maxTurns/],
+    ['a turn limit beyond what a run can have', { maxTurns: 10_001 }, 'agent_invalid', /maxTurns/],
+    ['half a millisecond', { maxDurationMs: 0.5 }, 'agent_invalid', /maxDurationMs/],
+    ['another way to deny', { onDenied: 'tel' }, 'agent_invalid', /onDenied/],
+    ['a switch that is a text', { allowEverything: 'no' }, 'agent_invalid', /allowEverything/],
+    ['a version that is a number', { version: 2 }, 'agent_invalid', /version/],
+    ['a text of grants', { grants: 'fs:read:/x' }, 'agent_invalid', /grants/],
+    ['a wrong grant', { grants: ['fs:read:/ok', 'fs:read:x'] }, 'capability_invalid', /\/grants\/1/],
+  ])('%s', (_what, fields, code, named) => {
+    const error = refusal({ agent, ...fields });
+    expect(error.code).toBe(code);
+    expect(error.message).toMatch(/clerk/);
+    expect(error.message).toMatch(named);
+  });
+
+  it('what is no agent', () => {
+    expect(refusal({}).code).toBe('agent_invalid');
+    expect(refusal({ agent: { name: 'clerk' } }).code).toBe('agent_invalid');
+  });
+});
+
+describe('the hash of a definition', () => {
+  const pay = (input: z.ZodObject) =>
+    tool({ name: 'pay', description: 'Pays.', parameters: input, execute: () => 'paid' });
+  const hashOf = (options: Partial<ConstructorParameters<typeof Agent>[0]>): string | undefined =>
+    registerAgents({ agents: [new Agent({ name: 'clerk', model: 'openai/x', ...options })] }).get('clerk')
+      ?.definitionHash;
+  const helper = (instructions: string) => new Agent({ name: 'helper', model: 'openai/x', instructions });
+
+  it('is the same for the same definition', () => {
+    expect(hashOf({ tools: [pay(z.object({ to: z.string() }))] })).toBe(
+      hashOf({ tools: [pay(z.object({ to: z.string() }))] }),
+    );
+  });
+
+  it.each<[string, () => (string | undefined)[]]>([
+    [
+      'the input of a tool',
+      () => [
+        hashOf({ tools: [pay(z.object({ to: z.string() }))] }),
+        hashOf({ tools: [pay(z.object({ to: z.string(), cents: z.int() }))] }),
+      ],
+    ],
+    [
+      'the output that is declared',
+      () => [
+        hashOf({}),
+        hashOf({ outputType: z.object({ a: z.string() }) }),
+        hashOf({ outputType: z.object({ b: z.string() }) }),
+      ],
+    ],
+    [
+      'an agent that it hands over to',
+      () => [
+        hashOf({ handoffs: [helper('You help.')] }),
+        hashOf({ handoffs: [helper('You pay.')] }),
+        hashOf({ handoffs: [handoff(helper('You steal.'))] }),
+      ],
+    ],
+  ])('changes with %s', (_what, hashes) => {
+    const all = hashes();
+    expect(new Set(all).size).toBe(all.length);
+  });
+
+  it('ends where agents hand over to each other', () => {
+    const first = new Agent({ name: 'first', model: 'openai/x' });
+    first.handoffs = [new Agent({ name: 'second', model: 'openai/x', handoffs: [first] })];
+    expect(registerAgents({ agents: [first] }).get('first')?.definitionHash).toMatch(/^sha256:/);
+  });
+});
