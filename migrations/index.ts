@@ -5,6 +5,7 @@ import * as callsAndInterruptions from './0003-calls-and-interruptions.js';
 import * as snapshots from './0004-snapshots.js';
 import * as doors from './0005-doors.js';
 import * as workers from './0006-workers.js';
+import * as waits from './0008-waits.js';
 
 export interface Migration {
   readonly name: string;
@@ -19,4 +20,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0004-snapshots', up: snapshots.up },
   { name: '0005-doors', up: doors.up },
   { name: '0006-workers', up: workers.up },
+  { name: '0008-waits', up: waits.up },
 ];

@@ -1,7 +1,8 @@
 import type { DecisionView, InterruptionReason } from '../src/core/interruption.js';
 import type { JsonValue } from '../src/core/json.js';
 import { isOver } from '../src/core/run.js';
-import { decisionsOf, interruptionsOfSegment, interruptionViewOf } from '../src/storage/interruptions.js';
+import type { PlacedWait } from '../src/core/wait.js';
+import { decisionsOf, interruptionsOfSegment, interruptionViewOf, waitOf } from '../src/storage/interruptions.js';
 import { lockRun, updateRun } from '../src/storage/runs.js';
 import { transact } from './patience.js';
 import type { World } from './world.js';
@@ -18,6 +19,9 @@ export interface Settled {
   readonly verdict: DecisionView['verdict'];
   readonly message: string | null;
   readonly value: JsonValue;
+  readonly actor: string;
+  /** Which wait of the call was settled; null for approvals. */
+  readonly wait: PlacedWait | null;
 }
 
 /** What a segment starts from. `stale`: another segment or the end of the run came first; there is nothing to do. */
@@ -52,7 +56,7 @@ export function beginSegment(
       const view = interruptionViewOf(row, decisions);
       const decision = view.decisions.at(-1);
       if (decision === undefined) return [];
-      const { verdict, message, value } = decision;
+      const { verdict, message, value, actor } = decision;
       const about = {
         callId: view.callId ?? '',
         tool: view.tool ?? '',
@@ -60,7 +64,18 @@ export function beginSegment(
         arguments: view.arguments,
         digest: view.digest,
       };
-      return [{ interruptionId: view.id, ...about, reason: view.reason.code, verdict, message, value }];
+      return [
+        {
+          interruptionId: view.id,
+          ...about,
+          reason: view.reason.code,
+          verdict,
+          message,
+          value,
+          actor,
+          wait: waitOf(row),
+        },
+      ];
     });
     return {
       type: 'begun',

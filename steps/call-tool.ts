@@ -2,11 +2,14 @@ import { judgeCall, unknownEffectText } from '../src/core/call.js';
 import { HoldfastError } from '../src/core/errors.js';
 import type { CallOutcome } from '../src/core/event.js';
 import { seededRandom } from '../src/core/seeded-random.js';
+import type { Settlement, WaitDecision } from '../src/core/settlement.js';
 import type { ProbeResult, ToolContext, ToolSpec } from '../src/core/tool.js';
+import { type CallWait, isInterruption } from '../src/core/wait.js';
 import { type CallIntent, type CallRecord, claimCall, findCall, settleCall } from '../src/storage/calls.js';
 import { boundOutput } from '../src/tools/output-bound.js';
 import { type Halt, haltOf } from './call-model.js';
 import { patiently, transact } from './patience.js';
+import { continuationOf, keepWait, outcomeUnder } from './wait-in-call.js';
 import type { World } from './world.js';
 
 export interface ToolCall {
@@ -16,6 +19,8 @@ export interface ToolCall {
   readonly input: unknown;
   /** Runs the body: the tool's own `execute`, or `invoke` of a tool that declares nothing. */
   readonly body: (context: ToolContext) => Promise<unknown>;
+  /** The decision on what this call waits for; null: there is none. */
+  readonly waitDecision: WaitDecision | null;
   readonly require: (capability: string) => void;
   /** The outcome that a person gave to a call that may have happened; its body does not run. */
   readonly known: CallOutcome | null;
@@ -29,6 +34,8 @@ export type ToolResult =
   | { readonly type: 'tripped'; readonly outcome: Extract<CallOutcome, { type: 'error' }> }
   /** Only a person can say whether it happened. */
   | { readonly type: 'unknown'; readonly text: string }
+  /** Its body said that it must wait; its next execution goes on from there. */
+  | { readonly type: 'waits'; readonly wait: CallWait }
   /** A newer process owns the run; this one must not act any more. */
   | { readonly type: 'superseded' }
   /** The run was stopped. `begun`: the body was at work, and an unsafe one may have had its effect. */
@@ -55,13 +62,23 @@ export async function callTool(
     });
   }
   if (call.known !== null && record?.outcome == null) return settle(world, intent, call.known);
+  const goesOn = continuationOf(record, call.waitDecision);
   const verdict = judgeCall({
     effect: spec.effect,
-    record,
+    record: record === null ? null : { ...record, waits: record.waiting !== null },
     execution: intent.execution,
     mayRepeat: spec.onUnknownEffect === 'rerun' || repeatApproved(call, record),
+    settled: goesOn !== null,
   });
   if (verdict === 'known' && record?.outcome) return settled(record.outcome);
+  if (verdict === 'waits' && record?.waiting) return { type: 'waits', wait: record.waiting };
+  if (goesOn !== null && call.waitDecision !== null && spec.resume === null) {
+    return settle(
+      world,
+      intent,
+      outcomeUnder(spec, call.waitDecision, goesOn, (value) => outputOf(spec, value)),
+    );
+  }
   const stop = new AbortController();
   const context = contextOf(world, call, AbortSignal.any([signal, stop.signal]));
   if (verdict === 'unknown') {
@@ -71,14 +88,27 @@ export async function callTool(
   }
   if (spec.effect === 'unsafe' && !signal.aborted) await logged();
   if (signal.aborted) return { ...haltOf(signal), begun: false };
-  if (spec.effect === 'unsafe' && !(await transact(world, (trx) => claimCall(trx, intent)))) {
+  if (spec.effect === 'unsafe' && !(await transact(world, (trx) => claimCall(trx, intent, goesOn)))) {
     // An execution before this one may have ended the call in this moment; else a newer process owns the run.
     const ended = await patiently(() => findCall(world.knex, intent.runId, intent.callId));
-    return ended?.outcome == null ? { type: 'superseded' } : settled(ended.outcome);
+    return standing(ended);
   }
-  const ended = await withTimeout(call.body, context, spec.timeoutMs, stop, signal);
-  return conclude(world, call, ended, context, signal);
+  const body = bodyUnder(call, goesOn?.settlement ?? record?.resumed ?? null);
+  const ended = await withTimeout(body, context, spec.timeoutMs, stop, signal);
+  return conclude(world, call, record, ended, context, signal);
 }
+
+/** What another execution of the call has left: it stands. */
+function standing(record: CallRecord | null): ToolResult {
+  if (record?.outcome) return settled(record.outcome);
+  return record?.waiting ? { type: 'waits', wait: record.waiting } : { type: 'superseded' };
+}
+
+/** The body from its beginning, or from where it waited. */
+const bodyUnder = ({ spec, body, input }: ToolCall, settlement: Settlement | null): ToolCall['body'] => {
+  const { resume } = spec;
+  return settlement === null || resume === null ? body : (context) => resume(input, settlement, context);
+};
 
 /** The execution that an approval was used for carries its id, so that a second crash asks again. */
 export const executionUnder = (execution: string, approval: string | null): string =>
@@ -97,6 +127,7 @@ type Ended = { readonly output: unknown } | { readonly error: unknown } | 'timeo
 async function conclude(
   world: World,
   call: ToolCall,
+  record: CallRecord | null,
   ended: Ended,
   context: ToolContext,
   signal: AbortSignal,
@@ -117,6 +148,7 @@ async function conclude(
     });
   }
   if ('error' in ended) return settle(world, intent, errorOutcome(spec, ended.error));
+  if (isInterruption(ended.output)) return standing(await keepWait(world, intent, record, ended.output));
   return settle(world, intent, outputOf(spec, ended.output));
 }
 

@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
 import { type Ending, interruptionId, verdictsFor, type Wait } from '../src/core/ending.js';
 import type { EventDraft } from '../src/core/event.js';
+import { kindFor } from '../src/core/interruption.js';
 import { canonical } from '../src/core/json.js';
 import { isOver, type Usage } from '../src/core/run.js';
 import { appendEvents } from '../src/storage/events.js';
@@ -9,6 +10,7 @@ import { lockRun, type RunRow, updateRun } from '../src/storage/runs.js';
 import { insertSnapshot } from '../src/storage/snapshots.js';
 import { insertTimer } from '../src/storage/timers.js';
 import { transact } from './patience.js';
+import { settleWhatIsThere } from './settle.js';
 import { isoNow, type World } from './world.js';
 
 export interface SegmentEnd {
@@ -48,7 +50,10 @@ export async function endSegment(world: World, end: SegmentEnd): Promise<{ reado
       active_ms: String(Number(run.active_ms) + Math.max(0, world.now() - began)),
       segment_started_at: null,
     });
-    if (step.change.status === 'paused') await resumeIfDecided(world, trx, end.runId);
+    if (step.change.status === 'paused') {
+      await settleWhatIsThere(world, trx, end.runId);
+      await resumeIfDecided(world, trx, end.runId);
+    }
     return false;
   });
   world.changed(end.runId);
@@ -138,20 +143,27 @@ async function ask(
 ): Promise<EventDraft> {
   const id = interruptionId(runId, segment, wait);
   const expiresInMs = wait.expiresInMs === undefined ? world.approvalTimeoutMs : wait.expiresInMs;
-  const expiresAt = expiresInMs === null ? null : new Date(world.now() + expiresInMs);
-  const { callId, tool, agent, digest, reason, text } = wait;
+  const { callId, tool, agent, digest, reason, text, inside } = wait;
+  const kind = kindFor(reason);
+  const dueAt = inside?.dueAt == null ? null : new Date(inside.dueAt);
+  const expiresAt = dueAt ?? (expiresInMs === null ? null : new Date(world.now() + expiresInMs));
+  const placed = inside === null ? null : { ordinal: inside.ordinal, spec: inside.spec };
   await insertInterruption(trx, {
-    ...{ id, runId, tenant, agent, segment, kind: 'approval', callId, tool },
-    ...{ arguments: wait.arguments, reason, text, verdicts: verdictsFor(reason), digest, expiresAt },
+    ...{ id, runId, tenant, agent, segment, kind, callId, tool },
+    ...{ arguments: wait.arguments, reason, text, verdicts: verdictsFor(reason), digest, expiresAt, wait: placed },
   });
   if (expiresAt !== null) {
-    await insertTimer(trx, { id, run_id: runId, tenant, kind: 'interruption_expires', target: id, due_at: expiresAt });
+    const timer = dueAt === null ? 'interruption_expires' : 'wait_due';
+    await insertTimer(trx, { id, run_id: runId, tenant, kind: timer, target: id, due_at: expiresAt });
   }
   return {
     key: `interruption:${id}`,
     parentKey: wait.parentKey,
     kind: 'interruption.requested',
-    data: { id, kind: 'approval', callId, tool, reason, text, digest, expiresInMs },
+    data: {
+      ...{ id, kind, callId, tool, reason, text, digest, expiresInMs },
+      ...(placed === null ? {} : { wait: placed.spec }),
+    },
   };
 }
 

@@ -143,6 +143,7 @@ function waitForApprovals(scope: SegmentScope, items: readonly RunToolApprovalIt
         text: plan.text,
         expiresInMs: plan.guard.spec.approvalExpiresInMs,
         parentKey: plan.checkedKey,
+        inside: null,
       },
     });
   }

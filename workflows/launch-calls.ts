@@ -1,13 +1,15 @@
 import { DBOS, DBOSWorkflowConflictError } from '@dbos-inc/dbos-sdk';
+import type { Wait } from '../src/core/ending.js';
 import { HoldfastError } from '../src/core/errors.js';
 import type { CallOutcome } from '../src/core/event.js';
+import { type CallWait, waitText } from '../src/core/wait.js';
 import { callTool, executionUnder, type ToolResult } from '../steps/call-tool.js';
 import { afterOutputGuardrails } from './call-callbacks.js';
 import { inStep, type PlannedCall, type SegmentScope, type StartedCall } from './segment-scope.js';
 import { bodyOf, requirementOf } from './tool-body.js';
 
 /** What the SDK gets in place of a result that is not there yet; resuming puts the result in its place. */
-export const PLACEHOLDER = '[waiting for a decision]';
+export const PLACEHOLDER = '[waiting]';
 
 /**
  * Starts the calls of a response that may start, in the model's order and in one go, so that a replay gives every call the
@@ -63,6 +65,7 @@ async function runTool(scope: SegmentScope, plan: PlannedCall): Promise<ToolResu
       input: plan.input,
       known: plan.known,
       repeatApprovedBy: plan.repeatApprovedBy,
+      waitDecision: plan.waitDecision,
     },
     ...{ body: bodyOf(plan), require: requirementOf(scope, plan) },
   };
@@ -97,8 +100,12 @@ function logEnded(scope: SegmentScope): void {
       const { agent, arguments: args, digest } = plan;
       scope.waits.push({
         ...{ callId, tool, agent, arguments: args, digest, reason: 'unknown_effect', text: result.text, parentKey },
-        expiresInMs: plan.guard.spec.approvalExpiresInMs,
+        ...{ expiresInMs: plan.guard.spec.approvalExpiresInMs, inside: null },
       });
+      scope.stop ??= { type: 'wait' };
+    }
+    if (result.type === 'waits') {
+      scope.waits.push(waitOf(plan, result.wait, startedKey));
       scope.stop ??= { type: 'wait' };
     }
     if (result.type === 'halted') {
@@ -106,6 +113,18 @@ function logEnded(scope: SegmentScope): void {
       scope.stop = haltStop(result.why);
     }
   }
+}
+
+function waitOf(plan: PlannedCall, wait: CallWait, parentKey: string): Wait {
+  const { callId, agent, arguments: args, digest, guard } = plan;
+  const { spec, ordinal, dueAt, expiresInMs } = wait;
+  const tool = guard.spec.name;
+  return {
+    ...{ callId, tool, agent, arguments: args, digest, reason: spec.kind, text: waitText(tool, spec), parentKey },
+    // Only people forget: what is not a question waits for as long as it takes.
+    expiresInMs: spec.kind === 'question' ? expiresInMs : (expiresInMs ?? null),
+    inside: { ordinal, spec, dueAt },
+  };
 }
 
 /** A call that was stopped with its run: an unsafe one that was at work may have had its effect. */

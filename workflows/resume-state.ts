@@ -16,7 +16,7 @@ const load = (agent: Agent, text: string): Promise<State> => RunState.fromString
 
 /**
  * The state that a segment goes on from, with every decision applied: approved calls are judged again and will run,
- * rejected ones get what the model reads, and calls of unknown effect get their result.
+ * rejected ones get what the model reads, and calls that waited inside get their result.
  */
 export async function resumeState(
   scope: SegmentScope,
@@ -26,28 +26,31 @@ export async function resumeState(
 ): Promise<State> {
   let state = await load(agent, snapshot);
   scope.state = state;
-  const unknown = settled.filter((one) => one.reason === 'unknown_effect');
-  if (unknown.length > 0) {
-    const text = await settleUnknown(scope, agent, snapshot, unknown);
+  const inside = settled.filter(waitedInside);
+  if (inside.length > 0) {
+    const text = await settleInside(scope, agent, snapshot, inside);
     state = await load(agent, text);
     scope.state = state;
   }
-  const approvals = settled.filter((one) => one.reason !== 'unknown_effect');
+  const approvals = settled.filter((one) => !waitedInside(one));
   // With a call that waits again nothing else may start: what was decided beside it is applied in the next segment.
   if (scope.stop === null) await applyApprovals(scope, state, approvals);
   else scope.carried = approvals.map((one) => one.interruptionId);
   return state;
 }
 
-/** Settles calls of unknown effect, one after the other, and puts their results into the state. */
-async function settleUnknown(
+/** Whether the SDK has a placeholder for the result of the call: its body was begun. */
+const waitedInside = (one: Settled): boolean => one.reason === 'unknown_effect' || one.wait !== null;
+
+/** Goes on with calls that were begun, one after the other, and puts their results into the state. */
+async function settleInside(
   scope: SegmentScope,
   start: Agent,
   snapshot: string,
-  unknown: readonly Settled[],
+  inside: readonly Settled[],
 ): Promise<string> {
   const parsed: unknown = JSON.parse(snapshot);
-  for (const one of unknown) {
+  for (const one of inside) {
     const agent = agentNamed(start, one.agent);
     const tools = agent === undefined ? undefined : await guardsByName(agent, new RunContext<unknown>());
     const guard = tools?.get(one.tool);
@@ -80,9 +83,15 @@ function agentNamed(start: Agent, name: string): Agent | undefined {
   return undefined;
 }
 
-/** What a decision makes of a call of unknown effect. */
+/** What a decision makes of a call that was begun. */
 function settlementOf(judged: PlannedCall, one: Settled): Partial<PlannedCall> {
   if (judged.decision === 'deny' || judged.decision === 'invalid') return {};
+  if (one.wait !== null) {
+    const { wait, verdict, actor, message, value } = one;
+    // It was begun, so that an approval that it needs was given.
+    const approved = judged.decision === 'ask';
+    return { decision: 'allow', approved, waitDecision: { wait, verdict, actor, message, value } };
+  }
   if (one.verdict === 'approve') return { decision: 'allow', approved: true, repeatApprovedBy: one.interruptionId };
   return { decision: 'allow', known: outcomeOf(one) };
 }

@@ -5,6 +5,7 @@ import type { CallOutcome } from '../src/core/event.js';
 import type { GrantSet } from '../src/core/grants.js';
 import type { JsonValue } from '../src/core/json.js';
 import type { RunLimits, Usage } from '../src/core/run.js';
+import type { WaitDecision } from '../src/core/settlement.js';
 import type { ToolSpec } from '../src/core/tool.js';
 import type { ToolResult } from '../steps/call-tool.js';
 import type { World } from '../steps/world.js';
@@ -51,6 +52,8 @@ export interface PlannedCall {
   readonly approved: boolean;
   /** The interruption by which a call of unknown effect may run again. */
   readonly repeatApprovedBy: string | null;
+  /** The decision on what this call waited for. */
+  readonly waitDecision: WaitDecision | null;
 }
 
 /** A call that was started, or refused without starting. Its end is logged when those before it have ended. */

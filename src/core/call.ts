@@ -15,21 +15,24 @@ export const callDigest = (call: {
 export interface CallFacts {
   readonly effect: Effect;
   /** What the run knows of the call; null: nothing, it was never begun. */
-  readonly record: { readonly execution: string; readonly outcome: CallOutcome | null } | null;
+  readonly record: { readonly execution: string; readonly outcome: CallOutcome | null; readonly waits: boolean } | null;
   /** This execution of the segment. */
   readonly execution: string;
   /** A person or a probe said that it did not happen, or the tool says that it may be repeated. */
   readonly mayRepeat: boolean;
+  /** What it waited for is settled. */
+  readonly settled: boolean;
 }
 
 /**
- * Whether a call executes. `known`: its outcome is there. `unknown`: it was begun by an execution that is gone, its effect
+ * Whether a call executes. `known`: its outcome is there. `waits`: its body said that it must wait. `unknown`: it was begun by an execution that is gone, its effect
  * cannot be repeated blindly, and nobody knows whether it happened.
  */
-export function judgeCall(facts: CallFacts): 'execute' | 'known' | 'unknown' {
+export function judgeCall(facts: CallFacts): 'execute' | 'known' | 'waits' | 'unknown' {
   const { record, effect, execution, mayRepeat } = facts;
   if (record === null) return 'execute';
   if (record.outcome !== null) return 'known';
+  if (record.waits) return facts.settled ? 'execute' : 'waits';
   if (effect !== 'unsafe' || record.execution === execution || mayRepeat) return 'execute';
   return 'unknown';
 }

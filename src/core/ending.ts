@@ -1,6 +1,7 @@
 import type { ErrorView } from './errors.js';
 import type { InterruptionReason, InterruptionView } from './interruption.js';
 import { digestOf, type JsonValue } from './json.js';
+import type { PlacedWait } from './wait.js';
 
 /** Something that a segment ends to wait for. */
 export interface Wait {
@@ -13,6 +14,8 @@ export interface Wait {
   readonly text: string;
   /** Milliseconds; null: never; undefined: the engine's default. */
   readonly expiresInMs: number | null | undefined;
+  /** What the body of the call waits for; null for approvals. */
+  readonly inside: (PlacedWait & { readonly dueAt: string | null }) | null;
   /** Key of the event that it comes from. */
   readonly parentKey: string;
 }
@@ -39,5 +42,10 @@ const VERDICTS: Record<InterruptionReason, InterruptionView['verdicts']> = {
   tool_rule: ['approve', 'reject'],
   grant_ask: ['approve', 'reject'],
   unknown_effect: ['approve', 'reject', 'answer'],
+  question: ['answer', 'reject'],
+  // Nobody decides these: time, an event or the other run does, or the run is cancelled.
+  timer: [],
+  event: [],
+  child_run: [],
 };
 export const verdictsFor = (reason: InterruptionReason): InterruptionView['verdicts'] => VERDICTS[reason];

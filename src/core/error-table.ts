@@ -164,6 +164,12 @@ export const ERRORS = {
     'A value is not plain JSON',
     'Return only plain objects, arrays, strings, finite numbers, booleans and null.',
   ),
+  wait_invalid: row(
+    422,
+    'stop',
+    'A tool asked to wait for something that cannot be',
+    'Correct the field that is named in what the tool gives to waitFor.',
+  ),
   // Evidence
   log_broken: row(409, 'stop', 'The event log does not verify', 'Read the report: it names the first broken event.'),
   replay_diverged: row(

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { interruptionReason } from './interruption.js';
 import { jsonObject, jsonValue } from './json.js';
 import { errorView, runLimits, usage } from './run.js';
+import { waitSpec } from './wait.js';
 
 const turn = z.int().min(1);
 const callId = z.string();
@@ -84,6 +85,7 @@ const DATA = {
     text: z.string(),
     digest: z.string(),
     expiresInMs: z.int().nullable(),
+    wait: waitSpec.exactOptional(),
   }),
   'interruption.decided': z.object({
     id: z.string(),

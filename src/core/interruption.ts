@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { jsonValue } from './json.js';
+import { waitSpec } from './wait.js';
 
 export const INTERRUPTION_KINDS = ['approval', 'question', 'child_run', 'timer', 'event', 'budget'] as const;
 export const INTERRUPTION_STATUSES = ['pending', 'approved', 'rejected', 'answered', 'expired', 'cancelled'] as const;
@@ -9,11 +10,20 @@ export type InterruptionStatus = (typeof INTERRUPTION_STATUSES)[number];
 export type Verdict = (typeof VERDICTS)[number];
 
 /**
- * Why a run waits for an approval: the tool's own rule, a grant that says `ask`, or an unsafe call that was begun before
- * a crash and may have happened.
+ * Why a run waits: for an approval, because of the tool's own rule, a grant that says `ask`, or an unsafe call that was
+ * begun before a crash and may have happened; or because a call that was begun said so, with the kind of its wait.
  */
-export const interruptionReason = z.enum(['tool_rule', 'grant_ask', 'unknown_effect']);
+export const interruptionReason = z.enum([
+  ...(['tool_rule', 'grant_ask', 'unknown_effect'] as const),
+  ...(['question', 'timer', 'event', 'child_run'] as const),
+]);
 export type InterruptionReason = z.infer<typeof interruptionReason>;
+
+const KIND_OF: Record<InterruptionReason, (typeof INTERRUPTION_KINDS)[number]> = {
+  ...({ tool_rule: 'approval', grant_ask: 'approval', unknown_effect: 'approval' } as const),
+  ...({ question: 'question', timer: 'timer', event: 'event', child_run: 'child_run' } as const),
+};
+export const kindFor = (reason: InterruptionReason): (typeof INTERRUPTION_KINDS)[number] => KIND_OF[reason];
 
 export const decisionView = z
   .object({
@@ -38,6 +48,7 @@ export const interruptionView = z
     tool: z.string().nullable(),
     arguments: jsonValue,
     reason: z.object({ code: interruptionReason, text: z.string() }),
+    wait: waitSpec.nullable().describe('What the call waits for; null for approvals.'),
     verdicts: z.array(z.enum(['approve', 'reject', 'answer'])).describe('The verdicts that a person may give.'),
     digest: z.string().describe('Binds a decision to run, call, tool, version, arguments and policy.'),
     requiredApprovals: z.int(),

@@ -1,5 +1,7 @@
 import type { z } from 'zod';
 import type { JsonValue } from './json.js';
+import type { Settlement } from './settlement.js';
+import type { Interruption } from './wait.js';
 
 /**
  * What a tool does to the world. `pure`: nothing. `idempotent`: the same call twice is the same as once, if the tool passes
@@ -66,7 +68,17 @@ export interface ToolDeclaration<I, O> {
   readonly onUnknownEffect?: OnUnknownEffect;
   /** Looks whether a call happened. Needed for `onUnknownEffect: 'probe'`. */
   readonly probe?: (input: I, context: ToolContext) => Promise<ProbeResult<O>>;
-  readonly execute: (input: I, context: ToolContext) => Promise<O> | O;
+  /** Gives the output, or `waitFor(…)` where the call must wait for something. */
+  readonly execute: (input: I, context: ToolContext) => Promise<O | Interruption> | O | Interruption;
+  /**
+   * Goes on after a wait that `execute` (or `resume` itself) asked for. Without it, what settled the wait is the output: an
+   * answer, the payload of an event, the output of the other run; null for a timer. A refusal or an expiry the model reads.
+   */
+  readonly resume?: (
+    input: I,
+    settlement: Settlement,
+    context: ToolContext,
+  ) => Promise<O | Interruption> | O | Interruption;
 }
 
 /** A declaration with every default filled in, and its types forgotten: what the engine works with. */
@@ -92,4 +104,5 @@ export interface ToolSpec {
   readonly approvalOf: (input: unknown) => string | null;
   readonly probe: ((input: unknown, context: ToolContext) => Promise<ProbeResult<unknown>>) | null;
   readonly execute: (input: unknown, context: ToolContext) => Promise<unknown>;
+  readonly resume: ((input: unknown, settlement: Settlement, context: ToolContext) => Promise<unknown>) | null;
 }

@@ -1,3 +1,4 @@
+import { settle } from '../../steps/settle.js';
 import { isoNow } from '../../steps/world.js';
 import type { Caller } from '../core/caller.js';
 import { HoldfastError } from '../core/errors.js';
@@ -7,7 +8,6 @@ import { isOver } from '../core/run.js';
 import { appendEvents } from '../storage/events.js';
 import { pendingOf } from '../storage/interruptions.js';
 import { findRun, lockRun, runViewOf, updateRun } from '../storage/runs.js';
-import { settle } from './interruption-verbs.js';
 import type { Parts } from './parts.js';
 
 /**
@@ -35,7 +35,7 @@ export async function cancelRun(parts: Parts, id: string, reason: string | null,
     const request = { cancel_requested_at: new Date(world.now()), cancel_reason: why };
     if (run.status === 'running') return updateRun(trx, id, request);
     for (const row of await pendingOf(trx, id)) {
-      await settle(parts, trx, row, { verdict: 'cancel', actor: caller.actor, message: why, value: null });
+      await settle(world, trx, row, { verdict: 'cancel', actor: caller.actor, message: why, value: null });
     }
     await appendEvents(
       trx,

@@ -1,29 +1,22 @@
 import type { Knex } from 'knex';
 import { resumeIfDecided } from '../../steps/end-segment.js';
-import { isoNow } from '../../steps/world.js';
+import { settle, settleDue } from '../../steps/settle.js';
 import type { Caller } from '../core/caller.js';
 import { judgeDecision } from '../core/decision.js';
 import { HoldfastError } from '../core/errors.js';
-import {
-  type DecisionRequest,
-  type InterruptionStatus,
-  type InterruptionView,
-  statusAfter,
-  type Verdict,
-} from '../core/interruption.js';
-import { type JsonValue, plainText } from '../core/json.js';
+import type { DecisionRequest, InterruptionStatus, InterruptionView } from '../core/interruption.js';
+import { plainText } from '../core/json.js';
 import type { Page } from '../core/page.js';
-import { appendEvents } from '../storage/events.js';
 import {
   decisionsOf,
   findInterruption,
   type InterruptionRow,
   interruptionViewOf,
   listInterruptionRows,
-  settleInterruption,
 } from '../storage/interruptions.js';
 import { encodeCursor } from '../storage/run-list.js';
 import { lockRun } from '../storage/runs.js';
+import { assertFits } from './answer-fits.js';
 import type { Parts } from './parts.js';
 
 const unknown = (id: string): HoldfastError =>
@@ -62,32 +55,6 @@ export async function listInterruptions(
   };
 }
 
-interface Settlement {
-  readonly verdict: Verdict;
-  readonly actor: string;
-  readonly message: string | null;
-  readonly value: JsonValue;
-}
-
-/** Settles an interruption and writes its event. Under the lock of the run's row. */
-export async function settle(
-  parts: Parts,
-  trx: Knex.Transaction,
-  row: InterruptionRow,
-  settlement: Settlement,
-): Promise<void> {
-  const { verdict, actor, message, value } = settlement;
-  await settleInterruption(trx, row, statusAfter(verdict), { id: `dec_${row.id}`, verdict, actor, message, value });
-  const data = { id: row.id, verdict, actor, message, value, digest: row.digest };
-  const draft = {
-    key: `decision:${row.id}`,
-    parentKey: `interruption:${row.id}`,
-    kind: 'interruption.decided',
-    data,
-  } as const;
-  await appendEvents(trx, row.run_id, [draft], { at: isoNow(parts.world), worker: null });
-}
-
 export async function decide(
   parts: Parts,
   id: string,
@@ -113,7 +80,7 @@ export async function decide(
     if (judgeDecision(before, asked, caller.actor) === 'same') return before;
     const value = asked.verdict === 'answer' ? asked.value : null;
     if (asked.verdict === 'answer') assertFits(parts, row, value);
-    await settle(parts, trx, row, {
+    await settle(parts.world, trx, row, {
       verdict: asked.verdict,
       actor: caller.actor,
       message: asked.message ?? null,
@@ -132,24 +99,13 @@ export async function decide(
 const isDue = (row: InterruptionRow, now: number): boolean =>
   row.status === 'pending' && row.expires_at !== null && row.expires_at.getTime() <= now;
 
-/** An answer stands for the output of the tool, so that it must have its shape. */
-function assertFits(parts: Parts, row: InterruptionRow, value: JsonValue): void {
-  const tool = row.tool ?? '';
-  const spec = [...parts.agents.values()].find((agent) => agent.toolSpecs.has(tool))?.toolSpecs.get(tool);
-  const parsed = spec?.parseOutput(value);
-  if (parsed === undefined || parsed.ok) return;
-  throw new HoldfastError('invalid_request', `/value: ${tool} does not return this: ${parsed.problem}`, {
-    fields: [{ pointer: '/value', detail: parsed.problem }],
-  });
-}
-
-/** Settles an interruption whose time is over. Does nothing when somebody decided before. */
+/** Settles an interruption whose time has come. Does nothing when somebody decided before. */
 export async function expire(parts: Parts, runId: string, id: string): Promise<void> {
   await parts.world.knex.transaction(async (trx) => {
     const run = await lockRun(trx, runId);
     const row = run === undefined ? undefined : await findInterruption(trx, run.tenant, id);
     if (row === undefined || row.status !== 'pending') return;
-    await settle(parts, trx, row, { verdict: 'expire', actor: 'holdfast', message: null, value: null });
+    await settleDue(parts.world, trx, row);
     await resumeIfDecided(parts.world, trx, runId);
   });
   parts.world.queue.wake();

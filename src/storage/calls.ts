@@ -1,7 +1,9 @@
 import type { Knex } from 'knex';
 import { type CallOutcome, callOutcome } from '../core/event.js';
-import { canonical } from '../core/json.js';
+import { canonical, type JsonValue } from '../core/json.js';
+import type { Settlement } from '../core/settlement.js';
 import type { Effect } from '../core/tool.js';
+import { type CallWait, callWait } from '../core/wait.js';
 
 interface CallRow {
   run_id: string;
@@ -15,6 +17,9 @@ interface CallRow {
   worker: string;
   epoch: number;
   outcome: string | null;
+  waits?: number;
+  waiting?: string | null;
+  resumed?: string | null;
 }
 
 export interface CallIntent {
@@ -35,6 +40,12 @@ export interface CallRecord {
   readonly digest: string;
   readonly execution: string;
   readonly outcome: CallOutcome | null;
+  /** How often it has waited. */
+  readonly waits: number;
+  /** What it waits for; null: it does not. */
+  readonly waiting: CallWait | null;
+  /** The settlement under which its body went on; null: it runs from its beginning. */
+  readonly resumed: Settlement | null;
 }
 
 const calls = (db: Knex) => db<CallRow>('holdfast.calls');
@@ -60,14 +71,23 @@ export async function findCall(db: Knex, runId: string, callId: string): Promise
     digest: row.digest,
     execution: row.execution,
     outcome: row.outcome === null ? null : callOutcome.parse(JSON.parse(row.outcome)),
+    waits: row.waits ?? 0,
+    waiting: row.waiting == null ? null : callWait.parse(JSON.parse(row.waiting)),
+    // Written by `claimCall` alone.
+    resumed: row.resumed == null ? null : (JSON.parse(row.resumed) as Settlement),
   };
 }
 
 /**
  * Writes the intent of a call, or takes over one without an outcome. Only the present owner of the worker id may: false
- * when a newer epoch of this worker exists, or when another execution has got an outcome.
+ * when a newer epoch of this worker exists, or when another execution has got an outcome or a wait. With a settlement the
+ * call waits no longer: it is at work under it, which is kept, so that whoever runs it again does so under the same.
  */
-export async function claimCall(trx: Knex.Transaction, intent: CallIntent): Promise<boolean> {
+export async function claimCall(
+  trx: Knex.Transaction,
+  intent: CallIntent,
+  resumed: { readonly ordinal: number; readonly settlement: Settlement } | null,
+): Promise<boolean> {
   const owner = await trx('holdfast.workers').where({ id: intent.worker, epoch: intent.epoch }).forShare().first('id');
   if (owner === undefined) return false;
   const inserted = await calls(trx)
@@ -76,10 +96,14 @@ export async function claimCall(trx: Knex.Transaction, intent: CallIntent): Prom
     .ignore()
     .returning('call_id');
   if (inserted.length > 0) return true;
-  const taken = await calls(trx)
-    .where({ run_id: intent.runId, call_id: intent.callId })
-    .whereNull('outcome')
-    .update({ execution: intent.execution, worker: intent.worker, epoch: intent.epoch });
+  const open = calls(trx).where({ run_id: intent.runId, call_id: intent.callId }).whereNull('outcome');
+  const owned = { execution: intent.execution, worker: intent.worker, epoch: intent.epoch };
+  const taken =
+    resumed === null
+      ? await open.whereNull('waiting').update(owned)
+      : await open
+          .where({ waits: resumed.ordinal })
+          .update({ ...owned, waiting: null, resumed: canonical(resumed.settlement) });
   return taken > 0;
 }
 
@@ -93,3 +117,23 @@ export async function settleCall(db: Knex, intent: CallIntent, outcome: CallOutc
     .whereNull('calls.outcome');
   return (await findCall(db, intent.runId, intent.callId))?.outcome ?? outcome;
 }
+
+/**
+ * Keeps what a call waits for. Its n-th wait is kept once, and only while the call has no outcome; of an unsafe call, only
+ * by the execution that holds its intent. What comes back is what stands.
+ */
+export async function recordWait(db: Knex, intent: CallIntent, wait: CallWait): Promise<CallRecord | null> {
+  const waiting = { waits: wait.ordinal, waiting: canonical(withoutUndefined(wait)), resumed: null };
+  const merged = calls(db)
+    .insert({ ...rowOf(intent, null), ...waiting })
+    .onConflict(['run_id', 'call_id'])
+    .merge(waiting)
+    .whereNull('calls.outcome')
+    .where('calls.waits', '<', wait.ordinal);
+  if (intent.effect === 'unsafe') merged.where('calls.execution', intent.execution);
+  await merged;
+  return findCall(db, intent.runId, intent.callId);
+}
+
+const withoutUndefined = ({ expiresInMs, ...wait }: CallWait): JsonValue =>
+  expiresInMs === undefined ? wait : { ...wait, expiresInMs };

@@ -9,6 +9,7 @@ import {
   type Verdict,
 } from '../core/interruption.js';
 import { canonical, type JsonValue } from '../core/json.js';
+import { type PlacedWait, placedWait } from '../core/wait.js';
 import { decodeCursor } from './run-list.js';
 
 export interface InterruptionRow {
@@ -30,6 +31,8 @@ export interface InterruptionRow {
   requested_at: Date;
   expires_at: Date | null;
   settled_at: Date | null;
+  wait: string | null;
+  event_name: string | null;
 }
 
 interface DecisionRow {
@@ -59,6 +62,8 @@ export interface NewInterruption {
   readonly verdicts: InterruptionView['verdicts'];
   readonly digest: string;
   readonly expiresAt: Date | null;
+  /** Null for approvals. */
+  readonly wait: PlacedWait | null;
 }
 
 const interruptions = (db: Knex) => db<InterruptionRow>('holdfast.interruptions');
@@ -81,6 +86,8 @@ export async function insertInterruption(trx: Knex.Transaction, it: NewInterrupt
     verdicts: canonical(it.verdicts),
     digest: it.digest,
     expires_at: it.expiresAt,
+    wait: it.wait === null ? null : canonical(it.wait),
+    event_name: it.wait?.spec.kind === 'event' ? it.wait.spec.name : null,
   });
 }
 
@@ -144,6 +151,10 @@ const decisionOf = (row: DecisionRow): DecisionView => ({
   decidedAt: row.decided_at.toISOString(),
 });
 
+/** Which wait of its call an interruption is; null: an approval. */
+export const waitOf = (row: InterruptionRow): PlacedWait | null =>
+  row.wait === null ? null : placedWait.parse(JSON.parse(row.wait));
+
 export const interruptionViewOf = (row: InterruptionRow, settled: readonly DecisionRow[]): InterruptionView => ({
   id: row.id,
   runId: row.run_id,
@@ -154,6 +165,7 @@ export const interruptionViewOf = (row: InterruptionRow, settled: readonly Decis
   tool: row.tool,
   arguments: JSON.parse(row.arguments),
   reason: { code: row.reason, text: row.reason_text },
+  wait: waitOf(row)?.spec ?? null,
   verdicts: verdicts.parse(JSON.parse(row.verdicts)),
   digest: row.digest,
   requiredApprovals: row.required_approvals,

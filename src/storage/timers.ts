@@ -4,7 +4,8 @@ export interface TimerRow {
   id: string;
   run_id: string;
   tenant: string;
-  kind: 'interruption_expires';
+  /** `wait_due`: the time that a call waits for has come. */
+  kind: 'interruption_expires' | 'wait_due';
   target: string;
   due_at: Date;
 }

@@ -61,7 +61,7 @@ function sdkToolOf<I, O>({ name, description, input }: ToolDeclaration<I, O>, sp
 }
 
 function specOf<I, O>(declaration: ToolDeclaration<I, O>): ToolSpec {
-  const { name, approval, capabilities, probe } = declaration;
+  const { name, approval, capabilities, probe, resume } = declaration;
   const own = [`tool:call:${name}`];
   // Only what `parse` returned ever comes back in here.
   const asInput = (input: unknown) => input as I;
@@ -96,6 +96,8 @@ function specOf<I, O>(declaration: ToolDeclaration<I, O>): ToolSpec {
     },
     probe: probe === undefined ? null : (input, context) => probe(asInput(input), context),
     execute: async (input, context) => declaration.execute(asInput(input), context),
+    resume:
+      resume === undefined ? null : async (input, settlement, context) => resume(asInput(input), settlement, context),
   };
 }
 
@@ -118,6 +120,7 @@ function undeclared(tool: PlainTool): ToolSpec {
     execute: async () => {
       throw new HoldfastError('tool_invalid', `The tool ${tool.name} declares nothing; its body is its invoke.`);
     },
+    resume: null,
   };
 }
 

@@ -4,6 +4,7 @@ import { HoldfastError } from '../core/errors.js';
 import type { JsonValue } from '../core/json.js';
 import { seededRandom } from '../core/seeded-random.js';
 import type { ToolContext, ToolSpec } from '../core/tool.js';
+import { isInterruption } from '../core/wait.js';
 import { boundOutput } from './output-bound.js';
 
 type ToolCallDetails = NonNullable<Parameters<FunctionTool['invoke']>[2]>;
@@ -23,6 +24,10 @@ export async function executePlainly(
     spec.execute(input, contextOf(spec, details, signal)),
     aborted(spec, signal, timeout),
   ]);
+  if (isInterruption(value)) {
+    const what = `${spec.name} must wait (${value.spec.kind}), which only a run of the engine can do.`;
+    throw new HoldfastError('engine_not_running', what);
+  }
   const parsed = spec.parseOutput(value);
   if (!parsed.ok) throw new HoldfastError('tool_failed', parsed.problem);
   return boundOutput(spec, parsed.output);

@@ -35,6 +35,7 @@ const declaration = z
     onUnknownEffect: z.enum(['ask', 'probe', 'rerun']).optional(),
     probe: anyFunction.optional(),
     execute: anyFunction,
+    resume: anyFunction.optional(),
   })
   .superRefine((tool, context) => {
     const probes = tool.onUnknownEffect === 'probe';

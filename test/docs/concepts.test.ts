@@ -30,7 +30,9 @@ describe('docs/concepts.md', () => {
   });
 
   it('names no kind of interruption that nothing makes', () => {
-    expect(INTERRUPTION_KINDS.filter((kind) => codes(section(page, '## Words')).includes(kind))).toEqual(['approval']);
+    expect(INTERRUPTION_KINDS.filter((kind) => codes(section(page, '## Words')).includes(kind))).toEqual([
+      ...['approval', 'question', 'timer', 'event'],
+    ]);
   });
 
   it('has the fields of a declared tool', () => {

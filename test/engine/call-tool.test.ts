@@ -60,7 +60,7 @@ describeEachDatabase('one call', (kind) => {
       ...{ runId: 'r', callId, tenant: 'default', tool: 'pay', toolVersion: '1', effect: 'unsafe' as const },
       ...{ digest: 'd', execution, worker: 'w', epoch: world.worker.epoch },
     },
-    ...{ spec, agent: 'a', input: {}, known: null, repeatApprovedBy: null },
+    ...{ spec, agent: 'a', input: {}, known: null, waitDecision: null, repeatApprovedBy: null },
     body: (context: Parameters<typeof spec.execute>[1]) => spec.execute({}, context),
     require: () => {},
   });

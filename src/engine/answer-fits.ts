@@ -1,0 +1,29 @@
+import { type AnswerProblem, answerProblems } from '../core/answer.js';
+import { HoldfastError } from '../core/errors.js';
+import type { JsonValue } from '../core/json.js';
+import { type InterruptionRow, waitOf } from '../storage/interruptions.js';
+import type { Parts } from './parts.js';
+
+/**
+ * Holds an answer against what it must be: the choices or the schema of its question, and, where it stands for the output
+ * of the tool, the shape of that. Throws `invalid_request` with a pointer to every wrong field.
+ */
+export function assertFits(parts: Parts, row: InterruptionRow, value: JsonValue): void {
+  const tool = row.tool ?? '';
+  const spec = [...parts.agents.values()].find((agent) => agent.toolSpecs.has(tool))?.toolSpecs.get(tool);
+  const wait = waitOf(row)?.spec;
+  if (wait?.kind === 'question') {
+    refuse(answerProblems(wait, value), (problem) => problem);
+    if (spec === undefined || spec.resume !== null) return;
+  }
+  const parsed = spec?.parseOutput(value);
+  if (parsed === undefined || parsed.ok) return;
+  refuse([{ pointer: '', detail: parsed.problem }], (problem) => `${tool} does not return this: ${problem}`);
+}
+
+function refuse(problems: readonly AnswerProblem[], say: (problem: string) => string): void {
+  const [first] = problems;
+  if (first === undefined) return;
+  const fields = problems.map(({ pointer, detail }) => ({ pointer: `/value${pointer}`, detail }));
+  throw new HoldfastError('invalid_request', `/value${first.pointer}: ${say(first.detail)}`, { fields });
+}
