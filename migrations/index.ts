@@ -6,6 +6,7 @@ import * as snapshots from './0004-snapshots.js';
 import * as doors from './0005-doors.js';
 import * as workers from './0006-workers.js';
 import * as waits from './0008-waits.js';
+import * as sessions from './0009-sessions.js';
 
 export interface Migration {
   readonly name: string;
@@ -21,4 +22,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0005-doors', up: doors.up },
   { name: '0006-workers', up: workers.up },
   { name: '0008-waits', up: waits.up },
+  { name: '0009-sessions', up: sessions.up },
 ];

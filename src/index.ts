@@ -5,6 +5,7 @@ export type { RunEvent } from './core/event.js';
 export type { DecisionRequest, InterruptionView } from './core/interruption.js';
 export type { RunView, StartRun } from './core/run.js';
 export type { Settlement } from './core/settlement.js';
+export type { SessionItem, SessionView } from './core/session.js';
 export type { ProbeResult, ToolContext, ToolDeclaration } from './core/tool.js';
 export type { Trajectory } from './core/trajectory.js';
 export { type Interruption, type WaitRequest, waitFor } from './core/wait.js';

@@ -11,6 +11,7 @@ import { insertSnapshot } from '../src/storage/snapshots.js';
 import { insertTimer } from '../src/storage/timers.js';
 import { transact } from './patience.js';
 import { settleWhatIsThere } from './settle.js';
+import { saveSession } from './save-session.js';
 import { isoNow, type World } from './world.js';
 
 export interface SegmentEnd {
@@ -77,8 +78,11 @@ type EndOf<T extends Ending['type']> = SegmentEnd & { readonly ending: Extract<E
 const OUTCOMES: {
   readonly [T in Ending['type']]: (world: World, trx: Knex.Transaction, end: EndOf<T>, run: RunRow) => Promise<Outcome>;
 } = {
-  completed: async (world, _trx, end) => ({
-    events: [{ key: 'end', parentKey: end.parentKey, kind: 'run.completed', data: { output: end.ending.output } }],
+  completed: async (world, trx, end, run) => ({
+    events: [
+      ...(await saveSession(trx, run, end.ending.produced ?? [], end.parentKey)),
+      { key: 'end', parentKey: end.parentKey, kind: 'run.completed', data: { output: end.ending.output } },
+    ],
     change: { status: 'completed', output: canonical(end.ending.output), completed_at: new Date(world.now()) },
   }),
   failed: async (world, _trx, end) => ({

@@ -5,6 +5,7 @@ import { HoldfastError } from '../src/core/errors.js';
 import { parseGrants } from '../src/core/grants.js';
 import { toJson } from '../src/core/json.js';
 import { isOver } from '../src/core/run.js';
+import { itemsOfInput } from '../src/core/session.js';
 import { appendEvents } from '../src/storage/events.js';
 import { grantsOf, inputOf, limitsOf, type RunRow, runs } from '../src/storage/runs.js';
 import { readSnapshot } from '../src/storage/snapshots.js';
@@ -74,7 +75,8 @@ async function work(options: AgentRunOptions, scope: SegmentScope, begun: Begin)
     if (scope.broken !== null) throw scope.broken.error;
     if (result.interruptions.length > 0) waitForApprovals(scope, result.interruptions);
     if (scope.stop !== null || scope.waits.length > 0) return endingOf(scope, state);
-    return { type: 'completed', output: toJson(result.finalOutput) };
+    const produced = scope.run.sessionId === null ? null : itemsOfInput(toJson(result.output));
+    return { type: 'completed', output: toJson(result.finalOutput), produced };
   } catch (error) {
     if (scope.broken !== null) throw scope.broken.error;
     return scope.stop !== null && scope.state !== null ? endingOf(scope, scope.state) : endingOfError(error);
@@ -159,6 +161,7 @@ const factsOf = (options: AgentRunOptions, run: RunRow): RunFacts => ({
   tenant: run.tenant,
   agent: run.agent,
   input: inputOf(run),
+  sessionId: run.session_id,
   grants: parseGrants(grantsOf(run), { allowEverything: true }),
   limits: limitsOf(run),
   onDenied: options.agents.get(run.agent)?.onDenied ?? 'stop',

@@ -1,13 +1,16 @@
 import { type JsonObject, plainText } from '../src/core/json.js';
+import { itemsOfInput } from '../src/core/session.js';
 import type { SegmentScope } from './segment-scope.js';
 
 const idsOfScope = new WeakMap<SegmentScope, Set<string>>();
 
-/** The call ids of all responses of the run before this one. */
+/** The call ids of all responses of the run before this one, and of the conversation that it goes on with. */
 function idsBefore(scope: SegmentScope): Set<string> {
   const known = idsOfScope.get(scope);
   if (known !== undefined) return known;
   const ids = new Set<string>();
+  for (const item of itemsOfInput(scope.run.input))
+    if (item['type'] === 'function_call' && typeof item['callId'] === 'string') ids.add(item['callId']);
   for (const { output } of scope.state?._modelResponses ?? [])
     for (const item of output) if (item.type === 'function_call') ids.add(item.callId);
   idsOfScope.set(scope, ids);

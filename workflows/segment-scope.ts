@@ -17,6 +17,7 @@ export interface RunFacts {
   readonly tenant: string;
   readonly agent: string;
   readonly input: JsonValue;
+  readonly sessionId: string | null;
   readonly grants: GrantSet;
   readonly limits: RunLimits;
   readonly onDenied: 'stop' | 'tell';

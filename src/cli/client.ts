@@ -9,6 +9,7 @@ import {
 } from '../core/interruption.js';
 import type { Page } from '../core/page.js';
 import { type RunStatus, type RunView, runView, type StartRun } from '../core/run.js';
+import { type SessionItem, type SessionView, sessionItem, sessionView } from '../core/session.js';
 import { type Trajectory, trajectory } from '../core/trajectory.js';
 import { readEvents } from './event-stream.js';
 import { errorOfAnswer, notHoldfast, unreachable } from './problem-answer.js';
@@ -36,6 +37,9 @@ export interface Client {
   streamEvents(id: string, after: number, signal: AbortSignal): AsyncGenerator<RunEvent, void>;
   getTrajectory(id: string): Promise<Trajectory>;
   verifyRun(id: string): Promise<VerifyReport>;
+  listSessions(options: PageOptions): Promise<Page<SessionView>>;
+  listSessionItems(id: string, options: PageOptions): Promise<Page<SessionItem>>;
+  deleteSession(id: string): Promise<SessionView>;
 }
 
 const verifyReport = z.object({
@@ -97,6 +101,7 @@ export function createClient(baseUrl: string, token: string): Client {
   }
 
   const run = (id: string): string => `/runs/${encodeURIComponent(id)}`;
+  const session = (id: string): string => `/sessions/${encodeURIComponent(id)}`;
   return {
     url,
     startRun: (body, key) => ask(runView, POST, '/runs', { body, headers: { 'Idempotency-Key': `"${key}"` } }),
@@ -116,6 +121,9 @@ export function createClient(baseUrl: string, token: string): Client {
       yield* readEvents(url, response.body);
     },
     getTrajectory: (id) => ask(trajectory, GET, `${run(id)}/trajectory`),
+    listSessions: (query) => ask(pageOf(sessionView), GET, '/sessions', { query: { ...query } }),
+    listSessionItems: (id, query) => ask(pageOf(sessionItem), GET, `${session(id)}/items`, { query: { ...query } }),
+    deleteSession: (id) => ask(sessionView, 'DELETE', session(id)),
     verifyRun: (id) => ask(verifyReport, POST, `${run(id)}/verify`, { body: {} }),
   };
 }

@@ -13,6 +13,7 @@ import { printError } from './print.js';
 import { runCommand } from './run.js';
 import { runsCommand } from './runs.js';
 import { serveCommand } from './serve.js';
+import { sessionsCommand } from './sessions.js';
 import { trajectoryCommand } from './trajectory.js';
 import { verifyCommand } from './verify.js';
 
@@ -31,6 +32,7 @@ export const commands = (doors: Doors): readonly Command[] => [
   eventsCommand(),
   trajectoryCommand(),
   cancelCommand(),
+  sessionsCommand(),
   verifyCommand(),
   doctorCommand(doors),
   migrateCommand(),

@@ -11,7 +11,12 @@ import { printRun } from './run-text.js';
 
 const WAIT_SECONDS = 30;
 
-const options = z.object({ json, wait: z.boolean().default(false), key: z.string().optional() });
+const options = z.object({
+  json,
+  wait: z.boolean().default(false),
+  key: z.string().optional(),
+  session: z.string().optional(),
+});
 
 export const runCommand = (): Command =>
   new Command('run')
@@ -20,11 +25,13 @@ export const runCommand = (): Command =>
     .argument('<input>', 'what the agent is asked; - reads it from stdin')
     .option('--wait', 'wait until the run is paused or over; exit code 1 if it failed or was cancelled')
     .option('--key <key>', 'idempotency key: the same key and request again is the same run')
+    .option('--session <session>', 'the conversation that the run goes on with; the first run of a session begins it')
     .addOption(jsonOption())
     .action(async (agent: string, input: string, raw: unknown) => {
       const asked = options.parse(raw);
       const client = connect();
-      const request = { agent, input: input === '-' ? await text(process.stdin) : input };
+      const { session: sessionId } = asked;
+      const request = { agent, input: input === '-' ? await text(process.stdin) : input, sessionId };
       const started = await client.startRun(request, asked.key ?? randomUUID());
       // Said before the wait, so that the run can be found if the wait is broken off.
       if (!asked.json) print(`run ${started.id} ${started.status}`);

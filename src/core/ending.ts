@@ -1,6 +1,6 @@
 import type { ErrorView } from './errors.js';
 import type { InterruptionReason, InterruptionView } from './interruption.js';
-import { digestOf, type JsonValue } from './json.js';
+import { digestOf, type JsonObject, type JsonValue } from './json.js';
 import type { PlacedWait } from './wait.js';
 
 /** Something that a segment ends to wait for. */
@@ -22,7 +22,12 @@ export interface Wait {
 
 /** How a segment ends. */
 export type Ending =
-  | { readonly type: 'completed'; readonly output: JsonValue }
+  | {
+      readonly type: 'completed';
+      readonly output: JsonValue;
+      /** What the run adds to its session; null: it is in none. */
+      readonly produced: readonly JsonObject[] | null;
+    }
   | { readonly type: 'failed'; readonly error: ErrorView }
   | { readonly type: 'cancelled' }
   | {

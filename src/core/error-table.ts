@@ -49,6 +49,14 @@ export const ERRORS = {
   agent_unknown: row(404, 'stop', 'No such agent', 'Use an agent of holdfast.config.ts; the detail lists them.'),
   run_unknown: row(404, 'stop', 'No such run', 'Check the id; `holdfast runs` lists the runs you can see.'),
   interruption_unknown: row(404, 'stop', 'No such interruption', 'Check the id; `holdfast inbox` lists what waits.'),
+  session_unknown: row(404, 'stop', 'No such session', 'Check the id; `holdfast sessions` lists the sessions.'),
+  session_busy: row(
+    409,
+    'retry',
+    'A run is in the session',
+    'Wait until the run that is named is over, cancel it, or use another session.',
+  ),
+  session_full: row(409, 'stop', 'The session has reached its bound', 'Go on in another session, or delete this one.'),
   state_unknown: row(404, 'stop', 'No such saved run state', 'Check the name that it was saved under.'),
   // Decisions
   decision_conflict: row(

@@ -44,6 +44,8 @@ const DATA = {
     limits: runLimits,
     metadata: jsonObject,
   }),
+  'session.loaded': z.object({ sessionId: z.string(), items: z.int(), digest: z.string() }),
+  'session.saved': z.object({ sessionId: z.string(), items: z.int(), digest: z.string() }),
   'segment.started': z.object({ segment: z.int(), decisions: z.array(z.string()) }),
   'model.requested': z.object({
     turn,

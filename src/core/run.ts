@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { jsonObject, jsonValue } from './json.js';
+import { sessionId } from './session.js';
 
 export const RUN_STATUSES = ['queued', 'running', 'paused', 'completed', 'failed', 'cancelled'] as const;
 export const runStatus = z.enum(RUN_STATUSES);
@@ -35,6 +36,7 @@ export const startRun = z
   .strictObject({
     agent: z.string().min(1).max(200).describe('Name of an agent of the configuration.'),
     input: runInput,
+    sessionId: sessionId.optional(),
     grants: z
       .array(
         z.union([
@@ -59,6 +61,7 @@ export const runView = z
     id: z.string(),
     tenant: z.string(),
     parentRunId: z.string().nullable(),
+    sessionId: z.string().nullable(),
     agent: z.string(),
     agentVersion: z.string(),
     status: runStatus,

@@ -60,6 +60,8 @@ const markCall = (state: RunState, callId: string, at: string): RunState => {
 
 const FOLD: Fold = {
   'run.created': (state, data) => ({ ...state, status: 'queued', conversation: roll(state.conversation, data.input) }),
+  'session.loaded': (state) => state,
+  'session.saved': (state) => state,
   'segment.started': (state, data) => ({ ...state, status: 'running', segment: data.segment }),
   'model.requested': (state) => state,
   'model.responded': (state, data) => ({

@@ -10,6 +10,7 @@ import { appendEvents, createLog } from '../storage/events.js';
 import { takeIdempotencyKey } from '../storage/idempotency.js';
 import { findRun, insertRun, runViewOf } from '../storage/runs.js';
 import type { RegisteredAgent } from './agent-registry.js';
+import { takeSession } from './hold-session.js';
 import { invalidRequest } from './invalid-request.js';
 import { agentNamed, type Parts } from './parts.js';
 
@@ -35,7 +36,7 @@ export async function startRun(
   const parsed = startRunShape.safeParse(request);
   if (!parsed.success) throw invalidRequest(parsed.error);
   const agent = agentNamed(parts, parsed.data.agent);
-  const input = toJson(parsed.data.input);
+  const asked = toJson(parsed.data.input);
   const metadata = metadataOf(parsed.data.metadata);
   const limits = limitsUnder(agent.limits, parsed.data);
   const grants = grantsUnder(agent, parsed.data.grants);
@@ -47,7 +48,7 @@ export async function startRun(
     await world.knex.transaction(async (trx) => {
       const { name, version, definitionHash } = agent;
       const of = { id, tenant: caller.tenant, agent: name, agentVersion: version, agentHash: definitionHash };
-      await insertRun(trx, { ...of, priority, input, grants: grantsToJson(grants), limits, metadata });
+      await insertRun(trx, { ...of, priority, input: asked, grants: grantsToJson(grants), limits, metadata });
       if (idempotencyKey !== undefined) {
         const key = { tenant: caller.tenant, operation: 'start_run', key: idempotencyKey, fingerprint, runId: id };
         const taken = await takeIdempotencyKey(trx, key);
@@ -59,13 +60,18 @@ export async function startRun(
         }
         if (taken !== null) throw new AlreadyStarted(taken.runId);
       }
+      const { sessionId } = parsed.data;
+      const session = sessionId === undefined ? null : { tenant: caller.tenant, id: sessionId };
+      const { input, loaded } =
+        session === null ? { input: asked, loaded: null } : await takeSession(trx, session, id, asked);
       await createLog(trx, id, caller.tenant, randomBytes(32).toString('hex'));
       const data = {
         ...{ agent: name, agentVersion: version, agentHash: definitionHash, input, metadata },
         ...{ grants: grantsToJson(grants), policyVersion: grants.policyVersion, limits },
       };
       const context = { at: isoNow(world), worker: null };
-      await appendEvents(trx, id, [{ key: 'created', parentKey: null, kind: 'run.created', data }], context);
+      const created = { key: 'created', parentKey: null, kind: 'run.created', data } as const;
+      await appendEvents(trx, id, loaded === null ? [created] : [created, loaded], context);
       await world.queue.enqueue(trx, { runId: id, segment: 0, priority });
     });
   } catch (error) {

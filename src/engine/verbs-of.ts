@@ -5,10 +5,12 @@ import { countEvents } from '../storage/events.js';
 import { countPending } from '../storage/interruptions.js';
 import { countRuns, sumTokens } from '../storage/run-list.js';
 import { cancelRun } from './cancel-run.js';
+import { databaseSession } from './database-session.js';
 import { decide, getInterruption, listInterruptions } from './interruption-verbs.js';
 import type { Parts } from './parts.js';
 import { getRun, getTrajectory, listEvents, listRuns, streamEvents, verifyRun } from './read-runs.js';
 import { savedStateBackend } from './saved-state-backend.js';
+import { deleteSession, getSession, listSessionItems, listSessions } from './session-verbs.js';
 import { startRun } from './start-run.js';
 import type { Engine, Health, Stats } from './verbs.js';
 
@@ -35,6 +37,11 @@ export function verbsOf(parts: Parts, life: Life): Engine {
     listInterruptions: async (filter, caller) => listInterruptions(up(), filter, caller),
     getInterruption: async (id, caller) => getInterruption(up(), id, caller),
     decide: async (id, decision, caller) => decide(up(), id, decision, caller),
+    listSessions: async (filter, caller) => listSessions(up(), filter, caller),
+    getSession: async (id, caller) => getSession(up(), id, caller),
+    listSessionItems: async (id, options, caller) => listSessionItems(up(), id, options, caller),
+    deleteSession: async (id, caller) => deleteSession(up(), id, caller),
+    openSession: (id, caller) => databaseSession(up().world.knex, caller.tenant, id),
     listAgents: () => [...parts.agents.values()].map((agent) => agent.view),
     health: () => health(parts, life),
     stats: async (caller) => stats(up(), caller.tenant),

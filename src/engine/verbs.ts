@@ -1,9 +1,11 @@
+import type { Session } from '@openai/agents';
 import type { Caller } from '../core/caller.js';
 import type { VerifyReport } from '../core/chain.js';
 import type { RunEvent } from '../core/event.js';
 import type { DecisionRequest, InterruptionStatus, InterruptionView } from '../core/interruption.js';
 import type { Page } from '../core/page.js';
 import type { RunStatus, RunView, StartRun } from '../core/run.js';
+import type { SessionItem, SessionView } from '../core/session.js';
 import type { Trajectory } from '../core/trajectory.js';
 import type { AccessRow } from '../storage/access-log.js';
 import type { RunStateBackend } from './run-state-backend.js';
@@ -35,7 +37,7 @@ export interface Stats {
 export interface Engine {
   /**
    * Starts a run. With an idempotency key, the same request again gives the same run; another request under the same key is
-   * `idempotency_key_reused`. Throws `agent_unknown`, `grants_widened`, `capability_invalid`, `invalid_request`.
+   * `idempotency_key_reused`. Throws `session_busy`, `session_full`, `agent_unknown`, `grants_widened`, `capability_invalid`, `invalid_request`.
    */
   startRun(request: StartRun, caller: Caller, idempotencyKey?: string): Promise<RunView>;
   /** Waits up to `waitMs` until the run is paused or over. Throws `run_unknown`. */
@@ -80,6 +82,23 @@ export interface Engine {
    * `verdict_not_allowed`, `digest_mismatch`, `invalid_request` (an answer that does not fit).
    */
   decide(id: string, decision: DecisionRequest, caller: Caller): Promise<InterruptionView>;
+  /** Sessions, newest first. */
+  listSessions(
+    filter: { readonly limit: number; readonly cursor?: string },
+    caller: Caller,
+  ): Promise<Page<SessionView>>;
+  /** Throws `session_unknown`. */
+  getSession(id: string, caller: Caller): Promise<SessionView>;
+  /** Items after the place `after`, in order. Throws `session_unknown`. */
+  listSessionItems(
+    id: string,
+    options: { readonly after: number; readonly limit: number },
+    caller: Caller,
+  ): Promise<Page<SessionItem>>;
+  /** Removes a session with its items; its runs stay. Throws `session_unknown`, `session_busy`. */
+  deleteSession(id: string, caller: Caller): Promise<SessionView>;
+  /** A session for a program that runs agents itself with the Agents SDK. Its writes throw `session_busy`, `session_full`. */
+  openSession(id: string, caller: Caller): Session;
   listAgents(): readonly AgentView[];
   health(): Promise<Health>;
   stats(caller: Caller): Promise<Stats>;

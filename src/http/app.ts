@@ -18,6 +18,8 @@ const HEADERS = {
   'X-Content-Type-Options': 'nosniff',
 };
 
+const METHODS = { GET: 'get', POST: 'post', DELETE: 'delete' } as const;
+
 const requestIdOf = (response: Response): string => String(response.getHeader('X-Request-Id'));
 const isProbe = (path: string): boolean => OPEN_ROUTES.some((route) => route.path === path);
 
@@ -90,7 +92,7 @@ export function createApp(door: Door, boundHost: string): Express {
   app.set('query parser', 'simple');
   app.use(begin(door), checkHost(boundHost));
   for (const route of GUARDED_ROUTES) {
-    app[route.method === 'GET' ? 'get' : 'post'](expressPath(route.path), serve(route, door));
+    app[METHODS[route.method]](expressPath(route.path), serve(route, door));
   }
   for (const route of OPEN_ROUTES) app.get(route.path, serveOpen(route, door));
   for (const path of new Set(ROUTES.map((route) => route.path))) app.all(expressPath(path), refuseMethod(path, door));

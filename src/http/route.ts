@@ -37,7 +37,7 @@ interface Raw {
 }
 
 interface Description {
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'DELETE';
   /** As OpenAPI writes it: `/api/v1/runs/{id}`. */
   readonly path: `/${string}`;
   readonly operationId: string;

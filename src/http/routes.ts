@@ -4,6 +4,7 @@ import { INTERRUPTION_ROUTES } from './interruptions.js';
 import { openApiDocument } from './openapi.js';
 import { type GuardedRoute, guarded, json, NO_INPUT, type Route } from './route.js';
 import { RUN_ROUTES } from './runs.js';
+import { SESSION_ROUTES } from './sessions.js';
 import { OPEN_ROUTES, SYSTEM_ROUTES } from './system.js';
 
 const DOCUMENT_ROUTE = guarded({
@@ -22,6 +23,7 @@ export const GUARDED_ROUTES: readonly GuardedRoute[] = [
   ...RUN_ROUTES,
   ...EVENT_ROUTES,
   ...INTERRUPTION_ROUTES,
+  ...SESSION_ROUTES,
   ...SYSTEM_ROUTES,
   DOCUMENT_ROUTE,
 ];

@@ -27,6 +27,8 @@ export const RUN_ROUTES = [
       'idempotency_key_reused',
       'value_not_json',
       'payload_too_large',
+      'session_busy',
+      'session_full',
     ],
     handle: async ({ header, body }, { engine, caller }) => {
       const run = await engine.startRun(body, caller, header['idempotency-key']);

@@ -3,7 +3,8 @@ import { z } from 'zod';
 import type { ErrorView } from '../core/errors.js';
 import { isErrorCode } from '../core/errors.js';
 import { canonical, type JsonObject, type JsonValue, jsonObject, jsonValue } from '../core/json.js';
-import { errorView, type RunLimits, type RunStatus, type RunView, runLimits } from '../core/run.js';
+import { errorView, isOver, type RunLimits, type RunStatus, type RunView, runLimits } from '../core/run.js';
+import { releaseSession } from './sessions.js';
 
 /** A row of `holdfast.runs` as the driver gives it: int8 as text. */
 export interface RunRow {
@@ -34,6 +35,9 @@ export interface RunRow {
   created_at: Date;
   updated_at: Date;
   completed_at: Date | null;
+  session_id: string | null;
+  /** How many items of the input came from the session. */
+  history_items: number;
 }
 
 export interface NewRun {
@@ -74,10 +78,12 @@ export const lockRun = (trx: Knex.Transaction, id: string): Promise<RunRow | und
 export const findRun = (db: Knex, tenant: string, id: string): Promise<RunRow | undefined> =>
   runs(db).where({ tenant, id }).first();
 
+/** The one place where a run changes: whoever ends it, and however, the session that it was in is free. */
 export async function updateRun(trx: Knex.Transaction, id: string, change: Partial<RunRow>): Promise<void> {
   await runs(trx)
     .where({ id })
     .update({ ...change, updated_at: trx.fn.now() as unknown as Date });
+  if (change.status !== undefined && isOver(change.status)) await releaseSession(trx, id);
 }
 
 /** As `grantsToJson` wrote them; the parser of grants checks the rest. */
@@ -98,6 +104,7 @@ export function runViewOf(row: RunRow, pending: readonly string[]): RunView {
     id: row.id,
     tenant: row.tenant,
     parentRunId: row.parent_run_id,
+    sessionId: row.session_id,
     agent: row.agent,
     agentVersion: row.agent_version,
     status: row.status,

@@ -1,0 +1,56 @@
+import { Command } from 'commander';
+import { z } from 'zod';
+import type { SessionItem } from '../core/session.js';
+import type { Client } from './client.js';
+import { connect } from './connect.js';
+import { json, jsonOption, limit, limitOption } from './options.js';
+import { print, printJson, printTable } from './print.js';
+
+const options = z.object({ json, limit, after: z.string().optional(), delete: z.boolean().default(false) });
+type Options = z.infer<typeof options>;
+
+export const sessionsCommand = (): Command =>
+  new Command('sessions')
+    .description('List sessions, newest first, or the items of one.')
+    .argument('[session]', 'id of a session')
+    .option('--after <n>', 'only items after this number')
+    .option('--delete', 'remove the session with its items; its runs stay')
+    .addOption(limitOption())
+    .addOption(jsonOption())
+    .action(async (id: string | undefined, raw: unknown) => {
+      const asked = options.parse(raw);
+      const client = connect();
+      if (id === undefined) return list(client, asked);
+      if (!asked.delete) return read(client, id, asked);
+      const removed = await client.deleteSession(id);
+      if (asked.json) return printJson(removed);
+      print(`session ${removed.id} deleted, ${removed.items} items`);
+    });
+
+async function list(client: Client, asked: Options): Promise<void> {
+  const page = await client.listSessions({ limit: asked.limit });
+  if (asked.json) return printJson(page);
+  printTable(
+    ['SESSION', 'ITEMS', 'BYTES', 'RUN', 'UPDATED'],
+    page.items.map(({ id, items, bytes, runId, updatedAt }) => [
+      id,
+      String(items),
+      String(bytes),
+      runId ?? '',
+      updatedAt,
+    ]),
+  );
+  if (page.nextCursor !== null) print('There are more; raise --limit.');
+}
+
+async function read(client: Client, id: string, asked: Options): Promise<void> {
+  const page = await client.listSessionItems(id, { limit: asked.limit, cursor: asked.after });
+  if (asked.json) return printJson(page);
+  printTable(
+    ['#', 'RUN', 'TYPE', 'ITEM'],
+    page.items.map(({ seq, runId, item }) => [String(seq), runId ?? '', kindOf(item), JSON.stringify(item)]),
+  );
+  if (page.nextCursor !== null) print(`There are more; go on with --after ${page.nextCursor}.`);
+}
+
+const kindOf = (item: SessionItem['item']): string => String(item['role'] ?? item['type'] ?? 'item');

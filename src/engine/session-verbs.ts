@@ -1,0 +1,59 @@
+import type { Caller } from '../core/caller.js';
+import { HoldfastError } from '../core/errors.js';
+import type { Page } from '../core/page.js';
+import type { SessionItem, SessionView } from '../core/session.js';
+import { encodeCursor } from '../storage/run-list.js';
+import { listSessionRows } from '../storage/session-list.js';
+import {
+  deleteSessionRow,
+  findSession,
+  lockSession,
+  readSessionItems,
+  type SessionRow,
+  sessionViewOf,
+} from '../storage/sessions.js';
+import { assertFree } from './hold-session.js';
+import type { Parts } from './parts.js';
+
+const known = (row: SessionRow | undefined, id: string): SessionRow => {
+  if (row !== undefined) return row;
+  throw new HoldfastError('session_unknown', `There is no session ${JSON.stringify(id)}.`);
+};
+
+export async function getSession(parts: Parts, id: string, caller: Caller): Promise<SessionView> {
+  return sessionViewOf(known(await findSession(parts.world.knex, caller.tenant, id), id));
+}
+
+export async function listSessions(
+  parts: Parts,
+  filter: { readonly limit: number; readonly cursor?: string },
+  caller: Caller,
+): Promise<Page<SessionView>> {
+  const rows = await listSessionRows(parts.world.knex, { ...filter, tenant: caller.tenant });
+  const last = rows[filter.limit - 1];
+  return {
+    items: rows.slice(0, filter.limit).map(sessionViewOf),
+    nextCursor: rows.length > filter.limit && last ? encodeCursor(last.created_at, last.id) : null,
+  };
+}
+
+export async function listSessionItems(
+  parts: Parts,
+  id: string,
+  { after, limit }: { readonly after: number; readonly limit: number },
+  caller: Caller,
+): Promise<Page<SessionItem>> {
+  const row = known(await findSession(parts.world.knex, caller.tenant, id), id);
+  const found = await readSessionItems(parts.world.knex, row, { after, limit: limit + 1 });
+  const items = found.slice(0, limit);
+  return { items, nextCursor: found.length > limit ? String(items.at(-1)?.seq ?? 0) : null };
+}
+
+export async function deleteSession(parts: Parts, id: string, caller: Caller): Promise<SessionView> {
+  return parts.world.knex.transaction(async (trx) => {
+    const row = known(await lockSession(trx, caller.tenant, id), id);
+    await assertFree(trx, row);
+    await deleteSessionRow(trx, row);
+    return sessionViewOf(row);
+  });
+}

@@ -1,0 +1,22 @@
+import type { Knex } from 'knex';
+import { decodeCursor } from './run-list.js';
+import { type SessionRow, sessions } from './sessions.js';
+
+/** One page of sessions, newest first, and one more row when there is a next page. */
+export async function listSessionRows(
+  db: Knex,
+  filter: { readonly tenant: string; readonly limit: number; readonly cursor?: string },
+): Promise<SessionRow[]> {
+  const query = sessions(db)
+    .where({ tenant: filter.tenant })
+    .orderBy([
+      { column: 'created_at', order: 'desc' },
+      { column: 'id', order: 'desc' },
+    ])
+    .limit(filter.limit + 1);
+  if (filter.cursor !== undefined) {
+    const { at, id } = decodeCursor(filter.cursor);
+    query.whereRaw(`(date_trunc('milliseconds', created_at), id) < (?, ?)`, [at, id]);
+  }
+  return query;
+}

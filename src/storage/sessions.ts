@@ -1,0 +1,125 @@
+import type { Knex } from 'knex';
+import { canonical, type JsonObject, jsonObject } from '../core/json.js';
+import type { SessionItem, SessionView } from '../core/session.js';
+
+/** A row of `holdfast.sessions` as the driver gives it: int8 as text. */
+export interface SessionRow {
+  tenant: string;
+  id: string;
+  run_id: string | null;
+  items: number;
+  bytes: string;
+  created_at: Date;
+  updated_at: Date;
+}
+
+interface ItemRow {
+  tenant: string;
+  session_id: string;
+  seq: number;
+  run_id: string | null;
+  item: string;
+}
+
+export const sessions = (db: Knex) => db<SessionRow>('holdfast.sessions');
+const items = (db: Knex) => db<ItemRow>('holdfast.session_items');
+
+export const findSession = (db: Knex, tenant: string, id: string): Promise<SessionRow | undefined> =>
+  sessions(db).where({ tenant, id }).first();
+
+/** Reads a session and holds its row until the transaction ends. Lock a run before its session. */
+export const lockSession = (trx: Knex.Transaction, tenant: string, id: string): Promise<SessionRow | undefined> =>
+  sessions(trx).where({ tenant, id }).forUpdate().first();
+
+/** As `lockSession`; makes the session where there is none. */
+export async function lockOrMakeSession(trx: Knex.Transaction, tenant: string, id: string): Promise<SessionRow> {
+  await sessions(trx).insert({ tenant, id }).onConflict(['tenant', 'id']).ignore();
+  const row = await lockSession(trx, tenant, id);
+  // It was deleted between the two statements: the lock of the new row is ours.
+  return row ?? lockOrMakeSession(trx, tenant, id);
+}
+
+const now = (db: Knex): Date => db.fn.now() as unknown as Date;
+
+/** Under the lock of the session's row: from now on the run is the one in the session. */
+export async function holdSession(trx: Knex.Transaction, { tenant, id }: SessionRow, runId: string): Promise<void> {
+  await sessions(trx)
+    .where({ tenant, id })
+    .update({ run_id: runId, updated_at: now(trx) });
+}
+
+/** Lets the next run into the session of a run that is over. Nothing happens where it is in none. */
+export async function releaseSession(trx: Knex.Transaction, runId: string): Promise<void> {
+  await sessions(trx)
+    .where({ run_id: runId })
+    .update({ run_id: null, updated_at: now(trx) });
+}
+
+/** Adds items at the end of a session, under the lock of its row. */
+export async function appendSessionItems(
+  trx: Knex.Transaction,
+  row: SessionRow,
+  added: readonly JsonObject[],
+  runId: string | null,
+): Promise<void> {
+  const { tenant, id } = row;
+  const texts = added.map((item) => canonical(item));
+  const rows = texts.map((item, index) => ({
+    tenant,
+    session_id: id,
+    seq: row.items + 1 + index,
+    run_id: runId,
+    item,
+  }));
+  await trx.batchInsert('holdfast.session_items', rows, 1000);
+  const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), Number(row.bytes));
+  await sessions(trx)
+    .where({ tenant, id })
+    .update({ items: row.items + added.length, bytes: String(bytes), updated_at: now(trx) });
+}
+
+/** Takes the last items away, under the lock of the session's row, and gives them in order. */
+export async function cutSessionItems(
+  trx: Knex.Transaction,
+  row: SessionRow,
+  count: number,
+): Promise<readonly JsonObject[]> {
+  const { tenant, id } = row;
+  const after = Math.max(0, row.items - count);
+  const cut = await readSessionItems(trx, row, { after, limit: count });
+  await items(trx).where({ tenant, session_id: id }).where('seq', '>', after).delete();
+  const bytes = cut.reduce((sum, { item }) => sum + Buffer.byteLength(canonical(item)), 0);
+  await sessions(trx)
+    .where({ tenant, id })
+    .update({ items: after, bytes: String(Number(row.bytes) - bytes), updated_at: now(trx) });
+  return cut.map(({ item }) => item);
+}
+
+/** Items after a place in a session, in order. */
+export async function readSessionItems(
+  db: Knex,
+  { tenant, id }: { readonly tenant: string; readonly id: string },
+  { after, limit }: { readonly after: number; readonly limit: number },
+): Promise<SessionItem[]> {
+  const rows: ItemRow[] = await items(db)
+    .where({ tenant, session_id: id })
+    .where('seq', '>', after)
+    .orderBy('seq')
+    .limit(limit);
+  return rows.map(({ seq, run_id, item }) => ({ seq, runId: run_id, item: jsonObject.parse(JSON.parse(item)) }));
+}
+
+/** Removes a session with its items, under the lock of its row. */
+export async function deleteSessionRow(trx: Knex.Transaction, { tenant, id }: SessionRow): Promise<void> {
+  await sessions(trx).where({ tenant, id }).delete();
+}
+
+export const sessionViewOf = (row: SessionRow): SessionView => ({
+  id: row.id,
+  tenant: row.tenant,
+  runId: row.run_id,
+  items: row.items,
+  bytes: Number(row.bytes),
+  createdAt: row.created_at.toISOString(),
+  updatedAt: row.updated_at.toISOString(),
+});
