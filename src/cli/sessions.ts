@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { z } from 'zod';
+import { HoldfastError } from '../core/errors.js';
 import type { SessionItem } from '../core/session.js';
 import type { Client } from './client.js';
 import { connect } from './connect.js';
@@ -19,6 +20,9 @@ export const sessionsCommand = (): Command =>
     .addOption(jsonOption())
     .action(async (id: string | undefined, raw: unknown) => {
       const asked = options.parse(raw);
+      if (id === undefined && asked.delete) {
+        throw new HoldfastError('invalid_request', 'The option --delete needs the id of a session.');
+      }
       const client = connect();
       if (id === undefined) return list(client, asked);
       if (!asked.delete) return read(client, id, asked);
