@@ -4,7 +4,7 @@ import { createEngine, defineAgent, defineTool, functionModel, type HoldfastConf
 import { openDatabase } from '../../src/storage/database.js';
 import { createEngineDatabase } from '../harness/database.js';
 import { ADMIN } from '../harness/engine.js';
-import { call, scripted } from '../harness/script.js';
+import { call, say, scripted } from '../harness/script.js';
 import type { LogEvent } from './verifier.js';
 
 /** Logs of real runs which, taken together, hold every kind of event. */
@@ -49,6 +49,7 @@ const config: HoldfastConfig = {
         }),
       }),
     }),
+    defineAgent({ agent: new Agent({ name: 'greeter', model: scripted([[say('Good morning.')]]) }) }),
   ],
 };
 
@@ -73,7 +74,10 @@ export async function realLogs(): Promise<RealLog[]> {
   const failed = await start('mute');
   await rest(failed);
 
-  const ids = [paid, cancelled, failed];
+  const greeted = await engine.startRun({ agent: 'greeter', input: 'Hello.', sessionId: 'morning' }, ADMIN);
+  await rest(greeted.id);
+
+  const ids = [paid, cancelled, failed, greeted.id];
   const page = { after: 0, limit: 1000 };
   const logs = await Promise.all(ids.map(async (id) => (await engine.listEvents(id, page, ADMIN)).items));
   await engine.stop({ graceMs: 1000 });

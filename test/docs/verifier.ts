@@ -59,6 +59,8 @@ const CHANGES: { [kind: string]: (state: Fields, data: Fields) => void } = {
   'run.created': (state, data) => {
     Object.assign(state, { status: 'queued', conversation: roll(state['conversation'] ?? '', data['input']) });
   },
+  'session.loaded': () => {},
+  'session.saved': () => {},
   'segment.started': (state, data) => {
     Object.assign(state, { status: 'running', segment: data['segment'] });
   },

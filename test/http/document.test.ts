@@ -65,10 +65,10 @@ test('answers may get more fields, requests may not have any', () => {
 
 test('docs/http.md lists every route, with its role and what it does, and no other', () => {
   const page = readFileSync('docs/http.md', 'utf8');
-  const rows = [...page.matchAll(/^\| `((?:GET|POST) [^`]+)` +\| (\w+) +\| (.+?) +\|$/gm)].map(
+  const rows = [...page.matchAll(/^\| `((?:GET|POST|DELETE) [^`]+)` +\| (\w+) +\| (.+?) +\|$/gm)].map(
     ([, route, role, summary]) => [route, role, summary],
   );
   expect(rows).toEqual(ROUTES.map((route) => [name(route), route.role ?? 'none', route.summary]));
   const known = new Set(ROUTES.map(name));
-  for (const [, mentioned] of page.matchAll(/`((?:GET|POST) \/[^`\s]*)`/g)) expect(known).toContain(mentioned);
+  for (const [, mentioned] of page.matchAll(/`((?:GET|POST|DELETE) \/[^`\s]*)`/g)) expect(known).toContain(mentioned);
 });
