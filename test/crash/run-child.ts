@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { KillAt } from './kill-switch.js';
 
-const CHILD = join(import.meta.dirname, '../../dist/test/crash/child.js');
+const PROGRAMS = join(import.meta.dirname, '../../dist/test/crash');
 
 export const childReport = z.object({
   status: z.string(),
@@ -29,13 +29,14 @@ export interface ChildEnd {
 export const runChild = (env: Readonly<Record<string, string>>, killAt?: KillAt): Promise<ChildEnd> =>
   startChild(env, killAt).ended;
 
-/** Starts one process of a crash test. */
+/** Starts one process of a crash test; `program` prints a report. */
 export function startChild(
   env: Readonly<Record<string, string>>,
   killAt?: KillAt,
+  program = 'child.js',
 ): { readonly pid: number; readonly ended: Promise<ChildEnd> } {
   const { DATABASE_URL: _url, HOLDFAST_DATA_DIR: _dir, ...inherited } = process.env;
-  const child = spawn(process.execPath, [CHILD], {
+  const child = spawn(process.execPath, [join(PROGRAMS, program)], {
     env: { ...inherited, ...env, ...(killAt === undefined ? {} : { KILL_AT: JSON.stringify(killAt) }) },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -1,0 +1,70 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createEngineDatabase, describeEachDatabase } from '../harness/database.js';
+import { SLOW } from '../harness/slow.js';
+import type { KillAt } from './kill-switch.js';
+import { type ChildEnd, startChild } from './run-child.js';
+
+/**
+ * A conversation of three runs, whose process is killed around the statements that let a run into its session, keep what it
+ * said, and let it out: the session must have everything once. HOLDFAST_TEST_SLOW=1 takes every such statement.
+ */
+const scratch = mkdtempSync(join(tmpdir(), 'holdfast-session-'));
+afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+
+const WHEN = ['before', 'sent', 'after'] as const;
+
+describeEachDatabase('a session', (kind) => {
+  let whole: ChildEnd;
+  let kills: readonly KillAt[] = [];
+
+  /** Runs one process that dies, then one that goes on, on a database of their own. */
+  const finish = async (kill: KillAt | undefined, more: Readonly<Record<string, string>> = {}) => {
+    const { options, drop } = await createEngineDatabase(kind);
+    const { databaseUrl, dataDir } = options;
+    const env = databaseUrl === null ? { HOLDFAST_DATA_DIR: dataDir } : { DATABASE_URL: databaseUrl };
+    try {
+      const first = await startChild({ ...env, ...more }, kill, 'session-child.js').ended;
+      return first.signal === 'SIGKILL'
+        ? { died: true, ended: await startChild(env, undefined, 'session-child.js').ended }
+        : { died: false, ended: first };
+    } finally {
+      await drop();
+    }
+  };
+
+  beforeAll(async () => {
+    const log = join(scratch, kind);
+    whole = (await finish(undefined, { STATEMENT_LOG: log })).ended;
+    expect(whole.report, whole.stderr).toMatchObject({ status: 'completed', ok: true });
+    const statements = readFileSync(log, 'utf8').trim().split('\n');
+    const near = statements.flatMap((text, index) =>
+      /"session|session_id/.test(text) || (/commit/i.test(text) && /"session/.test(statements[index - 1] ?? ''))
+        ? [index]
+        : [],
+    );
+    // The end of the second run: what it said, and the commit of it.
+    const saved =
+      near.filter((index) => /insert into "holdfast"."session_items"/.test(statements[index] ?? ''))[1] ?? 0;
+    const committed = near.find((index) => index > saved && /commit/i.test(statements[index] ?? '')) ?? 0;
+    kills = SLOW
+      ? near.flatMap((statement) => WHEN.map((when) => ({ when, statement })))
+      : [
+          { when: 'after', statement: saved },
+          { when: 'sent', statement: committed },
+        ];
+  }, 120_000);
+
+  it('has everything once, whenever its process died', { timeout: 1_800_000 }, async () => {
+    expect(kills.length).toBeGreaterThan(1);
+    let deaths = 0;
+    for (const kill of kills) {
+      const { died, ended } = await finish(kill);
+      if (died) deaths++;
+      expect(ended.report, `${JSON.stringify(kill)}: ${ended.stderr}`).toEqual(whole.report);
+    }
+    expect(deaths).toBeGreaterThan(kills.length / 2);
+  });
+});
