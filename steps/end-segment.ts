@@ -10,8 +10,8 @@ import { lockRun, type RunRow, updateRun } from '../src/storage/runs.js';
 import { insertSnapshot } from '../src/storage/snapshots.js';
 import { insertTimer } from '../src/storage/timers.js';
 import { transact } from './patience.js';
-import { settleWhatIsThere } from './settle.js';
 import { saveSession } from './save-session.js';
+import { settleWhatIsThere } from './settle.js';
 import { isoNow, type World } from './world.js';
 
 export interface SegmentEnd {
