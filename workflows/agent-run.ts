@@ -1,5 +1,5 @@
 import { DBOS } from '@dbos-inc/dbos-sdk';
-import { type Agent, type ModelProvider, RunContext, Runner, RunState, type RunToolApprovalItem } from '@openai/agents';
+import { type Agent, type ModelProvider, RunContext, Runner, RunState } from '@openai/agents';
 import type { Ending } from '../src/core/ending.js';
 import { HoldfastError } from '../src/core/errors.js';
 import { parseGrants } from '../src/core/grants.js';
@@ -17,8 +17,9 @@ import { durableProvider } from './durable-model.js';
 import { endingOfError } from './ending-of-error.js';
 import { resumeState } from './resume-state.js';
 import { RunLog } from './run-log.js';
-import { inSegment, type RunFacts, type SegmentScope } from './segment-scope.js';
-import { watch } from './watched-agent.js';
+import { inSegment, newFrame, type RunFacts, type SegmentScope } from './segment-scope.js';
+import { stateText } from './state-text.js';
+import { waitForApprovals } from './wait-for-approvals.js';
 
 /** An agent as a worker runs it. */
 export interface RunnableAgent {
@@ -55,7 +56,7 @@ export async function agentRun(options: AgentRunOptions, runId: string, segment:
   const watched = options.watch(runId, begun.deadlineAtMs);
   try {
     const scope = openScope(options, run, segment, begun, watched.signal);
-    const ending = await inSegment(scope, () => work(options, scope, begun));
+    const ending = await inSegment(scope, () => work(options, scope));
     await DBOS.runStep(async () => endSegment(world, await endOf(scope, segment, ending)), { name: 'segment:end' });
   } finally {
     watched.release();
@@ -63,17 +64,15 @@ export async function agentRun(options: AgentRunOptions, runId: string, segment:
 }
 
 /** Lets the agent work until it has finished, must wait, or must stop. Throws only for what is not the run's own. */
-async function work(options: AgentRunOptions, scope: SegmentScope, begun: Begin): Promise<Ending> {
+async function work(options: AgentRunOptions, scope: SegmentScope): Promise<Ending> {
   try {
     const { agent } = agentOf(options, scope);
-    // Its guardrails are asked before its tools are.
-    watch(agent);
-    const state = await stateOf(scope, agent, begun);
+    const state = await stateOf(scope, agent);
     if (scope.stop !== null) return endingOf(scope, state);
-    const runner = new Runner({ modelProvider: durableProvider(options.provider), tracingDisabled: true });
+    const runner = new Runner({ modelProvider: scope.provider, tracingDisabled: true });
     const result = await runner.run(agent, state, { maxTurns: null });
     if (scope.broken !== null) throw scope.broken.error;
-    if (result.interruptions.length > 0) waitForApprovals(scope, result.interruptions);
+    waitForApprovals(scope, state);
     if (scope.stop !== null || scope.waits.length > 0) return endingOf(scope, state);
     const produced = scope.run.sessionId === null ? null : itemsOfInput(toJson(result.output));
     return { type: 'completed', output: toJson(result.finalOutput), produced };
@@ -92,7 +91,7 @@ function agentOf(options: AgentRunOptions, scope: SegmentScope): RunnableAgent {
   );
 }
 
-async function stateOf(scope: SegmentScope, agent: Agent, begun: Begin): Promise<RunState<unknown, Agent>> {
+async function stateOf(scope: SegmentScope, agent: Agent): Promise<RunState<unknown, Agent>> {
   if (scope.segment === 0) {
     const input = scope.run.input as string | ConstructorParameters<typeof RunState>[1];
     scope.state = new RunState<unknown, Agent>(new RunContext<unknown>(), input, agent, null);
@@ -105,51 +104,19 @@ async function stateOf(scope: SegmentScope, agent: Agent, begun: Begin): Promise
       `The snapshot of run ${scope.run.id} for segment ${scope.segment} is missing or damaged.`,
     );
   }
-  return resumeState(scope, agent, snapshot, begun.settled);
+  return resumeState(scope, agent, snapshot);
 }
 
 function endingOf(scope: SegmentScope, state: RunState<unknown, Agent>): Ending {
   const { stop, waits } = scope;
-  if (stop?.type === 'cut') return { type: 'cut', state: snapshotOf(state) };
+  if (stop?.type === 'cut') return { type: 'cut', state: stateText(scope, state) };
   if (stop !== null && stop.type !== 'wait') return stop;
-  return { type: 'paused', waits, state: snapshotOf(state), carried: scope.carried };
+  return { type: 'paused', waits, state: stateText(scope, state), carried: carriedOf(scope) };
 }
 
-/**
- * The state as text. After a handoff the SDK cannot read the last response again: its tools and handoffs are looked up at
- * the new agent, who has others. That response is over by then; the SDK forgets it too where it resumes into a handoff.
- */
-function snapshotOf(state: RunState<unknown, Agent>): string {
-  const handedOff = (state._lastProcessedResponse?.handoffs.length ?? 0) > 0;
-  if (handedOff && state._currentStep?.type === 'next_step_run_again') state._lastProcessedResponse = undefined;
-  return state.toString();
-}
-
-/** Approvals that the SDK reports, in its order, after the waits that were found inside calls. */
-function waitForApprovals(scope: SegmentScope, items: readonly RunToolApprovalItem[]): void {
-  for (const { rawItem } of items) {
-    const callId = rawItem.type === 'function_call' ? rawItem.callId : undefined;
-    const plan = scope.plans.get(callId ?? '');
-    if (plan === undefined)
-      throw new HoldfastError('tool_unguarded', `The SDK waits for call ${callId ?? '?'}, which was never judged.`);
-    scope.waits.push({
-      ...{
-        callId: plan.callId,
-        tool: plan.guard.spec.name,
-        agent: plan.agent,
-        arguments: plan.arguments,
-        digest: plan.digest,
-      },
-      ...{
-        reason: plan.reason,
-        text: plan.text,
-        expiresInMs: plan.guard.spec.approvalExpiresInMs,
-        parentKey: plan.checkedKey,
-        inside: null,
-      },
-    });
-  }
-}
+/** What was decided and could not be applied, because something waits again: the next segment applies it. */
+const carriedOf = (scope: SegmentScope): readonly string[] =>
+  scope.settled.map((one) => one.interruptionId).filter((id) => !scope.applied.has(id));
 
 const endOf = async (scope: SegmentScope, segment: number, ending: Ending) => ({
   ...{ runId: scope.run.id, segment, ending, drafts: await scope.log.rest() },
@@ -189,14 +156,15 @@ function openScope(
   );
   log.add('segment.started', { segment, decisions: begun.settled.map((one) => one.interruptionId) });
   return {
-    ...{ world, run: factsOf(options, run), segment, execution: world.newId(), signal, log, state: null },
+    ...{ world, run: factsOf(options, run), segment, execution: world.newId(), signal, log, ...newFrame(null) },
     ...{
       turnsPerSegment: options.turnsPerSegment,
       turns: begun.turns,
       turnsInSegment: 0,
       totalTokens: begun.totalTokens,
     },
-    ...{ usage: { inputTokens: 0, outputTokens: 0, totalTokens: 0 }, seenItems: 0, stop: null, broken: null },
-    ...{ plans: new Map(), batch: [], started: [], results: new Map(), waits: [], carried: [] },
+    ...{ usage: { inputTokens: 0, outputTokens: 0, totalTokens: 0 }, stop: null, broken: null },
+    ...{ plans: new Map(), results: new Map(), waits: [], settled: begun.settled, applied: new Set() },
+    provider: durableProvider(options.provider),
   };
 }

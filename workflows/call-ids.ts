@@ -1,21 +1,26 @@
-import { type JsonObject, plainText } from '../src/core/json.js';
+import { type JsonObject, plainText, sha256 } from '../src/core/json.js';
 import { itemsOfInput } from '../src/core/session.js';
 import type { SegmentScope } from './segment-scope.js';
 
-const idsOfScope = new WeakMap<SegmentScope, Set<string>>();
+const idsOfLoop = new WeakMap<object, Set<string>>();
 
-/** The call ids of all responses of the run before this one, and of the conversation that it goes on with. */
+/** The call ids of all responses before this one, of the agent loop that works, and of the conversation that the run goes on with. */
 function idsBefore(scope: SegmentScope): Set<string> {
-  const known = idsOfScope.get(scope);
+  const loop = scope.state ?? scope;
+  const known = idsOfLoop.get(loop);
   if (known !== undefined) return known;
   const ids = new Set<string>();
   for (const item of itemsOfInput(scope.run.input))
     if (item['type'] === 'function_call' && typeof item['callId'] === 'string') ids.add(item['callId']);
   for (const { output } of scope.state?._modelResponses ?? [])
     for (const item of output) if (item.type === 'function_call') ids.add(item.callId);
-  idsOfScope.set(scope, ids);
+  idsOfLoop.set(loop, ids);
   return ids;
 }
+
+/** What tells the calls of an agent behind a tool from those of others that use the same ids. */
+const suffixOf = ({ within }: SegmentScope): string =>
+  within === null ? '' : `_${sha256(within.callId).slice('sha256:'.length, 'sha256:'.length + 8)}`;
 
 /**
  * Gives calls an id that is theirs alone in the run. Some models number the calls of each response from one again, or leave
@@ -28,11 +33,12 @@ export function withOwnCallIds(
   output: readonly JsonObject[],
 ): readonly JsonObject[] {
   const before = idsBefore(scope);
+  const suffix = suffixOf(scope);
   const here = new Set<string>();
   const named = output.map((item, index) => {
     if (item['type'] !== 'function_call') return item;
     const asked = typeof item['callId'] === 'string' ? plainText(item['callId']) : '';
-    let callId = asked === '' ? `call_${turn}_${index}` : asked;
+    let callId = `${asked === '' ? `call_${turn}_${index}` : asked}${suffix}`;
     while (before.has(callId)) callId = `${callId}_${turn}`;
     here.add(callId);
     return callId === item['callId'] ? item : { ...item, callId };

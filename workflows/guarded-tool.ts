@@ -1,5 +1,7 @@
 import type { Agent, FunctionTool, RunContext } from '@openai/agents';
+import type { ToolSpec } from '../src/core/tool.js';
 import { toolSpecOf } from '../src/tools/define-tool.js';
+import { isAgentTool } from './agent-tool.js';
 import { invokeGuarded } from './launch-calls.js';
 import type { GuardedTool, SegmentScope } from './segment-scope.js';
 
@@ -32,11 +34,15 @@ export function guard(scope: SegmentScope, original: FunctionTool, context: RunC
     outputGuardrails: [],
     invoke: async (_runContext, _input, details) => invokeGuarded(scope, details?.toolCall?.callId),
   };
-  const guarded: GuardedTool = { tool, original, spec: toolSpecOf(original), context };
+  const guarded: GuardedTool = { tool, original, spec: specOf(original), context };
   guards.set(original, guarded);
   guardsByParameters.set(parameters, guarded);
   return tool;
 }
+
+/** An agent behind a tool does nothing to the world by itself: each of its calls is judged on its own. */
+const specOf = (tool: FunctionTool): ToolSpec =>
+  isAgentTool(tool) ? { ...toolSpecOf(tool), effect: 'pure' } : toolSpecOf(tool);
 
 /** The guarded function tools of an agent, by name. Only inside a segment. */
 export async function guardsByName(

@@ -4,6 +4,7 @@ import { HoldfastError } from '../src/core/errors.js';
 import type { CallOutcome } from '../src/core/event.js';
 import { type CallWait, waitText } from '../src/core/wait.js';
 import { callTool, executionUnder, type ToolResult } from '../steps/call-tool.js';
+import { type AgentToolResult, isAgentTool, runAgentTool } from './agent-tool.js';
 import { afterOutputGuardrails } from './call-callbacks.js';
 import { inStep, type PlannedCall, type SegmentScope, type StartedCall } from './segment-scope.js';
 import { bodyOf, requirementOf } from './tool-body.js';
@@ -13,22 +14,34 @@ export const PLACEHOLDER = '[waiting]';
 
 /**
  * Starts the calls of a response that may start, in the model's order and in one go, so that a replay gives every call the
- * same step. Each call is exactly one step.
+ * same step. Each call is exactly one step; an agent as a tool takes its steps when all other calls have ended.
  */
 export function launchBatch(scope: SegmentScope): void {
   const batch = scope.batch;
   scope.batch = [];
-  for (const plan of batch) launch(scope, plan);
+  const ended: Promise<unknown>[] = [];
+  let turn: Promise<unknown> = Promise.resolve().then(() => Promise.all(ended));
+  for (const plan of batch) {
+    if (plan.refusal === null && isAgentTool(plan.guard.original)) {
+      turn = launch(scope, plan, () => turn.then(() => runAgentTool(scope, plan)));
+    } else {
+      ended.push(launch(scope, plan, () => runTool(scope, plan)));
+    }
+  }
+  // Whoever waits for a call hears of its failure.
+  turn.catch(() => undefined);
 }
 
-function launch(scope: SegmentScope, plan: PlannedCall): void {
+type Result = ToolResult | AgentToolResult;
+
+function launch(scope: SegmentScope, plan: PlannedCall, run: () => Promise<Result>): Promise<Result> {
   const { spec } = plan.guard;
   const refusal = refusalOf(plan);
   const startedKey =
     refusal === null
       ? scope.log.add('call.started', { callId: plan.callId, tool: spec.name, effect: spec.effect }, plan.checkedKey)
       : plan.checkedKey;
-  const ended = refusal === null ? runTool(scope, plan) : Promise.resolve(refusal);
+  const ended = refusal === null ? run() : Promise.resolve(refusal);
   const started: StartedCall = { plan, startedKey, result: null };
   scope.results.set(plan.callId, ended);
   scope.started.push(started);
@@ -39,6 +52,7 @@ function launch(scope: SegmentScope, plan: PlannedCall): void {
     },
     () => undefined,
   );
+  return ended;
 }
 
 const refusalOf = (plan: PlannedCall): ToolResult | null =>
@@ -87,7 +101,7 @@ async function runTool(scope: SegmentScope, plan: PlannedCall): Promise<ToolResu
 /** Logs how calls ended, in the model's order: one that ended early waits for those before it. */
 function logEnded(scope: SegmentScope): void {
   while (scope.started[0]?.result) {
-    const { plan, startedKey, result } = scope.started.shift() as StartedCall & { result: ToolResult };
+    const { plan, startedKey, result } = scope.started.shift() as StartedCall & { result: Result };
     const { callId } = plan;
     const tool = plan.guard.spec.name;
     if (result.type === 'settled' || result.type === 'tripped')
@@ -108,6 +122,7 @@ function logEnded(scope: SegmentScope): void {
       scope.waits.push(waitOf(plan, result.wait, startedKey));
       scope.stop ??= { type: 'wait' };
     }
+    if (result.type === 'suspended') suspend(scope, plan, startedKey, result.state);
     if (result.type === 'halted') {
       logHalted(scope, plan, startedKey, result.begun);
       scope.stop = haltStop(result.why);
@@ -125,6 +140,15 @@ function waitOf(plan: PlannedCall, wait: CallWait, parentKey: string): Wait {
     expiresInMs: spec.kind === 'question' ? expiresInMs : (expiresInMs ?? null),
     inside: { ordinal, spec, dueAt },
   };
+}
+
+/** An agent behind a tool goes on in the next segment, if there is one. */
+function suspend(scope: SegmentScope, plan: PlannedCall, startedKey: string, state: string | null): void {
+  const { callId, agent, arguments: args } = plan;
+  const { name: tool } = plan.guard.spec;
+  if (scope.stop?.type === 'wait' || scope.stop?.type === 'cut')
+    scope.suspended.push({ callId, tool, agent, arguments: args, state });
+  else logHalted(scope, plan, startedKey, false);
 }
 
 /** A call that was stopped with its run: an unsafe one that was at work may have had its effect. */

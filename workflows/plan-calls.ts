@@ -107,7 +107,7 @@ export function planCall(
     ...{ callId: call.callId, agent, guard, arguments: args, argumentsText: call.arguments, input },
     ...{ digest, decision, text, reason: rule === null ? 'grant_ask' : 'tool_rule', checkedKey },
     refusal: refusalOf(decision, text),
-    ...{ known: null, approved: false, repeatApprovedBy: null, waitDecision: null },
+    ...{ known: null, approved: false, repeatApprovedBy: null, waitDecision: null, agentState: null },
   };
 }
 

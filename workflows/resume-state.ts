@@ -2,75 +2,79 @@ import { Agent, RunContext, RunState, type RunToolApprovalItem } from '@openai/a
 import { HoldfastError } from '../src/core/errors.js';
 import type { CallOutcome } from '../src/core/event.js';
 import { canonical } from '../src/core/json.js';
-import { rewriteResult } from '../src/core/rewrite-result.js';
+import { knowsResult, rewriteResult } from '../src/core/rewrite-result.js';
 import type { Settled } from '../steps/begin-segment.js';
 import { guardsByName } from './guarded-tool.js';
 import { invokeGuarded, launchBatch } from './launch-calls.js';
 import { type AskedCall, planCall } from './plan-calls.js';
 import { withGuardrails } from './plan-response.js';
 import type { PlannedCall, SegmentScope } from './segment-scope.js';
+import { suspendedIn } from './state-text.js';
 
 type State = RunState<unknown, Agent>;
 
 const load = (agent: Agent, text: string): Promise<State> => RunState.fromString<unknown, Agent>(agent, text);
 
 /**
- * The state that a segment goes on from, with every decision applied: approved calls are judged again and will run,
- * rejected ones get what the model reads, and calls that waited inside get their result.
+ * The state that an agent goes on from, with every decision applied: approved calls are judged again and will run, rejected
+ * ones get what the model reads, calls that waited inside get their result, and agents behind tools go on with their work.
  */
-export async function resumeState(
-  scope: SegmentScope,
-  agent: Agent,
-  snapshot: string,
-  settled: readonly Settled[],
-): Promise<State> {
+export async function resumeState(scope: SegmentScope, agent: Agent, snapshot: string): Promise<State> {
   let state = await load(agent, snapshot);
   scope.state = state;
-  const inside = settled.filter(waitedInside);
-  if (inside.length > 0) {
-    const text = await settleInside(scope, agent, snapshot, inside);
+  const text = await settleInside(scope, agent, snapshot);
+  if (text !== snapshot) {
     state = await load(agent, text);
     scope.state = state;
   }
-  const approvals = settled.filter((one) => !waitedInside(one));
   // With a call that waits again nothing else may start: what was decided beside it is applied in the next segment.
-  if (scope.stop === null) await applyApprovals(scope, state, approvals);
-  else scope.carried = approvals.map((one) => one.interruptionId);
+  if (scope.stop === null) await applyApprovals(scope, state);
   return state;
 }
 
 /** Whether the SDK has a placeholder for the result of the call: its body was begun. */
 const waitedInside = (one: Settled): boolean => one.reason === 'unknown_effect' || one.wait !== null;
 
+/** A call that was begun goes on: by a decision, or because its agent was suspended. */
+type Begun = Pick<Settled, 'callId' | 'tool' | 'agent' | 'arguments'>;
+
 /** Goes on with calls that were begun, one after the other, and puts their results into the state. */
-async function settleInside(
+async function settleInside(scope: SegmentScope, start: Agent, snapshot: string): Promise<string> {
+  const parsed: unknown = JSON.parse(snapshot);
+  const inside = scope.settled.filter((one) => waitedInside(one) && knowsResult(parsed, one.callId));
+  const suspended = suspendedIn(parsed);
+  for (const one of inside) {
+    scope.applied.add(one.interruptionId);
+    await goOn(scope, start, parsed, one, (judged) => settlementOf(judged, one));
+  }
+  for (const one of suspended) {
+    if (scope.stop === null)
+      await goOn(scope, start, parsed, one, () => ({ decision: 'allow', approved: true, agentState: one.state }));
+    else scope.suspended.push(one);
+  }
+  return inside.length + suspended.length === 0 ? snapshot : JSON.stringify(parsed);
+}
+
+async function goOn(
   scope: SegmentScope,
   start: Agent,
-  snapshot: string,
-  inside: readonly Settled[],
-): Promise<string> {
-  const parsed: unknown = JSON.parse(snapshot);
-  for (const one of inside) {
-    const agent = agentNamed(start, one.agent);
-    const tools = agent === undefined ? undefined : await guardsByName(agent, new RunContext<unknown>());
-    const guard = tools?.get(one.tool);
-    if (guard === undefined)
-      throw new HoldfastError('run_failed', `The tool ${one.tool} is gone; the call ${one.callId} cannot be settled.`);
-    const call: AskedCall = {
-      callId: one.callId,
-      name: one.tool,
-      namespace: null,
-      arguments: canonical(one.arguments),
-    };
-    const judged = planCall(scope, one.agent, guard, call, false);
-    const plan: PlannedCall = { ...judged, ...settlementOf(judged, one) };
-    scope.plans.set(plan.callId, plan);
-    scope.batch = [plan];
-    launchBatch(scope);
-    const output = await invokeGuarded(scope, plan.callId);
-    rewriteResult(parsed, one.callId, typeof output === 'string' ? output : JSON.stringify(output));
-  }
-  return JSON.stringify(parsed);
+  parsed: unknown,
+  one: Begun,
+  settlement: (judged: PlannedCall) => Partial<PlannedCall>,
+): Promise<void> {
+  const agent = agentNamed(start, one.agent);
+  const tools = agent === undefined ? undefined : await guardsByName(agent, new RunContext<unknown>());
+  const guard = tools?.get(one.tool);
+  if (guard === undefined)
+    throw new HoldfastError('run_failed', `The tool ${one.tool} is gone; the call ${one.callId} cannot be settled.`);
+  const call: AskedCall = { callId: one.callId, name: one.tool, namespace: null, arguments: canonical(one.arguments) };
+  const judged = planCall(scope, one.agent, guard, call, false);
+  const plan: PlannedCall = { ...judged, ...settlement(judged) };
+  scope.plans.set(plan.callId, plan);
+  scope.batch = [plan];
+  launchBatch(scope);
+  const output = await invokeGuarded(scope, plan.callId);
+  rewriteResult(parsed, one.callId, typeof output === 'string' ? output : JSON.stringify(output));
 }
 
 /** The agent of a name among those that a run can reach by handoffs: the call may have been followed by one. */
@@ -113,13 +117,14 @@ const outcomeOf = (one: Settled): CallOutcome => {
 };
 
 /** Tells the SDK what was decided, and judges the approved calls again: the policy is the same, the decision is bound. */
-async function applyApprovals(scope: SegmentScope, state: State, settled: readonly Settled[]): Promise<void> {
-  const byCall = new Map(settled.map((one) => [one.callId, one]));
+async function applyApprovals(scope: SegmentScope, state: State): Promise<void> {
+  const byCall = new Map(scope.settled.filter((one) => !waitedInside(one)).map((one) => [one.callId, one]));
   scope.batch = [];
   for (const item of state.getInterruptions()) {
     const call = callOf(item);
     const one = call === null ? undefined : byCall.get(call.callId);
     if (call === null || one === undefined) continue;
+    scope.applied.add(one.interruptionId);
     if (one.verdict !== 'approve') {
       const outcome = rejectionOf(one);
       state.reject(item, { message: outcome.message });

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Agent, FunctionTool, RunContext, RunState } from '@openai/agents';
+import type { Agent, FunctionTool, ModelProvider, RunContext, RunState } from '@openai/agents';
 import type { Ending, Wait } from '../src/core/ending.js';
 import type { CallOutcome } from '../src/core/event.js';
 import type { GrantSet } from '../src/core/grants.js';
@@ -7,9 +7,12 @@ import type { JsonValue } from '../src/core/json.js';
 import type { RunLimits, Usage } from '../src/core/run.js';
 import type { WaitDecision } from '../src/core/settlement.js';
 import type { ToolSpec } from '../src/core/tool.js';
+import type { Settled } from '../steps/begin-segment.js';
 import type { ToolResult } from '../steps/call-tool.js';
 import type { World } from '../steps/world.js';
+import type { AgentToolResult } from './agent-tool.js';
 import type { RunLog } from './run-log.js';
+import type { SuspendedAgent } from './state-text.js';
 
 /** What never changes while a run goes on. */
 export interface RunFacts {
@@ -55,13 +58,15 @@ export interface PlannedCall {
   readonly repeatApprovedBy: string | null;
   /** The decision on what this call waited for. */
   readonly waitDecision: WaitDecision | null;
+  /** For an agent as a tool: the state that it was suspended in. */
+  readonly agentState: string | null;
 }
 
 /** A call that was started, or refused without starting. Its end is logged when those before it have ended. */
 export interface StartedCall {
   readonly plan: PlannedCall;
   readonly startedKey: string;
-  result: ToolResult | null;
+  result: ToolResult | AgentToolResult | null;
 }
 
 /** Why a segment stops before the agent has finished. */
@@ -70,8 +75,25 @@ export type Stop =
   | { readonly type: 'wait' }
   | { readonly type: 'cut' };
 
+/** What belongs to one agent loop: that of the run, or that of an agent behind a tool. */
+interface Frame {
+  /** What the SDK works on; null until it is there. */
+  state: RunState<unknown, Agent> | null;
+  /** Whether the SDK was asked to run the agent. */
+  running: boolean;
+  /** Calls of the present response that may start, in the model's order. */
+  batch: PlannedCall[];
+  started: StartedCall[];
+  /** How many items the model was shown in the turn before. */
+  seenItems: number;
+  /** Agents behind tools of this loop that are in the middle of their work. */
+  suspended: SuspendedAgent[];
+  /** The call that this loop is the inside of, and the state that it goes on from; null: the loop of the run itself. */
+  within: { readonly callId: string; readonly text: string | null } | null;
+}
+
 /** The state of one execution of a segment. A replay goes through the same values in the same order. */
-export interface SegmentScope {
+export interface SegmentScope extends Frame {
   readonly world: World;
   readonly run: RunFacts;
   readonly segment: number;
@@ -80,25 +102,41 @@ export interface SegmentScope {
   readonly turnsPerSegment: number;
   readonly signal: AbortSignal;
   readonly log: RunLog;
-  /** What the SDK works on; null until it is there. */
-  state: RunState<unknown, Agent> | null;
+  /** The models of the run, each call a step. */
+  readonly provider: ModelProvider;
   readonly plans: Map<string, PlannedCall>;
-  /** Calls of the present response that may start, in the model's order. */
-  batch: PlannedCall[];
-  started: StartedCall[];
-  readonly results: Map<string, Promise<ToolResult>>;
+  readonly results: Map<string, Promise<ToolResult | AgentToolResult>>;
   readonly waits: Wait[];
-  /** Decided interruptions that the next segment must apply, because this one waits again before it could. */
-  carried: readonly string[];
+  /** What was decided before the segment began. */
+  readonly settled: readonly Settled[];
+  /** The interruptions of those that were applied; the next segment must apply the others. */
+  readonly applied: Set<string>;
   turns: number;
   turnsInSegment: number;
   totalTokens: number;
   usage: Usage;
-  /** How many items the model was shown in the turn before. */
-  seenItems: number;
   stop: Stop | null;
   /** A failure of the database or of DBOS: never the run's own, so that it must not end the run. */
   broken: { readonly error: unknown } | null;
+}
+
+export const newFrame = (within: Frame['within']): Frame => ({
+  ...{ state: null, running: false, batch: [], started: [], seenItems: 0, suspended: [], within },
+});
+
+/** Works in a loop of its own: that of an agent behind a tool. Nothing of the outer loop is at work meanwhile. */
+export async function inFrame<T>(
+  scope: SegmentScope,
+  within: NonNullable<Frame['within']>,
+  work: () => Promise<T>,
+): Promise<T> {
+  const { state, running, batch, started, seenItems, suspended, within: outer } = scope;
+  Object.assign(scope, newFrame(within));
+  try {
+    return await work();
+  } finally {
+    Object.assign(scope, { state, running, batch, started, seenItems, suspended, within: outer });
+  }
 }
 
 const storage = new AsyncLocalStorage<SegmentScope | 'step'>();

@@ -20,3 +20,10 @@ export function rewriteResult(state: unknown, callId: string, output: string): n
 
 const isCallOf = (raw: unknown, callId: string): boolean =>
   typeof raw === 'object' && raw !== null && 'callId' in raw && raw.callId === callId;
+
+/** Whether a serialised state has a result for a call. */
+export function knowsResult(state: unknown, callId: string): boolean {
+  if (typeof state !== 'object' || state === null) return false;
+  if ('type' in state && state.type === 'function_call_result' && isCallOf(state, callId)) return true;
+  return Object.values(state).some((value) => knowsResult(value, callId));
+}

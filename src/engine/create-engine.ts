@@ -3,6 +3,7 @@ import { DBOS, DBOSClient } from '@dbos-inc/dbos-sdk';
 import type { World } from '../../steps/world.js';
 import { installAgentDoors } from '../../workflows/agent-door.js';
 import { agentRun, SEGMENT_WORKFLOW } from '../../workflows/agent-run.js';
+import { installRunnerDoor } from '../../workflows/runner-door.js';
 import { HoldfastError } from '../core/errors.js';
 import { MultiModelProvider } from '../models/multi-model-provider.js';
 import { MultiModelProviderMap } from '../models/multi-model-provider-map.js';
@@ -149,6 +150,7 @@ function registerSegments(config: EngineConfig, parts: Parts): void {
     ...(config.ollamaApiKey ? { ollamaApiKey: config.ollamaApiKey } : {}),
     ...(config.ollamaHost ? { ollamaHost: config.ollamaHost } : {}),
   });
+  installRunnerDoor(provider);
   const options = {
     world: parts.world,
     agents: parts.agents,

@@ -1,0 +1,40 @@
+import type { FunctionTool } from '@openai/agents';
+import { toJson } from '../src/core/json.js';
+import type { ToolResult } from '../steps/call-tool.js';
+import { inFrame, type PlannedCall, type SegmentScope } from './segment-scope.js';
+import { stateText } from './state-text.js';
+
+/** An agent as a tool (`agent.asTool()`): of all tools of the SDK only these can be listened to. */
+export const isAgentTool = (tool: FunctionTool): boolean => 'on' in tool && typeof tool.on === 'function';
+
+/** How the agent behind a tool left its caller: with a result, or in the middle of its work. */
+export type AgentToolResult =
+  | Extract<ToolResult, { type: 'settled' }>
+  | { readonly type: 'suspended'; readonly state: string | null };
+
+/**
+ * Lets the agent behind a tool work, inside the run of its caller: its model calls and tool calls are steps of this
+ * workflow. `text` is the state that it was suspended in; null: it begins. Agents as tools work one after the other, after
+ * the other calls of their response, so that a replay gives each of their steps the same place.
+ */
+export async function runAgentTool(scope: SegmentScope, plan: PlannedCall): Promise<AgentToolResult> {
+  const { agentState: text } = plan;
+  if (scope.stop !== null) return { type: 'suspended', state: text };
+  const { original, context } = plan.guard;
+  const toolCall = {
+    ...{ type: 'function_call' as const, callId: plan.callId, name: original.name },
+    ...{ arguments: plan.argumentsText, status: 'completed' as const },
+  };
+  const details = {
+    toolCall,
+    parentRunConfig: { modelProvider: scope.provider, tracingDisabled: true },
+    ...(text === null ? {} : { resumeState: text }),
+  };
+  return inFrame(scope, { callId: plan.callId, text }, async () => {
+    const output: unknown = await original.invoke(context, plan.argumentsText, details);
+    if (scope.broken !== null) throw scope.broken.error;
+    // The SDK makes a result of whatever stopped the agent; what stopped it decides.
+    if (scope.stop === null) return { type: 'settled', outcome: { type: 'output', output: toJson(output) } };
+    return { type: 'suspended', state: scope.state === null ? text : stateText(scope, scope.state) };
+  });
+}

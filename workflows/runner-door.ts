@@ -1,0 +1,90 @@
+import { type Agent, type ModelProvider, RunContext, Runner, RunState } from '@openai/agents';
+import { HoldfastError } from '../src/core/errors.js';
+import { resumeState } from './resume-state.js';
+import { currentScope, type SegmentScope, SegmentStop } from './segment-scope.js';
+import { waitForApprovals } from './wait-for-approvals.js';
+import { watch } from './watched-agent.js';
+
+/** As the SDK bounds a run that says nothing else. */
+const MAX_TURNS = 10;
+
+type Run = (agent: Agent, input: unknown, options?: Options) => Promise<{ readonly interruptions?: unknown }>;
+interface Options {
+  readonly context?: unknown;
+  readonly maxTurns?: number | null;
+  readonly stream?: boolean;
+  readonly session?: unknown;
+}
+
+let models: ModelProvider | null = null;
+let installed = false;
+
+/**
+ * The door through which the SDK runs an agent. Inside a segment it keeps hold of the state of an agent behind a tool, so
+ * that it can be suspended and go on; inside a step, where a judge may run, it lends the models of the engine.
+ */
+export function installRunnerDoor(provider: ModelProvider): void {
+  models = provider;
+  if (installed) return;
+  const original: unknown = Runner.prototype.run;
+  if (typeof original !== 'function')
+    throw new HoldfastError('library_changed', 'Runner.prototype.run of @openai/agents is not a function any more.');
+  const run = original as (this: Runner, ...args: Parameters<Run>) => ReturnType<Run>;
+  const runThroughDoor = async function runThroughDoor(this: Runner, ...args: Parameters<Run>) {
+    const scope = currentScope();
+    if (scope === 'step') lendModels(this);
+    if (typeof scope !== 'object') return run.apply(this, args);
+    return runInFrame(scope, args, (...given) => run.apply(this, given));
+  };
+  Runner.prototype.run = runThroughDoor as typeof Runner.prototype.run;
+  installed = true;
+}
+
+async function runInFrame(scope: SegmentScope, args: Parameters<Run>, run: Run): ReturnType<Run> {
+  const [agent, input, options] = args;
+  if (scope.running) {
+    throw new HoldfastError(
+      'agent_invalid',
+      `${agent.name} was started by a callback that is not a step; start it in a guardrail or a tool, or give it as a tool.`,
+    );
+  }
+  scope.running = true;
+  watch(agent);
+  if (scope.within === null) return run(...args);
+  if (options?.stream || options?.session !== undefined) {
+    throw new HoldfastError(
+      'agent_invalid',
+      `${agent.name} is a tool with onStream or a session, which cannot work inside a run; read the events of the run instead.`,
+    );
+  }
+  const state =
+    input instanceof RunState
+      ? await resumeState(scope, agent, scope.within.text ?? input.toString())
+      : new RunState(
+          contextOf(options),
+          input as string,
+          agent,
+          options?.maxTurns === undefined ? MAX_TURNS : options.maxTurns,
+        );
+  scope.state = state;
+  if (scope.stop !== null) throw new SegmentStop(scope.stop);
+  const result = await run(agent, state, options);
+  if (waitForApprovals(scope, state)) scope.stop ??= { type: 'wait' };
+  return result;
+}
+
+const contextOf = (options: Options | undefined): RunContext<unknown> =>
+  options?.context instanceof RunContext ? options.context : new RunContext<unknown>(options?.context);
+
+const lent = new WeakSet<ModelProvider>();
+
+/** Gives a runner that names no provider the models of the engine, while it works inside a step. */
+function lendModels(runner: Runner): void {
+  const own = runner.config.modelProvider;
+  if (lent.has(own) || own.constructor !== new Runner().config.modelProvider.constructor) return;
+  const lending: ModelProvider = {
+    getModel: (name) => (currentScope() === undefined || models === null ? own : models).getModel(name),
+  };
+  lent.add(lending);
+  Object.assign(runner.config, { modelProvider: lending });
+}
