@@ -8,7 +8,8 @@ export const SESSION_BYTES = 8 * 1024 * 1024;
 
 export const sessionId = z
   .string()
-  .regex(/^[\x21-\x7e]{1,200}$/, 'expected at most 200 visible ASCII characters')
+  // A path of "." or ".." is another path.
+  .regex(/^(?!\.{1,2}$)[\x21-\x7e]{1,200}$/, 'expected 1 to 200 visible ASCII characters, and not "." or ".."')
   .describe('A conversation that goes on over several runs; the first run of an id begins it.');
 
 export const sessionView = z

@@ -20,7 +20,10 @@ import { assertFree, assertRoom } from './hold-session.js';
  */
 export function databaseSession(db: Knex, tenant: string, id: string): Session {
   if (!sessionId.safeParse(id).success) {
-    throw new HoldfastError('invalid_request', 'The id of a session is at most 200 visible ASCII characters.');
+    throw new HoldfastError(
+      'invalid_request',
+      'The id of a session is 1 to 200 visible ASCII characters, and not "." or "..".',
+    );
   }
   const read = async (trx: Knex, limit?: number): Promise<readonly JsonObject[]> => {
     const row = await findSession(trx, tenant, id);

@@ -103,7 +103,8 @@ export async function readSessionItems(
 ): Promise<SessionItem[]> {
   const rows: ItemRow[] = await items(db)
     .where({ tenant, session_id: id })
-    .where('seq', '>', after)
+    // The column is an int4; what a client says it has seen may be beyond it.
+    .whereRaw('seq > ?::bigint', [after])
     .orderBy('seq')
     .limit(limit);
   return rows.map(({ seq, run_id, item }) => ({ seq, runId: run_id, item: jsonObject.parse(JSON.parse(item)) }));

@@ -1,8 +1,17 @@
 import { Agent, type AgentInputItem, handoff, MemorySession } from '@openai/agents';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type Caller, defineAgent, defineTool, type Engine, functionModel, runAgent } from '../../src/index.js';
-import { describeEachDatabase } from '../harness/database.js';
+import {
+  type Caller,
+  createEngine,
+  defineAgent,
+  defineTool,
+  type Engine,
+  functionModel,
+  runAgent,
+} from '../../src/index.js';
+import { openDatabase } from '../../src/storage/database.js';
+import { createEngineDatabase, describeEachDatabase } from '../harness/database.js';
 import { ADMIN, decideAndRest, kindsOf, openTestEngine, type TestEngine } from '../harness/engine.js';
 import { call, say, textOf } from '../harness/script.js';
 
@@ -42,7 +51,14 @@ const forgetful = new Agent({
   handoffs: [handoff(second, { inputFilter: (data) => ({ ...data, preHandoffItems: [], newItems: [] }) })],
 });
 const grants = ['tool:call:add', 'tool:call:pay'];
-const config = { agents: [defineAgent({ agent: talker, grants }), defineAgent({ agent: forgetful, grants })] };
+const slow = new Agent({ name: 'slow', model: functionModel('slow', () => [say('late')], { delayMs: 60_000 }) });
+const config = {
+  agents: [
+    defineAgent({ agent: slow }),
+    defineAgent({ agent: talker, grants }),
+    defineAgent({ agent: forgetful, grants }),
+  ],
+};
 
 describeEachDatabase('sessions', (kind) => {
   let test: TestEngine;
@@ -182,7 +198,7 @@ describeEachDatabase('sessions', (kind) => {
   });
 
   it('refuses an id that no path can carry', async () => {
-    for (const id of ['', 'two words', 'x'.repeat(201)]) {
+    for (const id of ['', '..', 'two words', 'x'.repeat(201)]) {
       await expect(engine.startRun({ agent: 'talker', input: 'hi', sessionId: id }, ADMIN)).rejects.toMatchObject({
         code: 'invalid_request',
       });
@@ -196,6 +212,14 @@ describeEachDatabase('sessions', (kind) => {
     expect(first.items.map(({ id }) => id)).toEqual(['page-3', 'page-2']);
     const next = await engine.listSessions({ limit: 2, cursor: first.nextCursor ?? '' }, ADMIN);
     expect(next.items[0]?.id).toBe('page-1');
+  });
+
+  it('is free after a run that was cancelled while it worked', async () => {
+    const { id } = await engine.startRun({ agent: 'slow', input: 'hello', sessionId: 'stopped' }, ADMIN);
+    await expect.poll(async () => (await engine.getRun(id, ADMIN)).status, { timeout: 20_000 }).toBe('running');
+    await engine.cancelRun(id, null, ADMIN);
+    expect((await rest(id)).status).toBe('cancelled');
+    expect(await engine.getSession('stopped', ADMIN)).toMatchObject({ runId: null, items: 0 });
   });
 
   describe('of a program that runs agents itself', () => {
@@ -219,5 +243,28 @@ describeEachDatabase('sessions', (kind) => {
       await session.addItems([{ type: 'message', role: 'user', content: 'pay it' }, call('pay', { n: 1 })]);
       expect(await ask('orphan', 'hello')).toMatchObject({ status: 'completed', output: '2 items; ' });
     });
+  });
+});
+
+describeEachDatabase('a session of a run that can never go on', (kind) => {
+  it('is free when the run was ended by name', { timeout: 120_000 }, async () => {
+    const { options, drop } = await createEngineDatabase(kind);
+    const open = () => createEngine({ ...config, ...options, workerId: 'test' });
+    let engine = await open();
+    try {
+      const { id } = await engine.startRun({ agent: 'slow', input: 'hello', sessionId: 'stranded' }, ADMIN);
+      await expect.poll(async () => (await engine.getRun(id, ADMIN)).status, { timeout: 20_000 }).toBe('running');
+      await engine.stop({ graceMs: 1 });
+      const database = await openDatabase(options);
+      await database.knex.raw('delete from dbos.workflow_status where workflow_uuid = ?', [id]);
+      await database.knex.raw(`update holdfast.runs set updated_at = now() - interval '1 minute'`);
+      await database.close();
+      engine = await open();
+      expect(await engine.getRun(id, ADMIN, { waitMs: 20_000 })).toMatchObject({ status: 'failed' });
+      expect(await engine.getSession('stranded', ADMIN)).toMatchObject({ runId: null, items: 0 });
+    } finally {
+      await engine.stop({ graceMs: 1 });
+      await drop();
+    }
   });
 });

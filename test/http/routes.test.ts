@@ -90,6 +90,31 @@ describeEachDatabase('the routes', (kind) => {
     }
   });
 
+  test('a session is read, refused to a second run, and removed by an admin', async () => {
+    const begin = (sessionId: string, agent: string) =>
+      door.ask('otto', 'POST', '/api/v1/runs', { agent, input: 'go', sessionId });
+    const first = runView.parse((await begin('talk', 'echo')).json);
+    expect(await settled(first.id)).toMatchObject({ status: 'completed', sessionId: 'talk' });
+    const items = await door.ask('vera', 'GET', '/api/v1/sessions/talk/items?limit=1&cursor=1');
+    expect(items.json).toMatchObject({ items: [{ seq: 2, runId: first.id }], nextCursor: null });
+    expect((await door.ask('vera', 'GET', '/api/v1/sessions/talk/items?cursor=999999999999999')).json).toEqual({
+      ...{ items: [], nextCursor: null },
+    });
+    const second = runView.parse((await begin('talk', 'payer')).json);
+    expect(await settled(second.id)).toMatchObject({ status: 'paused' });
+    const busy = await begin('talk', 'echo');
+    expectProblem(busy, 'session_busy');
+    expect(busy.json).toMatchObject({ detail: expect.stringContaining(second.id) });
+    expect((await door.ask('vera', 'GET', '/api/v1/sessions/talk')).json).toMatchObject({ runId: second.id, items: 2 });
+    expectProblem(await door.ask('adam', 'DELETE', '/api/v1/sessions/talk'), 'session_busy');
+    await door.ask('otto', 'POST', `/api/v1/runs/${second.id}/cancel`, {});
+    expectProblem(await door.ask('anna', 'DELETE', '/api/v1/sessions/talk'), 'forbidden');
+    expect((await door.ask('adam', 'DELETE', '/api/v1/sessions/talk')).json).toMatchObject({ id: 'talk', items: 2 });
+    expectProblem(await door.ask('vera', 'GET', '/api/v1/sessions/talk'), 'session_unknown');
+    expect((await door.ask('zoe', 'GET', '/api/v1/sessions')).json).toEqual({ items: [], nextCursor: null });
+    expectProblem(await begin('two words', 'echo'), 'invalid_request');
+  });
+
   describe('a paused run', () => {
     test('goes on when it is approved', async () => {
       const { run, interruption } = await paused();
