@@ -27,8 +27,10 @@ function printTrajectory(trajectory: Trajectory): void {
   for (const step of trajectory.steps) printStep(step);
 }
 
-function printStep({ step, action, observation }: TrajectoryStep): void {
+function printStep({ step, action, observation, info }: TrajectoryStep): void {
   const number = String(step).padStart(2);
+  if (info.error !== null) printFitting(number, `no answer: ${plain(info.error.message)} (${plain(info.error.code)})`);
+  else if (action.text === null && action.calls.length === 0) printFitting(number, '(no answer)');
   if (action.text !== null) printFitting(number, oneLine(action.text));
   for (const call of action.calls) {
     printFitting(number, `${plain(call.tool)} ${oneLine(call.arguments)}`);

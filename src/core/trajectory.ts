@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { callOutcome, capabilityCheck, type EventData, type RunEvent } from './event.js';
 import { type JsonObject, jsonValue } from './json.js';
-import { runStatus, usage } from './run.js';
+import { errorView, isOver, runStatus, type Usage, usage } from './run.js';
 
 const action = z.object({
   callId: z.string(),
@@ -11,7 +11,7 @@ const action = z.object({
   checks: z.array(capabilityCheck),
 });
 
-/** One step: what the model saw, said and asked for, and what came of it. */
+/** One step: what the model saw, said and asked for, and what came of it. A call that it never answered is the last step of a run. */
 export const trajectoryStep = z
   .object({
     step: z.int().min(1),
@@ -26,6 +26,7 @@ export const trajectoryStep = z
     observation: z.array(z.object({ callId: z.string(), outcome: callOutcome })),
     done: z.boolean(),
     info: z.object({
+      error: errorView.nullable().describe('Why the model gave no answer; null if it gave one, or was stopped.'),
       usage,
       events: z.object({ from: z.int(), to: z.int() }),
       startedAt: z.string(),
@@ -86,6 +87,39 @@ function said(output: readonly JsonObject[], type: 'message' | 'reasoning'): str
   return parts.length === 0 ? null : parts.join('\n');
 }
 
+type Requested = { readonly event: RunEvent; readonly data: EventData<'model.requested'> };
+
+const NO_TOKENS: Usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
+
+/** A step as it begins: `event` is the answer of the model, or what tells that there is none. */
+const opened = (
+  step: number,
+  requested: Requested | null,
+  event: RunEvent,
+  action: Open['action'],
+  info: Pick<Open['info'], 'error' | 'usage'>,
+): Open => ({
+  step,
+  state: {
+    hash: (requested?.event ?? event).stateHashBefore,
+    version: (requested?.event ?? event).stateVersion - 1,
+    inputItems: requested?.data.inputItems ?? 0,
+  },
+  action,
+  calls: [],
+  observation: [],
+  info: {
+    ...info,
+    events: { from: requested?.event.seq ?? event.seq, to: event.seq },
+    startedAt: (requested?.event ?? event).at,
+    endedAt: event.at,
+  },
+});
+
+const silent = ({ agent, model }: { readonly agent: string; readonly model: string }): Open['action'] => ({
+  ...{ agent, model, text: null, reasoning: null },
+});
+
 /** Folds a log into a trajectory. Pure; works for runs that still go on. `agent` and `status` are those of the run's row. */
 export function foldTrajectory(
   run: Pick<Trajectory, 'runId' | 'agent' | 'agentVersion' | 'input' | 'status' | 'output' | 'usage'>,
@@ -93,8 +127,8 @@ export function foldTrajectory(
 ): Trajectory {
   const steps: TrajectoryStep[] = [];
   let open: Open | null = null;
-  let requested: { event: RunEvent; data: EventData<'model.requested'> } | null = null;
-  let head = { seq: 0, hash: '' };
+  let requested: Requested | null = null;
+  let last: RunEvent | null = null;
   const close = (done: boolean): void => {
     if (open === null) return;
     const { calls, action: said, ...rest } = open;
@@ -102,36 +136,23 @@ export function foldTrajectory(
     open = null;
   };
   for (const event of events) {
-    head = { seq: event.seq, hash: event.hash };
+    last = event;
     if (event.kind === 'model.requested') {
       close(false);
       requested = { event, data: event.data as EventData<'model.requested'> };
       continue;
     }
     if (event.kind === 'model.responded') {
-      const data = event.data as EventData<'model.responded'>;
-      open = {
-        step: steps.length + 1,
-        state: {
-          hash: (requested?.event ?? event).stateHashBefore,
-          version: (requested?.event ?? event).stateVersion - 1,
-          inputItems: requested?.data.inputItems ?? 0,
-        },
-        action: {
-          agent: data.agent,
-          model: data.model,
-          text: said(data.output, 'message'),
-          reasoning: said(data.output, 'reasoning'),
-        },
-        calls: [],
-        observation: [],
-        info: {
-          usage: data.usage,
-          events: { from: requested?.event.seq ?? event.seq, to: event.seq },
-          startedAt: (requested?.event ?? event).at,
-          endedAt: event.at,
-        },
-      };
+      const { agent, model, output, usage } = event.data as EventData<'model.responded'>;
+      const action = { agent, model, text: said(output, 'message'), reasoning: said(output, 'reasoning') };
+      open = opened(steps.length + 1, requested, event, action, { error: null, usage });
+      requested = null;
+      continue;
+    }
+    if (event.kind === 'model.failed') {
+      const data = event.data as EventData<'model.failed'>;
+      open = opened(steps.length + 1, requested, event, silent(data), { error: data.error, usage: NO_TOKENS });
+      requested = null;
       continue;
     }
     const current: Open | null = open;
@@ -147,7 +168,11 @@ export function foldTrajectory(
     }
     current.info = { ...current.info, events: { ...current.info.events, to: event.seq }, endedAt: event.at };
   }
-  close(run.status === 'completed' || run.status === 'failed' || run.status === 'cancelled');
+  const over = isOver(run.status);
+  if (over && requested !== null && last !== null)
+    open = opened(steps.length + 1, requested, last, silent(requested.data), { error: null, usage: NO_TOKENS });
+  close(over);
+  const head = { seq: last?.seq ?? 0, hash: last?.hash ?? '' };
   return { ...run, steps, totalSteps: steps.length, head };
 }
 

@@ -47,6 +47,9 @@ const endless = functionModel('endless', (request) => {
   const n = resultsIn(request.input).length;
   return [call('step', { n }, `call_${n}`)];
 });
+const mute = functionModel('mute', () => {
+  throw new Error('no words');
+});
 const hanging = functionModel('hanging', (request) => forever(request.signal, 'model'));
 const grants = ['tool:call:*'];
 
@@ -57,6 +60,7 @@ const config = {
     defineAgent({ agent: new Agent({ name: 'thrifty', model: endless, tools: [step] }), grants, maxTotalTokens: 400 }),
     defineAgent({ agent: new Agent({ name: 'hasty', model: hanging }), grants, maxDurationMs: 300 }),
     defineAgent({ agent: new Agent({ name: 'hung_model', model: hanging }), grants }),
+    defineAgent({ agent: new Agent({ name: 'mute', model: mute }), grants }),
     defineAgent({
       agent: new Agent({ name: 'hung_tool', model: scripted([[call('hang', {})]]), tools: [hang('hang', 'pure')] }),
       grants,
@@ -105,6 +109,20 @@ describeEachDatabase('limits and cancellation', (kind) => {
     expect(await runToRest(t.engine, 'hasty')).toMatchObject({ status: 'failed', error: { code: 'limit_wall_time' } });
   });
 
+  const lastStep = async (id: string) => (await t.engine.getTrajectory(id, ADMIN)).steps.at(-1);
+
+  it('a run that fails inside a model call has that call as its last step', async () => {
+    const failed = await runToRest(t.engine, 'mute');
+    expect(failed).toMatchObject({ status: 'failed', error: { code: 'model_failed' }, turns: 1 });
+    expect(await lastStep(failed.id)).toMatchObject({
+      ...{ step: 1, done: true, observation: [] },
+      action: { agent: 'mute', model: 'mute', text: null, reasoning: null, calls: [] },
+      info: { error: failed.error, usage: { totalTokens: 0 } },
+    });
+    const late = await runToRest(t.engine, 'hasty');
+    expect(await lastStep(late.id)).toMatchObject({ step: 1, done: true, info: { error: null } });
+  });
+
   it.each([
     ['hung_model', 'model.requested', 'model'],
     ['hung_tool', 'call.started', 'hang'],
@@ -120,6 +138,7 @@ describeEachDatabase('limits and cancellation', (kind) => {
     expect(aborted).toContain(name);
     const kinds = await kindsOf(t.engine, id);
     expect(kinds.at(-1)).toBe('run.cancelled');
+    expect(await lastStep(id)).toMatchObject({ step: 1, done: true, info: { error: null } });
     if (name === 'hang') expect(kinds).toContain('call.finished');
     if (name === 'hang_pay') expect(kinds).toContain('call.unknown');
     expect(await t.engine.cancelRun(id, null, ADMIN)).toMatchObject({ status: 'cancelled' });
