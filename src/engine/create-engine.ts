@@ -15,6 +15,7 @@ import { type RegisteredAgent, registerAgents } from './agent-registry.js';
 import { startBeating } from './beat.js';
 import { Changes } from './changes.js';
 import type { HoldfastConfig } from './define.js';
+import { listenNow } from './dispatcher-door.js';
 import type { EngineLog, Parts } from './parts.js';
 import { RunningSegments } from './running-segments.js';
 import { SEGMENT_QUEUE, segmentQueue, WAKE_CHANNEL } from './segment-queue.js';
@@ -113,13 +114,16 @@ async function launch(
     systemDatabasePool: database.pool,
     applicationName: APPLICATION,
   });
-  await DBOS.registerQueue(SEGMENT_QUEUE, { workerConcurrency: config.concurrency ?? 32, onConflict: 'always_update' });
+  const limits = { workerConcurrency: config.concurrency ?? 32 };
+  const queue = await DBOS.registerQueue(SEGMENT_QUEUE, { ...limits, onConflict: 'always_update' });
   for (const { name, version, definitionHash, definition } of agents.values()) {
     await keepAgent(database.knex, { tenant: 'default', name, version, definitionHash, definition });
   }
   const unlisten = await database.listen(WAKE_CHANNEL, () => world.queue.wake());
-  const stopBeating = startBeating(parts, (error) => config.onFatal?.(error));
-  guardLock(parts, worker, config);
+  const fatal = once(config.onFatal ?? (() => {}));
+  const stopBeating = startBeating(parts, fatal);
+  guardLock(parts, worker, fatal);
+  listenNow(queue);
   world.queue.wake();
   log.info({ worker: worker.id, epoch: worker.epoch, database: database.kind }, 'the engine works');
 
@@ -164,17 +168,24 @@ function registerSegments(config: EngineConfig, parts: Parts): void {
   });
 }
 
+/** Two things may find out that this process must not work on. */
+function once(tell: (error: HoldfastError) => void): (error: HoldfastError) => void {
+  let told = false;
+  return (error) => {
+    if (!told) tell(error);
+    told = true;
+  };
+}
+
 /** Without its lock this process cannot know that it is the only one of its worker id. */
-function guardLock(parts: Parts, worker: Worker, config: EngineConfig): void {
+function guardLock(parts: Parts, worker: Worker, fatal: (error: HoldfastError) => void): void {
   const { database, log } = parts;
   const watch = (lock: Worker['lock']): void =>
     lock.onLost(() => {
       log.warn({ worker: worker.id }, 'the connection that holds the lock of this worker was lost');
       void regainLock(database, worker.id, LOCK_LOST_MS).then((again) => {
         if (again !== null) return watch(again);
-        config.onFatal?.(
-          new HoldfastError('worker_superseded', `Worker ${worker.id} lost its lock and could not take it again.`),
-        );
+        fatal(new HoldfastError('worker_superseded', `Worker ${worker.id} lost its lock and could not take it again.`));
       });
     });
   watch(worker.lock);

@@ -1,7 +1,8 @@
 /**
- * A door to a private part of the DBOS SDK 5.3: the loop that polls queues can be woken, so that a segment starts within
- * milliseconds while its limits are kept. Where the part is missing, polling once a second is what remains.
+ * A door to a private part of the DBOS SDK 5.3: the loop that polls queues can be told of one and be woken, so that a segment
+ * starts within milliseconds while its limits are kept. Where the part is missing, polling once a second is what remains.
  */
+import type { WorkflowQueue } from '@dbos-inc/dbos-sdk';
 import wfqueue from '@dbos-inc/dbos-sdk/internal/wfqueue';
 import { z } from 'zod';
 
@@ -11,6 +12,8 @@ const runnerShape = z.object({
     abortController: z.instanceof(AbortController).optional(),
   }),
 });
+
+const listShape = z.object({ wfQueueRunner: z.object({ ensureState: z.instanceof(Function) }) });
 
 const stateShape = z.object({ nextPollAt: z.number() });
 
@@ -25,4 +28,10 @@ export function wakeDispatcher(queueName: string): boolean {
   // The loop sleeps until this event; the signal itself stays un-aborted, so that nothing stops.
   abortController.signal.dispatchEvent(new Event('abort'));
   return true;
+}
+
+/** Makes the dispatcher poll a queue that was registered after the launch, which it would find out within two seconds. */
+export function listenNow(queue: WorkflowQueue): void {
+  const parsed = listShape.safeParse(wfqueue);
+  if (parsed.success) Reflect.apply(parsed.data.wfQueueRunner.ensureState, wfqueue.wfQueueRunner, [queue, Date.now()]);
 }

@@ -80,4 +80,32 @@ describePostgres('a superseded process', () => {
       await database.drop();
     }
   });
+
+  it('that also lost its lock for good is told once', async () => {
+    const database = await createEngineDatabase('postgres');
+    const agents = [defineAgent({ agent: new Agent({ name: 'idle', model: scripted([]) }) })];
+    const fatal: string[] = [];
+    const config: EngineConfig = { ...database.options, workerId: 'test', agents };
+    const zombie = await createEngine({ ...config, onFatal: (error) => fatal.push(error.message) });
+    const behind = await openDatabase(database.options);
+    const taken = async () => {
+      await behind.knex.raw(
+        `select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and pid <> pg_backend_pid()
+            and database = (select oid from pg_database where datname = current_database())`,
+      );
+      return behind.tryLock('holdfast:worker:test');
+    };
+    try {
+      await until(async () => (await taken()) !== null);
+      await behind.knex.raw('update holdfast.workers set epoch = epoch + 1');
+      await until(() => fatal.length > 0);
+      // Long enough for the lock not to be regained, which is the other reason.
+      await new Promise((resolve) => setTimeout(resolve, 4000));
+      expect(fatal).toHaveLength(1);
+    } finally {
+      await behind.close();
+      await zombie.stop({ graceMs: 500 });
+      await database.drop();
+    }
+  });
 });

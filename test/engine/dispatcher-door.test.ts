@@ -1,0 +1,22 @@
+import { Agent } from '@openai/agents';
+import { expect, it } from 'vitest';
+import { wakeDispatcher } from '../../src/engine/dispatcher-door.js';
+import { SEGMENT_QUEUE } from '../../src/engine/segment-queue.js';
+import { createEngine, defineAgent } from '../../src/index.js';
+import { createTestDatabase, describeEachDatabase } from '../harness/database.js';
+import { say, scripted } from '../harness/script.js';
+
+describeEachDatabase('the dispatcher', (kind) => {
+  it('knows the queue of segments as soon as there is an engine, also on a new database', async () => {
+    const database = await createTestDatabase(kind);
+    const agents = [defineAgent({ agent: new Agent({ name: 'echo', model: scripted([[say('hello')]]) }) })];
+    const engine = await createEngine({ ...database.options, workerId: 'test', agents });
+    try {
+      expect(wakeDispatcher(SEGMENT_QUEUE)).toBe(true);
+      expect(wakeDispatcher('another queue')).toBe(false);
+    } finally {
+      await engine.stop({ graceMs: 500 });
+      await database.drop();
+    }
+  });
+});
