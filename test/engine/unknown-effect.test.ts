@@ -1,9 +1,18 @@
 import { Agent } from '@openai/agents';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineAgent, defineTool, type Engine } from '../../src/index.js';
+import { defineAgent, defineTool } from '../../src/index.js';
 import { describeEachDatabase } from '../harness/database.js';
-import { ADMIN, BOB, decideAndRest, kindsOf, openTestEngine, runToRest, type TestEngine } from '../harness/engine.js';
+import {
+  ADMIN,
+  BOB,
+  decideAndRest,
+  kindsOf,
+  openTestEngine,
+  pendingOf,
+  runToRest,
+  type TestEngine,
+} from '../harness/engine.js';
 import { call, scripted } from '../harness/script.js';
 
 /** An unsafe call that does not end in time may have happened: nobody but a person can say. Crashes: the crash matrix. */
@@ -47,11 +56,6 @@ const config = {
     agent('one', [[call('send', { to: 'ann' })]]),
     agent('mixed', [[call('pay', { to: 'bob' }, 'p'), call('send', { to: 'ann' }, 's')]]),
   ],
-};
-
-const pendingOf = async (engine: Engine, runId: string, tool: string) => {
-  const { items } = await engine.listInterruptions({ status: 'pending', runId, limit: 10 }, BOB);
-  return items.find((item) => item.tool === tool);
 };
 
 describeEachDatabase('unknown effects', (kind) => {

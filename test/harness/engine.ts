@@ -46,6 +46,12 @@ export async function runToRest(engine: Engine, agent: string, input = 'go', cal
   return engine.getRun(id, caller, { waitMs: 20_000 });
 }
 
+/** What waits for a decision about a call of a tool. */
+export async function pendingOf(engine: Engine, runId: string, tool: string) {
+  const { items } = await engine.listInterruptions({ status: 'pending', runId, limit: 10 }, BOB);
+  return items.find((item) => item.tool === tool);
+}
+
 /** Decides the only pending interruption of a run and waits for its next rest. */
 export async function decideAndRest(
   engine: Engine,
