@@ -47,6 +47,12 @@ const setting = <T>(name: string, kind: Kind<T>, fallback: string, description: 
 
 const text = { schema: z.string(), expected: 'a text' };
 const secret = { ...text, secret: true };
+const header = {
+  ...text,
+  schema: z.string().regex(/^[\x21-\x7e]+$/),
+  expected: 'visible ASCII characters',
+  secret: true,
+};
 const path = { schema: z.string().transform((value) => resolve(value)), expected: 'a path' };
 const database = {
   schema: z.string().regex(/^postgres(ql)?:\/\//),
@@ -158,7 +164,7 @@ const TABLE = {
   ),
   clientToken: optional(
     'HOLDFAST_TOKEN',
-    secret,
+    header,
     'Token of the commands. Without one: the made token of the data directory.',
   ),
 };

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { text } from 'node:stream/consumers';
+import { buffer } from 'node:stream/consumers';
+import { TextDecoder } from 'node:util';
 import { Command } from 'commander';
 import { z } from 'zod';
+import { HoldfastError } from '../core/errors.js';
 import { isOver, type RunView } from '../core/run.js';
 import type { Client } from './client.js';
 import { connect } from './connect.js';
@@ -31,7 +33,7 @@ export const runCommand = (): Command =>
       const asked = options.parse(raw);
       const client = connect();
       const { session: sessionId } = asked;
-      const request = { agent, input: input === '-' ? await text(process.stdin) : input, sessionId };
+      const request = { agent, input: input === '-' ? await fromStdin() : input, sessionId };
       const started = await client.startRun(request, asked.key ?? randomUUID());
       // Said before the wait, so that the run can be found if the wait is broken off.
       if (!asked.json) print(`run ${started.id} ${started.status}`);
@@ -40,6 +42,18 @@ export const runCommand = (): Command =>
       else if (asked.wait) printRun(run);
       if (run.status === 'failed' || run.status === 'cancelled') process.exitCode = 1;
     });
+
+async function fromStdin(): Promise<string> {
+  const bytes = await buffer(process.stdin);
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw new HoldfastError('invalid_request', 'The input on stdin is not UTF-8.', {
+      cause,
+      hint: 'Pass it through iconv, or give the agent the name of the file.',
+    });
+  }
+}
 
 async function settled(client: Client, id: string): Promise<RunView> {
   for (;;) {

@@ -32,13 +32,19 @@ export const bearerOf = (header: string | undefined): string | null =>
 const hasCode = (error: unknown, code: string): boolean =>
   error instanceof Error && 'code' in error && error.code === code;
 
+const whyOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error ? String(error.code) : String(error);
+
 async function readToken(file: string): Promise<string | null> {
   let content: string;
   try {
     content = await readFile(file, 'utf8');
   } catch (cause) {
     if (hasCode(cause, 'ENOENT')) return null;
-    throw new HoldfastError('config_invalid', `The token file ${file} cannot be read.`, { cause });
+    throw new HoldfastError('config_invalid', `The token file ${file} cannot be read (${whyOf(cause)}).`, {
+      cause,
+      hint: 'Let this user read it, or set HOLDFAST_DATA_DIR to another directory.',
+    });
   }
   const token = content.trim();
   if (token.length >= TOKEN_LENGTH_MIN && bearerOf(`Bearer ${token}`) === token) {
@@ -65,13 +71,23 @@ async function makeToken(dataDir: string, file: string): Promise<void> {
 
 /**
  * The admin token of a server without configured tokens: `<dataDir>/token`, mode 600, made at the first start and read at
- * every other. Throws `config_invalid` when the file is unreadable or damaged.
+ * every other. Throws `config_invalid` when the file is unreadable or damaged, or the directory cannot
+ * be used.
  */
 export async function madeToken(dataDir: string): Promise<Token> {
   const file = join(dataDir, 'token');
-  await mkdir(dataDir, { recursive: true, mode: 0o700 });
-  const found = await readToken(file);
-  if (found === null) await makeToken(dataDir, file);
+  let found: string | null;
+  try {
+    await mkdir(dataDir, { recursive: true, mode: 0o700 });
+    found = await readToken(file);
+    if (found === null) await makeToken(dataDir, file);
+  } catch (cause) {
+    if (cause instanceof HoldfastError) throw cause;
+    throw new HoldfastError('config_invalid', `The data directory ${dataDir} cannot be used: ${whyOf(cause)}.`, {
+      cause,
+      hint: 'Set HOLDFAST_DATA_DIR to a directory that this user may write.',
+    });
+  }
   const token = found ?? (await readToken(file));
   if (token === null) throw new HoldfastError('config_invalid', `The token file ${file} vanished while it was made.`);
   return { token, actor: 'admin', role: 'admin', tenant: 'default' };

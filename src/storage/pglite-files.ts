@@ -3,9 +3,12 @@ import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
 import { HoldfastError } from '../core/errors.js';
 
+/** What the system says of files that may be whole. */
+const REFUSALS: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EMFILE', 'ENFILE']);
+
 /**
  * Opens `dataDir/pg`, or makes it. A first start that was killed leaves a mark beside half a database, which nobody has
- * used yet: the next start makes it anew. Throws `database_corrupt`; files that were there stay as they are.
+ * used yet: the next start makes it anew. Throws `database_corrupt`, and `config_invalid` where the system lets nobody in; files that were there stay as they are.
  */
 export async function openFiles(dataDir: string): Promise<PGlite> {
   const path = join(dataDir, 'pg');
@@ -21,6 +24,16 @@ export async function openFiles(dataDir: string): Promise<PGlite> {
     if (isNew) rmSync(mark);
     return db;
   } catch (cause) {
+    if (cause instanceof Error && 'code' in cause && REFUSALS.has(String(cause.code))) {
+      throw new HoldfastError(
+        'config_invalid',
+        `The embedded database in ${path} cannot be used: ${String(cause.code)}.`,
+        {
+          cause,
+          hint: 'Let this user read and write it and let the disk have room, or set HOLDFAST_DATA_DIR to another directory.',
+        },
+      );
+    }
     throw new HoldfastError(
       'database_corrupt',
       `The embedded database in ${path} cannot be opened: ${reason(said, cause)}`,

@@ -42,6 +42,25 @@ describe('a command line that is wrong', () => {
   });
 });
 
+describe('what is refused before a server is asked', () => {
+  const env = { HOLDFAST_URL: 'http://127.0.0.1:9', HOLDFAST_TOKEN: 'a-token-of-16-chars' };
+
+  it('an input that is not UTF-8', async () => {
+    const stdin = Buffer.from([0x61, 0xff, 0xfe]);
+    const ended = await new Program(['run', 'treasurer', '-'], { cwd: dir, env, stdin }).ended;
+    expect(ended.code).toBe(1);
+    expect(isError(ended, 'invalid_request'), ended.stderr).not.toBeNull();
+  });
+
+  it('a token that no header can carry, which is not repeated', async () => {
+    const ended = await holdfast(['runs'], { ...env, HOLDFAST_TOKEN: 'secret-token\nof-two-lines' });
+    expect(ended.code).toBe(1);
+    expect(isError(ended, 'config_invalid'), ended.stderr).not.toBeNull();
+    expect(ended.stderr).toContain('HOLDFAST_TOKEN');
+    expect(ended.stderr).not.toContain('secret-token');
+  });
+});
+
 describe('a server that cannot be asked', () => {
   it('does not answer', async () => {
     const ended = await holdfast(['runs'], {

@@ -28,7 +28,10 @@ export class Program {
   stdout = '';
   stderr = '';
 
-  constructor(args: readonly string[], options: { readonly cwd: string; readonly env?: Env; readonly stdin?: string }) {
+  constructor(
+    args: readonly string[],
+    options: { readonly cwd: string; readonly env?: Env; readonly stdin?: string | Buffer },
+  ) {
     const stdio = ['pipe', 'pipe', 'pipe'] as const;
     const child = spawn(process.execPath, [PROGRAM, ...args], {
       cwd: options.cwd,

@@ -1,4 +1,14 @@
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -53,6 +63,21 @@ describe('the made token', () => {
   test('that cannot be read is refused', async () => {
     mkdirSync(join(directory, 'token'));
     await expect(madeToken(directory)).rejects.toMatchObject({ code: 'config_invalid' });
+  });
+
+  test('in what is no directory, or leads nowhere, is refused by its name with the way out', async () => {
+    const file = join(directory, 'file');
+    writeFileSync(file, '');
+    const link = join(directory, 'link');
+    symlinkSync(join(directory, 'nowhere'), link);
+    for (const place of [file, join(file, 'inside'), link, join(directory, 'x'.repeat(300))]) {
+      await expect(madeToken(place)).rejects.toMatchObject({
+        code: 'config_invalid',
+        message: expect.stringContaining(place),
+        hint: expect.stringContaining('HOLDFAST_DATA_DIR'),
+      });
+    }
+    expect(readdirSync(directory).toSorted()).toEqual(['file', 'link']);
   });
 });
 
