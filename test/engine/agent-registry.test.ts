@@ -44,14 +44,15 @@ describe('a declaration that is wrong is refused, naming the agent and the field
 describe('the hash of a definition', () => {
   const pay = (input: z.ZodObject) =>
     tool({ name: 'pay', description: 'Pays.', parameters: input, execute: () => 'paid' });
-  const hashOf = (options: Partial<ConstructorParameters<typeof Agent>[0]>): string | undefined =>
-    registerAgents({ agents: [new Agent({ name: 'clerk', model: 'openai/x', ...options })] }).get('clerk')
-      ?.definitionHash;
+  const name = 'clerk';
+  const model = 'openai/x';
+  const hashOf = (agent: AgentDeclaration['agent']): string | undefined =>
+    registerAgents({ agents: [agent] }).get(name)?.definitionHash;
   const helper = (instructions: string) => new Agent({ name: 'helper', model: 'openai/x', instructions });
 
   it('is the same for the same definition', () => {
-    expect(hashOf({ tools: [pay(z.object({ to: z.string() }))] })).toBe(
-      hashOf({ tools: [pay(z.object({ to: z.string() }))] }),
+    expect(hashOf(new Agent({ name, model, tools: [pay(z.object({ to: z.string() }))] }))).toBe(
+      hashOf(new Agent({ name, model, tools: [pay(z.object({ to: z.string() }))] })),
     );
   });
 
@@ -59,24 +60,24 @@ describe('the hash of a definition', () => {
     [
       'the input of a tool',
       () => [
-        hashOf({ tools: [pay(z.object({ to: z.string() }))] }),
-        hashOf({ tools: [pay(z.object({ to: z.string(), cents: z.int() }))] }),
+        hashOf(new Agent({ name, model, tools: [pay(z.object({ to: z.string() }))] })),
+        hashOf(new Agent({ name, model, tools: [pay(z.object({ to: z.string(), cents: z.int() }))] })),
       ],
     ],
     [
       'the output that is declared',
       () => [
-        hashOf({}),
-        hashOf({ outputType: z.object({ a: z.string() }) }),
-        hashOf({ outputType: z.object({ b: z.string() }) }),
+        hashOf(new Agent({ name, model })),
+        hashOf(new Agent({ name, model, outputType: z.object({ a: z.string() }) })),
+        hashOf(new Agent({ name, model, outputType: z.object({ b: z.string() }) })),
       ],
     ],
     [
       'an agent that it hands over to',
       () => [
-        hashOf({ handoffs: [helper('You help.')] }),
-        hashOf({ handoffs: [helper('You pay.')] }),
-        hashOf({ handoffs: [handoff(helper('You steal.'))] }),
+        hashOf(new Agent({ name, model, handoffs: [helper('You help.')] })),
+        hashOf(new Agent({ name, model, handoffs: [helper('You pay.')] })),
+        hashOf(new Agent({ name, model, handoffs: [handoff(helper('You steal.'))] })),
       ],
     ],
   ])('changes with %s', (_what, hashes) => {
