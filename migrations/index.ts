@@ -7,6 +7,7 @@ import * as doors from './0005-doors.js';
 import * as workers from './0006-workers.js';
 import * as waits from './0008-waits.js';
 import * as sessions from './0009-sessions.js';
+import * as forks from './0011-forks.js';
 
 export interface Migration {
   readonly name: string;
@@ -23,4 +24,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0006-workers', up: workers.up },
   { name: '0008-waits', up: waits.up },
   { name: '0009-sessions', up: sessions.up },
+  { name: '0011-forks', up: forks.up },
 ];

@@ -1,8 +1,15 @@
+import type { Knex } from 'knex';
 import type { DecisionView, InterruptionReason } from '../src/core/interruption.js';
 import type { JsonValue } from '../src/core/json.js';
 import { isOver } from '../src/core/run.js';
 import type { PlacedWait } from '../src/core/wait.js';
-import { decisionsOf, interruptionsOfSegment, interruptionViewOf, waitOf } from '../src/storage/interruptions.js';
+import {
+  decisionsOf,
+  type InterruptionRow,
+  interruptionsOfSegment,
+  interruptionViewOf,
+  waitOf,
+} from '../src/storage/interruptions.js';
 import { lockRun, updateRun } from '../src/storage/runs.js';
 import { transact } from './patience.js';
 import type { World } from './world.js';
@@ -47,36 +54,7 @@ export function beginSegment(
     const run = await lockRun(trx, runId);
     if (run === undefined || run.segment !== segment || isOver(run.status)) return { type: 'stale' };
     await updateRun(trx, runId, { status: 'running', segment_started_at: new Date(world.now()) });
-    const rows = await interruptionsOfSegment(trx, runId, segment);
-    const decisions = await decisionsOf(
-      trx,
-      rows.map((row) => row.id),
-    );
-    const settled = rows.flatMap((row): Settled[] => {
-      const view = interruptionViewOf(row, decisions);
-      const decision = view.decisions.at(-1);
-      if (decision === undefined) return [];
-      const { verdict, message, value, actor } = decision;
-      const about = {
-        callId: view.callId ?? '',
-        tool: view.tool ?? '',
-        agent: view.agent,
-        arguments: view.arguments,
-        digest: view.digest,
-      };
-      return [
-        {
-          interruptionId: view.id,
-          ...about,
-          reason: view.reason.code,
-          verdict,
-          message,
-          value,
-          actor,
-          wait: waitOf(row),
-        },
-      ];
-    });
+    const settled = await settledOf(trx, await interruptionsOfSegment(trx, runId, segment));
     return {
       type: 'begun',
       turns: run.turns,
@@ -84,5 +62,28 @@ export function beginSegment(
       deadlineAtMs: maxDurationMs === null ? null : world.now() + Math.max(0, maxDurationMs - Number(run.active_ms)),
       settled,
     };
+  });
+}
+
+/** What was decided of interruptions, in their order; those that nobody decided are left out. */
+export async function settledOf(db: Knex, rows: readonly InterruptionRow[]): Promise<Settled[]> {
+  const decisions = await decisionsOf(
+    db,
+    rows.map((row) => row.id),
+  );
+  return rows.flatMap((row): Settled[] => {
+    const view = interruptionViewOf(row, decisions);
+    const decision = view.decisions.at(-1);
+    if (decision === undefined) return [];
+    const { verdict, message, value, actor } = decision;
+    const about = {
+      callId: view.callId ?? '',
+      tool: view.tool ?? '',
+      agent: view.agent,
+      arguments: view.arguments,
+      digest: view.digest,
+    };
+    const decided = { reason: view.reason.code, verdict, message, value, actor, wait: waitOf(row) };
+    return [{ interruptionId: view.id, ...about, ...decided }];
   });
 }

@@ -80,7 +80,8 @@ export async function callTool(
     );
   }
   const stop = new AbortController();
-  const context = contextOf(world, call, AbortSignal.any([signal, stop.signal]));
+  const origin = record?.originRunId ?? intent.runId;
+  const context = contextOf(world, call, origin, AbortSignal.any([signal, stop.signal]));
   if (verdict === 'unknown') {
     const found = await probe(spec, call.input, context);
     if (found.happened === 'unknown') return { type: 'unknown', text: unknownEffectText(spec.name, 'crash') };
@@ -185,15 +186,16 @@ async function probe(spec: ToolSpec, input: unknown, context: ToolContext): Prom
   }
 }
 
-const contextOf = (world: World, call: ToolCall, signal: AbortSignal): ToolContext => ({
+/** `origin`: the run that began the call, by whose id the call is known to the world. */
+const contextOf = (world: World, call: ToolCall, origin: string, signal: AbortSignal): ToolContext => ({
   runId: call.intent.runId,
   callId: call.intent.callId,
   tenant: call.intent.tenant,
   agent: call.agent,
-  idempotencyKey: `${call.intent.runId}:${call.intent.callId}`,
+  idempotencyKey: `${origin}:${call.intent.callId}`,
   signal,
   now: world.now,
-  random: seededRandom(`${call.intent.runId}:${call.intent.callId}`),
+  random: seededRandom(`${origin}:${call.intent.callId}`),
   require: call.require,
 });
 

@@ -2,6 +2,7 @@ import { Agent, getHandoff, type Handoff, type RunContext, type Tool } from '@op
 import { HoldfastError } from '../src/core/errors.js';
 import { callbackStep } from './callback-step.js';
 import { guard } from './guarded-tool.js';
+import type { RecordedSource } from './recorded-source.js';
 import { currentScope, type SegmentScope } from './segment-scope.js';
 import { watch } from './watched-agent.js';
 
@@ -45,13 +46,18 @@ export function installAgentDoors(): void {
     const scope = currentScope();
     if (typeof scope !== 'object' || typeof this.instructions !== 'function')
       return getSystemPrompt.call(this, context);
-    const said = await callbackStep(scope, `instructions:${this.name}`, () => getSystemPrompt.call(this, context));
+    const said = await callbackStep(
+      scope,
+      `instructions:${this.name}`,
+      () => getSystemPrompt.call(this, context),
+      unneeded(scope),
+    );
     return said === null ? undefined : String(said);
   } as typeof getSystemPrompt;
   Agent.prototype.getPrompt = async function promptThroughDoor(this: Agent, context: RunContext) {
     const scope = currentScope();
     if (typeof scope !== 'object' || typeof this.prompt !== 'function') return getPrompt.call(this, context);
-    const said = await callbackStep(scope, `prompt:${this.name}`, () => getPrompt.call(this, context));
+    const said = await callbackStep(scope, `prompt:${this.name}`, () => getPrompt.call(this, context), unneeded(scope));
     // The SDK takes what the callback gave; it is the same, as JSON.
     return (said ?? undefined) as Awaited<ReturnType<typeof getPrompt>>;
   } as typeof getPrompt;
@@ -73,6 +79,9 @@ function withoutTools<T extends Tool>(agent: Agent, tools: T[]): T[] {
  */
 const isUsers = (predicate: unknown): boolean => typeof predicate === 'function' && predicate.length > 0;
 
+/** What a model is told does not matter where its answer is recorded. */
+const unneeded = (scope: SegmentScope) => (source: RecordedSource) => (source.has(scope.turns + 1) ? null : undefined);
+
 async function enabledTools(scope: SegmentScope, agent: Agent, context: RunContext<unknown>): Promise<Tool[]> {
   const enabled: Tool[] = [];
   for (const tool of agent.tools) {
@@ -82,7 +91,9 @@ async function enabledTools(scope: SegmentScope, agent: Agent, context: RunConte
     }
     const { isEnabled } = tool;
     const ask = () => isEnabled(context, agent);
-    const says = isUsers(isEnabled) ? await callbackStep(scope, `enabled:${tool.name}`, ask) : await ask();
+    const says = isUsers(isEnabled)
+      ? await callbackStep(scope, `enabled:${tool.name}`, ask, (source) => source.offered(scope.turns + 1, tool.name))
+      : await ask();
     if (says === true) enabled.push(tool);
   }
   return enabled;
@@ -94,7 +105,9 @@ async function enabledHandoffs(scope: SegmentScope, agent: Agent, runContext: Ru
     const handoff: Handoff = getHandoff(given);
     const ask = () => handoff.isEnabled({ runContext, agent });
     const says = isUsers(handoff.isEnabled)
-      ? await callbackStep(scope, `enabled:${handoff.toolName}`, ask)
+      ? await callbackStep(scope, `enabled:${handoff.toolName}`, ask, (source) =>
+          source.has(scope.turns + 1) ? true : undefined,
+        )
       : await ask();
     if (says === true) enabled.push(durableHandoff(scope, handoff));
   }
@@ -104,10 +117,15 @@ async function enabledHandoffs(scope: SegmentScope, agent: Agent, runContext: Ru
 /** A handoff whose callback (`onHandoff`) is one step. */
 function durableHandoff(scope: SegmentScope, handoff: Handoff): Handoff {
   const onInvokeHandoff: Handoff['onInvokeHandoff'] = async (context, args) => {
-    const to = await callbackStep(scope, `handoff:${handoff.toolName}`, async () => {
-      const agent: Agent = await handoff.onInvokeHandoff(context, args);
-      return agent.name;
-    });
+    const to = await callbackStep(
+      scope,
+      `handoff:${handoff.toolName}`,
+      async () => {
+        const agent: Agent = await handoff.onInvokeHandoff(context, args);
+        return agent.name;
+      },
+      (source) => (source.has(scope.turns + 1) ? handoff.agent.name : undefined),
+    );
     if (to === handoff.agent.name) return handoff.agent;
     throw new HoldfastError(
       'agent_invalid',

@@ -2,22 +2,24 @@ import { DBOS } from '@dbos-inc/dbos-sdk';
 import { type Agent, type ModelProvider, RunContext, Runner, RunState } from '@openai/agents';
 import type { Ending } from '../src/core/ending.js';
 import { HoldfastError } from '../src/core/errors.js';
+import type { EventDraft } from '../src/core/event.js';
 import { parseGrants } from '../src/core/grants.js';
 import { toJson } from '../src/core/json.js';
 import { isOver } from '../src/core/run.js';
 import { itemsOfInput } from '../src/core/session.js';
 import { appendEvents } from '../src/storage/events.js';
 import { grantsOf, inputOf, limitsOf, type RunRow, runs } from '../src/storage/runs.js';
-import { readSnapshot } from '../src/storage/snapshots.js';
 import { type Begun, beginSegment } from '../steps/begin-segment.js';
 import { endSegment } from '../steps/end-segment.js';
 import { patiently, transact } from '../steps/patience.js';
 import { isoNow, type World } from '../steps/world.js';
 import { durableProvider } from './durable-model.js';
 import { endingOfError } from './ending-of-error.js';
+import { recordedOf, storedState } from './rebuild-state.js';
+import type { RecordedSource } from './recorded-source.js';
 import { resumeState } from './resume-state.js';
 import { RunLog } from './run-log.js';
-import { inSegment, newFrame, type RunFacts, type SegmentScope } from './segment-scope.js';
+import { freshScope, inSegment, type RunFacts, type SegmentScope } from './segment-scope.js';
 import { stateText } from './state-text.js';
 import { waitForApprovals } from './wait-for-approvals.js';
 
@@ -55,7 +57,7 @@ export async function agentRun(options: AgentRunOptions, runId: string, segment:
   if (begun.type === 'stale') return;
   const watched = options.watch(runId, begun.deadlineAtMs);
   try {
-    const scope = openScope(options, run, segment, begun, watched.signal);
+    const scope = openScope(options, run, begun, await recordedOf(world, run), watched.signal);
     const ending = await inSegment(scope, () => work(options, scope));
     await DBOS.runStep(async () => endSegment(world, await endOf(scope, segment, ending)), { name: 'segment:end' });
   } finally {
@@ -67,7 +69,8 @@ export async function agentRun(options: AgentRunOptions, runId: string, segment:
 async function work(options: AgentRunOptions, scope: SegmentScope): Promise<Ending> {
   try {
     const { agent } = agentOf(options, scope);
-    const state = await stateOf(scope, agent);
+    if (scope.run.model !== null) scope.chosen = await options.provider.getModel(scope.run.model);
+    const state = await stateOf(options, scope, agent);
     if (scope.stop !== null) return endingOf(scope, state);
     const runner = new Runner({ modelProvider: scope.provider, tracingDisabled: true });
     const result = await runner.run(agent, state, { maxTurns: null });
@@ -91,19 +94,13 @@ function agentOf(options: AgentRunOptions, scope: SegmentScope): RunnableAgent {
   );
 }
 
-async function stateOf(scope: SegmentScope, agent: Agent): Promise<RunState<unknown, Agent>> {
+async function stateOf(options: AgentRunOptions, scope: SegmentScope, agent: Agent): Promise<RunState<unknown, Agent>> {
   if (scope.segment === 0) {
     const input = scope.run.input as string | ConstructorParameters<typeof RunState>[1];
     scope.state = new RunState<unknown, Agent>(new RunContext<unknown>(), input, agent, null);
     return scope.state;
   }
-  const snapshot = await patiently(() => readSnapshot(scope.world.knex, scope.run.id, scope.segment));
-  if (snapshot === null) {
-    throw new HoldfastError(
-      'state_unreadable',
-      `The snapshot of run ${scope.run.id} for segment ${scope.segment} is missing or damaged.`,
-    );
-  }
+  const snapshot = await storedState(scope, agent, (past) => work(options, past));
   return resumeState(scope, agent, snapshot);
 }
 
@@ -118,10 +115,14 @@ function endingOf(scope: SegmentScope, state: RunState<unknown, Agent>): Ending 
 const carriedOf = (scope: SegmentScope): readonly string[] =>
   scope.settled.map((one) => one.interruptionId).filter((id) => !scope.applied.has(id));
 
-const endOf = async (scope: SegmentScope, segment: number, ending: Ending) => ({
-  ...{ runId: scope.run.id, segment, ending, drafts: await scope.log.rest() },
-  ...{ parentKey: scope.log.last, turns: scope.turns, usage: scope.usage },
-});
+async function endOf(scope: SegmentScope, segment: number, ended: Ending) {
+  const divergence = scope.recorded?.divergence ?? null;
+  const ending = divergence === null ? ended : endingOfError(divergence);
+  return {
+    ...{ runId: scope.run.id, segment, ending, drafts: await scope.log.rest() },
+    ...{ parentKey: scope.log.last, turns: scope.turns, usage: scope.usage },
+  };
+}
 
 const factsOf = (options: AgentRunOptions, run: RunRow): RunFacts => ({
   id: run.id,
@@ -132,6 +133,7 @@ const factsOf = (options: AgentRunOptions, run: RunRow): RunFacts => ({
   grants: parseGrants(grantsOf(run), { allowEverything: true }),
   limits: limitsOf(run),
   onDenied: options.agents.get(run.agent)?.onDenied ?? 'stop',
+  model: run.model,
 });
 
 /** Key of the event that a segment follows from: a decision, the cut before it, or the start of the run. */
@@ -144,27 +146,21 @@ function causeOf(segment: number, begun: Begin): string {
 function openScope(
   options: AgentRunOptions,
   run: RunRow,
-  segment: number,
   begun: Begin,
+  recorded: RecordedSource | null,
   signal: AbortSignal,
 ): SegmentScope {
   const { world } = options;
-  const log = new RunLog(segment, causeOf(segment, begun), (drafts) =>
+  const { segment } = run;
+  const write = (drafts: readonly EventDraft[]): Promise<void> =>
     transact(world, (trx) => appendEvents(trx, run.id, drafts, { at: isoNow(world), worker: world.worker.id })).then(
       () => world.changed(run.id),
-    ),
-  );
+    );
+  const log = new RunLog(segment, causeOf(segment, begun), write, (draft) => recorded?.accepts(draft) ?? true);
   log.add('segment.started', { segment, decisions: begun.settled.map((one) => one.interruptionId) });
-  return {
-    ...{ world, run: factsOf(options, run), segment, execution: world.newId(), signal, log, ...newFrame(null) },
-    ...{
-      turnsPerSegment: options.turnsPerSegment,
-      turns: begun.turns,
-      turnsInSegment: 0,
-      totalTokens: begun.totalTokens,
-    },
-    ...{ usage: { inputTokens: 0, outputTokens: 0, totalTokens: 0 }, stop: null, broken: null },
-    ...{ plans: new Map(), results: new Map(), waits: [], settled: begun.settled, applied: new Set() },
-    provider: durableProvider(options.provider),
-  };
+  return freshScope({
+    ...{ world, run: factsOf(options, run), segment, execution: world.newId(), signal, log, recorded },
+    ...{ turnsPerSegment: options.turnsPerSegment, turns: begun.turns, totalTokens: begun.totalTokens },
+    ...{ provider: durableProvider(options.provider), settled: begun.settled },
+  });
 }

@@ -2,7 +2,8 @@ import { HoldfastError } from '../src/core/errors.js';
 import { isDeclared } from '../src/tools/define-tool.js';
 import type { ToolResult } from '../steps/call-tool.js';
 import { callbackStep } from './callback-step.js';
-import type { AskedCall } from './plan-calls.js';
+import { type AskedCall, approvalText } from './plan-calls.js';
+import type { RecordedSource } from './recorded-source.js';
 import { type GuardedTool, type PlannedCall, type SegmentScope, SegmentStop } from './segment-scope.js';
 
 /** Callbacks of the user that steer one call. */
@@ -22,7 +23,11 @@ export async function needsApproval(scope: SegmentScope, guard: GuardedTool, cal
   if (isDeclared(original)) return false;
   try {
     const ask = () => original.needsApproval(context, argumentsOf(call.arguments), call.callId);
-    return (await callbackStep(scope, `approval:${original.name}:${call.callId}`, ask)) !== false;
+    const recorded = (source: RecordedSource): boolean | undefined => {
+      const checked = source.checked(call.callId);
+      return checked === undefined ? undefined : checked.reason === approvalText(checked.tool);
+    };
+    return (await callbackStep(scope, `approval:${original.name}:${call.callId}`, ask, recorded)) !== false;
   } catch (error) {
     if (scope.broken !== null) throw error;
     return true;
@@ -69,9 +74,13 @@ export async function guardrailRefusal(
   const agent = scope.state?.currentAgent;
   if (guardrails.length === 0 || agent === undefined) return null;
   const args = { context: guard.context, agent, toolCall: itemOf(call.callId, call.name, call.arguments) };
-  const said = await callbackStep(scope, `guardrail:${call.name}:${call.callId}`, () =>
-    ask(guardrails, args, `the call ${call.callId} of ${call.name}`),
-  );
+  const recorded = (source: RecordedSource): Verdict | undefined => {
+    const refused = source.refusedByGuardrail(call.callId);
+    if (refused === undefined) return undefined;
+    return refused === null ? { type: 'allow' } : { type: 'reject', message: refused };
+  };
+  const judge = () => ask(guardrails, args, `the call ${call.callId} of ${call.name}`);
+  const said = await callbackStep(scope, `guardrail:${call.name}:${call.callId}`, judge, recorded);
   const verdict = said as Verdict;
   if (verdict.type === 'trip') {
     scope.stop = { type: 'failed', error: new HoldfastError('guardrail_tripped', verdict.message).view() };

@@ -46,3 +46,10 @@ export function withOwnCallIds(
   for (const id of here) before.add(id);
   return named;
 }
+
+/** A response from a recording: its calls have their own ids already, which later ones must not use. */
+export function withRecordedIds(scope: SegmentScope, output: readonly JsonObject[]): readonly JsonObject[] {
+  const before = idsBefore(scope);
+  for (const { type, callId } of output) if (type === 'function_call' && typeof callId === 'string') before.add(callId);
+  return output;
+}

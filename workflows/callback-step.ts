@@ -1,6 +1,7 @@
 import { DBOS } from '@dbos-inc/dbos-sdk';
 import { ModelBehaviorError, UserError } from '@openai/agents';
 import { type JsonValue, toJson } from '../src/core/json.js';
+import type { RecordedSource } from './recorded-source.js';
 import { inStep, type SegmentScope } from './segment-scope.js';
 
 type Answer =
@@ -10,8 +11,16 @@ type Answer =
 /**
  * Runs a callback of the user as one step, so that a replay hears the same answer. What it answers is kept as JSON; what it
  * throws is thrown again, by class where the SDK looks at the class, else as a plain error with its message.
+ * `recorded` reads from a recording what was answered; undefined: it does not say, and the callback is asked again.
  */
-export async function callbackStep(scope: SegmentScope, name: string, callback: () => unknown): Promise<JsonValue> {
+export async function callbackStep(
+  scope: SegmentScope,
+  name: string,
+  callback: () => unknown,
+  recorded: (source: RecordedSource) => JsonValue | undefined,
+): Promise<JsonValue> {
+  const known = scope.recorded === null ? undefined : recorded(scope.recorded);
+  if (known !== undefined) return known;
   const answer = async (): Promise<Answer> => {
     try {
       return { type: 'answered', value: toJson(await callback()) };
@@ -22,7 +31,8 @@ export async function callbackStep(scope: SegmentScope, name: string, callback: 
   };
   let heard: Answer;
   try {
-    heard = await DBOS.runStep(() => inStep(answer), { name });
+    // A closed recording takes no steps.
+    heard = scope.recorded?.closed === true ? await inStep(answer) : await DBOS.runStep(() => inStep(answer), { name });
   } catch (error) {
     // The callback itself never makes the step fail: this is the database or DBOS.
     scope.broken ??= { error };

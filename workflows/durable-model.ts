@@ -11,10 +11,11 @@ import { HoldfastError } from '../src/core/errors.js';
 import { digestOf, type JsonObject, type JsonValue, toJson } from '../src/core/json.js';
 import { classifyModelFailure } from '../src/models/model-failure.js';
 import { callModel, type ModelAnswer, type ModelFailure, type ModelResult } from '../steps/call-model.js';
-import { withOwnCallIds } from './call-ids.js';
+import { withOwnCallIds, withRecordedIds } from './call-ids.js';
 import { haltStop } from './launch-calls.js';
 import { guardsOf } from './plan-calls.js';
 import { planResponse } from './plan-response.js';
+import { modelAnswerOf } from './recorded-source.js';
 import { currentScope, inStep, type SegmentScope, SegmentStop } from './segment-scope.js';
 
 /** A model whose calls are durable steps while a segment runs, and plain calls elsewhere. */
@@ -66,7 +67,7 @@ export const durableProvider = (provider: ModelProvider): ModelProvider => ({
 async function takeTurn(
   scope: SegmentScope,
   model: Model,
-  name: string,
+  named: string,
   request: ModelRequest,
 ): Promise<ModelResponse> {
   stopIfDue(scope);
@@ -74,15 +75,18 @@ async function takeTurn(
   const turn = ++scope.turns;
   scope.turnsInSegment++;
   const agent = agentOf(scope);
+  const recorded = scope.recorded?.answer(turn) ?? null;
+  const name = recorded?.model ?? scope.run.model ?? named;
   const asked = logRequest(scope, request, { turn, agent, model: name });
-  const result = await askModel(scope, model, request, turn);
+  const result =
+    recorded === null ? await askModel(scope, scope.chosen ?? model, request, turn) : modelAnswerOf(recorded);
   if (result.type === 'halted') throw stopWith(scope, haltStop(result.why));
   if (result.type === 'failed') {
     scope.log.add('model.failed', { turn, agent, model: name, error: { ...result.error } }, asked);
     throw stopWith(scope, { type: 'failed', error: result.error });
   }
   const { usage, responseId } = result;
-  const output = withOwnCallIds(scope, turn, result.output);
+  const output = recorded === null ? withOwnCallIds(scope, turn, result.output) : withRecordedIds(scope, result.output);
   scope.usage = addUsage(scope.usage, usage);
   scope.totalTokens += usage.totalTokens;
   scope.log.add('model.responded', { turn, agent, model: name, responseId, output: [...output], usage }, asked);

@@ -59,6 +59,8 @@ const refusalOf = (plan: PlannedCall): ToolResult | null =>
   plan.refusal === null ? null : { type: 'settled', outcome: { type: 'refused', ...plan.refusal } };
 
 async function runTool(scope: SegmentScope, plan: PlannedCall): Promise<ToolResult> {
+  const recorded = scope.recorded?.result(plan.callId) ?? null;
+  if (recorded !== null) return recorded;
   const { spec } = plan.guard;
   const intent = {
     ...{

@@ -116,9 +116,12 @@ const refusalOf = (decision: PlannedCall['decision'], text: string): PlannedCall
   return decision === 'deny' ? { why: 'denied', message: `Not allowed: ${text}` } : null;
 };
 
+/** Why a call waits whose plain SDK tool says that it needs an approval. */
+export const approvalText = (tool: string): string => `${tool} needs an approval.`;
+
 function ruleOf(spec: ToolSpec, input: unknown, needsApproval: boolean): string | null {
   try {
-    return spec.approvalOf(input) ?? (needsApproval ? `${spec.name} needs an approval.` : null);
+    return spec.approvalOf(input) ?? (needsApproval ? approvalText(spec.name) : null);
   } catch (error) {
     return `${spec.name} could not say whether it needs an approval: ${error instanceof Error ? error.message : String(error)}`;
   }

@@ -15,12 +15,22 @@ export class RunLog {
   #last: string;
   #writing: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
+  readonly #accepts: (draft: EventDraft) => boolean;
 
-  /** `first` is the key of the event that the segment follows from. */
-  constructor(segment: number, first: string, write: (drafts: readonly EventDraft[]) => Promise<void>) {
+  /**
+   * `first` is the key of the event that the segment follows from. Nothing is written of an event that `accepts` refuses,
+   * nor of what comes after it.
+   */
+  constructor(
+    segment: number,
+    first: string,
+    write: (drafts: readonly EventDraft[]) => Promise<void>,
+    accepts: (draft: EventDraft) => boolean = () => true,
+  ) {
     this.#segment = segment;
     this.#last = first;
     this.#write = write;
+    this.#accepts = accepts;
   }
 
   /** Key of the newest event. */
@@ -32,7 +42,9 @@ export class RunLog {
   add<K extends EventKind>(kind: K, data: EventData<K>, parentKey: string | null = this.#last): string {
     const key = `${this.#segment}:${this.#ordinal++}`;
     // The compiler cannot see that K pairs kind and data.
-    this.#drafts.push({ key, parentKey, kind, data } as EventDraft);
+    const draft = { key, parentKey, kind, data } as EventDraft;
+    if (!this.#accepts(draft)) return key;
+    this.#drafts.push(draft);
     this.#last = key;
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;

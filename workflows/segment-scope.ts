@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Agent, FunctionTool, ModelProvider, RunContext, RunState } from '@openai/agents';
+import type { Agent, FunctionTool, Model, ModelProvider, RunContext, RunState } from '@openai/agents';
 import type { Ending, Wait } from '../src/core/ending.js';
 import type { CallOutcome } from '../src/core/event.js';
 import type { GrantSet } from '../src/core/grants.js';
@@ -11,6 +11,7 @@ import type { Settled } from '../steps/begin-segment.js';
 import type { ToolResult } from '../steps/call-tool.js';
 import type { World } from '../steps/world.js';
 import type { AgentToolResult } from './agent-tool.js';
+import type { RecordedSource } from './recorded-source.js';
 import type { RunLog } from './run-log.js';
 import type { SuspendedAgent } from './state-text.js';
 
@@ -24,6 +25,8 @@ export interface RunFacts {
   readonly grants: GrantSet;
   readonly limits: RunLimits;
   readonly onDenied: 'stop' | 'tell';
+  /** The model that is asked in place of those of the agents; null: theirs. */
+  readonly model: string | null;
 }
 
 /** A function tool as the SDK gets it inside a segment: its body runs only through the guard. */
@@ -104,6 +107,10 @@ export interface SegmentScope extends Frame {
   readonly log: RunLog;
   /** The models of the run, each call a step. */
   readonly provider: ModelProvider;
+  /** Where answers and outcomes come from as long as it has them; null: everything is live. */
+  readonly recorded: RecordedSource | null;
+  /** The model of `run.model`, once it is looked up. */
+  chosen: Model | null;
   readonly plans: Map<string, PlannedCall>;
   readonly results: Map<string, Promise<ToolResult | AgentToolResult>>;
   readonly waits: Wait[];
@@ -138,6 +145,19 @@ export async function inFrame<T>(
     Object.assign(scope, { state, running, batch, started, seenItems, suspended, within: outer });
   }
 }
+
+/** What a scope is opened with. */
+export type ScopeSeed = Pick<
+  SegmentScope,
+  | ('world' | 'run' | 'segment' | 'execution' | 'turnsPerSegment' | 'signal' | 'provider')
+  | ('log' | 'recorded' | 'turns' | 'totalTokens' | 'settled')
+>;
+
+export const freshScope = (seed: ScopeSeed): SegmentScope => ({
+  ...{ ...seed, ...newFrame(null), chosen: null, turnsInSegment: 0, stop: null, broken: null },
+  ...{ usage: { inputTokens: 0, outputTokens: 0, totalTokens: 0 } },
+  ...{ plans: new Map(), results: new Map(), waits: [], applied: new Set() },
+});
 
 const storage = new AsyncLocalStorage<SegmentScope | 'step'>();
 

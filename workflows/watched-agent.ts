@@ -3,6 +3,7 @@ import { HoldfastError } from '../src/core/errors.js';
 import type { JsonValue } from '../src/core/json.js';
 import { callbackStep } from './callback-step.js';
 import { asDurable } from './durable-model.js';
+import type { RecordedSource } from './recorded-source.js';
 import { currentScope, type SegmentScope } from './segment-scope.js';
 
 const watched = new WeakSet<Agent>();
@@ -50,21 +51,35 @@ type GuardrailAnswer = Awaited<ReturnType<InputGuardrail['execute']>>;
 const inputGuardrail = (scope: SegmentScope, agent: Agent, guardrail: InputGuardrail): InputGuardrail => ({
   ...guardrail,
   runInParallel: false,
-  execute: (args) => verdictOf(scope, `guardrail:input:${agent.name}:${guardrail.name}`, () => guardrail.execute(args)),
+  execute: (args) =>
+    verdictOf(
+      scope,
+      `guardrail:input:${agent.name}:${guardrail.name}`,
+      () => guardrail.execute(args),
+      (source) =>
+        // A run that went on was not stopped.
+        source.has(scope.turns + 1) ? { tripwireTriggered: false, outputInfo: null } : undefined,
+    ),
 });
 
 const outputGuardrail = (scope: SegmentScope, agent: Agent, guardrail: OutputGuardrail): OutputGuardrail => ({
   ...guardrail,
   execute: (args) =>
-    verdictOf(scope, `guardrail:output:${agent.name}:${guardrail.name}`, () => guardrail.execute(args)),
+    verdictOf(
+      scope,
+      `guardrail:output:${agent.name}:${guardrail.name}`,
+      () => guardrail.execute(args),
+      () => undefined,
+    ),
 });
 
 async function verdictOf(
   scope: SegmentScope,
   name: string,
   ask: () => Promise<GuardrailAnswer>,
+  recorded: (source: RecordedSource) => JsonValue | undefined,
 ): Promise<GuardrailAnswer> {
-  const answer = await callbackStep(scope, name, ask);
+  const answer = await callbackStep(scope, name, ask, recorded);
   if (typeof answer === 'object' && answer !== null && !Array.isArray(answer) && 'tripwireTriggered' in answer) {
     return { tripwireTriggered: answer['tripwireTriggered'] === true, outputInfo: answer['outputInfo'] ?? null };
   }
@@ -83,7 +98,12 @@ function toolUseBehavior(
   if (scope.stop !== null) return 'run_llm_again';
   if (typeof behavior !== 'function') return behavior;
   return async (context, results) => {
-    const said = await callbackStep(scope, `tool-use:${agent.name}`, () => behavior(context, results));
+    const said = await callbackStep(
+      scope,
+      `tool-use:${agent.name}`,
+      () => behavior(context, results),
+      (source) => (source.has(scope.turns + 1) ? { isFinalOutput: false } : undefined),
+    );
     if (typeof said !== 'object' || said === null || !('isFinalOutput' in said))
       throw new HoldfastError(
         'agent_invalid',

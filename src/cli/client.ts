@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { VerifyReport } from '../core/chain.js';
 import { type RunEvent, runEvent } from '../core/event.js';
+import type { ForkRun, RetryRun } from '../core/fork-request.js';
 import {
   type DecisionRequest,
   type InterruptionStatus,
@@ -28,6 +29,8 @@ export interface Client {
     filter: PageOptions & { status?: RunStatus | undefined; agent?: string | undefined },
   ): Promise<Page<RunView>>;
   cancelRun(id: string, reason?: string): Promise<RunView>;
+  forkRun(id: string, request: ForkRun, idempotencyKey: string): Promise<RunView>;
+  retryRun(id: string, request: RetryRun, idempotencyKey: string): Promise<RunView>;
   listInterruptions(
     filter: PageOptions & { status?: InterruptionStatus | undefined; run?: string | undefined },
   ): Promise<Page<InterruptionView>>;
@@ -100,15 +103,18 @@ export function createClient(baseUrl: string, token: string): Client {
     throw notHoldfast(url, `an answer of another shape at /${parsed.error.issues[0]?.path.join('/') ?? ''}`);
   }
 
+  const keyed = (key: string) => ({ 'Idempotency-Key': `"${key}"` });
   const run = (id: string): string => `/runs/${encodeURIComponent(id)}`;
   const session = (id: string): string => `/sessions/${encodeURIComponent(id)}`;
   return {
     url,
-    startRun: (body, key) => ask(runView, POST, '/runs', { body, headers: { 'Idempotency-Key': `"${key}"` } }),
+    startRun: (body, key) => ask(runView, POST, '/runs', { body, headers: keyed(key) }),
     getRun: (id, wait = 0, signal) => ask(runView, GET, run(id), { query: { wait }, signal }),
     listRuns: (query) => ask(pageOf(runView), GET, '/runs', { query: { ...query } }),
     cancelRun: (id, reason) =>
       ask(runView, POST, `${run(id)}/cancel`, { body: reason === undefined ? {} : { reason } }),
+    forkRun: (id, body, key) => ask(runView, POST, `${run(id)}/fork`, { body, headers: keyed(key) }),
+    retryRun: (id, body, key) => ask(runView, POST, `${run(id)}/retry`, { body, headers: keyed(key) }),
     listInterruptions: (query) => ask(pageOf(interruptionView), GET, '/interruptions', { query: { ...query } }),
     decide: (id, { verdict, ...body }) =>
       ask(interruptionView, POST, `/interruptions/${encodeURIComponent(id)}/${verdict}`, { body }),

@@ -6,6 +6,7 @@ import { demoCommand } from './demo.js';
 import { doctorCommand } from './doctor.js';
 import type { Doors } from './doors.js';
 import { eventsCommand } from './events.js';
+import { forkCommand, retryCommand } from './fork.js';
 import { inboxCommand } from './inbox.js';
 import { migrateCommand } from './migrate.js';
 import { packageVersion } from './package-version.js';
@@ -33,6 +34,8 @@ export const commands = (doors: Doors): readonly Command[] => [
   trajectoryCommand(),
   cancelCommand(),
   sessionsCommand(),
+  forkCommand(),
+  retryCommand(),
   verifyCommand(),
   doctorCommand(doors),
   migrateCommand(),

@@ -89,6 +89,13 @@ export const ERRORS = {
     'The decision is about something else',
     'Read the interruption again and decide on what it says now.',
   ),
+  fork_invalid: row(
+    422,
+    'stop',
+    'The run cannot be forked like this',
+    'Read the detail; `holdfast events <run>` lists what there is.',
+  ),
+  run_not_failed: row(409, 'stop', 'Only a failed run can be retried', 'Fork it instead: `holdfast fork`.'),
   run_over: row(409, 'stop', 'The run is over', 'Start a new run.'),
   // How a run fails
   limit_turns: row(

@@ -46,6 +46,15 @@ const DATA = {
   }),
   'session.loaded': z.object({ sessionId: z.string(), items: z.int(), digest: z.string() }),
   'session.saved': z.object({ sessionId: z.string(), items: z.int(), digest: z.string() }),
+  'run.forked': z.object({
+    runId: z.string(),
+    seq: z.int(),
+    hash: z.string(),
+    why: z.enum(['fork', 'retry']),
+    copied: z.int(),
+    edits: z.array(jsonObject),
+    model: z.string().nullable(),
+  }),
   'segment.started': z.object({ segment: z.int(), decisions: z.array(z.string()) }),
   'model.requested': z.object({
     turn,

@@ -75,6 +75,10 @@ export const runView = z
     costUsd: z.number().nullable().describe('Null: no price is known for the model.'),
     limits: runLimits,
     metadata: jsonObject,
+    forkedFrom: z
+      .object({ runId: z.string(), seq: z.int() })
+      .nullable()
+      .describe('The run and the event of it that this one was forked from, or tried again from.'),
     createdAt: z.iso.datetime(),
     updatedAt: z.iso.datetime(),
     completedAt: z.iso.datetime().nullable(),

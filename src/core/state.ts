@@ -62,6 +62,7 @@ const FOLD: Fold = {
   'run.created': (state, data) => ({ ...state, status: 'queued', conversation: roll(state.conversation, data.input) }),
   'session.loaded': (state) => state,
   'session.saved': (state) => state,
+  'run.forked': (state) => state,
   'segment.started': (state, data) => ({ ...state, status: 'running', segment: data.segment }),
   'model.requested': (state) => state,
   'model.responded': (state, data) => ({

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { Knex } from 'knex';
 import { isoNow } from '../../steps/world.js';
 import type { Caller } from '../core/caller.js';
 import { HoldfastError } from '../core/errors.js';
@@ -17,13 +18,28 @@ import { agentNamed, type Parts } from './parts.js';
 const METADATA_BYTES = 16_384;
 const NEW_RUN_PRIORITY = 1000;
 
-class AlreadyStarted extends Error {
+/** Thrown out of a transaction that would make a run for the second time. */
+export class AlreadyStarted extends Error {
   readonly runId: string;
 
   constructor(runId: string) {
     super(`run ${runId} was started by the same key`);
     this.runId = runId;
   }
+}
+
+/** Takes an idempotency key for a new run, if there is one. Throws `AlreadyStarted`, or `idempotency_key_reused`. */
+export async function takeKey(
+  trx: Knex.Transaction,
+  wanted: Omit<Parameters<typeof takeIdempotencyKey>[1], 'key'> & { readonly key: string | undefined },
+): Promise<void> {
+  const { key, fingerprint } = wanted;
+  if (key === undefined) return;
+  const taken = await takeIdempotencyKey(trx, { ...wanted, key });
+  if (taken !== null && taken.fingerprint !== fingerprint) {
+    throw new HoldfastError('idempotency_key_reused', `The key ${key} started run ${taken.runId} with another body.`);
+  }
+  if (taken !== null) throw new AlreadyStarted(taken.runId);
 }
 
 /** Writes the run, its first event and its first segment in one transaction. */
@@ -37,7 +53,7 @@ export async function startRun(
   if (!parsed.success) throw invalidRequest(parsed.error);
   const agent = agentNamed(parts, parsed.data.agent);
   const asked = toJson(parsed.data.input);
-  const metadata = metadataOf(parsed.data.metadata);
+  const metadata = assertMetadata(parsed.data.metadata);
   const limits = limitsUnder(agent.limits, parsed.data);
   const grants = grantsUnder(agent, parsed.data.grants);
   const { world } = parts;
@@ -49,17 +65,13 @@ export async function startRun(
       const { name, version, definitionHash } = agent;
       const of = { id, tenant: caller.tenant, agent: name, agentVersion: version, agentHash: definitionHash };
       await insertRun(trx, { ...of, priority, input: asked, grants: grantsToJson(grants), limits, metadata });
-      if (idempotencyKey !== undefined) {
-        const key = { tenant: caller.tenant, operation: 'start_run', key: idempotencyKey, fingerprint, runId: id };
-        const taken = await takeIdempotencyKey(trx, key);
-        if (taken !== null && taken.fingerprint !== fingerprint) {
-          throw new HoldfastError(
-            'idempotency_key_reused',
-            `The key ${idempotencyKey} started run ${taken.runId} with another body.`,
-          );
-        }
-        if (taken !== null) throw new AlreadyStarted(taken.runId);
-      }
+      await takeKey(trx, {
+        tenant: caller.tenant,
+        operation: 'start_run',
+        key: idempotencyKey,
+        fingerprint,
+        runId: id,
+      });
       const { sessionId } = parsed.data;
       const session = sessionId === undefined ? null : { tenant: caller.tenant, id: sessionId };
       const { input, loaded } =
@@ -82,13 +94,13 @@ export async function startRun(
   return viewOf(parts, caller, id);
 }
 
-async function viewOf(parts: Parts, caller: Caller, id: string): Promise<RunView> {
+export async function viewOf(parts: Parts, caller: Caller, id: string): Promise<RunView> {
   const row = await findRun(parts.world.knex, caller.tenant, id);
   if (row === undefined) throw new HoldfastError('run_unknown', `There is no run ${id}.`);
   return runViewOf(row, []);
 }
 
-function metadataOf(metadata: JsonObject | undefined): JsonObject {
+export function assertMetadata(metadata: JsonObject | undefined): JsonObject {
   const value = metadata ?? {};
   const size = Buffer.byteLength(canonical(value));
   if (size <= METADATA_BYTES) return value;
@@ -101,7 +113,10 @@ const lesser = (bound: number | null, asked: number | undefined): number | null 
   asked === undefined ? bound : bound === null ? asked : Math.min(bound, asked);
 
 /** A run may ask for less than its agent has, never for more. */
-const limitsUnder = (bounds: RunLimits, asked: StartRun): RunLimits => ({
+export const limitsUnder = (
+  bounds: RunLimits,
+  asked: Pick<StartRun, 'maxTurns' | 'maxTotalTokens' | 'maxDurationMs'>,
+): RunLimits => ({
   maxTurns: lesser(bounds.maxTurns, asked.maxTurns) ?? bounds.maxTurns,
   maxTotalTokens: lesser(bounds.maxTotalTokens, asked.maxTotalTokens),
   maxDurationMs: lesser(bounds.maxDurationMs, asked.maxDurationMs),

@@ -6,6 +6,7 @@ import { countPending } from '../storage/interruptions.js';
 import { countRuns, sumTokens } from '../storage/run-list.js';
 import { cancelRun } from './cancel-run.js';
 import { databaseSession } from './database-session.js';
+import { forkRun, retryRun } from './fork-run.js';
 import { decide, getInterruption, listInterruptions } from './interruption-verbs.js';
 import type { Parts } from './parts.js';
 import { getRun, getTrajectory, listEvents, listRuns, streamEvents, verifyRun } from './read-runs.js';
@@ -30,6 +31,8 @@ export function verbsOf(parts: Parts, life: Life): Engine {
     getRun: async (id, caller, options) => getRun(up(), id, caller, options),
     listRuns: async (filter, caller) => listRuns(up(), filter, caller),
     cancelRun: async (id, reason, caller) => cancelRun(up(), id, reason, caller),
+    forkRun: async (id, request, caller, key) => forkRun(up(), id, request, caller, key),
+    retryRun: async (id, request, caller, key) => retryRun(up(), id, request, caller, key),
     listEvents: async (id, options, caller) => listEvents(up(), id, options, caller),
     streamEvents: (id, options, caller) => streamEvents(up(), id, options, caller),
     getTrajectory: async (id, caller) => getTrajectory(up(), id, caller),

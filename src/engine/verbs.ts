@@ -2,6 +2,7 @@ import type { Session } from '@openai/agents';
 import type { Caller } from '../core/caller.js';
 import type { VerifyReport } from '../core/chain.js';
 import type { RunEvent } from '../core/event.js';
+import type { ForkRun, RetryRun } from '../core/fork-request.js';
 import type { DecisionRequest, InterruptionStatus, InterruptionView } from '../core/interruption.js';
 import type { Page } from '../core/page.js';
 import type { RunStatus, RunView, StartRun } from '../core/run.js';
@@ -52,6 +53,13 @@ export interface Engine {
   ): Promise<Page<RunView>>;
   /** Asks a run to stop; a model call or tool in flight is aborted. Repeating it is no error. Throws `run_unknown`, `run_over`. */
   cancelRun(id: string, reason: string | null, caller: Caller): Promise<RunView>;
+  /**
+   * Makes a run that takes over the log of another one up to an event, with edits, and goes on live from there. Throws
+   * `run_unknown`, `fork_invalid`, `agent_unknown`, `invalid_request`; with an idempotency key as `startRun` does.
+   */
+  forkRun(id: string, request: ForkRun, caller: Caller, idempotencyKey?: string): Promise<RunView>;
+  /** Goes on from the last good point of a failed run, in a run of its own. Throws `run_not_failed`, and as `forkRun` does. */
+  retryRun(id: string, request: RetryRun, caller: Caller, idempotencyKey?: string): Promise<RunView>;
   /** Events after the sequence number `after`, oldest first. Throws `run_unknown`. */
   listEvents(
     id: string,

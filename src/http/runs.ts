@@ -1,12 +1,26 @@
 import { z } from 'zod';
-import { runStatus, runView, startRun } from '../core/run.js';
+import { forkRun, retryRun } from '../core/fork-request.js';
+import { type RunView, runStatus, runView, startRun } from '../core/run.js';
 import { trajectory } from '../core/trajectory.js';
 import { idPath, pageOf, pageQuery } from './fields.js';
 import { idempotencyKey } from './idempotency.js';
-import { guarded, json, NO_INPUT } from './route.js';
+import { guarded, json, NO_INPUT, type Reply } from './route.js';
 import { verifyReport } from './views.js';
 
 const WAIT_SECONDS_MAX = 60;
+
+/** A run that was made, and where it is. */
+const accepted = (run: RunView): Reply => ({
+  type: 'json',
+  status: 202,
+  body: run,
+  location: `/api/v1/runs/${encodeURIComponent(run.id)}`,
+});
+
+const FORK_ERRORS = [
+  ...(['run_unknown', 'fork_invalid', 'state_unreadable', 'agent_unknown'] as const),
+  ...(['idempotency_key_reused', 'value_not_json', 'payload_too_large'] as const),
+];
 
 export const RUN_ROUTES = [
   guarded({
@@ -30,10 +44,8 @@ export const RUN_ROUTES = [
       'session_busy',
       'session_full',
     ],
-    handle: async ({ header, body }, { engine, caller }) => {
-      const run = await engine.startRun(body, caller, header['idempotency-key']);
-      return { type: 'json', status: 202, body: run, location: `/api/v1/runs/${encodeURIComponent(run.id)}` };
-    },
+    handle: async ({ header, body }, { engine, caller }) =>
+      accepted(await engine.startRun(body, caller, header['idempotency-key'])),
   }),
   guarded({
     ...NO_INPUT,
@@ -98,6 +110,40 @@ export const RUN_ROUTES = [
     audited: true,
     handle: async ({ path, body }, { engine, caller }) =>
       json(await engine.cancelRun(path.id, body.reason ?? null, caller)),
+  }),
+  guarded({
+    ...NO_INPUT,
+    method: 'POST',
+    path: '/api/v1/runs/{id}/fork',
+    operationId: 'forkRun',
+    summary: 'Start a run from an event of another one, with edits.',
+    role: 'operator',
+    pathParams: idPath,
+    header: z.object({ 'idempotency-key': idempotencyKey.exactOptional() }),
+    body: forkRun,
+    status: 202,
+    response: runView,
+    errors: [...FORK_ERRORS],
+    audited: true,
+    handle: async ({ path, header, body }, { engine, caller }) =>
+      accepted(await engine.forkRun(path.id, body, caller, header['idempotency-key'])),
+  }),
+  guarded({
+    ...NO_INPUT,
+    method: 'POST',
+    path: '/api/v1/runs/{id}/retry',
+    operationId: 'retryRun',
+    summary: 'Go on from the last good point of a failed run, in a new run.',
+    role: 'operator',
+    pathParams: idPath,
+    header: z.object({ 'idempotency-key': idempotencyKey.exactOptional() }),
+    body: retryRun,
+    status: 202,
+    response: runView,
+    errors: ['run_not_failed', ...FORK_ERRORS],
+    audited: true,
+    handle: async ({ path, header, body }, { engine, caller }) =>
+      accepted(await engine.retryRun(path.id, body, caller, header['idempotency-key'])),
   }),
   guarded({
     ...NO_INPUT,

@@ -20,6 +20,7 @@ interface CallRow {
   waits?: number;
   waiting?: string | null;
   resumed?: string | null;
+  origin_run_id?: string | null;
 }
 
 export interface CallIntent {
@@ -46,6 +47,8 @@ export interface CallRecord {
   readonly waiting: CallWait | null;
   /** The settlement under which its body went on; null: it runs from its beginning. */
   readonly resumed: Settlement | null;
+  /** The run that began the call, where a fork took it over; its keys stay those of that run. */
+  readonly originRunId: string | null;
 }
 
 const calls = (db: Knex) => db<CallRow>('holdfast.calls');
@@ -75,6 +78,7 @@ export async function findCall(db: Knex, runId: string, callId: string): Promise
     waiting: row.waiting == null ? null : callWait.parse(JSON.parse(row.waiting)),
     // Written by `claimCall` alone.
     resumed: row.resumed == null ? null : (JSON.parse(row.resumed) as Settlement),
+    originRunId: row.origin_run_id ?? null,
   };
 }
 

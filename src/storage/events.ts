@@ -3,6 +3,7 @@ import { dataHash, genesis, type Head, seal } from '../core/chain.js';
 import { HoldfastError } from '../core/errors.js';
 import type { EventDraft, RunEvent } from '../core/event.js';
 import { canonical, jsonValue } from '../core/json.js';
+import type { KeyedEvent } from '../core/recording.js';
 import { isOver } from '../core/run.js';
 import type { RunState } from '../core/state.js';
 
@@ -171,6 +172,21 @@ export async function readEvents(db: Knex, runId: string, after: number, limit: 
     .orderBy('seq')
     .limit(limit);
   return rows.map(eventOf);
+}
+
+/** The log up to a sequence number (null: all of it) with the natural keys of its events. Never changes once it is there. */
+export async function readKeyedEvents(db: Knex, runId: string, upTo: number | null): Promise<KeyedEvent[]> {
+  const query = events(db).where({ run_id: runId }).orderBy('seq').select('seq', 'key', 'parent_id', 'kind', 'data');
+  if (upTo !== null) query.where('seq', '<=', upTo);
+  const rows: Pick<EventRow, 'seq' | 'key' | 'parent_id' | 'kind' | 'data'>[] = await query;
+  const keys = new Map(rows.map((row) => [`${runId}:${row.seq}`, row.key]));
+  return rows.map((row) => ({
+    seq: row.seq,
+    key: row.key,
+    parentKey: row.parent_id === null ? null : (keys.get(row.parent_id) ?? null),
+    kind: row.kind,
+    data: row.data === null ? null : jsonValue.parse(JSON.parse(row.data)),
+  }));
 }
 
 export async function readHead(

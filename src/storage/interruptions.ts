@@ -110,6 +110,12 @@ export const pendingOf = async (db: Knex, runId: string): Promise<InterruptionRo
 export const interruptionsOfSegment = async (db: Knex, runId: string, segment: number): Promise<InterruptionRow[]> =>
   interruptions(db).where({ run_id: runId, segment }).orderBy('id');
 
+/** Interruptions by id, in the order of the ids. */
+export async function interruptionsByIds(db: Knex, ids: readonly string[]): Promise<InterruptionRow[]> {
+  const rows: InterruptionRow[] = ids.length === 0 ? [] : await interruptions(db).whereIn('id', ids);
+  return ids.flatMap((id) => rows.filter((row) => row.id === id));
+}
+
 export const decisionsOf = async (db: Knex, ids: readonly string[]): Promise<DecisionRow[]> =>
   ids.length === 0 ? [] : decisions(db).whereIn('interruption_id', ids).orderBy(['decided_at', 'id']);
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { ErrorView } from '../core/errors.js';
 import { isErrorCode } from '../core/errors.js';
 import { canonical, type JsonObject, type JsonValue, jsonObject, jsonValue } from '../core/json.js';
-import { errorView, isOver, type RunLimits, type RunStatus, type RunView, runLimits } from '../core/run.js';
+import { errorView, isOver, type RunLimits, type RunStatus, type RunView, runLimits, type Usage } from '../core/run.js';
 import { releaseSession } from './sessions.js';
 
 /** A row of `holdfast.runs` as the driver gives it: int8 as text. */
@@ -32,6 +32,12 @@ export interface RunRow {
   segment_started_at: Date | null;
   cancel_requested_at: Date | null;
   cancel_reason: string | null;
+  forked_from_run_id: string | null;
+  forked_from_seq: number | null;
+  /** The last event of the log that was taken over from another run; null: none was. */
+  recorded_seq: number | null;
+  /** The model that is asked in place of those of the agents; null: theirs. */
+  model: string | null;
   created_at: Date;
   updated_at: Date;
   completed_at: Date | null;
@@ -51,6 +57,18 @@ export interface NewRun {
   readonly grants: readonly JsonObject[];
   readonly limits: RunLimits;
   readonly metadata: JsonObject;
+  readonly fork?: NewFork;
+}
+
+/** Where a run begins that takes over a part of another one's log. */
+export interface NewFork {
+  readonly runId: string;
+  readonly seq: number;
+  readonly recordedSeq: number;
+  readonly segment: number;
+  readonly turns: number;
+  readonly usage: Usage;
+  readonly model: string | null;
 }
 
 export const runs = (db: Knex) => db<RunRow>('holdfast.runs');
@@ -68,8 +86,21 @@ export async function insertRun(trx: Knex, run: NewRun): Promise<void> {
     grants: canonical(run.grants),
     limits: canonical(run.limits),
     metadata: canonical(run.metadata),
+    ...(run.fork === undefined ? {} : forkColumns(run.fork)),
   });
 }
+
+const forkColumns = (fork: NewFork): Partial<RunRow> => ({
+  forked_from_run_id: fork.runId,
+  forked_from_seq: fork.seq,
+  recorded_seq: fork.recordedSeq,
+  segment: fork.segment,
+  turns: fork.turns,
+  input_tokens: String(fork.usage.inputTokens),
+  output_tokens: String(fork.usage.outputTokens),
+  total_tokens: String(fork.usage.totalTokens),
+  model: fork.model,
+});
 
 /** Reads a run and holds its row until the transaction ends. Lock a parent before its child, a run before its head. */
 export const lockRun = (trx: Knex.Transaction, id: string): Promise<RunRow | undefined> =>
@@ -92,6 +123,8 @@ const grantRows = z.array(z.looseObject({ capability: z.string(), effect: z.enum
 export const limitsOf = (row: RunRow): RunLimits => runLimits.parse(JSON.parse(row.limits));
 export const grantsOf = (row: RunRow): z.infer<typeof grantRows> => grantRows.parse(JSON.parse(row.grants));
 export const inputOf = (row: RunRow): JsonValue => jsonValue.parse(JSON.parse(row.input));
+
+export const metadataOf = (row: RunRow): JsonObject => jsonObject.parse(JSON.parse(row.metadata));
 
 const errorOf = (row: RunRow): ErrorView | null => {
   if (row.error === null) return null;
@@ -121,7 +154,9 @@ export function runViewOf(row: RunRow, pending: readonly string[]): RunView {
     },
     costUsd: row.cost_nano_usd === null ? null : Number(row.cost_nano_usd) / 1e9,
     limits: limitsOf(row),
-    metadata: jsonObject.parse(JSON.parse(row.metadata)),
+    metadata: metadataOf(row),
+    forkedFrom:
+      row.forked_from_run_id === null ? null : { runId: row.forked_from_run_id, seq: row.forked_from_seq ?? 0 },
     createdAt: row.created_at.toISOString(),
     updatedAt: row.updated_at.toISOString(),
     completedAt: row.completed_at?.toISOString() ?? null,

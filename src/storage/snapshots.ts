@@ -32,3 +32,12 @@ export async function readSnapshot(db: Knex, runId: string, segment: number): Pr
     .first('state', 'digest', 'sdk');
   return row === undefined || row.sdk !== SDK || row.digest !== sha256(row.state) ? null : row.state;
 }
+
+/** Puts a state that was made again from the log in the place of one that was lost or damaged. */
+export async function repairSnapshot(db: Knex, snapshot: Snapshot): Promise<void> {
+  const { runId, segment, tenant, state } = snapshot;
+  await db('holdfast.snapshots')
+    .insert({ run_id: runId, segment, tenant, sdk: SDK, digest: sha256(state), state })
+    .onConflict(['run_id', 'segment'])
+    .merge(['sdk', 'digest', 'state']);
+}

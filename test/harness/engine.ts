@@ -1,4 +1,5 @@
 import { type Caller, createEngine, type Engine, type EngineConfig } from '../../src/index.js';
+import { type Database, openDatabase } from '../../src/storage/database.js';
 import type { DatabaseKind } from './database.js';
 import { createEngineDatabase } from './database.js';
 
@@ -9,6 +10,8 @@ export interface TestEngine {
   readonly engine: Engine;
   /** Stops the engine and starts another one on the same database. */
   restart(changes?: Partial<EngineConfig>): Promise<Engine>;
+  /** Stops the engine, lets something happen to its database, and starts another one. */
+  between<T>(work: (knex: Database['knex']) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
@@ -32,6 +35,16 @@ export async function openTestEngine(kind: DatabaseKind, config: EngineConfig): 
       await engine.stop({ graceMs: 1000 });
       engine = await start(changes);
       return engine;
+    },
+    between: async (work) => {
+      await engine.stop({ graceMs: 1000 });
+      const opened = await openDatabase(database.options);
+      try {
+        return await work(opened.knex);
+      } finally {
+        await opened.close();
+        engine = await start();
+      }
     },
     close: async () => {
       await engine.stop({ graceMs: 1000 });

@@ -1,0 +1,56 @@
+import { randomUUID } from 'node:crypto';
+import { Command, Option } from 'commander';
+import { z } from 'zod';
+import { HoldfastError } from '../core/errors.js';
+import { forkRun } from '../core/fork-request.js';
+import type { RunView } from '../core/run.js';
+import { connect } from './connect.js';
+import { json, jsonArgument, jsonOption } from './options.js';
+import { print, printJson } from './print.js';
+
+const shared = z.object({ json, model: z.string().optional() });
+const forkOptions = shared.extend({ at: z.string(), input: z.string().optional(), edits: z.unknown() });
+
+const modelOption = (): Option => new Option('--model <name>', 'model that is asked from here on');
+
+export const forkCommand = (): Command =>
+  new Command('fork')
+    .description('Start a run from an event of another one, with edits.')
+    .argument('<run>', 'id of a run')
+    .requiredOption('--at <event>', 'last event that is taken over: its number or id (holdfast events)')
+    .option('--input <text>', 'another input')
+    .addOption(
+      new Option('--edits <json>', 'other answers or outcomes: [{"turn": 1, "output": […]}, …]').argParser(
+        jsonArgument,
+      ),
+    )
+    .addOption(modelOption())
+    .addOption(jsonOption())
+    .action(async (id: string, raw: unknown) => {
+      const { json: asJson, at, input, edits, model } = forkOptions.parse(raw);
+      const body = forkRun.safeParse({
+        at: /^\d+$/.test(at) ? Number(at) : at,
+        ...(input === undefined ? {} : { input }),
+        ...(edits === undefined ? {} : { edits }),
+        ...(model === undefined ? {} : { model }),
+      });
+      if (!body.success) throw new HoldfastError('invalid_request', z.prettifyError(body.error).replaceAll('\n', ' '));
+      show(await connect().forkRun(id, body.data, randomUUID()), asJson);
+    });
+
+export const retryCommand = (): Command =>
+  new Command('retry')
+    .description('Go on from the last good point of a failed run, in a new run.')
+    .argument('<run>', 'id of a failed run')
+    .addOption(modelOption())
+    .addOption(jsonOption())
+    .action(async (id: string, raw: unknown) => {
+      const { json: asJson, model } = shared.parse(raw);
+      show(await connect().retryRun(id, model === undefined ? {} : { model }, randomUUID()), asJson);
+    });
+
+function show(run: RunView, asJson: boolean): void {
+  if (asJson) printJson(run);
+  else
+    print(`run ${run.id} ${run.status}, from event ${run.forkedFrom?.seq ?? '?'} of ${run.forkedFrom?.runId ?? '?'}`);
+}

@@ -1,0 +1,108 @@
+import { type Agent, RunState } from '@openai/agents';
+import type { Ending } from '../src/core/ending.js';
+import { HoldfastError } from '../src/core/errors.js';
+import { type RecordedSegment, segmentsOf } from '../src/core/recording.js';
+import { readKeyedEvents } from '../src/storage/events.js';
+import { interruptionsByIds } from '../src/storage/interruptions.js';
+import type { RunRow } from '../src/storage/runs.js';
+import { readSnapshot, repairSnapshot } from '../src/storage/snapshots.js';
+import { settledOf } from '../steps/begin-segment.js';
+import { patiently } from '../steps/patience.js';
+import type { World } from '../steps/world.js';
+import { RecordedSource } from './recorded-source.js';
+import { RunLog } from './run-log.js';
+import { freshScope, inSegment, type SegmentScope } from './segment-scope.js';
+
+/** Lets the agent work in a scope. */
+export type Work = (scope: SegmentScope) => Promise<Ending>;
+
+/**
+ * The state that a segment starts from. The snapshot is a cache: one that is missing, damaged or of a version that the SDK
+ * does not read is made again from the log, by executing the segments before with what was recorded. Takes no step.
+ * Throws `state_unreadable` when the agent does not replay what is in the log.
+ */
+export async function storedState(scope: SegmentScope, agent: Agent, work: Work): Promise<string> {
+  const { world, run, segment, recorded } = scope;
+  if (recorded !== null && recorded.snapshot !== null) return recorded.snapshot;
+  const snapshot = await patiently(() => readSnapshot(world.knex, run.id, segment));
+  if (snapshot !== null && (await isReadable(agent, snapshot))) return snapshot;
+  try {
+    const state = await rebuild(scope, work);
+    await patiently(() => repairSnapshot(world.knex, { runId: run.id, tenant: run.tenant, segment, state }));
+    return state;
+  } catch (error) {
+    if (!(error instanceof HoldfastError)) throw error;
+    throw new HoldfastError(
+      'state_unreadable',
+      `The snapshot of run ${run.id} for segment ${segment} is missing or unreadable, and its log does not give it again: ${error.message}`,
+    );
+  }
+}
+
+const isReadable = (agent: Agent, text: string): Promise<boolean> =>
+  RunState.fromString<unknown, Agent>(agent, text).then(
+    () => true,
+    () => false,
+  );
+
+/** What a run has of its segment before it executes it: a fork begins with a part of its source's log. */
+export async function recordedOf(world: World, run: RunRow): Promise<RecordedSource | null> {
+  if (run.recorded_seq === null) return null;
+  const events = await patiently(() => readKeyedEvents(world.knex, run.id, run.recorded_seq));
+  const begun = segmentsOf(events).find(({ segment }) => segment === run.segment);
+  return begun === undefined ? null : new RecordedSource(begun, { closed: false, snapshot: null });
+}
+
+/** Executes the segments before the present one from the log, each from the state that the one before ended with. */
+async function rebuild(scope: SegmentScope, work: Work): Promise<string> {
+  // Events of segments that are over never change, so that a replay reads the same.
+  const events = await patiently(() => readKeyedEvents(scope.world.knex, scope.run.id, null));
+  const before = segmentsOf(events).filter(({ segment }) => segment < scope.segment);
+  if (before.length !== scope.segment) throw lost(`it has ${before.length} of ${scope.segment} segments`);
+  let snapshot: string | null = null;
+  const counted = { turns: 0, totalTokens: 0 };
+  for (const recorded of before) {
+    snapshot = await executeAgain(scope, recorded, snapshot, counted, work);
+    for (const { usage } of recorded.answers.values()) counted.totalTokens += usage.totalTokens;
+    counted.turns += recorded.answers.size;
+  }
+  if (snapshot === null) throw lost('it has no segment before this one');
+  return snapshot;
+}
+
+const lost = (what: string): HoldfastError => new HoldfastError('state_unreadable', `the log is not whole: ${what}.`);
+
+async function executeAgain(
+  live: SegmentScope,
+  recorded: RecordedSegment,
+  snapshot: string | null,
+  counted: { readonly turns: number; readonly totalTokens: number },
+  work: Work,
+): Promise<string> {
+  if (recorded.ending === null) throw lost(`segment ${recorded.segment} has no end`);
+  const source = new RecordedSource(recorded, { closed: true, snapshot });
+  const log = new RunLog(
+    recorded.segment,
+    '',
+    () => Promise.resolve(),
+    (draft) => source.accepts(draft),
+  );
+  log.add('segment.started', { segment: recorded.segment, decisions: [...recorded.decisions] });
+  const settled = await patiently(async () =>
+    settledOf(live.world.knex, await interruptionsByIds(live.world.knex, recorded.decisions)),
+  );
+  const scope: SegmentScope = freshScope({
+    ...{ world: live.world, run: live.run, segment: recorded.segment, execution: live.execution, log },
+    ...{ signal: new AbortController().signal, recorded: source, ...counted },
+    ...{ provider: live.provider, settled },
+    turnsPerSegment: recorded.ending === 'cut' ? recorded.answers.size : Number.POSITIVE_INFINITY,
+  });
+  const ending = await inSegment(scope, () => work(scope));
+  await log.rest();
+  source.assertAllMet();
+  if (ending.type !== 'paused' && ending.type !== 'cut') {
+    const why = ending.type === 'failed' ? `: ${ending.error.message}` : '';
+    throw new HoldfastError('replay_diverged', `Segment ${recorded.segment} now ends as ${ending.type}${why}.`);
+  }
+  return ending.state;
+}

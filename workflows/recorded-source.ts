@@ -1,0 +1,134 @@
+import { HoldfastError } from '../src/core/errors.js';
+import type { EventData, EventDraft } from '../src/core/event.js';
+import { canonical, type JsonObject } from '../src/core/json.js';
+import type { RecordedSegment } from '../src/core/recording.js';
+import type { CallWait } from '../src/core/wait.js';
+import type { ModelAnswer } from '../steps/call-model.js';
+import type { ToolResult } from '../steps/call-tool.js';
+
+/**
+ * What a segment is executed from in place of the world: what the log says of models, calls and verdicts. It takes no steps
+ * and runs no tool. A closed recording is all there is; an open one goes on live where it ends.
+ */
+export class RecordedSource {
+  readonly closed: boolean;
+  /** The state that the segment starts from, where it does not start from the input of the run. */
+  readonly snapshot: string | null;
+  readonly #segment: RecordedSegment;
+  readonly #checked = new Map<string, EventData<'call.checked'>>();
+  readonly #offered = new Map<number, readonly string[]>();
+  readonly #started = new Set<string>();
+  readonly #met = new Set<string>();
+  #divergence: string | null = null;
+
+  constructor(segment: RecordedSegment, options: { readonly closed: boolean; readonly snapshot: string | null }) {
+    this.#segment = segment;
+    this.closed = options.closed;
+    this.snapshot = options.snapshot;
+    for (const { kind, data } of segment.events.values()) {
+      if (kind === 'model.requested') this.#offered.set(data.turn, data.tools);
+      if (kind === 'call.checked') this.#checked.set(data.callId, data);
+      if (kind === 'call.started') this.#started.add(data.callId);
+    }
+  }
+
+  /** How what was executed differs from the log; null: nowhere so far. */
+  get divergence(): HoldfastError | null {
+    return this.#divergence === null ? null : new HoldfastError('replay_diverged', this.#divergence);
+  }
+
+  /** Holds a derived event against the log. False from the first one on that differs. */
+  accepts(draft: EventDraft): boolean {
+    const recorded = this.#segment.events.get(draft.key);
+    this.#met.add(draft.key);
+    if (recorded === undefined && this.closed) this.#diverge(`it makes ${nameOf(draft)} where the log has nothing`);
+    if (recorded !== undefined) {
+      const difference = differenceOf(recorded, draft);
+      if (difference !== null) this.#diverge(difference);
+    }
+    return this.#divergence === null;
+  }
+
+  /** Throws unless everything that the log says of the segment was met. */
+  assertAllMet(): void {
+    const left = [...this.#segment.events.values()].find(({ key }) => !this.#met.has(key));
+    if (left !== undefined) this.#diverge(`it does not come to ${nameOf(left)}`);
+    if (this.divergence !== null) throw this.divergence;
+  }
+
+  /** The recorded turn; null: the recording is over. Throws when the replay went another way. */
+  answer(turn: number): EventData<'model.responded'> | null {
+    if (this.divergence !== null) throw this.divergence;
+    const answer = this.#segment.answers.get(turn) ?? null;
+    if (answer === null && this.closed)
+      throw this.#diverge(`it asks the model for turn ${turn}, which the log has not`);
+    return answer;
+  }
+
+  /** The recorded end of a call; null: the recording is over. Throws when the replay went another way. */
+  result(callId: string): ToolResult | null {
+    if (this.divergence !== null) throw this.divergence;
+    const result = this.#segment.calls.get(callId) ?? null;
+    if (result === null && this.closed) throw this.#diverge(`the call ${callId} has no end in the log`);
+    return result?.type === 'waits' ? { type: 'waits', wait: SOME_WAIT } : result;
+  }
+
+  /** Whether the recording goes on with a turn: what was asked before it let the run go on. */
+  has(turn: number): boolean {
+    return this.closed || this.#segment.answers.has(turn);
+  }
+
+  /** Whether a tool was offered to the model at a turn; undefined: the recording does not say. */
+  offered(turn: number, tool: string): boolean | undefined {
+    if (!this.has(turn)) return undefined;
+    return this.#offered.get(turn)?.includes(tool) ?? true;
+  }
+
+  /** The recorded verdict on a call; undefined: it was not judged in this segment. */
+  checked(callId: string): EventData<'call.checked'> | undefined {
+    return this.#checked.get(callId);
+  }
+
+  /** What guardrails made of a call: null when they let it start, undefined when the recording does not say. */
+  refusedByGuardrail(callId: string): string | null | undefined {
+    const call = this.#segment.calls.get(callId);
+    const outcome = call?.type === 'settled' ? call.outcome : null;
+    if (outcome?.type === 'refused' && outcome.why === 'guardrail') return outcome.message;
+    return this.#started.has(callId) ? null : undefined;
+  }
+
+  #diverge(how: string): HoldfastError {
+    this.#divergence ??= `Segment ${this.#segment.segment} does not replay: ${how}.`;
+    return new HoldfastError('replay_diverged', this.#divergence);
+  }
+}
+
+/** What a call waits for is in its interruption; of a state it is no part. */
+const SOME_WAIT: CallWait = {
+  ...{ ordinal: 1, dueAt: null, memo: null },
+  spec: { kind: 'timer', until: null, afterMs: 0 },
+};
+
+/** A recorded answer as the step that asked the model gave it, but for what only accounts of providers need. */
+export const modelAnswerOf = ({ responseId, output, usage }: EventData<'model.responded'>): ModelAnswer => ({
+  ...{ type: 'answer', responseId, output, usage },
+  rest: { usage: { requests: 1, ...usage } },
+});
+
+const nameOf = ({ kind, data }: EventDraft): string => {
+  const { callId, tool, turn } = data as JsonObject;
+  if (typeof callId === 'string') return `${kind} of ${String(tool)} (${callId})`;
+  return turn === undefined ? kind : `${kind} of turn ${String(turn)}`;
+};
+
+function differenceOf(recorded: EventDraft, draft: EventDraft): string | null {
+  if (recorded.kind !== draft.kind) return `it makes ${nameOf(draft)} where the log has ${nameOf(recorded)}`;
+  // What the model was asked may change: its answer is recorded.
+  if (draft.kind === 'model.requested' || canonical(recorded.data) === canonical(draft.data)) return null;
+  const was: JsonObject = { ...recorded.data } as JsonObject;
+  const is: JsonObject = { ...draft.data } as JsonObject;
+  const fields = Object.keys({ ...was, ...is }).filter(
+    (field) => canonical(was[field] ?? null) !== canonical(is[field] ?? null),
+  );
+  return `${nameOf(recorded)} has another ${fields.join(', ')}`;
+}
