@@ -1,0 +1,251 @@
+import { Agent } from '@openai/agents';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { z } from 'zod';
+import { defineAgent, defineTool, functionModel, type RunView } from '../../src/index.js';
+import { describeEachDatabase } from '../harness/database.js';
+import { ADMIN, BOB, kindsOf, openTestEngine, runToRest, type TestEngine } from '../harness/engine.js';
+import { call, resultsIn, say, scripted } from '../harness/script.js';
+
+/** A fork has the log of its source up to an event; nothing of that is asked or executed again. */
+
+let did: string[] = [];
+let asked = 0;
+let down = false;
+let hangs = false;
+
+const input = z.object({ n: z.number() });
+const output = z.object({ done: z.string() });
+
+const pay = defineTool({
+  ...{ name: 'pay', description: 'Pays.', input, output, effect: 'unsafe', timeoutMs: 60 },
+  approval: ({ n }) => n > 10 && `${n} is much`,
+  execute: async ({ n }, { signal, idempotencyKey }) => {
+    did.push(`pay ${n}`);
+    keys.push(idempotencyKey);
+    if (hangs) await new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('late'))));
+    return { done: `pay ${n}` };
+  },
+});
+const look = defineTool({
+  ...{ name: 'look', description: 'Looks.', input, output, effect: 'pure' },
+  execute: ({ n }) => {
+    did.push(`look ${n}`);
+    return { done: `look ${n}` };
+  },
+});
+let keys: string[] = [];
+
+const grants = ['tool:call:*'];
+/** Counts what a model is asked, and does not answer while it is down. */
+const counting = (name: string, outputs: Parameters<typeof scripted>[0]) => {
+  const model = scripted(outputs);
+  return functionModel(name, async (request) => {
+    asked++;
+    if (down) throw new Error('the model is down');
+    return (await model.getResponse(request)).output as never;
+  });
+};
+const agent = (name: string, outputs: Parameters<typeof scripted>[0], tools = [pay, look]) =>
+  defineAgent({ agent: new Agent({ name, model: counting(name, outputs), tools }), grants });
+
+const SCRIPT = [
+  [call('pay', { n: 1 }, 'a'), call('look', { n: 1 }, 'b')],
+  [call('pay', { n: 20 }, 'c')],
+  [call('look', { n: 2 }, 'd')],
+];
+
+const other = functionModel('other', (request) => [
+  say(
+    `other: ${resultsIn(request.input)
+      .map(({ callId, text }) => `${callId}=${text}`)
+      .join(' | ')}`,
+  ),
+]);
+
+const config = {
+  turnsPerSegment: 2,
+  providers: { spare: { getModel: () => other } },
+  agents: [agent('steps', SCRIPT), agent('doubt', [[call('pay', { n: 1 }, 'a'), call('look', { n: 1 }, 'b')]])],
+};
+
+describeEachDatabase('forks', (kind) => {
+  let t: TestEngine;
+  beforeAll(async () => {
+    t = await openTestEngine(kind, config);
+  });
+  afterAll(() => t.close());
+  beforeEach(() => {
+    did = [];
+    keys = [];
+    asked = 0;
+    down = false;
+    hangs = false;
+  });
+
+  const rest = (id: string) => t.engine.getRun(id, ADMIN, { waitMs: 20_000 });
+  const eventsOf = async (id: string) => (await t.engine.listEvents(id, { after: 0, limit: 1000 }, ADMIN)).items;
+  const fork = async (id: string, body: Parameters<TestEngine['engine']['forkRun']>[1]) =>
+    rest((await t.engine.forkRun(id, body, ADMIN)).id);
+  const approve = async (run: RunView) => {
+    for (const id of run.interruptions) await t.engine.decide(id, { verdict: 'approve' }, BOB);
+    return rest(run.id);
+  };
+  const verified = async (run: RunView) =>
+    expect(await t.engine.verifyRun(run.id, ADMIN)).toMatchObject({ ok: true, complete: true });
+
+  const whole = async () => {
+    const done = await approve(await runToRest(t.engine, 'steps'));
+    expect(done.status).toBe('completed');
+    did = [];
+    asked = 0;
+    return done;
+  };
+
+  it('has the same end as its source from every event, and asks and executes only what comes after', async () => {
+    const source = await whole();
+    const events = await eventsOf(source.id);
+    for (const { seq, id } of events.filter((_, index) => index % 5 === 3 || index === events.length - 1)) {
+      did = [];
+      asked = 0;
+      let run = await fork(source.id, { at: seq % 2 === 0 ? seq : id });
+      while (run.status === 'paused') run = await approve(run);
+      expect(run, `at ${seq}: ${JSON.stringify(run.error)}`).toMatchObject({
+        ...{ status: 'completed', output: source.output, turns: source.turns, usage: source.usage },
+        forkedFrom: { runId: source.id, seq },
+      });
+      const before = events.filter((event) => event.seq <= seq);
+      const answered = before.filter((event) => event.kind === 'model.responded').length;
+      expect(asked, `at ${seq}`).toBe(source.turns - answered);
+      const started = before.flatMap((event) =>
+        event.kind === 'call.started' ? [event.data as { callId: string }] : [],
+      );
+      expect(did.length, `at ${seq}: ${did.join()}`).toBe(4 - started.length);
+      await verified(run);
+    }
+  });
+
+  it('begins with what it took over, and names its source', async () => {
+    const source = await whole();
+    const events = await eventsOf(source.id);
+    const at = events.findIndex(({ kind }) => kind === 'call.finished') + 2;
+    const run = await fork(source.id, { at });
+    const [, forked, ...copies] = await eventsOf(run.id);
+    expect(forked).toMatchObject({
+      kind: 'run.forked',
+      data: {
+        runId: source.id,
+        seq: at,
+        hash: events[at - 1]?.hash,
+        why: 'fork',
+        edits: [],
+        model: null,
+        copied: at - 1,
+      },
+    });
+    expect(copies.slice(0, at - 1).map(({ kind }) => kind)).toEqual(events.slice(1, at).map(({ kind }) => kind));
+  });
+
+  it('goes on with another answer of the model, outcome, input or model', async () => {
+    const source = await whole();
+    const events = await eventsOf(source.id);
+    const end = events.length;
+    const answered = await fork(source.id, {
+      at: end,
+      edits: [{ turn: 2, output: [call('look', { n: 9 }, 'x')] }],
+    });
+    expect(answered).toMatchObject({ status: 'completed', turns: 4 });
+    expect(answered.output).toBe(
+      'a={"done":"pay 1"} | b={"done":"look 1"} | x={"done":"look 9"} | d={"done":"look 2"}',
+    );
+    expect(did).toEqual(['look 9', 'look 2']);
+    const other = await fork(source.id, {
+      at: end,
+      edits: [{ callId: 'd', outcome: { type: 'output', output: { done: 'nothing there' } } }],
+    });
+    expect(other.output).toContain('d={"done":"nothing there"}');
+    const spare = await fork(source.id, { at: 8, model: 'spare/one', input: 'Go on.' });
+    expect(spare).toMatchObject({ status: 'completed', input: 'Go on.', turns: 2 });
+    expect(spare.output).toMatch(/^other: a=/);
+    for (const run of [answered, other, spare]) await verified(run);
+    const responded = (await eventsOf(spare.id)).filter(({ kind }) => kind === 'model.responded');
+    expect(responded.map(({ data }) => (data as { model: string }).model)).toEqual(['steps', 'spare/one']);
+  });
+
+  it('is refused by name', async () => {
+    const source = await whole();
+    const bad = (body: Parameters<typeof fork>[1]) => fork(source.id, body);
+    const refused = { code: 'fork_invalid' };
+    await expect(bad({ at: 1000 })).rejects.toMatchObject(refused);
+    await expect(bad({ at: 'run_other:3' })).rejects.toMatchObject(refused);
+    await expect(bad({ at: 3, edits: [{ turn: 3, output: [say('hi')] }] })).rejects.toMatchObject(refused);
+    const end = (await eventsOf(source.id)).length;
+    const edits = [
+      { turn: 1, output: [say('hi')] },
+      { callId: 'd', outcome: { type: 'output' as const, output: { done: 'x' } } },
+    ];
+    await expect(bad({ at: end, edits })).rejects.toMatchObject(refused);
+    const wrong = [{ callId: 'd', outcome: { type: 'output' as const, output: 5 } }];
+    await expect(bad({ at: end, edits: wrong })).rejects.toMatchObject(refused);
+    const again = [{ turn: 2, output: [call('look', { n: 1 }, 'a')] }];
+    await expect(bad({ at: end, edits: again })).rejects.toMatchObject(refused);
+    await expect(bad({ at: 0 })).rejects.toMatchObject({ code: 'invalid_request' });
+    await expect(t.engine.forkRun('run_x', { at: 1 }, ADMIN)).rejects.toMatchObject({ code: 'run_unknown' });
+    await expect(t.engine.retryRun(source.id, {}, ADMIN)).rejects.toMatchObject({ code: 'run_not_failed' });
+  });
+
+  it('is the same run for the same key', async () => {
+    const source = await whole();
+    const first = await t.engine.forkRun(source.id, { at: 1 }, ADMIN, `fork-${kind}`);
+    expect((await t.engine.forkRun(source.id, { at: 1 }, ADMIN, `fork-${kind}`)).id).toBe(first.id);
+    await expect(t.engine.forkRun(source.id, { at: 2 }, ADMIN, `fork-${kind}`)).rejects.toMatchObject({
+      code: 'idempotency_key_reused',
+    });
+  });
+
+  it('of a failed run is a retry from its last good point', async () => {
+    const paused = await runToRest(t.engine, 'steps');
+    down = true;
+    const failed = await approve(paused);
+    expect(failed).toMatchObject({ status: 'failed', turns: 3 });
+    down = false;
+    did = [];
+    asked = 0;
+    const { id } = await t.engine.retryRun(failed.id, {}, ADMIN);
+    const done = await rest(id);
+    expect(done).toMatchObject({ status: 'completed', forkedFrom: { runId: failed.id } });
+    expect({ did, asked }).toEqual({ did: ['look 2'], asked: 2 });
+    await verified(done);
+    expect(await kindsOf(t.engine, failed.id)).toContain('run.failed');
+  });
+
+  it('asks about a call of which the source did not know whether it happened, and keeps its key', async () => {
+    hangs = true;
+    const paused = await runToRest(t.engine, 'doubt');
+    expect(paused.status).toBe('paused');
+    hangs = false;
+    const end = (await eventsOf(paused.id)).length;
+    const run = await fork(paused.id, { at: end });
+    expect(run.status).toBe('paused');
+    const [question] = (await t.engine.listInterruptions({ runId: run.id, limit: 5 }, BOB)).items;
+    expect(question).toMatchObject({ callId: 'a', reason: { code: 'unknown_effect' } });
+    expect([...did].sort()).toEqual(['look 1', 'pay 1']);
+    const done = await approve(run);
+    expect(done.status).toBe('completed');
+    expect(keys).toEqual([`${paused.id}:a`, `${paused.id}:a`]);
+    await verified(done);
+  });
+
+  it('does not replay with an agent that was changed, and says so', async () => {
+    const source = await whole();
+    const narrow = defineAgent({
+      agent: new Agent({ name: 'steps', model: counting('steps', SCRIPT), tools: [look] }),
+      grants,
+    });
+    await t.restart({ agents: [narrow] });
+    const end = (await eventsOf(source.id)).length;
+    expect((await fork(source.id, { at: end })).error).toMatchObject({ code: 'state_unreadable' });
+    const partial = await fork(source.id, { at: 8 });
+    expect(partial.error).toMatchObject({ code: 'replay_diverged' });
+    await t.restart();
+  });
+});
