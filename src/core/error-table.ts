@@ -197,7 +197,7 @@ export const ERRORS = {
     500,
     'stop',
     'A saved run state cannot be read',
-    'It is damaged or of another version; the detail says which.',
+    'Give the agent back what the detail names, or fork the run from an event before that.',
   ),
   // Capabilities and agents
   capability_invalid: row(

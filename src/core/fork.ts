@@ -22,7 +22,7 @@ export interface ForkPlan {
 }
 
 const NOT_COPIED: ReadonlySet<string> = new Set([
-  ...['run.created', 'run.forked', 'run.cancel_requested'],
+  ...['run.created', 'run.forked', 'run.cancel_requested', 'session.loaded', 'session.saved'],
   ...['run.completed', 'run.failed', 'run.cancelled'],
 ]);
 

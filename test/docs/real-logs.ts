@@ -77,7 +77,10 @@ export async function realLogs(): Promise<RealLog[]> {
   const greeted = await engine.startRun({ agent: 'greeter', input: 'Hello.', sessionId: 'morning' }, ADMIN);
   await rest(greeted.id);
 
-  const ids = [paid, cancelled, failed, greeted.id];
+  const { id: forked } = await engine.forkRun(failed, { at: 2 }, ADMIN);
+  await rest(forked);
+
+  const ids = [paid, cancelled, failed, greeted.id, forked];
   const page = { after: 0, limit: 1000 };
   const logs = await Promise.all(ids.map(async (id) => (await engine.listEvents(id, page, ADMIN)).items));
   await engine.stop({ graceMs: 1000 });

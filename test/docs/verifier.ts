@@ -61,6 +61,7 @@ const CHANGES: { [kind: string]: (state: Fields, data: Fields) => void } = {
   },
   'session.loaded': () => {},
   'session.saved': () => {},
+  'run.forked': () => {},
   'segment.started': (state, data) => {
     Object.assign(state, { status: 'running', segment: data['segment'] });
   },
