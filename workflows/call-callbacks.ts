@@ -1,8 +1,9 @@
+import { approvalText } from '../src/core/call.js';
 import { HoldfastError } from '../src/core/errors.js';
 import { isDeclared } from '../src/tools/define-tool.js';
 import type { ToolResult } from '../steps/call-tool.js';
 import { callbackStep } from './callback-step.js';
-import { type AskedCall, approvalText } from './plan-calls.js';
+import type { AskedCall } from './plan-calls.js';
 import type { RecordedSource } from './recorded-source.js';
 import { type GuardedTool, type PlannedCall, type SegmentScope, SegmentStop } from './segment-scope.js';
 

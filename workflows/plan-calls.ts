@@ -1,5 +1,5 @@
 import type { ModelRequest } from '@openai/agents';
-import { callDigest } from '../src/core/call.js';
+import { approvalText, callDigest } from '../src/core/call.js';
 import { checkCapability } from '../src/core/capability.js';
 import { HoldfastError } from '../src/core/errors.js';
 import type { CapabilityCheck } from '../src/core/event.js';
@@ -115,9 +115,6 @@ const refusalOf = (decision: PlannedCall['decision'], text: string): PlannedCall
   if (decision === 'invalid') return { why: 'invalid_arguments', message: text };
   return decision === 'deny' ? { why: 'denied', message: `Not allowed: ${text}` } : null;
 };
-
-/** Why a call waits whose plain SDK tool says that it needs an approval. */
-export const approvalText = (tool: string): string => `${tool} needs an approval.`;
 
 function ruleOf(spec: ToolSpec, input: unknown, needsApproval: boolean): string | null {
   try {

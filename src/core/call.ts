@@ -42,3 +42,6 @@ export const unknownEffectText = (tool: string, why: 'crash' | 'timeout'): strin
   why === 'crash'
     ? `${tool} was begun, then its process died: this may have happened. Approve to run it (again), answer with its result if it did happen, or reject to go on without it.`
     : `${tool} was begun and did not end in its time: this may have happened. Approve to run it (again), answer with its result if it did happen, or reject to go on without it.`;
+
+/** Why a call waits whose plain SDK tool says that it needs an approval. */
+export const approvalText = (tool: string): string => `${tool} needs an approval.`;
