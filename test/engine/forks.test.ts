@@ -101,7 +101,9 @@ describeEachDatabase('forks', (kind) => {
     return done;
   };
 
-  it('has the same end as its source from every event, and asks and executes only what comes after', async () => {
+  it('has the same end as its source from every event, and asks and executes only what comes after', {
+    timeout: 300_000,
+  }, async () => {
     const source = await whole();
     const events = await eventsOf(source.id);
     for (const { seq, id } of events.filter((_, index) => index % 5 === 3 || index === events.length - 1)) {

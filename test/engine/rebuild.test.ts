@@ -143,7 +143,9 @@ describeEachDatabase('a saved state', (kind) => {
     return state;
   };
 
-  it('that is deleted, damaged or foreign is made again as it was, and nothing runs twice', async () => {
+  it('that is deleted, damaged or foreign is made again as it was, and nothing runs twice', {
+    timeout: 300_000,
+  }, async () => {
     const paused: RunView[] = [];
     for (const name of NAMES) paused.push(await lastPause(name));
     const outputs = [];
