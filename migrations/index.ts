@@ -5,6 +5,7 @@ import * as callsAndInterruptions from './0003-calls-and-interruptions.js';
 import * as snapshots from './0004-snapshots.js';
 import * as doors from './0005-doors.js';
 import * as workers from './0006-workers.js';
+import * as decisions from './0007-decisions.js';
 import * as waits from './0008-waits.js';
 import * as sessions from './0009-sessions.js';
 import * as forks from './0011-forks.js';
@@ -22,6 +23,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0004-snapshots', up: snapshots.up },
   { name: '0005-doors', up: doors.up },
   { name: '0006-workers', up: workers.up },
+  { name: '0007-decisions', up: decisions.up },
   { name: '0008-waits', up: waits.up },
   { name: '0009-sessions', up: sessions.up },
   { name: '0011-forks', up: forks.up },

@@ -1,7 +1,8 @@
 import type { Knex } from 'knex';
-import type { DecisionView, InterruptionReason } from '../src/core/interruption.js';
+import type { ArgumentEdit, DecisionView, InterruptionReason } from '../src/core/interruption.js';
 import type { JsonValue } from '../src/core/json.js';
 import { isOver } from '../src/core/run.js';
+import type { StandingDecisionView, StandingRule } from '../src/core/standing.js';
 import type { PlacedWait } from '../src/core/wait.js';
 import {
   decisionsOf,
@@ -11,6 +12,7 @@ import {
   waitOf,
 } from '../src/storage/interruptions.js';
 import { lockRun, updateRun } from '../src/storage/runs.js';
+import { standingOfRun } from '../src/storage/standing-decisions.js';
 import { transact } from './patience.js';
 import type { World } from './world.js';
 
@@ -29,6 +31,8 @@ export interface Settled {
   readonly actor: string;
   /** Which wait of the call was settled; null for approvals. */
   readonly wait: PlacedWait | null;
+  /** Absent in steps that were recorded before there were edits. */
+  readonly edit?: ArgumentEdit | null;
 }
 
 /** What a segment starts from. `stale`: another segment or the end of the run came first; there is nothing to do. */
@@ -41,6 +45,11 @@ export type Begun =
       /** When the run's time is over, in milliseconds since 1970; null: no limit. What a crash takes counts. */
       readonly deadlineAtMs: number | null;
       readonly settled: readonly Settled[];
+      /**
+       * The standing decisions that hold in this segment, whatever is revoked meanwhile. Absent in steps that were recorded
+       * before there were any.
+       */
+      readonly standing?: readonly StandingRule[];
     };
 
 /** Makes the run `running` and says what its segment starts from. Executing it again changes nothing. */
@@ -61,6 +70,7 @@ export function beginSegment(
       totalTokens: Number(run.total_tokens),
       deadlineAtMs: maxDurationMs === null ? null : world.now() + Math.max(0, maxDurationMs - Number(run.active_ms)),
       settled,
+      standing: (await standingOfRun(trx, runId)).flatMap((one) => (one.revokedAt === null ? [ruleOf(one)] : [])),
     };
   });
 }
@@ -74,8 +84,8 @@ export async function settledOf(db: Knex, rows: readonly InterruptionRow[]): Pro
   return rows.flatMap((row): Settled[] => {
     const view = interruptionViewOf(row, decisions);
     const decision = view.decisions.at(-1);
-    if (decision === undefined) return [];
-    const { verdict, message, value, actor } = decision;
+    if (decision === undefined || view.status === 'pending') return [];
+    const { verdict, message, value, actor, edit } = decision;
     const about = {
       callId: view.callId ?? '',
       tool: view.tool ?? '',
@@ -83,7 +93,11 @@ export async function settledOf(db: Knex, rows: readonly InterruptionRow[]): Pro
       arguments: view.arguments,
       digest: view.digest,
     };
-    const decided = { reason: view.reason.code, verdict, message, value, actor, wait: waitOf(row) };
+    const decided = { reason: view.reason.code, verdict, message, value, actor, edit, wait: waitOf(row) };
     return [{ interruptionId: view.id, ...about, ...decided }];
   });
 }
+
+const ruleOf = ({ id, agent, tool, toolVersion, scope, exact, actor }: StandingDecisionView): StandingRule => ({
+  ...{ id, agent, tool, toolVersion, scope, exact, actor },
+});

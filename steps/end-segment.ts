@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { type Ending, interruptionId, verdictsFor, type Wait } from '../src/core/ending.js';
+import { type ApprovalTerms, type Ending, interruptionId, verdictsFor, type Wait } from '../src/core/ending.js';
 import type { EventDraft } from '../src/core/event.js';
 import { kindFor } from '../src/core/interruption.js';
 import { canonical } from '../src/core/json.js';
@@ -147,13 +147,13 @@ async function ask(
 ): Promise<EventDraft> {
   const id = interruptionId(runId, segment, wait);
   const expiresInMs = wait.expiresInMs === undefined ? world.approvalTimeoutMs : wait.expiresInMs;
-  const { callId, tool, agent, digest, reason, text, inside } = wait;
+  const { callId, tool, agent, digest, reason, text, inside, approval = PLAIN_TERMS } = wait;
   const kind = kindFor(reason);
   const dueAt = inside?.dueAt == null ? null : new Date(inside.dueAt);
   const expiresAt = dueAt ?? (expiresInMs === null ? null : new Date(world.now() + expiresInMs));
   const placed = inside === null ? null : { ordinal: inside.ordinal, spec: inside.spec };
   await insertInterruption(trx, {
-    ...{ id, runId, tenant, agent, segment, kind, callId, tool },
+    ...{ id, runId, tenant, agent, segment, kind, callId, tool, approval },
     ...{ arguments: wait.arguments, reason, text, verdicts: verdictsFor(reason), digest, expiresAt, wait: placed },
   });
   if (expiresAt !== null) {
@@ -167,9 +167,13 @@ async function ask(
     data: {
       ...{ id, kind, callId, tool, reason, text, digest, expiresInMs },
       ...(placed === null ? {} : { wait: placed.spec }),
+      ...severalOf(approval.required),
     },
   };
 }
+
+const PLAIN_TERMS: ApprovalTerms = { toolVersion: '', capabilities: [], required: 1 };
+const severalOf = (required: number) => (required === 1 ? {} : { requiredApprovals: required });
 
 /** The one place that decides whether a paused run goes on; always under the run's row lock. */
 export async function resumeIfDecided(world: World, trx: Knex.Transaction, runId: string): Promise<void> {

@@ -1,8 +1,18 @@
 import type { Knex } from 'knex';
+import { type ApprovalExtras, NO_EXTRAS, saidOf } from '../src/core/decision.js';
+import type { EventDraft } from '../src/core/event.js';
 import { statusAfter, type Verdict } from '../src/core/interruption.js';
 import type { JsonValue } from '../src/core/json.js';
+import type { StandingRule } from '../src/core/standing.js';
 import { appendEvents } from '../src/storage/events.js';
-import { type InterruptionRow, pendingOf, settleInterruption } from '../src/storage/interruptions.js';
+import {
+  decisionsOf,
+  type InterruptionRow,
+  insertDecision,
+  pendingOf,
+  settleInterruption,
+} from '../src/storage/interruptions.js';
+import { insertStanding } from '../src/storage/standing-decisions.js';
 import { isoNow, type World } from './world.js';
 
 export interface Settling {
@@ -10,6 +20,8 @@ export interface Settling {
   readonly actor: string;
   readonly message: string | null;
   readonly value: JsonValue;
+  /** What an approval says beyond yes. */
+  readonly extras?: ApprovalExtras;
 }
 
 /** Who settles what nobody decides: time, an event, another run. */
@@ -22,17 +34,54 @@ export async function settle(
   row: InterruptionRow,
   settling: Settling,
 ): Promise<void> {
-  const { verdict, actor, message, value } = settling;
-  await settleInterruption(trx, row, statusAfter(verdict), { id: `dec_${row.id}`, verdict, actor, message, value });
-  const data = { id: row.id, verdict, actor, message, value, digest: row.digest };
-  const draft = {
-    key: `decision:${row.id}`,
-    parentKey: `interruption:${row.id}`,
-    kind: 'interruption.decided',
-    data,
-  } as const;
-  await appendEvents(trx, row.run_id, [draft], { at: isoNow(world), worker: null });
+  const { verdict, actor, message, value, extras = NO_EXTRAS } = settling;
+  await settleInterruption(trx, row, statusAfter(verdict));
+  await keep(trx, row, settling);
+  await append(world, trx, row, {
+    ...{ key: `decision:${row.id}`, parentKey: `interruption:${row.id}`, kind: 'interruption.decided' },
+    data: { id: row.id, verdict, actor, message, value, digest: row.digest, ...saidOf(extras) },
+  });
+  if (extras.standing !== null) await makeStanding(world, trx, row, extras.standing);
 }
+
+/** One approval of several: it is kept, and the interruption still waits. Under the lock of the run's row. */
+export async function vote(
+  world: World,
+  trx: Knex.Transaction,
+  row: InterruptionRow,
+  settling: Settling,
+): Promise<void> {
+  const { actor, message, extras = NO_EXTRAS } = settling;
+  const number = await keep(trx, row, settling);
+  await append(world, trx, row, {
+    ...{ key: `vote:${row.id}:${number}`, parentKey: `interruption:${row.id}`, kind: 'interruption.voted' },
+    data: { id: row.id, vote: number, actor, message, digest: row.digest, ...saidOf(extras) },
+  });
+}
+
+async function keep(trx: Knex.Transaction, row: InterruptionRow, settling: Settling): Promise<number> {
+  const { extras = NO_EXTRAS, ...made } = settling;
+  const number = (await decisionsOf(trx, [row.id])).length + 1;
+  await insertDecision(trx, row, { ...made, vote: number, edit: extras.edit, always: extras.always });
+  return number;
+}
+
+async function makeStanding(
+  world: World,
+  trx: Knex.Transaction,
+  row: InterruptionRow,
+  rule: StandingRule,
+): Promise<void> {
+  await insertStanding(trx, { ...rule, runId: row.run_id, tenant: row.tenant, interruptionId: row.id });
+  const { id, agent, tool, toolVersion, scope, exact, actor } = rule;
+  await append(world, trx, row, {
+    ...{ key: `standing:${id}`, parentKey: `decision:${row.id}`, kind: 'standing_decision.made' },
+    data: { id, interruption: row.id, agent, tool, toolVersion, scope: [...scope], exact, actor },
+  });
+}
+
+const append = (world: World, trx: Knex.Transaction, row: InterruptionRow, draft: EventDraft): Promise<void> =>
+  appendEvents(trx, row.run_id, [draft], { at: isoNow(world), worker: null });
 
 /** Settles an interruption whose time has come: a timer is due, everything else has expired. */
 export const settleDue = (world: World, trx: Knex.Transaction, row: InterruptionRow): Promise<void> =>

@@ -7,6 +7,7 @@ import { parseGrants } from '../src/core/grants.js';
 import { toJson } from '../src/core/json.js';
 import { isOver } from '../src/core/run.js';
 import { itemsOfInput } from '../src/core/session.js';
+import { standingOf } from '../src/core/standing.js';
 import { appendEvents } from '../src/storage/events.js';
 import { grantsOf, inputOf, limitsOf, type RunRow, runs } from '../src/storage/runs.js';
 import { type Begun, beginSegment } from '../steps/begin-segment.js';
@@ -162,5 +163,6 @@ function openScope(
     ...{ world, run: factsOf(options, run), segment, execution: world.newId(), signal, log, recorded },
     ...{ turnsPerSegment: options.turnsPerSegment, turns: begun.turns, totalTokens: begun.totalTokens },
     ...{ provider: durableProvider(options.provider), settled: begun.settled },
+    standing: (begun.standing ?? []).map(standingOf),
   });
 }

@@ -5,6 +5,7 @@ import type { CallOutcome } from '../src/core/event.js';
 import { type CallWait, waitText } from '../src/core/wait.js';
 import { callTool, executionUnder, type ToolResult } from '../steps/call-tool.js';
 import { type AgentToolResult, isAgentTool, runAgentTool } from './agent-tool.js';
+import { termsOf } from './approval-of.js';
 import { afterOutputGuardrails } from './call-callbacks.js';
 import { inStep, type PlannedCall, type SegmentScope, type StartedCall } from './segment-scope.js';
 import { bodyOf, requirementOf } from './tool-body.js';
@@ -116,7 +117,7 @@ function logEnded(scope: SegmentScope): void {
       const { agent, arguments: args, digest } = plan;
       scope.waits.push({
         ...{ callId, tool, agent, arguments: args, digest, reason: 'unknown_effect', text: result.text, parentKey },
-        ...{ expiresInMs: plan.guard.spec.approvalExpiresInMs, inside: null },
+        ...{ expiresInMs: plan.guard.spec.approvalExpiresInMs, inside: null, approval: termsOf(plan) },
       });
       scope.stop ??= { type: 'wait' };
     }

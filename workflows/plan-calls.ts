@@ -1,10 +1,10 @@
 import type { ModelRequest } from '@openai/agents';
 import { approvalText, callDigest } from '../src/core/call.js';
-import { checkCapability } from '../src/core/capability.js';
 import { HoldfastError } from '../src/core/errors.js';
-import type { CapabilityCheck } from '../src/core/event.js';
 import type { JsonObject, JsonValue } from '../src/core/json.js';
 import { plainText, toJson } from '../src/core/json.js';
+import { checksOf, strictest } from '../src/core/required-capabilities.js';
+import { type Standing, standingFor } from '../src/core/standing.js';
 import type { ToolSpec } from '../src/core/tool.js';
 import { guardOf } from './guarded-tool.js';
 import { type GuardedTool, type PlannedCall, type SegmentScope, SegmentStop } from './segment-scope.js';
@@ -45,14 +45,6 @@ export function guardsOf(request: ModelRequest): (call: AskedCall) => GuardedToo
   return (call) => guards.get(`${call.namespace ?? ''}/${call.name}`);
 }
 
-const STRICTNESS = { allow: 0, ask: 1, deny: 2 } as const;
-
-const strictest = (checks: readonly CapabilityCheck[]): 'allow' | 'ask' | 'deny' =>
-  checks.reduce<'allow' | 'ask' | 'deny'>(
-    (worst, { effect }) => (STRICTNESS[effect] > STRICTNESS[worst] ? effect : worst),
-    'allow',
-  );
-
 function parseArguments(spec: ToolSpec, text: string): { args: JsonValue; input: unknown; problem: string | null } {
   let args: JsonValue;
   try {
@@ -68,18 +60,10 @@ function parseArguments(spec: ToolSpec, text: string): { args: JsonValue; input:
   return parsed.ok ? { args, input: parsed.input, problem: null } : { args, input: null, problem: parsed.problem };
 }
 
-function checksOf(scope: SegmentScope, spec: ToolSpec, input: unknown): CapabilityCheck[] {
-  try {
-    return spec.capabilitiesOf(input).map((capability) => checkCapability(scope.run.grants, capability));
-  } catch (error) {
-    const reason = `the tool could not say what it needs: ${error instanceof Error ? error.message : String(error)}`;
-    return [{ capability: `tool:call:${spec.name}`, effect: 'deny', rule: null, reason }];
-  }
-}
-
 /**
  * Judges one call before anything of its response starts: arguments, capabilities, approval. `needsApproval` is what the
- * tool of a plain SDK program says. Writes the verdict to the log.
+ * tool of a plain SDK program says. `standing` are the decisions by which a call needs no approval of its own: none where it
+ * has one. Writes the verdict to the log.
  */
 export function planCall(
   scope: SegmentScope,
@@ -87,14 +71,20 @@ export function planCall(
   guard: GuardedTool,
   call: AskedCall,
   needsApproval: boolean,
+  standing: readonly Standing[] = scope.standing,
 ): PlannedCall {
   const { spec } = guard;
   const { args, input, problem } = parseArguments(spec, call.arguments);
-  const checks = problem === null ? checksOf(scope, spec, input) : [];
+  const checks = problem === null ? checksOf(scope.run.grants, spec, input) : [];
   const granted = strictest(checks);
   const rule = problem === null && granted !== 'deny' ? ruleOf(spec, input, needsApproval) : null;
-  const decision = problem !== null ? 'invalid' : granted === 'allow' && rule !== null ? 'ask' : granted;
-  const text = plainText(problem ?? rule ?? checks.find((check) => check.effect === granted)?.reason ?? 'granted');
+  const judged = problem !== null ? 'invalid' : granted === 'allow' && rule !== null ? 'ask' : granted;
+  const capabilities = checks.map((check) => check.capability);
+  const needs = { agent, tool: spec.name, version: spec.version, needs: capabilities };
+  const held = judged === 'ask' ? standingFor(scope.recorded?.standing(call.callId) ?? standing, needs) : null;
+  const decision = held === null ? judged : 'allow';
+  const why = problem ?? rule ?? checks.find((check) => check.effect === granted)?.reason ?? 'granted';
+  const text = plainText(held === null ? why : `${held.rule.actor} approved every such call (${held.rule.id}).`);
   const digest = callDigest({
     ...{ runId: scope.run.id, callId: call.callId, tool: spec.name, toolVersion: spec.version },
     ...{ arguments: args, policyVersion: scope.run.grants.policyVersion },
@@ -102,12 +92,14 @@ export function planCall(
   const checkedKey = scope.log.add('call.checked', {
     ...{ callId: call.callId, tool: spec.name, toolVersion: spec.version, effect: spec.effect },
     ...{ arguments: args, digest, decision, checks, reason: text },
+    ...(held === null ? {} : { standingDecision: held.rule.id }),
   });
   return {
     ...{ callId: call.callId, agent, guard, arguments: args, argumentsText: call.arguments, input },
     ...{ digest, decision, text, reason: rule === null ? 'grant_ask' : 'tool_rule', checkedKey },
     refusal: refusalOf(decision, text),
-    ...{ known: null, approved: false, repeatApprovedBy: null, waitDecision: null, agentState: null },
+    ...{ capabilities, known: null, approved: held !== null, standing: held },
+    ...{ repeatApprovedBy: null, waitDecision: null, agentState: null },
   };
 }
 

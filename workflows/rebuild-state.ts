@@ -2,10 +2,12 @@ import { type Agent, RunState } from '@openai/agents';
 import type { Ending } from '../src/core/ending.js';
 import { HoldfastError } from '../src/core/errors.js';
 import { type RecordedSegment, segmentsOf } from '../src/core/recording.js';
+import { type Standing, standingOf } from '../src/core/standing.js';
 import { readKeyedEvents } from '../src/storage/events.js';
 import { interruptionsByIds } from '../src/storage/interruptions.js';
 import type { RunRow } from '../src/storage/runs.js';
 import { readSnapshot, repairSnapshot } from '../src/storage/snapshots.js';
+import { standingByIds } from '../src/storage/standing-decisions.js';
 import { settledOf } from '../steps/begin-segment.js';
 import { patiently } from '../steps/patience.js';
 import type { World } from '../steps/world.js';
@@ -50,7 +52,17 @@ export async function recordedOf(world: World, run: RunRow): Promise<RecordedSou
   if (run.recorded_seq === null) return null;
   const events = await patiently(() => readKeyedEvents(world.knex, run.id, run.recorded_seq));
   const begun = segmentsOf(events).find(({ segment }) => segment === run.segment);
-  return begun === undefined ? null : new RecordedSource(begun, { closed: false, snapshot: null });
+  if (begun === undefined) return null;
+  return new RecordedSource(begun, { closed: false, snapshot: null, standing: await standingIn(world, begun) });
+}
+
+/** The standing decisions by which calls of a recorded segment went. Of a fork they are those of its source. */
+async function standingIn(world: World, { events }: RecordedSegment): Promise<readonly Standing[]> {
+  const ids = [...events.values()].flatMap((one) =>
+    one.kind === 'call.checked' && one.data.standingDecision !== undefined ? [one.data.standingDecision] : [],
+  );
+  if (ids.length === 0) return [];
+  return (await patiently(() => standingByIds(world.knex, ids))).map(standingOf);
 }
 
 /** Executes the segments before the present one from the log, each from the state that the one before ended with. */
@@ -80,7 +92,8 @@ async function executeAgain(
   work: Work,
 ): Promise<string> {
   if (recorded.ending === null) throw lost(`segment ${recorded.segment} has no end`);
-  const source = new RecordedSource(recorded, { closed: true, snapshot });
+  const standing = await standingIn(live.world, recorded);
+  const source = new RecordedSource(recorded, { closed: true, snapshot, standing });
   const log = new RunLog(
     recorded.segment,
     '',
@@ -94,7 +107,7 @@ async function executeAgain(
   const scope: SegmentScope = freshScope({
     ...{ world: live.world, run: live.run, segment: recorded.segment, execution: live.execution, log },
     ...{ signal: new AbortController().signal, recorded: source, ...counted },
-    ...{ provider: live.provider, settled },
+    ...{ provider: live.provider, settled, standing: [] },
     turnsPerSegment: recorded.ending === 'cut' ? recorded.answers.size : Number.POSITIVE_INFINITY,
   });
   const ending = await inSegment(scope, () => work(scope));

@@ -2,6 +2,7 @@ import { HoldfastError } from '../src/core/errors.js';
 import type { EventData, EventDraft } from '../src/core/event.js';
 import { canonical, type JsonObject } from '../src/core/json.js';
 import type { RecordedSegment } from '../src/core/recording.js';
+import type { Standing } from '../src/core/standing.js';
 import type { CallWait } from '../src/core/wait.js';
 import type { ModelAnswer } from '../steps/call-model.js';
 import type { ToolResult } from '../steps/call-tool.js';
@@ -15,13 +16,18 @@ export class RecordedSource {
   /** The state that the segment starts from, where it does not start from the input of the run. */
   readonly snapshot: string | null;
   readonly #segment: RecordedSegment;
+  readonly #standing: readonly Standing[];
   readonly #checked = new Map<string, EventData<'call.checked'>>();
   readonly #offered = new Map<number, readonly string[]>();
   readonly #started = new Set<string>();
   readonly #met = new Set<string>();
   #divergence: string | null = null;
 
-  constructor(segment: RecordedSegment, options: { readonly closed: boolean; readonly snapshot: string | null }) {
+  constructor(
+    segment: RecordedSegment,
+    options: { readonly closed: boolean; readonly snapshot: string | null; readonly standing: readonly Standing[] },
+  ) {
+    this.#standing = options.standing;
     this.#segment = segment;
     this.closed = options.closed;
     this.snapshot = options.snapshot;
@@ -87,6 +93,12 @@ export class RecordedSource {
   /** The recorded verdict on a call; undefined: it was not judged in this segment. */
   checked(callId: string): EventData<'call.checked'> | undefined {
     return this.#checked.get(callId);
+  }
+
+  /** The standing decision by which a call went, if any; undefined: it was not judged in this segment. */
+  standing(callId: string): readonly Standing[] | undefined {
+    const checked = this.checked(callId);
+    return checked && this.#standing.filter(({ rule }) => rule.id === checked.standingDecision);
   }
 
   /** What guardrails made of a call: null when they let it start, undefined when the recording does not say. */

@@ -1,13 +1,16 @@
-import { Agent, RunContext, RunState, type RunToolApprovalItem } from '@openai/agents';
+import { type Agent, RunContext, RunState, type RunToolApprovalItem } from '@openai/agents';
 import { HoldfastError } from '../src/core/errors.js';
 import type { CallOutcome } from '../src/core/event.js';
 import { canonical } from '../src/core/json.js';
+import { rewriteArguments } from '../src/core/rewrite-arguments.js';
 import { knowsResult, rewriteResult } from '../src/core/rewrite-result.js';
+import type { Standing } from '../src/core/standing.js';
 import type { Settled } from '../steps/begin-segment.js';
 import { guardsByName } from './guarded-tool.js';
 import { invokeGuarded, launchBatch } from './launch-calls.js';
 import { type AskedCall, planCall } from './plan-calls.js';
 import { withGuardrails } from './plan-response.js';
+import { reachableAgent } from './reachable-agent.js';
 import type { PlannedCall, SegmentScope } from './segment-scope.js';
 import { suspendedIn } from './state-text.js';
 
@@ -19,7 +22,8 @@ const load = (agent: Agent, text: string): Promise<State> => RunState.fromString
  * The state that an agent goes on from, with every decision applied: approved calls are judged again and will run, rejected
  * ones get what the model reads, calls that waited inside get their result, and agents behind tools go on with their work.
  */
-export async function resumeState(scope: SegmentScope, agent: Agent, snapshot: string): Promise<State> {
+export async function resumeState(scope: SegmentScope, agent: Agent, saved: string): Promise<State> {
+  const snapshot = withEdits(saved, scope.settled);
   let state = await load(agent, snapshot);
   scope.state = state;
   const text = await settleInside(scope, agent, snapshot);
@@ -30,6 +34,20 @@ export async function resumeState(scope: SegmentScope, agent: Agent, snapshot: s
   // With a call that waits again nothing else may start: what was decided beside it is applied in the next segment.
   if (scope.stop === null) await applyApprovals(scope, state);
   return state;
+}
+
+/**
+ * The state with the arguments that approvers put in place of the model's: the tool gets them, and the model reads them. A call
+ * that the state does not know is one of an agent behind a tool, which has a state of its own.
+ */
+function withEdits(snapshot: string, settled: readonly Settled[]): string {
+  const edits = settled.flatMap(({ callId, verdict, edit }) =>
+    verdict === 'approve' && edit ? [{ callId, edit }] : [],
+  );
+  if (edits.length === 0) return snapshot;
+  const parsed: unknown = JSON.parse(snapshot);
+  for (const { callId, edit } of edits) rewriteArguments(parsed, callId, canonical(edit.arguments));
+  return JSON.stringify(parsed);
 }
 
 /** Whether the SDK has a placeholder for the result of the call: its body was begun. */
@@ -45,11 +63,12 @@ async function settleInside(scope: SegmentScope, start: Agent, snapshot: string)
   const suspended = suspendedIn(parsed);
   for (const one of inside) {
     scope.applied.add(one.interruptionId);
-    await goOn(scope, start, parsed, one, (judged) => settlementOf(judged, one));
+    const standing = one.wait === null ? [] : scope.standing;
+    await goOn(scope, start, parsed, one, standing, (judged) => settlementOf(judged, one));
   }
   for (const one of suspended) {
     if (scope.stop === null)
-      await goOn(scope, start, parsed, one, () => ({ decision: 'allow', approved: true, agentState: one.state }));
+      await goOn(scope, start, parsed, one, [], () => ({ decision: 'allow', approved: true, agentState: one.state }));
     else scope.suspended.push(one);
   }
   return inside.length + suspended.length === 0 ? snapshot : JSON.stringify(parsed);
@@ -60,31 +79,22 @@ async function goOn(
   start: Agent,
   parsed: unknown,
   one: Begun,
+  standing: readonly Standing[],
   settlement: (judged: PlannedCall) => Partial<PlannedCall>,
 ): Promise<void> {
-  const agent = agentNamed(start, one.agent);
+  const agent = reachableAgent(start, one.agent);
   const tools = agent === undefined ? undefined : await guardsByName(agent, new RunContext<unknown>());
   const guard = tools?.get(one.tool);
   if (guard === undefined)
     throw new HoldfastError('run_failed', `The tool ${one.tool} is gone; the call ${one.callId} cannot be settled.`);
   const call: AskedCall = { callId: one.callId, name: one.tool, namespace: null, arguments: canonical(one.arguments) };
-  const judged = planCall(scope, one.agent, guard, call, false);
+  const judged = planCall(scope, one.agent, guard, call, false, standing);
   const plan: PlannedCall = { ...judged, ...settlement(judged) };
   scope.plans.set(plan.callId, plan);
   scope.batch = [plan];
   launchBatch(scope);
   const output = await invokeGuarded(scope, plan.callId);
   rewriteResult(parsed, one.callId, typeof output === 'string' ? output : JSON.stringify(output));
-}
-
-/** The agent of a name among those that a run can reach by handoffs: the call may have been followed by one. */
-function agentNamed(start: Agent, name: string): Agent | undefined {
-  const reached = new Set([start]);
-  for (const agent of reached) {
-    if (agent.name === name) return agent;
-    for (const handoff of agent.handoffs) reached.add(handoff instanceof Agent ? handoff : handoff.agent);
-  }
-  return undefined;
 }
 
 /** What a decision makes of a call that was begun. */
@@ -138,10 +148,10 @@ async function applyApprovals(scope: SegmentScope, state: State): Promise<void> 
         'run_failed',
         `The tool ${call.name} is gone; its approved call ${call.callId} cannot run.`,
       );
-    const judged = planCall(scope, item.agent.name, guard, call, true);
+    const judged = planCall(scope, item.agent.name, guard, call, true, []);
     scope.plans.set(judged.callId, judged);
     // What was approved is not what would run now (another version or policy): it is asked for again.
-    if (judged.digest !== one.digest && judged.decision === 'ask') continue;
+    if (judged.digest !== (one.edit?.digest ?? one.digest) && judged.decision === 'ask') continue;
     const plan: PlannedCall = judged.decision === 'ask' ? { ...judged, decision: 'allow', approved: true } : judged;
     const checked = plan.decision === 'allow' ? await withGuardrails(scope, plan, call) : plan;
     scope.plans.set(checked.callId, checked);

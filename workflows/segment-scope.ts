@@ -6,6 +6,7 @@ import type { GrantSet } from '../src/core/grants.js';
 import type { JsonValue } from '../src/core/json.js';
 import type { RunLimits, Usage } from '../src/core/run.js';
 import type { WaitDecision } from '../src/core/settlement.js';
+import type { Standing } from '../src/core/standing.js';
 import type { ToolSpec } from '../src/core/tool.js';
 import type { Settled } from '../steps/begin-segment.js';
 import type { ToolResult } from '../steps/call-tool.js';
@@ -55,8 +56,12 @@ export interface PlannedCall {
   readonly refusal: { readonly why: Extract<CallOutcome, { type: 'refused' }>['why']; readonly message: string } | null;
   /** What a person said of a call that may have happened: its outcome, without running it. */
   readonly known: CallOutcome | null;
+  /** What the call needs, normalised. */
+  readonly capabilities: readonly string[];
   /** A person approved this call, by a decision bound to its digest. */
   readonly approved: boolean;
+  /** The standing decision by which it needs no approval of its own. */
+  readonly standing: Standing | null;
   /** The interruption by which a call of unknown effect may run again. */
   readonly repeatApprovedBy: string | null;
   /** The decision on what this call waited for. */
@@ -111,6 +116,8 @@ export interface SegmentScope extends Frame {
   readonly recorded: RecordedSource | null;
   /** The model of `run.model`, once it is looked up. */
   chosen: Model | null;
+  /** Decisions that hold for every call that they cover, as they were when the segment began. */
+  readonly standing: readonly Standing[];
   readonly plans: Map<string, PlannedCall>;
   readonly results: Map<string, Promise<ToolResult | AgentToolResult>>;
   readonly waits: Wait[];
@@ -150,7 +157,7 @@ export async function inFrame<T>(
 export type ScopeSeed = Pick<
   SegmentScope,
   | ('world' | 'run' | 'segment' | 'execution' | 'turnsPerSegment' | 'signal' | 'provider')
-  | ('log' | 'recorded' | 'turns' | 'totalTokens' | 'settled')
+  | ('log' | 'recorded' | 'turns' | 'totalTokens' | 'settled' | 'standing')
 >;
 
 export const freshScope = (seed: ScopeSeed): SegmentScope => ({

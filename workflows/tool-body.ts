@@ -22,7 +22,9 @@ export function bodyOf(plan: PlannedCall): (context: ToolContext) => Promise<unk
 export function requirementOf(scope: SegmentScope, plan: PlannedCall): (capability: string) => void {
   return (capability) => {
     const check = checkCapability(scope.run.grants, capability);
-    if (check.effect === 'allow' || (check.effect === 'ask' && plan.approved)) return;
+    // An approval of the call is one of what it does; a standing decision reaches as far as its scope.
+    const approved = plan.standing === null ? plan.approved : plan.standing.covers(check.capability);
+    if (check.effect === 'allow' || (check.effect === 'ask' && approved)) return;
     const why = check.effect === 'ask' ? 'it needs an approval, which this call did not get' : check.reason;
     throw new HoldfastError('capability_denied', `${plan.guard.spec.name} needs ${check.capability}: ${why}.`);
   };

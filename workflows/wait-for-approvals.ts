@@ -1,5 +1,6 @@
 import type { Agent, RunState } from '@openai/agents';
 import { HoldfastError } from '../src/core/errors.js';
+import { termsOf } from './approval-of.js';
 import type { SegmentScope } from './segment-scope.js';
 
 /** Notes the approvals that the SDK reports, in its order, after the waits that were found inside calls. Says whether there are any. */
@@ -21,6 +22,7 @@ export function waitForApprovals(scope: SegmentScope, state: RunState<unknown, A
       reason,
       text,
       expiresInMs,
+      approval: termsOf(plan),
       parentKey,
       inside: null,
     });

@@ -11,6 +11,7 @@ import {
 import type { Page } from '../core/page.js';
 import { type RunStatus, type RunView, runView, type StartRun } from '../core/run.js';
 import { type SessionItem, type SessionView, sessionItem, sessionView } from '../core/session.js';
+import { type StandingDecisionView, standingDecisionView } from '../core/standing.js';
 import { type Trajectory, trajectory } from '../core/trajectory.js';
 import { readEvents } from './event-stream.js';
 import { errorOfAnswer, notHoldfast, unreachable } from './problem-answer.js';
@@ -18,6 +19,15 @@ import { errorOfAnswer, notHoldfast, unreachable } from './problem-answer.js';
 export interface PageOptions {
   readonly limit: number;
   readonly cursor?: string | undefined;
+}
+
+/** What narrows the inbox. `expiresBefore` is a time as RFC 3339 writes it. */
+export interface InboxFilter {
+  readonly run?: string | undefined;
+  readonly agent?: string | undefined;
+  readonly tool?: string | undefined;
+  readonly kind?: string | undefined;
+  readonly expiresBefore?: string | undefined;
 }
 
 /** The verbs over HTTP. All throw `server_unreachable`, and the errors that the server answers with. */
@@ -32,9 +42,11 @@ export interface Client {
   forkRun(id: string, request: ForkRun, idempotencyKey: string): Promise<RunView>;
   retryRun(id: string, request: RetryRun, idempotencyKey: string): Promise<RunView>;
   listInterruptions(
-    filter: PageOptions & { status?: InterruptionStatus | undefined; run?: string | undefined },
+    filter: PageOptions & InboxFilter & { status?: InterruptionStatus | undefined },
   ): Promise<Page<InterruptionView>>;
   decide(id: string, decision: DecisionRequest): Promise<InterruptionView>;
+  listStandingDecisions(runId: string): Promise<readonly StandingDecisionView[]>;
+  revokeStandingDecision(runId: string, id: string): Promise<StandingDecisionView>;
   listEvents(id: string, options: PageOptions): Promise<Page<RunEvent>>;
   /** Events after a sequence number, live, until the run is over. Throws when the connection ends before. */
   streamEvents(id: string, after: number, signal: AbortSignal): AsyncGenerator<RunEvent, void>;
@@ -106,6 +118,7 @@ export function createClient(baseUrl: string, token: string): Client {
   const keyed = (key: string) => ({ 'Idempotency-Key': `"${key}"` });
   const run = (id: string): string => `/runs/${encodeURIComponent(id)}`;
   const session = (id: string): string => `/sessions/${encodeURIComponent(id)}`;
+  const standing = (runId: string): string => `${run(runId)}/standing-decisions`;
   return {
     url,
     startRun: (body, key) => ask(runView, POST, '/runs', { body, headers: keyed(key) }),
@@ -118,6 +131,10 @@ export function createClient(baseUrl: string, token: string): Client {
     listInterruptions: (query) => ask(pageOf(interruptionView), GET, '/interruptions', { query: { ...query } }),
     decide: (id, { verdict, ...body }) =>
       ask(interruptionView, POST, `/interruptions/${encodeURIComponent(id)}/${verdict}`, { body }),
+    listStandingDecisions: async (id) =>
+      (await ask(z.object({ items: z.array(standingDecisionView) }), GET, standing(id))).items,
+    revokeStandingDecision: (runId, id) =>
+      ask(standingDecisionView, 'DELETE', `${standing(runId)}/${encodeURIComponent(id)}`),
     listEvents: (id, query) => ask(pageOf(runEvent), GET, `${run(id)}/events`, { query: { ...query } }),
     async *streamEvents(id, after, signal) {
       const headers = { Accept: 'text/event-stream', 'Last-Event-ID': String(after) };

@@ -15,6 +15,7 @@ import { runCommand } from './run.js';
 import { runsCommand } from './runs.js';
 import { serveCommand } from './serve.js';
 import { sessionsCommand } from './sessions.js';
+import { standingDecisionsCommand } from './standing-decisions.js';
 import { trajectoryCommand } from './trajectory.js';
 import { verifyCommand } from './verify.js';
 
@@ -30,6 +31,7 @@ export const commands = (doors: Doors): readonly Command[] => [
   approveCommand(),
   rejectCommand(),
   answerCommand(),
+  standingDecisionsCommand(),
   eventsCommand(),
   trajectoryCommand(),
   cancelCommand(),

@@ -1,9 +1,9 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { z } from 'zod';
 import type { DecisionRequest } from '../core/interruption.js';
-import type { JsonValue } from '../core/json.js';
+import { type JsonValue, jsonObject } from '../core/json.js';
 import { connect } from './connect.js';
-import { json, jsonArgument, jsonOption } from './options.js';
+import { json, jsonArgument, jsonObjectOption, jsonOption } from './options.js';
 import { printJson } from './print.js';
 import { printInterruption } from './run-text.js';
 
@@ -18,13 +18,23 @@ async function decide(id: string, decision: DecisionRequest, asJson: boolean): P
 const command = (name: string, description: string): Command =>
   new Command(name).description(description).argument('<id>', 'id of an interruption, as `holdfast inbox` lists it');
 
+const approval = options.extend({
+  arguments: jsonObject.optional(),
+  always: z.literal(true).optional(),
+  scope: z.array(z.string()).optional(),
+});
+
 export const approveCommand = (): Command =>
   command('approve', 'Approve what a run waits for.')
+    .addOption(new Option('--arguments <json>', 'edited arguments, or @file').argParser(jsonObjectOption))
+    .option('--always', 'also later calls of this tool in this run that need what this one needs')
+    .option('--scope <capability...>', 'also later calls that need what these cover, written like grants')
     .option('-m, --message <text>', 'kept with the decision')
     .addOption(jsonOption())
     .action(async (id: string, raw: unknown) => {
-      const { json: asJson, ...rest } = options.parse(raw);
-      await decide(id, { verdict: 'approve', ...rest }, asJson);
+      const { json: asJson, scope, always, ...rest } = approval.parse(raw);
+      const held = scope === undefined ? always : { scope };
+      await decide(id, { verdict: 'approve', ...rest, ...(held === undefined ? {} : { always: held }) }, asJson);
     });
 
 export const rejectCommand = (): Command =>

@@ -5,12 +5,17 @@ import { json, jsonOption, limit, limitOption } from './options.js';
 import { print, printJson } from './print.js';
 import { printInterruption } from './run-text.js';
 
-const options = z.object({ json, limit, run: z.string().optional() });
+const text = z.string().optional();
+const options = z.object({ json, limit, run: text, agent: text, tool: text, kind: text, expiresBefore: text });
 
 export const inboxCommand = (): Command =>
   new Command('inbox')
     .description('List what waits for a decision.')
     .option('--run <run>', 'only of this run')
+    .option('--agent <name>', 'only of this agent')
+    .option('--tool <name>', 'only of this tool')
+    .option('--kind <kind>', 'only of this kind, such as approval')
+    .option('--expires-before <time>', 'only what expires before a time, as 2026-01-31T09:30:00Z')
     .addOption(limitOption())
     .addOption(jsonOption())
     .action(async (raw: unknown) => {

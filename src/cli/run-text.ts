@@ -23,7 +23,11 @@ export function printInterruption(one: InterruptionView): void {
   print(`  why      ${plain(one.reason.text)}`);
   if (one.status === 'pending')
     print(`  verdicts ${one.verdicts.join(', ')}${one.expiresAt === null ? '' : `, until ${one.expiresAt}`}`);
-  for (const { verdict, actor, message, decidedAt } of one.decisions) {
+  if (one.requiredApprovals > 1) print(`  takes    ${one.requiredApprovals} approvals`);
+  for (const { verdict, actor, message, edit, always, decidedAt } of one.decisions) {
     print(`  decided  ${verdict} by ${plain(actor)} at ${decidedAt}${message === null ? '' : `: ${plain(message)}`}`);
+    if (edit !== null) print(cut(`  edited   ${oneLine(edit.arguments)}`, width()));
+    if (always !== null)
+      print(cut(`  always   ${always === true ? 'what this call needs' : oneLine(always.scope)}`, width()));
   }
 }

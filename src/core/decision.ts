@@ -1,39 +1,107 @@
 import { HoldfastError } from './errors.js';
-import type { DecisionRequest, InterruptionView } from './interruption.js';
-import { canonical, type JsonValue } from './json.js';
+import type {
+  Always,
+  ArgumentEdit,
+  DecisionRequest,
+  DecisionView,
+  InterruptionReason,
+  InterruptionView,
+} from './interruption.js';
+import { canonical, type JsonObject, type JsonValue } from './json.js';
+import type { StandingRule } from './standing.js';
 
-const answerIn = (request: DecisionRequest): JsonValue => (request.verdict === 'answer' ? request.value : null);
+/** A decision with everything that it may leave out. `arguments` are null where they are those that were asked for. */
+export interface Choice {
+  readonly verdict: DecisionRequest['verdict'];
+  readonly message: string | null;
+  readonly value: JsonValue;
+  readonly arguments: JsonObject | null;
+  readonly always: Always | null;
+}
+
+/** What an approval says beyond yes, after it was judged. */
+export interface ApprovalExtras {
+  readonly edit: ArgumentEdit | null;
+  readonly always: Always | null;
+  readonly standing: StandingRule | null;
+}
+
+export const NO_EXTRAS: ApprovalExtras = { edit: null, always: null, standing: null };
+
+/** What an event says of them: only what is there, so that a plain approval says what it always said. */
+export const saidOf = ({ edit, always }: ApprovalExtras) => ({
+  ...(edit === null ? {} : { edit }),
+  ...(always === null ? {} : { always }),
+});
+
+/** A call that may have happened already is not the place for other arguments, nor for a rule about later calls. */
+const TAKES_MORE: ReadonlySet<InterruptionReason> = new Set<InterruptionReason>(['tool_rule', 'grant_ask']);
+
+const termsOf = (one: { readonly arguments: JsonObject | null; readonly always: Always | null }): string =>
+  canonical([one.arguments, one.always]);
+
+const asTerms = ({ edit, always }: DecisionView) => ({ arguments: edit?.arguments ?? null, always });
+
+const isSame = (made: DecisionView, choice: Choice): boolean =>
+  made.verdict === choice.verdict &&
+  made.message === choice.message &&
+  canonical(made.value) === canonical(choice.value) &&
+  termsOf(asTerms(made)) === termsOf(choice);
 
 /**
- * Whether a decision settles an interruption (`settle`) or repeats the one that did (`same`). Throws what the caller did
- * wrong. Called under the lock of the run's row.
+ * What a decision does: it settles an interruption (`settle`), it is one of several approvals that are needed (`vote`), or it
+ * repeats what its actor decided before (`same`). Throws what the caller did wrong. Called under the lock of the run's row.
  */
-export function judgeDecision(it: InterruptionView, request: DecisionRequest, actor: string): 'settle' | 'same' {
-  if (request.digest !== undefined && request.digest !== it.digest) {
-    throw new HoldfastError(
-      'digest_mismatch',
-      `Interruption ${it.id} has the digest ${it.digest}, not ${request.digest}.`,
-    );
+export function judgeDecision(
+  it: InterruptionView,
+  digest: string | undefined,
+  choice: Choice,
+  actor: string,
+): 'settle' | 'vote' | 'same' {
+  if (digest !== undefined && digest !== it.digest) {
+    throw new HoldfastError('digest_mismatch', `Interruption ${it.id} has the digest ${it.digest}, not ${digest}.`);
   }
-  if (!it.verdicts.includes(request.verdict)) {
+  if (!it.verdicts.includes(choice.verdict)) {
     throw new HoldfastError(
       'verdict_not_allowed',
-      `Interruption ${it.id} takes ${it.verdicts.join(', ')}, not ${request.verdict}.`,
+      `Interruption ${it.id} takes ${it.verdicts.join(', ')}, not ${choice.verdict}.`,
     );
   }
-  if (it.status === 'pending') return 'settle';
+  if ((choice.arguments !== null || choice.always !== null) && !TAKES_MORE.has(it.reason.code)) {
+    throw new HoldfastError(
+      'plain_approval_only',
+      `Interruption ${it.id} is about a call that may have happened: it takes no edited arguments and no standing decision.`,
+    );
+  }
+  if (it.status === 'pending') return judgePending(it, choice, actor);
   if (it.status === 'expired')
     throw new HoldfastError('interruption_expired', `Interruption ${it.id} expired at ${it.expiresAt}.`);
   if (it.status === 'cancelled') {
     throw new HoldfastError('interruption_cancelled', `Interruption ${it.id} was cancelled with its run ${it.runId}.`);
   }
-  const made = it.decisions.find((decision) => decision.actor === actor);
-  const same =
-    made !== undefined &&
-    made.verdict === request.verdict &&
-    made.message === (request.message ?? null) &&
-    canonical(made.value) === canonical(answerIn(request));
-  if (same) return 'same';
+  if (it.decisions.some((made) => made.actor === actor && isSame(made, choice))) return 'same';
   const by = it.decisions.at(-1)?.actor ?? 'somebody';
   throw new HoldfastError('decision_conflict', `Interruption ${it.id} was ${it.status} by ${by}; that stands.`);
+}
+
+/** One person counts once, and all approve the same; whoever approved may still reject. */
+function judgePending(it: InterruptionView, choice: Choice, actor: string): 'settle' | 'vote' | 'same' {
+  if (choice.verdict !== 'approve') return 'settle';
+  const mine = it.decisions.find((made) => made.actor === actor);
+  if (mine !== undefined) {
+    if (isSame(mine, choice)) return 'same';
+    throw new HoldfastError(
+      'decision_conflict',
+      `${actor} approved interruption ${it.id} before, in another way; that stands. Reject it, or leave it to others.`,
+    );
+  }
+  const [first] = it.decisions;
+  if (first !== undefined && termsOf(asTerms(first)) !== termsOf(choice)) {
+    const how = canonical({ ...(first.edit && { arguments: first.edit.arguments }), always: first.always ?? false });
+    throw new HoldfastError(
+      'decision_conflict',
+      `${first.actor} approved interruption ${it.id} with other terms: ${how}. Approve the same, or reject it.`,
+    );
+  }
+  return it.decisions.length + 1 >= it.requiredApprovals ? 'settle' : 'vote';
 }

@@ -16,8 +16,17 @@ export interface Wait {
   readonly expiresInMs: number | null | undefined;
   /** What the body of the call waits for; null for approvals. */
   readonly inside: (PlacedWait & { readonly dueAt: string | null }) | null;
+  /** What an approval of it is bound to beside the digest, and how many people it takes. */
+  readonly approval?: ApprovalTerms;
   /** Key of the event that it comes from. */
   readonly parentKey: string;
+}
+
+export interface ApprovalTerms {
+  readonly toolVersion: string;
+  /** What the call needs, normalised. */
+  readonly capabilities: readonly string[];
+  readonly required: number;
 }
 
 /** How a segment ends. */

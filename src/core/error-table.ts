@@ -57,6 +57,12 @@ export const ERRORS = {
     'Wait until the run that is named is over, cancel it, or use another session.',
   ),
   session_full: row(409, 'stop', 'The session has reached its bound', 'Go on in another session, or delete this one.'),
+  standing_decision_unknown: row(
+    404,
+    'stop',
+    'No such standing decision',
+    'Check the id; `holdfast standing-decisions <run>` lists those of a run.',
+  ),
   state_unknown: row(404, 'stop', 'No such saved run state', 'Check the name that it was saved under.'),
   // Decisions
   decision_conflict: row(
@@ -82,6 +88,12 @@ export const ERRORS = {
     'stop',
     'This interruption takes another verdict',
     'Use one of the verdicts in the detail.',
+  ),
+  plain_approval_only: row(
+    409,
+    'stop',
+    'This interruption takes no edit and no standing decision',
+    'Approve it without `arguments` and without `always`, or reject it.',
   ),
   digest_mismatch: row(
     409,

@@ -3,7 +3,7 @@
  * Data of an event holds nothing that differs between two executions of the same thing: no time, worker or attempt.
  */
 import { z } from 'zod';
-import { interruptionReason } from './interruption.js';
+import { always, argumentEdit, interruptionReason } from './interruption.js';
 import { jsonObject, jsonValue } from './json.js';
 import { errorView, runLimits, usage } from './run.js';
 import { waitSpec } from './wait.js';
@@ -83,6 +83,7 @@ const DATA = {
     decision: z.enum(['allow', 'ask', 'deny', 'invalid']),
     checks: z.array(capabilityCheck),
     reason: z.string(),
+    standingDecision: z.string().exactOptional(),
   }),
   'call.started': z.object({ callId, tool, effect: z.enum(['pure', 'idempotent', 'unsafe']) }),
   'call.unknown': z.object({ callId, tool, text: z.string() }),
@@ -97,6 +98,16 @@ const DATA = {
     digest: z.string(),
     expiresInMs: z.int().nullable(),
     wait: waitSpec.exactOptional(),
+    requiredApprovals: z.int().exactOptional(),
+  }),
+  'interruption.voted': z.object({
+    id: z.string(),
+    vote: z.int().min(1),
+    actor: z.string(),
+    message: z.string().nullable(),
+    digest: z.string(),
+    edit: argumentEdit.exactOptional(),
+    always: always.exactOptional(),
   }),
   'interruption.decided': z.object({
     id: z.string(),
@@ -105,7 +116,20 @@ const DATA = {
     message: z.string().nullable(),
     value: jsonValue,
     digest: z.string(),
+    edit: argumentEdit.exactOptional(),
+    always: always.exactOptional(),
   }),
+  'standing_decision.made': z.object({
+    id: z.string(),
+    interruption: z.string(),
+    agent: z.string(),
+    tool,
+    toolVersion: z.string(),
+    scope: z.array(z.string()),
+    exact: z.boolean(),
+    actor: z.string(),
+  }),
+  'standing_decision.revoked': z.object({ id: z.string(), actor: z.string() }),
   'run.paused': z.object({ segment: z.int(), interruptions: z.array(z.string()) }),
   'segment.cut': z.object({ segment: z.int(), turns: z.int() }),
   'run.cancel_requested': z.object({ actor: z.string(), reason: z.string().nullable() }),

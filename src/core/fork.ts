@@ -24,6 +24,8 @@ export interface ForkPlan {
 const NOT_COPIED: ReadonlySet<string> = new Set([
   ...['run.created', 'run.forked', 'run.cancel_requested', 'session.loaded', 'session.saved'],
   ...['run.completed', 'run.failed', 'run.cancelled'],
+  // What holds for later calls holds for those of its run.
+  ...['standing_decision.made', 'standing_decision.revoked'],
 ]);
 
 const refuse = (message: string): HoldfastError => new HoldfastError('fork_invalid', message);
@@ -195,21 +197,41 @@ export function rebindingOf(events: readonly EventDraft[], runId: string, policy
     const { callId, tool, toolVersion, arguments: args, digest } = one.data;
     return [[digest, callDigest({ runId, callId, tool, toolVersion, arguments: args, policyVersion })]];
   });
-  return { interruptions: new Map(ids.map((id, index) => [id, fresh[index] ?? id])), digests: new Map(digests) };
+  const edited = events.flatMap((one): [string, string][] => {
+    if ((one.kind !== 'interruption.decided' && one.kind !== 'interruption.voted') || one.data.edit === undefined)
+      return [];
+    const { digest: asked, edit } = one.data;
+    const checked = events.find((call) => call.kind === 'call.checked' && call.data.digest === asked);
+    if (checked?.kind !== 'call.checked') return [];
+    const { callId, tool, toolVersion } = checked.data;
+    return [[edit.digest, callDigest({ runId, callId, tool, toolVersion, arguments: edit.arguments, policyVersion })]];
+  });
+  return {
+    interruptions: new Map(ids.map((id, index) => [id, fresh[index] ?? id])),
+    digests: new Map([...digests, ...edited]),
+  };
 }
 
 /** An event of the source as the fork has it. */
 export function rebound(draft: EventDraft, { interruptions, digests }: Rebinding): EventDraft {
   const id = (text: string): string => interruptions.get(text) ?? text;
   const keyOf = (key: string): string =>
-    key.replace(/^(interruption|decision):(.*)$/, (_, kind: string, of: string) => `${kind}:${id(of)}`);
+    key.replace(
+      /^(interruption|decision|vote):([^:]*)(.*)$/,
+      (_, kind: string, of: string, rest: string) => `${kind}:${id(of)}${rest}`,
+    );
   const own = { ...draft, key: keyOf(draft.key), parentKey: draft.parentKey === null ? null : keyOf(draft.parentKey) };
   const digest = (text: string): string => digests.get(text) ?? text;
   switch (own.kind) {
     case 'call.checked':
       return { ...own, data: { ...own.data, digest: digest(own.data.digest) } };
+    case 'interruption.voted':
+    case 'interruption.decided': {
+      const { edit, ...data } = own.data;
+      const rest = edit === undefined ? {} : { edit: { ...edit, digest: digest(edit.digest) } };
+      return { ...own, data: { ...data, id: id(data.id), digest: digest(data.digest), ...rest } } as EventDraft;
+    }
     case 'interruption.requested':
-    case 'interruption.decided':
       return { ...own, data: { ...own.data, id: id(own.data.id), digest: digest(own.data.digest) } } as EventDraft;
     case 'segment.started':
       return { ...own, data: { ...own.data, decisions: own.data.decisions.map(id) } };

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { jsonValue } from './json.js';
+import { patchOperation } from './difference.js';
+import { jsonObject, jsonValue } from './json.js';
 import { waitSpec } from './wait.js';
 
 export const INTERRUPTION_KINDS = ['approval', 'question', 'child_run', 'timer', 'event', 'budget'] as const;
@@ -24,6 +25,25 @@ const KIND_OF: Record<InterruptionReason, (typeof INTERRUPTION_KINDS)[number]> =
   ...({ question: 'question', timer: 'timer', event: 'event', child_run: 'child_run' } as const),
 };
 export const kindFor = (reason: InterruptionReason): (typeof INTERRUPTION_KINDS)[number] => KIND_OF[reason];
+/**
+ * What an approval that is to hold for later calls covers: `true` for calls that need exactly what this one needs, or
+ * capabilities written like grants.
+ */
+export const always = z.union([
+  z.literal(true),
+  z.strictObject({ scope: z.array(z.string().min(1).max(8192)).min(1).max(100) }),
+]);
+export type Always = z.infer<typeof always>;
+
+/** Arguments that an approver put in place of those that the model gave. */
+export const argumentEdit = z
+  .object({
+    arguments: jsonObject,
+    difference: z.array(patchOperation).describe('JSON Patch (RFC 6902) from the arguments of the interruption.'),
+    digest: z.string().describe('Of the call that runs. The digest of the interruption is that of the call as asked.'),
+  })
+  .meta({ id: 'Edit' });
+export type ArgumentEdit = z.infer<typeof argumentEdit>;
 
 export const decisionView = z
   .object({
@@ -32,6 +52,8 @@ export const decisionView = z
     actor: z.string(),
     message: z.string().nullable(),
     value: jsonValue,
+    edit: argumentEdit.nullable(),
+    always: always.nullable().describe('Whether it is to hold for later calls, and for which.'),
     decidedAt: z.iso.datetime(),
   })
   .meta({ id: 'Decision' });
@@ -46,13 +68,14 @@ export const interruptionView = z
     status: z.enum(INTERRUPTION_STATUSES),
     callId: z.string().nullable(),
     tool: z.string().nullable(),
-    arguments: jsonValue,
+    arguments: jsonValue.describe('As the model gave them.'),
+    capabilities: z.array(z.string()).describe('What the call needs, normalised.'),
     reason: z.object({ code: interruptionReason, text: z.string() }),
     wait: waitSpec.nullable().describe('What the call waits for; null for approvals.'),
     verdicts: z.array(z.enum(['approve', 'reject', 'answer'])).describe('The verdicts that a person may give.'),
     digest: z.string().describe('Binds a decision to run, call, tool, version, arguments and policy.'),
-    requiredApprovals: z.int(),
-    decisions: z.array(decisionView),
+    requiredApprovals: z.int().describe('How many different people must approve. One rejection settles.'),
+    decisions: z.array(decisionView).describe('Oldest first. While it is pending: the approvals so far.'),
     requestedAt: z.iso.datetime(),
     expiresAt: z.iso.datetime().nullable(),
   })
@@ -63,7 +86,16 @@ const digest = z.string().max(100).optional().describe('If given, must be the di
 const message = z.string().min(1).max(8192).optional();
 
 /** Bodies of the three doors of `/api/v1/interruptions/{id}`. */
-export const approveBody = z.strictObject({ message, digest }).meta({ id: 'Approve' });
+export const approveBody = z
+  .strictObject({
+    arguments: jsonObject
+      .optional()
+      .describe('What the tool gets, and the model reads, in place of its own arguments.'),
+    always: always.optional().describe('Approves later calls of the tool in this run too: `true` or a scope.'),
+    message,
+    digest,
+  })
+  .meta({ id: 'Approve' });
 export const rejectBody = z.strictObject({ message, digest }).meta({ id: 'Reject' });
 export const answerBody = z.strictObject({ value: jsonValue, message, digest }).meta({ id: 'Answer' });
 

@@ -62,6 +62,8 @@ export interface ToolDeclaration<I, O> {
   /** Bound of the output as JSON, in bytes. Default 262,144; more is an error that the model sees. */
   readonly maxOutputBytes?: number;
   readonly approval?: ApprovalRule<I>;
+  /** How many different people must approve where an approval is needed. Default 1; at most 20. */
+  readonly approvals?: number;
   /** Milliseconds until an approval expires; null: never. Default: the engine's `approvalTimeoutMs`. */
   readonly approvalExpiresInMs?: number | null;
   /** Default 'ask'. */
@@ -90,6 +92,7 @@ export interface ToolSpec {
   readonly deterministic: boolean;
   readonly timeoutMs: number;
   readonly maxOutputBytes: number;
+  readonly approvals: number;
   readonly approvalExpiresInMs: number | null | undefined;
   readonly onUnknownEffect: OnUnknownEffect;
   /** Parses what the model sent. `problem` is a sentence that the model can act on. */

@@ -29,6 +29,7 @@ const ownDefinition = (agent: Agent): JsonObject => ({
 const declaredOf = (spec: ToolSpec): JsonObject => ({
   ...{ name: spec.name, version: spec.version, description: spec.description, effect: spec.effect },
   ...{ deterministic: spec.deterministic, timeoutMs: spec.timeoutMs, onUnknownEffect: spec.onUnknownEffect },
+  ...(spec.approvals === 1 ? {} : { approvals: spec.approvals }),
 });
 
 /** The declared output as a JSON schema. */

@@ -3,14 +3,15 @@ import { HoldfastError } from '../core/errors.js';
 import type { JsonValue } from '../core/json.js';
 import { type InterruptionRow, waitOf } from '../storage/interruptions.js';
 import type { Parts } from './parts.js';
+import { toolSpecNamed } from './tool-named.js';
 
 /**
  * Holds an answer against what it must be: the choices or the schema of its question, and, where it stands for the output
  * of the tool, the shape of that. Throws `invalid_request` with a pointer to every wrong field.
  */
-export function assertFits(parts: Parts, row: InterruptionRow, value: JsonValue): void {
+export function assertFits(parts: Parts, runAgent: string, row: InterruptionRow, value: JsonValue): void {
   const tool = row.tool ?? '';
-  const spec = [...parts.agents.values()].find((agent) => agent.toolSpecs.has(tool))?.toolSpecs.get(tool);
+  const spec = toolSpecNamed(parts, { runAgent, agent: row.agent, tool });
   const wait = waitOf(row)?.spec;
   if (wait?.kind === 'question') {
     refuse(answerProblems(wait, value), (problem) => problem);

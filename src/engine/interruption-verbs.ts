@@ -1,15 +1,16 @@
 import type { Knex } from 'knex';
 import { resumeIfDecided } from '../../steps/end-segment.js';
-import { settle, settleDue } from '../../steps/settle.js';
+import { settle, settleDue, vote } from '../../steps/settle.js';
 import type { Caller } from '../core/caller.js';
-import { judgeDecision } from '../core/decision.js';
+import { type Choice, judgeDecision } from '../core/decision.js';
 import { HoldfastError } from '../core/errors.js';
-import type { DecisionRequest, InterruptionStatus, InterruptionView } from '../core/interruption.js';
-import { plainText } from '../core/json.js';
+import type { DecisionRequest, InterruptionView } from '../core/interruption.js';
+import { canonical, type JsonObject, plainText, toJson } from '../core/json.js';
 import type { Page } from '../core/page.js';
 import {
   decisionsOf,
   findInterruption,
+  type InterruptionFilter,
   type InterruptionRow,
   interruptionViewOf,
   listInterruptionRows,
@@ -17,6 +18,7 @@ import {
 import { encodeCursor } from '../storage/run-list.js';
 import { lockRun } from '../storage/runs.js';
 import { assertFits } from './answer-fits.js';
+import { judgeExtras } from './approval-terms.js';
 import type { Parts } from './parts.js';
 
 const unknown = (id: string): HoldfastError =>
@@ -34,12 +36,7 @@ export async function getInterruption(parts: Parts, id: string, caller: Caller):
 
 export async function listInterruptions(
   parts: Parts,
-  filter: {
-    readonly status?: InterruptionStatus;
-    readonly runId?: string;
-    readonly limit: number;
-    readonly cursor?: string;
-  },
+  filter: InterruptionFilter & { readonly limit: number; readonly cursor?: string },
   caller: Caller,
 ): Promise<Page<InterruptionView>> {
   const rows = await listInterruptionRows(parts.world.knex, { ...filter, tenant: caller.tenant });
@@ -51,7 +48,7 @@ export async function listInterruptions(
   const last = page.at(-1);
   return {
     items: page.map((row) => interruptionViewOf(row, decisions)),
-    nextCursor: rows.length > filter.limit && last ? encodeCursor(last.requested_at, last.id) : null,
+    nextCursor: rows.length > filter.limit && last ? encodeCursor(last.place, last.id) : null,
   };
 }
 
@@ -62,14 +59,14 @@ export async function decide(
   caller: Caller,
 ): Promise<InterruptionView> {
   const { knex } = parts.world;
+  const { actor } = caller;
   const seen = await findInterruption(knex, caller.tenant, id);
   if (seen === undefined) throw unknown(id);
-  const message = request.message === undefined ? undefined : plainText(request.message);
-  const asked = { ...request, message } as DecisionRequest;
+  const choice = choiceOf(seen, request);
   const view = await knex.transaction(async (trx) => {
-    await lockRun(trx, seen.run_id);
+    const run = await lockRun(trx, seen.run_id);
     const row = await findInterruption(trx, caller.tenant, id);
-    if (row === undefined) throw unknown(id);
+    if (row === undefined || run === undefined) throw unknown(id);
     const before = await viewOf(trx, row);
     if (isDue(row, parts.world.now())) {
       throw new HoldfastError(
@@ -77,22 +74,43 @@ export async function decide(
         `The time to decide on interruption ${id} was over at ${before.expiresAt}.`,
       );
     }
-    if (judgeDecision(before, asked, caller.actor) === 'same') return before;
-    const value = asked.verdict === 'answer' ? asked.value : null;
-    if (asked.verdict === 'answer') assertFits(parts, row, value);
-    await settle(parts.world, trx, row, {
-      verdict: asked.verdict,
-      actor: caller.actor,
-      message: asked.message ?? null,
-      value,
-    });
-    await resumeIfDecided(parts.world, trx, row.run_id);
-    const after = await findInterruption(trx, caller.tenant, id);
-    return viewOf(trx, after ?? row);
+    const judged = judgeDecision(before, request.digest, choice, actor);
+    if (judged === 'same') return before;
+    const { verdict, message, value } = choice;
+    if (verdict === 'answer') assertFits(parts, run.agent, row, value);
+    const extras = judgeExtras(parts, run, row, choice, actor);
+    const made = { verdict, actor, message, value, extras };
+    if (judged === 'vote') await vote(parts.world, trx, row, made);
+    else {
+      await settle(parts.world, trx, row, made);
+      await resumeIfDecided(parts.world, trx, row.run_id);
+    }
+    return viewOf(trx, (await findInterruption(trx, caller.tenant, id)) ?? row);
   });
   parts.world.queue.wake();
   parts.changes.announce(seen.run_id);
   return view;
+}
+
+/** A request with everything that it may leave out. The arguments of the call itself are no edit. */
+function choiceOf(row: InterruptionRow, request: DecisionRequest): Choice {
+  const args = request.verdict === 'approve' ? argumentsOf(request.arguments) : null;
+  return {
+    verdict: request.verdict,
+    message: request.message === undefined ? null : plainText(request.message),
+    value: request.verdict === 'answer' ? request.value : null,
+    arguments: args === null || canonical(args) === row.arguments ? null : args,
+    always: (request.verdict === 'approve' ? request.always : undefined) ?? null,
+  };
+}
+
+function argumentsOf(given: JsonObject | undefined): JsonObject | null {
+  const args = toJson(given);
+  if (given === undefined || args === null) return null;
+  if (typeof args === 'object' && !Array.isArray(args)) return args as JsonObject;
+  throw new HoldfastError('invalid_request', '/arguments: a JSON object was expected.', {
+    fields: [{ pointer: '/arguments', detail: 'a JSON object was expected' }],
+  });
 }
 
 /** Past its time nothing is executed, even when the sweep that settles it is late. */

@@ -59,7 +59,7 @@ export async function listRuns(
   const rows = await listRunRows(parts.world.knex, { ...filter, tenant: caller.tenant });
   const items = await Promise.all(rows.slice(0, filter.limit).map((row) => viewOf(parts, row)));
   const last = rows[filter.limit - 1];
-  return { items, nextCursor: rows.length > filter.limit && last ? encodeCursor(last.created_at, last.id) : null };
+  return { items, nextCursor: rows.length > filter.limit && last ? encodeCursor(last.place, last.id) : null };
 }
 
 export async function listEvents(

@@ -33,7 +33,7 @@ export async function listSessions(
   const last = rows[filter.limit - 1];
   return {
     items: rows.slice(0, filter.limit).map(sessionViewOf),
-    nextCursor: rows.length > filter.limit && last ? encodeCursor(last.created_at, last.id) : null,
+    nextCursor: rows.length > filter.limit && last ? encodeCursor(last.place, last.id) : null,
   };
 }
 

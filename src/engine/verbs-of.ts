@@ -12,6 +12,7 @@ import type { Parts } from './parts.js';
 import { getRun, getTrajectory, listEvents, listRuns, streamEvents, verifyRun } from './read-runs.js';
 import { savedStateBackend } from './saved-state-backend.js';
 import { deleteSession, getSession, listSessionItems, listSessions } from './session-verbs.js';
+import { listStandingDecisions, revokeStandingDecision } from './standing-verbs.js';
 import { startRun } from './start-run.js';
 import type { Engine, Health, Stats } from './verbs.js';
 
@@ -40,6 +41,8 @@ export function verbsOf(parts: Parts, life: Life): Engine {
     listInterruptions: async (filter, caller) => listInterruptions(up(), filter, caller),
     getInterruption: async (id, caller) => getInterruption(up(), id, caller),
     decide: async (id, decision, caller) => decide(up(), id, decision, caller),
+    listStandingDecisions: async (runId, caller) => listStandingDecisions(up(), runId, caller),
+    revokeStandingDecision: async (runId, id, caller) => revokeStandingDecision(up(), runId, id, caller),
     listSessions: async (filter, caller) => listSessions(up(), filter, caller),
     getSession: async (id, caller) => getSession(up(), id, caller),
     listSessionItems: async (id, options, caller) => listSessionItems(up(), id, options, caller),

@@ -3,12 +3,14 @@ import type { Caller } from '../core/caller.js';
 import type { VerifyReport } from '../core/chain.js';
 import type { RunEvent } from '../core/event.js';
 import type { ForkRun, RetryRun } from '../core/fork-request.js';
-import type { DecisionRequest, InterruptionStatus, InterruptionView } from '../core/interruption.js';
+import type { DecisionRequest, InterruptionView } from '../core/interruption.js';
 import type { Page } from '../core/page.js';
 import type { RunStatus, RunView, StartRun } from '../core/run.js';
 import type { SessionItem, SessionView } from '../core/session.js';
+import type { StandingDecisionView } from '../core/standing.js';
 import type { Trajectory } from '../core/trajectory.js';
 import type { AccessRow } from '../storage/access-log.js';
+import type { InterruptionFilter } from '../storage/interruptions.js';
 import type { RunStateBackend } from './run-state-backend.js';
 
 export interface AgentView {
@@ -75,21 +77,25 @@ export interface Engine {
   getTrajectory(id: string, caller: Caller): Promise<Trajectory>;
   verifyRun(id: string, caller: Caller): Promise<VerifyReport>;
   listInterruptions(
-    filter: {
-      readonly status?: InterruptionStatus;
-      readonly runId?: string;
-      readonly limit: number;
-      readonly cursor?: string;
-    },
+    filter: InterruptionFilter & { readonly limit: number; readonly cursor?: string },
     caller: Caller,
   ): Promise<Page<InterruptionView>>;
   getInterruption(id: string, caller: Caller): Promise<InterruptionView>;
   /**
-   * Settles an interruption once. The same decision by the same actor again gives the same answer; another one throws
-   * `decision_conflict`. Also throws `interruption_unknown`, `interruption_expired`, `interruption_cancelled`,
-   * `verdict_not_allowed`, `digest_mismatch`, `invalid_request` (an answer that does not fit).
+   * Settles an interruption once, or adds one of the approvals that it needs. The same decision by the same actor again gives
+   * the same answer; another one throws `decision_conflict`. Also throws `interruption_unknown`, `interruption_expired`,
+   * `interruption_cancelled`, `verdict_not_allowed`, `digest_mismatch`, `plain_approval_only`, `invalid_request` (an answer
+   * or edited arguments that do not fit), `capability_denied` (an edit that needs what the run is not granted),
+   * `capability_invalid` (a scope that is not written like grants). What throws decides nothing.
    */
   decide(id: string, decision: DecisionRequest, caller: Caller): Promise<InterruptionView>;
+  /** Decisions that hold for later calls of a run, oldest first, revoked ones too. Throws `run_unknown`. */
+  listStandingDecisions(runId: string, caller: Caller): Promise<readonly StandingDecisionView[]>;
+  /**
+   * From the next segment on, calls ask again. Repeating it gives the same answer. Throws `run_unknown`,
+   * `standing_decision_unknown`, `run_over`.
+   */
+  revokeStandingDecision(runId: string, id: string, caller: Caller): Promise<StandingDecisionView>;
   /** Sessions, newest first. */
   listSessions(
     filter: { readonly limit: number; readonly cursor?: string },

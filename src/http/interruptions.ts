@@ -1,6 +1,13 @@
 import { z } from 'zod';
 import type { ErrorCode } from '../core/errors.js';
-import { answerBody, approveBody, INTERRUPTION_STATUSES, interruptionView, rejectBody } from '../core/interruption.js';
+import {
+  answerBody,
+  approveBody,
+  INTERRUPTION_KINDS,
+  INTERRUPTION_STATUSES,
+  interruptionView,
+  rejectBody,
+} from '../core/interruption.js';
 import { idPath, pageOf, pageQuery } from './fields.js';
 import { guarded, json, NO_INPUT } from './route.js';
 
@@ -22,6 +29,8 @@ const DECISION_ERRORS: readonly ErrorCode[] = [
   'digest_mismatch',
 ];
 
+const name = z.string().min(1).max(200);
+
 export const INTERRUPTION_ROUTES = [
   guarded({
     ...NO_INPUT,
@@ -34,11 +43,21 @@ export const INTERRUPTION_ROUTES = [
       ...pageQuery,
       status: z.enum(INTERRUPTION_STATUSES).exactOptional(),
       run: idPath.shape.id.exactOptional(),
+      agent: name.exactOptional().describe('Of the agent that asks, which may be one that the run was handed to.'),
+      tool: name.exactOptional(),
+      kind: z.enum(INTERRUPTION_KINDS).exactOptional(),
+      expiresBefore: z.iso
+        .datetime({ offset: true })
+        .exactOptional()
+        .describe('Only those that expire before this time. What never expires is left out.'),
     }),
     response: pageOf(interruptionView),
     errors: ['run_unknown'],
-    handle: async ({ query: { run, ...filter } }, { engine, caller }) =>
-      json(await engine.listInterruptions(run === undefined ? filter : { ...filter, runId: run }, caller)),
+    handle: async ({ query: { run, expiresBefore, ...filter } }, { engine, caller }) => {
+      const before = expiresBefore === undefined ? {} : { expiresBefore: new Date(expiresBefore) };
+      const ofRun = run === undefined ? {} : { runId: run };
+      return json(await engine.listInterruptions({ ...filter, ...ofRun, ...before }, caller));
+    },
   }),
   guarded({
     ...NO_INPUT,
@@ -58,7 +77,10 @@ export const INTERRUPTION_ROUTES = [
     operationId: 'approve',
     summary: 'Approve what a run waits for.',
     body: approveBody,
-    errors: DECISION_ERRORS,
+    errors: [
+      ...DECISION_ERRORS,
+      ...(['plain_approval_only', 'capability_denied', 'capability_invalid', 'value_not_json'] as const),
+    ],
     handle: async ({ path, body }, { engine, caller }) =>
       json(await engine.decide(path.id, { verdict: 'approve', ...body }, caller)),
   }),

@@ -5,6 +5,7 @@ import { openApiDocument } from './openapi.js';
 import { type GuardedRoute, guarded, json, NO_INPUT, type Route } from './route.js';
 import { RUN_ROUTES } from './runs.js';
 import { SESSION_ROUTES } from './sessions.js';
+import { STANDING_DECISION_ROUTES } from './standing-decisions.js';
 import { OPEN_ROUTES, SYSTEM_ROUTES } from './system.js';
 
 const DOCUMENT_ROUTE = guarded({
@@ -23,6 +24,7 @@ export const GUARDED_ROUTES: readonly GuardedRoute[] = [
   ...RUN_ROUTES,
   ...EVENT_ROUTES,
   ...INTERRUPTION_ROUTES,
+  ...STANDING_DECISION_ROUTES,
   ...SESSION_ROUTES,
   ...SYSTEM_ROUTES,
   DOCUMENT_ROUTE,

@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
 import type { CallOutcome, EventData } from '../core/event.js';
 import type { Rebinding } from '../core/fork.js';
+import { argumentEdit } from '../core/interruption.js';
 import { canonical } from '../core/json.js';
 
 /** A call that the source began, as it was judged, with its outcome in the log. */
@@ -44,8 +45,14 @@ export async function copyInterruptions(
       id: text(row['id']).replace(text(row['interruption_id']), idOf(row, 'interruption_id')),
       interruption_id: idOf(row, 'interruption_id'),
       run_id: to.runId,
+      edit: row['edit'] === null ? null : editUnder(digests, text(row['edit'])),
     })),
   );
+}
+
+function editUnder(digests: ReadonlyMap<string, string>, stored: string): string {
+  const edit = argumentEdit.parse(JSON.parse(stored));
+  return canonical({ ...edit, digest: digests.get(edit.digest) ?? edit.digest });
 }
 
 /**

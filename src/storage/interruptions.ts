@@ -1,6 +1,11 @@
 import type { Knex } from 'knex';
 import { z } from 'zod';
+import type { ApprovalTerms } from '../core/ending.js';
 import {
+  type Always,
+  type ArgumentEdit,
+  always,
+  argumentEdit,
   type DecisionView,
   type InterruptionReason,
   type InterruptionStatus,
@@ -10,7 +15,7 @@ import {
 } from '../core/interruption.js';
 import { canonical, type JsonValue } from '../core/json.js';
 import { type PlacedWait, placedWait } from '../core/wait.js';
-import { decodeCursor } from './run-list.js';
+import { decodeCursor, placeBy } from './run-list.js';
 
 export interface InterruptionRow {
   id: string;
@@ -28,6 +33,8 @@ export interface InterruptionRow {
   verdicts: string;
   digest: string;
   required_approvals: number;
+  tool_version: string;
+  capabilities: string;
   requested_at: Date;
   expires_at: Date | null;
   settled_at: Date | null;
@@ -37,6 +44,8 @@ export interface InterruptionRow {
 
 interface DecisionRow {
   id: string;
+  /** 1, 2, 3 … in the order in which the decisions about one interruption were made. */
+  vote: number;
   interruption_id: string;
   run_id: string;
   tenant: string;
@@ -44,6 +53,8 @@ interface DecisionRow {
   actor: string;
   message: string | null;
   value: string;
+  edit: string | null;
+  always: string | null;
   decided_at: Date;
 }
 
@@ -61,6 +72,7 @@ export interface NewInterruption {
   readonly text: string;
   readonly verdicts: InterruptionView['verdicts'];
   readonly digest: string;
+  readonly approval: ApprovalTerms;
   readonly expiresAt: Date | null;
   /** Null for approvals. */
   readonly wait: PlacedWait | null;
@@ -85,6 +97,9 @@ export async function insertInterruption(trx: Knex.Transaction, it: NewInterrupt
     reason_text: it.text,
     verdicts: canonical(it.verdicts),
     digest: it.digest,
+    required_approvals: it.approval.required,
+    tool_version: it.approval.toolVersion,
+    capabilities: canonical(it.approval.capabilities),
     expires_at: it.expiresAt,
     wait: it.wait === null ? null : canonical(it.wait),
     event_name: it.wait?.spec.kind === 'event' ? it.wait.spec.name : null,
@@ -117,36 +132,46 @@ export async function interruptionsByIds(db: Knex, ids: readonly string[]): Prom
 }
 
 export const decisionsOf = async (db: Knex, ids: readonly string[]): Promise<DecisionRow[]> =>
-  ids.length === 0 ? [] : decisions(db).whereIn('interruption_id', ids).orderBy(['decided_at', 'id']);
+  ids.length === 0 ? [] : decisions(db).whereIn('interruption_id', ids).orderBy(['interruption_id', 'vote']);
 
+/** Settles an interruption: what it waits for any more is gone. */
 export async function settleInterruption(
   trx: Knex.Transaction,
   row: InterruptionRow,
   status: InterruptionStatus,
-  decision: {
-    readonly id: string;
-    readonly verdict: Verdict;
-    readonly actor: string;
-    readonly message: string | null;
-    readonly value: JsonValue;
-  },
 ): Promise<void> {
   await interruptions(trx)
     .where({ id: row.id })
     .update({ status, settled_at: trx.fn.now() as unknown as Date });
-  await decisions(trx).insert({
-    ...{ id: decision.id, interruption_id: row.id, run_id: row.run_id, tenant: row.tenant },
-    ...{
-      verdict: decision.verdict,
-      actor: decision.actor,
-      message: decision.message,
-      value: canonical(decision.value),
-    },
-  });
   await trx('holdfast.timers').where({ target: row.id }).delete();
 }
 
+export interface NewDecision {
+  readonly vote: number;
+  readonly verdict: Verdict;
+  readonly actor: string;
+  readonly message: string | null;
+  readonly value: JsonValue;
+  readonly edit: ArgumentEdit | null;
+  readonly always: Always | null;
+}
+
+export async function insertDecision(trx: Knex.Transaction, row: InterruptionRow, made: NewDecision): Promise<void> {
+  await decisions(trx).insert({
+    id: made.vote === 1 ? `dec_${row.id}` : `dec_${row.id}_${made.vote}`,
+    ...{ interruption_id: row.id, run_id: row.run_id, tenant: row.tenant },
+    ...{ vote: made.vote, verdict: made.verdict, actor: made.actor, message: made.message },
+    value: canonical(made.value),
+    edit: made.edit === null ? null : canonical(made.edit),
+    always: made.always === null ? null : canonical(made.always),
+  });
+}
+
 const verdicts = z.array(interruptionView.shape.verdicts.element);
+const capabilities = z.array(z.string());
+
+export const capabilitiesOf = (row: InterruptionRow): readonly string[] =>
+  capabilities.parse(JSON.parse(row.capabilities));
 
 const decisionOf = (row: DecisionRow): DecisionView => ({
   id: row.id,
@@ -154,6 +179,8 @@ const decisionOf = (row: DecisionRow): DecisionView => ({
   actor: row.actor,
   message: row.message,
   value: JSON.parse(row.value),
+  edit: row.edit === null ? null : argumentEdit.parse(JSON.parse(row.edit)),
+  always: row.always === null ? null : always.parse(JSON.parse(row.always)),
   decidedAt: row.decided_at.toISOString(),
 });
 
@@ -170,6 +197,7 @@ export const interruptionViewOf = (row: InterruptionRow, settled: readonly Decis
   callId: row.call_id,
   tool: row.tool,
   arguments: JSON.parse(row.arguments),
+  capabilities: [...capabilitiesOf(row)],
   reason: { code: row.reason, text: row.reason_text },
   wait: waitOf(row)?.spec ?? null,
   verdicts: verdicts.parse(JSON.parse(row.verdicts)),
@@ -180,26 +208,34 @@ export const interruptionViewOf = (row: InterruptionRow, settled: readonly Decis
   expiresAt: row.expires_at?.toISOString() ?? null,
 });
 
+export interface InterruptionFilter {
+  readonly status?: InterruptionStatus;
+  readonly runId?: string;
+  readonly agent?: string;
+  readonly tool?: string;
+  readonly kind?: InterruptionView['kind'];
+  /** Those whose time to decide is over before. What never expires is left out. */
+  readonly expiresBefore?: Date;
+}
+
 /** The inbox, oldest first, and one more row when there is a next page. */
 export async function listInterruptionRows(
   db: Knex,
-  filter: {
-    readonly tenant: string;
-    readonly status?: InterruptionStatus;
-    readonly runId?: string;
-    readonly limit: number;
-    readonly cursor?: string;
-  },
-): Promise<InterruptionRow[]> {
+  filter: InterruptionFilter & { readonly tenant: string; readonly limit: number; readonly cursor?: string },
+): Promise<(InterruptionRow & { readonly place: string })[]> {
+  const { tenant, status, runId, agent, tool, kind, expiresBefore, cursor } = filter;
+  const same = Object.entries({ tenant, status, run_id: runId, agent, tool, kind }).filter(
+    ([, value]) => value !== undefined,
+  );
   const query = interruptions(db)
-    .where({ tenant: filter.tenant })
+    .where(Object.fromEntries(same))
     .orderBy(['requested_at', 'id'])
-    .limit(filter.limit + 1);
-  if (filter.status !== undefined) query.where({ status: filter.status });
-  if (filter.runId !== undefined) query.where({ run_id: filter.runId });
-  if (filter.cursor !== undefined) {
-    const { at, id } = decodeCursor(filter.cursor);
-    query.whereRaw(`(date_trunc('milliseconds', requested_at), id) > (?, ?)`, [at, id]);
+    .limit(filter.limit + 1)
+    .select('*', placeBy(db, 'requested_at'));
+  if (expiresBefore !== undefined) query.where('expires_at', '<', expiresBefore);
+  if (cursor !== undefined) {
+    const { at, id } = decodeCursor(cursor);
+    query.whereRaw('(requested_at, id) > (?::timestamptz, ?)', [at, id]);
   }
   return query;
 }

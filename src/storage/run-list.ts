@@ -10,19 +10,24 @@ const cursorShape = z.tuple([
   z.string().regex(/^[\x21-\x7e]{1,200}$/),
 ]);
 
-export const encodeCursor = (at: Date, id: string): string =>
-  Buffer.from(JSON.stringify([at.toISOString(), id])).toString('base64url');
+/** `at` is a time in UTC as RFC 3339 writes it, as exact as the column is. */
+export const encodeCursor = (at: string, id: string): string =>
+  Buffer.from(JSON.stringify([at, id])).toString('base64url');
 
-export function decodeCursor(cursor: string): { readonly at: Date; readonly id: string } {
+export function decodeCursor(cursor: string): { readonly at: string; readonly id: string } {
   try {
     const [at, id] = cursorShape.parse(JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8')));
-    return { at: new Date(at), id };
+    return { at, id };
   } catch {
     throw new HoldfastError('invalid_request', 'The cursor is not one that a list of this server gave.', {
       fields: [{ pointer: '/cursor', detail: 'use nextCursor of the page before' }],
     });
   }
 }
+
+/** The place of a row in a list by time. A `Date` of the driver is cut to milliseconds, and would skip or repeat rows. */
+export const placeBy = (db: Knex, column: string): Knex.Raw =>
+  db.raw(`to_char(?? at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as place`, [column]);
 
 /** One page of runs, newest first, and one more row when there is a next page. */
 export async function listRunRows(
@@ -34,20 +39,20 @@ export async function listRunRows(
     readonly limit: number;
     readonly cursor?: string;
   },
-): Promise<RunRow[]> {
+): Promise<(RunRow & { readonly place: string })[]> {
   const query = runs(db)
     .where({ tenant: filter.tenant })
     .orderBy([
       { column: 'created_at', order: 'desc' },
       { column: 'id', order: 'desc' },
     ])
-    .limit(filter.limit + 1);
+    .limit(filter.limit + 1)
+    .select('*', placeBy(db, 'created_at'));
   if (filter.status !== undefined) query.where({ status: filter.status });
   if (filter.agent !== undefined) query.where({ agent: filter.agent });
   if (filter.cursor !== undefined) {
     const { at, id } = decodeCursor(filter.cursor);
-    // A cursor has milliseconds, the column has microseconds: compare what the cursor can say.
-    query.whereRaw(`(date_trunc('milliseconds', created_at), id) < (?, ?)`, [at, id]);
+    query.whereRaw('(created_at, id) < (?::timestamptz, ?)', [at, id]);
   }
   return query;
 }

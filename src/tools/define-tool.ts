@@ -73,6 +73,7 @@ function specOf<I, O>(declaration: ToolDeclaration<I, O>): ToolSpec {
     deterministic: declaration.deterministic ?? false,
     timeoutMs: declaration.timeoutMs ?? DEFAULT_TIMEOUT_MS,
     maxOutputBytes: declaration.maxOutputBytes ?? DEFAULT_OUTPUT_BYTES,
+    approvals: declaration.approvals ?? 1,
     approvalExpiresInMs: declaration.approvalExpiresInMs,
     onUnknownEffect: declaration.onUnknownEffect ?? 'ask',
     parse: (args) => {
@@ -110,6 +111,7 @@ function undeclared(tool: PlainTool): ToolSpec {
     deterministic: false,
     timeoutMs: Math.min(tool.timeoutMs ?? DEFAULT_TIMEOUT_MS, LONGEST_TIMEOUT_MS),
     maxOutputBytes: DEFAULT_OUTPUT_BYTES,
+    approvals: 1,
     approvalExpiresInMs: undefined,
     onUnknownEffect: 'ask',
     parse: (args) => ({ ok: true, input: args }),

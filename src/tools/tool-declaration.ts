@@ -31,6 +31,7 @@ const declaration = z
       .max(64 * 1024 * 1024)
       .optional(),
     approval: z.union([z.boolean(), z.string().min(1).max(8192), anyFunction]).optional(),
+    approvals: z.int().min(1).max(20).optional(),
     approvalExpiresInMs: milliseconds.nullable().optional(),
     onUnknownEffect: z.enum(['ask', 'probe', 'rerun']).optional(),
     probe: anyFunction.optional(),

@@ -31,16 +31,27 @@ const stall = defineTool({
   execute: () => new Promise<never>(() => {}),
 });
 
+const sign = defineTool({
+  ...{ name: 'sign', description: 'Signs a bill.', input, output, approval: true, approvals: 2 },
+  execute: ({ cents }) => ({ done: `signed ${cents} ¢` }),
+});
+
+const signatures = [
+  [call('sign', { cents: 1 }, 'c1')],
+  [call('sign', { cents: 2 }, 'c2'), call('pay', { cents: 500 }, 'c3')],
+];
+
 const script = [
   [call('look', { cents: 50 }, 'c1'), call('pay', { cents: 50 }, 'c2')],
   [call('pay', { cents: 500 }, 'c3')],
   [call('stall', { cents: 7 }, 'c4'), call('look', { cents: 'many' }, 'c5')],
 ];
 
-const grants = ['tool:call:look', 'tool:call:pay', 'tool:call:stall'];
+const grants = ['tool:call:look', 'tool:call:pay', 'tool:call:stall', 'tool:call:sign'];
 const config: HoldfastConfig = {
   agents: [
     defineAgent({ agent: new Agent({ name: 'payer', model: scripted(script), tools: [look, pay, stall] }), grants }),
+    defineAgent({ agent: new Agent({ name: 'signer', model: scripted(signatures), tools: [sign, pay] }), grants }),
     defineAgent({
       agent: new Agent({
         name: 'mute',
@@ -80,7 +91,22 @@ export async function realLogs(): Promise<RealLog[]> {
   const { id: forked } = await engine.forkRun(failed, { at: 2 }, ADMIN);
   await rest(forked);
 
-  const ids = [paid, cancelled, failed, greeted.id, forked];
+  const signed = await start('signer');
+  const waiting = async () => {
+    await rest(signed);
+    const { items } = await engine.listInterruptions({ runId: signed, status: 'pending', limit: 1 }, ADMIN);
+    return items[0]?.id ?? '';
+  };
+  const asked = await waiting();
+  const edited = { verdict: 'approve', always: true, arguments: { cents: 3 } } as const;
+  for (const actor of ['ann', 'bea']) await engine.decide(asked, edited, { ...ADMIN, actor });
+  const next = await waiting();
+  for (const { id } of await engine.listStandingDecisions(signed, ADMIN))
+    await engine.revokeStandingDecision(signed, id, ADMIN);
+  await engine.decide(next, { verdict: 'reject', message: 'enough' }, ADMIN);
+  await rest(signed);
+
+  const ids = [paid, cancelled, failed, greeted.id, forked, signed];
   const page = { after: 0, limit: 1000 };
   const logs = await Promise.all(ids.map(async (id) => (await engine.listEvents(id, page, ADMIN)).items));
   await engine.stop({ graceMs: 1000 });

@@ -91,6 +91,9 @@ const CHANGES: { [kind: string]: (state: Fields, data: Fields) => void } = {
   'interruption.decided': (state, data) => {
     delete record(state['pending'])[String(data['id'])];
   },
+  'interruption.voted': () => {},
+  'standing_decision.made': () => {},
+  'standing_decision.revoked': () => {},
   'run.paused': (state) => {
     state['status'] = 'paused';
   },

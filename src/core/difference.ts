@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import { canonical, type JsonValue, jsonValue } from './json.js';
+
+/** One operation of a JSON Patch (RFC 6902); `path` is a JSON pointer (RFC 6901). */
+export const patchOperation = z.discriminatedUnion('op', [
+  z.object({ op: z.literal('add'), path: z.string(), value: jsonValue }),
+  z.object({ op: z.literal('replace'), path: z.string(), value: jsonValue }),
+  z.object({ op: z.literal('remove'), path: z.string() }),
+]);
+export type PatchOperation = z.infer<typeof patchOperation>;
+
+type Members = { readonly [key: string]: JsonValue };
+
+const isObject = (value: JsonValue): value is Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Members by key; of a list, whose length the patch does not change: elements by index. */
+function membersOf(from: JsonValue, to: JsonValue): readonly [Members, Members] | null {
+  if (isObject(from) && isObject(to)) return [from, to];
+  if (!Array.isArray(from) || !Array.isArray(to) || from.length !== to.length) return null;
+  return [Object.fromEntries(from.entries()), Object.fromEntries(to.entries())];
+}
+
+const escaped = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1');
+
+/**
+ * The JSON Patch (RFC 6902) that makes `to` of `from`, in the order of the keys. A list whose length differs is replaced as a
+ * whole.
+ */
+export function differenceOf(from: JsonValue, to: JsonValue, path = ''): PatchOperation[] {
+  const members = membersOf(from, to);
+  if (members === null) return canonical(from) === canonical(to) ? [] : [{ op: 'replace', path, value: to }];
+  const [before, after] = members;
+  const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
+  return keys.flatMap((key): PatchOperation[] => {
+    const at = `${path}/${escaped(key)}`;
+    const old = Object.hasOwn(before, key) ? before[key] : undefined;
+    const now = Object.hasOwn(after, key) ? after[key] : undefined;
+    if (now === undefined) return [{ op: 'remove', path: at }];
+    return old === undefined ? [{ op: 'add', path: at, value: now }] : differenceOf(old, now, at);
+  });
+}

@@ -1,0 +1,116 @@
+import type { FunctionTool } from '@openai/agents';
+import { z } from 'zod';
+import { callDigest } from '../core/call.js';
+import type { ApprovalExtras, Choice } from '../core/decision.js';
+import { differenceOf } from '../core/difference.js';
+import { HoldfastError } from '../core/errors.js';
+import { parseGrants } from '../core/grants.js';
+import type { Always, ArgumentEdit } from '../core/interruption.js';
+import { canonical, type JsonObject } from '../core/json.js';
+import { checksOf } from '../core/required-capabilities.js';
+import { type Standing, type StandingRule, standingFor, standingId, standingOf } from '../core/standing.js';
+import { capabilitiesOf, type InterruptionRow } from '../storage/interruptions.js';
+import { grantsOf, type RunRow } from '../storage/runs.js';
+import { isDeclared, toolSpecOf } from '../tools/define-tool.js';
+import type { Parts } from './parts.js';
+import { toolNamed } from './tool-named.js';
+
+/**
+ * Judges the edit and the standing decision of an approval as far as this process knows the tool; the segment that runs the
+ * call judges both again. Throws `invalid_request`, `capability_denied`, `capability_invalid`.
+ */
+export function judgeExtras(
+  parts: Parts,
+  run: RunRow,
+  row: InterruptionRow,
+  choice: Choice,
+  actor: string,
+): ApprovalExtras {
+  const tool = toolNamed(parts, { runAgent: run.agent, agent: row.agent, tool: row.tool ?? '' });
+  const edit = choice.arguments === null ? null : editOf(run, row, choice.arguments, tool);
+  const { always } = choice;
+  if (always === null) return { edit, always, standing: null };
+  const needs = edit === null ? capabilitiesOf(row) : neededBy(run, edit.arguments, tool);
+  return { edit, always, standing: ruleOf(row, always, needs, actor) };
+}
+
+const invalid = (pointer: string, detail: string): HoldfastError =>
+  new HoldfastError('invalid_request', `${pointer}: ${detail}`, { fields: [{ pointer, detail }] });
+
+function editOf(run: RunRow, row: InterruptionRow, args: JsonObject, tool: FunctionTool | undefined): ArgumentEdit {
+  const problem = tool === undefined ? null : problemOf(tool, args);
+  if (problem !== null) throw invalid('/arguments', problem);
+  const grants = parseGrants(grantsOf(run), { allowEverything: true });
+  const denied = tool && checksFor(run, args, tool).find((check) => check.effect === 'deny');
+  if (denied !== undefined) {
+    throw new HoldfastError(
+      'capability_denied',
+      `/arguments: with these, ${row.tool} needs ${denied.capability}, and ${denied.reason}. Nothing was decided.`,
+      { hint: 'Approve arguments that the run is granted, or reject the call.' },
+    );
+  }
+  const digest = callDigest({
+    ...{ runId: row.run_id, callId: row.call_id ?? '', tool: row.tool ?? '', toolVersion: row.tool_version },
+    ...{ arguments: args, policyVersion: grants.policyVersion },
+  });
+  return { arguments: args, difference: differenceOf(JSON.parse(row.arguments), args), digest };
+}
+
+/** What is wrong with arguments by the schema of their tool; a plain SDK tool has a JSON schema. */
+function problemOf(tool: FunctionTool, args: JsonObject): string | null {
+  const parsed = toolSpecOf(tool).parse(args);
+  if (!parsed.ok) return parsed.problem;
+  if (isDeclared(tool)) return null;
+  const result = schemaOf(tool)?.safeParse(args);
+  return result === undefined || result.success ? null : z.prettifyError(result.error).replaceAll('\n', ' ');
+}
+
+function schemaOf(tool: FunctionTool): z.ZodType | null {
+  try {
+    // The conversion of zod knows more of JSON schema than the type of the SDK promises.
+    return z.fromJSONSchema(JSON.parse(canonical(tool.parameters)));
+  } catch {
+    // A schema that zod cannot read is left to the tool itself, which parses before its body runs.
+    return null;
+  }
+}
+
+function checksFor(run: RunRow, args: JsonObject, tool: FunctionTool) {
+  const spec = toolSpecOf(tool);
+  const parsed = spec.parse(args);
+  const grants = parseGrants(grantsOf(run), { allowEverything: true });
+  return parsed.ok ? checksOf(grants, spec, parsed.input) : [];
+}
+
+function neededBy(run: RunRow, args: JsonObject, tool: FunctionTool | undefined): readonly string[] {
+  if (tool === undefined)
+    throw invalid('/always', 'this process does not know the tool, so that it cannot say what the edited call needs');
+  return checksFor(run, args, tool).map((check) => check.capability);
+}
+
+/** The standing decision that an approval makes. It must cover the call that it is made with. */
+function ruleOf(row: InterruptionRow, always: Always, needs: readonly string[], actor: string): StandingRule {
+  const call = { agent: row.agent, tool: row.tool ?? '', version: row.tool_version, needs };
+  const rule: StandingRule = {
+    ...{ id: standingId(row.id), agent: row.agent, tool: call.tool, toolVersion: row.tool_version, actor },
+    ...(always === true ? { scope: [...new Set(needs)], exact: true } : { scope: always.scope, exact: false }),
+  };
+  if (standingFor([readScope(rule)], call) !== null) return rule;
+  throw invalid('/always', `the scope does not cover what this call needs: ${needs.join(', ') || 'nothing is known'}`);
+}
+
+function readScope(rule: StandingRule): Standing {
+  try {
+    return standingOf(rule);
+  } catch (error) {
+    if (!(error instanceof HoldfastError)) throw error;
+    const { code, message, hint } = error;
+    const fields = error.fields.map(({ pointer, detail }) => ({
+      pointer: pointer.replace('/grants', '/always/scope'),
+      detail,
+    }));
+    throw new HoldfastError(code, message.replace('The grant at /grants', 'The capability at /always/scope'), {
+      ...{ cause: error, hint, fields },
+    });
+  }
+}

@@ -1,0 +1,62 @@
+import { isoNow } from '../../steps/world.js';
+import type { Caller } from '../core/caller.js';
+import { HoldfastError } from '../core/errors.js';
+import type { EventDraft } from '../core/event.js';
+import { isOver } from '../core/run.js';
+import type { StandingDecisionView } from '../core/standing.js';
+import { appendEvents } from '../storage/events.js';
+import { findRun, lockRun, type RunRow } from '../storage/runs.js';
+import { findStanding, revokeStanding, standingOfRun } from '../storage/standing-decisions.js';
+import type { Parts } from './parts.js';
+
+async function runOf(parts: Parts, id: string, caller: Caller): Promise<RunRow> {
+  const run = await findRun(parts.world.knex, caller.tenant, id);
+  if (run === undefined) throw new HoldfastError('run_unknown', `There is no run ${JSON.stringify(id)}.`);
+  return run;
+}
+
+/** The standing decisions of a run, oldest first, revoked ones too. Throws `run_unknown`. */
+export async function listStandingDecisions(
+  parts: Parts,
+  runId: string,
+  caller: Caller,
+): Promise<readonly StandingDecisionView[]> {
+  const run = await runOf(parts, runId, caller);
+  return standingOfRun(parts.world.knex, run.id);
+}
+
+/**
+ * Revokes a standing decision: from the next segment on calls ask again. Revoking it again gives the same answer. Throws
+ * `run_unknown`, `standing_decision_unknown`, `run_over`.
+ */
+export async function revokeStandingDecision(
+  parts: Parts,
+  runId: string,
+  id: string,
+  caller: Caller,
+): Promise<StandingDecisionView> {
+  const { id: known } = await runOf(parts, runId, caller);
+  const view = await parts.world.knex.transaction(async (trx) => {
+    const run = await lockRun(trx, known);
+    const before = await findStanding(trx, known, id);
+    if (run === undefined || before === undefined) {
+      throw new HoldfastError(
+        'standing_decision_unknown',
+        `Run ${known} has no standing decision ${JSON.stringify(id)}.`,
+      );
+    }
+    if (before.revokedAt !== null) return before;
+    if (isOver(run.status)) throw new HoldfastError('run_over', `Run ${known} is ${run.status}.`);
+    await revokeStanding(trx, known, id, caller.actor);
+    const revoked: EventDraft = {
+      key: `standing:${id}:revoked`,
+      parentKey: `standing:${id}`,
+      kind: 'standing_decision.revoked',
+      data: { id, actor: caller.actor },
+    };
+    await appendEvents(trx, known, [revoked], { at: isoNow(parts.world), worker: null });
+    return (await findStanding(trx, known, id)) ?? before;
+  });
+  parts.changes.announce(known);
+  return view;
+}

@@ -1,0 +1,24 @@
+import type { FunctionTool } from '@openai/agents';
+import { reachableAgent } from '../../workflows/reachable-agent.js';
+import type { ToolSpec } from '../core/tool.js';
+import { toolSpecOf } from '../tools/define-tool.js';
+import type { Parts } from './parts.js';
+
+/**
+ * The tool of a call as this process knows it: of the agent that asked for the call, reached from the agent of the run.
+ * Undefined for what is only known while a run works, such as the tools of a server.
+ */
+export function toolNamed(
+  parts: Parts,
+  call: { readonly runAgent: string; readonly agent: string; readonly tool: string },
+): FunctionTool | undefined {
+  const start = parts.agents.get(call.runAgent)?.agent;
+  const agent = (start && reachableAgent(start, call.agent)) ?? parts.agents.get(call.agent)?.agent;
+  return agent?.tools.find((tool): tool is FunctionTool => tool.type === 'function' && tool.name === call.tool);
+}
+
+/** What that tool declares. */
+export function toolSpecNamed(parts: Parts, call: Parameters<typeof toolNamed>[1]): ToolSpec | undefined {
+  const tool = toolNamed(parts, call);
+  return tool === undefined ? undefined : toolSpecOf(tool);
+}

@@ -1,0 +1,74 @@
+import type { Knex } from 'knex';
+import { z } from 'zod';
+import { canonical } from '../core/json.js';
+import type { StandingDecisionView, StandingRule } from '../core/standing.js';
+
+interface StandingRow {
+  id: string;
+  run_id: string;
+  tenant: string;
+  interruption_id: string;
+  agent: string;
+  tool: string;
+  tool_version: string;
+  scope: string;
+  exact: boolean;
+  actor: string;
+  made_at: Date;
+  revoked_at: Date | null;
+  revoked_by: string | null;
+}
+
+const standing = (db: Knex) => db<StandingRow>('holdfast.standing_decisions');
+
+export async function insertStanding(
+  trx: Knex.Transaction,
+  made: StandingRule & { readonly runId: string; readonly tenant: string; readonly interruptionId: string },
+): Promise<void> {
+  await standing(trx).insert({
+    ...{ id: made.id, run_id: made.runId, tenant: made.tenant, interruption_id: made.interruptionId },
+    ...{ agent: made.agent, tool: made.tool, tool_version: made.toolVersion, actor: made.actor },
+    ...{ scope: canonical(made.scope), exact: made.exact },
+  });
+}
+
+const scopeShape = z.array(z.string());
+
+const viewOf = (row: StandingRow): StandingDecisionView => ({
+  id: row.id,
+  runId: row.run_id,
+  interruptionId: row.interruption_id,
+  agent: row.agent,
+  tool: row.tool,
+  toolVersion: row.tool_version,
+  scope: scopeShape.parse(JSON.parse(row.scope)),
+  exact: row.exact,
+  actor: row.actor,
+  madeAt: row.made_at.toISOString(),
+  revokedAt: row.revoked_at?.toISOString() ?? null,
+  revokedBy: row.revoked_by,
+});
+
+/** All that were made in a run, oldest first, revoked ones too. */
+export async function standingOfRun(db: Knex, runId: string): Promise<StandingDecisionView[]> {
+  const rows: StandingRow[] = await standing(db).where({ run_id: runId }).orderBy(['made_at', 'id']);
+  return rows.map(viewOf);
+}
+
+export async function standingByIds(db: Knex, ids: readonly string[]): Promise<StandingDecisionView[]> {
+  const rows: StandingRow[] = await standing(db).whereIn('id', ids).orderBy(['made_at', 'id']);
+  return rows.map(viewOf);
+}
+
+export async function findStanding(db: Knex, runId: string, id: string): Promise<StandingDecisionView | undefined> {
+  const row: StandingRow | undefined = await standing(db).where({ run_id: runId, id }).first();
+  return row === undefined ? undefined : viewOf(row);
+}
+
+/** Revokes one that is not revoked yet. */
+export async function revokeStanding(trx: Knex.Transaction, runId: string, id: string, actor: string): Promise<void> {
+  await standing(trx)
+    .where({ run_id: runId, id })
+    .whereNull('revoked_at')
+    .update({ revoked_at: trx.fn.now() as unknown as Date, revoked_by: actor });
+}

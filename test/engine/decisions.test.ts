@@ -1,0 +1,319 @@
+import { Agent, tool } from '@openai/agents';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { type Caller, defineAgent, defineTool } from '../../src/index.js';
+import { describeEachDatabase } from '../harness/database.js';
+import { ADMIN, BOB, decideAndRest, kindsOf, openTestEngine, runToRest, type TestEngine } from '../harness/engine.js';
+import { call, scripted } from '../harness/script.js';
+
+const ran: string[] = [];
+const approver = (actor: string): Caller => ({ ...BOB, actor });
+
+const account = z.object({ to: z.string(), amount: z.number().positive() });
+
+const pay = defineTool({
+  name: 'pay',
+  description: 'Pays.',
+  input: account,
+  output: z.object({ paid: z.number() }),
+  capabilities: ({ to }) => [`bank:pay:${to}`],
+  approval: ({ amount }) => (amount > 100 ? `${amount} is more than 100` : false),
+  execute: ({ to, amount }) => {
+    ran.push(`pay ${to} ${amount}`);
+    return { paid: amount };
+  },
+});
+
+const sign = defineTool({
+  name: 'sign',
+  description: 'Signs a contract.',
+  input: z.object({ text: z.string() }),
+  output: z.object({ signed: z.string() }),
+  approval: true,
+  approvals: 2,
+  execute: ({ text }) => {
+    ran.push(`sign ${text}`);
+    return { signed: text };
+  },
+});
+
+const write = defineTool({
+  name: 'write',
+  description: 'Writes, and also where it is told while it works.',
+  input: z.object({ path: z.string(), also: z.string().optional() }),
+  output: z.string(),
+  effect: 'idempotent',
+  capabilities: ({ path }) => [`fs:write:${path}`],
+  execute: ({ path, also }, { require }) => {
+    if (also !== undefined) require(`fs:write:${also}`);
+    ran.push(`write ${path}`);
+    return 'written';
+  },
+});
+
+const plain = tool({
+  name: 'plain',
+  description: 'A tool of a plain SDK program.',
+  parameters: z.object({ n: z.number() }),
+  needsApproval: true,
+  execute: async ({ n }) => {
+    ran.push(`plain ${n}`);
+    return `plain ${n}`;
+  },
+});
+
+const agent = (
+  name: string,
+  outputs: Parameters<typeof scripted>[0],
+  grants: Parameters<typeof defineAgent>[0]['grants'],
+) =>
+  defineAgent({
+    agent: new Agent({ name, model: scripted(outputs), tools: [pay, sign, write, plain] }),
+    grants: grants ?? [],
+  });
+
+const BANK = ['bank:pay:alice', { capability: 'bank:pay:bob', effect: 'ask' as const }];
+const FILES = [{ capability: 'fs:write:/out/**', effect: 'ask' as const }];
+const file = (path: string, id: string, also?: string) =>
+  call('write', also === undefined ? { path } : { path, also }, id);
+
+const config = {
+  agents: [
+    agent('payer', [[call('pay', { to: 'alice', amount: 500 }, 'p1')]], BANK),
+    agent(
+      'two payments',
+      [[call('pay', { to: 'alice', amount: 500 }, 'p1')], [call('pay', { to: 'alice', amount: 600 }, 'p2')]],
+      BANK,
+    ),
+    agent('plain', [[call('plain', { n: 1 }, 'n1')]], ['tool:call:plain']),
+    agent('signer', [[call('sign', { text: 'lease' }, 's1')]], ['tool:call:sign']),
+    agent('writer', [[file('/out/a', 'w1')], [file('/out/a', 'w2')], [file('/out/b', 'w3')]], FILES),
+    agent(
+      'sneaky writer',
+      [[file('/out/a', 'w1')], [file('/out/a', 'w2', '/out/x')], [file('/out/a', 'w3', '/etc/x')]],
+      FILES,
+    ),
+  ],
+};
+
+describeEachDatabase('decisions', (kind) => {
+  let t: TestEngine;
+  beforeAll(async () => {
+    t = await openTestEngine(kind, config);
+  });
+  afterAll(() => t.close());
+  beforeEach(() => {
+    ran.length = 0;
+  });
+
+  const pendingOf = async (runId: string) =>
+    (await t.engine.listInterruptions({ status: 'pending', runId, limit: 50 }, BOB)).items;
+  const paused = async (name: string) => {
+    const run = await runToRest(t.engine, name);
+    expect(run.status).toBe('paused');
+    const [interruption] = await pendingOf(run.id);
+    if (interruption === undefined) throw new Error('nothing waits');
+    return { run, interruption };
+  };
+  const eventsOf = async (runId: string, name: string) =>
+    (await t.engine.listEvents(runId, { after: 0, limit: 1000 }, ADMIN)).items
+      .filter((event) => event.kind === name)
+      .map((event) => event.data as Record<string, unknown>);
+  const rest = (runId: string) => t.engine.getRun(runId, ADMIN, { waitMs: 20_000 });
+
+  describe('edited arguments', () => {
+    it('are what the tool gets and the model reads; original, edit and difference are kept', async () => {
+      const { run, interruption } = await paused('two payments');
+      const edited = { to: 'alice', amount: 400 };
+      const decided = await t.engine.decide(
+        interruption.id,
+        { verdict: 'approve', arguments: edited, digest: interruption.digest },
+        BOB,
+      );
+      const difference = [{ op: 'replace', path: '/amount', value: 400 }];
+      expect(decided).toMatchObject({
+        ...{ status: 'approved', arguments: { to: 'alice', amount: 500 }, capabilities: ['bank:pay:alice'] },
+        decisions: [{ edit: { arguments: edited, difference } }],
+      });
+      // Another restart between: the next pause is of a state with the edit in it.
+      expect(await rest(run.id)).toMatchObject({ status: 'paused' });
+      await t.restart();
+      const done = await decideAndRest(t.engine, run.id, { verdict: 'approve' });
+      expect(done).toMatchObject({ status: 'completed', output: 'p1={"paid":400} | p2={"paid":600}' });
+      expect(ran).toEqual(['pay alice 400', 'pay alice 600']);
+      const [event] = await eventsOf(run.id, 'interruption.decided');
+      const digest = decided.decisions[0]?.edit?.digest;
+      expect(event).toMatchObject({ digest: interruption.digest, edit: { arguments: edited, difference, digest } });
+      const checked = (await eventsOf(run.id, 'call.checked')).filter((one) => one['callId'] === 'p1');
+      expect(checked).toMatchObject([
+        { arguments: { amount: 500 }, digest: interruption.digest },
+        { arguments: edited, digest, decision: 'ask' },
+      ]);
+      expect(digest).not.toBe(interruption.digest);
+      expect(await t.engine.verifyRun(run.id, ADMIN)).toMatchObject({ ok: true, complete: true });
+      // A fork right after the decision applies the edit, too, under digests of its own.
+      const log = (await t.engine.listEvents(run.id, { after: 0, limit: 1000 }, ADMIN)).items;
+      const at = log.find((one) => one.kind === 'interruption.decided')?.seq ?? 0;
+      const fork = await t.engine.forkRun(run.id, { at }, ADMIN);
+      expect(await rest(fork.id)).toMatchObject({ status: 'paused', error: null });
+      expect(ran.at(-1)).toBe('pay alice 400');
+      await t.engine.cancelRun(fork.id, null, ADMIN);
+      const { steps } = await t.engine.getTrajectory(run.id, ADMIN);
+      expect(steps[0]?.action.calls).toMatchObject([{ callId: 'p1', arguments: edited }]);
+    });
+
+    it('that do not fit, or need what the run is not granted, decide nothing', async () => {
+      const { run, interruption } = await paused('payer');
+      const approve = (args: unknown) =>
+        t.engine.decide(interruption.id, { verdict: 'approve', arguments: args as never }, BOB);
+      await expect(approve({ to: 'alice', amount: -1 })).rejects.toMatchObject({
+        code: 'invalid_request',
+        fields: [{ pointer: '/arguments', detail: expect.stringContaining('amount') }],
+      });
+      await expect(approve([1])).rejects.toMatchObject({ code: 'invalid_request' });
+      await expect(approve({ to: 'mallory', amount: 1 })).rejects.toMatchObject({
+        code: 'capability_denied',
+        message: expect.stringContaining('bank:pay:mallory'),
+      });
+      expect(await t.engine.getInterruption(interruption.id, BOB)).toMatchObject({ status: 'pending', decisions: [] });
+      // A wider scope that asks is what this approval answers; the same arguments are no edit.
+      const done = await decideAndRest(t.engine, run.id, {
+        verdict: 'approve',
+        arguments: { to: 'bob', amount: 5 },
+      });
+      expect(done).toMatchObject({ status: 'completed', output: 'p1={"paid":5}' });
+      expect(ran).toEqual(['pay bob 5']);
+      const other = await paused('payer');
+      const same = { verdict: 'approve', arguments: { amount: 500, to: 'alice' } } as const;
+      const decided = await t.engine.decide(other.interruption.id, same, BOB);
+      expect(decided.decisions).toMatchObject([{ edit: null }]);
+      expect(await t.engine.decide(other.interruption.id, { verdict: 'approve' }, BOB)).toEqual(decided);
+      await rest(other.run.id);
+    });
+
+    it('of a plain SDK tool are held against its JSON schema', async () => {
+      const { run, interruption } = await paused('plain');
+      const approve = (args: { n: unknown }) =>
+        t.engine.decide(interruption.id, { verdict: 'approve', arguments: args as never }, BOB);
+      await expect(approve({ n: 'many' })).rejects.toMatchObject({ code: 'invalid_request' });
+      await approve({ n: 7 });
+      expect(await rest(run.id)).toMatchObject({ status: 'completed', output: 'n1=plain 7' });
+    });
+  });
+
+  describe('several approvers', () => {
+    it('each count once, in any order, and the last one settles', async () => {
+      const { run, interruption } = await paused('signer');
+      expect(interruption.requiredApprovals).toBe(2);
+      const first = await t.engine.decide(interruption.id, { verdict: 'approve' }, approver('a'));
+      expect(first).toMatchObject({ status: 'pending', decisions: [{ actor: 'a', verdict: 'approve' }] });
+      expect(await t.engine.decide(interruption.id, { verdict: 'approve' }, approver('a'))).toEqual(first);
+      expect((await rest(run.id)).status).toBe('paused');
+      await t.engine.decide(interruption.id, { verdict: 'approve', message: 'read it' }, approver('b'));
+      expect(await rest(run.id)).toMatchObject({ status: 'completed' });
+      expect(ran).toEqual(['sign lease']);
+      expect(await eventsOf(run.id, 'interruption.voted')).toMatchObject([{ vote: 1, actor: 'a' }]);
+      expect(await eventsOf(run.id, 'interruption.decided')).toMatchObject([{ actor: 'b', message: 'read it' }]);
+      // The first voice repeated gets what came of it.
+      expect(await t.engine.decide(interruption.id, { verdict: 'approve' }, approver('a'))).toMatchObject({
+        status: 'approved',
+        decisions: [{ actor: 'a' }, { actor: 'b' }],
+      });
+    });
+
+    it('approve the same edit; one rejection settles, also of somebody who approved', async () => {
+      const { run, interruption } = await paused('signer');
+      const edited = { verdict: 'approve', arguments: { text: 'sublease' } } as const;
+      await t.engine.decide(interruption.id, edited, approver('a'));
+      for (const other of [{ verdict: 'approve' }, { verdict: 'approve', arguments: { text: 'x' } }] as const) {
+        await expect(t.engine.decide(interruption.id, other, approver('b'))).rejects.toMatchObject({
+          code: 'decision_conflict',
+          message: expect.stringContaining('sublease'),
+        });
+      }
+      await expect(t.engine.decide(interruption.id, { verdict: 'approve' }, approver('a'))).rejects.toMatchObject({
+        code: 'decision_conflict',
+      });
+      await t.engine.decide(interruption.id, edited, approver('b'));
+      expect(await rest(run.id)).toMatchObject({ status: 'completed', output: 's1={"signed":"sublease"}' });
+      const rejected = await paused('signer');
+      await t.engine.decide(rejected.interruption.id, { verdict: 'approve' }, approver('a'));
+      const view = await t.engine.decide(rejected.interruption.id, { verdict: 'reject' }, approver('a'));
+      expect(view).toMatchObject({ status: 'rejected', decisions: [{ verdict: 'approve' }, { verdict: 'reject' }] });
+      expect(await rest(rejected.run.id)).toMatchObject({ status: 'completed' });
+      expect(ran).toEqual(['sign sublease']);
+      const cancelled = await paused('signer');
+      await t.engine.decide(cancelled.interruption.id, { verdict: 'approve' }, ADMIN);
+      expect(await t.engine.cancelRun(cancelled.run.id, null, ADMIN)).toMatchObject({ status: 'cancelled' });
+    });
+  });
+
+  describe('standing decisions', () => {
+    it('approve later calls that need the same, are visible, and can be revoked', async () => {
+      const { run, interruption } = await paused('writer');
+      await t.engine.decide(interruption.id, { verdict: 'approve', always: true }, BOB);
+      // w2 needs what w1 needed; w3 does not.
+      expect(await rest(run.id)).toMatchObject({ status: 'paused' });
+      expect(ran).toEqual(['write /out/a', 'write /out/a']);
+      const [made] = await t.engine.listStandingDecisions(run.id, BOB);
+      expect(made).toMatchObject({
+        ...{ interruptionId: interruption.id, tool: 'write', scope: ['fs:write:/out/a'], exact: true, actor: 'bob' },
+        revokedAt: null,
+      });
+      const checked = await eventsOf(run.id, 'call.checked');
+      expect(checked.filter((one) => one['callId'] === 'w2')).toMatchObject([
+        { decision: 'allow', standingDecision: made?.id, checks: [{ effect: 'ask', rule: 'fs:write:/out/**' }] },
+      ]);
+      expect(checked.filter((one) => one['callId'] === 'w1')[1]).not.toHaveProperty('standingDecision');
+      const revoked = await t.engine.revokeStandingDecision(run.id, made?.id ?? '', ADMIN);
+      expect(revoked).toMatchObject({ revokedBy: 'ada', revokedAt: expect.any(String) });
+      expect(await t.engine.revokeStandingDecision(run.id, made?.id ?? '', BOB)).toEqual(revoked);
+      await expect(t.engine.revokeStandingDecision(run.id, 'std_none', BOB)).rejects.toMatchObject({
+        code: 'standing_decision_unknown',
+      });
+      await expect(t.engine.listStandingDecisions(run.id, { ...BOB, tenant: 'other' })).rejects.toMatchObject({
+        code: 'run_unknown',
+      });
+      expect(await decideAndRest(t.engine, run.id, { verdict: 'approve' })).toMatchObject({ status: 'completed' });
+      // A fork executes the calls again as they were judged; what stood in its source does not stand in it.
+      const { items } = await t.engine.listEvents(run.id, { after: 0, limit: 1000 }, ADMIN);
+      const fork = await t.engine.forkRun(run.id, { at: items.length - 1 }, ADMIN);
+      expect(await rest(fork.id)).toMatchObject({ status: 'completed', error: null });
+      expect(await t.engine.listStandingDecisions(fork.id, BOB)).toEqual([]);
+      const kinds = await kindsOf(t.engine, run.id);
+      for (const one of ['standing_decision.made', 'standing_decision.revoked'])
+        expect(kinds.filter((name) => name === one)).toHaveLength(1);
+      expect(await t.engine.verifyRun(run.id, ADMIN)).toMatchObject({ ok: true, complete: true });
+    });
+
+    it('take effect until the segment after they were revoked, and may cover a wider scope', async () => {
+      const { run, interruption } = await paused('writer');
+      const always = (scope: string[]) => ({ verdict: 'approve', always: { scope } }) as const;
+      for (const [scope, code] of [
+        [['fs:write:/other/**'], 'invalid_request'],
+        [['no capability'], 'capability_invalid'],
+        [['*:*:*'], 'capability_invalid'],
+      ] as const)
+        await expect(t.engine.decide(interruption.id, always([...scope]), BOB)).rejects.toMatchObject({
+          code,
+          fields: [{ pointer: expect.stringMatching(/^\/always/) }],
+        });
+      await t.engine.decide(interruption.id, always(['fs:write:/out/**']), BOB);
+      expect(await rest(run.id)).toMatchObject({ status: 'completed' });
+      expect(ran).toEqual(['write /out/a', 'write /out/a', 'write /out/b']);
+      const [made] = await t.engine.listStandingDecisions(run.id, BOB);
+      await expect(t.engine.revokeStandingDecision(run.id, made?.id ?? '', BOB)).rejects.toMatchObject({
+        code: 'run_over',
+      });
+    });
+
+    it('reach no further than their scope, also while a tool works', async () => {
+      const { run, interruption } = await paused('sneaky writer');
+      await t.engine.decide(interruption.id, { verdict: 'approve', always: true }, BOB);
+      const done = await rest(run.id);
+      expect(done).toMatchObject({ status: 'completed' });
+      expect(done.output).toMatch(/w2=.*fs:write:\/out\/x.*w3=.*fs:write:\/etc\/x/);
+      expect(ran).toEqual(['write /out/a']);
+    });
+  });
+});
