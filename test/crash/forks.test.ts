@@ -1,0 +1,76 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { describeEachDatabase } from '../harness/database.js';
+import { SLOW } from '../harness/slow.js';
+import type { KillAt } from './kill-switch.js';
+import { type ChildReport, startChild } from './run-child.js';
+import { pgliteTemplate, postgresTemplate, type Template } from './template.js';
+
+/**
+ * A fork whose process is killed while it is made, while it replays what it took over, and inside its calls, must end as
+ * without a crash: what was taken over does not run, what comes after runs once. HOLDFAST_TEST_SLOW=1 takes more instants.
+ */
+const scratch = mkdtempSync(join(tmpdir(), 'holdfast-forks-'));
+afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+
+const PLACES = ['wire:after', 'pay:before', 'transfer:after', 'model:2:inside', 'wire:before', 'model:3:inside'];
+const WHEN = ['before', 'sent', 'after'] as const;
+/** Statements from the fork's own transaction to the begin of its first segment come first. */
+const STATEMENTS = SLOW ? Array.from({ length: 30 }, (_, index) => index * 2) : [9, 16];
+
+const KILLS: readonly KillAt[] = [
+  ...PLACES.slice(0, SLOW ? PLACES.length : 2).map((place) => ({ when: 'place' as const, place })),
+  ...STATEMENTS.map((statement, index) => ({ when: WHEN[index % 3] ?? 'after', statement })),
+];
+
+describeEachDatabase('a fork', (kind) => {
+  let template: Template;
+  let whole: ChildReport;
+  let copies = 0;
+
+  const finish = async (kill: KillAt | undefined) => {
+    const copy = await template.copy(`f${copies}`);
+    const file = join(scratch, `${kind}-${copies++}`);
+    const env = { ...copy.env, EFFECTS_FILE: file };
+    try {
+      const first = await startChild(env, kill, 'fork-child.js').ended;
+      const died = first.signal === 'SIGKILL';
+      const ended = died ? await startChild(env, undefined, 'fork-child.js').ended : first;
+      return { died, ended, effects: existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n').sort() : [] };
+    } finally {
+      await copy.drop();
+    }
+  };
+
+  beforeAll(async () => {
+    template =
+      kind === 'pglite'
+        ? await pgliteTemplate()
+        : await postgresTemplate(process.env['HOLDFAST_TEST_POSTGRES_URL'] ?? '');
+    const env = { ...template.env, EFFECTS_FILE: join(scratch, `${kind}-source`), ONLY_SOURCE: '1' };
+    const source = await startChild(env, undefined, 'fork-child.js').ended;
+    expect(source.code, source.stderr).toBe(0);
+    const { ended, effects } = await finish(undefined);
+    expect(ended.report, ended.stderr).toMatchObject({ status: 'completed', ok: true, complete: true });
+    expect(effects).toEqual(['pay:call_pay', 'transfer:call_transfer', 'wire:call_wire']);
+    whole = ended.report as ChildReport;
+  }, 180_000);
+  afterAll(() => template.drop());
+
+  it('ends as without a crash, whenever its process died', { timeout: 1_800_000 }, async () => {
+    let deaths = 0;
+    for (const kill of KILLS) {
+      const { died, ended, effects } = await finish(kill);
+      if (died) deaths++;
+      const { events, ...outcome } = ended.report as ChildReport;
+      const { events: wholeEvents, ...wholeOutcome } = whole;
+      expect(outcome, `${JSON.stringify(kill)}: ${ended.stderr}`).toEqual(wholeOutcome);
+      expect(effects, JSON.stringify(kill)).toEqual(['pay:call_pay', 'transfer:call_transfer', 'wire:call_wire']);
+      // A question to a person is an event of its own: only then may the log be another one.
+      if (!events.some((event) => event.kind === 'call.unknown')) expect(events).toEqual(wholeEvents);
+    }
+    expect(deaths).toBeGreaterThan(KILLS.length / 2);
+  });
+});
