@@ -3,7 +3,7 @@ import type { Knex } from 'knex';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { sha256 } from '../../src/core/json.js';
-import { defineAgent, defineTool, type RunView } from '../../src/index.js';
+import { defineAgent, defineTool, type RunView, waitFor } from '../../src/index.js';
 import { describeEachDatabase } from '../harness/database.js';
 import { ADMIN, BOB, openTestEngine, type TestEngine } from '../harness/engine.js';
 import { call, scripted } from '../harness/script.js';
@@ -56,7 +56,21 @@ const plain = tool({
   },
 });
 
-const tools = [look, pay, plain];
+const question = defineTool({
+  ...{ name: 'question', description: 'Asks.', input, output: z.string(), effect: 'unsafe' },
+  execute: ({ n }) => {
+    did.push(`question ${n}`);
+    return waitFor({ kind: 'question', text: 'Which?' });
+  },
+});
+/** An agent behind a tool that is suspended in the middle of its work. */
+const clerk = new Agent({
+  name: 'clerk',
+  model: scripted([[call('look', { n: 5 }, 'k1'), call('question', { n: 6 }, 'k2')]]),
+  tools: [look, question],
+}).asTool({ toolName: 'clerk', toolDescription: 'Does the work of a clerk.' });
+
+const tools = [look, pay, plain, question, clerk];
 const grants = ['tool:call:*'];
 const wait = call('pay', { n: 99 }, 'wait');
 const agent = (name: string, outputs: Parameters<typeof scripted>[0]) =>
@@ -84,6 +98,11 @@ const config = {
       [wait],
     ]),
     agent('unknown', [[call('pay', { n: 20 }, 'p'), call('pay', { n: 1 }, 's'), call('look', { n: 1 }, 'l')], [wait]]),
+    agent('asking', [
+      [call('question', { n: 1 }, 'q'), call('look', { n: 1 }, 'l')],
+      [call('clerk', { input: 'Work.' }, 'c'), call('look', { n: 2 }, 'm')],
+      [wait],
+    ]),
     defineAgent({
       agent: Agent.create({
         name: 'handing',
@@ -96,8 +115,8 @@ const config = {
   ],
 };
 
-const DAMAGES = ['deleted', 'damaged', 'foreign', 'deleted'] as const;
-const NAMES = ['approvals', 'parallel', 'unknown', 'handing'] as const;
+const DAMAGES = ['deleted', 'damaged', 'foreign', 'deleted', 'deleted'] as const;
+const NAMES = ['approvals', 'parallel', 'unknown', 'handing', 'asking'] as const;
 
 describeEachDatabase('a saved state', (kind) => {
   let t: TestEngine;
@@ -111,7 +130,8 @@ describeEachDatabase('a saved state', (kind) => {
   const decideAll = async (runId: string) => {
     const { items } = await t.engine.listInterruptions({ status: 'pending', runId, limit: 10 }, BOB);
     for (const { id, reason, callId } of items) {
-      if (reason.code === 'unknown_effect')
+      if (reason.code === 'question') await t.engine.decide(id, { verdict: 'answer', value: 'This.' }, BOB);
+      else if (reason.code === 'unknown_effect')
         await t.engine.decide(id, { verdict: 'answer', value: { done: 'by hand' } }, BOB);
       else if (callId === 'b') await t.engine.decide(id, { verdict: 'reject', message: 'No.' }, BOB);
       else await t.engine.decide(id, { verdict: 'approve' }, BOB);
@@ -167,7 +187,7 @@ describeEachDatabase('a saved state', (kind) => {
       expect(await rest(id)).toMatchObject({ status: 'completed', output: outputs[index] });
       expect(await t.engine.verifyRun(id, ADMIN)).toMatchObject({ ok: true, complete: true });
     }
-    expect(did).toEqual(['pay 99', 'pay 99', 'pay 99', 'pay 99']);
+    expect(did).toEqual(Array(5).fill('pay 99'));
     expect(guarded).toBe(0);
     const rebuilt = await t.between(async (knex) => {
       const states = [];
