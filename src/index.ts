@@ -1,5 +1,6 @@
 /** The library: an engine with its verbs, declarations of agents and tools, and the models by name. */
 export { type Caller, LOCAL_CALLER, type Role } from './core/caller.js';
+export type { RunDelta } from './core/delta.js';
 export { ERRORS, type ErrorCode, HoldfastError } from './core/errors.js';
 export type { RunEvent } from './core/event.js';
 export type { DecisionRequest, InterruptionView } from './core/interruption.js';

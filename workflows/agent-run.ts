@@ -1,5 +1,6 @@
 import { DBOS } from '@dbos-inc/dbos-sdk';
 import { type Agent, type ModelProvider, RunContext, Runner, RunState } from '@openai/agents';
+import type { Deltas } from '../src/core/delta.js';
 import type { Ending } from '../src/core/ending.js';
 import { HoldfastError } from '../src/core/errors.js';
 import type { EventDraft } from '../src/core/event.js';
@@ -28,6 +29,7 @@ import { waitForApprovals } from './wait-for-approvals.js';
 export interface RunnableAgent {
   readonly agent: Agent;
   readonly onDenied: 'stop' | 'tell';
+  readonly stream: boolean;
 }
 
 export interface AgentRunOptions {
@@ -35,6 +37,7 @@ export interface AgentRunOptions {
   readonly agents: ReadonlyMap<string, RunnableAgent>;
   readonly provider: ModelProvider;
   readonly turnsPerSegment: number;
+  readonly deltas: Deltas;
   /** Watches a run while a segment of it works: the signal fires on cancellation and when its time is over. */
   readonly watch: (
     runId: string,
@@ -164,5 +167,6 @@ function openScope(
     ...{ turnsPerSegment: options.turnsPerSegment, turns: begun.turns, totalTokens: begun.totalTokens },
     ...{ provider: durableProvider(options.provider), settled: begun.settled },
     standing: (begun.standing ?? []).map(standingOf),
+    deltas: (run.stream ?? options.agents.get(run.agent)?.stream) === true ? options.deltas : null,
   });
 }

@@ -10,6 +10,7 @@ import {
 import { HoldfastError } from '../src/core/errors.js';
 import { digestOf, type JsonObject, type JsonValue, toJson } from '../src/core/json.js';
 import { classifyModelFailure } from '../src/models/model-failure.js';
+import { streamedResponse } from '../src/models/streamed-response.js';
 import { callModel, type ModelAnswer, type ModelFailure, type ModelResult } from '../steps/call-model.js';
 import { withOwnCallIds, withRecordedIds } from './call-ids.js';
 import { haltStop } from './launch-calls.js';
@@ -144,7 +145,7 @@ async function askModel(scope: SegmentScope, model: Model, request: ModelRequest
   const ask = async (signal: AbortSignal): Promise<ModelAnswer> => {
     // The request's own signal is the bound of time of its model settings.
     const both = request.signal === undefined ? signal : AbortSignal.any([signal, request.signal]);
-    return answerOf(await model.getResponse({ ...request, signal: both }));
+    return answerOf(await respond(scope, model, { ...request, signal: both }, turn));
   };
   try {
     return await DBOS.runStep(() => inStep(() => callModel(ask, classify, scope.signal)), { name: `model:${turn}` });
@@ -152,6 +153,26 @@ async function askModel(scope: SegmentScope, model: Model, request: ModelRequest
     // The step itself never throws for what a model does: this is the database or DBOS.
     scope.broken ??= { error };
     throw error;
+  }
+}
+
+/** Asks the model, whole or in pieces, to the same end. Each try to get the answer of a turn is an attempt of its own. */
+async function respond(
+  { run, deltas }: SegmentScope,
+  model: Model,
+  request: ModelRequest & { readonly signal: AbortSignal },
+  turn: number,
+): Promise<ModelResponse> {
+  if (deltas === null) return model.getResponse(request);
+  const attempt = deltas.begin(run.id, turn);
+  const end = (): void => attempt.end();
+  // A model that ignores its signal is left behind, and is not heard any more.
+  request.signal.addEventListener('abort', end, { once: true });
+  try {
+    return await streamedResponse(model, request, (delta) => attempt.add(delta));
+  } finally {
+    request.signal.removeEventListener('abort', end);
+    end();
   }
 }
 

@@ -107,7 +107,7 @@ async function executeAgain(
   const scope: SegmentScope = freshScope({
     ...{ world: live.world, run: live.run, segment: recorded.segment, execution: live.execution, log },
     ...{ signal: new AbortController().signal, recorded: source, ...counted },
-    ...{ provider: live.provider, settled, standing: [] },
+    ...{ provider: live.provider, settled, standing: [], deltas: null },
     turnsPerSegment: recorded.ending === 'cut' ? recorded.answers.size : Number.POSITIVE_INFINITY,
   });
   const ending = await inSegment(scope, () => work(scope));

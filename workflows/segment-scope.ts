@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Agent, FunctionTool, Model, ModelProvider, RunContext, RunState } from '@openai/agents';
+import type { Deltas } from '../src/core/delta.js';
 import type { Ending, Wait } from '../src/core/ending.js';
 import type { CallOutcome } from '../src/core/event.js';
 import type { GrantSet } from '../src/core/grants.js';
@@ -118,6 +119,8 @@ export interface SegmentScope extends Frame {
   chosen: Model | null;
   /** Decisions that hold for every call that they cover, as they were when the segment began. */
   readonly standing: readonly Standing[];
+  /** Where models that answer in pieces put them; null: they answer whole. */
+  readonly deltas: Deltas | null;
   readonly plans: Map<string, PlannedCall>;
   readonly results: Map<string, Promise<ToolResult | AgentToolResult>>;
   readonly waits: Wait[];
@@ -157,7 +160,7 @@ export async function inFrame<T>(
 export type ScopeSeed = Pick<
   SegmentScope,
   | ('world' | 'run' | 'segment' | 'execution' | 'turnsPerSegment' | 'signal' | 'provider')
-  | ('log' | 'recorded' | 'turns' | 'totalTokens' | 'settled' | 'standing')
+  | ('log' | 'recorded' | 'deltas' | 'turns' | 'totalTokens' | 'settled' | 'standing')
 >;
 
 export const freshScope = (seed: ScopeSeed): SegmentScope => ({

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { VerifyReport } from '../core/chain.js';
+import type { RunDelta } from '../core/delta.js';
 import { type RunEvent, runEvent } from '../core/event.js';
 import type { ForkRun, RetryRun } from '../core/fork-request.js';
 import {
@@ -13,7 +14,7 @@ import { type RunStatus, type RunView, runView, type StartRun } from '../core/ru
 import { type SessionItem, type SessionView, sessionItem, sessionView } from '../core/session.js';
 import { type StandingDecisionView, standingDecisionView } from '../core/standing.js';
 import { type Trajectory, trajectory } from '../core/trajectory.js';
-import { readEvents } from './event-stream.js';
+import { readStream } from './event-stream.js';
 import { errorOfAnswer, notHoldfast, unreachable } from './problem-answer.js';
 
 export interface PageOptions {
@@ -50,6 +51,8 @@ export interface Client {
   listEvents(id: string, options: PageOptions): Promise<Page<RunEvent>>;
   /** Events after a sequence number, live, until the run is over. Throws when the connection ends before. */
   streamEvents(id: string, after: number, signal: AbortSignal): AsyncGenerator<RunEvent, void>;
+  /** The same, with what models say while they answer between the events. */
+  streamRun(id: string, after: number, signal: AbortSignal): AsyncGenerator<RunEvent | RunDelta, void>;
   getTrajectory(id: string): Promise<Trajectory>;
   verifyRun(id: string): Promise<VerifyReport>;
   listSessions(options: PageOptions): Promise<Page<SessionView>>;
@@ -116,6 +119,15 @@ export function createClient(baseUrl: string, token: string): Client {
   }
 
   const keyed = (key: string) => ({ 'Idempotency-Key': `"${key}"` });
+  async function* stream(id: string, after: number, deltas: boolean, signal: AbortSignal) {
+    const headers = { Accept: 'text/event-stream', 'Last-Event-ID': String(after) };
+    const query = { deltas: String(deltas) };
+    const response = await send(GET, `${run(id)}/events`, { query, headers, signal });
+    if (!response.ok) throw errorOfAnswer(url, response.status, await response.json().catch(() => null));
+    if (response.body === null) throw notHoldfast(url, 'an empty stream');
+    yield* readStream(url, response.body);
+  }
+
   const run = (id: string): string => `/runs/${encodeURIComponent(id)}`;
   const session = (id: string): string => `/sessions/${encodeURIComponent(id)}`;
   const standing = (runId: string): string => `${run(runId)}/standing-decisions`;
@@ -137,12 +149,9 @@ export function createClient(baseUrl: string, token: string): Client {
       ask(standingDecisionView, 'DELETE', `${standing(runId)}/${encodeURIComponent(id)}`),
     listEvents: (id, query) => ask(pageOf(runEvent), GET, `${run(id)}/events`, { query: { ...query } }),
     async *streamEvents(id, after, signal) {
-      const headers = { Accept: 'text/event-stream', 'Last-Event-ID': String(after) };
-      const response = await send(GET, `${run(id)}/events`, { headers, signal });
-      if (!response.ok) throw errorOfAnswer(url, response.status, await response.json().catch(() => null));
-      if (response.body === null) throw notHoldfast(url, 'an empty stream');
-      yield* readEvents(url, response.body);
+      for await (const one of stream(id, after, false, signal)) if ('seq' in one) yield one;
     },
+    streamRun: (id, after, signal) => stream(id, after, true, signal),
     getTrajectory: (id) => ask(trajectory, GET, `${run(id)}/trajectory`),
     listSessions: (query) => ask(pageOf(sessionView), GET, '/sessions', { query: { ...query } }),
     listSessionItems: (id, query) => ask(pageOf(sessionItem), GET, `${session(id)}/items`, { query: { ...query } }),

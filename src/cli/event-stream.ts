@@ -1,18 +1,22 @@
 import { type EventSourceMessage, EventSourceParserStream } from 'eventsource-parser/stream';
+import { type RunDelta, runDelta } from '../core/delta.js';
 import { type RunEvent, runEvent } from '../core/event.js';
 import { notHoldfast, unreachable } from './problem-answer.js';
 
 /**
- * Reads the events of a run from server-sent events. Returns at the message `end`; throws `server_unreachable` when the
+ * Reads the events of a run, and the deltas that the server sends between them, from server-sent events. Returns at the message `end`; throws `server_unreachable` when the
  * connection ends before it.
  */
-export async function* readEvents(url: string, body: ReadableStream<Uint8Array>): AsyncGenerator<RunEvent, void> {
+export async function* readStream(
+  url: string,
+  body: ReadableStream<Uint8Array>,
+): AsyncGenerator<RunEvent | RunDelta, void> {
   const reader = body.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream()).getReader();
   try {
     for (;;) {
       const message = await next(url, reader);
       if (message.event === 'end') return;
-      yield eventOf(url, message.data);
+      yield itemOf(url, message);
     }
   } finally {
     await reader.cancel().catch(() => undefined);
@@ -30,14 +34,14 @@ async function next(url: string, reader: ReadableStreamDefaultReader<EventSource
   return read.value;
 }
 
-function eventOf(url: string, data: string): RunEvent {
+function itemOf(url: string, { event: name = '', data }: EventSourceMessage): RunEvent | RunDelta {
   let json: unknown;
   try {
     json = JSON.parse(data);
   } catch {
     throw notHoldfast(url, 'an event that is not JSON');
   }
-  const parsed = runEvent.safeParse(json);
+  const parsed = (/^deltas?\b/.test(name) ? runDelta : runEvent).safeParse(json);
   if (parsed.success) return parsed.data;
   throw notHoldfast(url, 'an event of another shape');
 }

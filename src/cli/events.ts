@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import { z } from 'zod';
+import type { RunDelta } from '../core/delta.js';
 import { HoldfastError } from '../core/errors.js';
 import type { RunEvent } from '../core/event.js';
 import { PAGE_LIMIT } from '../core/page.js';
@@ -13,19 +14,22 @@ import { oneLine } from './run-text.js';
 const RETRY_MS = 1000;
 const GONE_AFTER_MS = 30_000;
 
-const options = z.object({ json, follow: z.boolean().default(false) });
+const options = z.object({ json, follow: z.boolean().default(false), deltas: z.boolean().default(false) });
 
 export const eventsCommand = (): Command =>
   new Command('events')
     .description('Print the event log of a run.')
     .argument('<run>', 'id of a run')
     .option('--follow', 'go on with the events that come, until the run is over')
+    .option('--deltas', 'follow, and also print what the models of a streaming run say while they answer')
     .option('--json', 'print one JSON document per line')
     .action(async (run: string, raw: unknown) => {
       const asked = options.parse(raw);
       const client = connect();
-      for await (const event of asked.follow ? follow(client, run) : recorded(client, run)) {
-        print(asked.json ? JSON.stringify(event) : lineOf(event));
+      const { streamEvents, streamRun } = client;
+      const stream = asked.deltas ? streamRun : streamEvents;
+      for await (const one of asked.follow || asked.deltas ? follow(stream, run) : recorded(client, run)) {
+        print(asked.json ? JSON.stringify(one) : 'seq' in one ? lineOf(one) : lineOfDelta(one));
       }
     });
 
@@ -39,14 +43,17 @@ async function* recorded(client: Client, run: string): AsyncGenerator<RunEvent, 
 }
 
 /** Goes on where it was when the server was away for less than half a minute. */
-async function* follow(client: Client, run: string): AsyncGenerator<RunEvent, void> {
+async function* follow(
+  stream: Client['streamEvents'] | Client['streamRun'],
+  run: string,
+): AsyncGenerator<RunEvent | RunDelta, void> {
   let after = 0;
   let lastSeenAt = Date.now();
   for (;;) {
     try {
-      for await (const event of client.streamEvents(run, after, new AbortController().signal)) {
-        after = event.seq;
-        yield event;
+      for await (const one of stream(run, after, new AbortController().signal)) {
+        if ('seq' in one) after = one.seq;
+        yield one;
         lastSeenAt = Date.now();
       }
       return;
@@ -60,3 +67,10 @@ async function* follow(client: Client, run: string): AsyncGenerator<RunEvent, vo
 
 const lineOf = ({ seq, at, kind, data }: RunEvent): string =>
   cut(`${String(seq).padStart(4)}  ${at}  ${kind.padEnd(22)}  ${data === null ? '(erased)' : oneLine(data)}`, width());
+
+function lineOfDelta(delta: RunDelta): string {
+  if (delta.type === 'dropped') return `      … ${delta.count} deltas were dropped`;
+  if (delta.type === 'replaced') return `      … turn ${delta.turn} is answered anew`;
+  const what = delta.type === 'arguments' ? `arguments of ${delta.tool ?? delta.callId ?? 'a call'}` : delta.type;
+  return cut(`      … ${what}: ${oneLine(delta.delta)}`, width());
+}

@@ -51,6 +51,10 @@ export const startRun = z
     maxTotalTokens: z.int().min(1).optional(),
     maxDurationMs: z.int().min(1).optional(),
     priority: z.int().min(1).max(1_000_000).optional().describe('Lower starts earlier. Without one: 1000.'),
+    stream: z
+      .boolean()
+      .optional()
+      .describe('Whether its models answer in pieces, which the event stream shows live. Without: as the agent says.'),
     metadata: jsonObject.optional().describe('Kept with the run as it is; 16 KiB at most.'),
   })
   .meta({ id: 'StartRun' });

@@ -17,6 +17,8 @@ export interface RegisteredAgent {
   readonly grants: GrantSet;
   readonly limits: RunLimits;
   readonly onDenied: 'stop' | 'tell';
+  /** No part of the definition: how an answer comes changes nothing of what a run does. */
+  readonly stream: boolean;
   readonly definition: string;
   readonly definitionHash: string;
   readonly view: AgentView;
@@ -44,13 +46,14 @@ const declarationShape = z.strictObject({
   grants: z.array(z.unknown()).optional(),
   allowEverything: z.boolean().optional(),
   onDenied: z.enum(['stop', 'tell']).optional(),
+  stream: z.boolean().optional(),
   maxTurns: runLimits.shape.maxTurns.optional(),
   maxTotalTokens: whole.optional(),
   maxDurationMs: whole.optional(),
 });
 
 function register(declaration: AgentDeclaration): RegisteredAgent {
-  const { agent, version = '1', onDenied = 'stop' } = declaration;
+  const { agent, version = '1', onDenied = 'stop', stream = false } = declaration;
   if (!(agent instanceof Agent))
     throw new HoldfastError(
       'agent_invalid',
@@ -78,7 +81,7 @@ function register(declaration: AgentDeclaration): RegisteredAgent {
     ),
   };
   const toolSpecs = new Map(specs.map((spec) => [spec.name, spec]));
-  return { name, version, agent, grants, limits, onDenied, definition, definitionHash, view, toolSpecs };
+  return { name, version, agent, grants, limits, onDenied, stream, definition, definitionHash, view, toolSpecs };
 }
 
 /** A field that nothing reads is refused too: a limit that is misspelt is no limit. */

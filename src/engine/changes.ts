@@ -13,8 +13,23 @@ export class Watch {
     this.#go?.();
   }
 
-  /** Resolves when the run has changed since the last wait, after `atMostMs`, or when the signal fires. */
-  async changed(atMostMs: number, signal?: AbortSignal): Promise<void> {
+  /** Ends the present wait although nothing has changed. What waits looks for itself before it waits again. */
+  poke(): void {
+    this.#go?.();
+  }
+
+  /** Whether the run has changed since it was asked, or waited for, the last time. */
+  takeChange(): boolean {
+    const changed = this.#changed;
+    this.#changed = false;
+    return changed;
+  }
+
+  /**
+   * Resolves when the run has changed since the last wait, after `atMostMs`, when poked, or when the signal fires; to
+   * whether it has changed.
+   */
+  async changed(atMostMs: number, signal?: AbortSignal): Promise<boolean> {
     if (!this.#changed && !signal?.aborted) {
       await new Promise<void>((resolve) => {
         const go = (): void => {
@@ -28,7 +43,7 @@ export class Watch {
         this.#go = go;
       });
     }
-    this.#changed = false;
+    return this.takeChange();
   }
 
   close(): void {

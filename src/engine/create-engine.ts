@@ -10,11 +10,13 @@ import { MultiModelProviderMap } from '../models/multi-model-provider-map.js';
 import { keepAgent } from '../storage/agents.js';
 import { type Database, openDatabase } from '../storage/database.js';
 import { migrate } from '../storage/migrate.js';
+import { notify } from '../storage/notify.js';
 import { markStopped } from '../storage/workers.js';
 import { type RegisteredAgent, registerAgents } from './agent-registry.js';
 import { startBeating } from './beat.js';
 import { Changes } from './changes.js';
 import type { HoldfastConfig } from './define.js';
+import { DeltaHub } from './delta-hub.js';
 import { listenNow } from './dispatcher-door.js';
 import type { EngineLog, Parts } from './parts.js';
 import { RunningSegments } from './running-segments.js';
@@ -28,6 +30,7 @@ export const RECORDING_VERSION = '1';
 export const BUILD = '0.1.0';
 
 const APPLICATION = 'holdfast';
+const DELTA_CHANNEL = 'holdfast_deltas';
 const LOCK_LOST_MS = 2000;
 const DEFAULT_GRACE_MS = 10_000;
 
@@ -89,6 +92,8 @@ async function launch(
   };
   const changes = new Changes();
   const running = new RunningSegments();
+  const send = (payloads: readonly string[]) => notify(database.knex, DELTA_CHANNEL, payloads);
+  const deltas = new DeltaHub({ newId: randomUUID, send: database.kind === 'pglite' ? null : send });
   const world: World = {
     knex: database.knex,
     queue: segmentQueue(theClient),
@@ -98,7 +103,7 @@ async function launch(
     approvalTimeoutMs: config.approvalTimeoutMs === undefined ? SEVEN_DAYS_MS : config.approvalTimeoutMs,
     changed: (runId) => changes.announce(runId),
   };
-  const parts: Parts = { world, database, agents, changes, running, log, build: BUILD };
+  const parts: Parts = { world, database, agents, changes, deltas, running, log, build: BUILD };
   registerSegments(config, parts);
   DBOS.setConfig({
     name: APPLICATION,
@@ -120,6 +125,9 @@ async function launch(
     await keepAgent(database.knex, { tenant: 'default', name, version, definitionHash, definition });
   }
   const unlisten = await database.listen(WAKE_CHANNEL, () => world.queue.wake());
+  // One process owns PGlite: there are no others to hear from.
+  if (database.kind !== 'pglite') await database.listen(DELTA_CHANNEL, (payload) => deltas.receive(payload));
+  deltas.greet();
   const fatal = once(config.onFatal ?? (() => {}));
   const stopBeating = startBeating(parts, fatal);
   guardLock(parts, worker, fatal);
@@ -132,6 +140,7 @@ async function launch(
     stopping ??= (async () => {
       await stopBeating();
       await unlisten();
+      deltas.close();
       await DBOS.shutdown({ deregister: true, workflowCompletionTimeoutMS: options.graceMs ?? DEFAULT_GRACE_MS });
       await client?.destroy();
       await markStopped(database.knex, worker.id, worker.epoch).catch(() => undefined);
@@ -160,6 +169,7 @@ function registerSegments(config: EngineConfig, parts: Parts): void {
     agents: parts.agents,
     provider,
     turnsPerSegment: config.turnsPerSegment ?? 50,
+    deltas: parts.deltas,
     watch: (runId: string, deadlineAtMs: number | null) =>
       parts.running.watch(runId, deadlineAtMs === null ? null : Math.max(0, deadlineAtMs - parts.world.now())),
   };

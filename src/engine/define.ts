@@ -12,6 +12,8 @@ export interface AgentDeclaration {
   readonly allowEverything?: boolean;
   /** `stop` (default): a denied call ends the run. `tell`: the model reads that it was denied. */
   readonly onDenied?: 'stop' | 'tell';
+  /** Ask models for their answer in pieces, which event streams show live. A run may say otherwise. Default false. */
+  readonly stream?: boolean;
   /** Upper bounds of every run of this agent. Default of maxTurns: 100; the others: none. */
   readonly maxTurns?: number;
   readonly maxTotalTokens?: number;

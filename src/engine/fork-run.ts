@@ -133,7 +133,7 @@ async function make(parts: Parts, fork: Fork, caller: Caller, idempotencyKey?: s
     await world.knex.transaction(async (trx) => {
       await insertRun(trx, {
         ...{ id, tenant: caller.tenant, agent: name, agentVersion: version, agentHash: definitionHash },
-        ...{ priority: source.priority, input, grants: grantsToJson(grants), limits, metadata },
+        ...{ priority: source.priority, input, grants: grantsToJson(grants), limits, metadata, stream: source.stream },
         fork: {
           ...{ runId: source.id, seq: fork.at, recordedSeq: copies.length + 2, segment: plan.segment },
           ...{ turns: plan.turns, usage: plan.usage, model: asked.model ?? source.model },

@@ -3,6 +3,7 @@ import { HoldfastError } from '../core/errors.js';
 import type { Database } from '../storage/database.js';
 import type { RegisteredAgent } from './agent-registry.js';
 import type { Changes } from './changes.js';
+import type { DeltaHub } from './delta-hub.js';
 import type { RunningSegments } from './running-segments.js';
 
 /** Where the engine says what an operator should know. Never payloads, never secrets. */
@@ -19,6 +20,7 @@ export interface Parts {
   readonly database: Database;
   readonly agents: ReadonlyMap<string, RegisteredAgent>;
   readonly changes: Changes;
+  readonly deltas: DeltaHub;
   readonly running: RunningSegments;
   readonly build: string;
   readonly log: EngineLog;

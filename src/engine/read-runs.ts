@@ -1,5 +1,7 @@
+import { z } from 'zod';
 import type { Caller } from '../core/caller.js';
 import { type VerifyReport, verifyLog } from '../core/chain.js';
+import type { RunDelta } from '../core/delta.js';
 import { HoldfastError } from '../core/errors.js';
 import type { RunEvent } from '../core/event.js';
 import type { Page } from '../core/page.js';
@@ -9,6 +11,8 @@ import { readEvents, readHead } from '../storage/events.js';
 import { pendingOf } from '../storage/interruptions.js';
 import { encodeCursor, listRunRows } from '../storage/run-list.js';
 import { findRun, type RunRow, runViewOf } from '../storage/runs.js';
+import type { Watch } from './changes.js';
+import type { DeltaFeed } from './delta-feed.js';
 import type { Parts } from './parts.js';
 
 /** How often one looks again for what another process did; where there is none, only for what was missed. */
@@ -74,31 +78,87 @@ export async function listEvents(
   return { items, nextCursor: events.length > options.limit ? String(items.at(-1)?.seq ?? 0) : null };
 }
 
+interface StreamOptions {
+  readonly after: number;
+  readonly signal: AbortSignal;
+}
+
 export async function* streamEvents(
   parts: Parts,
   id: string,
-  options: { readonly after: number; readonly signal: AbortSignal },
+  options: StreamOptions,
   caller: Caller,
 ): AsyncIterable<RunEvent> {
+  for await (const one of follow(parts, id, options, caller, false)) if ('seq' in one) yield one;
+}
+
+export const streamRun = (
+  parts: Parts,
+  id: string,
+  options: StreamOptions,
+  caller: Caller,
+): AsyncIterable<RunEvent | RunDelta> => follow(parts, id, options, caller, true);
+
+/** Events from the database, and between them, when wanted, what models say while they answer. */
+async function* follow(
+  parts: Parts,
+  id: string,
+  options: StreamOptions,
+  caller: Caller,
+  wantsDeltas: boolean,
+): AsyncIterable<RunEvent | RunDelta> {
   let { after } = options;
+  const { signal } = options;
   const watch = parts.changes.watch(id);
+  let deltas: ReturnType<Parts['deltas']['open']> | null = null;
   try {
     for (;;) {
       // The status is read first: what a run that is over has said is all in its log.
       const { status } = await rowOf(parts, id, caller);
+      if (wantsDeltas && !isOver(status)) deltas ??= parts.deltas.open(id, () => watch.poke());
       const events = await readEvents(parts.world.knex, id, after, BATCH);
       for (const event of events) {
-        if (options.signal.aborted) return;
+        const turn = answeredTurn(event);
+        if (deltas !== null && turn !== null) {
+          // What was said before the answer was there goes before it; what comes later is late.
+          for (const delta of deltas.feed.take()) yield delta;
+          deltas.feed.settle(turn);
+        }
+        if (signal.aborted) return;
         after = event.seq;
         yield event;
       }
-      if (options.signal.aborted) return;
+      if (signal.aborted) return;
       if (events.length === BATCH) continue;
       if (isOver(status)) return;
-      await watch.changed(lookAgainMs(parts), options.signal);
+      yield* untilChanged(watch, deltas?.feed ?? null, lookAgainMs(parts), signal);
     }
   } finally {
+    deltas?.close();
     watch.close();
+  }
+}
+
+const answered = z.object({ kind: z.enum(['model.responded', 'model.failed']), data: z.object({ turn: z.int() }) });
+
+/** The turn whose answer, or failure, an event is. */
+const answeredTurn = (event: RunEvent): number | null => answered.safeParse(event).data?.data.turn ?? null;
+
+/** Gives deltas as they come, until the log may have more. */
+async function* untilChanged(
+  watch: Watch,
+  feed: DeltaFeed | null,
+  atMostMs: number,
+  signal: AbortSignal,
+): AsyncIterable<RunDelta> {
+  const until = Date.now() + atMostMs;
+  while (!signal.aborted && !watch.takeChange() && Date.now() < until) {
+    const waiting = feed?.take() ?? [];
+    if (waiting.length === 0 && (await watch.changed(until - Date.now(), signal))) return;
+    for (const delta of waiting) {
+      if (signal.aborted) return;
+      yield delta;
+    }
   }
 }
 

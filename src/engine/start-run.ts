@@ -64,7 +64,9 @@ export async function startRun(
     await world.knex.transaction(async (trx) => {
       const { name, version, definitionHash } = agent;
       const of = { id, tenant: caller.tenant, agent: name, agentVersion: version, agentHash: definitionHash };
-      await insertRun(trx, { ...of, priority, input: asked, grants: grantsToJson(grants), limits, metadata });
+      const stream = parsed.data.stream ?? null;
+      const pinned = { grants: grantsToJson(grants), limits, metadata, stream };
+      await insertRun(trx, { ...of, ...pinned, priority, input: asked });
       await takeKey(trx, {
         tenant: caller.tenant,
         operation: 'start_run',

@@ -9,7 +9,7 @@ import { databaseSession } from './database-session.js';
 import { forkRun, retryRun } from './fork-run.js';
 import { decide, getInterruption, listInterruptions } from './interruption-verbs.js';
 import type { Parts } from './parts.js';
-import { getRun, getTrajectory, listEvents, listRuns, streamEvents, verifyRun } from './read-runs.js';
+import { getRun, getTrajectory, listEvents, listRuns, streamEvents, streamRun, verifyRun } from './read-runs.js';
 import { savedStateBackend } from './saved-state-backend.js';
 import { deleteSession, getSession, listSessionItems, listSessions } from './session-verbs.js';
 import { listStandingDecisions, revokeStandingDecision } from './standing-verbs.js';
@@ -36,6 +36,7 @@ export function verbsOf(parts: Parts, life: Life): Engine {
     retryRun: async (id, request, caller, key) => retryRun(up(), id, request, caller, key),
     listEvents: async (id, options, caller) => listEvents(up(), id, options, caller),
     streamEvents: (id, options, caller) => streamEvents(up(), id, options, caller),
+    streamRun: (id, options, caller) => streamRun(up(), id, options, caller),
     getTrajectory: async (id, caller) => getTrajectory(up(), id, caller),
     verifyRun: async (id, caller) => verifyRun(up(), id, caller),
     listInterruptions: async (filter, caller) => listInterruptions(up(), filter, caller),

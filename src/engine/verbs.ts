@@ -1,6 +1,7 @@
 import type { Session } from '@openai/agents';
 import type { Caller } from '../core/caller.js';
 import type { VerifyReport } from '../core/chain.js';
+import type { RunDelta } from '../core/delta.js';
 import type { RunEvent } from '../core/event.js';
 import type { ForkRun, RetryRun } from '../core/fork-request.js';
 import type { DecisionRequest, InterruptionView } from '../core/interruption.js';
@@ -74,6 +75,15 @@ export interface Engine {
     options: { readonly after: number; readonly signal: AbortSignal },
     caller: Caller,
   ): AsyncIterable<RunEvent>;
+  /**
+   * The same, and between the events what models say while they answer, if the run streams: see docs/streaming.md. A caller who
+   * reads slowly loses deltas, never events. What has a `seq` is an event.
+   */
+  streamRun(
+    id: string,
+    options: { readonly after: number; readonly signal: AbortSignal },
+    caller: Caller,
+  ): AsyncIterable<RunEvent | RunDelta>;
   getTrajectory(id: string, caller: Caller): Promise<Trajectory>;
   verifyRun(id: string, caller: Caller): Promise<VerifyReport>;
   listInterruptions(

@@ -16,12 +16,17 @@ export const EVENT_ROUTES = [
     description:
       'With `Accept: text/event-stream`: all events after the given one, then those that come. The id of a message is the ' +
       'sequence number, its name the kind of the event, its data the event. A message named `end` closes the stream of a ' +
-      'run that is over. A browser reconnects by itself with Last-Event-ID, which goes before the query.',
+      'run that is over. Messages without an id, named `delta`, `deltas.replaced` and `deltas.dropped`, say what a model says ' +
+      'while it answers, if the run streams. A browser reconnects by itself with Last-Event-ID, which goes before the query.',
     role: 'viewer',
     pathParams: idPath,
     query: z.strictObject({
       ...pageQuery,
       cursor: sequence.default(0).describe('Events after this sequence number.'),
+      deltas: z
+        .enum(['true', 'false'])
+        .default('true')
+        .describe('Whether a stream also says what models say while they answer: docs/streaming.md.'),
       lastEventId: lastEventId.describe('As the header, for clients that cannot set one.'),
     }),
     header: z.object({ 'last-event-id': lastEventId }),
@@ -32,9 +37,11 @@ export const EVENT_ROUTES = [
       const after = header['last-event-id'] ?? query.lastEventId ?? query.cursor;
       if (!wantsEvents) return json(await engine.listEvents(id, { after, limit: query.limit }, caller));
       await engine.getRun(id, caller);
+      const options = { after, signal };
       return {
         type: 'events',
-        events: engine.streamEvents(id, { after, signal }, caller),
+        events:
+          query.deltas === 'true' ? engine.streamRun(id, options, caller) : engine.streamEvents(id, options, caller),
         end: async () => ({ status: (await engine.getRun(id, caller)).status }),
       };
     },

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Caller, Role } from '../core/caller.js';
+import type { RunDelta } from '../core/delta.js';
 import { type ErrorCode, HoldfastError } from '../core/errors.js';
 import type { RunEvent } from '../core/event.js';
 import type { JsonObject } from '../core/json.js';
@@ -24,7 +25,11 @@ interface OpenContext {
 export type Reply =
   | { readonly type: 'json'; readonly status?: number; readonly body: unknown; readonly location?: string }
   /** Events as they come; `end` is asked for the data of the closing `end` event when all were sent. */
-  | { readonly type: 'events'; readonly events: AsyncIterable<RunEvent>; readonly end: () => Promise<JsonObject> };
+  | {
+      readonly type: 'events';
+      readonly events: AsyncIterable<RunEvent | RunDelta>;
+      readonly end: () => Promise<JsonObject>;
+    };
 
 export const json = (body: unknown): Reply => ({ type: 'json', body });
 

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import type { RunDelta } from '../core/delta.js';
 import type { RunEvent } from '../core/event.js';
 import type { JsonObject } from '../core/json.js';
 
@@ -11,7 +12,17 @@ export interface StreamOptions {
 
 const RETRY_MS = 2000;
 
-const frame = (event: RunEvent): string => `id: ${event.seq}\nevent: ${event.kind}\ndata: ${JSON.stringify(event)}\n\n`;
+/** Names of messages that are no events of the log. */
+export const DELTA_NAMES = { replaced: 'deltas.replaced', dropped: 'deltas.dropped', delta: 'delta' } as const;
+
+const nameOf = (delta: RunDelta): string =>
+  delta.type === 'replaced' || delta.type === 'dropped' ? DELTA_NAMES[delta.type] : DELTA_NAMES.delta;
+
+/** A delta has no id, so that the last id that a client has is that of an event. */
+const frame = (one: RunEvent | RunDelta): string =>
+  'seq' in one
+    ? `id: ${one.seq}\nevent: ${one.kind}\ndata: ${JSON.stringify(one)}\n\n`
+    : `event: ${nameOf(one)}\ndata: ${JSON.stringify(one)}\n\n`;
 
 /** Resolves when the client has read enough for more, or is gone; false when it took too long. */
 function drained(response: ServerResponse, { stallMs, signal }: StreamOptions): Promise<boolean> {
@@ -37,7 +48,7 @@ function drained(response: ServerResponse, { stallMs, signal }: StreamOptions): 
  */
 export async function sendEvents(
   response: ServerResponse,
-  events: AsyncIterable<RunEvent>,
+  events: AsyncIterable<RunEvent | RunDelta>,
   end: () => Promise<JsonObject>,
   options: StreamOptions,
 ): Promise<void> {

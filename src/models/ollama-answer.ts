@@ -24,9 +24,10 @@ export class OllamaAnswer {
     this.#tags = extractThinking ? new ThinkTags() : null;
   }
 
-  /** Gives the text that is new. */
-  add(chunk: OllamaChunk): string {
+  /** Gives what is new of the text and of the thinking. */
+  add(chunk: OllamaChunk): { readonly text: string; readonly thinking: string } {
     const { message } = chunk;
+    const thoughts = this.#thinking.length;
     this.#keep(this.#thinking, message?.thinking);
     for (const call of message?.tool_calls ?? []) {
       const { text, repaired } = argumentsText(call.function.arguments);
@@ -39,7 +40,7 @@ export class OllamaAnswer {
       text += this.#rest();
     }
     this.#keep(this.#text, text);
-    return text;
+    return { text, thinking: this.#thinking.slice(thoughts).join('') };
   }
 
   get text(): string {

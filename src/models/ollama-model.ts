@@ -15,7 +15,7 @@ import { type OllamaHostOptions, type OllamaTarget, ollamaTarget } from './ollam
 import { finalRequest, type OllamaPlan, type OllamaRequestOptions, ollamaPlan } from './ollama-request.js';
 import { messageId, ollamaResponse } from './ollama-response.js';
 import type { OllamaChunk, OllamaRequest } from './ollama-wire.js';
-import { doneEvent, isOutputItem } from './response-events.js';
+import { doneEvent, isOutputItem, reasoningEvent } from './response-events.js';
 
 export interface OllamaModelOptions extends OllamaHostOptions, OllamaRequestOptions {
   /** Take `<think>…</think>` at the beginning of an answer as thinking. Default false: it is text. */
@@ -24,7 +24,7 @@ export interface OllamaModelOptions extends OllamaHostOptions, OllamaRequestOpti
   readonly newId?: () => string;
 }
 
-type Step = { readonly text: string } | { readonly response: ModelResponse };
+type Step = { readonly text: string; readonly thinking: string } | { readonly response: ModelResponse };
 
 /**
  * A model of an Ollama server, over its own `POST /api/chat`. Nothing is contacted before the first call, nothing is
@@ -60,8 +60,12 @@ export class OllamaModel implements Model {
       for await (const step of this.#steps(request, id)) {
         if (!started) yield { type: 'response_started' };
         started = true;
-        if ('response' in step) yield doneEvent(step.response, step.response.output.filter(isOutputItem));
-        else if (step.text !== '') yield { type: 'output_text_delta', delta: step.text, itemId: messageId(id) };
+        if ('response' in step) {
+          yield doneEvent(step.response, step.response.output.filter(isOutputItem));
+          continue;
+        }
+        if (step.thinking !== '') yield reasoningEvent(step.thinking);
+        if (step.text !== '') yield { type: 'output_text_delta', delta: step.text, itemId: messageId(id) };
       }
     } catch (error) {
       throw ollamaFailure(error, this.target, started);
@@ -76,23 +80,23 @@ export class OllamaModel implements Model {
     return (this.#options.newId ?? randomUUID)().replaceAll('-', '');
   }
 
-  /** The text of each chunk, which may be empty, and at the end the response. */
+  /** The text and the thinking of each chunk, which may be empty, and at the end the response. */
   async *#steps(request: ModelRequest, id: string): AsyncGenerator<Step, void, undefined> {
     const plan = ollamaPlan(this.target.model, request, this.#options);
     const raw = request.modelSettings.preserveRawUsage === true;
     const draft = this.#emptyAnswer();
     for await (const chunk of this.#chunks(plan, plan.request, request.signal)) {
-      const text = draft.add(chunk);
-      yield { text: plan.finalFormat === null ? text : '' };
+      const { text, thinking } = draft.add(chunk);
+      yield { text: plan.finalFormat === null ? text : '', thinking };
     }
     if (isFinal(plan, draft)) {
-      if (plan.finalFormat !== null) yield { text: draft.text };
+      if (plan.finalFormat !== null) yield { text: draft.text, thinking: '' };
       yield { response: ollamaResponse(id, draft, plan, [], raw) };
       return;
     }
     const final = this.#emptyAnswer();
     for await (const chunk of this.#chunks(plan, finalRequest(plan, draft.text), request.signal)) {
-      yield { text: final.add(chunk) };
+      yield final.add(chunk);
     }
     yield { response: ollamaResponse(id, final, plan, [draft], raw) };
   }

@@ -13,6 +13,13 @@ export function* responseEvents(response: ModelResponse): Iterable<StreamEvent> 
   yield doneEvent(response, output);
 }
 
+/** Reasoning as it comes, for which the SDK has no event: see docs/streaming.md. */
+export const reasoningEvent = (delta: string): StreamEvent => ({
+  type: 'model',
+  event: { type: 'holdfast.reasoning', delta },
+  providerData: { rawModelEventSource: 'holdfast' },
+});
+
 /** `response_done`, with the same ids and usage as the response. */
 export function doneEvent(
   response: ModelResponse,
@@ -31,6 +38,7 @@ export function doneEvent(
         totalTokens: usage.totalTokens,
         inputTokensDetails: usage.inputTokensDetails,
         outputTokensDetails: usage.outputTokensDetails,
+        ...(usage.requestUsageEntries === undefined ? {} : { requestUsageEntries: usage.requestUsageEntries }),
       },
       ...(response.rawUsage === undefined ? {} : { rawUsage: response.rawUsage }),
       output,

@@ -20,6 +20,7 @@ export interface RunRow {
   grants: string;
   limits: string;
   metadata: string;
+  stream: boolean | null;
   output: string | null;
   error: string | null;
   segment: number;
@@ -57,6 +58,8 @@ export interface NewRun {
   readonly grants: readonly JsonObject[];
   readonly limits: RunLimits;
   readonly metadata: JsonObject;
+  /** Null or left out: as the agent says. */
+  readonly stream?: boolean | null;
   readonly fork?: NewFork;
 }
 
@@ -87,6 +90,7 @@ export async function insertRun(trx: Knex, run: NewRun): Promise<void> {
     limits: canonical(run.limits),
     metadata: canonical(run.metadata),
     ...(run.fork === undefined ? {} : forkColumns(run.fork)),
+    stream: run.stream ?? null,
   });
 }
 

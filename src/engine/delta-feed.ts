@@ -1,0 +1,89 @@
+import type { DeltaPiece, RunDelta } from '../core/delta.js';
+
+/** What one client may have waiting. Its durable events are not here: those come from the database, all of them. */
+const WAITING_CHARS = 256 * 1024;
+const WAITING_ITEMS = 2000;
+
+/** That an attempt began, before it has said anything. */
+export interface Began {
+  readonly type: 'began';
+  readonly runId: string;
+  readonly turn: number;
+  readonly attempt: string;
+}
+
+interface Present {
+  readonly attempt: string;
+  readonly gone: ReadonlySet<string>;
+  /** Index of the next piece. */
+  next: number;
+  shown: boolean;
+}
+
+/**
+ * What one client is told of the deltas of a run: each piece once, in order, only of the newest attempt of a turn, and none of a turn
+ * whose answer is in the log. A client that reads too slowly loses deltas and is told so; nobody waits for it.
+ */
+export class DeltaFeed {
+  readonly #onReady: () => void;
+  readonly #turns = new Map<number, Present>();
+  readonly #settled = new Set<number>();
+  #waiting: RunDelta[] = [];
+  #chars = 0;
+
+  constructor(onReady: () => void) {
+    this.#onReady = onReady;
+  }
+
+  push(message: Began | DeltaPiece): void {
+    const present = this.#presentFor(message);
+    if (present === null || message.type === 'began' || message.index < present.next) return;
+    present.next = message.index + 1;
+    present.shown = true;
+    const isFull = this.#chars + message.delta.length > WAITING_CHARS || this.#waiting.length >= WAITING_ITEMS;
+    if (isFull || this.#waiting.at(-1)?.type === 'dropped') {
+      this.#drop(message.runId);
+    } else {
+      this.#waiting.push(message);
+      this.#chars += message.delta.length;
+    }
+    this.#onReady();
+  }
+
+  /** What waits, oldest first. */
+  take(): readonly RunDelta[] {
+    const taken = this.#waiting;
+    this.#waiting = [];
+    this.#chars = 0;
+    return taken;
+  }
+
+  /** The answer of a turn is in the log: its deltas count for nothing any more. */
+  settle(turn: number): void {
+    this.#settled.add(turn);
+    this.#turns.delete(turn);
+  }
+
+  /** The present attempt of a turn, which is that of the message; null: the message comes too late. */
+  #presentFor({ runId, turn, attempt }: Began | DeltaPiece): Present | null {
+    if (this.#settled.has(turn)) return null;
+    const present = this.#turns.get(turn);
+    if (present?.attempt === attempt) return present;
+    if (present?.gone.has(attempt) === true) return null;
+    const gone = present === undefined ? new Set<string>() : new Set([...present.gone, present.attempt]);
+    const begun = { attempt, gone, next: 0, shown: false };
+    this.#turns.set(turn, begun);
+    if (present?.shown === true) {
+      this.#waiting.push({ type: 'replaced', runId, turn, attempt: present.attempt, by: attempt });
+      this.#onReady();
+    }
+    return begun;
+  }
+
+  #drop(runId: string): void {
+    const last = this.#waiting.at(-1);
+    const count = last?.type === 'dropped' ? last.count + 1 : 1;
+    if (last?.type === 'dropped') this.#waiting.pop();
+    this.#waiting.push({ type: 'dropped', runId, count });
+  }
+}
