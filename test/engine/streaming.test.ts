@@ -128,7 +128,7 @@ describeEachDatabase('streaming', (kind) => {
     expect(joined(deltas, 'arguments', 1)).toBe('{"city":"Oslo"}');
     expect(joined(deltas, 'text', 2)).toBe(ANSWER);
     expect(deltas.find((one) => one.type === 'arguments')).toMatchObject({ callId: 'call_w', tool: 'weather' });
-    expect(deltas.length).toBeGreaterThan(6);
+    expect(deltas.length).toBeGreaterThanOrEqual(4);
     expect(new Set(deltas.map((one) => ('attempt' in one ? one.attempt : ''))).size).toBe(2);
     // No delta of a turn comes after its answer.
     const answers = all.flatMap((one, at) => ('seq' in one && one.kind === 'model.responded' ? [at] : []));
@@ -223,7 +223,7 @@ describeEachDatabase('streaming', (kind) => {
     ]);
     await Promise.all([one.read(), other.read()]);
     const deltas = one.messages.filter(({ event }) => event === 'delta');
-    expect(deltas.length).toBeGreaterThan(6);
+    expect(deltas.length).toBeGreaterThanOrEqual(4);
     for (const { id: none, data } of deltas) {
       expect(none).toBeUndefined();
       runDelta.parse(JSON.parse(data));
