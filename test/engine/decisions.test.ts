@@ -51,6 +51,32 @@ const write = defineTool({
   },
 });
 
+const quick = defineTool({
+  name: 'quick',
+  description: 'Must be approved at once.',
+  input: z.object({}),
+  output: z.string(),
+  approval: true,
+  approvalExpiresInMs: 700,
+  execute: () => {
+    ran.push('quick');
+    return 'ran';
+  },
+});
+
+const odd = defineTool({
+  name: 'odd',
+  description: 'Fails, or is slow.',
+  input: z.object({ how: z.enum(['fail', 'slow']) }),
+  output: z.string(),
+  effect: 'pure',
+  execute: async ({ how }) => {
+    if (how === 'fail') throw new Error('the disk is on fire');
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    return 'at last';
+  },
+});
+
 const plain = tool({
   name: 'plain',
   description: 'A tool of a plain SDK program.',
@@ -68,8 +94,9 @@ const agent = (
   grants: Parameters<typeof defineAgent>[0]['grants'],
 ) =>
   defineAgent({
-    agent: new Agent({ name, model: scripted(outputs), tools: [pay, sign, write, plain] }),
+    agent: new Agent({ name, model: scripted(outputs), tools: [pay, sign, write, plain, odd, quick] }),
     grants: grants ?? [],
+    onDenied: 'tell',
   });
 
 const BANK = ['bank:pay:alice', { capability: 'bank:pay:bob', effect: 'ask' as const }];
@@ -84,6 +111,19 @@ const config = {
       'two payments',
       [[call('pay', { to: 'alice', amount: 500 }, 'p1')], [call('pay', { to: 'alice', amount: 600 }, 'p2')]],
       BANK,
+    ),
+    agent('quick', [[call('quick', {}, 'q1')]], ['tool:call:quick']),
+    agent(
+      'mixed',
+      [
+        [
+          ...[call('pay', { to: 'alice', amount: 500 }, 'g1'), call('odd', { how: 'slow' }, 's1')],
+          ...[call('pay', { to: 'mallory', amount: 1 }, 'd1'), call('pay', { to: 'alice', amount: 600 }, 'g2')],
+          ...[call('odd', { how: 'fail' }, 'f1'), call('pay', { to: 'alice', amount: 5 }, 'a1')],
+          call('pay', { to: 'bob', amount: 7 }, 'g3'),
+        ],
+      ],
+      [...BANK, 'tool:call:odd'],
     ),
     agent('plain', [[call('plain', { n: 1 }, 'n1')]], ['tool:call:plain']),
     agent('signer', [[call('sign', { text: 'lease' }, 's1')]], ['tool:call:sign']),
@@ -199,6 +239,121 @@ describeEachDatabase('decisions', (kind) => {
       await approve({ n: 7 });
       expect(await rest(run.id)).toMatchObject({ status: 'completed', output: 'n1=plain 7' });
     });
+  });
+
+  it('of a response with calls of every kind survive restarts, partially, in any order', async () => {
+    const run = await runToRest(t.engine, 'mixed');
+    expect(run).toMatchObject({ status: 'paused' });
+    const decide = async (callId: string, decision: Parameters<typeof t.engine.decide>[1]) => {
+      const found = (await pendingOf(run.id)).find((one) => one.callId === callId);
+      await t.engine.decide(found?.id ?? '', decision, BOB);
+    };
+    expect((await pendingOf(run.id)).map((one) => one.callId).sort()).toEqual(['g1', 'g2', 'g3']);
+    await decide('g3', { verdict: 'approve' });
+    await t.restart();
+    await decide('g1', { verdict: 'reject', message: 'no' });
+    expect((await rest(run.id)).status).toBe('paused');
+    await decide('g2', { verdict: 'approve', arguments: { to: 'alice', amount: 6 } });
+    const done = await rest(run.id);
+    expect(done.status).toBe('completed');
+    const told = new Map(
+      String(done.output)
+        .split(' | ')
+        .map((one) => [one.slice(0, 2), one.slice(3)]),
+    );
+    expect(Object.fromEntries(told)).toMatchObject({
+      ...{ g1: 'no', g2: '{"paid":6}', g3: '{"paid":7}', a1: '{"paid":5}', s1: 'at last' },
+      ...{ d1: expect.stringContaining('Not allowed'), f1: expect.stringContaining('the disk is on fire') },
+    });
+    expect(ran).toEqual(['pay alice 5', 'pay alice 6', 'pay bob 7']);
+  });
+
+  describe('races', () => {
+    it('of fifty approvers with different edits have one outcome', async () => {
+      const { run, interruption } = await paused('payer');
+      const tries = await Promise.allSettled(
+        Array.from({ length: 50 }, (_, n) => {
+          const edit = { verdict: 'approve', arguments: { to: 'alice', amount: n + 1 } } as const;
+          return t.engine.decide(interruption.id, edit, approver(`a${n}`));
+        }),
+      );
+      const lost = tries.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
+      expect(lost).toHaveLength(49);
+      for (const error of lost) expect(error).toMatchObject({ code: 'decision_conflict' });
+      const winner = tries.findIndex((one) => one.status === 'fulfilled');
+      expect(await rest(run.id)).toMatchObject({ status: 'completed', output: `p1={"paid":${winner + 1}}` });
+      expect(ran).toEqual([`pay alice ${winner + 1}`]);
+    });
+
+    it('of an approval and a cancellation have one outcome, which the log explains', async () => {
+      for (let n = 0; n < 4; n++) {
+        ran.length = 0;
+        const { run, interruption } = await paused('payer');
+        const approve = () => t.engine.decide(interruption.id, { verdict: 'approve' }, BOB).catch((e: unknown) => e);
+        const cancel = () => t.engine.cancelRun(run.id, null, ADMIN).catch((e: unknown) => e);
+        const [decided] =
+          n % 2 === 0 ? await Promise.all([approve(), cancel()]) : (await Promise.all([cancel(), approve()])).reverse();
+        let over = await rest(run.id);
+        for (let more = 0; over.status === 'running' && more < 50; more++) over = await rest(run.id);
+        const settled = await eventsOf(run.id, 'interruption.decided');
+        expect(settled).toHaveLength(1);
+        if (decided instanceof Error) {
+          expect(decided).toMatchObject({ code: 'interruption_cancelled' });
+          expect(settled).toMatchObject([{ verdict: 'cancel' }]);
+          expect(ran).toEqual([]);
+        } else expect(settled).toMatchObject([{ verdict: 'approve' }]);
+        expect(['cancelled', 'completed']).toContain(over.status);
+        expect(await t.engine.verifyRun(run.id, ADMIN)).toMatchObject({ ok: true, complete: true });
+      }
+    });
+
+    it('of an approval and an expiry have one outcome', async () => {
+      for (const delayMs of [0, 650, 720, 1200]) {
+        ran.length = 0;
+        const run = await runToRest(t.engine, 'quick');
+        const [interruption] = (await t.engine.listInterruptions({ runId: run.id, limit: 1 }, BOB)).items;
+        await new Promise((resolve) => setTimeout(resolve, delayMs));
+        const approve = t.engine.decide(interruption?.id ?? '', { verdict: 'approve' }, BOB);
+        const won = await approve.then(
+          () => true,
+          (error: unknown) => {
+            expect(error).toMatchObject({ code: 'interruption_expired' });
+            return false;
+          },
+        );
+        for (let tries = 0; tries < 40 && (await rest(run.id)).status === 'paused'; tries++)
+          await new Promise((resolve) => setTimeout(resolve, 100));
+        expect(await rest(run.id)).toMatchObject({ status: 'completed' });
+        expect(ran).toEqual(won ? ['quick'] : []);
+        expect(await eventsOf(run.id, 'interruption.decided')).toMatchObject([{ verdict: won ? 'approve' : 'expire' }]);
+      }
+    });
+  });
+
+  it('the inbox is filtered, and pages neither skip nor repeat', async () => {
+    const runs = [await runToRest(t.engine, 'mixed'), await runToRest(t.engine, 'signer')];
+    const page = (cursor?: string) =>
+      t.engine.listInterruptions(
+        {
+          agent: 'mixed',
+          tool: 'pay',
+          kind: 'approval',
+          status: 'pending',
+          limit: 2,
+          ...(cursor === undefined ? {} : { cursor }),
+        },
+        BOB,
+      );
+    const seen: string[] = [];
+    for (let next: string | null | undefined; next !== null; ) {
+      const { items, nextCursor } = await page(next ?? undefined);
+      seen.push(...items.map((one) => `${one.callId}`));
+      next = nextCursor;
+    }
+    expect(seen.sort()).toEqual(['g1', 'g2', 'g3']);
+    const soon = await t.engine.listInterruptions({ status: 'pending', expiresBefore: new Date(), limit: 50 }, BOB);
+    expect(soon.items).toEqual([]);
+    for (const { id } of runs) await t.engine.cancelRun(id, null, ADMIN);
   });
 
   describe('several approvers', () => {
