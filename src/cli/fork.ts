@@ -9,7 +9,7 @@ import { json, jsonArgument, jsonOption } from './options.js';
 import { print, printJson } from './print.js';
 
 const shared = z.object({ json, model: z.string().optional() });
-const forkOptions = shared.extend({ at: z.string(), input: z.string().optional(), edits: z.unknown() });
+const forkOptions = shared.extend({ at: z.string(), input: z.string().optional(), edits: z.unknown().optional() });
 
 const modelOption = (): Option => new Option('--model <name>', 'model that is asked from here on');
 
@@ -34,7 +34,10 @@ export const forkCommand = (): Command =>
         ...(edits === undefined ? {} : { edits }),
         ...(model === undefined ? {} : { model }),
       });
-      if (!body.success) throw new HoldfastError('invalid_request', z.prettifyError(body.error).replaceAll('\n', ' '));
+      if (!body.success) {
+        const [issue] = body.error.issues;
+        throw new HoldfastError('invalid_request', `/${issue?.path.join('/') ?? ''}: ${issue?.message ?? 'not valid'}`);
+      }
       show(await connect().forkRun(id, body.data, randomUUID()), asJson);
     });
 
