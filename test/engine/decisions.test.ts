@@ -265,7 +265,10 @@ describeEachDatabase('decisions', (kind) => {
       ...{ g1: 'no', g2: '{"paid":6}', g3: '{"paid":7}', a1: '{"paid":5}', s1: 'at last' },
       ...{ d1: expect.stringContaining('Not allowed'), f1: expect.stringContaining('the disk is on fire') },
     });
-    expect(ran).toEqual(['pay alice 5', 'pay alice 6', 'pay bob 7']);
+    // Steps start in the model's order; bodies of unsafe calls run when their intents are written.
+    const started = (await eventsOf(run.id, 'call.started')).map((one) => one['callId']);
+    expect(started).toEqual(['s1', 'f1', 'a1', 'g2', 'g3']);
+    expect(ran.toSorted()).toEqual(['pay alice 5', 'pay alice 6', 'pay bob 7']);
   });
 
   describe('races', () => {
