@@ -5,6 +5,7 @@ import { createEngine, type RunDelta } from '../../src/index.js';
 import { createEngineDatabase, describeEachDatabase } from '../harness/database.js';
 import { ADMIN } from '../harness/engine.js';
 import type { KillAt } from './kill-switch.js';
+import { talker } from './streaming-agent.js';
 
 const CHILD = join(import.meta.dirname, '../../dist/test/crash/streaming-child.js');
 
@@ -40,9 +41,9 @@ describeEachDatabase('a process that dies in the middle of a stream', (kind) => 
       await expect.poll(() => first.said.err, { timeout: 90_000 }).toMatch(/^run_\w+\n/);
       const id = first.said.err.trim();
       const deltas: RunDelta[] = [];
-      // Only PostgreSQL lets a second process in. It has no agents: it only follows.
+      // Only PostgreSQL lets a second process in. The segment of the dead one may go on there as well.
       const onlooker =
-        databaseUrl === null ? null : await createEngine({ agents: [], databaseUrl, workerId: 'onlooker' });
+        databaseUrl === null ? null : await createEngine({ agents: [talker], databaseUrl, workerId: 'onlooker' });
       const following = (async () => {
         if (onlooker === null) return;
         const signal = AbortSignal.timeout(60_000);
