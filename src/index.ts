@@ -1,6 +1,7 @@
 /** The library: an engine with its verbs, declarations of agents and tools, and the models by name. */
 export { type Caller, LOCAL_CALLER, type Role } from './core/caller.js';
 export type { RunDelta } from './core/delta.js';
+export type { EmitEvent, EmittedEvent } from './core/emitted-event.js';
 export { ERRORS, type ErrorCode, HoldfastError } from './core/errors.js';
 export type { RunEvent } from './core/event.js';
 export type { DecisionRequest, InterruptionView } from './core/interruption.js';
@@ -21,8 +22,11 @@ export type { Engine } from './engine/verbs.js';
 export { functionModel } from './models/function-model.js';
 export { MultiModelProviderMap } from './models/multi-model-provider-map.js';
 export { OllamaModel } from './models/ollama-model.js';
+export { askHumanTool } from './tools/ask-human.js';
 export { defineTool } from './tools/define-tool.js';
 export { httpRequestTool } from './tools/http-request.js';
 export { listFilesTool } from './tools/list-files.js';
 export { readFileTool } from './tools/read-file.js';
+export { sleepTool } from './tools/sleep.js';
+export { waitForEventTool } from './tools/wait-for-event.js';
 export { writeFileTool } from './tools/write-file.js';

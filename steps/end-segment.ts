@@ -11,11 +11,12 @@ import { insertSnapshot } from '../src/storage/snapshots.js';
 import { insertTimer } from '../src/storage/timers.js';
 import { transact } from './patience.js';
 import { saveSession } from './save-session.js';
-import { settleWhatIsThere } from './settle.js';
+import { lockEventsOf, settleWhatIsThere } from './settle.js';
 import { isoNow, type World } from './world.js';
 
 export interface SegmentEnd {
   readonly runId: string;
+  readonly tenant: string;
   readonly segment: number;
   readonly ending: Ending;
   /** Events of the segment that are not in the log yet, in order. */
@@ -35,6 +36,7 @@ type Change = Partial<RunRow>;
  */
 export async function endSegment(world: World, end: SegmentEnd): Promise<{ readonly replayed: boolean }> {
   const replayed = await transact(world, async (trx) => {
+    if (end.ending.type === 'paused') await lockEventsOf(trx, end.tenant, end.ending.waits);
     const run = await lockRun(trx, end.runId);
     if (run === undefined || run.segment !== end.segment || isOver(run.status)) return true;
     const ending = endingUnder(run, end.ending);

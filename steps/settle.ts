@@ -1,9 +1,11 @@
 import type { Knex } from 'knex';
 import { type ApprovalExtras, NO_EXTRAS, saidOf } from '../src/core/decision.js';
+import type { Wait } from '../src/core/ending.js';
 import type { EventDraft } from '../src/core/event.js';
 import { statusAfter, type Verdict } from '../src/core/interruption.js';
 import type { JsonValue } from '../src/core/json.js';
 import type { StandingRule } from '../src/core/standing.js';
+import { lockEventName, takeKeptEvent } from '../src/storage/emitted-events.js';
 import { appendEvents } from '../src/storage/events.js';
 import {
   decisionsOf,
@@ -11,6 +13,7 @@ import {
   insertDecision,
   pendingOf,
   settleInterruption,
+  waitOf,
 } from '../src/storage/interruptions.js';
 import { insertStanding } from '../src/storage/standing-decisions.js';
 import { isoNow, type World } from './world.js';
@@ -90,12 +93,32 @@ export const settleDue = (world: World, trx: Knex.Transaction, row: Interruption
   });
 
 /**
- * Settles what was there before a run came to wait for it, in the transaction that pauses the run: a time that is past.
- * Under the lock of the run's row.
+ * Keeps events of the names that a run comes to wait for out of this transaction's way: one that was told before is found
+ * by it, one that is told after finds its waits. To be called before the row of the run is locked.
+ */
+export async function lockEventsOf(trx: Knex.Transaction, tenant: string, waits: readonly Wait[]): Promise<void> {
+  const names = waits.flatMap(({ inside }) => (inside?.spec.kind === 'event' ? [inside.spec.name] : []));
+  for (const name of [...new Set(names)].sort()) await lockEventName(trx, tenant, name);
+}
+
+/**
+ * Settles what was there before a run came to wait for it, in the transaction that pauses the run: a time that is past, an
+ * event that was told. Under the lock of the run's row.
  */
 export async function settleWhatIsThere(world: World, trx: Knex.Transaction, runId: string): Promise<void> {
   for (const row of await pendingOf(trx, runId)) {
     if (row.kind === 'timer' && row.expires_at !== null && row.expires_at.getTime() <= world.now())
       await settleDue(world, trx, row);
+    if (row.kind === 'event') await settleKept(world, trx, row);
   }
+}
+
+async function settleKept(world: World, trx: Knex.Transaction, row: InterruptionRow): Promise<void> {
+  const spec = waitOf(row)?.spec;
+  if (spec?.kind !== 'event') return;
+  const wait = { tenant: row.tenant, runId: row.run_id, name: spec.name, key: spec.key };
+  const event = await takeKeptEvent(trx, wait, new Date(world.now()));
+  if (event === null) return;
+  const value: JsonValue = { eventId: event.id, payload: JSON.parse(event.payload) };
+  await settle(world, trx, row, { verdict: 'answer', actor: event.actor, message: null, value });
 }

@@ -123,7 +123,7 @@ async function endOf(scope: SegmentScope, segment: number, ended: Ending) {
   const divergence = scope.recorded?.divergence ?? null;
   const ending = divergence === null ? ended : endingOfError(divergence);
   return {
-    ...{ runId: scope.run.id, segment, ending, drafts: await scope.log.rest() },
+    ...{ runId: scope.run.id, tenant: scope.run.tenant, segment, ending, drafts: await scope.log.rest() },
     ...{ parentKey: scope.log.last, turns: scope.turns, usage: scope.usage },
   };
 }

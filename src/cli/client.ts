@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { VerifyReport } from '../core/chain.js';
 import type { RunDelta } from '../core/delta.js';
+import { type EmitEvent, type EmittedEvent, emittedEvent } from '../core/emitted-event.js';
 import { type RunEvent, runEvent } from '../core/event.js';
 import type { ForkRun, RetryRun } from '../core/fork-request.js';
 import {
@@ -48,6 +49,7 @@ export interface Client {
   decide(id: string, decision: DecisionRequest): Promise<InterruptionView>;
   listStandingDecisions(runId: string): Promise<readonly StandingDecisionView[]>;
   revokeStandingDecision(runId: string, id: string): Promise<StandingDecisionView>;
+  emitEvent(name: string, event: EmitEvent): Promise<EmittedEvent>;
   listEvents(id: string, options: PageOptions): Promise<Page<RunEvent>>;
   /** Events after a sequence number, live, until the run is over. Throws when the connection ends before. */
   streamEvents(id: string, after: number, signal: AbortSignal): AsyncGenerator<RunEvent, void>;
@@ -147,6 +149,7 @@ export function createClient(baseUrl: string, token: string): Client {
       (await ask(z.object({ items: z.array(standingDecisionView) }), GET, standing(id))).items,
     revokeStandingDecision: (runId, id) =>
       ask(standingDecisionView, 'DELETE', `${standing(runId)}/${encodeURIComponent(id)}`),
+    emitEvent: (name, body) => ask(emittedEvent, POST, `/events/${encodeURIComponent(name)}`, { body }),
     listEvents: (id, query) => ask(pageOf(runEvent), GET, `${run(id)}/events`, { query: { ...query } }),
     async *streamEvents(id, after, signal) {
       for await (const one of stream(id, after, false, signal)) if ('seq' in one) yield one;

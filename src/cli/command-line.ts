@@ -5,6 +5,7 @@ import { answerCommand, approveCommand, rejectCommand } from './decide.js';
 import { demoCommand } from './demo.js';
 import { doctorCommand } from './doctor.js';
 import type { Doors } from './doors.js';
+import { emitCommand } from './emit.js';
 import { eventsCommand } from './events.js';
 import { forkCommand, retryCommand } from './fork.js';
 import { inboxCommand } from './inbox.js';
@@ -32,6 +33,7 @@ export const commands = (doors: Doors): readonly Command[] => [
   rejectCommand(),
   answerCommand(),
   standingDecisionsCommand(),
+  emitCommand(),
   eventsCommand(),
   trajectoryCommand(),
   cancelCommand(),

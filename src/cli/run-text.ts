@@ -21,8 +21,12 @@ export function printInterruption(one: InterruptionView): void {
   print(cut(`  run      ${one.runId} (${plain(one.agent)})`, width()));
   if (one.tool !== null) print(cut(`  call     ${plain(one.tool)} ${oneLine(one.arguments)}`, width()));
   print(`  why      ${plain(one.reason.text)}`);
+  if (one.wait?.kind === 'question') {
+    if (one.wait.choices !== null) print(`  choices  ${one.wait.choices.map(oneLine).join(' | ')}`);
+    if (one.wait.schema !== null) print(cut(`  schema   ${oneLine(one.wait.schema)}`, width()));
+  }
   if (one.status === 'pending')
-    print(`  verdicts ${one.verdicts.join(', ')}${one.expiresAt === null ? '' : `, until ${one.expiresAt}`}`);
+    print(`  verdicts ${one.verdicts.join(', ') || 'none'}${one.expiresAt === null ? '' : `, until ${one.expiresAt}`}`);
   if (one.requiredApprovals > 1) print(`  takes    ${one.requiredApprovals} approvals`);
   for (const { verdict, actor, message, edit, always, decidedAt } of one.decisions) {
     print(`  decided  ${verdict} by ${plain(actor)} at ${decidedAt}${message === null ? '' : `: ${plain(message)}`}`);

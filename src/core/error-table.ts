@@ -44,6 +44,7 @@ export const ERRORS = {
     'The Idempotency-Key was used for another request',
     'Use a new key for a new request.',
   ),
+  events_full: row(429, 'retry', 'Too many events are kept', 'Start the runs that wait for them, or send them later.'),
   rate_limited: row(429, 'retry', 'Too many requests', 'Wait for the seconds in Retry-After and try again.'),
   // Things
   agent_unknown: row(404, 'stop', 'No such agent', 'Use an agent of holdfast.config.ts; the detail lists them.'),
@@ -191,12 +192,7 @@ export const ERRORS = {
     'A value is not plain JSON',
     'Return only plain objects, arrays, strings, finite numbers, booleans and null.',
   ),
-  wait_invalid: row(
-    422,
-    'stop',
-    'A tool asked to wait for something that cannot be',
-    'Correct the field that is named in what the tool gives to waitFor.',
-  ),
+  wait_invalid: row(422, 'stop', 'This cannot be waited for', 'Correct what is named; docs/waiting.md says how.'),
   // Evidence
   log_broken: row(409, 'stop', 'The event log does not verify', 'Read the report: it names the first broken event.'),
   replay_diverged: row(

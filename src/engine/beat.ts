@@ -1,4 +1,5 @@
 import { HoldfastError } from '../core/errors.js';
+import { dropExpiredEvents } from '../storage/emitted-events.js';
 import { cancelledAmong } from '../storage/runs.js';
 import { dueTimers } from '../storage/timers.js';
 import { beat } from '../storage/workers.js';
@@ -9,6 +10,7 @@ import { sweep } from './sweep.js';
 const BEAT_MS = 1000;
 const TIMERS_AT_ONCE = 100;
 const SWEEP_EVERY_BEATS = 5;
+const EVENTS_AT_ONCE = 1000;
 
 /**
  * What a worker does once a second: says that it lives, settles what is due, and looks for runs of its own that were
@@ -34,7 +36,9 @@ export function startBeating(parts: Parts, superseded: (error: HoldfastError) =>
         parts.log.warn({ run: due.run_id, error: String(error) }, 'an interruption could not be expired'),
       );
     }
-    if (++beats % SWEEP_EVERY_BEATS === 0) await sweep(parts);
+    if (++beats % SWEEP_EVERY_BEATS !== 0) return;
+    await sweep(parts);
+    await dropExpiredEvents(world.knex, new Date(world.now()), EVENTS_AT_ONCE);
   };
 
   const schedule = (): void => {

@@ -6,6 +6,7 @@ import { countPending } from '../storage/interruptions.js';
 import { countRuns, sumTokens } from '../storage/run-list.js';
 import { cancelRun } from './cancel-run.js';
 import { databaseSession } from './database-session.js';
+import { emitEvent } from './emit-event.js';
 import { forkRun, retryRun } from './fork-run.js';
 import { decide, getInterruption, listInterruptions } from './interruption-verbs.js';
 import type { Parts } from './parts.js';
@@ -49,6 +50,7 @@ export function verbsOf(parts: Parts, life: Life): Engine {
     listSessionItems: async (id, options, caller) => listSessionItems(up(), id, options, caller),
     deleteSession: async (id, caller) => deleteSession(up(), id, caller),
     openSession: (id, caller) => databaseSession(up().world.knex, caller.tenant, id),
+    emitEvent: async (name, event, caller) => emitEvent(up(), name, event, caller),
     listAgents: () => [...parts.agents.values()].map((agent) => agent.view),
     health: () => health(parts, life),
     stats: async (caller) => stats(up(), caller.tenant),

@@ -2,6 +2,7 @@ import type { Session } from '@openai/agents';
 import type { Caller } from '../core/caller.js';
 import type { VerifyReport } from '../core/chain.js';
 import type { RunDelta } from '../core/delta.js';
+import type { EmitEvent, EmittedEvent } from '../core/emitted-event.js';
 import type { RunEvent } from '../core/event.js';
 import type { ForkRun, RetryRun } from '../core/fork-request.js';
 import type { DecisionRequest, InterruptionView } from '../core/interruption.js';
@@ -123,6 +124,12 @@ export interface Engine {
   deleteSession(id: string, caller: Caller): Promise<SessionView>;
   /** A session for a program that runs agents itself with the Agents SDK. Its writes throw `session_busy`, `session_full`. */
   openSession(id: string, caller: Caller): Session;
+  /**
+   * Tells runs that something happened: settles every wait that it matches, or is kept for the first that comes. The same
+   * `eventId` again is the same event. Throws `invalid_request`, `run_unknown`, `run_over`, `idempotency_key_reused`,
+   * `payload_too_large`, `events_full`.
+   */
+  emitEvent(name: string, event: EmitEvent, caller: Caller): Promise<EmittedEvent>;
   listAgents(): readonly AgentView[];
   health(): Promise<Health>;
   stats(caller: Caller): Promise<Stats>;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { EMITTED_EVENT_ROUTES } from './emitted-events.js';
 import { EVENT_ROUTES } from './events.js';
 import { INTERRUPTION_ROUTES } from './interruptions.js';
 import { openApiDocument } from './openapi.js';
@@ -26,6 +27,7 @@ export const GUARDED_ROUTES: readonly GuardedRoute[] = [
   ...INTERRUPTION_ROUTES,
   ...STANDING_DECISION_ROUTES,
   ...SESSION_ROUTES,
+  ...EMITTED_EVENT_ROUTES,
   ...SYSTEM_ROUTES,
   DOCUMENT_ROUTE,
 ];

@@ -78,6 +78,9 @@ export interface NewInterruption {
   readonly wait: PlacedWait | null;
 }
 
+/** By what an event finds the waits that it settles: its name, and the name with its key. */
+export const eventMatches = (name: string, key: string | null): string => (key === null ? name : `${name} ${key}`);
+
 const interruptions = (db: Knex) => db<InterruptionRow>('holdfast.interruptions');
 const decisions = (db: Knex) => db<DecisionRow>('holdfast.decisions');
 
@@ -102,7 +105,7 @@ export async function insertInterruption(trx: Knex.Transaction, it: NewInterrupt
     capabilities: canonical(it.approval.capabilities),
     expires_at: it.expiresAt,
     wait: it.wait === null ? null : canonical(it.wait),
-    event_name: it.wait?.spec.kind === 'event' ? it.wait.spec.name : null,
+    event_name: it.wait?.spec.kind === 'event' ? eventMatches(it.wait.spec.name, it.wait.spec.key) : null,
   });
 }
 

@@ -1,0 +1,120 @@
+import type { Knex } from 'knex';
+import { resumeIfDecided } from '../../steps/end-segment.js';
+import { transact } from '../../steps/patience.js';
+import { settle } from '../../steps/settle.js';
+import type { Caller } from '../core/caller.js';
+import { type EmitEvent, type EmittedEvent, emitBody, KEPT_EVENTS } from '../core/emitted-event.js';
+import { HoldfastError } from '../core/errors.js';
+import { canonical, digestOf, type JsonValue, toJson } from '../core/json.js';
+import { isOver } from '../core/run.js';
+import { eventName } from '../core/wait.js';
+import {
+  countKeptEvents,
+  emittedEventOf,
+  findEmittedEvent,
+  insertEmittedEvent,
+  lockEventName,
+  type NewEmittedEvent,
+  waitsForEvent,
+} from '../storage/emitted-events.js';
+import { findInterruption } from '../storage/interruptions.js';
+import { findRun, lockRun } from '../storage/runs.js';
+import { invalidRequest } from './invalid-request.js';
+import type { Parts } from './parts.js';
+
+/**
+ * Tells runs that something happened outside. In one transaction it settles every wait that it matches or, when there is
+ * none, is kept for the first that comes. The same id again is the same event.
+ */
+export async function emitEvent(parts: Parts, name: string, request: EmitEvent, caller: Caller): Promise<EmittedEvent> {
+  const { world } = parts;
+  const event = newEvent(parts, name, request, caller);
+  const { tenant, id } = event;
+  const woken: string[] = [];
+  const row = await transact(world, async (trx) => {
+    woken.length = 0;
+    await lockEventName(trx, tenant, event.name);
+    const before = await findEmittedEvent(trx, tenant, id);
+    if (before === undefined) {
+      await assertTakes(trx, event);
+      woken.push(...(await deliver(parts, trx, event)));
+      if (woken.length === 0) await assertRoom(trx, event);
+      // Under another name the same id may come in this moment: then all of this is undone.
+      if (!(await insertEmittedEvent(trx, { ...event, delivered: woken.length }))) throw reused(id);
+    } else if (before.digest !== event.digest) throw reused(id);
+    return before ?? (await findEmittedEvent(trx, tenant, id));
+  });
+  if (woken.length > 0) world.queue.wake();
+  for (const runId of woken) parts.changes.announce(runId);
+  if (row === undefined) throw new HoldfastError('internal', `The event ${id} was written and is not there.`);
+  return emittedEventOf(row);
+}
+
+function newEvent(parts: Parts, name: string, request: EmitEvent, caller: Caller): Omit<NewEmittedEvent, 'delivered'> {
+  const named = eventName.safeParse(name);
+  if (!named.success) {
+    const detail = named.error.issues[0]?.message ?? 'not valid';
+    throw new HoldfastError('invalid_request', `/path/name: ${detail}.`, {
+      fields: [{ pointer: '/path/name', detail }],
+    });
+  }
+  const parsed = emitBody.safeParse(request);
+  if (!parsed.success) throw invalidRequest(parsed.error);
+  const { key = null, runId = null, eventId } = parsed.data;
+  const payload = payloadOf(parsed.data.payload);
+  const now = parts.world.now();
+  return {
+    ...{ tenant: caller.tenant, actor: caller.actor, name: named.data, key, runId, payload },
+    id: eventId ?? `evt_${parts.world.newId().replaceAll('-', '')}`,
+    digest: digestOf({ name: named.data, key, runId, payload }),
+    ...{ emittedAt: new Date(now), expiresAt: new Date(now + KEPT_EVENTS.ttlMs) },
+  };
+}
+
+function payloadOf(given: JsonValue | undefined): JsonValue {
+  const payload = toJson(given);
+  const size = Buffer.byteLength(canonical(payload));
+  if (size <= KEPT_EVENTS.payloadBytes) return payload;
+  throw new HoldfastError('payload_too_large', `payload has ${size} bytes; its bound is ${KEPT_EVENTS.payloadBytes}.`, {
+    fields: [{ pointer: '/payload', detail: `at most ${KEPT_EVENTS.payloadBytes} bytes` }],
+  });
+}
+
+const reused = (id: string): HoldfastError =>
+  new HoldfastError('idempotency_key_reused', `The event id ${JSON.stringify(id)} belongs to another event.`);
+
+type Event = Omit<NewEmittedEvent, 'delivered'>;
+
+/** An event for one run is refused where that run can never take it. */
+async function assertTakes(trx: Knex.Transaction, { tenant, runId }: Event): Promise<void> {
+  if (runId === null) return;
+  const run = await findRun(trx, tenant, runId);
+  if (run === undefined) throw new HoldfastError('run_unknown', `There is no run ${JSON.stringify(runId)}.`);
+  if (isOver(run.status)) throw new HoldfastError('run_over', `Run ${runId} is ${run.status}.`);
+}
+
+async function assertRoom(trx: Knex.Transaction, { tenant, name }: Event): Promise<void> {
+  const { ofName, ofTenant } = await countKeptEvents(trx, tenant, name);
+  if (ofName < KEPT_EVENTS.perName && ofTenant < KEPT_EVENTS.perTenant) return;
+  const what = ofName < KEPT_EVENTS.perName ? `${ofTenant} events` : `${ofName} events of the name ${name}`;
+  throw new HoldfastError('events_full', `${what} are kept for waits that did not come.`);
+}
+
+/** Settles every wait that the event matches. Returns the runs of the waits, one entry for each wait. */
+async function deliver(parts: Parts, trx: Knex.Transaction, event: Event): Promise<string[]> {
+  const { world } = parts;
+  const runIds: string[] = [];
+  for (const seen of await waitsForEvent(trx, event)) {
+    await lockRun(trx, seen.run_id);
+    const row = await findInterruption(trx, event.tenant, seen.id);
+    if (row === undefined || row.status !== 'pending' || isLate(row.expires_at, world.now())) continue;
+    const value = { eventId: event.id, payload: event.payload };
+    await settle(world, trx, row, { verdict: 'answer', actor: event.actor, message: null, value });
+    await resumeIfDecided(world, trx, row.run_id);
+    runIds.push(row.run_id);
+  }
+  return runIds;
+}
+
+/** Past its time a wait takes no event, even when the sweep that settles it is late. */
+const isLate = (expiresAt: Date | null, now: number): boolean => expiresAt !== null && expiresAt.getTime() <= now;
