@@ -1,4 +1,4 @@
-import { judgeCall, unknownEffectText } from '../src/core/call.js';
+import { EffectUnknown, judgeCall, unknownEffectText } from '../src/core/call.js';
 import { HoldfastError } from '../src/core/errors.js';
 import type { CallOutcome } from '../src/core/event.js';
 import { seededRandom } from '../src/core/seeded-random.js';
@@ -148,6 +148,8 @@ async function conclude(
       message: `${spec.name} did not end within ${spec.timeoutMs} ms.`,
     });
   }
+  if ('error' in ended && ended.error instanceof EffectUnknown && spec.effect === 'unsafe')
+    return { type: 'unknown', text: unknownEffectText(spec.name, 'lost') };
   if ('error' in ended) return settle(world, intent, errorOutcome(spec, ended.error));
   if (isInterruption(ended.output)) return standing(await keepWait(world, intent, record, ended.output));
   return settle(world, intent, outputOf(spec, ended.output));

@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import type { McpConnections } from '../src/tools/mcp-connections.js';
 
 /** Puts a segment into the queue inside somebody's transaction, so that both or neither happen. */
 export interface SegmentQueue {
@@ -19,6 +20,8 @@ export interface World {
   readonly newId: () => string;
   /** Milliseconds until an approval expires where a tool does not say; null: never. */
   readonly approvalTimeoutMs: number | null;
+  /** Connections to servers of the Model Context Protocol. */
+  readonly mcp: McpConnections;
   /** Tells those who wait in this process that a run or its log changed. */
   readonly changed: (runId: string) => void;
 }

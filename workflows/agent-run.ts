@@ -30,6 +30,7 @@ export interface RunnableAgent {
   readonly agent: Agent;
   readonly onDenied: 'stop' | 'tell';
   readonly stream: boolean;
+  readonly mcp: RunFacts['mcp'];
 }
 
 export interface AgentRunOptions {
@@ -138,6 +139,7 @@ const factsOf = (options: AgentRunOptions, run: RunRow): RunFacts => ({
   limits: limitsOf(run),
   onDenied: options.agents.get(run.agent)?.onDenied ?? 'stop',
   model: run.model,
+  mcp: options.agents.get(run.agent)?.mcp ?? {},
 });
 
 /** Key of the event that a segment follows from: a decision, the cut before it, or the start of the run. */

@@ -1,12 +1,15 @@
 import type { Agent, FunctionTool, RunContext } from '@openai/agents';
 import type { ToolSpec } from '../src/core/tool.js';
 import { toolSpecOf } from '../src/tools/define-tool.js';
+import { mcpToolSpec } from '../src/tools/mcp-tool.js';
 import { isAgentTool } from './agent-tool.js';
 import { invokeGuarded } from './launch-calls.js';
+import { mcpSourceOf, rulesOf } from './mcp-call.js';
 import type { GuardedTool, SegmentScope } from './segment-scope.js';
 
 const guardsByParameters = new WeakMap<object, GuardedTool>();
-const guardsOfScope = new WeakMap<SegmentScope, Map<FunctionTool, GuardedTool>>();
+/** Tools of MCP servers are made anew whenever they are asked for: what nobody uses any more is let go. */
+const guardsOfScope = new WeakMap<SegmentScope, WeakMap<FunctionTool, GuardedTool>>();
 
 /** The guard of a tool that a model request offers; undefined: it would run unguarded. */
 export const guardOf = (parameters: unknown): GuardedTool | undefined =>
@@ -14,7 +17,7 @@ export const guardOf = (parameters: unknown): GuardedTool | undefined =>
 
 /** Puts the guard around a tool: approval and body go by the plan of the call, whoever asks. */
 export function guard(scope: SegmentScope, original: FunctionTool, context: RunContext<unknown>): FunctionTool {
-  const guards = guardsOfScope.get(scope) ?? new Map<FunctionTool, GuardedTool>();
+  const guards = guardsOfScope.get(scope) ?? new WeakMap<FunctionTool, GuardedTool>();
   guardsOfScope.set(scope, guards);
   const known = guards.get(original);
   if (known !== undefined) return known.tool;
@@ -34,15 +37,19 @@ export function guard(scope: SegmentScope, original: FunctionTool, context: RunC
     outputGuardrails: [],
     invoke: async (_runContext, _input, details) => invokeGuarded(scope, details?.toolCall?.callId),
   };
-  const guarded: GuardedTool = { tool, original, spec: specOf(original), context };
+  const guarded: GuardedTool = { tool, original, spec: specOf(scope, original), context };
   guards.set(original, guarded);
   guardsByParameters.set(parameters, guarded);
   return tool;
 }
 
-/** An agent behind a tool does nothing to the world by itself: each of its calls is judged on its own. */
-const specOf = (tool: FunctionTool): ToolSpec =>
-  isAgentTool(tool) ? { ...toolSpecOf(tool), effect: 'pure' } : toolSpecOf(tool);
+function specOf(scope: SegmentScope, tool: FunctionTool): ToolSpec {
+  // An agent behind a tool does nothing to the world by itself: each of its calls is judged on its own.
+  if (isAgentTool(tool)) return { ...toolSpecOf(tool), effect: 'pure' };
+  const source = mcpSourceOf(tool);
+  if (source === undefined) return toolSpecOf(tool);
+  return mcpToolSpec(tool, source.label, source.definition, rulesOf(scope, source.label));
+}
 
 /** The guarded function tools of an agent, by name. Only inside a segment. */
 export async function guardsByName(

@@ -93,7 +93,7 @@ async function runTool(scope: SegmentScope, plan: PlannedCall): Promise<ToolResu
     return afterOutputGuardrails(scope, plan, result);
   };
   try {
-    return await DBOS.runStep(() => inStep(execute), { name: `tool:${spec.name}:${plan.callId}` });
+    return await DBOS.runStep(() => inStep(execute), { name: `${spec.step ?? `tool:${spec.name}`}:${plan.callId}` });
   } catch (error) {
     // The step itself never throws for what a tool does: this is the database or DBOS.
     scope.broken ??= { error };

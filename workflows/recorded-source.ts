@@ -1,6 +1,7 @@
 import { HoldfastError } from '../src/core/errors.js';
 import type { EventData, EventDraft } from '../src/core/event.js';
 import { canonical, type JsonObject } from '../src/core/json.js';
+import type { McpChange } from '../src/core/mcp.js';
 import type { RecordedSegment } from '../src/core/recording.js';
 import type { Standing } from '../src/core/standing.js';
 import type { CallWait } from '../src/core/wait.js';
@@ -88,6 +89,19 @@ export class RecordedSource {
   offered(turn: number, tool: string): boolean | undefined {
     if (!this.has(turn)) return undefined;
     return this.#offered.get(turn)?.includes(tool) ?? true;
+  }
+
+  /** What the log says of the tool list of an MCP server; undefined: the recording is over, and the server is asked. */
+  toolList(server: string): { readonly listed: string | null; readonly changes: readonly McpChange[] } | undefined {
+    const events = [...this.#segment.events.values()];
+    if (!this.closed && events.every(({ key }) => this.#met.has(key))) return undefined;
+    let listed: string | null = null;
+    let changes: readonly McpChange[] = [];
+    for (const { kind, data } of events) {
+      if (kind === 'mcp.listed' && data.server === server) listed = data.digest;
+      if (kind === 'mcp.changed' && data.server === server) changes = data.changes;
+    }
+    return { listed, changes };
   }
 
   /** The recorded verdict on a call; undefined: it was not judged in this segment. */

@@ -5,6 +5,7 @@ import type { Ending, Wait } from '../src/core/ending.js';
 import type { CallOutcome } from '../src/core/event.js';
 import type { GrantSet } from '../src/core/grants.js';
 import type { JsonValue } from '../src/core/json.js';
+import type { McpRules } from '../src/core/mcp.js';
 import type { RunLimits, Usage } from '../src/core/run.js';
 import type { WaitDecision } from '../src/core/settlement.js';
 import type { Standing } from '../src/core/standing.js';
@@ -29,6 +30,8 @@ export interface RunFacts {
   readonly onDenied: 'stop' | 'tell';
   /** The model that is asked in place of those of the agents; null: theirs. */
   readonly model: string | null;
+  /** What the agent says of MCP servers, by the name of the server in capabilities. */
+  readonly mcp: { readonly [server: string]: McpRules };
 }
 
 /** A function tool as the SDK gets it inside a segment: its body runs only through the guard. */

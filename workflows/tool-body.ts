@@ -2,6 +2,7 @@ import { checkCapability } from '../src/core/capability.js';
 import { HoldfastError } from '../src/core/errors.js';
 import type { ToolContext } from '../src/core/tool.js';
 import { isDeclared } from '../src/tools/define-tool.js';
+import { mcpBody, mcpSourceOf } from './mcp-call.js';
 import type { PlannedCall, SegmentScope } from './segment-scope.js';
 
 /** The body of a call: what a declared tool executes, or `invoke` of a tool of a plain SDK program. */
@@ -15,7 +16,10 @@ export function bodyOf(plan: PlannedCall): (context: ToolContext) => Promise<unk
     arguments: plan.argumentsText,
     status: 'completed' as const,
   };
-  return async (context) => original.invoke(runContext, plan.argumentsText, { toolCall, signal: context.signal });
+  const invoke = async (context: ToolContext): Promise<unknown> =>
+    original.invoke(runContext, plan.argumentsText, { toolCall, signal: context.signal });
+  const source = mcpSourceOf(original);
+  return source === undefined ? invoke : mcpBody(plan, source, invoke);
 }
 
 /** What a tool asks for while it works: the same grants decide, and `ask` holds only for a call that was approved. */

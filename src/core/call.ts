@@ -37,11 +37,23 @@ export function judgeCall(facts: CallFacts): 'execute' | 'known' | 'waits' | 'un
   return 'unknown';
 }
 
+const WHAT_CAME = {
+  crash: 'was begun, then its process died',
+  timeout: 'was begun and did not end in its time',
+  lost: 'was begun, then the connection to its server was lost',
+} as const;
+
 /** The sentence that a person reads about an unsafe call of unknown effect. */
-export const unknownEffectText = (tool: string, why: 'crash' | 'timeout'): string =>
-  why === 'crash'
-    ? `${tool} was begun, then its process died: this may have happened. Approve to run it (again), answer with its result if it did happen, or reject to go on without it.`
-    : `${tool} was begun and did not end in its time: this may have happened. Approve to run it (again), answer with its result if it did happen, or reject to go on without it.`;
+export const unknownEffectText = (tool: string, why: keyof typeof WHAT_CAME): string =>
+  `${tool} ${WHAT_CAME[why]}: this may have happened. Approve to run it (again), answer with its result if it did happen, or reject to go on without it.`;
 
 /** Why a call waits whose plain SDK tool says that it needs an approval. */
 export const approvalText = (tool: string): string => `${tool} needs an approval.`;
+
+/** Thrown by a body that has sent its call and cannot say what became of it. */
+export class EffectUnknown extends Error {
+  constructor(options: { readonly cause?: unknown } = {}) {
+    super('the call was sent, and no answer came', options);
+    this.name = 'EffectUnknown';
+  }
+}

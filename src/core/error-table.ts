@@ -149,6 +149,24 @@ export const ERRORS = {
   ),
   tool_timeout: row(500, 'stop', 'A tool took too long', 'Raise its timeoutMs, or make it faster.'),
   tool_failed: row(500, 'stop', 'A tool failed', 'Read the detail; the tool threw it.'),
+  mcp_unreachable: row(
+    502,
+    'retry',
+    'An MCP server cannot be reached',
+    'Start the server, or correct its command or address.',
+  ),
+  mcp_list_invalid: row(
+    502,
+    'stop',
+    'The tool list of an MCP server cannot be used',
+    'Correct the server, or take it from the agent.',
+  ),
+  mcp_tool_changed: row(
+    409,
+    'stop',
+    'A tool of an MCP server is not what the run was given',
+    'Look at what changed; start a new run, which is given the new definition.',
+  ),
   tool_unguarded: row(
     500,
     'stop',

@@ -73,6 +73,15 @@ const DATA = {
     usage,
   }),
   'model.failed': z.object({ turn, agent: z.string(), model: z.string(), error: errorView }),
+  'mcp.listed': z.object({
+    server: z.string(),
+    digest: z.string(),
+    tools: z.array(z.object({ tool: z.string(), digest: z.string() })),
+  }),
+  'mcp.changed': z.object({
+    server: z.string(),
+    changes: z.array(z.object({ tool: z.string(), change: z.enum(['changed', 'removed', 'added']) })),
+  }),
   'call.checked': z.object({
     callId,
     tool,

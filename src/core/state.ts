@@ -76,6 +76,8 @@ const FOLD: Fold = {
     conversation: roll(state.conversation, data.output),
   }),
   'model.failed': (state) => state,
+  'mcp.listed': (state) => state,
+  'mcp.changed': (state) => state,
   'call.checked': (state, data) => ({
     ...state,
     openCalls: { ...state.openCalls, [data.callId]: { tool: data.tool, digest: data.digest, at: 'checked' } },

@@ -108,4 +108,6 @@ export interface ToolSpec {
   readonly probe: ((input: unknown, context: ToolContext) => Promise<ProbeResult<unknown>>) | null;
   readonly execute: (input: unknown, context: ToolContext) => Promise<unknown>;
   readonly resume: ((input: unknown, settlement: Settlement, context: ToolContext) => Promise<unknown>) | null;
+  /** What its steps are called, before the id of the call, where that is not `tool:<name>`. */
+  readonly step?: string;
 }

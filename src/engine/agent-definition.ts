@@ -1,6 +1,7 @@
 import { Agent } from '@openai/agents';
 import { z } from 'zod';
 import { type JsonObject, type JsonValue, toJson } from '../core/json.js';
+import { serverLabel } from '../core/mcp.js';
 import type { ToolSpec } from '../core/tool.js';
 import { toolSpecOf } from '../tools/define-tool.js';
 
@@ -23,6 +24,7 @@ const ownDefinition = (agent: Agent): JsonObject => ({
       ? { ...declaredOf(toolSpecOf(tool)), input: toJson(tool.parameters) }
       : { name: tool.name, type: tool.type },
   ),
+  ...(agent.mcpServers.length === 0 ? {} : { mcpServers: agent.mcpServers.map(({ name }) => serverLabel(name)) }),
   handoffs: agent.handoffs.map((handoff) => ('agentName' in handoff ? handoff.agentName : handoff.name)),
 });
 

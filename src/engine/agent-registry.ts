@@ -2,7 +2,8 @@ import { Agent } from '@openai/agents';
 import { z } from 'zod';
 import { HoldfastError } from '../core/errors.js';
 import { type GrantSet, grantsToJson, parseGrants } from '../core/grants.js';
-import { canonical, sha256 } from '../core/json.js';
+import { canonical, sha256, toJson } from '../core/json.js';
+import { type McpRules, mcpRules, serverLabel } from '../core/mcp.js';
 import { type RunLimits, runLimits } from '../core/run.js';
 import type { ToolSpec } from '../core/tool.js';
 import { toolSpecOf } from '../tools/define-tool.js';
@@ -19,6 +20,7 @@ export interface RegisteredAgent {
   readonly onDenied: 'stop' | 'tell';
   /** No part of the definition: how an answer comes changes nothing of what a run does. */
   readonly stream: boolean;
+  readonly mcp: { readonly [server: string]: McpRules };
   readonly definition: string;
   readonly definitionHash: string;
   readonly view: AgentView;
@@ -39,6 +41,8 @@ export function registerAgents(config: HoldfastConfig): ReadonlyMap<string, Regi
   return agents;
 }
 
+const isLabel = (name: string): boolean => /[A-Za-z0-9_.-]/.test(name) && serverLabel(name) === name;
+
 const whole = z.int().min(1);
 const declarationShape = z.strictObject({
   agent: z.instanceof(Agent),
@@ -50,10 +54,11 @@ const declarationShape = z.strictObject({
   maxTurns: runLimits.shape.maxTurns.optional(),
   maxTotalTokens: whole.optional(),
   maxDurationMs: whole.optional(),
+  mcp: z.record(z.string().refine(isLabel, 'is no name of a server as capabilities write it'), mcpRules).optional(),
 });
 
 function register(declaration: AgentDeclaration): RegisteredAgent {
-  const { agent, version = '1', onDenied = 'stop', stream = false } = declaration;
+  const { agent, version = '1', onDenied = 'stop', stream = false, mcp = {} } = declaration;
   if (!(agent instanceof Agent))
     throw new HoldfastError(
       'agent_invalid',
@@ -71,6 +76,7 @@ function register(declaration: AgentDeclaration): RegisteredAgent {
   const definition = canonical({
     ...definitionOf(agent),
     ...{ version, onDenied, limits, grants: grantsToJson(grants) },
+    ...(declaration.mcp === undefined ? {} : { mcp: toJson(mcp) }),
   });
   const definitionHash = sha256(definition);
   const model = modelNameOf(agent);
@@ -81,7 +87,7 @@ function register(declaration: AgentDeclaration): RegisteredAgent {
     ),
   };
   const toolSpecs = new Map(specs.map((spec) => [spec.name, spec]));
-  return { name, version, agent, grants, limits, onDenied, stream, definition, definitionHash, view, toolSpecs };
+  return { name, version, agent, grants, limits, onDenied, stream, mcp, definition, definitionHash, view, toolSpecs };
 }
 
 /** A field that nothing reads is refused too: a limit that is misspelt is no limit. */

@@ -3,6 +3,7 @@ import { DBOS, DBOSClient } from '@dbos-inc/dbos-sdk';
 import type { World } from '../../steps/world.js';
 import { installAgentDoors } from '../../workflows/agent-door.js';
 import { agentRun, SEGMENT_WORKFLOW } from '../../workflows/agent-run.js';
+import { installMcpDoor } from '../../workflows/mcp-door.js';
 import { installRunnerDoor } from '../../workflows/runner-door.js';
 import { HoldfastError } from '../core/errors.js';
 import { MultiModelProvider } from '../models/multi-model-provider.js';
@@ -12,6 +13,7 @@ import { type Database, openDatabase } from '../storage/database.js';
 import { migrate } from '../storage/migrate.js';
 import { notify } from '../storage/notify.js';
 import { markStopped } from '../storage/workers.js';
+import { McpConnections } from '../tools/mcp-connections.js';
 import { type RegisteredAgent, registerAgents } from './agent-registry.js';
 import { startBeating } from './beat.js';
 import { Changes } from './changes.js';
@@ -101,6 +103,7 @@ async function launch(
     now: Date.now,
     newId: randomUUID,
     approvalTimeoutMs: config.approvalTimeoutMs === undefined ? SEVEN_DAYS_MS : config.approvalTimeoutMs,
+    mcp: new McpConnections(),
     changed: (runId) => changes.announce(runId),
   };
   const parts: Parts = { world, database, agents, changes, deltas, running, log, build: BUILD };
@@ -142,6 +145,7 @@ async function launch(
       await unlisten();
       deltas.close();
       await DBOS.shutdown({ deregister: true, workflowCompletionTimeoutMS: options.graceMs ?? DEFAULT_GRACE_MS });
+      await world.mcp.close();
       await client?.destroy();
       await markStopped(database.knex, worker.id, worker.epoch).catch(() => undefined);
       await worker.lock.release().catch(() => undefined);
@@ -154,6 +158,7 @@ async function launch(
 
 function registerSegments(config: EngineConfig, parts: Parts): void {
   installAgentDoors();
+  installMcpDoor();
   const map = new MultiModelProviderMap();
   for (const [prefix, provider] of Object.entries(config.providers ?? {})) map.addProvider(prefix, provider);
   const provider = new MultiModelProvider({

@@ -1,5 +1,6 @@
 import type { Agent, ModelProvider } from '@openai/agents';
 import type { GrantInput } from '../core/grants.js';
+import type { McpRules } from '../core/mcp.js';
 
 /** An agent with what it may do. A plain `Agent` of the SDK works too, and is granted nothing. */
 export interface AgentDeclaration {
@@ -18,6 +19,8 @@ export interface AgentDeclaration {
   readonly maxTurns?: number;
   readonly maxTotalTokens?: number;
   readonly maxDurationMs?: number;
+  /** Rules for the tools of MCP servers, by the name of the server in capabilities. */
+  readonly mcp?: { readonly [server: string]: McpRules };
 }
 
 export interface HoldfastConfig {

@@ -17,6 +17,7 @@ import type { KeyedEvent } from '../core/recording.js';
 import type { RunLimits, RunView } from '../core/run.js';
 import { appendEvents, createLog, readEvents, readKeyedEvents } from '../storage/events.js';
 import { type BegunCall, copyCalls, copyInterruptions } from '../storage/forks.js';
+import { copyPins } from '../storage/mcp-lists.js';
 import { findRun, grantsOf, inputOf, insertRun, limitsOf, metadataOf, type RunRow } from '../storage/runs.js';
 import { invalidRequest } from './invalid-request.js';
 import { agentNamed, type Parts } from './parts.js';
@@ -145,6 +146,7 @@ async function make(parts: Parts, fork: Fork, caller: Caller, idempotencyKey?: s
       await appendEvents(trx, id, [created, forked, ...copies], { at: isoNow(world), worker: null });
       await copyInterruptions(trx, { runId: id, segment: plan.segment }, binding, decided);
       await copyCalls(trx, { from: source.id, to: id, tenant: caller.tenant }, binding.digests, begunIn(plan.events));
+      await copyPins(trx, source.id, id, serversIn(plan.events));
       await world.queue.enqueue(trx, { runId: id, segment: plan.segment, priority: source.priority });
     });
   } catch (error) {
@@ -162,6 +164,10 @@ const given = (limits: Partial<Record<keyof RunLimits, number | null | undefined
       typeof limits[name] === 'number' ? [[name, limits[name]]] : [],
     ),
   );
+
+/** The MCP servers whose tools the run was given. */
+const serversIn = (events: readonly EventDraft[]): string[] =>
+  events.flatMap(({ kind, data }) => (kind === 'mcp.listed' ? [data.server] : []));
 
 /** The calls that were begun, with the outcome that the log has of them. */
 function begunIn(events: readonly EventDraft[]): ReadonlyMap<string, BegunCall> {

@@ -1,4 +1,4 @@
-import { Agent } from '@openai/agents';
+import { Agent, type MCPServer } from '@openai/agents';
 import { z } from 'zod';
 import { createEngine, defineAgent, defineTool, functionModel, type HoldfastConfig } from '../../src/index.js';
 import { openDatabase } from '../../src/storage/database.js';
@@ -41,6 +41,18 @@ const signatures = [
   [call('sign', { cents: 2 }, 'c2'), call('pay', { cents: 500 }, 'c3')],
 ];
 
+/** A server that lists its tool in other words every time. */
+const nothing = async (): Promise<void> => {};
+let listed = 0;
+const shifting: MCPServer = {
+  ...{ name: 'bank', cacheToolsList: false, connect: nothing, close: nothing, invalidateToolsCache: nothing },
+  listTools: async () => {
+    const inputSchema = { type: 'object' as const, properties: {}, required: [], additionalProperties: false };
+    return [{ name: 'rates', description: `Rates of day ${++listed}.`, inputSchema }];
+  },
+  callTool: async () => [{ type: 'text', text: '3 %' }],
+};
+
 const script = [
   [call('look', { cents: 50 }, 'c1'), call('pay', { cents: 50 }, 'c2')],
   [call('pay', { cents: 500 }, 'c3')],
@@ -59,6 +71,15 @@ const config: HoldfastConfig = {
           throw new Error('the model has nothing to say');
         }),
       }),
+    }),
+    defineAgent({
+      agent: new Agent({
+        name: 'banker',
+        model: scripted([[call('look', { cents: 1 })]]),
+        tools: [look],
+        mcpServers: [shifting],
+      }),
+      grants,
     }),
     defineAgent({ agent: new Agent({ name: 'greeter', model: scripted([[say('Good morning.')]]) }) }),
   ],
@@ -106,7 +127,10 @@ export async function realLogs(): Promise<RealLog[]> {
   await engine.decide(next, { verdict: 'reject', message: 'enough' }, ADMIN);
   await rest(signed);
 
-  const ids = [paid, cancelled, failed, greeted.id, forked, signed];
+  const banked = await start('banker');
+  await rest(banked);
+
+  const ids = [paid, cancelled, failed, greeted.id, forked, signed, banked];
   const page = { after: 0, limit: 1000 };
   const logs = await Promise.all(ids.map(async (id) => (await engine.listEvents(id, page, ADMIN)).items));
   await engine.stop({ graceMs: 1000 });

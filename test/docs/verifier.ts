@@ -62,6 +62,8 @@ const CHANGES: { [kind: string]: (state: Fields, data: Fields) => void } = {
   'session.loaded': () => {},
   'session.saved': () => {},
   'run.forked': () => {},
+  'mcp.listed': () => {},
+  'mcp.changed': () => {},
   'segment.started': (state, data) => {
     Object.assign(state, { status: 'running', segment: data['segment'] });
   },

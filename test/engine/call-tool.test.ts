@@ -7,6 +7,7 @@ import { migrate } from '../../src/storage/migrate.js';
 import { insertRun } from '../../src/storage/runs.js';
 import { registerWorker } from '../../src/storage/workers.js';
 import { toolSpecOf } from '../../src/tools/define-tool.js';
+import { McpConnections } from '../../src/tools/mcp-connections.js';
 import { callTool } from '../../steps/call-tool.js';
 import type { World } from '../../steps/world.js';
 import { createEngineDatabase, describeEachDatabase, type TestDatabase } from '../harness/database.js';
@@ -41,7 +42,7 @@ describeEachDatabase('one call', (kind) => {
     const nothing = (): void => {};
     world = {
       ...{ knex: database.knex, queue: { enqueue: async () => {}, wake: nothing }, worker: { id: 'w', epoch } },
-      ...{ now: Date.now, newId: () => 'x', approvalTimeoutMs: null, changed: nothing },
+      ...{ now: Date.now, newId: () => 'x', approvalTimeoutMs: null, changed: nothing, mcp: new McpConnections() },
     };
     await database.knex.transaction((trx) =>
       insertRun(trx, {

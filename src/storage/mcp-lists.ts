@@ -1,0 +1,58 @@
+import type { Knex } from 'knex';
+import { z } from 'zod';
+import { canonical } from '../core/json.js';
+import { listDigest, type McpDefinition, mcpDefinition } from '../core/mcp.js';
+
+/** The tool list of a server that a run was given, by its digest, and the segment in which it was. */
+export interface McpPin {
+  readonly digest: string;
+  readonly segment: number;
+}
+
+export async function readPin(db: Knex, runId: string, server: string): Promise<McpPin | null> {
+  const row: McpPin | undefined = await db('holdfast.mcp_pins')
+    .where({ run_id: runId, server })
+    .first('digest', 'segment');
+  return row ?? null;
+}
+
+/** Gives a run the tool list of a server, for good: the first one stands, and is what comes back. */
+export async function pinList(
+  trx: Knex.Transaction,
+  run: { readonly id: string; readonly tenant: string; readonly segment: number },
+  server: string,
+  definitions: readonly McpDefinition[],
+): Promise<McpPin> {
+  const digest = listDigest(definitions);
+  await trx('holdfast.mcp_lists')
+    .insert({ tenant: run.tenant, digest, definitions: canonical(definitions) })
+    .onConflict(['tenant', 'digest'])
+    .ignore();
+  await trx('holdfast.mcp_pins')
+    .insert({ run_id: run.id, server, tenant: run.tenant, digest, segment: run.segment })
+    .onConflict(['run_id', 'server'])
+    .ignore();
+  return (await readPin(trx, run.id, server)) ?? { digest, segment: run.segment };
+}
+
+/** The definitions of a list; null: there is no such list. A list never changes. */
+export async function readList(db: Knex, tenant: string, digest: string): Promise<McpDefinition[] | null> {
+  const row: { definitions: string } | undefined = await db('holdfast.mcp_lists')
+    .where({ tenant, digest })
+    .first('definitions');
+  return row === undefined ? null : z.array(mcpDefinition).parse(JSON.parse(row.definitions));
+}
+
+/** Gives a fork the lists of the servers that the log which it begins with names. */
+export async function copyPins(
+  trx: Knex.Transaction,
+  from: string,
+  to: string,
+  servers: readonly string[],
+): Promise<void> {
+  const pins: McpPin[] = await trx('holdfast.mcp_pins')
+    .where({ run_id: from })
+    .whereIn('server', [...servers])
+    .select('server', 'tenant', 'digest', 'segment');
+  if (pins.length > 0) await trx('holdfast.mcp_pins').insert(pins.map((pin) => ({ ...pin, run_id: to })));
+}

@@ -1,0 +1,142 @@
+import type { MCPServer } from '@openai/agents';
+import { EffectUnknown } from '../core/call.js';
+import { HoldfastError } from '../core/errors.js';
+import { type McpDefinition, parseDefinitions, serverLabel } from '../core/mcp.js';
+
+/** The connection to one server. `generation` rises when it is made anew, so that many who miss it make one. */
+interface Connection {
+  generation: number;
+  connecting: Promise<void> | null;
+  inFlight: number;
+  ours: boolean;
+}
+
+const CLOSE_MS = 3000;
+
+/**
+ * The connections of this process to servers of the Model Context Protocol. They are made when they are needed, shared by
+ * all runs, made again when they are lost, and closed with the engine. A server that the user has connected is used as it is.
+ */
+export class McpConnections {
+  readonly #connections = new Map<MCPServer, Connection>();
+
+  /** What a server offers now; connects if that is needed. Throws `mcp_unreachable` or `mcp_list_invalid`. */
+  async list(server: MCPServer): Promise<McpDefinition[]> {
+    const connection = this.#of(server);
+    const { generation } = connection;
+    let listed: readonly unknown[];
+    try {
+      await connection.connecting;
+      listed = await server.listTools();
+    } catch (error) {
+      // An answer that says no, or none in time, is no lost connection; a new one would not help.
+      if (isAnswer(error) || codeOf(error) === 'REQUEST_TIMEOUT') throw unreachable(server, error);
+      listed = await this.#listAnew(server, connection, generation, error);
+    }
+    return parseDefinitions(serverLabel(server.name), listed);
+  }
+
+  /**
+   * Sends a call, a second time where its connection was lost and that does no harm. Throws what the server answered,
+   * `mcp_unreachable` when nothing has happened or may be done again, and `EffectUnknown` when the call was sent, may not be
+   * repeated, and its answer was lost.
+   */
+  async call<T>(server: MCPServer, repeatable: boolean, signal: AbortSignal, send: () => Promise<T>): Promise<T> {
+    const harmless = (error: unknown): boolean => repeatable || isUnsent(error);
+    try {
+      return await this.#counted(server, send);
+    } catch (error) {
+      if (isAnswer(error) || signal.aborted) throw error;
+      if (!harmless(error)) throw new EffectUnknown({ cause: error });
+    }
+    await this.list(server);
+    try {
+      return await this.#counted(server, send);
+    } catch (error) {
+      if (isAnswer(error) || signal.aborted) throw error;
+      throw harmless(error) ? unreachable(server, error) : new EffectUnknown({ cause: error });
+    }
+  }
+
+  /** Closes what was connected here, and forgets the rest. */
+  async close(): Promise<void> {
+    const ours = [...this.#connections].flatMap(([server, { ours }]) => (ours ? [server] : []));
+    this.#connections.clear();
+    await Promise.all(ours.map(closeQuietly));
+  }
+
+  #of(server: MCPServer): Connection {
+    const known = this.#connections.get(server);
+    if (known !== undefined) return known;
+    const connection: Connection = { generation: 0, connecting: null, inFlight: 0, ours: false };
+    this.#connections.set(server, connection);
+    return connection;
+  }
+
+  async #counted<T>(server: MCPServer, send: () => Promise<T>): Promise<T> {
+    const connection = this.#of(server);
+    connection.inFlight++;
+    try {
+      return await send();
+    } finally {
+      connection.inFlight--;
+    }
+  }
+
+  async #listAnew(
+    server: MCPServer,
+    connection: Connection,
+    generation: number,
+    error: unknown,
+  ): Promise<readonly unknown[]> {
+    try {
+      if (connection.generation === generation) {
+        // Making it anew would end the calls of others, unless the connection is gone for them too.
+        if (connection.inFlight > 0 && !isGone(error)) throw error;
+        connection.generation++;
+        connection.connecting = connectAnew(server);
+        connection.ours = true;
+      }
+      await connection.connecting;
+      return await server.listTools();
+    } catch (again) {
+      throw unreachable(server, again);
+    }
+  }
+}
+
+async function connectAnew(server: MCPServer): Promise<void> {
+  await closeQuietly(server);
+  await server.connect();
+}
+
+/** A server that does not let go is left behind: what is not connected has nothing to close. */
+async function closeQuietly(server: MCPServer): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, CLOSE_MS);
+  });
+  await Promise.race([server.close().catch(() => undefined), late]);
+  clearTimeout(timer);
+}
+
+const unreachable = (server: MCPServer, cause: unknown): HoldfastError => {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new HoldfastError('mcp_unreachable', `The MCP server ${serverLabel(server.name)} cannot be reached: ${why}`, {
+    cause,
+  });
+};
+
+const codeOf = (error: unknown): unknown => (error as { code?: unknown } | null)?.code;
+
+/** A JSON-RPC error, or a result that breaks the protocol, is the server's word: the call has ended. */
+const isAnswer = (error: unknown): boolean =>
+  error instanceof Error &&
+  ((error.name === 'ProtocolError' && typeof codeOf(error) === 'number') || codeOf(error) === 'INVALID_RESULT');
+
+/** The client had no connection, so that nothing left this process. */
+const isUnsent = (error: unknown): boolean => codeOf(error) === 'NOT_CONNECTED' || causeCode(error) === 'ECONNREFUSED';
+
+const isGone = (error: unknown): boolean => isUnsent(error) || codeOf(error) === 'CONNECTION_CLOSED';
+
+const causeCode = (error: unknown): unknown => codeOf((error as { cause?: unknown } | null)?.cause);
