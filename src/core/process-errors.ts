@@ -1,0 +1,74 @@
+import { row } from './error-row.js';
+
+/** Errors of starting and running a process: the end of the one table of errors (error-table.ts). */
+export const PROCESS_ERRORS = {
+  config_invalid: row(
+    500,
+    'stop',
+    'The configuration is not valid',
+    'Correct the field that is named; docs/settings.md lists all.',
+  ),
+  config_unreadable: row(
+    500,
+    'stop',
+    'The configuration file cannot be loaded',
+    'Check the path and the error in the detail.',
+  ),
+  database_unreachable: row(
+    503,
+    'retry',
+    'The database does not answer',
+    'Check DATABASE_URL and that PostgreSQL runs.',
+  ),
+  database_newer: row(
+    503,
+    'stop',
+    'The database is newer than this build',
+    'Run the newer build; migrations only go forward.',
+  ),
+  database_corrupt: row(503, 'stop', 'The database cannot be opened', 'Restore a backup of the data directory.'),
+  data_dir_in_use: row(
+    503,
+    'stop',
+    'Another process owns the data directory',
+    'Stop it, or set HOLDFAST_DATA_DIR to another directory.',
+  ),
+  worker_id_in_use: row(
+    503,
+    'stop',
+    'Another live process has this worker id',
+    'Stop it, or set HOLDFAST_WORKER_ID to another id.',
+  ),
+  worker_superseded: row(
+    503,
+    'stop',
+    'A newer process took over this worker',
+    'Nothing to do: the newer process goes on.',
+  ),
+  port_in_use: row(503, 'stop', 'The port is in use', 'Stop the other process, or set HOLDFAST_PORT.'),
+  server_unreachable: row(
+    503,
+    'retry',
+    'No server answers',
+    'Start it with `holdfast serve`, or set HOLDFAST_URL to its address.',
+  ),
+  unsafe_bind: row(
+    500,
+    'stop',
+    'Refusing to listen beyond loopback without configured tokens',
+    'Set HOLDFAST_TOKENS, or listen on 127.0.0.1.',
+  ),
+  engine_not_running: row(503, 'retry', 'The engine is not running', 'Start it, or wait until it is ready.'),
+  library_changed: row(
+    500,
+    'stop',
+    'A library does not have the part that is needed',
+    'Install the versions of package-lock.json.',
+  ),
+  internal: row(
+    500,
+    'retry',
+    'Something went wrong inside',
+    'Try again; if it stays, report it with the log line of this request.',
+  ),
+} as const;
