@@ -8,6 +8,7 @@ import * as workers from './0006-workers.js';
 import * as decisions from './0007-decisions.js';
 import * as waits from './0008-waits.js';
 import * as sessions from './0009-sessions.js';
+import * as childRuns from './0010-child-runs.js';
 import * as forks from './0011-forks.js';
 import * as mcpLists from './0012-mcp-lists.js';
 import * as runStream from './0015-run-stream.js';
@@ -28,6 +29,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0007-decisions', up: decisions.up },
   { name: '0008-waits', up: waits.up },
   { name: '0009-sessions', up: sessions.up },
+  { name: '0010-child-runs', up: childRuns.up },
   { name: '0011-forks', up: forks.up },
   { name: '0012-mcp-lists', up: mcpLists.up },
   { name: '0015-run-stream', up: runStream.up },

@@ -28,5 +28,6 @@ export { httpRequestTool } from './tools/http-request.js';
 export { listFilesTool } from './tools/list-files.js';
 export { readFileTool } from './tools/read-file.js';
 export { sleepTool } from './tools/sleep.js';
+export { type AgentReference, type SubAgentOptions, subAgent } from './tools/sub-agent.js';
 export { waitForEventTool } from './tools/wait-for-event.js';
 export { writeFileTool } from './tools/write-file.js';

@@ -14,6 +14,7 @@ import {
 import { lockRun, updateRun } from '../src/storage/runs.js';
 import { standingOfRun } from '../src/storage/standing-decisions.js';
 import { transact } from './patience.js';
+import { timeLeftMs } from './time-left.js';
 import type { World } from './world.js';
 
 /** An interruption that the segment before ended with, as it was settled. */
@@ -62,13 +63,14 @@ export function beginSegment(
   return transact(world, async (trx) => {
     const run = await lockRun(trx, runId);
     if (run === undefined || run.segment !== segment || isOver(run.status)) return { type: 'stale' };
+    const left = timeLeftMs({ ...run, segment_started_at: null }, maxDurationMs, world.now());
     await updateRun(trx, runId, { status: 'running', segment_started_at: new Date(world.now()) });
     const settled = await settledOf(trx, await interruptionsOfSegment(trx, runId, segment));
     return {
       type: 'begun',
       turns: run.turns,
-      totalTokens: Number(run.total_tokens),
-      deadlineAtMs: maxDurationMs === null ? null : world.now() + Math.max(0, maxDurationMs - Number(run.active_ms)),
+      totalTokens: Number(run.total_tokens) + Number(run.child_total_tokens),
+      deadlineAtMs: left === null ? null : world.now() + left,
       settled,
       standing: (await standingOfRun(trx, runId)).flatMap((one) => (one.revokedAt === null ? [ruleOf(one)] : [])),
     };

@@ -5,11 +5,13 @@ import { kindFor } from '../src/core/interruption.js';
 import { canonical } from '../src/core/json.js';
 import { isOver, type Usage } from '../src/core/run.js';
 import { appendEvents } from '../src/storage/events.js';
-import { carryInterruptions, insertInterruption, pendingOf } from '../src/storage/interruptions.js';
-import { lockRun, type RunRow, updateRun } from '../src/storage/runs.js';
+import { carryInterruptions, insertInterruption } from '../src/storage/interruptions.js';
+import { type RunRow, updateRun } from '../src/storage/runs.js';
 import { insertSnapshot } from '../src/storage/snapshots.js';
 import { insertTimer } from '../src/storage/timers.js';
+import { endFamily, lockFamily, settleEndedChildren } from './family.js';
 import { transact } from './patience.js';
+import { resumedPriority, resumeIfDecided } from './resume-run.js';
 import { saveSession } from './save-session.js';
 import { lockEventsOf, settleWhatIsThere } from './settle.js';
 import { isoNow, type World } from './world.js';
@@ -37,7 +39,7 @@ type Change = Partial<RunRow>;
 export async function endSegment(world: World, end: SegmentEnd): Promise<{ readonly replayed: boolean }> {
   const replayed = await transact(world, async (trx) => {
     if (end.ending.type === 'paused') await lockEventsOf(trx, end.tenant, end.ending.waits);
-    const run = await lockRun(trx, end.runId);
+    const run = await lockFamily(trx, end.runId);
     if (run === undefined || run.segment !== end.segment || isOver(run.status)) return true;
     const ending = endingUnder(run, end.ending);
     const step = await OUTCOMES[ending.type](world, trx, { ...end, ending } as never, run);
@@ -55,8 +57,10 @@ export async function endSegment(world: World, end: SegmentEnd): Promise<{ reado
     });
     if (step.change.status === 'paused') {
       await settleWhatIsThere(world, trx, end.runId);
+      await settleEndedChildren(world, trx, end.runId);
       await resumeIfDecided(world, trx, end.runId);
     }
+    await endFamily(world, trx, end.runId);
     return false;
   });
   world.changed(end.runId);
@@ -136,9 +140,6 @@ const OUTCOMES: {
 const keepState = (trx: Knex.Transaction, end: EndOf<'paused' | 'cut'>, run: RunRow, segment: number): Promise<void> =>
   insertSnapshot(trx, { runId: end.runId, tenant: run.tenant, segment, state: end.ending.state });
 
-/** Resumed runs come before new ones. */
-export const resumedPriority = (run: RunRow): number => Math.max(1, Math.floor(run.priority / 2));
-
 async function ask(
   world: World,
   trx: Knex.Transaction,
@@ -176,12 +177,3 @@ async function ask(
 
 const PLAIN_TERMS: ApprovalTerms = { toolVersion: '', capabilities: [], required: 1 };
 const severalOf = (required: number) => (required === 1 ? {} : { requiredApprovals: required });
-
-/** The one place that decides whether a paused run goes on; always under the run's row lock. */
-export async function resumeIfDecided(world: World, trx: Knex.Transaction, runId: string): Promise<void> {
-  const run = await lockRun(trx, runId);
-  if (run === undefined || run.status !== 'paused') return;
-  if ((await pendingOf(trx, runId)).length > 0) return;
-  await updateRun(trx, runId, { status: 'queued' });
-  await world.queue.enqueue(trx, { runId, segment: run.segment, priority: resumedPriority(run) });
-}

@@ -14,6 +14,7 @@ import { grantsOf, inputOf, limitsOf, type RunRow, runs } from '../src/storage/r
 import { type Begun, beginSegment } from '../steps/begin-segment.js';
 import { endSegment } from '../steps/end-segment.js';
 import { patiently, transact } from '../steps/patience.js';
+import type { StartableAgent } from '../steps/start-child.js';
 import { isoNow, type World } from '../steps/world.js';
 import { durableProvider } from './durable-model.js';
 import { endingOfError } from './ending-of-error.js';
@@ -26,7 +27,7 @@ import { stateText } from './state-text.js';
 import { waitForApprovals } from './wait-for-approvals.js';
 
 /** An agent as a worker runs it. */
-export interface RunnableAgent {
+export interface RunnableAgent extends StartableAgent {
   readonly agent: Agent;
   readonly onDenied: 'stop' | 'tell';
   readonly stream: boolean;
@@ -165,7 +166,16 @@ function openScope(
   const log = new RunLog(segment, causeOf(segment, begun), write, (draft) => recorded?.accepts(draft) ?? true);
   log.add('segment.started', { segment, decisions: begun.settled.map((one) => one.interruptionId) });
   return freshScope({
-    ...{ world, run: factsOf(options, run), segment, execution: world.newId(), signal, log, recorded },
+    ...{
+      world,
+      agents: options.agents,
+      run: factsOf(options, run),
+      segment,
+      execution: world.newId(),
+      signal,
+      log,
+      recorded,
+    },
     ...{ turnsPerSegment: options.turnsPerSegment, turns: begun.turns, totalTokens: begun.totalTokens },
     ...{ provider: durableProvider(options.provider), settled: begun.settled },
     standing: (begun.standing ?? []).map(standingOf),

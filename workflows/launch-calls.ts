@@ -8,6 +8,7 @@ import { type AgentToolResult, isAgentTool, runAgentTool } from './agent-tool.js
 import { termsOf } from './approval-of.js';
 import { afterOutputGuardrails } from './call-callbacks.js';
 import { inStep, type PlannedCall, type SegmentScope, type StartedCall } from './segment-scope.js';
+import { failWithChild, logChild } from './sub-agent-call.js';
 import { bodyOf, requirementOf } from './tool-body.js';
 
 /** What the SDK gets in place of a result that is not there yet; resuming puts the result in its place. */
@@ -84,7 +85,7 @@ async function runTool(scope: SegmentScope, plan: PlannedCall): Promise<ToolResu
       repeatApprovedBy: plan.repeatApprovedBy,
       waitDecision: plan.waitDecision,
     },
-    ...{ body: bodyOf(plan), require: requirementOf(scope, plan) },
+    ...{ body: bodyOf(scope, plan), require: requirementOf(scope, plan) },
   };
   const execute = async (): Promise<ToolResult> => {
     const result = await callTool(scope.world, call, scope.signal, () => scope.log.flush());
@@ -112,6 +113,7 @@ function logEnded(scope: SegmentScope): void {
     if (result.type === 'tripped') {
       scope.stop = { type: 'failed', error: new HoldfastError('guardrail_tripped', result.outcome.message).view() };
     }
+    if (result.type === 'settled') failWithChild(scope, plan, result.outcome);
     if (result.type === 'unknown') {
       const parentKey = scope.log.add('call.unknown', { callId, tool, text: result.text }, startedKey);
       const { agent, arguments: args, digest } = plan;
@@ -122,7 +124,7 @@ function logEnded(scope: SegmentScope): void {
       scope.stop ??= { type: 'wait' };
     }
     if (result.type === 'waits') {
-      scope.waits.push(waitOf(plan, result.wait, startedKey));
+      scope.waits.push(waitOf(plan, result.wait, logChild(scope, plan, result.wait, startedKey)));
       scope.stop ??= { type: 'wait' };
     }
     if (result.type === 'suspended') suspend(scope, plan, startedKey, result.state);

@@ -105,7 +105,14 @@ async function executeAgain(
     settledOf(live.world.knex, await interruptionsByIds(live.world.knex, recorded.decisions)),
   );
   const scope: SegmentScope = freshScope({
-    ...{ world: live.world, run: live.run, segment: recorded.segment, execution: live.execution, log },
+    ...{
+      world: live.world,
+      agents: live.agents,
+      run: live.run,
+      segment: recorded.segment,
+      execution: live.execution,
+      log,
+    },
     ...{ signal: new AbortController().signal, recorded: source, ...counted },
     ...{ provider: live.provider, settled, standing: [], deltas: null },
     turnsPerSegment: recorded.ending === 'cut' ? recorded.answers.size : Number.POSITIVE_INFINITY,

@@ -4,6 +4,7 @@ import { canonical, type JsonObject } from '../src/core/json.js';
 import type { McpChange } from '../src/core/mcp.js';
 import type { RecordedSegment } from '../src/core/recording.js';
 import type { Standing } from '../src/core/standing.js';
+import type { StartedChild } from '../src/core/sub-agent.js';
 import type { CallWait } from '../src/core/wait.js';
 import type { ModelAnswer } from '../steps/call-model.js';
 import type { ToolResult } from '../steps/call-tool.js';
@@ -77,7 +78,7 @@ export class RecordedSource {
     if (this.divergence !== null) throw this.divergence;
     const result = this.#segment.calls.get(callId) ?? null;
     if (result === null && this.closed) throw this.#diverge(`the call ${callId} has no end in the log`);
-    return result?.type === 'waits' ? { type: 'waits', wait: SOME_WAIT } : result;
+    return result?.type === 'waits' ? { type: 'waits', wait: waitOf(result.child) } : result;
   }
 
   /** Whether the recording goes on with a turn: what was asked before it let the run go on. */
@@ -129,11 +130,11 @@ export class RecordedSource {
   }
 }
 
-/** What a call waits for is in its interruption; of a state it is no part. */
-const SOME_WAIT: CallWait = {
-  ...{ ordinal: 1, dueAt: null, memo: null },
-  spec: { kind: 'timer', until: null, afterMs: 0 },
-};
+/** What a call waits for is in its interruption; of a state it is no part. The log names the run that it started. */
+const waitOf = (child: StartedChild | null): CallWait => ({
+  ...{ ordinal: 1, dueAt: null, memo: child },
+  spec: child === null ? { kind: 'timer', until: null, afterMs: 0 } : { kind: 'child_run', runId: child.childRunId },
+});
 
 /** A recorded answer as the step that asked the model gave it, but for what only accounts of providers need. */
 export const modelAnswerOf = ({ responseId, output, usage }: EventData<'model.responded'>): ModelAnswer => ({

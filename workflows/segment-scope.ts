@@ -12,6 +12,7 @@ import type { Standing } from '../src/core/standing.js';
 import type { ToolSpec } from '../src/core/tool.js';
 import type { Settled } from '../steps/begin-segment.js';
 import type { ToolResult } from '../steps/call-tool.js';
+import type { StartableAgent } from '../steps/start-child.js';
 import type { World } from '../steps/world.js';
 import type { AgentToolResult } from './agent-tool.js';
 import type { RecordedSource } from './recorded-source.js';
@@ -108,6 +109,8 @@ interface Frame {
 export interface SegmentScope extends Frame {
   readonly world: World;
   readonly run: RunFacts;
+  /** The agents that a call may start a run of, by name. */
+  readonly agents: ReadonlyMap<string, StartableAgent>;
   readonly segment: number;
   /** Differs in every execution of the segment: by it a call knows whether its intent is its own. */
   readonly execution: string;
@@ -162,7 +165,7 @@ export async function inFrame<T>(
 /** What a scope is opened with. */
 export type ScopeSeed = Pick<
   SegmentScope,
-  | ('world' | 'run' | 'segment' | 'execution' | 'turnsPerSegment' | 'signal' | 'provider')
+  | ('world' | 'agents' | 'run' | 'segment' | 'execution' | 'turnsPerSegment' | 'signal' | 'provider')
   | ('log' | 'recorded' | 'deltas' | 'turns' | 'totalTokens' | 'settled' | 'standing')
 >;
 

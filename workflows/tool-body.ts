@@ -4,9 +4,12 @@ import type { ToolContext } from '../src/core/tool.js';
 import { isDeclared } from '../src/tools/define-tool.js';
 import { mcpBody, mcpSourceOf } from './mcp-call.js';
 import type { PlannedCall, SegmentScope } from './segment-scope.js';
+import { subAgentBody } from './sub-agent-call.js';
 
 /** The body of a call: what a declared tool executes, or `invoke` of a tool of a plain SDK program. */
-export function bodyOf(plan: PlannedCall): (context: ToolContext) => Promise<unknown> {
+export function bodyOf(scope: SegmentScope, plan: PlannedCall): (context: ToolContext) => Promise<unknown> {
+  const child = subAgentBody(scope, plan);
+  if (child !== undefined) return child;
   const { original, spec, context: runContext } = plan.guard;
   if (isDeclared(original)) return (context) => spec.execute(plan.input, context);
   const toolCall = {

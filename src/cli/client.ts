@@ -38,7 +38,7 @@ export interface Client {
   startRun(request: StartRun, idempotencyKey: string): Promise<RunView>;
   getRun(id: string, waitSeconds?: number, signal?: AbortSignal): Promise<RunView>;
   listRuns(
-    filter: PageOptions & { status?: RunStatus | undefined; agent?: string | undefined },
+    filter: PageOptions & { status?: RunStatus | undefined; agent?: string | undefined; parent?: string | undefined },
   ): Promise<Page<RunView>>;
   cancelRun(id: string, reason?: string): Promise<RunView>;
   forkRun(id: string, request: ForkRun, idempotencyKey: string): Promise<RunView>;

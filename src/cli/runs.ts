@@ -5,13 +5,20 @@ import { connect } from './connect.js';
 import { json, jsonOption, limit, limitOption } from './options.js';
 import { print, printJson, printTable } from './print.js';
 
-const options = z.object({ json, limit, status: runStatus.optional(), agent: z.string().optional() });
+const options = z.object({
+  json,
+  limit,
+  status: runStatus.optional(),
+  agent: z.string().optional(),
+  parent: z.string().optional(),
+});
 
 export const runsCommand = (): Command =>
   new Command('runs')
     .description('List runs, newest first.')
     .addOption(new Option('--status <status>', 'only runs of this status').choices(RUN_STATUSES))
     .option('--agent <agent>', 'only runs of this agent')
+    .option('--parent <run>', 'only runs that calls of this run started')
     .addOption(limitOption())
     .addOption(jsonOption())
     .action(async (raw: unknown) => {

@@ -1,5 +1,6 @@
 import { type ErrorRow, row } from './error-row.js';
 import { PROCESS_ERRORS } from './process-errors.js';
+import { SUB_AGENT_ERRORS } from './sub-agent-errors.js';
 
 /** The one table of errors. `docs/errors.md` documents it, and a test holds the two equal. */
 
@@ -226,5 +227,6 @@ export const ERRORS = {
   ),
   agent_invalid: row(400, 'stop', 'The agent is not valid', 'Correct the field that is named.'),
   tool_invalid: row(400, 'stop', 'The tool is not valid', 'Correct the field that is named.'),
+  ...SUB_AGENT_ERRORS,
   ...PROCESS_ERRORS,
 } as const satisfies Record<string, ErrorRow>;

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { always, argumentEdit, interruptionReason } from './interruption.js';
 import { jsonObject, jsonValue } from './json.js';
 import { errorView, runLimits, usage } from './run.js';
+import { startedChild } from './sub-agent.js';
 import { waitSpec } from './wait.js';
 
 const turn = z.int().min(1);
@@ -43,6 +44,9 @@ const DATA = {
     policyVersion: z.string(),
     limits: runLimits,
     metadata: jsonObject,
+    parent: z
+      .object({ runId: z.string(), callId: z.string(), eventId: z.string(), notGranted: z.array(z.string()) })
+      .exactOptional(),
   }),
   'session.loaded': z.object({ sessionId: z.string(), items: z.int(), digest: z.string() }),
   'session.saved': z.object({ sessionId: z.string(), items: z.int(), digest: z.string() }),
@@ -97,6 +101,15 @@ const DATA = {
   'call.started': z.object({ callId, tool, effect: z.enum(['pure', 'idempotent', 'unsafe']) }),
   'call.unknown': z.object({ callId, tool, text: z.string() }),
   'call.finished': z.object({ callId, tool, outcome: callOutcome }),
+  'child.started': startedChild.extend({ callId }),
+  'child.ended': z.object({
+    callId,
+    childRunId: z.string(),
+    status: z.enum(['completed', 'failed', 'cancelled']),
+    usage,
+    events: z.int(),
+    stateHash: z.string(),
+  }),
   'interruption.requested': z.object({
     id: z.string(),
     kind: z.string(),

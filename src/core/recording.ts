@@ -1,6 +1,7 @@
 import { HoldfastError } from './errors.js';
 import { type CallOutcome, EVENT_DATA, type EventData, type EventDraft, type EventKind } from './event.js';
 import type { JsonValue } from './json.js';
+import type { StartedChild } from './sub-agent.js';
 
 /** An event of a log with its natural keys: what a segment can be executed again from. */
 export interface KeyedEvent {
@@ -19,7 +20,7 @@ export type RecordedCall =
   | { readonly type: 'tripped'; readonly outcome: Extract<CallOutcome, { type: 'error' }> }
   | { readonly type: 'unknown'; readonly text: string }
   /** It was begun, and its segment ended to wait for what it asked for. */
-  | { readonly type: 'waits' };
+  | { readonly type: 'waits'; readonly child: StartedChild | null };
 
 /** One segment as it is in the log. */
 export interface RecordedSegment {
@@ -73,6 +74,7 @@ const endOf = (outcome: CallOutcome): RecordedCall =>
 function segmentOf(segment: number, drafts: readonly EventDraft[]): RecordedSegment {
   const answers = new Map<number, EventData<'model.responded'>>();
   const calls = new Map<string, RecordedCall>();
+  const children = new Map<string, StartedChild>();
   const events = new Map<string, EventDraft>();
   let decisions: readonly string[] = [];
   let ending: RecordedSegment['ending'] = null;
@@ -83,11 +85,15 @@ function segmentOf(segment: number, drafts: readonly EventDraft[]): RecordedSegm
     if (draft.kind === 'segment.started') decisions = draft.data.decisions;
     if (draft.kind === 'model.responded') answers.set(draft.data.turn, draft.data);
     if (draft.kind === 'call.finished') calls.set(draft.data.callId, endOf(draft.data.outcome));
+    if (draft.kind === 'child.started') {
+      const { callId, ...child } = draft.data;
+      children.set(callId, child);
+    }
     if (draft.kind === 'call.unknown') calls.set(draft.data.callId, { type: 'unknown', text: draft.data.text });
   }
   for (const { kind, data } of drafts) {
     if (ending === 'paused' && kind === 'call.started' && !calls.has(data.callId))
-      calls.set(data.callId, { type: 'waits' });
+      calls.set(data.callId, { type: 'waits', child: children.get(data.callId) ?? null });
   }
   return { segment, decisions, answers, calls, events, ending };
 }

@@ -58,6 +58,12 @@ const markCall = (state: RunState, callId: string, at: string): RunState => {
   return call === undefined ? state : { ...state, openCalls: { ...state.openCalls, [callId]: { ...call, at } } };
 };
 
+const sumOf = (a: Usage, b: Usage): Usage => ({
+  inputTokens: a.inputTokens + b.inputTokens,
+  outputTokens: a.outputTokens + b.outputTokens,
+  totalTokens: a.totalTokens + b.totalTokens,
+});
+
 const FOLD: Fold = {
   'run.created': (state, data) => ({ ...state, status: 'queued', conversation: roll(state.conversation, data.input) }),
   'session.loaded': (state) => state,
@@ -68,11 +74,7 @@ const FOLD: Fold = {
   'model.responded': (state, data) => ({
     ...state,
     turns: state.turns + 1,
-    usage: {
-      inputTokens: state.usage.inputTokens + data.usage.inputTokens,
-      outputTokens: state.usage.outputTokens + data.usage.outputTokens,
-      totalTokens: state.usage.totalTokens + data.usage.totalTokens,
-    },
+    usage: sumOf(state.usage, data.usage),
     conversation: roll(state.conversation, data.output),
   }),
   'model.failed': (state) => state,
@@ -89,6 +91,8 @@ const FOLD: Fold = {
     openCalls: without(state.openCalls, data.callId),
     closedCalls: { count: state.closedCalls.count + 1, digest: roll(state.closedCalls.digest, data) },
   }),
+  'child.started': (state) => state,
+  'child.ended': (state, data) => ({ ...state, usage: sumOf(state.usage, data.usage) }),
   'interruption.requested': (state, data) => ({ ...state, pending: { ...state.pending, [data.id]: data.kind } }),
   'interruption.voted': (state) => state,
   'interruption.decided': (state, data) => ({ ...state, pending: without(state.pending, data.id) }),

@@ -9,6 +9,7 @@ const action = z.object({
   arguments: jsonValue,
   decision: z.enum(['allow', 'ask', 'deny', 'invalid']),
   checks: z.array(capabilityCheck),
+  childRunId: z.string().exactOptional().describe('The run that the call started, if it is a sub-agent.'),
 });
 
 /** One step: what the model saw, said and asked for, and what came of it. A call that it never answered is the last step of a run. */
@@ -161,7 +162,12 @@ export function foldTrajectory(
       const data = event.data as EventData<'call.checked'>;
       // Judged again after a decision, it keeps its place in the model's order.
       const at = current.calls.findIndex((call) => call.callId === data.callId);
-      current.calls = at < 0 ? [...current.calls, pick(data)] : current.calls.with(at, pick(data));
+      const before = current.calls[at];
+      current.calls =
+        before === undefined ? [...current.calls, pick(data)] : current.calls.with(at, { ...before, ...pick(data) });
+    } else if (event.kind === 'child.started') {
+      const { callId, childRunId } = event.data as EventData<'child.started'>;
+      current.calls = current.calls.map((call) => (call.callId === callId ? { ...call, childRunId } : call));
     } else if (event.kind === 'call.finished') {
       const data = event.data as EventData<'call.finished'>;
       current.observation.push({ callId: data.callId, outcome: data.outcome });

@@ -4,6 +4,7 @@ import { type JsonObject, type JsonValue, toJson } from '../core/json.js';
 import { serverLabel } from '../core/mcp.js';
 import type { ToolSpec } from '../core/tool.js';
 import { toolSpecOf } from '../tools/define-tool.js';
+import { subAgentOf } from '../tools/sub-agent.js';
 
 /** What is kept of agents as they were when a run ran: all of them that can say something, and of functions that they are there. */
 export function definitionOf(agent: Agent): JsonObject {
@@ -21,7 +22,7 @@ const ownDefinition = (agent: Agent): JsonObject => ({
   output: outputOf(agent),
   tools: agent.tools.map((tool) =>
     tool.type === 'function'
-      ? { ...declaredOf(toolSpecOf(tool)), input: toJson(tool.parameters) }
+      ? { ...declaredOf(toolSpecOf(tool)), input: toJson(tool.parameters), ...subAgentIn(tool) }
       : { name: tool.name, type: tool.type },
   ),
   ...(agent.mcpServers.length === 0 ? {} : { mcpServers: agent.mcpServers.map(({ name }) => serverLabel(name)) }),
@@ -34,6 +35,11 @@ const declaredOf = (spec: ToolSpec): JsonObject => ({
   ...(spec.approvals === 1 ? {} : { approvals: spec.approvals }),
 });
 
+const subAgentIn = (tool: object): JsonObject => {
+  const spec = subAgentOf(tool);
+  return spec === undefined ? {} : { subAgent: toJson(spec) };
+};
+
 /** The declared output as a JSON schema. */
 function outputOf({ outputType }: Agent): JsonValue {
   const declared: unknown = outputType;
@@ -42,7 +48,7 @@ function outputOf({ outputType }: Agent): JsonValue {
 }
 
 /** The agents that it can hand over to, and those that they can, each once. */
-function reachedFrom(agent: Agent): readonly Agent[] {
+export function reachedFrom(agent: Agent): readonly Agent[] {
   const seen = new Set<Agent>([agent]);
   for (const one of seen) {
     for (const handoff of one.handoffs) {

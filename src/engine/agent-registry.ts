@@ -9,6 +9,7 @@ import type { ToolSpec } from '../core/tool.js';
 import { toolSpecOf } from '../tools/define-tool.js';
 import { definitionOf, modelNameOf } from './agent-definition.js';
 import type { AgentDeclaration, HoldfastConfig } from './define.js';
+import { assertSubAgents } from './sub-agents.js';
 import type { AgentView } from './verbs.js';
 
 export interface RegisteredAgent {
@@ -38,6 +39,7 @@ export function registerAgents(config: HoldfastConfig): ReadonlyMap<string, Regi
       throw new HoldfastError('agent_invalid', `Two agents have the name ${registered.name}.`);
     agents.set(registered.name, registered);
   }
+  for (const { name, agent } of agents.values()) assertSubAgents(name, agent, agents);
   return agents;
 }
 

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
-import { resumeIfDecided } from '../../steps/end-segment.js';
 import { transact } from '../../steps/patience.js';
+import { resumeIfDecided } from '../../steps/resume-run.js';
 import { settle } from '../../steps/settle.js';
 import type { Caller } from '../core/caller.js';
 import { type EmitEvent, type EmittedEvent, emitBody, KEPT_EVENTS } from '../core/emitted-event.js';

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { resumeIfDecided } from '../../steps/end-segment.js';
+import { resumeIfDecided } from '../../steps/resume-run.js';
 import { settle, settleDue, vote } from '../../steps/settle.js';
 import type { Caller } from '../core/caller.js';
 import { type Choice, judgeDecision } from '../core/decision.js';

@@ -14,6 +14,7 @@ import { findRun, type RunRow, runViewOf } from '../storage/runs.js';
 import type { Watch } from './changes.js';
 import type { DeltaFeed } from './delta-feed.js';
 import type { Parts } from './parts.js';
+import type { Engine } from './verbs.js';
 
 /** How often one looks again for what another process did; where there is none, only for what was missed. */
 const lookAgainMs = (parts: Parts): number => (parts.database.kind === 'pglite' ? 5000 : 250);
@@ -57,7 +58,7 @@ export async function getRun(
 
 export async function listRuns(
   parts: Parts,
-  filter: { readonly status?: RunStatus; readonly agent?: string; readonly limit: number; readonly cursor?: string },
+  filter: Parameters<Engine['listRuns']>[0],
   caller: Caller,
 ): Promise<Page<RunView>> {
   const rows = await listRunRows(parts.world.knex, { ...filter, tenant: caller.tenant });

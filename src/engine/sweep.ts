@@ -1,10 +1,11 @@
 import { DBOS } from '@dbos-inc/dbos-sdk';
+import { endFamily, lockFamily } from '../../steps/family.js';
 import { isoNow } from '../../steps/world.js';
 import { HoldfastError } from '../core/errors.js';
 import { canonical } from '../core/json.js';
 import { isOver } from '../core/run.js';
 import { appendEvents } from '../storage/events.js';
-import { lockRun, updateRun } from '../storage/runs.js';
+import { updateRun } from '../storage/runs.js';
 import { type StrandedRun, strandedRuns } from '../storage/stranded.js';
 import type { Parts } from './parts.js';
 import { workflowIdOf } from './segment-queue.js';
@@ -25,12 +26,14 @@ async function endStranded(parts: Parts, stranded: StrandedRun): Promise<void> {
   ).view();
   const { world } = parts;
   await world.knex.transaction(async (trx) => {
-    const run = await lockRun(trx, stranded.id);
+    const run = await lockFamily(trx, stranded.id);
     if (run === undefined || run.segment !== stranded.segment || isOver(run.status)) return;
     const draft = { key: 'end', parentKey: 'created', kind: 'run.failed', data: { error: { ...error } } } as const;
     await appendEvents(trx, run.id, [draft], { at: isoNow(world), worker: null });
     await updateRun(trx, run.id, { status: 'failed', error: canonical(error), completed_at: new Date(world.now()) });
+    await endFamily(world, trx, run.id);
   });
+  world.queue.wake();
   parts.log.error({ run: stranded.id, segment: stranded.segment, why }, 'a stranded run was ended');
   parts.changes.announce(stranded.id);
 }

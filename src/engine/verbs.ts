@@ -52,7 +52,14 @@ export interface Engine {
     options?: { readonly waitMs?: number; readonly signal?: AbortSignal },
   ): Promise<RunView>;
   listRuns(
-    filter: { readonly status?: RunStatus; readonly agent?: string; readonly limit: number; readonly cursor?: string },
+    filter: {
+      readonly status?: RunStatus;
+      readonly agent?: string;
+      /** Only runs that calls of this run started. */
+      readonly parent?: string;
+      readonly limit: number;
+      readonly cursor?: string;
+    },
     caller: Caller,
   ): Promise<Page<RunView>>;
   /** Asks a run to stop; a model call or tool in flight is aborted. Repeating it is no error. Throws `run_unknown`, `run_over`. */

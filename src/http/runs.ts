@@ -58,6 +58,7 @@ export const RUN_ROUTES = [
       ...pageQuery,
       status: runStatus.exactOptional(),
       agent: z.string().min(1).max(200).exactOptional(),
+      parent: idPath.shape.id.exactOptional().describe('Only runs that calls of this run started.'),
     }),
     response: pageOf(runView),
     errors: [],

@@ -163,6 +163,13 @@ const eventOf = (row: EventRow): RunEvent => ({
   hash: row.hash,
 });
 
+/** Id of the event that was written under a key. Throws `run_unknown` when the log has none. */
+export async function eventIdOf(db: Knex, runId: string, key: string): Promise<string> {
+  const row = await events(db).where({ run_id: runId, key }).first('seq');
+  if (row === undefined) throw new HoldfastError('run_unknown', `The log of run ${runId} has no event ${key}.`);
+  return `${runId}:${row.seq}`;
+}
+
 /** Events after a sequence number, oldest first. */
 export async function readEvents(db: Knex, runId: string, after: number, limit: number): Promise<RunEvent[]> {
   const rows: EventRow[] = await events(db)
@@ -192,11 +199,11 @@ export async function readKeyedEvents(db: Knex, runId: string, upTo: number | nu
 export async function readHead(
   db: Knex,
   runId: string,
-): Promise<{ seq: number; hash: string; runKey: string | null } | undefined> {
+): Promise<{ seq: number; hash: string; stateHash: string; runKey: string | null } | undefined> {
   return db('holdfast.run_heads as h')
     .leftJoin('holdfast.run_keys as k', 'k.run_id', 'h.run_id')
     .where('h.run_id', runId)
-    .select('h.seq', 'h.hash', 'k.key as runKey')
+    .select('h.seq', 'h.hash', 'h.state_hash as stateHash', 'k.key as runKey')
     .first();
 }
 

@@ -36,6 +36,7 @@ export async function listRunRows(
     readonly tenant: string;
     readonly status?: RunStatus;
     readonly agent?: string;
+    readonly parent?: string;
     readonly limit: number;
     readonly cursor?: string;
   },
@@ -50,6 +51,7 @@ export async function listRunRows(
     .select('*', placeBy(db, 'created_at'));
   if (filter.status !== undefined) query.where({ status: filter.status });
   if (filter.agent !== undefined) query.where({ agent: filter.agent });
+  if (filter.parent !== undefined) query.where({ parent_run_id: filter.parent });
   if (filter.cursor !== undefined) {
     const { at, id } = decodeCursor(filter.cursor);
     query.whereRaw('(created_at, id) < (?::timestamptz, ?)', [at, id]);

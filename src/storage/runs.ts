@@ -11,6 +11,9 @@ export interface RunRow {
   id: string;
   tenant: string;
   parent_run_id: string | null;
+  parent_call_id: string | null;
+  /** Ids of the runs above it, the topmost first, as JSON. */
+  ancestors: string;
   agent: string;
   agent_version: string;
   agent_hash: string;
@@ -30,6 +33,11 @@ export interface RunRow {
   total_tokens: string;
   cost_nano_usd: string | null;
   active_ms: string;
+  time_left_ms: string | null;
+  child_input_tokens: string;
+  child_output_tokens: string;
+  child_total_tokens: string;
+  child_active_ms: string;
   segment_started_at: Date | null;
   cancel_requested_at: Date | null;
   cancel_reason: string | null;
@@ -61,6 +69,13 @@ export interface NewRun {
   /** Null or left out: as the agent says. */
   readonly stream?: boolean | null;
   readonly fork?: NewFork;
+  /** The call that starts it, the runs above it (topmost first), and what is left of their time in milliseconds. */
+  readonly parent?: {
+    readonly runId: string;
+    readonly callId: string;
+    readonly ancestors: readonly string[];
+    readonly timeLeftMs: number | null;
+  };
 }
 
 /** Where a run begins that takes over a part of another one's log. */
@@ -91,6 +106,14 @@ export async function insertRun(trx: Knex, run: NewRun): Promise<void> {
     metadata: canonical(run.metadata),
     ...(run.fork === undefined ? {} : forkColumns(run.fork)),
     stream: run.stream ?? null,
+    ...(run.parent === undefined
+      ? {}
+      : {
+          parent_run_id: run.parent.runId,
+          parent_call_id: run.parent.callId,
+          ancestors: canonical(run.parent.ancestors),
+          time_left_ms: run.parent.timeLeftMs === null ? null : String(run.parent.timeLeftMs),
+        }),
   });
 }
 
@@ -126,6 +149,9 @@ const grantRows = z.array(z.looseObject({ capability: z.string(), effect: z.enum
 
 export const limitsOf = (row: RunRow): RunLimits => runLimits.parse(JSON.parse(row.limits));
 export const grantsOf = (row: RunRow): z.infer<typeof grantRows> => grantRows.parse(JSON.parse(row.grants));
+const idList = z.array(z.string());
+export const ancestorsOf = (row: Pick<RunRow, 'ancestors'>): readonly string[] =>
+  idList.parse(JSON.parse(row.ancestors));
 export const inputOf = (row: RunRow): JsonValue => jsonValue.parse(JSON.parse(row.input));
 
 export const metadataOf = (row: RunRow): JsonObject => jsonObject.parse(JSON.parse(row.metadata));
@@ -152,9 +178,9 @@ export function runViewOf(row: RunRow, pending: readonly string[]): RunView {
     segment: row.segment,
     turns: row.turns,
     usage: {
-      inputTokens: Number(row.input_tokens),
-      outputTokens: Number(row.output_tokens),
-      totalTokens: Number(row.total_tokens),
+      inputTokens: Number(row.input_tokens) + Number(row.child_input_tokens),
+      outputTokens: Number(row.output_tokens) + Number(row.child_output_tokens),
+      totalTokens: Number(row.total_tokens) + Number(row.child_total_tokens),
     },
     costUsd: row.cost_nano_usd === null ? null : Number(row.cost_nano_usd) / 1e9,
     limits: limitsOf(row),

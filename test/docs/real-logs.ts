@@ -1,6 +1,13 @@
 import { Agent, type MCPServer } from '@openai/agents';
 import { z } from 'zod';
-import { createEngine, defineAgent, defineTool, functionModel, type HoldfastConfig } from '../../src/index.js';
+import {
+  createEngine,
+  defineAgent,
+  defineTool,
+  functionModel,
+  type HoldfastConfig,
+  subAgent,
+} from '../../src/index.js';
 import { openDatabase } from '../../src/storage/database.js';
 import { createEngineDatabase } from '../harness/database.js';
 import { ADMIN } from '../harness/engine.js';
@@ -62,6 +69,18 @@ const script = [
 const grants = ['tool:call:look', 'tool:call:pay', 'tool:call:stall', 'tool:call:sign'];
 const config: HoldfastConfig = {
   agents: [
+    defineAgent({
+      agent: new Agent({
+        name: 'boss',
+        model: scripted([[call('looker', { input: 'Look at the bill.' }, 'c6')]]),
+        tools: [subAgent({ agent: 'looker' })],
+      }),
+      grants: ['tool:call:looker', { capability: 'tool:call:look', effect: 'allow', delegate: true }],
+    }),
+    defineAgent({
+      agent: new Agent({ name: 'looker', model: scripted([[call('look', { cents: 9 }, 'c7')]]), tools: [look] }),
+      grants: ['tool:call:look'],
+    }),
     defineAgent({ agent: new Agent({ name: 'payer', model: scripted(script), tools: [look, pay, stall] }), grants }),
     defineAgent({ agent: new Agent({ name: 'signer', model: scripted(signatures), tools: [sign, pay] }), grants }),
     defineAgent({
@@ -85,6 +104,8 @@ const config: HoldfastConfig = {
   ],
 };
 
+const OVER = ['completed', 'failed', 'cancelled'];
+
 export async function realLogs(): Promise<RealLog[]> {
   const { options, drop } = await createEngineDatabase('pglite');
   const engine = await createEngine({ ...config, dataDir: options.dataDir, turnsPerSegment: 1 });
@@ -105,6 +126,9 @@ export async function realLogs(): Promise<RealLog[]> {
   await engine.cancelRun(cancelled, 'not today', ADMIN);
   const failed = await start('mute');
   await rest(failed);
+  const boss = await start('boss');
+  while (!OVER.includes((await rest(boss)).status)) await new Promise((resolve) => setTimeout(resolve, 20));
+  const { items: below } = await engine.listRuns({ parent: boss, limit: 10 }, ADMIN);
 
   const greeted = await engine.startRun({ agent: 'greeter', input: 'Hello.', sessionId: 'morning' }, ADMIN);
   await rest(greeted.id);
@@ -130,7 +154,7 @@ export async function realLogs(): Promise<RealLog[]> {
   const banked = await start('banker');
   await rest(banked);
 
-  const ids = [paid, cancelled, failed, greeted.id, forked, signed, banked];
+  const ids = [paid, cancelled, failed, greeted.id, forked, signed, banked, boss, ...below.map((run) => run.id)];
   const page = { after: 0, limit: 1000 };
   const logs = await Promise.all(ids.map(async (id) => (await engine.listEvents(id, page, ADMIN)).items));
   await engine.stop({ graceMs: 1000 });

@@ -55,6 +55,11 @@ function end(state: Fields, status: string, result: Json | undefined): void {
   Object.assign(state, { status, pending: {}, result: sha256(canonical(result ?? null)) });
 }
 
+function addUsage(state: Fields, data: Fields): void {
+  const usage = record(state['usage']);
+  for (const [name, count] of Object.entries(record(data['usage']))) usage[name] = Number(usage[name]) + Number(count);
+}
+
 const CHANGES: { [kind: string]: (state: Fields, data: Fields) => void } = {
   'run.created': (state, data) => {
     Object.assign(state, { status: 'queued', conversation: roll(state['conversation'] ?? '', data['input']) });
@@ -69,9 +74,7 @@ const CHANGES: { [kind: string]: (state: Fields, data: Fields) => void } = {
   },
   'model.requested': () => {},
   'model.responded': (state, data) => {
-    const usage = record(state['usage']);
-    for (const [name, count] of Object.entries(record(data['usage'])))
-      usage[name] = Number(usage[name]) + Number(count);
+    addUsage(state, data);
     state['turns'] = Number(state['turns']) + 1;
     state['conversation'] = roll(state['conversation'] ?? '', data['output']);
   },
@@ -87,6 +90,8 @@ const CHANGES: { [kind: string]: (state: Fields, data: Fields) => void } = {
     const { count, digest } = record(state['closedCalls']);
     state['closedCalls'] = { count: Number(count) + 1, digest: roll(digest ?? '', data) };
   },
+  'child.started': () => {},
+  'child.ended': (state, data) => addUsage(state, data),
   'interruption.requested': (state, data) => {
     record(state['pending'])[String(data['id'])] = data['kind'] ?? '';
   },

@@ -1,0 +1,111 @@
+import { randomBytes } from 'node:crypto';
+import type { Knex } from 'knex';
+import { HoldfastError } from '../src/core/errors.js';
+import { EVENT_DATA, type EventData } from '../src/core/event.js';
+import { type GrantSet, grantsToJson } from '../src/core/grants.js';
+import { delegateGrants } from '../src/core/grants-delegation.js';
+import { toJson } from '../src/core/json.js';
+import { isOver, type RunLimits } from '../src/core/run.js';
+import {
+  type Above,
+  assertNesting,
+  childRunId,
+  limitsOfChild,
+  type StartedChild,
+  type SubAgentSpec,
+} from '../src/core/sub-agent.js';
+import { appendEvents, createLog, eventIdOf, readEvents } from '../src/storage/events.js';
+import { ancestorsOf, insertRun, limitsOf, lockRun, type RunRow, runs } from '../src/storage/runs.js';
+import { transact } from './patience.js';
+import { resumedPriority } from './resume-run.js';
+import { timeLeftMs } from './time-left.js';
+import { isoNow, type World } from './world.js';
+
+/** What a worker knows of an agent that runs can be started of. */
+export interface StartableAgent {
+  readonly name: string;
+  readonly version: string;
+  readonly definitionHash: string;
+  readonly grants: GrantSet;
+  readonly limits: RunLimits;
+}
+
+export interface ChildStart {
+  readonly parent: {
+    readonly id: string;
+    readonly grants: GrantSet;
+    readonly limits: RunLimits;
+    /** Of the run until this call, over all its segments, children included. */
+    readonly turns: number;
+    readonly totalTokens: number;
+  };
+  readonly callId: string;
+  /** Key of the parent's event that the child follows from. It is in the log when this is called. */
+  readonly causeKey: string;
+  readonly spec: SubAgentSpec;
+  readonly agent: StartableAgent;
+  /** The parsed arguments of the call. */
+  readonly input: unknown;
+}
+
+/**
+ * Starts the run of a call: row, log, first event and first segment in one transaction, under the lock of the parent's row, so
+ * that no child is started of a run that is over or being cancelled. Its id follows from the call: executing this again
+ * changes nothing, and gives what the child was started with. Throws by name what keeps it from being started.
+ */
+export async function startChild(world: World, start: ChildStart): Promise<StartedChild> {
+  const { parent, callId, spec, agent } = start;
+  const id = childRunId(parent.id, callId);
+  const { grants, missing } = delegateGrants(parent.grants, agent.grants, spec.grants);
+  const limits = limitsOfChild(parent, agent.limits, spec);
+  const input = toJson(spec.inputOf(start.input));
+  const started = await transact(world, async (trx): Promise<StartedChild> => {
+    const row = await lockRun(trx, parent.id);
+    const before = await createdEventOf(trx, id);
+    if (before !== null) return startedAs(id, before);
+    if (row === undefined || isOver(row.status) || row.cancel_requested_at !== null)
+      throw new HoldfastError('run_over', `Run ${parent.id} is over or being cancelled; nothing is started below it.`);
+    const above = await runsAbove(trx, row);
+    assertNesting(spec, above);
+    const { name, version, definitionHash } = agent;
+    await insertRun(trx, {
+      ...{ id, tenant: row.tenant, agent: name, agentVersion: version, agentHash: definitionHash, input },
+      ...{ priority: row.priority, grants: grantsToJson(grants), limits, metadata: {} },
+      parent: {
+        ...{ runId: parent.id, callId, ancestors: above.map((one) => one.id) },
+        timeLeftMs: timeLeftMs(row, limitsOf(row).maxDurationMs, world.now()),
+      },
+    });
+    await createLog(trx, id, row.tenant, randomBytes(32).toString('hex'));
+    const eventId = await eventIdOf(trx, parent.id, start.causeKey);
+    const data: EventData<'run.created'> = {
+      ...{ agent: name, agentVersion: version, agentHash: definitionHash, input, metadata: {} },
+      ...{ grants: grantsToJson(grants), policyVersion: grants.policyVersion, limits },
+      parent: { runId: parent.id, callId, eventId, notGranted: [...missing] },
+    };
+    const context = { at: isoNow(world), worker: null };
+    await appendEvents(trx, id, [{ key: 'created', parentKey: null, kind: 'run.created', data }], context);
+    await world.queue.enqueue(trx, { runId: id, segment: 0, priority: resumedPriority(row) });
+    return startedAs(id, data);
+  });
+  world.changed(id);
+  world.queue.wake();
+  return started;
+}
+
+async function createdEventOf(trx: Knex.Transaction, id: string): Promise<EventData<'run.created'> | null> {
+  const [first] = await readEvents(trx, id, 0, 1);
+  return first === undefined ? null : EVENT_DATA['run.created'].parse(first.data);
+}
+
+const startedAs = (childRunId: string, created: EventData<'run.created'>): StartedChild => {
+  const { agent, agentVersion, policyVersion, limits, parent } = created;
+  return { childRunId, agent, agentVersion, policyVersion, limits, notGranted: parent?.notGranted ?? [] };
+};
+
+/** The runs above a child of this run, the topmost first. */
+async function runsAbove(trx: Knex.Transaction, parent: RunRow): Promise<readonly Above[]> {
+  const ids = [...ancestorsOf(parent), parent.id];
+  const rows: Above[] = await runs(trx).whereIn('id', ids).select('id', 'agent');
+  return ids.map((id) => ({ id, agent: rows.find((row) => row.id === id)?.agent ?? '' }));
+}

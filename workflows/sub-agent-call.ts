@@ -1,0 +1,40 @@
+import { type ErrorCode, HoldfastError, isErrorCode } from '../src/core/errors.js';
+import type { CallOutcome } from '../src/core/event.js';
+import { startedChild } from '../src/core/sub-agent.js';
+import { type CallWait, waitFor } from '../src/core/wait.js';
+import { subAgentOf } from '../src/tools/sub-agent.js';
+import { startChild } from '../steps/start-child.js';
+import type { PlannedCall, SegmentScope } from './segment-scope.js';
+
+/** The body of a sub-agent's call: starts the child, once, and waits for it. Undefined: the tool is no sub-agent. */
+export function subAgentBody(scope: SegmentScope, plan: PlannedCall): (() => Promise<unknown>) | undefined {
+  const spec = subAgentOf(plan.guard.original);
+  if (spec === undefined) return undefined;
+  const { id, grants, limits } = scope.run;
+  const parent = { id, grants, limits, turns: scope.turns, totalTokens: scope.totalTokens };
+  return async () => {
+    const agent = scope.agents.get(spec.agent);
+    if (agent === undefined) {
+      throw new HoldfastError('agent_unknown', `The agent ${spec.agent} is not in the configuration of this worker.`);
+    }
+    // The child names the event of its parent that it follows from.
+    await scope.log.flush();
+    const { callId, checkedKey: causeKey, input } = plan;
+    const started = await startChild(scope.world, { parent, callId, causeKey, spec, agent, input });
+    return waitFor({ kind: 'child_run', runId: started.childRunId, memo: started });
+  };
+}
+
+/** Logs which run a call waits for, as it was recorded when the run was started. Returns what the wait follows from. */
+export function logChild(scope: SegmentScope, plan: PlannedCall, wait: CallWait, startedKey: string): string {
+  if (subAgentOf(plan.guard.original) === undefined) return startedKey;
+  const started = startedChild.parse(wait.memo);
+  return scope.log.add('child.started', { callId: plan.callId, ...started }, startedKey);
+}
+
+/** Ends the run where a sub-agent says that its failure is the run's own. */
+export function failWithChild(scope: SegmentScope, plan: PlannedCall, outcome: CallOutcome): void {
+  if (outcome.type !== 'error' || subAgentOf(plan.guard.original)?.onFailure !== 'fail') return;
+  const code: ErrorCode = isErrorCode(outcome.code) ? outcome.code : 'sub_agent_failed';
+  scope.stop = { type: 'failed', error: new HoldfastError(code, outcome.message).view() };
+}
