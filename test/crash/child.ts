@@ -1,12 +1,14 @@
 import { type Caller, createEngine } from '../../src/index.js';
+import { effects } from './effect-tool.js';
 import { arm, install } from './kill-switch.js';
-import { config, effects } from './scenario.js';
+import { scenarioOf } from './scenario.js';
 
 /**
  * One process of a crash test: starts the engine, starts or finds the run, decides like a careful person, and prints how
  * it ended. Ends by SIGKILL where KILL_AT says so.
  */
 install();
+const { agent, config } = scenarioOf(process.env['SCENARIO'] ?? 'tools');
 
 const reviewer: Caller = { actor: 'reviewer', role: 'admin', tenant: 'default' };
 const refused = (error: unknown): never => {
@@ -22,7 +24,7 @@ const engine = await createEngine({
   approvalTimeoutMs: null,
 }).catch(refused);
 arm();
-const { id } = await engine.startRun({ agent: 'matrix', input: 'go' }, reviewer, 'the-run');
+const { id } = await engine.startRun({ agent, input: 'go' }, reviewer, 'the-run');
 
 for (;;) {
   const run = await engine.getRun(id, reviewer, { waitMs: 20_000 });

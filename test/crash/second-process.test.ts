@@ -24,7 +24,7 @@ describeEachDatabase('a second process', (kind) => {
         ...(databaseUrl === null ? { HOLDFAST_DATA_DIR: dataDir } : { DATABASE_URL: databaseUrl }),
         EFFECTS_FILE: join(dataDir, 'effects'),
       };
-      const first = startChild(env, { when: 'stop', place: 'model:1:inside' });
+      const first = startChild(env, { when: 'stop', place: 'model:1' });
       await stopped(first.pid);
       const second = await runChild(env);
       expect(second).toMatchObject({
