@@ -1,6 +1,7 @@
 import { type Caller, createEngine } from '../../src/index.js';
+import { effects } from './effect-tool.js';
 import { arm, install } from './kill-switch.js';
-import { config, effects } from './scenario.js';
+import { tools } from './tools-scenario.js';
 
 /**
  * One process of a crash test of forks: with ONLY_SOURCE it drives a run to its end; else it forks that run after the
@@ -10,7 +11,7 @@ install();
 
 const caller: Caller = { actor: 'ann', role: 'admin', tenant: 'default' };
 const engine = await createEngine({
-  ...config,
+  ...tools.config,
   databaseUrl: process.env['DATABASE_URL'] ?? null,
   dataDir: process.env['HOLDFAST_DATA_DIR'] ?? '',
   workerId: 'crash',
@@ -33,7 +34,7 @@ async function drive(id: string) {
   }
 }
 
-const source = await engine.startRun({ agent: 'matrix', input: 'go' }, caller, 'the-run');
+const source = await engine.startRun({ agent: tools.agent, input: 'go' }, caller, 'the-run');
 if (process.env['ONLY_SOURCE'] === '1') {
   await drive(source.id);
 } else {

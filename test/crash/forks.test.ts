@@ -15,7 +15,7 @@ import { pgliteTemplate, postgresTemplate, type Template } from './template.js';
 const scratch = mkdtempSync(join(tmpdir(), 'holdfast-forks-'));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
-const PLACES = ['wire:after', 'pay:before', 'transfer:after', 'model:2:inside', 'wire:before', 'model:3:inside'];
+const PLACES = ['wire:after', 'pay:before', 'transfer:after', 'model:2', 'wire:before', 'model:3'];
 const WHEN = ['before', 'sent', 'after'] as const;
 /** Statements from the fork's own transaction to the begin of its first segment come first. */
 const STATEMENTS = SLOW ? Array.from({ length: 30 }, (_, index) => index * 2) : [9, 16];
