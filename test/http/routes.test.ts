@@ -254,6 +254,19 @@ describeEachDatabase('the routes', (kind) => {
     });
   });
 
+  test('an event is kept once, whoever sends it again', async () => {
+    const emit = (body: object, key = '"invoice-1"', path = 'invoice.paid') =>
+      door.ask('otto', 'POST', `/api/v1/events/${path}`, body, { 'Idempotency-Key': key });
+    const kept = await emit({ payload: 1 });
+    expect(kept.status).toBe(200);
+    expect(kept.json).toMatchObject({ id: 'invoice-1', name: 'invoice.paid', status: 'kept', delivered: 0 });
+    expect((await emit({ payload: 1, eventId: 'invoice-1' })).json).toEqual(kept.json);
+    expectProblem(await emit({ payload: 2 }), 'idempotency_key_reused');
+    expectProblem(await emit({ payload: 1, eventId: 'invoice-2' }), 'invalid_request');
+    expectProblem(await emit({ payload: 1, runId: 'run_none' }, '"invoice-3"'), 'run_unknown');
+    expectProblem(await emit({}, '"invoice-4"', 'a%20b'), 'invalid_request');
+  });
+
   test('agents, health and stats are told', async () => {
     const agents = await door.ask('vera', 'GET', '/api/v1/agents');
     expect(agents.json).toMatchObject({
@@ -268,6 +281,7 @@ describeEachDatabase('the routes', (kind) => {
   test.each<[Actor, string, string]>([
     ['vera', '/api/v1/runs', 'forbidden'],
     ['vera', '/api/v1/runs/x/cancel', 'forbidden'],
+    ['vera', '/api/v1/events/paid', 'forbidden'],
     ['vera', '/api/v1/interruptions/x/approve', 'forbidden'],
     ['otto', '/api/v1/interruptions/x/approve', 'forbidden'],
     ['otto', '/api/v1/interruptions/x/reject', 'forbidden'],
