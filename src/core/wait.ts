@@ -41,7 +41,6 @@ const childRun = z.strictObject({ kind: z.literal('child_run'), runId: z.string(
 /** What a call waits for, as a person and the log read it. */
 export const waitSpec = z.discriminatedUnion('kind', [question, timer, event, childRun]).meta({ id: 'Wait' });
 export type WaitSpec = z.infer<typeof waitSpec>;
-export type WaitKind = WaitSpec['kind'];
 
 /** The n-th wait of a call, from 1 on. A settlement belongs to one of them. */
 export const placedWait = z.object({ ordinal: z.int().min(1), spec: waitSpec });
