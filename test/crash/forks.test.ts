@@ -18,7 +18,8 @@ afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 const PLACES = ['wire:after', 'pay:before', 'transfer:after', 'model:2', 'wire:before', 'model:3'];
 const WHEN = ['before', 'sent', 'after'] as const;
 /** Statements from the fork's own transaction to the begin of its first segment come first. */
-const STATEMENTS = SLOW ? Array.from({ length: 30 }, (_, index) => index * 2) : [9, 16];
+const stride = Number(process.env['HOLDFAST_CRASH_STRIDE'] ?? 6);
+const STATEMENTS = SLOW ? Array.from({ length: Math.ceil(60 / stride) }, (_, index) => index * stride) : [9, 16];
 
 const KILLS: readonly KillAt[] = [
   ...PLACES.slice(0, SLOW ? PLACES.length : 2).map((place) => ({ when: 'place' as const, place })),

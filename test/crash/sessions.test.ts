@@ -9,7 +9,8 @@ import { type ChildEnd, startChild } from './run-child.js';
 
 /**
  * A conversation of three runs, whose process is killed around the statements that let a run into its session, keep what it
- * said, and let it out: the session must have everything once. HOLDFAST_TEST_SLOW=1 takes every such statement.
+ * said, and let it out: the session must have everything once. HOLDFAST_TEST_SLOW=1 takes every such statement
+ * whose number HOLDFAST_CRASH_STRIDE divides.
  */
 const scratch = mkdtempSync(join(tmpdir(), 'holdfast-session-'));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
@@ -50,7 +51,9 @@ describeEachDatabase('a session', (kind) => {
       near.filter((index) => /insert into "holdfast"."session_items"/.test(statements[index] ?? ''))[1] ?? 0;
     const committed = near.find((index) => index > saved && /commit/i.test(statements[index] ?? '')) ?? 0;
     kills = SLOW
-      ? near.flatMap((statement) => WHEN.map((when) => ({ when, statement })))
+      ? near
+          .flatMap((statement) => WHEN.map((when) => ({ when, statement })))
+          .filter((_, index) => index % Number(process.env['HOLDFAST_CRASH_STRIDE'] ?? 6) === 0)
       : [
           { when: 'after', statement: saved },
           { when: 'sent', statement: committed },
