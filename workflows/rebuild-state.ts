@@ -1,4 +1,4 @@
-import { type Agent, RunState } from '@openai/agents';
+import { type Agent, RunContext, RunState } from '@openai/agents';
 import type { Ending } from '../src/core/ending.js';
 import { HoldfastError } from '../src/core/errors.js';
 import { type RecordedSegment, segmentsOf } from '../src/core/recording.js';
@@ -20,32 +20,42 @@ export type Work = (scope: SegmentScope) => Promise<Ending>;
 
 /**
  * The state that a segment starts from. The snapshot is a cache: one that is missing, damaged or of a version that the SDK
- * does not read is made again from the log, by executing the segments before with what was recorded. Takes no step.
+ * does not write is made again from the log, by executing the segments before with what was recorded. Takes no step, so that
+ * a replay, which finds the new snapshot, takes the same ones.
  * Throws `state_unreadable` when the agent does not replay what is in the log.
  */
 export async function storedState(scope: SegmentScope, agent: Agent, work: Work): Promise<string> {
   const { world, run, segment, recorded } = scope;
   if (recorded !== null && recorded.snapshot !== null) return recorded.snapshot;
   const snapshot = await patiently(() => readSnapshot(world.knex, run.id, segment));
-  if (snapshot !== null && (await isReadable(agent, snapshot))) return snapshot;
+  if (snapshot !== null && versionOf(snapshot) === presentVersion(agent)) return snapshot;
   try {
     const state = await rebuild(scope, work);
     await patiently(() => repairSnapshot(world.knex, { runId: run.id, tenant: run.tenant, segment, state }));
     return state;
   } catch (error) {
     if (!(error instanceof HoldfastError)) throw error;
+    // A state of another version may still be one that the SDK reads.
+    if (snapshot !== null) return snapshot;
     throw new HoldfastError(
       'state_unreadable',
-      `The snapshot of run ${run.id} for segment ${segment} is missing or unreadable, and its log does not give it again: ${error.message}`,
+      `The snapshot of run ${run.id} for segment ${segment} is missing or damaged, and its log does not give it again: ${error.message}`,
     );
   }
 }
 
-const isReadable = (agent: Agent, text: string): Promise<boolean> =>
-  RunState.fromString<unknown, Agent>(agent, text).then(
-    () => true,
-    () => false,
-  );
+/** The version of the format of a state, as the SDK writes it. */
+function versionOf(text: string): unknown {
+  try {
+    const state: { readonly $schemaVersion?: unknown } = JSON.parse(text);
+    return state.$schemaVersion;
+  } catch {
+    return null;
+  }
+}
+
+const presentVersion = (agent: Agent): unknown =>
+  versionOf(new RunState<unknown, Agent>(new RunContext<unknown>(), '', agent, null).toString());
 
 /** What a run has of its segment before it executes it: a fork begins with a part of its source's log. */
 export async function recordedOf(world: World, run: RunRow): Promise<RecordedSource | null> {

@@ -16,7 +16,15 @@ import { suspendedIn } from './state-text.js';
 
 type State = RunState<unknown, Agent>;
 
-const load = (agent: Agent, text: string): Promise<State> => RunState.fromString<unknown, Agent>(agent, text);
+async function load(agent: Agent, text: string): Promise<State> {
+  try {
+    return await RunState.fromString<unknown, Agent>(agent, text);
+  } catch (error) {
+    if (error instanceof HoldfastError) throw error;
+    const why = error instanceof Error ? error.message : String(error);
+    throw new HoldfastError('state_unreadable', `The state of ${agent.name} cannot be read: ${why}`);
+  }
+}
 
 /**
  * The state that an agent goes on from, with every decision applied: approved calls are judged again and will run, rejected
