@@ -11,7 +11,7 @@ import * as sessions from './0009-sessions.js';
 import * as childRuns from './0010-child-runs.js';
 import * as forks from './0011-forks.js';
 import * as mcpLists from './0012-mcp-lists.js';
-import * as runStream from './0015-run-stream.js';
+import * as runStream from './0013-run-stream.js';
 
 export interface Migration {
   readonly name: string;
@@ -32,5 +32,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0010-child-runs', up: childRuns.up },
   { name: '0011-forks', up: forks.up },
   { name: '0012-mcp-lists', up: mcpLists.up },
-  { name: '0015-run-stream', up: runStream.up },
+  { name: '0013-run-stream', up: runStream.up },
 ];
