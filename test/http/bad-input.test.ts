@@ -224,7 +224,7 @@ describeEachDatabase('bad input', (kind) => {
 
     test.each<[string, unknown, readonly string[]]>([
       ['approve', { message: 5 }, ['/message']],
-      ['approve', { arguments: { amount: 1 } }, ['/arguments']],
+      ['approve', { arguments: 1 }, ['/arguments']],
       ['reject', { message: '' }, ['/message']],
       ['reject', { message: 'x'.repeat(8193) }, ['/message']],
       ['answer', {}, ['/value']],
