@@ -88,7 +88,7 @@ const TABLE = {
   databaseUrl: optional(
     'DATABASE_URL',
     database,
-    'PostgreSQL database. Without one: embedded PGlite in the data directory.',
+    'PostgreSQL database; it is made when it is missing. Without one: embedded PGlite in the data directory.',
   ),
   dbosDatabaseUrl: optional(
     'DBOS_SYSTEM_DATABASE_URL',

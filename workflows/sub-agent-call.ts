@@ -1,7 +1,8 @@
 import { type ErrorCode, HoldfastError, isErrorCode } from '../src/core/errors.js';
 import type { CallOutcome } from '../src/core/event.js';
+import { toJson } from '../src/core/json.js';
 import { startedChild } from '../src/core/sub-agent.js';
-import { type CallWait, waitFor } from '../src/core/wait.js';
+import { type CallWait, waitForChild } from '../src/core/wait.js';
 import { subAgentOf } from '../src/tools/sub-agent.js';
 import { startChild } from '../steps/start-child.js';
 import type { PlannedCall, SegmentScope } from './segment-scope.js';
@@ -21,7 +22,7 @@ export function subAgentBody(scope: SegmentScope, plan: PlannedCall): (() => Pro
     await scope.log.flush();
     const { callId, checkedKey: causeKey, input } = plan;
     const started = await startChild(scope.world, { parent, callId, causeKey, spec, agent, input });
-    return waitFor({ kind: 'child_run', runId: started.childRunId, memo: started });
+    return waitForChild(started.childRunId, toJson(started));
   };
 }
 

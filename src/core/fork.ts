@@ -44,6 +44,7 @@ export function planFork(log: readonly KeyedEvent[], at: number, edits: readonly
   );
   const drafts = edited.filter((draft) => !NOT_COPIED.has(draft.kind));
   const { segment, events } = beginOf(drafts);
+  assertNoChild(events);
   const usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
   let turns = 0;
   for (const event of events) {
@@ -54,6 +55,16 @@ export function planFork(log: readonly KeyedEvent[], at: number, edits: readonly
     usage.totalTokens += event.data.usage.totalTokens;
   }
   return { segment, events, turns, usage };
+}
+
+/** The end of a child run is told to its own parent alone. */
+function assertNoChild(events: readonly EventDraft[]): void {
+  const over = new Set(events.flatMap((one) => (one.kind === 'call.finished' ? [one.data.callId] : [])));
+  for (const one of events)
+    if (one.kind === 'child.started' && !over.has(one.data.callId))
+      throw refuse(
+        `The call ${one.data.callId} waits there for its own run ${one.data.childRunId}. Fork before it began, or after its end.`,
+      );
 }
 
 interface Placed {

@@ -83,12 +83,7 @@ export interface EventWait extends Expiring {
   readonly name: string;
   readonly key?: string;
 }
-/** The end of another run. */
-export interface ChildRunWait extends Common {
-  readonly kind: 'child_run';
-  readonly runId: string;
-}
-export type WaitRequest = QuestionWait | TimerWait | EventWait | ChildRunWait;
+export type WaitRequest = QuestionWait | TimerWait | EventWait;
 
 /** The same in every copy of this module. */
 const WAIT = Symbol.for('holdfast.wait');
@@ -113,6 +108,7 @@ export function waitFor(request: WaitRequest): Interruption {
     throw invalid(`${issue?.path.map(String).join('.') || 'kind'}: ${issue?.message ?? 'not valid'}`);
   }
   const spec = parsed.data;
+  if (spec.kind === 'child_run') throw invalid('kind: only a sub-agent waits for a run; give the agent a subAgent()');
   if (spec.kind === 'question') assertAnswerable(spec);
   if (spec.kind === 'timer' && (spec.until === null) === (spec.afterMs === null))
     throw invalid('a timer takes either until or afterMs');
@@ -121,6 +117,14 @@ export function waitFor(request: WaitRequest): Interruption {
     throw invalid(`expiresInMs: expected a whole number from 1 to ${LONGEST_MS}, or null`);
   return { [WAIT]: true, spec, expiresInMs, memo: memoOf(request.memo ?? null) };
 }
+
+/** What the call of a sub-agent returns: its child's end settles it. */
+export const waitForChild = (runId: string, memo: JsonValue): Interruption => ({
+  [WAIT]: true,
+  spec: { kind: 'child_run', runId },
+  expiresInMs: undefined,
+  memo,
+});
 
 export const isInterruption = (value: unknown): value is Interruption =>
   typeof value === 'object' && value !== null && WAIT in value;
@@ -135,8 +139,6 @@ function specOf(request: WaitRequest): unknown {
       return { kind: 'timer', until: isoOf(request.until), afterMs: request.afterMs ?? null };
     case 'event':
       return { kind: 'event', name: request.name, key: request.key ?? null };
-    case 'child_run':
-      return { kind: 'child_run', runId: request.runId };
     default:
       return request;
   }

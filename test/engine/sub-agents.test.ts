@@ -190,6 +190,10 @@ describeEachDatabase('sub-agents', (kind) => {
     await expect(engine.decide(waits?.id ?? '', { verdict: 'approve' }, BOB)).rejects.toMatchObject({
       code: 'verdict_not_allowed',
     });
+    const waiting = (await engine.listEvents(id, { after: 0, limit: 1000 }, ADMIN)).items.at(-1)?.seq ?? 0;
+    await expect(engine.forkRun(id, { at: waiting }, ADMIN)).rejects.toMatchObject({
+      ...{ code: 'fork_invalid', message: expect.stringContaining('waits there for its own run') },
+    });
     expect((await decideAndRest(engine, child?.id ?? '', { verdict: 'approve' })).status).toBe('completed');
     expect((await finish(engine, id)).status).toBe('paused');
     await decideAndRest(engine, id, { verdict: 'approve' });
@@ -197,6 +201,11 @@ describeEachDatabase('sub-agents', (kind) => {
       ...{ status: 'completed', output: 'call_work=call_pay={"done":"pay 5"} | own={"done":"pay 1"}' },
     });
     await whole(engine, id);
+    const ended = (await eventsOf(engine, id, 'call.finished')).at(-1)?.seq ?? 0;
+    const fork = await engine.forkRun(id, { at: ended }, ADMIN);
+    expect(await over(engine, fork.id)).toMatchObject({ status: 'completed' });
+    expect(await childrenOf(engine, fork.id)).toEqual([]);
+    await whole(engine, fork.id);
   });
 
   it('the model reads that a child failed, where the tool says so', async () => {

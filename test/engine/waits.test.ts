@@ -110,6 +110,10 @@ const config = {
   ],
 };
 
+it('only a sub-agent waits for a run: nobody else is told of its end', () => {
+  expect(() => waitFor({ kind: 'child_run', runId: 'run_1' } as never)).toThrow(/only a sub-agent waits for a run/);
+});
+
 describeEachDatabase('waits inside calls', (kind) => {
   let t: TestEngine;
   beforeAll(async () => {
