@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type DatabaseKind, describeEachDatabase } from '../harness/database.js';
-import { SLOW } from '../harness/slow.js';
+import { type DatabaseKind, describeEachDatabaseSlowly } from '../harness/database.js';
 import { PLACES, TOOLS } from './family-scenario.js';
 import type { KillAt } from './kill-switch.js';
 import { pgliteTemplate, postgresTemplate, type Template } from './template.js';
@@ -14,10 +13,9 @@ import { pgliteTemplate, postgresTemplate, type Template } from './template.js';
 /**
  * The crash matrix of parents and children: a process that works on three runs, one below the other, is killed at one instant after
  * the other. Every call must have exactly one child, and every run the same output and the same log as without a crash.
- * HOLDFAST_TEST_SLOW=1 adds each instant alone, and every durable statement whose number HOLDFAST_CRASH_STRIDE divides (default 24).
+ * Then at each instant alone, and at every durable statement whose number HOLDFAST_CRASH_STRIDE divides (default 24).
  */
 const stride = Number(process.env['HOLDFAST_CRASH_STRIDE'] ?? 24);
-const CHAIN = PLACES.filter((_, index) => SLOW || index % 4 === 0);
 const WHEN = ['before', 'sent', 'after'] as const;
 /** The scenario makes about this many durable statements; later ones do not exist and the process just ends. */
 const STATEMENTS = 310;
@@ -69,7 +67,7 @@ const templateOf = (kind: DatabaseKind): Promise<Template> =>
 
 const withoutEvents = (runs: Reports) => runs.map(({ events: _events, ...run }) => run);
 
-describeEachDatabase('crash matrix of families', (kind) => {
+describeEachDatabaseSlowly('crash matrix of families', (kind) => {
   let template: Template;
   let whole: Reports;
   let copies = 0;
@@ -128,13 +126,13 @@ describeEachDatabase('crash matrix of families', (kind) => {
     const deaths = join(scratch, `${kind}-deaths`);
     const ended = await finish(
       'chain',
-      Array.from(CHAIN, () => ({ when: 'each', deaths })),
+      Array.from(PLACES, () => ({ when: 'each', deaths })),
     );
     expectWhole(ended);
-    expect(ended.deaths).toBeGreaterThan(SLOW ? 10 : 2);
+    expect(ended.deaths).toBeGreaterThan(10);
   });
 
-  describe.runIf(SLOW).concurrent('killed', () => {
+  describe.concurrent('killed', () => {
     for (const { name, kill } of cells) {
       it(name, { timeout: 1_800_000 }, async () => {
         const ended = await finish(name, [kill]);

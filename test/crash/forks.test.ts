@@ -2,15 +2,14 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { describeEachDatabase } from '../harness/database.js';
-import { SLOW } from '../harness/slow.js';
+import { describeEachDatabaseSlowly } from '../harness/database.js';
 import type { KillAt } from './kill-switch.js';
 import { type ChildReport, startChild } from './run-child.js';
 import { pgliteTemplate, postgresTemplate, type Template } from './template.js';
 
 /**
  * A fork whose process is killed while it is made, while it replays what it took over, and inside its calls, must end as
- * without a crash: what was taken over does not run, what comes after runs once. HOLDFAST_TEST_SLOW=1 takes more instants.
+ * without a crash: what was taken over does not run, what comes after runs once. HOLDFAST_CRASH_STRIDE says how many instants.
  */
 const scratch = mkdtempSync(join(tmpdir(), 'holdfast-forks-'));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
@@ -18,15 +17,15 @@ afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 const PLACES = ['wire:after', 'pay:before', 'transfer:after', 'model:2', 'wire:before', 'model:3'];
 const WHEN = ['before', 'sent', 'after'] as const;
 /** Statements from the fork's own transaction to the begin of its first segment come first. */
-const stride = Number(process.env['HOLDFAST_CRASH_STRIDE'] ?? 6);
-const STATEMENTS = SLOW ? Array.from({ length: Math.ceil(60 / stride) }, (_, index) => index * stride) : [9, 16];
+const stride = Number(process.env['HOLDFAST_CRASH_STRIDE'] ?? 24);
+const STATEMENTS = [9, 16, ...Array.from({ length: Math.ceil(60 / stride) }, (_, index) => index * stride)];
 
 const KILLS: readonly KillAt[] = [
-  ...PLACES.slice(0, SLOW ? PLACES.length : 2).map((place) => ({ when: 'place' as const, place })),
+  ...PLACES.map((place) => ({ when: 'place' as const, place })),
   ...STATEMENTS.map((statement, index) => ({ when: WHEN[index % 3] ?? 'after', statement })),
 ];
 
-describeEachDatabase('a fork', (kind) => {
+describeEachDatabaseSlowly('a fork', (kind) => {
   let template: Template;
   let whole: ChildReport;
   let copies = 0;

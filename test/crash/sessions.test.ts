@@ -2,22 +2,21 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createEngineDatabase, describeEachDatabase } from '../harness/database.js';
-import { SLOW } from '../harness/slow.js';
+import { createEngineDatabase, describeEachDatabaseSlowly } from '../harness/database.js';
 import type { KillAt } from './kill-switch.js';
 import { type ChildEnd, startChild } from './run-child.js';
 
 /**
  * A conversation of three runs, whose process is killed around the statements that let a run into its session, keep what it
- * said, and let it out: the session must have everything once. HOLDFAST_TEST_SLOW=1 takes every such statement
- * whose number HOLDFAST_CRASH_STRIDE divides.
+ * said, and let it out: the session must have everything once. HOLDFAST_CRASH_STRIDE says
+ * how many of them.
  */
 const scratch = mkdtempSync(join(tmpdir(), 'holdfast-session-'));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
 const WHEN = ['before', 'sent', 'after'] as const;
 
-describeEachDatabase('a session', (kind) => {
+describeEachDatabaseSlowly('a session', (kind) => {
   let whole: ChildEnd;
   let kills: readonly KillAt[] = [];
 
@@ -50,14 +49,15 @@ describeEachDatabase('a session', (kind) => {
     const saved =
       near.filter((index) => /insert into "holdfast"."session_items"/.test(statements[index] ?? ''))[1] ?? 0;
     const committed = near.find((index) => index > saved && /commit/i.test(statements[index] ?? '')) ?? 0;
-    kills = SLOW
-      ? near
-          .flatMap((statement) => WHEN.map((when) => ({ when, statement })))
-          .filter((_, index) => index % Number(process.env['HOLDFAST_CRASH_STRIDE'] ?? 6) === 0)
-      : [
-          { when: 'after', statement: saved },
-          { when: 'sent', statement: committed },
-        ];
+    // These statements are few among all: a third of the stride of the matrix.
+    const every = Math.ceil(Number(process.env['HOLDFAST_CRASH_STRIDE'] ?? 24) / 3);
+    kills = [
+      ...near
+        .filter((_, index) => index % every === 0)
+        .map((statement, index) => ({ when: WHEN[index % 3] ?? 'after', statement })),
+      { when: 'after', statement: saved },
+      { when: 'sent', statement: committed },
+    ];
   }, 120_000);
 
   it('has everything once, whenever its process died', { timeout: 1_800_000 }, async () => {

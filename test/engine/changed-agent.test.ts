@@ -2,7 +2,7 @@ import { Agent } from '@openai/agents';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineAgent, defineTool, functionModel } from '../../src/index.js';
-import { describeEachDatabase } from '../harness/database.js';
+import { describeEachDatabaseSlowly } from '../harness/database.js';
 import { ADMIN, kindsOf, openTestEngine } from '../harness/engine.js';
 import { call, resultsIn, say } from '../harness/script.js';
 
@@ -39,7 +39,7 @@ const agents = (instructions: Agent['instructions']) => [
 
 const clock = () => `It is ${process.hrtime.bigint()}.`;
 
-describeEachDatabase('a changed agent', (kind) => {
+describeEachDatabaseSlowly('a changed agent', (kind) => {
   it.each([
     ['by an edit', 'Be good.', 'Be very good.'],
     ['by a clock', clock, clock],

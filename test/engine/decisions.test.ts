@@ -5,6 +5,7 @@ import { type Caller, defineAgent, defineTool } from '../../src/index.js';
 import { describeEachDatabase } from '../harness/database.js';
 import { ADMIN, BOB, decideAndRest, kindsOf, openTestEngine, runToRest, type TestEngine } from '../harness/engine.js';
 import { call, scripted } from '../harness/script.js';
+import { SLOW } from '../harness/slow.js';
 
 const ran: string[] = [];
 const approver = (actor: string): Caller => ({ ...BOB, actor });
@@ -310,7 +311,7 @@ describeEachDatabase('decisions', (kind) => {
       }
     });
 
-    it('of an approval and an expiry have one outcome', async () => {
+    it.runIf(SLOW)('of an approval and an expiry have one outcome', async () => {
       for (const delayMs of [0, 650, 720, 1200]) {
         ran.length = 0;
         const run = await runToRest(t.engine, 'quick');

@@ -5,6 +5,7 @@ import { defineAgent, defineTool, functionModel, type RunView } from '../../src/
 import { describeEachDatabase } from '../harness/database.js';
 import { ADMIN, BOB, kindsOf, openTestEngine, runToRest, type TestEngine } from '../harness/engine.js';
 import { call, resultsIn, say, scripted } from '../harness/script.js';
+import { SLOW } from '../harness/slow.js';
 
 /** A fork has the log of its source up to an event; nothing of that is asked or executed again. */
 
@@ -237,7 +238,7 @@ describeEachDatabase('forks', (kind) => {
     await verified(done);
   });
 
-  it('does not replay with an agent that was changed, and says so', async () => {
+  it.runIf(SLOW)('does not replay with an agent that was changed, and says so', async () => {
     const source = await whole();
     const narrow = defineAgent({
       agent: new Agent({ name: 'steps', model: counting('steps', SCRIPT), tools: [look] }),

@@ -4,11 +4,11 @@ import type { EventDraft } from '../../src/core/event.js';
 import { createEngine, defineAgent } from '../../src/index.js';
 import { openDatabase } from '../../src/storage/database.js';
 import { appendEvents } from '../../src/storage/events.js';
-import { createEngineDatabase, describeEachDatabase } from '../harness/database.js';
+import { createEngineDatabase, describeEachDatabaseSlowly } from '../harness/database.js';
 import { ADMIN } from '../harness/engine.js';
 import { say, scripted } from '../harness/script.js';
 
-describeEachDatabase('the log of a run that is over', (kind) => {
+describeEachDatabaseSlowly('the log of a run that is over', (kind) => {
   it('takes nothing more from an execution that was given up', async () => {
     const database = await createEngineDatabase(kind);
     const config = {

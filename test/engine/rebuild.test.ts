@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { sha256 } from '../../src/core/json.js';
 import { defineAgent, defineTool, type RunView, waitFor } from '../../src/index.js';
-import { describeEachDatabase } from '../harness/database.js';
+import { describeEachDatabaseSlowly } from '../harness/database.js';
 import { ADMIN, BOB, openTestEngine, type TestEngine } from '../harness/engine.js';
 import { call, scripted } from '../harness/script.js';
 
@@ -118,7 +118,7 @@ const config = {
 const DAMAGES = ['deleted', 'damaged', 'foreign', 'deleted', 'deleted'] as const;
 const NAMES = ['approvals', 'parallel', 'unknown', 'handing', 'asking'] as const;
 
-describeEachDatabase('a saved state', (kind) => {
+describeEachDatabaseSlowly('a saved state', (kind) => {
   let t: TestEngine;
   beforeAll(async () => {
     t = await openTestEngine(kind, config);

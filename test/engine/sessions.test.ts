@@ -11,7 +11,7 @@ import {
   runAgent,
 } from '../../src/index.js';
 import { openDatabase } from '../../src/storage/database.js';
-import { createEngineDatabase, describeEachDatabase } from '../harness/database.js';
+import { createEngineDatabase, describeEachDatabase, describeEachDatabaseSlowly } from '../harness/database.js';
 import { ADMIN, decideAndRest, kindsOf, openTestEngine, type TestEngine } from '../harness/engine.js';
 import { call, say, textOf } from '../harness/script.js';
 
@@ -246,7 +246,7 @@ describeEachDatabase('sessions', (kind) => {
   });
 });
 
-describeEachDatabase('a session of a run that can never go on', (kind) => {
+describeEachDatabaseSlowly('a session of a run that can never go on', (kind) => {
   it('is free when the run was ended by name', { timeout: 120_000 }, async () => {
     const { options, drop } = await createEngineDatabase(kind);
     const open = () => createEngine({ ...config, ...options, workerId: 'test' });

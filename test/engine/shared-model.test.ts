@@ -1,7 +1,7 @@
 import { Agent } from '@openai/agents';
 import { expect, it } from 'vitest';
 import { defineAgent, functionModel } from '../../src/index.js';
-import { describeEachDatabase } from '../harness/database.js';
+import { describeEachDatabaseSlowly } from '../harness/database.js';
 import { ADMIN, kindsOf, openTestEngine, runToRest } from '../harness/engine.js';
 import { say } from '../harness/script.js';
 
@@ -18,7 +18,7 @@ const agents = () => {
   return ['first', 'second'].map((name) => defineAgent({ agent: new Agent({ name, model }) }));
 };
 
-describeEachDatabase('a model of two agents', (kind) => {
+describeEachDatabaseSlowly('a model of two agents', (kind) => {
   it('lets a run in flight go on after a restart', async () => {
     hang = false;
     const t = await openTestEngine(kind, { agents: agents() });

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { describe } from 'vitest';
 import { type DatabaseOptions, openDatabase } from '../../src/storage/database.js';
+import { SLOW } from './slow.js';
 
 export type DatabaseKind = 'pglite' | 'postgres';
 
@@ -24,6 +25,12 @@ export function describePostgres(name: string, suite: () => void): void {
 export function describeEachDatabase(name: string, suite: (kind: DatabaseKind) => void): void {
   describe(`${name} on pglite`, () => suite('pglite'));
   describePostgres(name, () => suite('postgres'));
+}
+
+/** The same for a suite that takes long: HOLDFAST_TEST_SLOW=1 runs it, as CI does. */
+export function describeEachDatabaseSlowly(name: string, suite: (kind: DatabaseKind) => void): void {
+  if (SLOW) describeEachDatabase(name, suite);
+  else describe.skip(`${name} (slow: HOLDFAST_TEST_SLOW=1 runs it)`, () => suite('pglite'));
 }
 
 export interface TestDatabase {

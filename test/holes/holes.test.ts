@@ -11,6 +11,7 @@ import { openDatabase } from '../../src/storage/database.js';
 import { createTestDatabase } from '../harness/database.js';
 import { decideAndRest, openTestEngine, runToRest } from '../harness/engine.js';
 import { call, resultsIn, say, scripted } from '../harness/script.js';
+import { SLOW } from '../harness/slow.js';
 
 /**
  * What a bare DBOS step and a bare RunState leave open, shown on the libraries themselves, beside what a run does. When a
@@ -32,7 +33,7 @@ const plainTool = (name: string, ran: string[], needsApproval: boolean) =>
     },
   });
 
-describe('an effect before its checkpoint', () => {
+describe.runIf(SLOW)('an effect before its checkpoint', () => {
   it('hole: a bare DBOS step repeats it after a crash', async () => {
     const database = await createTestDatabase('pglite');
     const program = join(import.meta.dirname, '../../dist/test/holes/bare-program.js');
@@ -48,7 +49,7 @@ describe('an effect before its checkpoint', () => {
   // Holdfast: every cell `pay:after` and `transfer:after` of the crash matrix.
 });
 
-describe('a saved RunState', () => {
+describe.runIf(SLOW)('a saved RunState', () => {
   const agentOf = (ran: string[]) =>
     new Agent({ name: 'A', model: scripted([[call('pay', {})]]), tools: [plainTool('pay', ran, true)] });
 
@@ -82,7 +83,7 @@ describe('a saved RunState', () => {
   });
 });
 
-describe('parallel calls', () => {
+describe.runIf(SLOW)('parallel calls', () => {
   it('hole: bare steps of one name that are reached in another order on replay swap their results', async () => {
     const database = await createTestDatabase('pglite');
     const opened = await openDatabase(database.options);
@@ -116,7 +117,7 @@ describe('parallel calls', () => {
   // Holdfast: calls are judged before any starts and start in the model's order (tools-and-grants.test.ts, crash matrix).
 });
 
-describe('a denied call', () => {
+describe.runIf(SLOW)('a denied call', () => {
   it('hole: the SDK runs every tool that the model asks for', async () => {
     const ran: string[] = [];
     const agent = new Agent({

@@ -9,6 +9,7 @@ import { defineAgent } from '../../src/index.js';
 import { createEngineDatabase, describeEachDatabase } from '../harness/database.js';
 import { ADMIN, decideAndRest, kindsOf, openTestEngine, runToRest, type TestEngine } from '../harness/engine.js';
 import { call, scripted } from '../harness/script.js';
+import { SLOW } from '../harness/slow.js';
 import { effectsIn, type ServerState, serveHttp, testServer } from './server.js';
 
 const PROGRAM = join(import.meta.dirname, '../../dist/test/mcp');
@@ -309,7 +310,7 @@ describeEachDatabase('MCP servers', (kind) => {
     expect(effectsIn(file)).toEqual([]);
   });
 
-  it('asks a person after a crash in an unsafe call', async () => {
+  it.runIf(SLOW)('asks a person after a crash in an unsafe call', async () => {
     const { options, drop } = await createEngineDatabase(kind);
     const { DATABASE_URL: _url, HOLDFAST_DATA_DIR: _dir, ...inherited } = process.env;
     const place =
