@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SLOW } from '../harness/slow.js';
 import { type Ended, Program } from './program.js';
 
 let dir: string;
@@ -152,7 +153,7 @@ describe('doctor', () => {
     expect(readdirSync(place)).toEqual([]);
   });
 
-  it('names what is wrong with the way out of each, and fails', async () => {
+  it.runIf(SLOW)('names what is wrong with the way out of each, and fails', async () => {
     const place = mkdtempSync(join(dir, 'doctor-'));
     mkdirSync(join(place, '.holdfast'), { mode: 0o755 });
     writeFileSync(join(place, '.holdfast', 'token'), 'a-token-of-16-chars\n');

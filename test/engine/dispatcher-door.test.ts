@@ -3,10 +3,10 @@ import { expect, it } from 'vitest';
 import { wakeDispatcher } from '../../src/engine/dispatcher-door.js';
 import { SEGMENT_QUEUE } from '../../src/engine/segment-queue.js';
 import { createEngine, defineAgent } from '../../src/index.js';
-import { createTestDatabase, describeEachDatabase } from '../harness/database.js';
+import { createTestDatabase, describeEachDatabaseSlowly } from '../harness/database.js';
 import { say, scripted } from '../harness/script.js';
 
-describeEachDatabase('the dispatcher', (kind) => {
+describeEachDatabaseSlowly('the dispatcher', (kind) => {
   it('knows the queue of segments as soon as there is an engine, also on a new database', async () => {
     const database = await createTestDatabase(kind);
     const agents = [defineAgent({ agent: new Agent({ name: 'echo', model: scripted([[say('hello')]]) }) })];

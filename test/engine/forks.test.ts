@@ -2,10 +2,9 @@ import { Agent } from '@openai/agents';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineAgent, defineTool, functionModel, type RunView } from '../../src/index.js';
-import { describeEachDatabase } from '../harness/database.js';
+import { describeEachDatabaseSlowly } from '../harness/database.js';
 import { ADMIN, BOB, kindsOf, openTestEngine, runToRest, type TestEngine } from '../harness/engine.js';
 import { call, resultsIn, say, scripted } from '../harness/script.js';
-import { SLOW } from '../harness/slow.js';
 
 /** A fork has the log of its source up to an event; nothing of that is asked or executed again. */
 
@@ -69,7 +68,7 @@ const config = {
   agents: [agent('steps', SCRIPT), agent('doubt', [[call('pay', { n: 1 }, 'a'), call('look', { n: 1 }, 'b')]])],
 };
 
-describeEachDatabase('forks', (kind) => {
+describeEachDatabaseSlowly('forks', (kind) => {
   let t: TestEngine;
   beforeAll(async () => {
     t = await openTestEngine(kind, config);
@@ -238,7 +237,7 @@ describeEachDatabase('forks', (kind) => {
     await verified(done);
   });
 
-  it.runIf(SLOW)('does not replay with an agent that was changed, and says so', async () => {
+  it('does not replay with an agent that was changed, and says so', async () => {
     const source = await whole();
     const narrow = defineAgent({
       agent: new Agent({ name: 'steps', model: counting('steps', SCRIPT), tools: [look] }),

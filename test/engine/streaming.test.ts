@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { runDelta } from '../../src/core/delta.js';
 import { createHttpServer, type HttpServer } from '../../src/http/server.js';
 import { defineAgent, defineTool, functionModel, type RunDelta, type RunEvent } from '../../src/index.js';
-import { describeEachDatabase } from '../harness/database.js';
+import { describeEachDatabaseSlowly } from '../harness/database.js';
 import { ADMIN, openTestEngine, type TestEngine } from '../harness/engine.js';
 import { inPieces } from '../harness/in-pieces.js';
 import { call, resultsIn, say } from '../harness/script.js';
@@ -88,7 +88,7 @@ const AGENTS = [
   agent('flood', flood, true),
 ];
 
-describeEachDatabase('streaming', (kind) => {
+describeEachDatabaseSlowly('streaming', (kind) => {
   let test_: TestEngine;
   let http: HttpServer;
   beforeAll(async () => {

@@ -6,10 +6,9 @@ import { Agent, MCPServerStdio, MCPServerStreamableHttp, Runner, tool } from '@o
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineAgent } from '../../src/index.js';
-import { createEngineDatabase, describeEachDatabase } from '../harness/database.js';
+import { createEngineDatabase, describeEachDatabaseSlowly } from '../harness/database.js';
 import { ADMIN, decideAndRest, kindsOf, openTestEngine, runToRest, type TestEngine } from '../harness/engine.js';
 import { call, scripted } from '../harness/script.js';
-import { SLOW } from '../harness/slow.js';
 import { effectsIn, type ServerState, serveHttp, testServer } from './server.js';
 
 const PROGRAM = join(import.meta.dirname, '../../dist/test/mcp');
@@ -35,7 +34,7 @@ const local = (ran: string[]) =>
     },
   });
 
-describeEachDatabase('MCP servers', (kind) => {
+describeEachDatabaseSlowly('MCP servers', (kind) => {
   let t: TestEngine;
   let http: Awaited<ReturnType<typeof serveHttp>>;
   const state: ServerState = { description: 'Writes.' };
@@ -310,7 +309,7 @@ describeEachDatabase('MCP servers', (kind) => {
     expect(effectsIn(file)).toEqual([]);
   });
 
-  it.runIf(SLOW)('asks a person after a crash in an unsafe call', async () => {
+  it('asks a person after a crash in an unsafe call', async () => {
     const { options, drop } = await createEngineDatabase(kind);
     const { DATABASE_URL: _url, HOLDFAST_DATA_DIR: _dir, ...inherited } = process.env;
     const place =
