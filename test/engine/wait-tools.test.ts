@@ -6,10 +6,9 @@ import { loadConfig } from '../../src/cli/load-config.js';
 import * as holdfast from '../../src/index.js';
 import { askHumanTool, type Caller, defineAgent, sleepTool, waitForEventTool } from '../../src/index.js';
 import { pageText, ROOT } from '../docs/pages.js';
-import { describeEachDatabase } from '../harness/database.js';
+import { describeEachDatabaseSlowly } from '../harness/database.js';
 import { ADMIN, BOB, decideAndRest, openTestEngine, runToRest, type TestEngine } from '../harness/engine.js';
 import { call, scripted } from '../harness/script.js';
-import { SLOW } from '../harness/slow.js';
 
 /** The tools that wait, the example of docs/waiting.md, and the events that they wait for. */
 
@@ -60,7 +59,7 @@ async function documented(): Promise<holdfast.HoldfastConfig['agents']> {
   }
 }
 
-describeEachDatabase('tools that wait', (kind) => {
+describeEachDatabaseSlowly('tools that wait', (kind) => {
   let t: TestEngine;
   beforeAll(async () => {
     t = await openTestEngine(kind, { agents: [...config.agents, ...(await documented())] });
@@ -161,27 +160,23 @@ describeEachDatabase('tools that wait', (kind) => {
     await expect(emit('paid', { payload: 'x'.repeat(70_000) })).rejects.toMatchObject({ code: 'payload_too_large' });
   });
 
-  it.runIf(SLOW)(
-    'before, at and after its wait: every event settles one wait, and none is lost',
-    {
-      timeout: 180_000,
-    },
-    async () => {
-      const count = 50;
-      const starts = Array.from({ length: count }, () => start('race'));
-      const events = Array.from({ length: count }, async (_, n) => {
-        // Told one run each, so that a broadcast cannot take the place of a lost one.
-        const runId = await (starts[n] ?? Promise.reject(new Error('no run')));
-        await new Promise((resolve) => setTimeout(resolve, (n % 4) * 50));
-        const event = { runId, payload: n, eventId: `race-${n}` };
-        const told = await Promise.all([emit('race', event), emit('race', event)]);
-        expect(new Set(told.map(({ id }) => id)).size).toBe(1);
-      });
-      await Promise.all(events);
-      for (const [n, id] of (await Promise.all(starts)).entries()) {
-        await ended(id, `e=${n}`, 120_000);
-        expect((await emit('race', { runId: id, payload: n, eventId: `race-${n}` })).delivered).toBe(1);
-      }
-    },
-  );
+  it('before, at and after its wait: every event settles one wait, and none is lost', {
+    timeout: 180_000,
+  }, async () => {
+    const count = 50;
+    const starts = Array.from({ length: count }, () => start('race'));
+    const events = Array.from({ length: count }, async (_, n) => {
+      // Told one run each, so that a broadcast cannot take the place of a lost one.
+      const runId = await (starts[n] ?? Promise.reject(new Error('no run')));
+      await new Promise((resolve) => setTimeout(resolve, (n % 4) * 50));
+      const event = { runId, payload: n, eventId: `race-${n}` };
+      const told = await Promise.all([emit('race', event), emit('race', event)]);
+      expect(new Set(told.map(({ id }) => id)).size).toBe(1);
+    });
+    await Promise.all(events);
+    for (const [n, id] of (await Promise.all(starts)).entries()) {
+      await ended(id, `e=${n}`, 120_000);
+      expect((await emit('race', { runId: id, payload: n, eventId: `race-${n}` })).delivered).toBe(1);
+    }
+  });
 });
