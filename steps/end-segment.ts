@@ -60,7 +60,7 @@ export async function endSegment(world: World, end: SegmentEnd): Promise<{ reado
       await settleEndedChildren(world, trx, end.runId);
       await resumeIfDecided(world, trx, end.runId);
     }
-    await endFamily(world, trx, end.runId);
+    if (step.change.status !== undefined && isOver(step.change.status)) await endFamily(world, trx, end.runId);
     return false;
   });
   world.changed(end.runId);

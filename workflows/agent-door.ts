@@ -14,13 +14,12 @@ let installed = false;
  */
 export function installAgentDoors(): void {
   if (installed) return;
-  const { getAllTools, getEnabledHandoffs, getSystemPrompt, getPrompt, getMcpTools } = Agent.prototype;
+  const { getAllTools, getEnabledHandoffs, getSystemPrompt, getPrompt } = Agent.prototype;
   for (const [name, method] of Object.entries({
     getAllTools,
     getEnabledHandoffs,
     getSystemPrompt,
     getPrompt,
-    getMcpTools,
   })) {
     if (typeof method !== 'function')
       throw new HoldfastError(

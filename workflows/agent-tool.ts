@@ -14,7 +14,7 @@ export type AgentToolResult =
 
 /**
  * Lets the agent behind a tool work, inside the run of its caller: its model calls and tool calls are steps of this
- * workflow. `text` is the state that it was suspended in; null: it begins. Agents as tools work one after the other, after
+ * workflow. It goes on from the state that it was suspended in, if it was. Agents as tools work one after the other, after
  * the other calls of their response, so that a replay gives each of their steps the same place.
  */
 export async function runAgentTool(scope: SegmentScope, plan: PlannedCall): Promise<AgentToolResult> {

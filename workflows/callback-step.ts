@@ -1,6 +1,6 @@
-import { DBOS } from '@dbos-inc/dbos-sdk';
 import { ModelBehaviorError, UserError } from '@openai/agents';
 import { type JsonValue, toJson } from '../src/core/json.js';
+import { durableStep } from './durable-step.js';
 import type { RecordedSource } from './recorded-source.js';
 import { inStep, type SegmentScope } from './segment-scope.js';
 
@@ -29,15 +29,8 @@ export async function callbackStep(
       return { type: 'threw', name: kind, message: message.slice(0, 4096).toWellFormed() };
     }
   };
-  let heard: Answer;
-  try {
-    // A closed recording takes no steps.
-    heard = scope.recorded?.closed === true ? await inStep(answer) : await DBOS.runStep(() => inStep(answer), { name });
-  } catch (error) {
-    // The callback itself never makes the step fail: this is the database or DBOS.
-    scope.broken ??= { error };
-    throw error;
-  }
+  // A closed recording takes no steps.
+  const heard = scope.recorded?.closed === true ? await inStep(answer) : await durableStep(scope, name, answer);
   if (heard.type === 'threw') throw errorOf(heard.name, heard.message);
   return heard.value;
 }

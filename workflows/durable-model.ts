@@ -1,4 +1,3 @@
-import { DBOS } from '@dbos-inc/dbos-sdk';
 import {
   type Model,
   type ModelProvider,
@@ -13,11 +12,12 @@ import { classifyModelFailure } from '../src/models/model-failure.js';
 import { streamedResponse } from '../src/models/streamed-response.js';
 import { callModel, type ModelAnswer, type ModelFailure, type ModelResult } from '../steps/call-model.js';
 import { withOwnCallIds, withRecordedIds } from './call-ids.js';
+import { durableStep } from './durable-step.js';
 import { haltStop } from './launch-calls.js';
 import { guardsOf } from './plan-calls.js';
 import { planResponse } from './plan-response.js';
 import { modelAnswerOf } from './recorded-source.js';
-import { currentScope, inStep, type SegmentScope, SegmentStop } from './segment-scope.js';
+import { currentScope, type SegmentScope, SegmentStop } from './segment-scope.js';
 
 /** A model whose calls are durable steps while a segment runs, and plain calls elsewhere. */
 class DurableModel implements Model {
@@ -147,13 +147,7 @@ async function askModel(scope: SegmentScope, model: Model, request: ModelRequest
     const both = request.signal === undefined ? signal : AbortSignal.any([signal, request.signal]);
     return answerOf(await respond(scope, model, { ...request, signal: both }, turn));
   };
-  try {
-    return await DBOS.runStep(() => inStep(() => callModel(ask, classify, scope.signal)), { name: `model:${turn}` });
-  } catch (error) {
-    // The step itself never throws for what a model does: this is the database or DBOS.
-    scope.broken ??= { error };
-    throw error;
-  }
+  return durableStep(scope, `model:${turn}`, () => callModel(ask, classify, scope.signal));
 }
 
 /** Asks the model, whole or in pieces, to the same end. Each try to get the answer of a turn is an attempt of its own. */

@@ -7,7 +7,8 @@ import { callTool, executionUnder, type ToolResult } from '../steps/call-tool.js
 import { type AgentToolResult, isAgentTool, runAgentTool } from './agent-tool.js';
 import { termsOf } from './approval-of.js';
 import { afterOutputGuardrails } from './call-callbacks.js';
-import { inStep, type PlannedCall, type SegmentScope, type StartedCall } from './segment-scope.js';
+import { durableStep } from './durable-step.js';
+import type { PlannedCall, SegmentScope, StartedCall } from './segment-scope.js';
 import { failWithChild, logChild } from './sub-agent-call.js';
 import { bodyOf, requirementOf } from './tool-body.js';
 
@@ -93,13 +94,7 @@ async function runTool(scope: SegmentScope, plan: PlannedCall): Promise<ToolResu
     if (result.type === 'superseded') throw new DBOSWorkflowConflictError(DBOS.workflowID ?? scope.run.id);
     return afterOutputGuardrails(scope, plan, result);
   };
-  try {
-    return await DBOS.runStep(() => inStep(execute), { name: `${spec.step ?? `tool:${spec.name}`}:${plan.callId}` });
-  } catch (error) {
-    // The step itself never throws for what a tool does: this is the database or DBOS.
-    scope.broken ??= { error };
-    throw error;
-  }
+  return durableStep(scope, `${spec.step ?? `tool:${spec.name}`}:${plan.callId}`, execute);
 }
 
 /** Logs how calls ended, in the model's order: one that ended early waits for those before it. */

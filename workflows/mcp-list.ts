@@ -1,4 +1,3 @@
-import { DBOS } from '@dbos-inc/dbos-sdk';
 import type { Agent, MCPServer, RunContext } from '@openai/agents';
 import { HoldfastError } from '../src/core/errors.js';
 import { listedTools, type McpDefinition } from '../src/core/mcp.js';
@@ -6,9 +5,10 @@ import { readList, readPin } from '../src/storage/mcp-lists.js';
 import { patiently } from '../steps/patience.js';
 import { type Pinned, pinMcpTools } from '../steps/pin-mcp-tools.js';
 import { callbackStep } from './callback-step.js';
+import { durableStep } from './durable-step.js';
 import { haltStop } from './launch-calls.js';
 import { sdkTool } from './mcp-call.js';
-import { inStep, type SegmentScope, SegmentStop } from './segment-scope.js';
+import { type SegmentScope, SegmentStop } from './segment-scope.js';
 
 interface Given {
   readonly server: MCPServer;
@@ -68,7 +68,7 @@ async function takeList(scope: SegmentScope, server: MCPServer, label: string): 
   const { world, run, segment, signal } = scope;
   const recorded = await recordedPin(scope, label);
   if (recorded !== null) return announced(scope, label, recorded);
-  const pinned = await asStep(scope, `mcp:tools:${label}`, () =>
+  const pinned = await durableStep(scope, `mcp:tools:${label}`, () =>
     pinMcpTools(world, { id: run.id, tenant: run.tenant, segment }, label, () => world.mcp.list(server), signal),
   );
   if (pinned.type === 'halted') {
@@ -103,14 +103,4 @@ async function announced(scope: SegmentScope, label: string, pinned: Announced):
     scope.log.add('mcp.listed', { server: label, digest: pinned.digest, tools: listedTools(definitions) });
   if (pinned.changes.length > 0) scope.log.add('mcp.changed', { server: label, changes: [...pinned.changes] });
   return definitions;
-}
-
-async function asStep<T>(scope: SegmentScope, name: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await DBOS.runStep(() => inStep(work), { name });
-  } catch (error) {
-    // The step itself never throws for what a server does: this is the database or DBOS.
-    scope.broken ??= { error };
-    throw error;
-  }
 }

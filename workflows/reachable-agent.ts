@@ -1,11 +1,17 @@
 import { Agent } from '@openai/agents';
 
-/** The agent of a name among those that a run can reach by handoffs: a call may have been followed by one. */
-export function reachableAgent(start: Agent, name: string): Agent | undefined {
+/** An agent, those that it can hand over to, and those that they can, each once. */
+export function reachableAgents(start: Agent): readonly Agent[] {
   const reached = new Set([start]);
   for (const agent of reached) {
-    if (agent.name === name) return agent;
-    for (const handoff of agent.handoffs) reached.add(handoff instanceof Agent ? handoff : handoff.agent);
+    for (const handoff of agent.handoffs) {
+      const next: unknown = handoff instanceof Agent ? handoff : handoff.agent;
+      if (next instanceof Agent) reached.add(next);
+    }
   }
-  return undefined;
+  return [...reached];
 }
+
+/** The agent of a name among those that a run can reach by handoffs: a call may have been followed by one. */
+export const reachableAgent = (start: Agent, name: string): Agent | undefined =>
+  reachableAgents(start).find((agent) => agent.name === name);

@@ -1,5 +1,6 @@
-import { Agent } from '@openai/agents';
+import type { Agent } from '@openai/agents';
 import { z } from 'zod';
+import { reachableAgents } from '../../workflows/reachable-agent.js';
 import { type JsonObject, type JsonValue, toJson } from '../core/json.js';
 import { serverLabel } from '../core/mcp.js';
 import type { ToolSpec } from '../core/tool.js';
@@ -8,7 +9,7 @@ import { subAgentOf } from '../tools/sub-agent.js';
 
 /** What is kept of agents as they were when a run ran: all of them that can say something, and of functions that they are there. */
 export function definitionOf(agent: Agent): JsonObject {
-  const others = reachedFrom(agent);
+  const others = reachableAgents(agent).slice(1);
   return { ...ownDefinition(agent), ...(others.length === 0 ? {} : { agents: others.map(ownDefinition) }) };
 }
 
@@ -45,16 +46,4 @@ function outputOf({ outputType }: Agent): JsonValue {
   const declared: unknown = outputType;
   if (!(declared instanceof z.ZodType)) return toJson(declared);
   return toJson(z.toJSONSchema(declared, { unrepresentable: 'any' }));
-}
-
-/** The agents that it can hand over to, and those that they can, each once. */
-export function reachedFrom(agent: Agent): readonly Agent[] {
-  const seen = new Set<Agent>([agent]);
-  for (const one of seen) {
-    for (const handoff of one.handoffs) {
-      const next: unknown = 'agentName' in handoff ? handoff.agent : handoff;
-      if (next instanceof Agent) seen.add(next);
-    }
-  }
-  return [...seen].slice(1);
 }

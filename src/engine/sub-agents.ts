@@ -1,11 +1,11 @@
 import type { Agent } from '@openai/agents';
+import { reachableAgents } from '../../workflows/reachable-agent.js';
 import { HoldfastError } from '../core/errors.js';
 import { subAgentOf } from '../tools/sub-agent.js';
-import { reachedFrom } from './agent-definition.js';
 
 /** Every agent that a tool of an agent runs, or of one that it can hand over to, must be there. Throws `agent_invalid`. */
 export function assertSubAgents(name: string, start: Agent, agents: ReadonlyMap<string, unknown>): void {
-  for (const { tools } of [start, ...reachedFrom(start)]) {
+  for (const { tools } of reachableAgents(start)) {
     for (const tool of tools) {
       const target = subAgentOf(tool)?.agent;
       if (target === undefined || agents.has(target)) continue;

@@ -29,6 +29,25 @@ export function decodeCursor(cursor: string): { readonly at: string; readonly id
 export const placeBy = (db: Knex, column: string): Knex.Raw =>
   db.raw(`to_char(?? at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as place`, [column]);
 
+/** A page of rows by the time of their creation, newest first, and one more row when there is a next page. */
+export async function newestFirst<R>(
+  db: Knex,
+  query: Knex.QueryBuilder,
+  page: { readonly limit: number; readonly cursor?: string },
+): Promise<(R & { readonly place: string })[]> {
+  query
+    .orderBy([
+      { column: 'created_at', order: 'desc' },
+      { column: 'id', order: 'desc' },
+    ])
+    .limit(page.limit + 1)
+    .select('*', placeBy(db, 'created_at'));
+  if (page.cursor === undefined) return query;
+  const { at, id } = decodeCursor(page.cursor);
+  query.whereRaw('(created_at, id) < (?::timestamptz, ?)', [at, id]);
+  return query;
+}
+
 /** One page of runs, newest first, and one more row when there is a next page. */
 export async function listRunRows(
   db: Knex,
@@ -41,22 +60,11 @@ export async function listRunRows(
     readonly cursor?: string;
   },
 ): Promise<(RunRow & { readonly place: string })[]> {
-  const query = runs(db)
-    .where({ tenant: filter.tenant })
-    .orderBy([
-      { column: 'created_at', order: 'desc' },
-      { column: 'id', order: 'desc' },
-    ])
-    .limit(filter.limit + 1)
-    .select('*', placeBy(db, 'created_at'));
+  const query = runs(db).where({ tenant: filter.tenant });
   if (filter.status !== undefined) query.where({ status: filter.status });
   if (filter.agent !== undefined) query.where({ agent: filter.agent });
   if (filter.parent !== undefined) query.where({ parent_run_id: filter.parent });
-  if (filter.cursor !== undefined) {
-    const { at, id } = decodeCursor(filter.cursor);
-    query.whereRaw('(created_at, id) < (?::timestamptz, ?)', [at, id]);
-  }
-  return query;
+  return newestFirst<RunRow>(db, query, filter);
 }
 
 export async function countRuns(db: Knex, tenant: string): Promise<Partial<Record<RunStatus, number>>> {
