@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { z } from 'zod';
 import { type Role, role } from './core/caller.js';
 import { type FieldError, HoldfastError } from './core/errors.js';
+import { isOllamaAddress, OLLAMA_ADDRESS } from './core/ollama-address.js';
 
 /** A bearer token and whose it is. Never logged, never printed but as part of the address at the first start. */
 export interface Token {
@@ -60,6 +61,7 @@ const database = {
   secret: true,
 };
 const webAddress = { schema: z.url({ protocol: /^https?$/ }), expected: 'an address with http:// or https://' };
+const ollamaServer = { schema: z.string().refine(isOllamaAddress), expected: OLLAMA_ADDRESS, secret: true };
 const workerId = {
   schema: z.string().regex(/^[\w.:-]{1,100}$/),
   expected: 'at most 100 letters, digits and the characters . _ : -',
@@ -156,7 +158,11 @@ const TABLE = {
   openaiApiKey: optional('OPENAI_API_KEY', secret, 'Key of the OpenAI provider.'),
   openaiBaseUrl: optional('OPENAI_BASE_URL', webAddress, 'Address of an API that speaks as OpenAI does.'),
   ollamaApiKey: optional('OLLAMA_API_KEY', secret, 'Key of the Ollama provider; a local server needs none.'),
-  ollamaHost: optional('OLLAMA_HOST', text, 'Address of the Ollama server. Without one: `http://127.0.0.1:11434`.'),
+  ollamaHost: optional(
+    'OLLAMA_HOST',
+    ollamaServer,
+    'Address of the Ollama server. Without one: `http://127.0.0.1:11434`.',
+  ),
   serverUrl: optional(
     'HOLDFAST_URL',
     webAddress,

@@ -11,6 +11,7 @@ const doors: Doors = {
   log: (level) => pino({ level, base: { pid: process.pid }, redact: SECRETS }, pino.destination({ fd: 2, sync: true })),
   openHttp: async (engine, options) => (await import('./http/server.js')).createHttpServer(engine, options),
   isLoopback: async (host) => (await import('./http/host.js')).isLoopback(host),
+  keptToken: async (dataDir) => (await import('./http/tokens.js')).keptToken(dataDir),
   madeToken: async (dataDir) => (await import('./http/tokens.js')).madeToken(dataDir),
   demoConfig: async () => (await import('./demo/config.js')).demoConfig(),
   runDemo: async (options) => (await import('./demo/run-demo.js')).runDemo(options),

@@ -126,6 +126,17 @@ describe('a bad value names the variable, what came and what was expected', () =
     expect(error.fields.map((field) => field.pointer)).toEqual(['/HOLDFAST_PORT', '/HOLDFAST_CONCURRENCY']);
   });
 
+  test.each(['http://[', 'ftp://host', 'http://u:hunter2@host:99999'])(
+    'OLLAMA_HOST=%s, which is not repeated, since it may hold a password',
+    (value) => {
+      const error = refusal({ OLLAMA_HOST: value });
+      expect(error.message).toBe(
+        'OLLAMA_HOST has a value that is not shown here; expected a host, host:port or an address with http:// or https://.',
+      );
+      expect(error.code).toBe('config_invalid');
+    },
+  );
+
   test('a database address is not repeated, since it may hold a password', () => {
     const error = refusal({ DATABASE_URL: 'mysql://u:hunter2@h/d' });
     expect(error.message).toContain('DATABASE_URL has a value that is not shown here; expected postgresql://');

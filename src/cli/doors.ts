@@ -27,6 +27,8 @@ export interface Doors {
   readonly log: (level: Settings['logLevel']) => EngineLog;
   readonly openHttp: (engine: Engine, options: HttpOptions) => Promise<HttpServer>;
   readonly isLoopback: (host: string) => Promise<boolean>;
+  /** Null: none was made yet. */
+  readonly keptToken: (dataDir: string) => Promise<Token | null>;
   readonly madeToken: (dataDir: string) => Promise<Token>;
   readonly demoConfig: () => Promise<HoldfastConfig>;
   /** Resolves to the exit code. */

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { inspect } from 'node:util';
 import { createJiti } from 'jiti';
 import { z } from 'zod';
 import { HoldfastError } from '../core/errors.js';
@@ -20,8 +21,6 @@ const configShape = z.strictObject({
     .optional(),
 });
 
-const isConfig = (value: unknown): value is HoldfastConfig => configShape.safeParse(value).success;
-
 /**
  * Loads a configuration file. It may be TypeScript, and shares `ownModules` and those of the engine with this process. Throws
  * `config_unreadable` with the first line of what the file threw and the place, and `config_invalid` for another shape.
@@ -36,12 +35,29 @@ export async function loadConfig(
     });
   }
   const exported = await importFile(path, ownModules);
-  if (!isObject(exported) || !('default' in Object(exported))) {
-    throw invalid(path, 'it has no default export; expected `export default defineConfig({ agents: […] })`');
+  let found: HoldfastConfig | Problem;
+  try {
+    found = configIn(exported);
+  } catch (cause) {
+    throw invalid(path, `it cannot be read: ${whyOf(cause)}`, cause);
   }
-  const config: unknown = Reflect.get(Object(exported), 'default');
-  if (isConfig(config)) return config;
-  throw invalid(path, problemsOf(config));
+  if ('problem' in found) throw invalid(path, found.problem);
+  return found;
+}
+
+interface Problem {
+  readonly problem: string;
+}
+
+/** What is exported, with each field read once: a getter may throw, or say something else the second time. */
+function configIn(exported: unknown): HoldfastConfig | Problem {
+  if (!isObject(exported) || !('default' in Object(exported))) {
+    return { problem: 'it has no default export; expected `export default defineConfig({ agents: […] })`' };
+  }
+  const parsed = configShape.safeParse(Reflect.get(Object(exported), 'default'));
+  if (!parsed.success) return { problem: problemsOf(parsed.error) };
+  // What agents and providers are is judged where they are registered.
+  return parsed.data as HoldfastConfig;
 }
 
 async function importFile(path: string, ownModules: { readonly [name: string]: unknown }): Promise<unknown> {
@@ -50,20 +66,20 @@ async function importFile(path: string, ownModules: { readonly [name: string]: u
   try {
     return await jiti.import<unknown>(path);
   } catch (cause) {
-    throw new HoldfastError('config_unreadable', `The configuration file ${path} cannot be loaded: ${whyOf(cause)}`, {
+    throw new HoldfastError('config_unreadable', `The configuration file ${path} cannot be loaded: ${whyOf(cause)}.`, {
       cause,
     });
   }
 }
 
-/** The first line of an error, and where it was thrown if that is not said in it. */
+/** The first line of an error without its full stop, and where it was thrown if that is not said in it. */
 function whyOf(cause: unknown): string {
-  const error = cause instanceof Error ? cause : new Error(String(cause));
+  const error = cause instanceof Error ? cause : new Error(inspect(cause));
   const [first = '', second = ''] = error.message.split('\n').map((line) => line.trim());
   // A parser says the place in its second line.
   const place = /^\/.*:\d+:\d+$/.test(second) ? second : placeIn(error.stack ?? '');
   const what = first === '' ? error.name : first.replace(/\.$/, '');
-  return place === null || what.includes(place) ? `${what}.` : `${what} (at ${place}).`;
+  return place === null || what.includes(place) ? what : `${what} (at ${place})`;
 }
 
 function placeIn(stack: string): string | null {
@@ -72,12 +88,11 @@ function placeIn(stack: string): string | null {
   return /\(?(?:file:\/\/)?(\/[^()]+:\d+):\d+\)?$/.exec(own ?? '')?.[1] ?? null;
 }
 
-const invalid = (path: string, why: string): HoldfastError =>
+const invalid = (path: string, why: string, cause?: unknown): HoldfastError =>
   new HoldfastError('config_invalid', `The configuration file ${path} is not valid: ${why}.`, {
+    cause,
     hint: 'Correct the file; `holdfast doctor` checks it.',
   });
 
-function problemsOf(config: unknown): string {
-  const issues = configShape.safeParse(config).error?.issues ?? [];
-  return issues.map((issue) => `${['default', ...issue.path.map(String)].join('.')}: ${issue.message}`).join('; ');
-}
+const problemsOf = ({ issues }: z.ZodError): string =>
+  issues.map((issue) => `${['default', ...issue.path.map(String)].join('.')}: ${issue.message}`).join('; ');

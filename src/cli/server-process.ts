@@ -19,20 +19,24 @@ interface Agents {
   readonly from: string;
 }
 
+interface OpenDoor {
+  readonly http: HttpServer;
+  readonly tokens: readonly Token[];
+}
+
 /** Serves until it is asked to stop. Throws what keeps it from starting, and leaves nothing open then. */
 export async function serve(settings: Settings, doors: Doors): Promise<void> {
   const log = doors.log(settings.logLevel);
   const stop = watchStopSignals(settings.shutdownGraceMs, log);
   if (settings.role === 'all') await assertMayListen(settings, doors);
   const { config, from } = await agentsOf(settings, doors);
-  const tokens = settings.tokens.length > 0 ? settings.tokens : [await doors.madeToken(settings.dataDir)];
   const { createEngine } = await import('../engine/create-engine.js');
   const engine = await createEngine({ ...config, ...engineSettings(settings), log, onFatal: die(log) });
-  const http = settings.role === 'all' ? await openHttp(engine, settings, tokens, log, doors) : null;
-  announce(settings, engine, http, tokens, from);
+  const door = settings.role === 'all' ? await openHttp(engine, settings, log, doors) : null;
+  announce(settings, engine, door, from);
   await stop.asked();
-  http?.drain();
-  await http?.close(HTTP_GRACE_MS);
+  door?.http.drain();
+  await door?.http.close(HTTP_GRACE_MS);
   await engine.stop({ graceMs: Math.floor(settings.shutdownGraceMs * ENGINE_SHARE) });
   log.info({}, 'stopped');
   // A model call or a tool that is left behind would keep the process.
@@ -40,7 +44,7 @@ export async function serve(settings: Settings, doors: Doors): Promise<void> {
 }
 
 /** What the HTTP server would refuse is refused before anything is loaded or made. */
-async function assertMayListen({ host, port, tokens }: Settings, doors: Doors): Promise<void> {
+async function assertMayListen({ host, port, tokens, dataDir }: Settings, doors: Doors): Promise<void> {
   if (tokens.length === 0 && !(await doors.isLoopback(host))) {
     throw new HoldfastError(
       'unsafe_bind',
@@ -48,6 +52,8 @@ async function assertMayListen({ host, port, tokens }: Settings, doors: Doors): 
     );
   }
   await assertPortFree(host, port);
+  // Where none was made yet, one is made when the engine works.
+  if (tokens.length === 0) await doors.keptToken(dataDir);
 }
 
 async function agentsOf({ configFile }: Settings, doors: Doors): Promise<Agents> {
@@ -79,39 +85,24 @@ const die =
     process.exit(1);
   };
 
-async function openHttp(
-  engine: Engine,
-  settings: Settings,
-  tokens: readonly Token[],
-  log: EngineLog,
-  doors: Doors,
-): Promise<HttpServer> {
+async function openHttp(engine: Engine, settings: Settings, log: EngineLog, doors: Doors): Promise<OpenDoor> {
   const { host, port, maxBodyBytes } = settings;
+  const tokensConfigured = settings.tokens.length > 0;
   try {
-    return await doors.openHttp(engine, {
-      host,
-      port,
-      maxBodyBytes,
-      tokens,
-      tokensConfigured: settings.tokens.length > 0,
-      log,
-    });
+    const tokens = tokensConfigured ? settings.tokens : [await doors.madeToken(settings.dataDir)];
+    const http = await doors.openHttp(engine, { host, port, maxBodyBytes, tokens, tokensConfigured, log });
+    return { http, tokens };
   } catch (error) {
     await engine.stop({ graceMs: 0 });
     throw error;
   }
 }
 
-function announce(
-  settings: Settings,
-  engine: Engine,
-  http: HttpServer | null,
-  tokens: readonly Token[],
-  from: string,
-): void {
+function announce(settings: Settings, engine: Engine, door: OpenDoor | null, from: string): void {
   print(`Holdfast ${packageVersion()}`);
-  if (http === null) print('role      worker: executes runs, serves nothing');
+  if (door === null) print('role      worker: executes runs, serves nothing');
   else {
+    const { http, tokens } = door;
     print(`url       ${http.url}`);
     print(
       `token     ${settings.tokens.length > 0 ? `${settings.tokens.length} configured` : (tokens[0]?.token ?? '')}`,

@@ -4,7 +4,7 @@ import { HoldfastError } from './errors.js';
 import { canonical, type JsonValue, jsonObject, jsonValue, plainText } from './json.js';
 
 /** A hundred years: a Date of any start holds it. */
-const LONGEST_MS = 100 * 366 * 24 * 3_600_000;
+export const LONGEST_MS = 100 * 366 * 24 * 3_600_000;
 const MEMO_BYTES = 65_536;
 
 const sentence = z.string().min(1).max(8192).overwrite(plainText);

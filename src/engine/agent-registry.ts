@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { Agent } from '@openai/agents';
 import { z } from 'zod';
 import { HoldfastError } from '../core/errors.js';
@@ -33,14 +34,25 @@ const DEFAULT_MAX_TURNS = 100;
 /** Reads the agents of a configuration. Throws `agent_invalid` naming the agent and what is wrong with it. */
 export function registerAgents(config: HoldfastConfig): ReadonlyMap<string, RegisteredAgent> {
   const agents = new Map<string, RegisteredAgent>();
-  for (const entry of config.agents) {
-    const registered = register(entry instanceof Agent ? { agent: entry } : entry);
+  for (const [index, entry] of config.agents.entries()) {
+    const registered = readably(index, () => register(entry instanceof Agent ? { agent: entry } : entry));
     if (agents.has(registered.name))
       throw new HoldfastError('agent_invalid', `Two agents have the name ${registered.name}.`);
     agents.set(registered.name, registered);
   }
   for (const { name, agent } of agents.values()) assertSubAgents(name, agent, agents);
   return agents;
+}
+
+/** An entry is the user's: a getter of it may throw. */
+function readably<T>(index: number, read: () => T): T {
+  try {
+    return read();
+  } catch (cause) {
+    if (cause instanceof HoldfastError) throw cause;
+    const why = cause instanceof Error ? cause.message : inspect(cause);
+    throw new HoldfastError('agent_invalid', `Entry ${index} of \`agents\` cannot be read: ${why}.`, { cause });
+  }
 }
 
 const isLabel = (name: string): boolean => /[A-Za-z0-9_.-]/.test(name) && serverLabel(name) === name;

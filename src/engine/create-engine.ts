@@ -15,6 +15,7 @@ import { notify } from '../storage/notify.js';
 import { markStopped } from '../storage/workers.js';
 import { McpConnections } from '../tools/mcp-connections.js';
 import { type RegisteredAgent, registerAgents } from './agent-registry.js';
+import { assertConfig } from './assert-config.js';
 import { startBeating } from './beat.js';
 import { Changes } from './changes.js';
 import type { HoldfastConfig } from './define.js';
@@ -58,6 +59,8 @@ export interface EngineConfig extends HoldfastConfig {
 }
 
 const SILENT: EngineLog = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+/** DBOS refuses what a timer cannot hold. */
+const graceOf = (asked = DEFAULT_GRACE_MS): number => Math.min(Math.max(0, asked), 2 ** 31 - 1);
 const SEVEN_DAYS_MS = 7 * 24 * 3600 * 1000;
 
 /**
@@ -65,6 +68,7 @@ const SEVEN_DAYS_MS = 7 * 24 * 3600 * 1000;
  * named errors for everything that keeps it from starting, and leaves nothing open then.
  */
 export async function createEngine(config: EngineConfig): Promise<Engine> {
+  assertConfig(config);
   const agents = registerAgents(config);
   const database = await openDatabase({
     databaseUrl: config.databaseUrl ?? null,
@@ -144,7 +148,7 @@ async function launch(
       await stopBeating();
       await unlisten();
       deltas.close();
-      await DBOS.shutdown({ deregister: true, workflowCompletionTimeoutMS: options.graceMs ?? DEFAULT_GRACE_MS });
+      await DBOS.shutdown({ deregister: true, workflowCompletionTimeoutMS: graceOf(options.graceMs) });
       await world.mcp.close();
       await client?.destroy();
       await markStopped(database.knex, worker.id, worker.epoch).catch(() => undefined);

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { HoldfastError } from '../core/errors.js';
+import { makeDirectory } from '../storage/make-directory.js';
 import type { RunStateBackend } from './run-state-backend.js';
 
 /** A state in a file that only its owner may read. Writing replaces the file at once and is on the disk when it returns. */
@@ -24,7 +25,7 @@ export class FileRunStateBackend implements RunStateBackend {
 
   async write(text: string): Promise<void> {
     const directory = dirname(this.place);
-    await mkdir(directory, { recursive: true, mode: 0o700 });
+    makeDirectory(directory);
     const beside = `${this.place}.${randomUUID()}.tmp`;
     try {
       const file = await open(beside, 'wx', 0o600);

@@ -10,10 +10,9 @@ export class RunningSegments {
   watch(runId: string, remainingMs: number | null): { readonly signal: AbortSignal; readonly release: () => void } {
     const stop = new AbortController();
     this.#running.set(runId, stop);
-    const timer =
-      remainingMs === null ? undefined : setTimeout(() => stop.abort('limit_wall_time'), clamp(remainingMs)).unref();
+    const silence = remainingMs === null ? () => {} : alarm(remainingMs, () => stop.abort('limit_wall_time'));
     const release = (): void => {
-      clearTimeout(timer);
+      silence();
       if (this.#running.get(runId) === stop) this.#running.delete(runId);
     };
     return { signal: stop.signal, release };
@@ -24,5 +23,16 @@ export class RunningSegments {
   }
 }
 
-/** Timers of Node fire at once beyond 2^31-1 ms. */
-const clamp = (ms: number): number => Math.min(ms, 2 ** 31 - 1);
+/** The longest time of one timer: beyond it Node's fire at once. A longer time is taken in pieces. */
+const PIECE_MS = 2 ** 31 - 1;
+
+/** Rings once after so many milliseconds, and does not keep the process. Gives back how to silence it. */
+function alarm(ms: number, ring: () => void): () => void {
+  let timer: NodeJS.Timeout | undefined;
+  const wait = (left: number): void => {
+    const piece = Math.min(left, PIECE_MS);
+    timer = setTimeout(() => (left > piece ? wait(left - piece) : ring()), piece).unref();
+  };
+  wait(ms);
+  return () => clearTimeout(timer);
+}

@@ -1,9 +1,10 @@
 import { createHash, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
-import { chmod, link, mkdir, readFile, unlink, writeFile } from 'node:fs/promises';
+import { chmod, link, readFile, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TOKEN_LENGTH_MIN, type Token } from '../config.js';
 import type { Caller } from '../core/caller.js';
 import { HoldfastError } from '../core/errors.js';
+import { makeDirectory } from '../storage/make-directory.js';
 
 /** Who a token belongs to. `tokenIndex` tells tokens apart without being one. */
 export interface Identity {
@@ -69,16 +70,25 @@ async function makeToken(dataDir: string, file: string): Promise<void> {
   }
 }
 
+const fileIn = (dataDir: string): string => join(dataDir, 'token');
+const ofAdmin = (token: string): Token => ({ token, actor: 'admin', role: 'admin', tenant: 'default' });
+
+/** The made token if there is one; makes nothing. Throws `config_invalid` when the file is unreadable or damaged. */
+export async function keptToken(dataDir: string): Promise<Token | null> {
+  const token = await readToken(fileIn(dataDir));
+  return token === null ? null : ofAdmin(token);
+}
+
 /**
  * The admin token of a server without configured tokens: `<dataDir>/token`, mode 600, made at the first start and read at
  * every other. Throws `config_invalid` when the file is unreadable or damaged, or the directory cannot
  * be used.
  */
 export async function madeToken(dataDir: string): Promise<Token> {
-  const file = join(dataDir, 'token');
+  const file = fileIn(dataDir);
   let found: string | null;
   try {
-    await mkdir(dataDir, { recursive: true, mode: 0o700 });
+    makeDirectory(dataDir);
     found = await readToken(file);
     if (found === null) await makeToken(dataDir, file);
   } catch (cause) {
@@ -90,5 +100,5 @@ export async function madeToken(dataDir: string): Promise<Token> {
   }
   const token = found ?? (await readToken(file));
   if (token === null) throw new HoldfastError('config_invalid', `The token file ${file} vanished while it was made.`);
-  return { token, actor: 'admin', role: 'admin', tenant: 'default' };
+  return ofAdmin(token);
 }

@@ -11,8 +11,15 @@ export function throwIfAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted === true) throw abortError(signal);
 }
 
+/** The longest time of one timer: beyond it Node's fire at once. */
+const PIECE_MS = 2 ** 31 - 1;
+
 /** Waits, or throws the `AbortError` as soon as the signal fires. */
 export async function wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  for (let left = ms; left > 0; left -= PIECE_MS) await waitPiece(Math.min(left, PIECE_MS), signal);
+}
+
+async function waitPiece(ms: number, signal: AbortSignal | undefined): Promise<void> {
   throwIfAborted(signal);
   await new Promise<void>((resolve, reject) => {
     const onAbort = () => {

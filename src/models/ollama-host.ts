@@ -1,4 +1,5 @@
 import { HoldfastError } from '../core/errors.js';
+import { OLLAMA_CLOUD, ollamaAddress } from '../core/ollama-address.js';
 import { parseOllamaName } from './ollama-name.js';
 
 export interface OllamaHostOptions {
@@ -23,7 +24,6 @@ export interface OllamaTarget {
   readonly secrets: readonly string[];
 }
 
-const CLOUD = 'https://ollama.com';
 const LOCAL = 'http://127.0.0.1:11434';
 
 /**
@@ -41,12 +41,12 @@ export function ollamaTarget(rawName: string, options: OllamaHostOptions): Ollam
   const explicit = baseURL ?? ollamaHost;
   const cloudKey = apiKey ?? ollamaApiKey;
   const wantsCloud = name.source === 'cloud' || (cloudKey !== null && name.source !== 'local');
-  const { host, authorization } = ollamaAddress(explicit ?? (wantsCloud ? CLOUD : LOCAL));
-  const isCloud = host === CLOUD;
+  const { host, authorization } = ollamaAddress(explicit ?? (wantsCloud ? OLLAMA_CLOUD : LOCAL));
+  const isCloud = host === OLLAMA_CLOUD;
   if (isCloud && name.source === 'local') {
     throw new HoldfastError(
       'model_unknown',
-      `The Ollama model "${name.original}" is local, but its host is ${CLOUD}.`,
+      `The Ollama model "${name.original}" is local, but its host is ${OLLAMA_CLOUD}.`,
       {
         hint: 'Leave out ":local", or set OLLAMA_HOST to a local server.',
       },
@@ -73,36 +73,3 @@ export function ollamaTarget(rawName: string, options: OllamaHostOptions): Ollam
 
 const given = (value: string | null | undefined): string | null =>
   value === undefined || value === null || value.trim() === '' ? null : value.trim();
-
-/**
- * The address of a server in all forms that OLLAMA_HOST has: `host`, `host:port`, `:port`, `0.0.0.0`, a URL, with a slash,
- * `/api` or `/v1` at the end. Without a scheme the port is 11434. Throws `config_invalid`.
- */
-export function ollamaAddress(text: string): { readonly host: string; readonly authorization: string | null } {
-  const bare = text.trim().replace(/^["']|["']$/g, '');
-  const hasScheme = /^[a-z][a-z0-9+.-]*:\/\//i.test(bare);
-  let url: URL;
-  try {
-    url = new URL(hasScheme ? bare : `http://${bare.startsWith(':') ? `127.0.0.1${bare}` : bare}`);
-  } catch (cause) {
-    throw badAddress(bare, cause);
-  }
-  if (!/^https?:$/.test(url.protocol) || url.hostname === '') throw badAddress(bare, undefined);
-  if (url.hostname === 'ollama.com' || url.hostname === 'www.ollama.com') return { host: CLOUD, authorization: null };
-  if (!hasScheme && !/:\d+(?:\/|$)/.test(bare)) url.port = '11434';
-  // What a server listens on is no address to call: some systems refuse it.
-  if (url.hostname === '0.0.0.0') url.hostname = '127.0.0.1';
-  if (url.hostname === '[::]') url.hostname = '[::1]';
-  const path = url.pathname.replace(/\/+$/, '').replace(/\/(?:api(?:\/chat)?|v1)$/, '');
-  const user = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
-  return {
-    host: `${url.protocol}//${url.host}${path}`,
-    authorization: user === ':' ? null : `Basic ${Buffer.from(user, 'utf8').toString('base64')}`,
-  };
-}
-
-const badAddress = (text: string, cause: unknown) =>
-  new HoldfastError('config_invalid', `The address of the Ollama server is ${JSON.stringify(text)}.`, {
-    cause,
-    hint: 'Write it as http://127.0.0.1:11434, in OLLAMA_HOST or as baseURL.',
-  });

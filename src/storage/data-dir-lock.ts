@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { linkSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { linkSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { HoldfastError } from '../core/errors.js';
+import { makeDirectory } from './make-directory.js';
 
 export interface DataDirLock {
   /** Repeating it does nothing. */
@@ -73,7 +74,7 @@ export function lockDataDir(dataDir: string): DataDirLock {
   const root = join(dataDir, 'lock');
   const draft = join(dataDir, `lock.draft.${process.pid}.${me.id}`);
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    makeDirectory(dataDir);
     writeFileSync(draft, `${JSON.stringify(me)}\n`, { mode: 0o600 });
     try {
       while (!inherit(root, draft, me));

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { parseRequest } from '../core/capability-text.js';
 import { HoldfastError } from '../core/errors.js';
 import type { ToolDeclaration } from '../core/tool.js';
+import { LONGEST_MS } from '../core/wait.js';
 
 const anyFunction = z.custom<(...args: never) => unknown>((value) => typeof value === 'function', 'must be a function');
 const milliseconds = z.int().min(1);
@@ -32,7 +33,7 @@ const declaration = z
       .optional(),
     approval: z.union([z.boolean(), z.string().min(1).max(8192), anyFunction]).optional(),
     approvals: z.int().min(1).max(20).optional(),
-    approvalExpiresInMs: milliseconds.nullable().optional(),
+    approvalExpiresInMs: milliseconds.max(LONGEST_MS).nullable().optional(),
     onUnknownEffect: z.enum(['ask', 'probe', 'rerun']).optional(),
     probe: anyFunction.optional(),
     execute: anyFunction,

@@ -12,6 +12,7 @@ const doors: Doors = {
   log: shut,
   openHttp: shut,
   isLoopback: shut,
+  keptToken: shut,
   madeToken: shut,
   demoConfig: shut,
   runDemo: shut,

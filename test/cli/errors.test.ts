@@ -11,10 +11,17 @@ let dir: string;
 beforeAll(() => {
   dir = mkdtempSync(join(tmpdir(), 'holdfast-cli-'));
 });
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+const started: Program[] = [];
+afterAll(() => {
+  for (const { child } of started) child.kill('SIGKILL');
+  rmSync(dir, { recursive: true, force: true });
+});
 
-const holdfast = (args: readonly string[], env: { [name: string]: string } = {}): Promise<Ended> =>
-  new Program(args, { cwd: dir, env }).ended;
+function holdfast(args: readonly string[], env: { [name: string]: string } = {}, cwd = dir): Promise<Ended> {
+  const program = new Program(args, { cwd, env });
+  started.push(program);
+  return program.ended;
+}
 
 /** Two lines: what happened with its code, and the way out. */
 const isError = ({ stderr }: Ended, code: string): RegExpExecArray | null =>
@@ -103,10 +110,20 @@ describe('serve refuses to start, and leaves nothing behind', () => {
       'config_unreadable',
       'boom',
     ],
+    [
+      'an agent that is none',
+      { 'holdfast.config.ts': 'export default { agents: [{ agent: {} }] };' },
+      {},
+      'agent_invalid',
+      'agents',
+    ],
+    ['an address that is none', {}, { OLLAMA_HOST: 'http://[' }, 'config_invalid', 'OLLAMA_HOST'],
+    ['a place that takes no directory', {}, { HOLDFAST_DATA_DIR: '/proc/x' }, 'config_invalid', '/proc/x'],
+    ['a token that is damaged', { token: 'short' }, { HOLDFAST_DATA_DIR: '.' }, 'config_invalid', 'token'],
   ])('%s', async (_name, files, env, code, named) => {
     const place = mkdtempSync(join(dir, 'serve-'));
     for (const [name, text] of Object.entries(files)) writeFileSync(join(place, name), text);
-    const ended = await new Program(['serve'], { cwd: place, env: { HOLDFAST_PORT: '0', ...env } }).ended;
+    const ended = await holdfast(['serve'], { HOLDFAST_PORT: '0', ...env }, place);
     expect(ended.code).toBe(1);
     expect(isError(ended, code), ended.stderr).not.toBeNull();
     expect(ended.stderr).toContain(named);

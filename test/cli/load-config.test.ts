@@ -75,6 +75,34 @@ describe('a configuration file', () => {
     expect(error.message).toContain(`(at ${path}:1:25)`);
   });
 
+  it.each([
+    ['its default export', "module.exports = { get default() { throw new Error('no secret'); } };"],
+    ['a field', "export default { get agents() { throw new Error('no secret'); } };"],
+    [
+      'a provider',
+      "export default { agents: [], providers: { mine: { get getModel() { throw new Error('no secret'); } } } };",
+    ],
+  ])('of which %s throws when it is read is not valid, and the place is said', async (what, text) => {
+    const path = file(`throwing-${what.replaceAll(' ', '-')}.cts`, text);
+    const error = await errorOf(path);
+    expect(error.code).toBe('config_invalid');
+    expect(error.message).toBe(
+      `The configuration file ${path} is not valid: it cannot be read: no secret (at ${path}:1).`,
+    );
+    expect(error.hint).toContain('Correct the file');
+  });
+
+  it('that throws what is no error is an error all the same', async () => {
+    const error = await errorOf(file('throws-nothing.ts', 'throw Object.create(null);'));
+    expect(error.code).toBe('config_unreadable');
+  });
+
+  it('is read once, so that what was checked is what is used', async () => {
+    const path = file('counts.ts', 'let n = 0;\nexport default { get agents() { return n++ === 0 ? [] : null; } };');
+    const config = await load(path);
+    expect([config.agents, config.agents]).toEqual([[], []]);
+  });
+
   it('that imports what is not there is an error that names it', async () => {
     const error = await errorOf(file('imports.ts', "import './gone.js';\nexport default { agents: [] };"));
     expect(error.code).toBe('config_unreadable');

@@ -35,6 +35,18 @@ describe('a declaration that is wrong is refused, naming the agent and the field
     expect(error.message).toMatch(named);
   });
 
+  it('what throws when it is read', () => {
+    const thrower = {
+      get agent() {
+        throw new Error('no agent today');
+      },
+    };
+    expect(refusal(thrower)).toMatchObject({
+      code: 'agent_invalid',
+      message: 'Entry 0 of `agents` cannot be read: no agent today.',
+    });
+  });
+
   it('what is no agent', () => {
     expect(refusal({}).code).toBe('agent_invalid');
     expect(refusal({ agent: { name: 'clerk' } }).code).toBe('agent_invalid');

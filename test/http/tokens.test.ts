@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { bearerOf, madeToken, tokenCheck } from '../../src/http/tokens.js';
+import { bearerOf, keptToken, madeToken, tokenCheck } from '../../src/http/tokens.js';
 
 describe('the made token', () => {
   let directory = '';
@@ -30,6 +30,15 @@ describe('the made token', () => {
     expect(statSync(dataDir).mode & 0o777).toBe(0o700);
     expect(await madeToken(dataDir)).toEqual(made);
     expect(readdirSync(dataDir)).toEqual(['token']);
+  });
+
+  test('is looked for without making it', async () => {
+    const dataDir = join(directory, 'not', 'there', 'yet');
+    expect(await keptToken(dataDir)).toBeNull();
+    expect(readdirSync(directory)).toEqual([]);
+    expect(await keptToken(directory)).toBeNull();
+    const made = await madeToken(directory);
+    expect(await keptToken(directory)).toEqual(made);
   });
 
   test('two first starts at once agree on one', async () => {
@@ -52,11 +61,13 @@ describe('the made token', () => {
   ])('in a file that is %s is refused by the name of the file, and the file is left alone', async (_what, content) => {
     const file = join(directory, 'token');
     writeFileSync(file, content);
-    await expect(madeToken(directory)).rejects.toMatchObject({
-      code: 'config_invalid',
-      message: expect.stringContaining(file),
-      hint: expect.stringContaining('Delete the file'),
-    });
+    for (const look of [keptToken, madeToken]) {
+      await expect(look(directory)).rejects.toMatchObject({
+        code: 'config_invalid',
+        message: expect.stringContaining(file),
+        hint: expect.stringContaining('Delete the file'),
+      });
+    }
     expect(readFileSync(file, 'utf8')).toBe(content);
   });
 

@@ -1,5 +1,5 @@
 import { Agent, type ModelRequest, Runner, tool } from '@openai/agents';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { functionModel } from '../../src/models/function-model.js';
 import { callItem, requestOf, textItem } from './requests.js';
@@ -62,6 +62,24 @@ describe('a scripted model', () => {
     expect(streamed.rawResponses.map((r) => r.usage.totalTokens)).toEqual(
       plain.rawResponses.map((r) => r.usage.totalTokens),
     );
+  });
+
+  it('takes its time, also one that is longer than a timer of Node holds', async () => {
+    vi.useFakeTimers();
+    try {
+      const days60 = 60 * 24 * 3_600_000;
+      let answered = false;
+      const model = functionModel('m', () => [textItem('late')], { delayMs: days60 });
+      const answer = model.getResponse(requestOf({})).finally(() => {
+        answered = true;
+      });
+      await vi.advanceTimersByTimeAsync(days60 - 1);
+      expect(answered).toBe(false);
+      await vi.advanceTimersByTimeAsync(1);
+      expect((await answer).output).toMatchObject([{ content: [{ text: 'late' }] }]);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it('passes on what the script throws', async () => {

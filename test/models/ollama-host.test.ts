@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ollamaAddress, ollamaTarget } from '../../src/models/ollama-host.js';
+import { ollamaAddress } from '../../src/core/ollama-address.js';
+import { ollamaTarget } from '../../src/models/ollama-host.js';
 import { OllamaModelProvider } from '../../src/models/ollama-model-provider.js';
 import { parseOllamaName } from '../../src/models/ollama-name.js';
 
@@ -58,8 +59,15 @@ describe('the address of an Ollama server', () => {
     });
   });
 
-  it.each(['http://', 'ftp://host', 'not a host', 'http://host:99999'])('refuses %j', (text) => {
-    expect(() => ollamaAddress(text)).toThrow(expect.objectContaining({ code: 'config_invalid' }));
+  it.each(['http://', 'http://[', 'ftp://host', 'not a host', 'http://host:99999', 'http://%zz@host'])(
+    'refuses %j',
+    (text) => {
+      expect(() => ollamaAddress(text)).toThrow(expect.objectContaining({ code: 'config_invalid' }));
+    },
+  );
+
+  it('does not repeat what may hold a password', () => {
+    expect(() => ollamaAddress('http://ann:hunter2@host:99999')).toThrow(/^((?!hunter2).)*$/);
   });
 });
 

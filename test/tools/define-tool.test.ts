@@ -63,6 +63,7 @@ describe('a declaration', () => {
     ['part of a millisecond', { timeoutMs: 1.5 }, '/timeoutMs'],
     ['no room for output', { maxOutputBytes: 0 }, '/maxOutputBytes'],
     ['an approval that expires at once', { approvalExpiresInMs: 0 }, '/approvalExpiresInMs'],
+    ['a time that no date holds', { approvalExpiresInMs: Number.MAX_SAFE_INTEGER }, '/approvalExpiresInMs'],
     ['an empty reason', { approval: '' }, '/approval'],
     ['a probe that is missing', { onUnknownEffect: 'probe' }, '/probe'],
     ['a probe that is never asked', { probe: async () => ({ happened: 'unknown' }) }, '/probe'],
