@@ -34,7 +34,12 @@ export async function runAgentTool(scope: SegmentScope, plan: PlannedCall): Prom
     const output: unknown = await original.invoke(context, plan.argumentsText, details);
     if (scope.broken !== null) throw scope.broken.error;
     // The SDK makes a result of whatever stopped the agent; what stopped it decides.
-    if (scope.stop === null) return { type: 'settled', outcome: { type: 'output', output: toJson(output) } };
+    // A recorded outcome may be an edit of what the agent said.
+    if (scope.stop === null)
+      return {
+        type: 'settled',
+        outcome: scope.recorded?.outcome(plan.callId) ?? { type: 'output', output: toJson(output) },
+      };
     return { type: 'suspended', state: scope.state === null ? text : stateText(scope, scope.state) };
   });
 }

@@ -66,7 +66,7 @@ export async function recordedOf(world: World, run: RunRow): Promise<RecordedSou
   return new RecordedSource(begun, { closed: false, snapshot: null, standing: await standingIn(world, begun) });
 }
 
-/** The standing decisions by which calls of a recorded segment went. Of a fork they are those of its source. */
+/** The standing decisions by which calls of a recorded segment went, also those that were revoked since. */
 async function standingIn(world: World, { events }: RecordedSegment): Promise<readonly Standing[]> {
   const ids = [...events.values()].flatMap((one) =>
     one.kind === 'call.checked' && one.data.standingDecision !== undefined ? [one.data.standingDecision] : [],

@@ -1,5 +1,5 @@
 import { HoldfastError } from '../src/core/errors.js';
-import type { EventData, EventDraft } from '../src/core/event.js';
+import type { CallOutcome, EventData, EventDraft } from '../src/core/event.js';
 import { canonical, type JsonObject } from '../src/core/json.js';
 import type { McpChange } from '../src/core/mcp.js';
 import type { RecordedSegment } from '../src/core/recording.js';
@@ -79,6 +79,12 @@ export class RecordedSource {
     const result = this.#segment.calls.get(callId) ?? null;
     if (result === null && this.closed) throw this.#diverge(`the call ${callId} has no end in the log`);
     return result?.type === 'waits' ? { type: 'waits', wait: waitOf(result.child) } : result;
+  }
+
+  /** The recorded outcome of a call whose work is executed again, as that of an agent behind a tool; null: it has none. */
+  outcome(callId: string): CallOutcome | null {
+    const call = this.#segment.calls.get(callId);
+    return call?.type === 'settled' ? call.outcome : null;
   }
 
   /** Whether the recording goes on with a turn: what was asked before it let the run go on. */

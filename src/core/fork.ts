@@ -1,14 +1,8 @@
-import { callDigest } from './call.js';
-import { HoldfastError } from './errors.js';
-import type { CallOutcome, EventDraft } from './event.js';
-import { digestOf, type JsonObject, type JsonValue } from './json.js';
+import { type BegunCall, begunCalls, waitsForChild } from './begun-calls.js';
+import type { EventDraft } from './event.js';
+import { applyEdits, type ForkEdit, refuseFork } from './fork-edits.js';
 import { draftOf, type KeyedEvent } from './recording.js';
 import type { Usage } from './run.js';
-
-/** Another answer of the model at a turn, or another outcome of a call. What comes after the first edit is not kept. */
-export type ForkEdit =
-  | { readonly turn: number; readonly output: readonly JsonObject[] }
-  | { readonly callId: string; readonly outcome: CallOutcome };
 
 /** What a fork takes over of the log of its source. */
 export interface ForkPlan {
@@ -16,7 +10,9 @@ export interface ForkPlan {
   readonly segment: number;
   /** Events of the source, with the edits in them. */
   readonly events: readonly EventDraft[];
-  /** Turns and tokens of the segments before. */
+  /** The calls that were begun, by call id. */
+  readonly begun: ReadonlyMap<string, BegunCall>;
+  /** Turns of the segments before, and tokens: their own and those of the runs that their calls started. */
   readonly turns: number;
   readonly usage: Usage;
 }
@@ -24,11 +20,7 @@ export interface ForkPlan {
 const NOT_COPIED: ReadonlySet<string> = new Set([
   ...['run.created', 'run.forked', 'run.cancel_requested', 'session.loaded', 'session.saved'],
   ...['run.completed', 'run.failed', 'run.cancelled'],
-  // What holds for later calls holds for those of its run.
-  ...['standing_decision.made', 'standing_decision.revoked'],
 ]);
-
-const refuse = (message: string): HoldfastError => new HoldfastError('fork_invalid', message);
 
 /**
  * What of a log a fork at an event is made of. An end of a segment counts if everything that it waited for was decided by
@@ -36,109 +28,43 @@ const refuse = (message: string): HoldfastError => new HoldfastError('fork_inval
  */
 export function planFork(log: readonly KeyedEvent[], at: number, edits: readonly ForkEdit[]): ForkPlan {
   const last = log.at(-1)?.seq ?? 0;
-  if (at > last) throw refuse(`The log ends with event ${last}; there is no event ${at}.`);
-  const kept = log.filter(({ seq }) => seq <= at);
-  const edited = applyEdits(
-    kept.map((event) => ({ seq: event.seq, draft: draftOf(event) })),
-    edits,
-  );
-  const drafts = edited.filter((draft) => !NOT_COPIED.has(draft.kind));
-  const { segment, events } = beginOf(drafts);
-  assertNoChild(events);
-  const usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
-  let turns = 0;
-  for (const event of events) {
-    if (event.kind !== 'model.responded' || event.key.startsWith(`${segment}:`)) continue;
-    turns++;
-    usage.inputTokens += event.data.usage.inputTokens;
-    usage.outputTokens += event.data.usage.outputTokens;
-    usage.totalTokens += event.data.usage.totalTokens;
-  }
-  return { segment, events, turns, usage };
+  if (at > last) throw refuseFork(`The log ends with event ${last}; there is no event ${at}.`);
+  const kept = log.filter(({ seq }) => seq <= at).map(draftOf);
+  const drafts = applyEdits(kept, edits).filter(({ kind }) => !NOT_COPIED.has(kind) && kind !== REVOKED);
+  const { segment, events: begin } = beginOf(drafts);
+  assertNoChild(begin);
+  const events = [...begin, ...revocationsIn(begin, kept)];
+  return { segment, events, begun: begunCalls(events, segment, edits, log), ...countedIn(begin, segment) };
 }
 
-/** The end of a child run is told to its own parent alone. */
+const REVOKED = 'standing_decision.revoked';
+
+/** What was revoked up to the event stays so, wherever the fork begins. */
+function revocationsIn(begin: readonly EventDraft[], kept: readonly EventDraft[]): EventDraft[] {
+  const made = new Set(begin.flatMap((one) => (one.kind === 'standing_decision.made' ? [one.data.id] : [])));
+  return kept.filter((one) => one.kind === REVOKED && made.has(one.data.id));
+}
+
+function countedIn(events: readonly EventDraft[], segment: number): Pick<ForkPlan, 'turns' | 'usage'> {
+  const counted = events.flatMap((one) =>
+    (one.kind === 'model.responded' && !one.key.startsWith(`${segment}:`)) || one.kind === 'child.ended' ? [one] : [],
+  );
+  const sum = (count: (usage: Usage) => number): number =>
+    counted.reduce((total, { data }) => total + count(data.usage), 0);
+  return {
+    turns: counted.filter(({ kind }) => kind === 'model.responded').length,
+    usage: {
+      inputTokens: sum((usage) => usage.inputTokens),
+      outputTokens: sum((usage) => usage.outputTokens),
+      totalTokens: sum((usage) => usage.totalTokens),
+    },
+  };
+}
+
 function assertNoChild(events: readonly EventDraft[]): void {
   const over = new Set(events.flatMap((one) => (one.kind === 'call.finished' ? [one.data.callId] : [])));
-  for (const one of events)
-    if (one.kind === 'child.started' && !over.has(one.data.callId))
-      throw refuse(
-        `The call ${one.data.callId} waits there for its own run ${one.data.childRunId}. Fork before it began, or after its end.`,
-      );
-}
-
-interface Placed {
-  readonly seq: number;
-  readonly draft: EventDraft;
-}
-
-/** Ends that no edit of an outcome survives: what the model read, or what the run waited for, came from the outcome. */
-const AFTER_OUTCOME: ReadonlySet<string> = new Set([
-  ...['model.requested', 'interruption.requested', 'run.paused', 'segment.cut', 'segment.started'],
-  ...['run.completed', 'run.failed', 'run.cancelled'],
-]);
-
-function applyEdits(placed: readonly Placed[], edits: readonly ForkEdit[]): readonly EventDraft[] {
-  let end = Number.POSITIVE_INFINITY;
-  let result = placed;
-  const places: { readonly what: string; readonly index: number }[] = [];
-  for (const edit of edits) {
-    const index = indexOf(placed, edit);
-    const what = 'turn' in edit ? `turn ${edit.turn}` : `the call ${edit.callId}`;
-    if (index < 0)
-      throw refuse(
-        `The log has no ${'turn' in edit ? 'answer of the model at' : 'outcome of'} ${what} up to the event.`,
-      );
-    const after = placed.findIndex(({ draft }, place) => place > index && AFTER_OUTCOME.has(draft.kind));
-    const over = 'turn' in edit ? index + 1 : after < 0 ? placed.length : after;
-    places.push({ what, index });
-    end = Math.min(end, over);
-    result = result.map((one, place) => (place === index ? { ...one, draft: withEdit(one.draft, edit) } : one));
-  }
-  const lost = places.find(({ index }) => index >= end);
-  if (lost !== undefined)
-    throw refuse(
-      `${lost.what} comes after another edit, which changes everything that follows. Leave one of them out.`,
-    );
-  assertOwnCallIds(placed.slice(0, end), edits);
-  return result.slice(0, end).map(({ draft }) => draft);
-}
-
-const indexOf = (placed: readonly Placed[], edit: ForkEdit): number =>
-  placed.findLastIndex(({ draft }) =>
-    'turn' in edit
-      ? draft.kind === 'model.responded' && draft.data.turn === edit.turn
-      : draft.kind === 'call.finished' && draft.data.callId === edit.callId,
-  );
-
-function withEdit(draft: EventDraft, edit: ForkEdit): EventDraft {
-  if ('turn' in edit && draft.kind === 'model.responded')
-    return { ...draft, data: { ...draft.data, output: [...edit.output] } };
-  if ('callId' in edit && draft.kind === 'call.finished')
-    return { ...draft, data: { ...draft.data, outcome: edit.outcome } };
-  return draft;
-}
-
-const callIdsOf = (output: readonly JsonObject[]): JsonValue[] =>
-  output.filter((item) => item['type'] === 'function_call').map((item) => item['callId'] ?? null);
-
-/** Approvals, intents and outcomes belong to the id of a call: one that was used before would get what belongs to the other. */
-function assertOwnCallIds(placed: readonly Placed[], edits: readonly ForkEdit[]): void {
-  for (const edit of edits) {
-    if (!('turn' in edit)) continue;
-    const used = new Set(
-      placed.flatMap(({ draft }) =>
-        draft.kind === 'model.responded' && draft.data.turn !== edit.turn ? callIdsOf(draft.data.output) : [],
-      ),
-    );
-    for (const id of callIdsOf(edit.output)) {
-      if (typeof id !== 'string' || id === '')
-        throw refuse(`A call of the answer of turn ${edit.turn} has no callId. Give each a text of its own.`);
-      if (used.has(id))
-        throw refuse(`The callId ${id} of turn ${edit.turn} was used before in the run. Give it another.`);
-      used.add(id);
-    }
-  }
+  for (const { kind, data } of events)
+    if (kind === 'child.started' && !over.has(data.callId)) throw waitsForChild(data.callId, data.childRunId);
 }
 
 /** Where the fork begins to execute, and what it has until there. */
@@ -189,66 +115,3 @@ const lastSegment = (log: readonly KeyedEvent[]): number => {
   const started = log.findLast(({ kind }) => kind === 'segment.started');
   return Number(/^\d+/.exec(started?.key ?? '0')?.[0] ?? 0);
 };
-
-/** Ids and digests of the source, and what stands for them in the fork. */
-export interface Rebinding {
-  readonly interruptions: ReadonlyMap<string, string>;
-  readonly digests: ReadonlyMap<string, string>;
-}
-
-/**
- * Binds what belongs to the source to the fork. The new ids of interruptions have the order of the old ones, in which
- * decisions are applied.
- */
-export function rebindingOf(events: readonly EventDraft[], runId: string, policyVersion: string): Rebinding {
-  const ids = events.flatMap((one) => (one.kind === 'interruption.requested' ? [one.data.id] : [])).sort();
-  const fresh = ids.map((id) => `int_${digestOf([runId, id]).slice('sha256:'.length, 'sha256:'.length + 32)}`).sort();
-  const digests = events.flatMap((one): [string, string][] => {
-    if (one.kind !== 'call.checked') return [];
-    const { callId, tool, toolVersion, arguments: args, digest } = one.data;
-    return [[digest, callDigest({ runId, callId, tool, toolVersion, arguments: args, policyVersion })]];
-  });
-  const edited = events.flatMap((one): [string, string][] => {
-    if ((one.kind !== 'interruption.decided' && one.kind !== 'interruption.voted') || one.data.edit === undefined)
-      return [];
-    const { digest: asked, edit } = one.data;
-    const checked = events.find((call) => call.kind === 'call.checked' && call.data.digest === asked);
-    if (checked?.kind !== 'call.checked') return [];
-    const { callId, tool, toolVersion } = checked.data;
-    return [[edit.digest, callDigest({ runId, callId, tool, toolVersion, arguments: edit.arguments, policyVersion })]];
-  });
-  return {
-    interruptions: new Map(ids.map((id, index) => [id, fresh[index] ?? id])),
-    digests: new Map([...digests, ...edited]),
-  };
-}
-
-/** An event of the source as the fork has it. */
-export function rebound(draft: EventDraft, { interruptions, digests }: Rebinding): EventDraft {
-  const id = (text: string): string => interruptions.get(text) ?? text;
-  const keyOf = (key: string): string =>
-    key.replace(
-      /^(interruption|decision|vote):([^:]*)(.*)$/,
-      (_, kind: string, of: string, rest: string) => `${kind}:${id(of)}${rest}`,
-    );
-  const own = { ...draft, key: keyOf(draft.key), parentKey: draft.parentKey === null ? null : keyOf(draft.parentKey) };
-  const digest = (text: string): string => digests.get(text) ?? text;
-  switch (own.kind) {
-    case 'call.checked':
-      return { ...own, data: { ...own.data, digest: digest(own.data.digest) } };
-    case 'interruption.voted':
-    case 'interruption.decided': {
-      const { edit, ...data } = own.data;
-      const rest = edit === undefined ? {} : { edit: { ...edit, digest: digest(edit.digest) } };
-      return { ...own, data: { ...data, id: id(data.id), digest: digest(data.digest), ...rest } } as EventDraft;
-    }
-    case 'interruption.requested':
-      return { ...own, data: { ...own.data, id: id(own.data.id), digest: digest(own.data.digest) } } as EventDraft;
-    case 'segment.started':
-      return { ...own, data: { ...own.data, decisions: own.data.decisions.map(id) } };
-    case 'run.paused':
-      return { ...own, data: { ...own.data, interruptions: own.data.interruptions.map(id) } };
-    default:
-      return own;
-  }
-}

@@ -1,14 +1,10 @@
 import type { Knex } from 'knex';
-import type { CallOutcome, EventData } from '../core/event.js';
-import type { Rebinding } from '../core/fork.js';
+import { asAskedFor, type BegunCall, type BegunWait, waitsForChild } from '../core/begun-calls.js';
 import { argumentEdit } from '../core/interruption.js';
 import { canonical } from '../core/json.js';
-
-/** A call that the source began, as it was judged, with its outcome in the log. */
-export interface BegunCall {
-  readonly call: EventData<'call.checked'>;
-  readonly outcome: CallOutcome | null;
-}
+import type { Rebinding } from '../core/rebinding.js';
+import type { Settlement } from '../core/settlement.js';
+import { callWait, placedWait } from '../core/wait.js';
 
 interface Row {
   readonly [column: string]: unknown;
@@ -23,11 +19,11 @@ const text = (value: unknown): string => String(value);
 export async function copyInterruptions(
   trx: Knex.Transaction,
   to: { readonly runId: string; readonly segment: number },
-  { interruptions, digests }: Rebinding,
-  ids: readonly string[],
+  { ids, digests }: Rebinding,
+  decided: readonly string[],
 ): Promise<void> {
-  const idOf = (row: Row, column: string): string => interruptions.get(text(row[column])) ?? text(row[column]);
-  const rows: Row[] = ids.length === 0 ? [] : await trx('holdfast.interruptions').whereIn('id', ids);
+  const idOf = (row: Row, column: string): string => ids.get(text(row[column])) ?? text(row[column]);
+  const rows: Row[] = decided.length === 0 ? [] : await trx('holdfast.interruptions').whereIn('id', decided);
   if (rows.length === 0) return;
   await trx('holdfast.interruptions').insert(
     rows.map((row) => ({
@@ -38,7 +34,7 @@ export async function copyInterruptions(
       digest: digests.get(text(row['digest'])) ?? row['digest'],
     })),
   );
-  const decisions: Row[] = await trx('holdfast.decisions').whereIn('interruption_id', ids);
+  const decisions: Row[] = await trx('holdfast.decisions').whereIn('interruption_id', decided);
   await trx('holdfast.decisions').insert(
     decisions.map((row) => ({
       ...row,
@@ -55,9 +51,32 @@ function editUnder(digests: ReadonlyMap<string, string>, stored: string): string
   return canonical({ ...edit, digest: digests.get(edit.digest) ?? edit.digest });
 }
 
+/** Gives a fork the standing decisions that were made in what it takes over. What was revoked after that holds in the fork. */
+export async function copyStanding(
+  trx: Knex.Transaction,
+  runId: string,
+  { ids }: Rebinding,
+  { made, revoked }: { readonly made: readonly string[]; readonly revoked: ReadonlySet<string> },
+): Promise<void> {
+  const rows: Row[] = made.length === 0 ? [] : await trx('holdfast.standing_decisions').whereIn('id', made);
+  if (rows.length === 0) return;
+  const idOf = (id: string): string => ids.get(id) ?? id;
+  await trx('holdfast.standing_decisions').insert(
+    rows.map((row) => ({
+      ...row,
+      id: idOf(text(row['id'])),
+      run_id: runId,
+      interruption_id: idOf(text(row['interruption_id'])),
+      ...(revoked.has(text(row['id'])) ? {} : { revoked_at: null, revoked_by: null }),
+    })),
+  );
+}
+
 /**
  * Gives a fork what its source knows of calls that were begun: those that have ended are not executed again, and of those
- * that have not nobody knows whether they happened. `outcomes` are those of the fork's log, which may be edited.
+ * that have not nobody knows whether they happened. One that came to wait in the segment which the fork executes again waits
+ * in the fork, whatever came of it in the source. The outcomes of `begun` are those of the fork's log, which may be edited.
+ * Throws `fork_invalid` where a call waits for a run of its own.
  */
 export async function copyCalls(
   trx: Knex.Transaction,
@@ -65,26 +84,54 @@ export async function copyCalls(
   digests: ReadonlyMap<string, string>,
   begun: ReadonlyMap<string, BegunCall>,
 ): Promise<void> {
+  if (begun.size === 0) return;
   const rows: Row[] = await trx('holdfast.calls')
     .where({ run_id: from })
     .whereIn('call_id', [...begun.keys()]);
-  if (begun.size === 0) return;
   const known = new Map(rows.map((row) => [text(row['call_id']), row]));
+  const asked = await waitsById(trx, begun);
   await trx('holdfast.calls').insert(
-    [...begun].map(([callId, { call, outcome }]) => {
+    [...begun].map(([callId, { call, outcome, wait }]) => {
       // Calls that may be repeated have a row only when they have ended.
       const row = known.get(callId) ?? {
         ...{ call_id: callId, tenant, tool: call.tool, tool_version: call.toolVersion, effect: call.effect },
         ...{ digest: call.digest, worker: 'fork', epoch: 0, outcome: null, origin_run_id: null },
       };
       return {
-        ...row,
+        ...(outcome === null ? unsettled(row, wait, asked) : { ...row, outcome: canonical(outcome) }),
         run_id: to,
         digest: digests.get(text(row['digest'])) ?? row['digest'],
         execution: `fork of ${from}`,
-        outcome: outcome === null ? row['outcome'] : canonical(outcome),
         origin_run_id: row['origin_run_id'] ?? from,
       };
     }),
   );
+}
+
+/** The interruptions by which calls came to wait. */
+async function waitsById(
+  trx: Knex.Transaction,
+  begun: ReadonlyMap<string, BegunCall>,
+): Promise<ReadonlyMap<string, Row>> {
+  const ids = [...begun.values()].flatMap(({ wait }) => (wait === null ? [] : [wait.interruptionId]));
+  const rows: Row[] = ids.length === 0 ? [] : await trx('holdfast.interruptions').whereIn('id', ids);
+  return new Map(rows.map((row) => [text(row['id']), row]));
+}
+
+/** A call without an outcome in the fork's log. */
+function unsettled(row: Row, wait: BegunWait | null, asked: ReadonlyMap<string, Row>): Row {
+  const waiting = row['waiting'] == null ? null : callWait.parse(JSON.parse(text(row['waiting'])));
+  const interruption = wait === null ? undefined : asked.get(wait.interruptionId);
+  if (wait === null || interruption === undefined) {
+    if (waiting?.spec.kind !== 'child_run' || row['outcome'] !== null) return row;
+    throw waitsForChild(text(row['call_id']), waiting.spec.runId);
+  }
+  const placed = placedWait.parse(JSON.parse(text(interruption['wait'])));
+  const dueAt = placed.spec.kind === 'timer' ? (interruption['expires_at'] as Date).toISOString() : null;
+  // Written by `claimCall` alone.
+  const resumed = row['resumed'] == null ? null : (JSON.parse(text(row['resumed'])) as Settlement);
+  const { expiresInMs } = wait;
+  const again = asAskedFor({ waits: Number(row['waits']), waiting, resumed }, { ...placed, dueAt, expiresInMs });
+  const stored = again === null ? null : canonical(again);
+  return { ...row, outcome: null, finished_at: null, resumed: null, waits: placed.ordinal, waiting: stored };
 }

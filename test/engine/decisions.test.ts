@@ -434,11 +434,6 @@ describeEachDatabase('decisions', (kind) => {
         code: 'run_unknown',
       });
       expect(await decideAndRest(t.engine, run.id, { verdict: 'approve' })).toMatchObject({ status: 'completed' });
-      // A fork executes the calls again as they were judged; what stood in its source does not stand in it.
-      const { items } = await t.engine.listEvents(run.id, { after: 0, limit: 1000 }, ADMIN);
-      const fork = await t.engine.forkRun(run.id, { at: items.length - 1 }, ADMIN);
-      expect(await rest(fork.id)).toMatchObject({ status: 'completed', error: null });
-      expect(await t.engine.listStandingDecisions(fork.id, BOB)).toEqual([]);
       const kinds = await kindsOf(t.engine, run.id);
       for (const one of ['standing_decision.made', 'standing_decision.revoked'])
         expect(kinds.filter((name) => name === one)).toHaveLength(1);

@@ -33,6 +33,13 @@ const look = defineTool({
     return { done: `look ${n}` };
   },
 });
+const sign = defineTool({
+  ...{ name: 'sign', description: 'Signs.', input, output, effect: 'pure', approval: true },
+  execute: ({ n }) => {
+    did.push(`sign ${n}`);
+    return { done: `sign ${n}` };
+  },
+});
 let keys: string[] = [];
 
 const grants = ['tool:call:*'];
@@ -45,8 +52,17 @@ const counting = (name: string, outputs: Parameters<typeof scripted>[0]) => {
     return (await model.getResponse(request)).output as never;
   });
 };
-const agent = (name: string, outputs: Parameters<typeof scripted>[0], tools = [pay, look]) =>
+const agent = (name: string, outputs: Parameters<typeof scripted>[0], tools: Agent['tools'] = [pay, look]) =>
   defineAgent({ agent: new Agent({ name, model: counting(name, outputs), tools }), grants });
+
+/** Another agent's tool of the same name, which returns something else. */
+const stranger = defineTool({
+  ...{ name: 'look', description: 'Looks.', input, output: z.number(), effect: 'pure' },
+  execute: ({ n }) => n,
+});
+const clerk = new Agent({ name: 'clerk', model: scripted([[call('look', { n: 5 }, 'k')]]), tools: [look] }).asTool({
+  ...{ toolName: 'clerk', toolDescription: 'Does the work of a clerk.' },
+});
 
 const SCRIPT = [
   [call('pay', { n: 1 }, 'a'), call('look', { n: 1 }, 'b')],
@@ -65,7 +81,21 @@ const other = functionModel('other', (request) => [
 const config = {
   turnsPerSegment: 2,
   providers: { spare: { getModel: () => other } },
-  agents: [agent('steps', SCRIPT), agent('doubt', [[call('pay', { n: 1 }, 'a'), call('look', { n: 1 }, 'b')]])],
+  agents: [
+    agent('strangers', [], [stranger]),
+    agent('steps', SCRIPT),
+    agent('doubt', [[call('pay', { n: 1 }, 'a'), call('look', { n: 1 }, 'b')]]),
+    agent(
+      'standing',
+      [
+        [call('pay', { n: 20 }, 'a')],
+        [call('pay', { n: 21 }, 'b'), call('sign', { n: 1 }, 's')],
+        [call('pay', { n: 22 }, 'c')],
+      ],
+      [pay, look, sign],
+    ),
+    agent('boss', [[call('clerk', { input: 'Look.' }, 'c'), call('look', { n: 6 }, 'l')]], [clerk, look]),
+  ],
 };
 
 describeEachDatabaseSlowly('forks', (kind) => {
@@ -190,9 +220,85 @@ describeEachDatabaseSlowly('forks', (kind) => {
     await expect(bad({ at: end, edits: wrong })).rejects.toMatchObject(refused);
     const again = [{ turn: 2, output: [call('look', { n: 1 }, 'a')] }];
     await expect(bad({ at: end, edits: again })).rejects.toMatchObject(refused);
+    const never = await runToRest(t.engine, 'standing');
+    const rejected = await t.engine.decide(never.interruptions[0] ?? '', { verdict: 'reject' }, BOB);
+    await rest(never.id);
+    const refusal = [{ callId: 'a', outcome: { type: 'output' as const, output: { done: 'pay' } } }];
+    await expect(fork(never.id, { at: (await eventsOf(never.id)).length, edits: refusal })).rejects.toMatchObject({
+      ...{ code: 'fork_invalid', message: expect.stringContaining(`${rejected.callId} was refused`) },
+    });
     await expect(bad({ at: 0 })).rejects.toMatchObject({ code: 'invalid_request' });
     await expect(t.engine.forkRun('run_x', { at: 1 }, ADMIN)).rejects.toMatchObject({ code: 'run_unknown' });
     await expect(t.engine.retryRun(source.id, {}, ADMIN)).rejects.toMatchObject({ code: 'run_not_failed' });
+  });
+
+  it('goes on with another outcome of an agent behind a tool, and of a call beside one of unknown effect', async () => {
+    const source = await runToRest(t.engine, 'boss');
+    expect(source).toMatchObject({ status: 'completed', output: expect.stringContaining('={"done":"look 5"} | l=') });
+    did = [];
+    const at = (await eventsOf(source.id)).length;
+    const edits = [{ callId: 'c', outcome: { type: 'output' as const, output: 'gone home' } }];
+    const run = await fork(source.id, { at, edits });
+    expect(run).toMatchObject({ error: null, output: expect.stringContaining('c=gone home') });
+    expect(did).toEqual([]);
+    await verified(run);
+    hangs = true;
+    const doubt = await runToRest(t.engine, 'doubt');
+    hangs = false;
+    const b = [{ callId: 'b', outcome: { type: 'output' as const, output: { done: 'nothing' } } }];
+    const edited = await approve(await fork(doubt.id, { at: (await eventsOf(doubt.id)).length, edits: b }));
+    expect(edited).toMatchObject({ status: 'completed', output: expect.stringContaining('b={"done":"nothing"}') });
+  });
+
+  it('has the standing decisions that were made up to the event, unless they were revoked by then', async () => {
+    const first = await runToRest(t.engine, 'standing');
+    await t.engine.decide(first.interruptions[0] ?? '', { verdict: 'approve', always: true }, BOB);
+    const paused = await rest(first.id);
+    expect(paused.status).toBe('paused');
+    const [made] = await t.engine.listStandingDecisions(paused.id, BOB);
+    const kept = (await eventsOf(paused.id)).length;
+    await t.engine.revokeStandingDecision(paused.id, made?.id ?? '', ADMIN);
+    const revoked = (await eventsOf(paused.id)).length;
+    const source = await approve(await approve(paused));
+    expect(source).toMatchObject({ status: 'completed' });
+    const events = await eventsOf(source.id);
+    const at = events.find(({ kind }) => kind === 'standing_decision.made')?.seq ?? 0;
+
+    // The decision of the approval alone: nothing stands yet.
+    const before = await fork(source.id, { at: at - 1 });
+    expect(before).toMatchObject({ status: 'paused', interruptions: [expect.anything(), expect.anything()] });
+    expect(await t.engine.listStandingDecisions(before.id, BOB)).toEqual([]);
+
+    for (const seq of [at, at + 4, kept]) {
+      did = [];
+      const run = await fork(source.id, { at: seq });
+      const [own] = await t.engine.listStandingDecisions(run.id, BOB);
+      expect(own).toMatchObject({ runId: run.id, tool: 'pay', actor: 'bob', exact: true, revokedAt: null });
+      expect([made?.id, made?.interruptionId]).not.toContain(own?.id);
+      expect(await t.engine.getInterruption(own?.interruptionId ?? '', BOB)).toMatchObject({ runId: run.id });
+      // Only what it does not cover is asked for: the signature, once.
+      expect(run, `at ${seq}`).toMatchObject({ status: 'paused', interruptions: [expect.anything()] });
+      expect(await approve(run), `at ${seq}`).toMatchObject({ status: 'completed', output: source.output });
+      expect(did.filter((one) => one === 'pay 22')).toHaveLength(1);
+      const checked = (await eventsOf(run.id)).flatMap(({ kind, data }) =>
+        kind === 'call.checked' ? [(data as { standingDecision?: string }).standingDecision] : [],
+      );
+      expect(checked.filter((one) => one !== undefined)).toEqual([own?.id, own?.id]);
+      await verified(run);
+    }
+
+    for (const seq of [revoked, events.length]) {
+      const run = await fork(source.id, { at: seq });
+      const [own] = await t.engine.listStandingDecisions(run.id, BOB);
+      expect(own, `at ${seq}`).toMatchObject({ runId: run.id, revokedBy: 'ada', revokedAt: expect.any(String) });
+      if (run.status === 'completed') continue;
+      expect(await approve(await approve(run)), `at ${seq}`).toMatchObject({ output: source.output });
+      expect(await kindsOf(t.engine, run.id)).toContain('standing_decision.revoked');
+      await verified(run);
+      // A fork of the fork has what the fork has.
+      const again = await fork(run.id, { at: (await eventsOf(run.id)).length });
+      expect(await t.engine.listStandingDecisions(again.id, BOB)).toMatchObject([{ revokedBy: 'ada' }]);
+    }
   });
 
   it('is the same run for the same key', async () => {

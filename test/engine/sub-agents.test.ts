@@ -194,6 +194,13 @@ describeEachDatabase('sub-agents', (kind) => {
     await expect(engine.forkRun(id, { at: waiting }, ADMIN)).rejects.toMatchObject({
       ...{ code: 'fork_invalid', message: expect.stringContaining('waits there for its own run') },
     });
+    // The log up to the event does not say that it waits; the call does.
+    const [begun] = (await eventsOf(engine, id, 'call.started')).filter(
+      ({ data }) => (data as { callId: string }).callId === 'call_work',
+    );
+    await expect(engine.forkRun(id, { at: begun?.seq ?? 0 }, ADMIN)).rejects.toMatchObject({
+      ...{ code: 'fork_invalid', message: expect.stringContaining('waits there for its own run') },
+    });
     expect((await decideAndRest(engine, child?.id ?? '', { verdict: 'approve' })).status).toBe('completed');
     expect((await finish(engine, id)).status).toBe('paused');
     await decideAndRest(engine, id, { verdict: 'approve' });
@@ -203,7 +210,8 @@ describeEachDatabase('sub-agents', (kind) => {
     await whole(engine, id);
     const ended = (await eventsOf(engine, id, 'call.finished')).at(-1)?.seq ?? 0;
     const fork = await engine.forkRun(id, { at: ended }, ADMIN);
-    expect(await over(engine, fork.id)).toMatchObject({ status: 'completed' });
+    const { usage } = await engine.getRun(id, ADMIN);
+    expect(await over(engine, fork.id)).toMatchObject({ status: 'completed', usage });
     expect(await childrenOf(engine, fork.id)).toEqual([]);
     await whole(engine, fork.id);
   });

@@ -1,0 +1,89 @@
+import type { HoldfastError } from './errors.js';
+import { type CallOutcome, EVENT_DATA, type EventData, type EventDraft } from './event.js';
+import { callIdsOf, type ForkEdit, refuseFork } from './fork-edits.js';
+import type { KeyedEvent } from './recording.js';
+import type { Settlement } from './settlement.js';
+import type { CallWait, PlacedWait } from './wait.js';
+
+/** A call that was begun, as it was judged, and what the log says of it. */
+export interface BegunCall {
+  readonly call: EventData<'call.checked'>;
+  /** Who asked for it. */
+  readonly agent: string;
+  /** Null: it has none in what is taken over. */
+  readonly outcome: CallOutcome | null;
+  /** What it came to wait for in the segment that the fork executes again; null: nothing. */
+  readonly wait: BegunWait | null;
+}
+
+export interface BegunWait {
+  readonly interruptionId: string;
+  readonly expiresInMs: number | null;
+}
+
+/**
+ * The calls that were begun in what a fork takes over, by call id. `segment` is the one that it begins with, `log` the whole
+ * log of the source: a call that is begun and not over has come to wait, or not, whenever that was.
+ */
+export function begunCalls(
+  events: readonly EventDraft[],
+  segment: number,
+  edits: readonly ForkEdit[],
+  log: readonly KeyedEvent[],
+): ReadonlyMap<string, BegunCall> {
+  const begun = new Set(events.flatMap((one) => (one.kind === 'call.started' ? [one.data.callId] : [])));
+  const agents = agentsIn(events);
+  const waits = waitsOf(segment, log);
+  const calls = new Map<string, BegunCall>();
+  for (const { kind, data } of events) {
+    if (kind !== 'call.checked' || !begun.has(data.callId)) continue;
+    const { callId } = data;
+    calls.set(callId, {
+      ...{ call: data, agent: agents.get(callId) ?? '', outcome: null, wait: waits.get(callId) ?? null },
+    });
+  }
+  for (const { callId, outcome } of [...finishedIn(events), ...edits.filter((edit) => 'callId' in edit)]) {
+    const call = calls.get(callId);
+    if (call !== undefined) calls.set(callId, { ...call, outcome, wait: null });
+  }
+  return calls;
+}
+
+const agentsIn = (events: readonly EventDraft[]): ReadonlyMap<unknown, string> =>
+  new Map(
+    events.flatMap((one) =>
+      one.kind === 'model.responded' ? callIdsOf(one.data.output).map((callId) => [callId, one.data.agent]) : [],
+    ),
+  );
+
+const finishedIn = (events: readonly EventDraft[]): readonly EventData<'call.finished'>[] =>
+  events.flatMap((one) => (one.kind === 'call.finished' ? [one.data] : []));
+
+/** The waits that a segment ended with, by call id: of those that a fork can wait for itself. */
+function waitsOf(segment: number, log: readonly KeyedEvent[]): ReadonlyMap<string, BegunWait> {
+  const waits = new Map<string, BegunWait>();
+  for (const { kind, parentKey, data } of log) {
+    if (kind !== 'interruption.requested' || !parentKey?.startsWith(`${segment}:`)) continue;
+    const { id, callId, wait, expiresInMs } = EVENT_DATA[kind].safeParse(data).data ?? {};
+    if (id === undefined || callId == null || wait === undefined || wait.kind === 'child_run') continue;
+    waits.set(callId, { interruptionId: id, expiresInMs: expiresInMs ?? null });
+  }
+  return waits;
+}
+
+/** The end of a child run is told to its own parent alone. */
+export const waitsForChild = (callId: string, childRunId: string): HoldfastError =>
+  refuseFork(`The call ${callId} waits there for its own run ${childRunId}. Fork before it began, or after its end.`);
+
+/**
+ * A wait of a call as it was asked for, out of what is known of the call by now. Null: it has waited again since, and what its
+ * tool kept for the wait is gone.
+ */
+export function asAskedFor(
+  known: { readonly waits: number; readonly waiting: CallWait | null; readonly resumed: Settlement | null },
+  asked: PlacedWait & Pick<CallWait, 'dueAt' | 'expiresInMs'>,
+): CallWait | null {
+  const { waits, waiting, resumed } = known;
+  if (waiting?.ordinal === asked.ordinal) return waiting;
+  return resumed === null || waits !== asked.ordinal ? null : { ...asked, memo: resumed.memo };
+}

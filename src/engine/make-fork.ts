@@ -1,0 +1,146 @@
+import { randomBytes } from 'node:crypto';
+import type { Knex } from 'knex';
+import { isoNow } from '../../steps/world.js';
+import type { Caller } from '../core/caller.js';
+import type { EventDraft } from '../core/event.js';
+import { type ForkPlan, planFork } from '../core/fork.js';
+import type { ForkEdit } from '../core/fork-edits.js';
+import type { Onward } from '../core/fork-request.js';
+import { type GrantSet, grantsToJson, parseGrants } from '../core/grants.js';
+import { digestOf, type JsonObject, toJson } from '../core/json.js';
+import { type Rebinding, rebindingOf, rebound } from '../core/rebinding.js';
+import type { KeyedEvent } from '../core/recording.js';
+import type { RunLimits, RunView } from '../core/run.js';
+import { appendEvents, createLog, readEvents, readKeyedEvents } from '../storage/events.js';
+import { copyCalls, copyInterruptions, copyStanding } from '../storage/forks.js';
+import { copyPins } from '../storage/mcp-lists.js';
+import {
+  grantsOf,
+  inputOf,
+  insertRun,
+  limitsOf,
+  lockRun,
+  metadataOf,
+  type NewRun,
+  type RunRow,
+} from '../storage/runs.js';
+import { assertEditFits } from './edit-fits.js';
+import { agentNamed, type Parts } from './parts.js';
+import { AlreadyStarted, assertMetadata, limitsUnder, takeKey, viewOf } from './start-run.js';
+
+/** A run to be made of a part of another one's log. */
+export interface Fork {
+  readonly why: 'fork' | 'retry';
+  readonly source: RunRow;
+  /** The last event that is taken over. */
+  readonly at: (log: readonly KeyedEvent[]) => number;
+  readonly input: unknown;
+  readonly edits: readonly ForkEdit[];
+  readonly onward: Onward;
+  readonly fingerprint: string;
+}
+
+/**
+ * Makes it in one transaction, under the lock of the source's row: the source may work on and write its log meanwhile, but
+ * nothing of it is decided, and no segment of it begins or ends, between the reading of its log and of its calls.
+ */
+export async function makeFork(parts: Parts, fork: Fork, caller: Caller, idempotencyKey?: string): Promise<RunView> {
+  const { world } = parts;
+  const { source, why, fingerprint } = fork;
+  const { tenant } = caller;
+  const id = `run_${world.newId().replaceAll('-', '')}`;
+  const run = pinnedOf(parts, fork, { id, tenant });
+  try {
+    await world.knex.transaction(async (trx) => {
+      await lockRun(trx, source.id);
+      const log = await readKeyedEvents(trx, source.id, null);
+      const at = fork.at(log);
+      const plan = planFork(log, at, fork.edits);
+      for (const edit of fork.edits) assertEditFits(parts, source.agent, plan, edit);
+      const { turns, usage, segment } = plan;
+      const model = fork.onward.model ?? source.model;
+      const place = { runId: source.id, seq: at, recordedSeq: plan.events.length + 2 };
+      await insertRun(trx, { ...run, fork: { ...place, segment, turns, usage, model } });
+      await takeKey(trx, { tenant, operation: why, key: idempotencyKey, fingerprint, runId: id });
+      await createLog(trx, id, tenant, randomBytes(32).toString('hex'));
+      const binding = rebindingOf(plan.events, id, run.policyVersion);
+      await takeOver(trx, source.id, run, plan, binding);
+      const [event] = await readEvents(trx, source.id, at - 1, 1);
+      const forked: EventDraft = {
+        key: 'forked',
+        parentKey: 'created',
+        kind: 'run.forked',
+        data: {
+          ...{ runId: source.id, seq: at, hash: event?.hash ?? '', why, copied: plan.events.length, model },
+          edits: toJson(fork.edits) as JsonObject[],
+        },
+      };
+      const copies = plan.events.map((one) => rebound(one, binding));
+      await appendEvents(trx, id, [createdEvent(run), forked, ...copies], { at: isoNow(world), worker: null });
+      await world.queue.enqueue(trx, { runId: id, segment, priority: source.priority });
+    });
+  } catch (error) {
+    if (!(error instanceof AlreadyStarted)) throw error;
+    return viewOf(parts, caller, error.runId);
+  }
+  world.queue.wake();
+  return viewOf(parts, caller, id);
+}
+
+type Pinned = NewRun & { readonly policyVersion: string };
+
+/** What the fork is and may do, by its source, by what was asked for, and by its agent as it is now. */
+function pinnedOf(parts: Parts, { source, input, onward }: Fork, to: Pick<NewRun, 'id' | 'tenant'>): Pinned {
+  const agent = agentNamed(parts, source.agent);
+  const grants = grantsUnder(agent.grants, source);
+  return {
+    ...{ ...to, agent: agent.name, agentVersion: agent.version, agentHash: agent.definitionHash },
+    ...{ priority: source.priority, stream: source.stream },
+    ...{ grants: grantsToJson(grants), policyVersion: grants.policyVersion },
+    input: input === undefined ? inputOf(source) : toJson(input),
+    limits: limitsUnder(agent.limits, { ...given(limitsOf(source)), ...given(onward) }),
+    metadata: onward.metadata === undefined ? metadataOf(source) : assertMetadata(onward.metadata),
+  };
+}
+
+function createdEvent(run: Pinned): EventDraft {
+  const { agent, agentVersion, agentHash, input, metadata, limits, policyVersion } = run;
+  const data = { agent, agentVersion, agentHash, input, metadata, limits, grants: [...run.grants], policyVersion };
+  return { key: 'created', parentKey: null, kind: 'run.created', data };
+}
+
+/** Gives the fork the rows of its source that its log names, bound to it. */
+async function takeOver(
+  trx: Knex.Transaction,
+  from: string,
+  { id, tenant }: Pinned,
+  { events, segment, begun }: ForkPlan,
+  binding: Rebinding,
+): Promise<void> {
+  const decided = events.flatMap(({ kind, data }) => (kind === 'interruption.decided' ? [data.id] : []));
+  const made = events.flatMap(({ kind, data }) => (kind === 'standing_decision.made' ? [data.id] : []));
+  const revoked = events.flatMap(({ kind, data }) => (kind === 'standing_decision.revoked' ? [data.id] : []));
+  const servers = events.flatMap(({ kind, data }) => (kind === 'mcp.listed' ? [data.server] : []));
+  await copyInterruptions(trx, { runId: id, segment }, binding, decided);
+  await copyStanding(trx, id, binding, { made, revoked: new Set(revoked) });
+  await copyCalls(trx, { from, to: id, tenant }, binding.digests, begun);
+  await copyPins(trx, from, id, servers);
+}
+
+/** What is given, without what is null or left out. */
+const given = (limits: Partial<Record<keyof RunLimits, number | null | undefined>>) =>
+  Object.fromEntries(
+    (['maxTurns', 'maxTotalTokens', 'maxDurationMs'] as const).flatMap((name) =>
+      typeof limits[name] === 'number' ? [[name, limits[name]]] : [],
+    ),
+  );
+
+/** What the source holds, and never more than its agent holds by now: both must allow, the stricter decides. */
+function grantsUnder(agent: GrantSet, source: RunRow): GrantSet {
+  const held = parseGrants(grantsOf(source), { allowEverything: true });
+  const base = held.grants.filter(({ layer }) => layer === 0);
+  if (digestOf(toJson(base)) === digestOf(toJson(agent.grants))) return held;
+  const layers = held.layers.length;
+  const present = agent.grants.map((grant) => ({ ...grant, layer: grant.layer + layers }));
+  return parseGrants([...held.grants, ...present], { allowEverything: true });
+}
