@@ -1,9 +1,13 @@
 import { Agent, getHandoff, type Handoff, type RunContext, type Tool } from '@openai/agents';
 import { HoldfastError } from '../src/core/errors.js';
+import { nameOf } from '../src/tools/define-tool.js';
+import { setWatch } from '../src/tools/watched-tool.js';
 import { callbackStep } from './callback-step.js';
 import { guard } from './guarded-tool.js';
 import type { RecordedSource } from './recorded-source.js';
+import { refuse } from './refusal.js';
 import { currentScope, type SegmentScope } from './segment-scope.js';
+import { unfitAgent, unfitJudge, unfitTool, unguarded } from './unfit.js';
 import { watch } from './watched-agent.js';
 
 let installed = false;
@@ -30,16 +34,25 @@ export function installAgentDoors(): void {
   Agent.prototype.getAllTools = async function toolsThroughDoor(this: Agent, ...args: Parameters<typeof getAllTools>) {
     const scope = currentScope();
     if (scope === undefined) return getAllTools.apply(this, args);
-    if (scope === 'step') return withoutTools(this, await getAllTools.apply(this, args));
+    if (scope === 'step') {
+      const tools = await getAllTools.apply(this, args);
+      const unfit = unfitJudge(this, tools);
+      return unfit === null ? tools : refuse(unfit);
+    }
     watch(this);
     const mcp: Tool[] = await this.getMcpTools(...args);
-    const own = await enabledTools(scope, this, args[0]);
-    return [...mcp, ...own].map((tool) => guardAny(scope, tool, args[0]));
+    const tools = [...mcp, ...(await enabledTools(scope, this, args[0]))];
+    const unfit = tools.map(unfitTool).find((problem) => problem !== null);
+    if (unfit !== undefined) return refuse(unfit);
+    return tools.map((tool) => (tool.type === 'function' ? guard(scope, tool, args[0]) : tool));
   };
   Agent.prototype.getEnabledHandoffs = async function handoffsThroughDoor(this: Agent, context: RunContext) {
     const scope = currentScope();
-    if (typeof scope !== 'object') return getEnabledHandoffs.call(this, context);
-    return enabledHandoffs(scope, this, context);
+    if (scope === undefined) return getEnabledHandoffs.call(this, context);
+    const enabled =
+      scope === 'step' ? await getEnabledHandoffs.call(this, context) : await enabledHandoffs(scope, this, context);
+    const unfit = enabled.map(({ agent }) => unfitAgent(agent)).find((problem) => problem !== null);
+    return unfit === undefined ? enabled : refuse(unfit);
   } as typeof getEnabledHandoffs;
   Agent.prototype.getSystemPrompt = async function instructionsThroughDoor(this: Agent, context: RunContext) {
     const scope = currentScope();
@@ -60,16 +73,8 @@ export function installAgentDoors(): void {
     // The SDK takes what the callback gave; it is the same, as JSON.
     return (said ?? undefined) as Awaited<ReturnType<typeof getPrompt>>;
   } as typeof getPrompt;
+  setWatch({ isOn: () => currentScope() !== undefined, refuse: (tool) => refuse(unguarded(tool)) });
   installed = true;
-}
-
-/** A step may ask an agent, a judge for example; but what such an agent called would run outside of every guard. */
-function withoutTools<T extends Tool>(agent: Agent, tools: T[]): T[] {
-  if (tools.every((tool) => tool.type === 'hosted_tool')) return tools;
-  throw new HoldfastError(
-    'agent_invalid',
-    `The agent ${agent.name} has tools and would run inside a tool or callback, where no call is checked or recorded.`,
-  );
 }
 
 /**
@@ -91,7 +96,9 @@ async function enabledTools(scope: SegmentScope, agent: Agent, context: RunConte
     const { isEnabled } = tool;
     const ask = () => isEnabled(context, agent);
     const says = isUsers(isEnabled)
-      ? await callbackStep(scope, `enabled:${tool.name}`, ask, (source) => source.offered(scope.turns + 1, tool.name))
+      ? await callbackStep(scope, `enabled:${tool.name}`, ask, (source) =>
+          source.offered(scope.turns + 1, nameOf(tool)),
+        )
       : await ask();
     if (says === true) enabled.push(tool);
   }
@@ -132,14 +139,4 @@ function durableHandoff(scope: SegmentScope, handoff: Handoff): Handoff {
     );
   };
   return handoff.clone({ onInvokeHandoff });
-}
-
-function guardAny(scope: SegmentScope, tool: Tool, context: RunContext<unknown>): Tool {
-  if (tool.type === 'function') return guard(scope, tool, context);
-  // A hosted tool runs at the provider, inside the model call; every other kind would run here, outside a guard.
-  if (tool.type === 'hosted_tool') return tool;
-  throw new HoldfastError(
-    'agent_invalid',
-    `The tool ${tool.name} is of the type ${tool.type}; only function tools and hosted tools can run durably.`,
-  );
 }

@@ -1,5 +1,6 @@
 import type { FunctionTool } from '@openai/agents';
 import { toJson } from '../src/core/json.js';
+import { invokeOf } from '../src/tools/watched-tool.js';
 import type { ToolResult } from '../steps/call-tool.js';
 import { inFrame, type PlannedCall, type SegmentScope } from './segment-scope.js';
 import { stateText } from './state-text.js';
@@ -31,7 +32,7 @@ export async function runAgentTool(scope: SegmentScope, plan: PlannedCall): Prom
     ...(text === null ? {} : { resumeState: text }),
   };
   return inFrame(scope, { callId: plan.callId, text }, async () => {
-    const output: unknown = await original.invoke(context, plan.argumentsText, details);
+    const output: unknown = await invokeOf(original)(context, plan.argumentsText, details);
     if (scope.broken !== null) throw scope.broken.error;
     // The SDK makes a result of whatever stopped the agent; what stopped it decides.
     // A recorded outcome may be an edit of what the agent said.

@@ -1,4 +1,5 @@
 import { ModelBehaviorError, UserError } from '@openai/agents';
+import { HoldfastError, isErrorCode } from '../src/core/errors.js';
 import { type JsonValue, toJson } from '../src/core/json.js';
 import { durableStep } from './durable-step.js';
 import type { RecordedSource } from './recorded-source.js';
@@ -6,7 +7,7 @@ import { inStep, type SegmentScope } from './segment-scope.js';
 
 type Answer =
   | { readonly type: 'answered'; readonly value: JsonValue }
-  | { readonly type: 'threw'; readonly name: string; readonly message: string };
+  | { readonly type: 'threw'; readonly name: string; readonly message: string; readonly code?: string };
 
 /**
  * Runs a callback of the user as one step, so that a replay hears the same answer. What it answers is kept as JSON; what it
@@ -26,16 +27,18 @@ export async function callbackStep(
       return { type: 'answered', value: toJson(await callback()) };
     } catch (error) {
       const { name: kind, message } = error instanceof Error ? error : new Error(String(error));
-      return { type: 'threw', name: kind, message: message.slice(0, 4096).toWellFormed() };
+      const code = error instanceof HoldfastError ? { code: error.code } : {};
+      return { type: 'threw', name: kind, message: message.slice(0, 4096).toWellFormed(), ...code };
     }
   };
   // A closed recording takes no steps.
   const heard = scope.recorded?.closed === true ? await inStep(answer) : await durableStep(scope, name, answer);
-  if (heard.type === 'threw') throw errorOf(heard.name, heard.message);
+  if (heard.type === 'threw') throw errorOf(heard);
   return heard.value;
 }
 
-function errorOf(name: string, message: string): Error {
+function errorOf({ name, message, code }: Extract<Answer, { type: 'threw' }>): Error {
+  if (code !== undefined && isErrorCode(code)) return new HoldfastError(code, message);
   if (name === 'ModelBehaviorError') return new ModelBehaviorError(message);
   if (name === 'UserError') return new UserError(message);
   return Object.assign(new Error(message), { name });

@@ -137,7 +137,9 @@ function logRequest(
     ...who,
     inputItems: items.length,
     inputDigest: digestOf(toJson({ instructions: request.systemInstructions ?? null, items: fresh })),
-    tools: request.tools.map((tool) => tool.name),
+    tools: request.tools.map((tool) =>
+      tool.type === 'function' && tool.namespace !== undefined ? `${tool.namespace}.${tool.name}` : tool.name,
+    ),
   });
 }
 

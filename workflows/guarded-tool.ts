@@ -1,10 +1,12 @@
-import type { Agent, FunctionTool, RunContext } from '@openai/agents';
+import { type Agent, type FunctionTool, RunContext } from '@openai/agents';
 import type { ToolSpec } from '../src/core/tool.js';
-import { toolSpecOf } from '../src/tools/define-tool.js';
+import { namespaceOf, toolSpecOf } from '../src/tools/define-tool.js';
 import { mcpToolSpec } from '../src/tools/mcp-tool.js';
+import { watchTool } from '../src/tools/watched-tool.js';
 import { isAgentTool } from './agent-tool.js';
 import { invokeGuarded } from './launch-calls.js';
 import { mcpSourceOf, rulesOf } from './mcp-call.js';
+import type { OfferedTool } from './offered-tool.js';
 import type { GuardedTool, SegmentScope } from './segment-scope.js';
 
 const guardsByParameters = new WeakMap<object, GuardedTool>();
@@ -21,6 +23,7 @@ export function guard(scope: SegmentScope, original: FunctionTool, context: RunC
   guardsOfScope.set(scope, guards);
   const known = guards.get(original);
   if (known !== undefined) return known.tool;
+  watchTool(original);
   // The copy of the parameters is what a model request carries back, by which the guard is found again.
   const parameters = { ...original.parameters };
   // Its bounds of time are kept inside the step: the SDK's timer would end a call while its step goes on.
@@ -51,16 +54,13 @@ function specOf(scope: SegmentScope, tool: FunctionTool): ToolSpec {
   return mcpToolSpec(tool, source.label, source.definition, rulesOf(scope, source.label));
 }
 
-/** The guarded function tools of an agent, by name. Only inside a segment. */
-export async function guardsByName(
-  agent: Agent,
-  context: RunContext<unknown>,
-): Promise<ReadonlyMap<string, GuardedTool>> {
-  const tools = await agent.getAllTools(context);
-  return new Map(
-    tools.flatMap((tool) => {
-      const guarded = tool.type === 'function' ? guardOf(tool.parameters) : undefined;
-      return guarded === undefined ? [] : [[tool.name, guarded] as const];
-    }),
-  );
+/** The guarded function tools of an agent. Only inside a segment. */
+export async function guardedTools(agent: Agent): Promise<readonly OfferedTool[]> {
+  const tools = await agent.getAllTools(new RunContext<unknown>());
+  return tools.flatMap((tool): OfferedTool[] => {
+    const guard = tool.type === 'function' ? guardOf(tool.parameters) : undefined;
+    if (tool.type !== 'function' || guard === undefined) return [];
+    const { name, deferLoading } = tool;
+    return [{ name, namespace: namespaceOf(tool), deferred: deferLoading === true, guard }];
+  });
 }

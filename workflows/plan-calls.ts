@@ -7,6 +7,7 @@ import { checksOf, strictest } from '../src/core/required-capabilities.js';
 import { type Standing, standingFor } from '../src/core/standing.js';
 import type { ToolSpec } from '../src/core/tool.js';
 import { guardOf } from './guarded-tool.js';
+import { type OfferedTool, offeredTool } from './offered-tool.js';
 import { type GuardedTool, type PlannedCall, type SegmentScope, SegmentStop } from './segment-scope.js';
 
 /** A function call as a model asks for it. */
@@ -32,17 +33,17 @@ export const askedCalls = (output: readonly JsonObject[]): AskedCall[] =>
     ];
   });
 
-/** The guard of each tool that a request offers. Throws `tool_unguarded` when one has none. */
+/** The guard of each tool that a request offers. Throws `tool_unguarded` when one has none and would run here. */
 export function guardsOf(request: ModelRequest): (call: AskedCall) => GuardedTool | undefined {
-  const guards = new Map<string, GuardedTool>();
-  for (const tool of request.tools) {
-    if (tool.type !== 'function') continue;
-    const guarded = guardOf(tool.parameters);
-    if (guarded === undefined)
+  const offered = request.tools.flatMap((tool): OfferedTool[] => {
+    if (tool.type === 'hosted_tool') return [];
+    const guard = tool.type === 'function' ? guardOf(tool.parameters) : undefined;
+    if (tool.type !== 'function' || guard === undefined)
       throw new HoldfastError('tool_unguarded', `The tool ${tool.name} was offered to a model without its guard.`);
-    guards.set(`${tool.namespace ?? ''}/${tool.name}`, guarded);
-  }
-  return (call) => guards.get(`${call.namespace ?? ''}/${call.name}`);
+    const { name, namespace = null, deferLoading } = tool;
+    return [{ name, namespace, deferred: deferLoading === true, guard }];
+  });
+  return (call) => offeredTool(offered, call);
 }
 
 function parseArguments(spec: ToolSpec, text: string): { args: JsonValue; input: unknown; problem: string | null } {

@@ -1,4 +1,4 @@
-import { type Agent, RunContext, RunState, type RunToolApprovalItem } from '@openai/agents';
+import { type Agent, RunState, type RunToolApprovalItem } from '@openai/agents';
 import { HoldfastError } from '../src/core/errors.js';
 import type { CallOutcome } from '../src/core/event.js';
 import { canonical } from '../src/core/json.js';
@@ -6,8 +6,9 @@ import { rewriteArguments } from '../src/core/rewrite-arguments.js';
 import { knowsResult, rewriteResult } from '../src/core/rewrite-result.js';
 import type { Standing } from '../src/core/standing.js';
 import type { Settled } from '../steps/begin-segment.js';
-import { guardsByName } from './guarded-tool.js';
+import { guardedTools } from './guarded-tool.js';
 import { invokeGuarded, launchBatch } from './launch-calls.js';
+import { offeredTool } from './offered-tool.js';
 import { type AskedCall, planCall } from './plan-calls.js';
 import { withGuardrails } from './plan-response.js';
 import { reachableAgent } from './reachable-agent.js';
@@ -91,8 +92,8 @@ async function goOn(
   settlement: (judged: PlannedCall) => Partial<PlannedCall>,
 ): Promise<void> {
   const agent = reachableAgent(start, one.agent);
-  const tools = agent === undefined ? undefined : await guardsByName(agent, new RunContext<unknown>());
-  const guard = tools?.get(one.tool);
+  const tools = agent === undefined ? [] : await guardedTools(agent);
+  const guard = tools.findLast((tool) => tool.guard.spec.name === one.tool)?.guard;
   if (guard === undefined)
     throw new HoldfastError('run_failed', `The tool ${one.tool} is gone; the call ${one.callId} cannot be settled.`);
   const call: AskedCall = { callId: one.callId, name: one.tool, namespace: null, arguments: canonical(one.arguments) };
@@ -149,8 +150,7 @@ async function applyApprovals(scope: SegmentScope, state: State): Promise<void> 
       scope.log.add('call.finished', { callId: one.callId, tool: one.tool, outcome }, `decision:${one.interruptionId}`);
       continue;
     }
-    const tools = await guardsByName(item.agent, new RunContext<unknown>());
-    const guard = tools.get(call.name);
+    const guard = offeredTool(await guardedTools(item.agent), call);
     if (guard === undefined)
       throw new HoldfastError(
         'run_failed',

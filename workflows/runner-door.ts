@@ -1,7 +1,11 @@
 import { type Agent, type ModelProvider, RunContext, Runner, RunState } from '@openai/agents';
 import { HoldfastError } from '../src/core/errors.js';
+import { asDurable, durableProvider } from './durable-model.js';
+import { reachableAgents } from './reachable-agent.js';
+import { refuse } from './refusal.js';
 import { resumeState } from './resume-state.js';
 import { currentScope, type SegmentScope, SegmentStop } from './segment-scope.js';
+import { unfitAgent } from './unfit.js';
 import { waitForApprovals } from './wait-for-approvals.js';
 import { watch } from './watched-agent.js';
 
@@ -32,31 +36,43 @@ export function installRunnerDoor(provider: ModelProvider): void {
   const run = original as (this: Runner, ...args: Parameters<Run>) => ReturnType<Run>;
   const runThroughDoor = async function runThroughDoor(this: Runner, ...args: Parameters<Run>) {
     const scope = currentScope();
-    if (scope === 'step') lendModels(this);
-    if (typeof scope !== 'object') return run.apply(this, args);
-    return runInFrame(scope, args, (...given) => run.apply(this, given));
+    if (scope === undefined) return run.apply(this, args);
+    const unfit = reachableAgents(args[0])
+      .map(unfitAgent)
+      .find((problem) => problem !== null);
+    if (unfit !== undefined) return refuse(unfit);
+    if (scope === 'step') {
+      lendModels(this);
+      return run.apply(this, args);
+    }
+    return runInFrame(scope, this, args, (...given) => run.apply(this, given));
   };
   Runner.prototype.run = runThroughDoor as typeof Runner.prototype.run;
   installed = true;
 }
 
-async function runInFrame(scope: SegmentScope, args: Parameters<Run>, run: Run): ReturnType<Run> {
+async function runInFrame(scope: SegmentScope, runner: Runner, args: Parameters<Run>, run: Run): ReturnType<Run> {
   const [agent, input, options] = args;
   if (scope.running) {
-    throw new HoldfastError(
-      'agent_invalid',
-      `${agent.name} was started by a callback that is not a step; start it in a guardrail or a tool, or give it as a tool.`,
+    return refuse(
+      new HoldfastError(
+        'agent_invalid',
+        `${agent.name} was started by a callback that is not a step; start it in a guardrail or a tool, or give it as a tool.`,
+      ),
     );
   }
   scope.running = true;
   watch(agent);
   if (scope.within === null) return run(...args);
-  if (options?.stream || options?.session !== undefined) {
-    throw new HoldfastError(
-      'agent_invalid',
-      `${agent.name} is a tool with onStream or a session, which cannot work inside a run; read the events of the run instead.`,
+  if (options?.stream || options?.session !== undefined || runner.config.sandbox !== undefined) {
+    return refuse(
+      new HoldfastError(
+        'agent_invalid',
+        `${agent.name} is a tool with onStream, a session or a sandbox, which cannot work inside a run.`,
+      ),
     );
   }
+  useDurableModels(runner, agent);
   const state =
     input instanceof RunState
       ? await resumeState(scope, agent, scope.within.text ?? input.toString())
@@ -71,6 +87,13 @@ async function runInFrame(scope: SegmentScope, args: Parameters<Run>, run: Run):
   const result = await run(agent, state, options);
   if (waitForApprovals(scope, state)) scope.stop ??= { type: 'wait' };
   return result;
+}
+
+/** What an agent behind a tool names as its models (`runConfig` of `asTool()`): their calls are steps like all others. */
+function useDurableModels({ config }: Runner, agent: Agent): void {
+  const { model, modelProvider } = config;
+  const named = typeof model === 'object' ? { model: asDurable(model, agent.name) } : {};
+  Object.assign(config, { modelProvider: durableProvider(modelProvider), ...named });
 }
 
 const contextOf = (options: Options | undefined): RunContext<unknown> =>

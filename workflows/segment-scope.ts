@@ -181,7 +181,7 @@ const storage = new AsyncLocalStorage<SegmentScope | 'step'>();
 export const inSegment = <T>(scope: SegmentScope, work: () => Promise<T>): Promise<T> => storage.run(scope, work);
 
 /** Runs the body of a step: what it calls is its own affair and takes no steps. */
-export const inStep = <T>(work: () => Promise<T>): Promise<T> => storage.run('step', work);
+export const inStep = <T>(work: () => T): T => storage.run('step', work);
 
 export const currentScope = (): SegmentScope | 'step' | undefined => storage.getStore();
 

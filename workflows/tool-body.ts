@@ -2,7 +2,9 @@ import { checkCapability } from '../src/core/capability.js';
 import { HoldfastError } from '../src/core/errors.js';
 import type { ToolContext } from '../src/core/tool.js';
 import { isDeclared } from '../src/tools/define-tool.js';
+import { invokeOf } from '../src/tools/watched-tool.js';
 import { mcpBody, mcpSourceOf } from './mcp-call.js';
+import { notingRefusals } from './refusal.js';
 import type { PlannedCall, SegmentScope } from './segment-scope.js';
 import { subAgentBody } from './sub-agent-call.js';
 
@@ -11,7 +13,7 @@ export function bodyOf(scope: SegmentScope, plan: PlannedCall): (context: ToolCo
   const child = subAgentBody(scope, plan);
   if (child !== undefined) return child;
   const { original, spec, context: runContext } = plan.guard;
-  if (isDeclared(original)) return (context) => spec.execute(plan.input, context);
+  if (isDeclared(original)) return (context) => notingRefusals(() => spec.execute(plan.input, context));
   const toolCall = {
     type: 'function_call' as const,
     callId: plan.callId,
@@ -19,8 +21,10 @@ export function bodyOf(scope: SegmentScope, plan: PlannedCall): (context: ToolCo
     arguments: plan.argumentsText,
     status: 'completed' as const,
   };
-  const invoke = async (context: ToolContext): Promise<unknown> =>
-    original.invoke(runContext, plan.argumentsText, { toolCall, signal: context.signal });
+  const invoke = (context: ToolContext): Promise<unknown> =>
+    notingRefusals(async () =>
+      invokeOf(original)(runContext, plan.argumentsText, { toolCall, signal: context.signal }),
+    );
   const source = mcpSourceOf(original);
   return source === undefined ? invoke : mcpBody(plan, source, invoke);
 }

@@ -1,16 +1,19 @@
 import type { Agent, InputGuardrail, OutputGuardrail } from '@openai/agents';
 import { HoldfastError } from '../src/core/errors.js';
 import type { JsonValue } from '../src/core/json.js';
+import { watchTool } from '../src/tools/watched-tool.js';
 import { callbackStep } from './callback-step.js';
 import { asDurable } from './durable-model.js';
 import type { RecordedSource } from './recorded-source.js';
+import { inHook } from './refusal.js';
 import { currentScope, type SegmentScope } from './segment-scope.js';
 
 const watched = new WeakSet<Agent>();
 
 /**
  * Makes what an agent carries itself durable, for as long as it is read inside a segment: its model, its guardrails and its
- * `toolUseBehavior`. Elsewhere the same agent works plainly.
+ * `toolUseBehavior`; its hooks and its tools are kept from what would run outside of a guard. Elsewhere the same agent works
+ * plainly.
  */
 export function watch(agent: Agent): void {
   if (watched.has(agent)) return;
@@ -23,6 +26,19 @@ export function watch(agent: Agent): void {
     guardrails.map((guardrail) => outputGuardrail(scope, agent, guardrail)),
   );
   inside(agent, 'toolUseBehavior', (scope, behavior) => toolUseBehavior(scope, agent, behavior));
+  for (const tool of agent.tools) if (tool.type === 'function') watchTool(tool);
+  watchHooks(agent);
+}
+
+/** Lifecycle hooks work in a place of their own: they are called within the loop, and nobody waits for them. */
+function watchHooks(agent: Agent): void {
+  const { emit } = agent;
+  const value = (...event: unknown[]): unknown => {
+    const scope = currentScope();
+    const tell = () => Reflect.apply(emit, agent, event);
+    return typeof scope === 'object' ? inHook(scope, tell) : tell();
+  };
+  Object.defineProperty(agent, 'emit', { configurable: true, writable: true, value });
 }
 
 /** Puts an accessor in place of a property: `read` says what the SDK sees of it inside a segment. */

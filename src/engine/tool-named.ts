@@ -1,7 +1,7 @@
 import type { FunctionTool } from '@openai/agents';
 import { reachableAgent } from '../../workflows/reachable-agent.js';
 import type { ToolSpec } from '../core/tool.js';
-import { toolSpecOf } from '../tools/define-tool.js';
+import { nameOf, toolSpecOf } from '../tools/define-tool.js';
 import type { Parts } from './parts.js';
 
 /**
@@ -14,7 +14,7 @@ export function toolNamed(
 ): FunctionTool | undefined {
   const start = parts.agents.get(call.runAgent)?.agent;
   const agent = (start && reachableAgent(start, call.agent)) ?? parts.agents.get(call.agent)?.agent;
-  return agent?.tools.find((tool): tool is FunctionTool => tool.type === 'function' && tool.name === call.tool);
+  return agent?.tools.find((tool): tool is FunctionTool => tool.type === 'function' && nameOf(tool) === call.tool);
 }
 
 /** What that tool declares. */

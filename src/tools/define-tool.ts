@@ -1,4 +1,4 @@
-import { type FunctionTool, tool as sdkTool } from '@openai/agents';
+import { type FunctionTool, getToolSearchRuntimeToolKey, tool as sdkTool } from '@openai/agents';
 import { z } from 'zod';
 import { HoldfastError } from '../core/errors.js';
 import { type JsonValue, toJson } from '../core/json.js';
@@ -6,6 +6,7 @@ import type { ToolDeclaration, ToolSpec } from '../core/tool.js';
 import { executePlainly } from './plain-execution.js';
 import { parseArguments, problemOf } from './schema-parse.js';
 import { assertDeclaration, invalidTool } from './tool-declaration.js';
+import { watchTool } from './watched-tool.js';
 
 /** Where a declared tool carries its spec; the same in every copy of this module. */
 const SPEC = Symbol.for('holdfast.tool');
@@ -33,16 +34,30 @@ export function defineTool<I, O>(declaration: ToolDeclaration<I, O>): DeclaredTo
   assertDeclaration(declaration);
   const spec = specOf(declaration);
   const { customDataExtractor: _none, ...made } = sdkToolOf(declaration, spec);
-  return { ...made, needsApproval: async (_context, input: unknown) => spec.approvalOf(input) !== null, [SPEC]: spec };
+  const needsApproval = async (_context: unknown, input: unknown) => spec.approvalOf(input) !== null;
+  return watchTool({ ...made, needsApproval, [SPEC]: spec });
 }
 
 export const isDeclared = <T extends object>(tool: T): tool is T & Declared => SPEC in tool;
+
+/** The namespace of a tool; null: it has none. */
+export function namespaceOf(tool: PlainTool): string | null {
+  const name = nameOf(tool);
+  return name === tool.name ? null : name.slice(0, -`.${tool.name}`.length);
+}
+
+/** As the SDK writes it: of a tool in a namespace (`toolNamespace()`) that comes first, so that two of one name are two. */
+export const nameOf = (tool: PlainTool): string => getToolSearchRuntimeToolKey(tool as FunctionTool) ?? tool.name;
 
 /**
  * The spec of a tool. A tool that declares nothing counts as `unsafe` and needs `tool:call:<name>`; its body is `invoke`, and
  * `execute` of its spec throws `tool_invalid`.
  */
-export const toolSpecOf = (tool: PlainTool): ToolSpec => (isDeclared(tool) ? tool[SPEC] : undeclared(tool));
+export function toolSpecOf(tool: PlainTool): ToolSpec {
+  const name = nameOf(tool);
+  if (!isDeclared(tool)) return undeclared(tool, name);
+  return name === tool.name ? tool[SPEC] : { ...tool[SPEC], name };
+}
 
 function sdkToolOf<I, O>({ name, description, input }: ToolDeclaration<I, O>, spec: ToolSpec) {
   try {
@@ -102,9 +117,9 @@ function specOf<I, O>(declaration: ToolDeclaration<I, O>): ToolSpec {
   };
 }
 
-function undeclared(tool: PlainTool): ToolSpec {
+function undeclared(tool: PlainTool, name: string): ToolSpec {
   return {
-    name: tool.name,
+    name,
     version: '0',
     description: tool.description,
     effect: 'unsafe',
@@ -116,11 +131,11 @@ function undeclared(tool: PlainTool): ToolSpec {
     onUnknownEffect: 'ask',
     parse: (args) => ({ ok: true, input: args }),
     parseOutput: asJson,
-    capabilitiesOf: () => [`tool:call:${tool.name}`],
+    capabilitiesOf: () => [`tool:call:${name}`],
     approvalOf: () => null,
     probe: null,
     execute: async () => {
-      throw new HoldfastError('tool_invalid', `The tool ${tool.name} declares nothing; its body is its invoke.`);
+      throw new HoldfastError('tool_invalid', `The tool ${name} declares nothing; its body is its invoke.`);
     },
     resume: null,
   };

@@ -6,6 +6,7 @@ import { seededRandom } from '../core/seeded-random.js';
 import type { ToolContext, ToolSpec } from '../core/tool.js';
 import { isInterruption } from '../core/wait.js';
 import { boundOutput } from './output-bound.js';
+import { assertInvokable } from './watched-tool.js';
 
 type ToolCallDetails = NonNullable<Parameters<FunctionTool['invoke']>[2]>;
 
@@ -18,6 +19,7 @@ export async function executePlainly(
   input: unknown,
   details: ToolCallDetails = {},
 ): Promise<JsonValue> {
+  await assertInvokable(spec.name);
   const timeout = AbortSignal.timeout(spec.timeoutMs);
   const signal = details.signal === undefined ? timeout : AbortSignal.any([details.signal, timeout]);
   const value = await Promise.race([

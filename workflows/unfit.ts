@@ -1,0 +1,53 @@
+import { Agent, getClientToolSearchExecutor, type Tool } from '@openai/agents';
+import { HoldfastError } from '../src/core/errors.js';
+
+/** What cannot run durably, and why: null where it can. */
+
+const invalid = (message: string, hint?: string): HoldfastError =>
+  new HoldfastError('agent_invalid', message, hint === undefined ? {} : { hint });
+
+/** A function tool gets a guard, and a hosted tool runs at the provider, inside the model call. Everything else would run here. */
+export function unfitTool(tool: Tool): HoldfastError | null {
+  if (tool.type === 'function') return null;
+  if (tool.type !== 'hosted_tool')
+    return invalid(
+      `The tool ${tool.name} is of the type ${tool.type}; only function tools and hosted tools can run durably.`,
+    );
+  if (getClientToolSearchExecutor(tool) === undefined) return null;
+  return invalid(
+    `The tool search of the agent has a function of its own (execute), and the tools that it gives would run outside of every guard.`,
+    'Give the tools to the agent with deferLoading, and leave `execute` out.',
+  );
+}
+
+/** By these methods the SDK asks an agent for what a model may call; they are the doors to the guards. */
+const DOORS = ['getAllTools', 'getEnabledHandoffs'] as const;
+
+export function unfitAgent(agent: Agent): HoldfastError | null {
+  if ('runtimeManifest' in agent)
+    return invalid(`The agent ${agent.name} is one of a sandbox, which would be made and used outside of steps.`);
+  const name = DOORS.find((door) => agent[door] !== Agent.prototype[door]);
+  if (name === undefined) return null;
+  return invalid(
+    `The agent ${agent.name} has a ${name} of its own, which would hand out tools without their guards; or its Agent is that of another copy of @openai/agents.`,
+    'Choose among tools and handoffs with their isEnabled.',
+  );
+}
+
+/** An agent that a tool or callback runs: a judge, for example. What it called would run outside of every guard. */
+export function unfitJudge(agent: Agent, tools: readonly Tool[]): HoldfastError | null {
+  const unfit = tools.map(unfitTool).find((problem) => problem !== null);
+  if (unfit !== undefined) return unfit;
+  if (tools.every((tool) => tool.type === 'hosted_tool')) return null;
+  return invalid(
+    `The agent ${agent.name} has tools and would run inside a tool or callback, where no call is checked or recorded.`,
+  );
+}
+
+/** A tool was invoked by code that runs in a run, as no model called it. */
+export const unguarded = (tool: string): HoldfastError =>
+  new HoldfastError(
+    'tool_unguarded',
+    `The tool ${tool} was invoked by code of a run, where its call is neither checked nor recorded.`,
+    { hint: 'Call the function behind the tool, or let the model call it.' },
+  );
