@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { HoldfastError } from './errors.js';
+import { type FieldError, HoldfastError } from './errors.js';
+import { fieldErrorsOf } from './field-errors.js';
 import { canonical, type JsonObject, type JsonValue } from './json.js';
 
 /** What the answer to a question must be. */
@@ -47,23 +48,13 @@ function schemaOf(schema: JsonObject): z.ZodType {
   }
 }
 
-export interface AnswerProblem {
-  /** JSON pointer into the answer. */
-  readonly pointer: string;
-  readonly detail: string;
-}
-
-const pointerOf = (path: readonly PropertyKey[]): string =>
-  path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
-
-/** What is wrong with an answer; an empty list: it fits. */
-export function answerProblems({ choices, schema }: Answerable, value: JsonValue): readonly AnswerProblem[] {
+/** What is wrong with an answer, with pointers into it; an empty list: it fits. */
+export function answerProblems({ choices, schema }: Answerable, value: JsonValue): readonly FieldError[] {
   if (choices !== null) {
     if (typeof value === 'string' && choices.includes(value)) return [];
     return [{ pointer: '', detail: `expected one of ${choices.map((choice) => JSON.stringify(choice)).join(', ')}` }];
   }
   if (schema === null) return typeof value === 'string' ? [] : [{ pointer: '', detail: 'expected a text' }];
   const result = schemaOf(schema).safeParse(value);
-  if (result.success) return [];
-  return result.error.issues.map((issue) => ({ pointer: pointerOf(issue.path), detail: issue.message }));
+  return result.success ? [] : fieldErrorsOf(result.error);
 }

@@ -73,7 +73,10 @@ function waitsOf(segment: number, log: readonly KeyedEvent[]): ReadonlyMap<strin
 
 /** The end of a child run is told to its own parent alone. */
 export const waitsForChild = (callId: string, childRunId: string): HoldfastError =>
-  refuseFork(`The call ${callId} waits there for its own run ${childRunId}. Fork before it began, or after its end.`);
+  refuseFork(
+    '/at',
+    `The call ${callId} waits there for its own run ${childRunId}. Fork before it began, or after its end.`,
+  );
 
 /**
  * A wait of a call as it was asked for, out of what is known of the call by now. Null: it has waited again since, and what its

@@ -59,14 +59,10 @@ export function judgeDecision(
   actor: string,
 ): 'settle' | 'vote' | 'same' {
   if (digest !== undefined && digest !== it.digest) {
-    throw new HoldfastError('digest_mismatch', `Interruption ${it.id} has the digest ${it.digest}, not ${digest}.`);
+    const detail = `Interruption ${it.id} has the digest ${it.digest}, not ${digest}.`;
+    throw new HoldfastError('digest_mismatch', detail, { fields: [{ pointer: '/digest', detail }] });
   }
-  if (!it.verdicts.includes(choice.verdict)) {
-    throw new HoldfastError(
-      'verdict_not_allowed',
-      `Interruption ${it.id} takes ${it.verdicts.join(', ')}, not ${choice.verdict}.`,
-    );
-  }
+  if (!it.verdicts.includes(choice.verdict)) throw notAllowed(it, choice.verdict);
   if ((choice.arguments !== null || choice.always !== null) && !TAKES_MORE.has(it.reason.code)) {
     throw new HoldfastError(
       'plain_approval_only',
@@ -82,6 +78,15 @@ export function judgeDecision(
   if (it.decisions.some((made) => made.actor === actor && isSame(made, choice))) return 'same';
   const by = it.decisions.at(-1)?.actor ?? 'somebody';
   throw new HoldfastError('decision_conflict', `Interruption ${it.id} was ${it.status} by ${by}; that stands.`);
+}
+
+function notAllowed({ id, kind, verdicts }: InterruptionView, verdict: Choice['verdict']): HoldfastError {
+  if (verdicts.length > 0) {
+    return new HoldfastError('verdict_not_allowed', `Interruption ${id} takes ${verdicts.join(', ')}, not ${verdict}.`);
+  }
+  return new HoldfastError('verdict_not_allowed', `Interruption ${id} (${kind}) is settled by no person.`, {
+    hint: 'Wait for what the run waits for, or cancel the run.',
+  });
 }
 
 /** One person counts once, and all approve the same; whoever approved may still reject. */

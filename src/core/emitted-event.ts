@@ -17,7 +17,7 @@ export const emitBody = z
   .strictObject({
     payload: jsonValue.optional().describe('What the waiting call gets; 64 KiB at most. Default null.'),
     key: eventKey.optional().describe('Which of several of this name. A wait that names a key takes only that.'),
-    runId: z.string().min(1).max(200).optional().describe('Only this run may take it.'),
+    runId: eventKey.optional().describe('Only this run may take it.'),
     eventId: visible
       .optional()
       .describe('The same id again is the same event. Default: the Idempotency-Key, else made.'),

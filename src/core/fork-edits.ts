@@ -7,7 +7,9 @@ export type ForkEdit =
   | { readonly turn: number; readonly output: readonly JsonObject[] }
   | { readonly callId: string; readonly outcome: CallOutcome };
 
-export const refuseFork = (message: string): HoldfastError => new HoldfastError('fork_invalid', message);
+/** `pointer`: what of the request is wrong. */
+export const refuseFork = (pointer: string, message: string): HoldfastError =>
+  new HoldfastError('fork_invalid', message, { fields: [{ pointer, detail: message }] });
 
 /** Ends that no edit of an outcome survives: what the model read, or what the run waited for, came from the outcome. */
 const AFTER_OUTCOME: ReadonlySet<string> = new Set([
@@ -22,24 +24,28 @@ const AFTER_OUTCOME: ReadonlySet<string> = new Set([
 export function applyEdits(drafts: readonly EventDraft[], edits: readonly ForkEdit[]): readonly EventDraft[] {
   let end = Number.POSITIVE_INFINITY;
   let result = drafts;
-  const places: { readonly what: string; readonly index: number }[] = [];
-  for (const edit of edits) {
+  const places: { readonly what: string; readonly index: number; readonly pointer: string }[] = [];
+  for (const [number, edit] of edits.entries()) {
+    const pointer = `/edits/${number}`;
     const index = indexOf(drafts, edit);
     const what = 'turn' in edit ? `turn ${edit.turn}` : `the call ${edit.callId}`;
     if (index < 0)
       throw refuseFork(
+        pointer,
         `The log has no ${'turn' in edit ? 'answer of the model at' : 'outcome of'} ${what} up to the event.`,
       );
-    if ('callId' in edit) assertRan(drafts.slice(0, index), edit.callId);
+    if (places.some((place) => place.index === index)) throw refuseFork(pointer, `Another edit is of ${what} too.`);
+    if ('callId' in edit) assertRan(drafts.slice(0, index), edit.callId, pointer);
     const after = drafts.findIndex(({ kind }, place) => place > index && AFTER_OUTCOME.has(kind));
     const over = 'turn' in edit ? index + 1 : after < 0 ? drafts.length : after;
-    places.push({ what, index });
+    places.push({ what, index, pointer });
     end = Math.min(end, over);
     result = result.map((one, place) => (place === index ? withEdit(one, edit) : one));
   }
   const lost = places.find(({ index }) => index >= end);
   if (lost !== undefined)
     throw refuseFork(
+      lost.pointer,
       `${lost.what} comes after another edit, which changes everything that follows. Leave one of them out.`,
     );
   assertOwnCallIds(drafts.slice(0, end), edits);
@@ -47,9 +53,10 @@ export function applyEdits(drafts: readonly EventDraft[], edits: readonly ForkEd
 }
 
 /** What a call that never ran came to follows from how it was judged. */
-function assertRan(before: readonly EventDraft[], callId: string): void {
+function assertRan(before: readonly EventDraft[], callId: string, pointer: string): void {
   if (before.some(({ kind, data }) => kind === 'call.started' && data.callId === callId)) return;
   throw refuseFork(
+    pointer,
     `The call ${callId} was refused and never ran, so that it has no other outcome. Fork from an event before that, or edit the answer of the model.`,
   );
 }
@@ -75,8 +82,9 @@ export const callIdsOf = (output: readonly JsonObject[]): JsonValue[] =>
 
 /** Approvals, intents and outcomes belong to the id of a call: one that was used before would get what belongs to the other. */
 function assertOwnCallIds(drafts: readonly EventDraft[], edits: readonly ForkEdit[]): void {
-  for (const edit of edits) {
+  for (const [number, edit] of edits.entries()) {
     if (!('turn' in edit)) continue;
+    const pointer = `/edits/${number}/output`;
     const used = new Set(
       drafts.flatMap((draft) =>
         draft.kind === 'model.responded' && draft.data.turn !== edit.turn ? callIdsOf(draft.data.output) : [],
@@ -84,9 +92,12 @@ function assertOwnCallIds(drafts: readonly EventDraft[], edits: readonly ForkEdi
     );
     for (const id of callIdsOf(edit.output)) {
       if (typeof id !== 'string' || id === '')
-        throw refuseFork(`A call of the answer of turn ${edit.turn} has no callId. Give each a text of its own.`);
+        throw refuseFork(
+          pointer,
+          `A call of the answer of turn ${edit.turn} has no callId. Give each a text of its own.`,
+        );
       if (used.has(id))
-        throw refuseFork(`The callId ${id} of turn ${edit.turn} was used before in the run. Give it another.`);
+        throw refuseFork(pointer, `The callId ${id} of turn ${edit.turn} was used before in the run. Give it another.`);
       used.add(id);
     }
   }

@@ -1,15 +1,10 @@
 import { z } from 'zod';
 import { callOutcome } from './event.js';
-import { jsonObject } from './json.js';
+import { jsonObject, nameText } from './json.js';
 import { runInput, startRun } from './run.js';
 
 const { maxTurns, maxTotalTokens, maxDurationMs, metadata } = startRun.shape;
-const model = z
-  .string()
-  .min(1)
-  .max(200)
-  .optional()
-  .describe('Asked in place of the models of the agents from here on.');
+const model = nameText.optional().describe('Asked in place of the models of the agents from here on.');
 const shared = { model, maxTurns, maxTotalTokens, maxDurationMs, metadata };
 
 /** The body of `POST /api/v1/runs/{id}/fork`. */

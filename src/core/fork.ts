@@ -28,7 +28,7 @@ const NOT_COPIED: ReadonlySet<string> = new Set([
  */
 export function planFork(log: readonly KeyedEvent[], at: number, edits: readonly ForkEdit[]): ForkPlan {
   const last = log.at(-1)?.seq ?? 0;
-  if (at > last) throw refuseFork(`The log ends with event ${last}; there is no event ${at}.`);
+  if (at > last) throw refuseFork('/at', `The log ends with event ${last}; there is no event ${at}.`);
   const kept = log.filter(({ seq }) => seq <= at).map(draftOf);
   const drafts = applyEdits(kept, edits).filter(({ kind }) => !NOT_COPIED.has(kind) && kind !== REVOKED);
   const { segment, events: begin } = beginOf(drafts);

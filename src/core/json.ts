@@ -9,6 +9,13 @@ export type JsonObject = { readonly [key: string]: JsonValue };
 /** Text as a column of PostgreSQL keeps it: without NUL and lone surrogates. */
 export const plainText = (text: string): string => text.replaceAll('\u0000', '\uFFFD').toWellFormed();
 
+/** A name as it is given: what `plainText` would change is none. */
+export const nameText = z
+  .string()
+  .min(1)
+  .max(200)
+  .refine((text) => plainText(text) === text, 'expected a text without NUL and lone surrogates');
+
 const DEPTH_LIMIT = 200;
 
 const isPlainObject = (value: unknown): value is { readonly [key: string]: unknown } => {

@@ -1,5 +1,5 @@
-import { type AnswerProblem, answerProblems } from '../core/answer.js';
-import { HoldfastError } from '../core/errors.js';
+import { answerProblems } from '../core/answer.js';
+import { type FieldError, HoldfastError } from '../core/errors.js';
 import type { JsonValue } from '../core/json.js';
 import { type InterruptionRow, waitOf } from '../storage/interruptions.js';
 import type { Parts } from './parts.js';
@@ -22,7 +22,7 @@ export function assertFits(parts: Parts, runAgent: string, row: InterruptionRow,
   refuse([{ pointer: '', detail: parsed.problem }], (problem) => `${tool} does not return this: ${problem}`);
 }
 
-function refuse(problems: readonly AnswerProblem[], say: (problem: string) => string): void {
+function refuse(problems: readonly FieldError[], say: (problem: string) => string): void {
   const [first] = problems;
   if (first === undefined) return;
   const fields = problems.map(({ pointer, detail }) => ({ pointer: `/value${pointer}`, detail }));

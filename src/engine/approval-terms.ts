@@ -43,11 +43,11 @@ function editOf(run: RunRow, row: InterruptionRow, args: JsonObject, tool: Funct
   const grants = parseGrants(grantsOf(run), { allowEverything: true });
   const denied = tool && checksFor(run, args, tool).find((check) => check.effect === 'deny');
   if (denied !== undefined) {
-    throw new HoldfastError(
-      'capability_denied',
-      `/arguments: with these, ${row.tool} needs ${denied.capability}, and ${denied.reason}. Nothing was decided.`,
-      { hint: 'Approve arguments that the run is granted, or reject the call.' },
-    );
+    const detail = `with these, ${row.tool} needs ${denied.capability}, and ${denied.reason}`;
+    throw new HoldfastError('capability_denied', `/arguments: ${detail}. Nothing was decided.`, {
+      fields: [{ pointer: '/arguments', detail }],
+      hint: 'Approve arguments that the run is granted, or reject the call.',
+    });
   }
   const digest = callDigest({
     ...{ runId: row.run_id, callId: row.call_id ?? '', tool: row.tool ?? '', toolVersion: row.tool_version },

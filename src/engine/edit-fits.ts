@@ -5,12 +5,20 @@ import type { Parts } from './parts.js';
 import { toolSpecNamed } from './tool-named.js';
 
 /** An outcome in place of a tool's must have the shape that the tool declares. Throws `fork_invalid`. */
-export function assertEditFits(parts: Parts, runAgent: string, { begun }: ForkPlan, edit: ForkEdit): void {
+export function assertEditFits(
+  parts: Parts,
+  runAgent: string,
+  { begun }: ForkPlan,
+  edit: ForkEdit,
+  pointer: string,
+): void {
   if (!('callId' in edit) || edit.outcome.type !== 'output') return;
   const edited = begun.get(edit.callId);
   if (edited === undefined) return;
   const { tool } = edited.call;
   const parsed = toolSpecNamed(parts, { runAgent, agent: edited.agent, tool })?.parseOutput(edit.outcome.output);
   if (parsed === undefined || parsed.ok) return;
-  throw new HoldfastError('fork_invalid', `${tool} does not return the outcome of the edit: ${parsed.problem}`);
+  throw new HoldfastError('fork_invalid', `${tool} does not return the outcome of the edit: ${parsed.problem}`, {
+    fields: [{ pointer: `${pointer}/outcome/output`, detail: parsed.problem }],
+  });
 }

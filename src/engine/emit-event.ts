@@ -5,6 +5,7 @@ import { settle } from '../../steps/settle.js';
 import type { Caller } from '../core/caller.js';
 import { type EmitEvent, type EmittedEvent, emitBody, KEPT_EVENTS } from '../core/emitted-event.js';
 import { HoldfastError } from '../core/errors.js';
+import { fieldErrorsOf, invalidRequest } from '../core/field-errors.js';
 import { canonical, digestOf, type JsonValue, toJson } from '../core/json.js';
 import { isOver } from '../core/run.js';
 import { eventName } from '../core/wait.js';
@@ -19,7 +20,6 @@ import {
 } from '../storage/emitted-events.js';
 import { findInterruption } from '../storage/interruptions.js';
 import { findRun, lockRun } from '../storage/runs.js';
-import { invalidRequest } from './invalid-request.js';
 import type { Parts } from './parts.js';
 
 /**
@@ -52,14 +52,9 @@ export async function emitEvent(parts: Parts, name: string, request: EmitEvent, 
 
 function newEvent(parts: Parts, name: string, request: EmitEvent, caller: Caller): Omit<NewEmittedEvent, 'delivered'> {
   const named = eventName.safeParse(name);
-  if (!named.success) {
-    const detail = named.error.issues[0]?.message ?? 'not valid';
-    throw new HoldfastError('invalid_request', `/path/name: ${detail}.`, {
-      fields: [{ pointer: '/path/name', detail }],
-    });
-  }
+  if (!named.success) throw invalidRequest(fieldErrorsOf(named.error, '/path/name'));
   const parsed = emitBody.safeParse(request);
-  if (!parsed.success) throw invalidRequest(parsed.error);
+  if (!parsed.success) throw invalidRequest(fieldErrorsOf(parsed.error));
   const { key = null, runId = null, eventId } = parsed.data;
   const payload = payloadOf(parsed.data.payload);
   const now = parts.world.now();
@@ -83,14 +78,17 @@ function payloadOf(given: JsonValue | undefined): JsonValue {
 const reused = (id: string): HoldfastError =>
   new HoldfastError('idempotency_key_reused', `The event id ${JSON.stringify(id)} belongs to another event.`);
 
+const refused = (code: 'run_unknown' | 'run_over', message: string): HoldfastError =>
+  new HoldfastError(code, message, { fields: [{ pointer: '/runId', detail: message }] });
+
 type Event = Omit<NewEmittedEvent, 'delivered'>;
 
 /** An event for one run is refused where that run can never take it. */
 async function assertTakes(trx: Knex.Transaction, { tenant, runId }: Event): Promise<void> {
   if (runId === null) return;
   const run = await findRun(trx, tenant, runId);
-  if (run === undefined) throw new HoldfastError('run_unknown', `There is no run ${JSON.stringify(runId)}.`);
-  if (isOver(run.status)) throw new HoldfastError('run_over', `Run ${runId} is ${run.status}.`);
+  if (run === undefined) throw refused('run_unknown', `There is no run ${JSON.stringify(runId)}.`);
+  if (isOver(run.status)) throw refused('run_over', `Run ${runId} is ${run.status}.`);
 }
 
 async function assertRoom(trx: Knex.Transaction, { tenant, name }: Event): Promise<void> {

@@ -1,11 +1,11 @@
 import type { Caller } from '../core/caller.js';
 import { HoldfastError } from '../core/errors.js';
+import { fieldErrorsOf, invalidRequest } from '../core/field-errors.js';
 import { retryPoint } from '../core/fork.js';
 import { type ForkRun, forkRun as forkShape, type RetryRun, retryRun as retryShape } from '../core/fork-request.js';
 import { digestOf, toJson } from '../core/json.js';
 import type { RunView } from '../core/run.js';
 import { findRun, type RunRow } from '../storage/runs.js';
-import { invalidRequest } from './invalid-request.js';
 import { makeFork } from './make-fork.js';
 import type { Parts } from './parts.js';
 
@@ -18,7 +18,7 @@ export async function forkRun(
   idempotencyKey?: string,
 ): Promise<RunView> {
   const parsed = forkShape.safeParse(request);
-  if (!parsed.success) throw invalidRequest(parsed.error);
+  if (!parsed.success) throw invalidRequest(fieldErrorsOf(parsed.error));
   const { at: asked, input, edits = [], ...onward } = parsed.data;
   const source = await sourceOf(parts, id, caller);
   const at = seqOf(id, asked);
@@ -36,7 +36,7 @@ export async function retryRun(
   idempotencyKey?: string,
 ): Promise<RunView> {
   const parsed = retryShape.safeParse(request);
-  if (!parsed.success) throw invalidRequest(parsed.error);
+  if (!parsed.success) throw invalidRequest(fieldErrorsOf(parsed.error));
   const source = await sourceOf(parts, id, caller);
   if (source.status !== 'failed') throw new HoldfastError('run_not_failed', `Run ${id} is ${source.status}.`);
   const fingerprint = digestOf(['retry', id, toJson(parsed.data)]);

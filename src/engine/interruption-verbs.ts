@@ -98,7 +98,7 @@ function choiceOf(row: InterruptionRow, request: DecisionRequest): Choice {
   return {
     verdict: request.verdict,
     message: request.message === undefined ? null : plainText(request.message),
-    value: request.verdict === 'answer' ? request.value : null,
+    value: request.verdict === 'answer' ? toJson(request.value) : null,
     arguments: args === null || canonical(args) === row.arguments ? null : args,
     always: (request.verdict === 'approve' ? request.always : undefined) ?? null,
   };

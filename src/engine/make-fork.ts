@@ -56,7 +56,8 @@ export async function makeFork(parts: Parts, fork: Fork, caller: Caller, idempot
       const log = await readKeyedEvents(trx, source.id, null);
       const at = fork.at(log);
       const plan = planFork(log, at, fork.edits);
-      for (const edit of fork.edits) assertEditFits(parts, source.agent, plan, edit);
+      for (const [number, edit] of fork.edits.entries())
+        assertEditFits(parts, source.agent, plan, edit, `/edits/${number}`);
       const { turns, usage, segment } = plan;
       const model = fork.onward.model ?? source.model;
       const place = { runId: source.id, seq: at, recordedSeq: plan.events.length + 2 };

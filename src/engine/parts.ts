@@ -26,9 +26,11 @@ export interface Parts {
   readonly log: EngineLog;
 }
 
-export function agentNamed(parts: Parts, name: string): RegisteredAgent {
+/** `pointer`: where a request names it. Throws `agent_unknown`. */
+export function agentNamed(parts: Parts, name: string, pointer?: string): RegisteredAgent {
   const agent = parts.agents.get(name);
   if (agent !== undefined) return agent;
   const known = [...parts.agents.keys()].join(', ') || 'none';
-  throw new HoldfastError('agent_unknown', `There is no agent ${JSON.stringify(name)}. Known: ${known}.`);
+  const detail = `There is no agent ${JSON.stringify(name)}. Known: ${known}.`;
+  throw new HoldfastError('agent_unknown', detail, { fields: pointer === undefined ? [] : [{ pointer, detail }] });
 }

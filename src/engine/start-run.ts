@@ -3,6 +3,7 @@ import type { Knex } from 'knex';
 import { isoNow } from '../../steps/world.js';
 import type { Caller } from '../core/caller.js';
 import { HoldfastError } from '../core/errors.js';
+import { fieldErrorsOf, invalidRequest } from '../core/field-errors.js';
 import { type GrantSet, grantsToJson } from '../core/grants.js';
 import { narrowGrants } from '../core/grants-narrowing.js';
 import { canonical, digestOf, type JsonObject, toJson } from '../core/json.js';
@@ -12,7 +13,6 @@ import { takeIdempotencyKey } from '../storage/idempotency.js';
 import { findRun, insertRun, runViewOf } from '../storage/runs.js';
 import type { RegisteredAgent } from './agent-registry.js';
 import { takeSession } from './hold-session.js';
-import { invalidRequest } from './invalid-request.js';
 import { agentNamed, type Parts } from './parts.js';
 
 const METADATA_BYTES = 16_384;
@@ -50,8 +50,8 @@ export async function startRun(
   idempotencyKey?: string,
 ): Promise<RunView> {
   const parsed = startRunShape.safeParse(request);
-  if (!parsed.success) throw invalidRequest(parsed.error);
-  const agent = agentNamed(parts, parsed.data.agent);
+  if (!parsed.success) throw invalidRequest(fieldErrorsOf(parsed.error));
+  const agent = agentNamed(parts, parsed.data.agent, '/agent');
   const asked = toJson(parsed.data.input);
   const metadata = assertMetadata(parsed.data.metadata);
   const limits = limitsUnder(agent.limits, parsed.data);

@@ -8,6 +8,7 @@ import {
   interruptionView,
   rejectBody,
 } from '../core/interruption.js';
+import { nameText } from '../core/json.js';
 import { idPath, pageOf, pageQuery } from './fields.js';
 import { guarded, json, NO_INPUT } from './route.js';
 
@@ -29,8 +30,6 @@ const DECISION_ERRORS: readonly ErrorCode[] = [
   'digest_mismatch',
 ];
 
-const name = z.string().min(1).max(200);
-
 export const INTERRUPTION_ROUTES = [
   guarded({
     ...NO_INPUT,
@@ -43,8 +42,8 @@ export const INTERRUPTION_ROUTES = [
       ...pageQuery,
       status: z.enum(INTERRUPTION_STATUSES).exactOptional(),
       run: idPath.shape.id.exactOptional(),
-      agent: name.exactOptional().describe('Of the agent that asks, which may be one that the run was handed to.'),
-      tool: name.exactOptional(),
+      agent: nameText.exactOptional().describe('Of the agent that asks, which may be one that the run was handed to.'),
+      tool: nameText.exactOptional(),
       kind: z.enum(INTERRUPTION_KINDS).exactOptional(),
       expiresBefore: z.iso
         .datetime({ offset: true })
@@ -52,7 +51,7 @@ export const INTERRUPTION_ROUTES = [
         .describe('Only those that expire before this time. What never expires is left out.'),
     }),
     response: pageOf(interruptionView),
-    errors: ['run_unknown'],
+    errors: [],
     handle: async ({ query: { run, expiresBefore, ...filter } }, { engine, caller }) => {
       const before = expiresBefore === undefined ? {} : { expiresBefore: new Date(expiresBefore) };
       const ofRun = run === undefined ? {} : { runId: run };

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { forkRun, retryRun } from '../core/fork-request.js';
+import { nameText } from '../core/json.js';
 import { type RunView, runStatus, runView, startRun } from '../core/run.js';
 import { trajectory } from '../core/trajectory.js';
 import { idPath, pageOf, pageQuery } from './fields.js';
@@ -57,7 +58,7 @@ export const RUN_ROUTES = [
     query: z.strictObject({
       ...pageQuery,
       status: runStatus.exactOptional(),
-      agent: z.string().min(1).max(200).exactOptional(),
+      agent: nameText.exactOptional(),
       parent: idPath.shape.id.exactOptional().describe('Only runs that calls of this run started.'),
     }),
     response: pageOf(runView),

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Token } from '../../src/config.js';
 import { isErrorCode } from '../../src/core/errors.js';
 import { createEngine } from '../../src/engine/create-engine.js';
-import { defineAgent } from '../../src/engine/define.js';
+import { defineAgent, type HoldfastConfig } from '../../src/engine/define.js';
 import type { EngineLog } from '../../src/engine/parts.js';
 import type { Engine } from '../../src/engine/verbs.js';
 import { errorsOf } from '../../src/http/openapi.js';
@@ -56,6 +56,7 @@ export const TOKENS = {
   zoe: tokenOf('zoe', 'admin', 'elsewhere'),
 };
 export type Actor = keyof typeof TOKENS;
+export const isActor = (name: string): name is Actor => Object.hasOwn(TOKENS, name);
 
 export const MAX_BODY_BYTES = 100_000;
 
@@ -104,10 +105,10 @@ export function collectingLog(): { readonly log: EngineLog; readonly logged: Log
 }
 
 /** A real engine on a database of a kind, and the HTTP server over it. */
-export async function openDoor(kind: DatabaseKind): Promise<Door> {
+export async function openDoor(kind: DatabaseKind, agents: HoldfastConfig['agents'] = AGENTS): Promise<Door> {
   const database = await createEngineDatabase(kind);
   const { log, logged } = collectingLog();
-  const engine = await createEngine({ agents: AGENTS, ...database.options });
+  const engine = await createEngine({ agents, ...database.options });
   const http = await createHttpServer(engine, options(log));
   return {
     engine,

@@ -1,11 +1,11 @@
-import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runEvent } from '../../src/core/event.js';
 import { interruptionView } from '../../src/core/interruption.js';
 import { type RunView, runView } from '../../src/core/run.js';
 import { pageOf } from '../../src/http/fields.js';
 import { describeEachDatabase } from '../harness/database.js';
-import { type Actor, bearer, type Door, expectProblem, openDoor } from './door.js';
+import { type Actor, type Door, expectProblem, openDoor } from './door.js';
+import { openStream, type Stream } from './event-stream.js';
 
 describeEachDatabase('event streams', (kind) => {
   let door: Door;
@@ -32,28 +32,8 @@ describeEachDatabase('event streams', (kind) => {
     return pageOf(runEvent).parse(json).items;
   }
 
-  interface Stream {
-    readonly messages: EventSourceMessage[];
-    readonly ended: Promise<void>;
-    readonly close: () => void;
-  }
-
-  async function open(actor: Actor, path: string, headers: Record<string, string> = {}): Promise<Stream> {
-    const controller = new AbortController();
-    const response = await fetch(`${door.http.url}${path}`, {
-      headers: { ...bearer(actor), Accept: 'text/event-stream', ...headers },
-      signal: controller.signal,
-    });
-    expect(response.headers.get('content-type')).toBe('text/event-stream');
-    expect(response.headers.get('cache-control')).toBe('no-store');
-    const messages: EventSourceMessage[] = [];
-    const parser = createParser({ onEvent: (message) => messages.push(message) });
-    const read = async (): Promise<void> => {
-      const decoder = new TextDecoder();
-      for await (const chunk of response.body ?? []) parser.feed(decoder.decode(chunk, { stream: true }));
-    };
-    return { messages, ended: read().catch(() => undefined), close: () => controller.abort() };
-  }
+  const open = (actor: Actor, path: string, headers?: Record<string, string>): Promise<Stream> =>
+    openStream(door, actor, path, headers);
 
   const eventsOf = ({ messages }: Stream): unknown[] =>
     messages.filter(({ event }) => event !== 'end').map(({ data }) => JSON.parse(data) as unknown);

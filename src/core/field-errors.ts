@@ -1,0 +1,42 @@
+import type { z } from 'zod';
+import { type FieldError, HoldfastError } from './errors.js';
+
+type Issue = z.core.$ZodIssue;
+
+const token = (key: PropertyKey): string => String(key).replaceAll('~', '~0').replaceAll('/', '~1');
+
+/** A path as a JSON pointer (RFC 6901). */
+export const pointerTo = (path: readonly PropertyKey[]): string => path.map((key) => `/${token(key)}`).join('');
+
+const depthOf = (issues: readonly Issue[]): number => Math.max(0, ...issues.map((issue) => issue.path.length));
+
+/** Of a union, the branch that got furthest; if none did, what each branch wanted. */
+function fieldsOf(issue: Issue, prefix: string): readonly FieldError[] {
+  const pointer = `${prefix}${pointerTo(issue.path)}`;
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => ({ pointer: `${pointer}/${token(key)}`, detail: 'is not known here' }));
+  }
+  if (issue.code === 'invalid_union' && issue.errors.length > 0) {
+    const furthest = issue.errors.toSorted((a, b) => depthOf(b) - depthOf(a))[0] ?? [];
+    if (depthOf(furthest) > 0) return furthest.flatMap((inner) => fieldsOf(inner, pointer));
+    const wanted = issue.errors.flatMap((branch) => branch.map((inner) => inner.message));
+    return [{ pointer, detail: [...new Set(wanted)].join(', or ') }];
+  }
+  return [{ pointer, detail: issue.message }];
+}
+
+/** What is wrong where, with one entry per place. `prefix` stands before every pointer. */
+export function fieldErrorsOf({ issues }: z.ZodError, prefix = ''): readonly FieldError[] {
+  const details = new Map<string, string>();
+  for (const { pointer, detail } of issues.flatMap((issue) => fieldsOf(issue, prefix))) {
+    const before = details.get(pointer);
+    details.set(pointer, before === undefined ? detail : `${before}, and ${detail}`);
+  }
+  return [...details].map(([pointer, detail]) => ({ pointer, detail }));
+}
+
+/** A request that does not have its shape, naming every wrong field. */
+export function invalidRequest(fields: readonly FieldError[]): HoldfastError {
+  const said = fields.map(({ pointer, detail }) => `${pointer === '' ? 'The request' : pointer}: ${detail}`);
+  return new HoldfastError('invalid_request', `${said.slice(0, 5).join('; ')}.`, { fields });
+}
