@@ -1,34 +1,20 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { loadConfig } from '../../src/cli/load-config.js';
 import { registerAgents } from '../../src/engine/agent-registry.js';
-import { pages, pageText, ROOT } from './pages.js';
+import { pages, ROOT } from './pages.js';
+import { exampleFolder, wholeExamples, writeExample } from './whole-examples.js';
 
-/** Examples that begin with their file name are whole: they are type-checked, and configurations are loaded. */
+/** Whole examples are type-checked, and their configurations are loaded. */
 
-interface Example {
-  readonly page: string;
-  readonly path: string;
-  readonly file: string;
-}
+const { path: dir, remove } = exampleFolder();
+afterAll(remove);
 
-// Inside the repository, so that imports find what is installed.
-mkdirSync(join(ROOT, 'dist'), { recursive: true });
-const dir = mkdtempSync(join(ROOT, 'dist', 'examples-'));
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
-
-const examples: Example[] = pages().flatMap((page) => {
-  const folder = join(dir, page.replaceAll(/\W/g, '-'));
-  return [...pageText(page).matchAll(/^```ts\n([\s\S]*?)^```/gm)].flatMap(([, code = '']) => {
-    const [, file] = /^\/\/ (\S+\.ts)\n/.exec(code) ?? [];
-    if (file === undefined) return [];
-    mkdirSync(folder, { recursive: true });
-    writeFileSync(join(folder, file), code);
-    return [{ page, path: join(folder, file), file }];
-  });
-});
+const examples = pages()
+  .flatMap(wholeExamples)
+  .map((example) => ({ ...example, path: writeExample(dir, example) }));
 
 it('there are examples, and each has a file of its own', () => {
   expect(examples.length).toBeGreaterThan(2);
