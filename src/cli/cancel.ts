@@ -1,20 +1,20 @@
 import { Command } from 'commander';
 import { z } from 'zod';
 import { connect } from './connect.js';
-import { json, jsonOption } from './options.js';
+import { idArgument, json, jsonOption, message, messageOption } from './options.js';
 import { print, printJson } from './print.js';
 
-const options = z.object({ json, message: z.string().min(1).optional() });
+const options = z.object({ json, message });
 
 export const cancelCommand = (): Command =>
   new Command('cancel')
     .description('Ask a run to stop.')
-    .argument('<run>', 'id of a run')
-    .option('-m, --message <text>', 'why; kept in the log of the run')
+    .argument('<run>', 'id of a run', idArgument)
+    .addOption(messageOption('why; kept in the log of the run'))
     .addOption(jsonOption())
     .action(async (id: string, raw: unknown) => {
-      const { json: asJson, message } = options.parse(raw);
-      const run = await connect().cancelRun(id, message);
+      const { json: asJson, message: reason } = options.parse(raw);
+      const run = await connect().cancelRun(id, reason);
       if (asJson) return printJson(run);
       print(run.status === 'cancelled' ? `run ${run.id} cancelled` : `run ${run.id} ${run.status}, asked to stop`);
     });

@@ -120,7 +120,7 @@ export function createClient(baseUrl: string, token: string): Client {
     throw notHoldfast(url, `an answer of another shape at /${parsed.error.issues[0]?.path.join('/') ?? ''}`);
   }
 
-  const keyed = (key: string) => ({ 'Idempotency-Key': `"${key}"` });
+  const keyed = (key: string) => ({ 'Idempotency-Key': `"${key.replaceAll(/["\\]/g, '\\$&')}"` });
   async function* stream(id: string, after: number, deltas: boolean, signal: AbortSignal) {
     const headers = { Accept: 'text/event-stream', 'Last-Event-ID': String(after) };
     const query = { deltas: String(deltas) };

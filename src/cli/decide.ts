@@ -3,11 +3,11 @@ import { z } from 'zod';
 import type { DecisionRequest } from '../core/interruption.js';
 import { type JsonValue, jsonObject } from '../core/json.js';
 import { connect } from './connect.js';
-import { json, jsonArgument, jsonObjectOption, jsonOption } from './options.js';
+import { idArgument, json, jsonArgument, jsonObjectOption, jsonOption, message, messageOption } from './options.js';
 import { printJson } from './print.js';
 import { printInterruption } from './run-text.js';
 
-const options = z.object({ json, message: z.string().min(1).optional() });
+const options = z.object({ json, message });
 
 async function decide(id: string, decision: DecisionRequest, asJson: boolean): Promise<void> {
   const settled = await connect().decide(id, decision);
@@ -16,7 +16,9 @@ async function decide(id: string, decision: DecisionRequest, asJson: boolean): P
 }
 
 const command = (name: string, description: string): Command =>
-  new Command(name).description(description).argument('<id>', 'id of an interruption, as `holdfast inbox` lists it');
+  new Command(name)
+    .description(description)
+    .argument('<id>', 'id of an interruption, as `holdfast inbox` lists it', idArgument);
 
 const approval = options.extend({
   arguments: jsonObject.optional(),
@@ -28,8 +30,13 @@ export const approveCommand = (): Command =>
   command('approve', 'Approve what a run waits for.')
     .addOption(new Option('--arguments <json>', 'edited arguments, or @file').argParser(jsonObjectOption))
     .option('--always', 'also later calls of this tool in this run that need what this one needs')
-    .option('--scope <capability...>', 'also later calls that need what these cover, written like grants')
-    .option('-m, --message <text>', 'kept with the decision')
+    .addOption(
+      new Option(
+        '--scope <capability...>',
+        'also later calls that need what these cover, written like grants',
+      ).conflicts('always'),
+    )
+    .addOption(messageOption('kept with the decision'))
     .addOption(jsonOption())
     .action(async (id: string, raw: unknown) => {
       const { json: asJson, scope, always, ...rest } = approval.parse(raw);
@@ -39,7 +46,7 @@ export const approveCommand = (): Command =>
 
 export const rejectCommand = (): Command =>
   command('reject', 'Reject what a run waits for.')
-    .requiredOption('-m, --message <text>', 'why; the model reads it')
+    .addOption(messageOption('why; the model reads it').makeOptionMandatory())
     .addOption(jsonOption())
     .action(async (id: string, raw: unknown) => {
       const { json: asJson, ...rest } = options.parse(raw);
@@ -49,7 +56,7 @@ export const rejectCommand = (): Command =>
 export const answerCommand = (): Command =>
   command('answer', 'Answer a question of a run, or say what a call of unknown effect gave.')
     .argument('<json>', 'the answer as JSON', jsonArgument)
-    .option('-m, --message <text>', 'kept with the decision')
+    .addOption(messageOption('kept with the decision'))
     .addOption(jsonOption())
     .action(async (id: string, value: JsonValue, raw: unknown) => {
       const { json: asJson, ...rest } = options.parse(raw);

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { z } from 'zod';
 import type { JsonValue } from '../core/json.js';
 import { connect } from './connect.js';
-import { json, jsonArgument, jsonOption } from './options.js';
+import { idArgument, json, jsonArgument, jsonOption } from './options.js';
 import { print, printJson } from './print.js';
 
 const options = z.object({
@@ -15,7 +15,7 @@ const options = z.object({
 export const emitCommand = (): Command =>
   new Command('emit')
     .description('Tell runs that something happened.')
-    .argument('<name>', 'name of the event, as runs wait for it')
+    .argument('<name>', 'name of the event, as runs wait for it', idArgument)
     .argument('[json]', 'what it says, as JSON', jsonArgument)
     .option('--key <key>', 'which of several events of this name')
     .option('--run <run>', 'only this run may take it')

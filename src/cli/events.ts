@@ -7,7 +7,7 @@ import type { RunEvent } from '../core/event.js';
 import { PAGE_LIMIT } from '../core/page.js';
 import type { Client } from './client.js';
 import { connect } from './connect.js';
-import { json } from './options.js';
+import { idArgument, json } from './options.js';
 import { cut, print, width } from './print.js';
 import { oneLine } from './run-text.js';
 
@@ -19,7 +19,7 @@ const options = z.object({ json, follow: z.boolean().default(false), deltas: z.b
 export const eventsCommand = (): Command =>
   new Command('events')
     .description('Print the event log of a run.')
-    .argument('<run>', 'id of a run')
+    .argument('<run>', 'id of a run', idArgument)
     .option('--follow', 'go on with the events that come, until the run is over')
     .option('--deltas', 'follow, and also print what the models of a streaming run say while they answer')
     .option('--json', 'print one JSON document per line')

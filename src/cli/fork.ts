@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { Command, Option } from 'commander';
 import { z } from 'zod';
-import { HoldfastError } from '../core/errors.js';
+import { fieldErrorsOf, invalidRequest } from '../core/field-errors.js';
 import { forkRun } from '../core/fork-request.js';
 import type { RunView } from '../core/run.js';
 import { connect } from './connect.js';
-import { json, jsonArgument, jsonOption } from './options.js';
+import { idArgument, json, jsonArgument, jsonOption, misuse } from './options.js';
 import { print, printJson } from './print.js';
 
 const shared = z.object({ json, model: z.string().optional() });
@@ -16,7 +16,7 @@ const modelOption = (): Option => new Option('--model <name>', 'model that is as
 export const forkCommand = (): Command =>
   new Command('fork')
     .description('Start a run from an event of another one, with edits.')
-    .argument('<run>', 'id of a run')
+    .argument('<run>', 'id of a run', idArgument)
     .requiredOption('--at <event>', 'last event that is taken over: its number or id (holdfast events)')
     .option('--input <text>', 'another input')
     .addOption(
@@ -29,22 +29,19 @@ export const forkCommand = (): Command =>
     .action(async (id: string, raw: unknown) => {
       const { json: asJson, at, input, edits, model } = forkOptions.parse(raw);
       const body = forkRun.safeParse({
-        at: /^\d+$/.test(at) ? Number(at) : at,
+        at: /^[1-9]\d{0,8}$/.test(at) ? Number(at) : at,
         ...(input === undefined ? {} : { input }),
         ...(edits === undefined ? {} : { edits }),
         ...(model === undefined ? {} : { model }),
       });
-      if (!body.success) {
-        const [issue] = body.error.issues;
-        throw new HoldfastError('invalid_request', `/${issue?.path.join('/') ?? ''}: ${issue?.message ?? 'not valid'}`);
-      }
+      if (!body.success) throw misuse(invalidRequest(fieldErrorsOf(body.error)).message);
       show(await connect().forkRun(id, body.data, randomUUID()), asJson);
     });
 
 export const retryCommand = (): Command =>
   new Command('retry')
     .description('Go on from the last good point of a failed run, in a new run.')
-    .argument('<run>', 'id of a failed run')
+    .argument('<run>', 'id of a failed run', idArgument)
     .addOption(modelOption())
     .addOption(jsonOption())
     .action(async (id: string, raw: unknown) => {

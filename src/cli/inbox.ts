@@ -1,7 +1,8 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { z } from 'zod';
+import { INTERRUPTION_KINDS } from '../core/interruption.js';
 import { connect } from './connect.js';
-import { json, jsonOption, limit, limitOption } from './options.js';
+import { json, jsonOption, limit, limitOption, timeOption } from './options.js';
 import { print, printJson } from './print.js';
 import { printInterruption } from './run-text.js';
 
@@ -14,8 +15,12 @@ export const inboxCommand = (): Command =>
     .option('--run <run>', 'only of this run')
     .option('--agent <name>', 'only of this agent')
     .option('--tool <name>', 'only of this tool')
-    .option('--kind <kind>', 'only of this kind, such as approval')
-    .option('--expires-before <time>', 'only what expires before a time, as 2026-01-31T09:30:00Z')
+    .addOption(new Option('--kind <kind>', 'only of this kind, such as approval').choices(INTERRUPTION_KINDS))
+    .addOption(
+      new Option('--expires-before <time>', 'only what expires before a time, as 2026-01-31T09:30:00Z').argParser(
+        timeOption,
+      ),
+    )
     .addOption(limitOption())
     .addOption(jsonOption())
     .action(async (raw: unknown) => {

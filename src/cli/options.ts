@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { InvalidArgumentError, Option } from 'commander';
+import { CommanderError, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
 import type { JsonObject, JsonValue } from '../core/json.js';
 import { jsonObject, jsonValue } from '../core/json.js';
@@ -8,7 +8,7 @@ import { PAGE_LIMIT } from '../core/page.js';
 export const jsonOption = (): Option => new Option('--json', 'print JSON');
 export const json = z.boolean().default(false);
 
-const whole =
+export const whole =
   (min: number, max: number) =>
   (text: string): number => {
     const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
@@ -22,6 +22,35 @@ export const limit = z.number();
 
 export const portOption = (): Option =>
   new Option('--port <port>', 'port to listen on; 0 takes a free one').argParser(whole(0, 65_535));
+
+/** Says that a command line is wrong in a way that no single option is. */
+export const misuse = (message: string): CommanderError => new CommanderError(2, 'holdfast.misuse', message);
+
+/** An id or a name, which becomes a part of an address: "." and ".." would lead to another one. */
+export function idArgument(text: string): string {
+  if (!/^\.{0,2}$/.test(text)) return text;
+  throw new InvalidArgumentError('Expected an id.');
+}
+
+export function timeOption(text: string): string {
+  if (z.iso.datetime({ offset: true }).safeParse(text).success) return text;
+  throw new InvalidArgumentError('Expected a time, as 2026-01-31T09:30:00Z.');
+}
+
+/** The key of a header: what no header carries is refused before anything is sent. */
+export function keyOption(text: string): string {
+  if (/^[\x21-\x7e]{1,255}$/.test(text)) return text;
+  throw new InvalidArgumentError('Expected 1 to 255 visible ASCII characters.');
+}
+
+const filled = (text: string): string => {
+  if (text !== '') return text;
+  throw new InvalidArgumentError('Expected a text.');
+};
+
+export const messageOption = (description: string): Option =>
+  new Option('-m, --message <text>', description).argParser(filled);
+export const message = z.string().optional();
 
 /** A JSON object, or `@` and the name of a file that holds one. */
 export function jsonObjectOption(text: string): JsonObject {

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import { TextDecoder } from 'node:util';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { z } from 'zod';
 import { HoldfastError } from '../core/errors.js';
 import { isOver, type RunView } from '../core/run.js';
 import type { Client } from './client.js';
 import { connect } from './connect.js';
-import { json, jsonOption } from './options.js';
+import { json, jsonOption, keyOption } from './options.js';
 import { print, printJson } from './print.js';
 import { printRun } from './run-text.js';
 
@@ -26,7 +26,9 @@ export const runCommand = (): Command =>
     .argument('<agent>', 'name of an agent')
     .argument('<input>', 'what the agent is asked; - reads it from stdin')
     .option('--wait', 'wait until the run is paused or over; exit code 1 if it failed or was cancelled')
-    .option('--key <key>', 'idempotency key: the same key and request again is the same run')
+    .addOption(
+      new Option('--key <key>', 'idempotency key: the same key and request again is the same run').argParser(keyOption),
+    )
     .option('--session <session>', 'the conversation that the run goes on with; the first run of a session begins it')
     .addOption(jsonOption())
     .action(async (agent: string, input: string, raw: unknown) => {

@@ -1,28 +1,26 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { z } from 'zod';
-import { HoldfastError } from '../core/errors.js';
 import type { SessionItem } from '../core/session.js';
 import type { Client } from './client.js';
 import { connect } from './connect.js';
-import { json, jsonOption, limit, limitOption } from './options.js';
+import { idArgument, json, jsonOption, limit, limitOption, misuse, whole } from './options.js';
 import { print, printJson, printTable } from './print.js';
 
-const options = z.object({ json, limit, after: z.string().optional(), delete: z.boolean().default(false) });
+const options = z.object({ json, limit, after: z.number().optional(), delete: z.boolean().default(false) });
 type Options = z.infer<typeof options>;
 
 export const sessionsCommand = (): Command =>
   new Command('sessions')
     .description('List sessions, newest first, or the items of one.')
-    .argument('[session]', 'id of a session')
-    .option('--after <n>', 'only items after this number')
+    .argument('[session]', 'id of a session', idArgument)
+    .addOption(new Option('--after <n>', 'only items after this number').argParser(whole(0, 999_999_999)))
     .option('--delete', 'remove the session with its items; its runs stay')
     .addOption(limitOption())
     .addOption(jsonOption())
     .action(async (id: string | undefined, raw: unknown) => {
       const asked = options.parse(raw);
-      if (id === undefined && asked.delete) {
-        throw new HoldfastError('invalid_request', 'The option --delete needs the id of a session.');
-      }
+      if (id === undefined && asked.delete) throw misuse('The option --delete needs the id of a session.');
+      if (id === undefined && asked.after !== undefined) throw misuse('The option --after needs the id of a session.');
       const client = connect();
       if (id === undefined) return list(client, asked);
       if (!asked.delete) return read(client, id, asked);
@@ -48,7 +46,7 @@ async function list(client: Client, asked: Options): Promise<void> {
 }
 
 async function read(client: Client, id: string, asked: Options): Promise<void> {
-  const page = await client.listSessionItems(id, { limit: asked.limit, cursor: asked.after });
+  const page = await client.listSessionItems(id, { limit: asked.limit, cursor: String(asked.after ?? 0) });
   if (asked.json) return printJson(page);
   printTable(
     ['#', 'RUN', 'TYPE', 'ITEM'],

@@ -1,7 +1,7 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { z } from 'zod';
 import { connect } from './connect.js';
-import { json, jsonOption } from './options.js';
+import { idArgument, json, jsonOption } from './options.js';
 import { print, printJson, printTable } from './print.js';
 
 const options = z.object({ json, revoke: z.string().optional() });
@@ -9,8 +9,10 @@ const options = z.object({ json, revoke: z.string().optional() });
 export const standingDecisionsCommand = (): Command =>
   new Command('standing-decisions')
     .description('List the approvals of a run that hold for later calls, or revoke one.')
-    .argument('<run>', 'id of a run')
-    .option('--revoke <id>', 'revoke this one: from the next segment on, calls ask again')
+    .argument('<run>', 'id of a run', idArgument)
+    .addOption(
+      new Option('--revoke <id>', 'revoke this one: from the next segment on, calls ask again').argParser(idArgument),
+    )
     .addOption(jsonOption())
     .action(async (run: string, raw: unknown) => {
       const { json: asJson, revoke } = options.parse(raw);

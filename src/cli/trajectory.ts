@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { CallOutcome } from '../core/event.js';
 import type { Trajectory, TrajectoryStep } from '../core/trajectory.js';
 import { connect } from './connect.js';
-import { json, jsonOption } from './options.js';
+import { idArgument, json, jsonOption } from './options.js';
 import { cut, plain, print, printJson, width } from './print.js';
 import { oneLine } from './run-text.js';
 
@@ -12,7 +12,7 @@ const options = z.object({ json });
 export const trajectoryCommand = (): Command =>
   new Command('trajectory')
     .description('Print a run as steps: what the model said and asked for, and what came of it.')
-    .argument('<run>', 'id of a run')
+    .argument('<run>', 'id of a run', idArgument)
     .addOption(jsonOption())
     .action(async (run: string, raw: unknown) => {
       const trajectory = await connect().getTrajectory(run);

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { z } from 'zod';
 import { HoldfastError } from '../core/errors.js';
 import { connect } from './connect.js';
-import { json, jsonOption } from './options.js';
+import { idArgument, json, jsonOption } from './options.js';
 import { print, printJson } from './print.js';
 
 const options = z.object({ json });
@@ -10,7 +10,7 @@ const options = z.object({ json });
 export const verifyCommand = (): Command =>
   new Command('verify')
     .description('Verify the event log of a run; exit code 1 if it is broken.')
-    .argument('<run>', 'id of a run')
+    .argument('<run>', 'id of a run', idArgument)
     .addOption(jsonOption())
     .action(async (id: string, raw: unknown) => {
       const report = await connect().verifyRun(id);

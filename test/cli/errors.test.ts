@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SLOW } from '../harness/slow.js';
+import { runHere } from './in-process.js';
 import { type Ended, Program } from './program.js';
 
 let dir: string;
@@ -29,21 +30,26 @@ const isError = ({ stderr }: Ended, code: string): RegExpExecArray | null =>
 
 describe('a command line that is wrong', () => {
   it.each([
-    ['an unknown command', ['frobnicate'], "Unknown command 'frobnicate'."],
     ['a missing argument', ['run', 'treasurer'], "Missing required argument 'input'."],
     ['a missing option', ['reject', 'int_1'], "Required option '-m, --message <text>' not specified."],
     ['a value out of range', ['runs', '--limit', '201'], 'Expected a whole number from 1 to 200.'],
     ['an answer that is not JSON', ['answer', 'int_1', 'yes'], 'Expected JSON'],
   ])('%s is said in two lines, with exit code 2', async (_name, args, message) => {
-    const ended = await holdfast(args);
+    const ended = await runHere(args, {});
     expect(ended.code).toBe(2);
     expect(isError(ended, 'invalid_request'), ended.stderr).not.toBeNull();
     expect(ended.stderr).toContain(message);
     expect(ended.stdout).toBe('');
   });
 
+  it('is that of a process too', async () => {
+    const ended = await holdfast(['frobnicate']);
+    expect(ended).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining("command 'frobnicate'.") });
+    expect(isError(ended, 'invalid_request'), ended.stderr).not.toBeNull();
+  });
+
   it('help and version are no errors', async () => {
-    const [version, help] = [await holdfast(['--version']), await holdfast(['run', '--help'])];
+    const [version, help] = [await runHere(['--version'], {}), await runHere(['run', '--help'], {})];
     expect([version.code, help.code]).toEqual([0, 0]);
     expect(version.stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
     expect(help.stdout).toContain('--wait');
@@ -61,7 +67,7 @@ describe('what is refused before a server is asked', () => {
   });
 
   it('a token that no header can carry, which is not repeated', async () => {
-    const ended = await holdfast(['runs'], { ...env, HOLDFAST_TOKEN: 'secret-token\nof-two-lines' });
+    const ended = await runHere(['runs'], { ...env, HOLDFAST_TOKEN: 'secret-token\nof-two-lines' });
     expect(ended.code).toBe(1);
     expect(isError(ended, 'config_invalid'), ended.stderr).not.toBeNull();
     expect(ended.stderr).toContain('HOLDFAST_TOKEN');
@@ -71,7 +77,7 @@ describe('what is refused before a server is asked', () => {
 
 describe('a server that cannot be asked', () => {
   it('does not answer', async () => {
-    const ended = await holdfast(['runs'], {
+    const ended = await runHere(['runs'], {
       HOLDFAST_URL: 'http://127.0.0.1:9',
       HOLDFAST_TOKEN: 'a-token-of-16-chars',
     });
@@ -84,7 +90,7 @@ describe('a server that cannot be asked', () => {
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     const { port } = other.address() as AddressInfo;
     const env = { HOLDFAST_URL: `http://127.0.0.1:${port}`, HOLDFAST_TOKEN: 'a-token-of-16-chars' };
-    const ended = await holdfast(['runs'], env);
+    const ended = await runHere(['runs'], env);
     other.close();
     expect(ended.code).toBe(1);
     expect(isError(ended, 'server_unreachable'), ended.stderr).not.toBeNull();
@@ -92,7 +98,7 @@ describe('a server that cannot be asked', () => {
   });
 
   it('without a token to show names the file that has none', async () => {
-    const ended = await holdfast(['inbox']);
+    const ended = await runHere(['inbox'], { HOLDFAST_DATA_DIR: join(dir, '.holdfast') });
     expect(ended.code).toBe(1);
     expect(isError(ended, 'unauthenticated'), ended.stderr).not.toBeNull();
     expect(ended.stderr).toContain(join(dir, '.holdfast', 'token'));
