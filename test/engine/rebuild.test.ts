@@ -1,122 +1,65 @@
-import { Agent, tool } from '@openai/agents';
+import type { AgentInputItem } from '@openai/agents';
 import type { Knex } from 'knex';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { z } from 'zod';
-import { sha256 } from '../../src/core/json.js';
-import { defineAgent, defineTool, type RunView, waitFor } from '../../src/index.js';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { type JsonValue, sha256 } from '../../src/core/json.js';
 import { describeEachDatabaseSlowly } from '../harness/database.js';
 import { ADMIN, BOB, openTestEngine, type TestEngine } from '../harness/engine.js';
-import { call, scripted } from '../harness/script.js';
+import { config, did, NAMES } from './rebuild-agents.js';
 
-/** The saved state of a run is a cache: deleted, damaged or foreign, it is made again from the log, and equals what was lost. */
+/**
+ * The saved state of a run is a cache. Every kind of run is run once as it is, and once for every way to lose the state, which
+ * is lost at every pause: each must be what the first one is, to the last event, and nothing may run twice.
+ */
 
-let did: string[] = [];
-let guarded = 0;
-let hangs = 0;
-
-const input = z.object({ n: z.number() });
-const output = z.object({ done: z.string() });
-
-const look = defineTool({
-  ...{ name: 'look', description: 'Looks.', input, output, effect: 'pure' },
-  execute: ({ n }) => {
-    did.push(`look ${n}`);
-    return { done: `look ${n}` };
+/** What becomes of a state that a run goes on from. */
+const LOSSES: Readonly<Record<string, (row: Knex.QueryBuilder, state: string) => Promise<unknown>>> = {
+  kept: async () => undefined,
+  deleted: (row) => row.delete(),
+  'with other text': (row, state) => row.update({ state: `${state} ` }),
+  'with another hash': (row) => row.update({ digest: sha256('') }),
+  'of another SDK': (row, state) => {
+    const foreign = state.replace(/"\$schemaVersion":"[^"]*"/, '"$schemaVersion":"9.99"');
+    return row.update({ state: foreign, digest: sha256(foreign) });
   },
-});
-const pay = defineTool({
-  ...{ name: 'pay', description: 'Pays.', input, output, effect: 'unsafe', timeoutMs: 60 },
-  approval: ({ n }) => n > 10 && `${n} is much`,
-  execute: async ({ n }, { signal }) => {
-    did.push(`pay ${n}`);
-    if (hangs-- > 0)
-      await new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('late'))));
-    return { done: `pay ${n}` };
-  },
-});
-const plain = tool({
-  name: 'plain',
-  description: 'A tool of a plain SDK program.',
-  parameters: input,
-  needsApproval: async (_context, { n }) => n > 10,
-  inputGuardrails: [
-    {
-      name: 'no sevens',
-      run: async ({ toolCall }) => {
-        guarded++;
-        return toolCall.arguments.includes('7')
-          ? { behavior: { type: 'rejectContent' as const, message: 'No sevens.' } }
-          : { behavior: { type: 'allow' as const } };
-      },
-    },
-  ],
-  execute: async ({ n }) => {
-    did.push(`plain ${n}`);
-    return `plain ${n}`;
-  },
-});
-
-const question = defineTool({
-  ...{ name: 'question', description: 'Asks.', input, output: z.string(), effect: 'unsafe' },
-  execute: ({ n }) => {
-    did.push(`question ${n}`);
-    return waitFor({ kind: 'question', text: 'Which?' });
-  },
-});
-/** An agent behind a tool that is suspended in the middle of its work. */
-const clerk = new Agent({
-  name: 'clerk',
-  model: scripted([[call('look', { n: 5 }, 'k1'), call('question', { n: 6 }, 'k2')]]),
-  tools: [look, question],
-}).asTool({ toolName: 'clerk', toolDescription: 'Does the work of a clerk.' });
-
-const tools = [look, pay, plain, question, clerk];
-const grants = ['tool:call:*'];
-const wait = call('pay', { n: 99 }, 'wait');
-const agent = (name: string, outputs: Parameters<typeof scripted>[0]) =>
-  defineAgent({ agent: new Agent({ name, model: scripted(outputs), tools }), grants });
-
-const desk = new Agent({
-  name: 'desk',
-  model: scripted([[call('look', {}, 'h1')], [call('look', {}, 'h2')], [call('look', { n: 1 }, 'd1')], [wait]]),
-  tools,
-});
-
-const config = {
-  turnsPerSegment: 2,
-  agents: [
-    agent('approvals', [
-      [call('pay', { n: 20 }, 'a'), call('pay', { n: 30 }, 'b'), call('look', { n: 1 }, 'c')],
-      [call('look', { n: 2 }, 'd')],
-      [wait],
-    ]),
-    agent('parallel', [
-      [call('plain', { n: 1 }, 'a'), call('plain', { n: 7 }, 'b'), call('plain', { n: 20 }, 'c')],
-      [call('look', { n: 'x' }, 'd')],
-      [call('look', { n: 3 }, 'a')],
-      [call('look', '{broken', 'f')],
-      [wait],
-    ]),
-    agent('unknown', [[call('pay', { n: 20 }, 'p'), call('pay', { n: 1 }, 's'), call('look', { n: 1 }, 'l')], [wait]]),
-    agent('asking', [
-      [call('question', { n: 1 }, 'q'), call('look', { n: 1 }, 'l')],
-      [call('clerk', { input: 'Work.' }, 'c'), call('look', { n: 2 }, 'm')],
-      [wait],
-    ]),
-    defineAgent({
-      agent: Agent.create({
-        name: 'handing',
-        model: scripted([[call('look', { n: 1 }, 'h1')], [call('transfer_to_desk', {}, 'h2')]]),
-        tools,
-        handoffs: [desk],
-      }),
-      grants,
-    }),
-  ],
 };
 
-const DAMAGES = ['deleted', 'damaged', 'foreign', 'deleted', 'deleted'] as const;
-const NAMES = ['approvals', 'parallel', 'unknown', 'handing', 'asking'] as const;
+/** What a person says where an answer is asked for. */
+const ANSWERS: Readonly<Record<string, JsonValue>> = { question: 'This.', unknown_effect: { done: 'by hand' } };
+
+const HISTORY: AgentInputItem[] = [
+  { type: 'message', role: 'user', content: 'Hello.' },
+  { type: 'message', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text: 'Good day.' }] },
+];
+
+const IDS = /(run|int|std)_[0-9a-f]{32}|sha256:[0-9a-f]{64}|talk-[A-Za-z-]+/g;
+
+/**
+ * A value with its own ids and hashes numbered in the order in which they come, and lists of ids in that order, so that two
+ * runs can be compared.
+ */
+function withoutIds(value: unknown): unknown {
+  const seen = new Map<string, string>();
+  const number = (id: string): string => {
+    const known = seen.get(id) ?? `#${seen.size}`;
+    seen.set(id, known);
+    return known;
+  };
+  const text = JSON.stringify(value).replaceAll(IDS, number);
+  const isNumber = (one: unknown): boolean => typeof one === 'string' && one.startsWith('#');
+  return JSON.parse(text, (_key, one: unknown) => (Array.isArray(one) && one.every(isNumber) ? one.sort() : one));
+}
+
+const sessionOf = (loss: string): string => `talk-${loss.replaceAll(' ', '-')}`;
+
+interface Run {
+  readonly id: string;
+  readonly name: string;
+  readonly loss: string;
+  /** What it, and what it started, went on from, pause by pause. */
+  readonly states: unknown[];
+  /** The last of its own, as it was. */
+  last: { readonly segment: number; readonly state: string } | null;
+}
 
 describeEachDatabaseSlowly('a saved state', (kind) => {
   let t: TestEngine;
@@ -124,78 +67,107 @@ describeEachDatabaseSlowly('a saved state', (kind) => {
     t = await openTestEngine(kind, config);
   });
   afterAll(() => t.close());
+  beforeEach(() => {
+    did.length = 0;
+  });
 
-  const rest = (id: string) => t.engine.getRun(id, ADMIN, { waitMs: 20_000 });
-
-  const decideAll = async (runId: string) => {
-    const { items } = await t.engine.listInterruptions({ status: 'pending', runId, limit: 10 }, BOB);
-    for (const { id, reason, callId } of items) {
-      if (reason.code === 'question') await t.engine.decide(id, { verdict: 'answer', value: 'This.' }, BOB);
-      else if (reason.code === 'unknown_effect')
-        await t.engine.decide(id, { verdict: 'answer', value: { done: 'by hand' } }, BOB);
-      else if (callId === 'b') await t.engine.decide(id, { verdict: 'reject', message: 'No.' }, BOB);
-      else await t.engine.decide(id, { verdict: 'approve' }, BOB);
-    }
-    return items;
-  };
-
-  /** Starts a run and decides for it until it waits for its last call. */
-  const lastPause = async (name: string) => {
-    hangs = name === 'unknown' ? 1 : 0;
-    const { id } = await t.engine.startRun({ agent: name, input: 'go' }, ADMIN);
-    for (;;) {
-      const run = await rest(id);
-      const { items } = await t.engine.listInterruptions({ status: 'pending', runId: id, limit: 10 }, BOB);
-      if (items.some(({ callId }) => callId === 'wait')) return run;
-      if (run.status !== 'paused') throw new Error(`${name} is ${run.status}: ${JSON.stringify(run.error)}`);
-      await decideAll(id);
+  /** Decides what waits, as its call id says. */
+  const decide = async () => {
+    const { items } = await t.engine.listInterruptions({ status: 'pending', limit: 200 }, BOB);
+    // Ids follow from those of the runs: by them, runs that are the same would be decided in different order. The approval that
+    // a parent waits for itself comes before those of its child, which may end in that moment.
+    const asked = [...items].sort((a, b) => `${a.callId} ${a.runId}`.localeCompare(`${b.callId} ${b.runId}`));
+    for (const { id, callId, reason, arguments: args } of asked) {
+      if (reason.code === 'child_run') continue;
+      const how = callId ?? '';
+      const value = ANSWERS[reason.code];
+      const choice = {
+        ...{ verdict: 'approve' as const, ...(how === 'always' ? { always: true as const } : {}) },
+        ...(how.includes('edit') ? { arguments: { n: (args as { n: number }).n + 1 } } : {}),
+      };
+      if (value === undefined && how.startsWith('two')) await t.engine.decide(id, choice, { ...BOB, actor: 'carol' });
+      if (value !== undefined) await t.engine.decide(id, { verdict: 'answer', value }, BOB);
+      else await t.engine.decide(id, how === 'reject' ? { verdict: 'reject', message: 'No.' } : choice, BOB);
     }
   };
 
-  /** Damages the snapshot that a paused run goes on from, and gives what it was. */
-  const damage = async (knex: Knex, runId: string, segment: number, how: (typeof DAMAGES)[number]): Promise<string> => {
-    const row = () => knex('holdfast.snapshots').where({ run_id: runId, segment });
-    const { state } = await row().first('state');
-    if (how === 'deleted') await row().delete();
-    if (how === 'damaged') await row().update({ state: `${state} ` });
-    const foreign = state.replace(/"\$schemaVersion":"[^"]*"/, '"$schemaVersion":"9.99"');
-    if (how === 'foreign') await row().update({ state: foreign, digest: sha256(foreign) });
-    return state;
+  const everyRun = async () => (await t.engine.listRuns({ limit: 200 }, ADMIN)).items;
+  /** Waits until every run is paused or over. */
+  const restOfAll = async () => {
+    for (const { id } of (await everyRun()).filter(({ status }) => status === 'queued' || status === 'running'))
+      await t.engine.getRun(id, ADMIN, { waitMs: 20_000 });
+    if ((await everyRun()).some(({ status }) => status === 'queued' || status === 'running')) await restOfAll();
   };
 
-  it('that is deleted, damaged or foreign is made again as it was, and nothing runs twice', {
-    timeout: 300_000,
-  }, async () => {
-    const paused: RunView[] = [];
-    for (const name of NAMES) paused.push(await lastPause(name));
-    const outputs = [];
+  const start = async (name: string, loss: string): Promise<Run> => {
+    const sessionId = sessionOf(loss);
+    if (name === 'talking') await t.engine.openSession(sessionId, ADMIN).addItems(HISTORY);
+    const session = name === 'talking' ? { sessionId } : {};
+    const { id } = await t.engine.startRun({ agent: name, input: 'go', ...session }, ADMIN);
+    return { id, name, loss, states: [], last: null };
+  };
+
+  /** Loses the states that runs, and the runs that they started, go on from. */
+  const lose = async (knex: Knex, runs: readonly Run[]) => {
+    for (const run of runs) {
+      const { id, loss, states } = run;
+      const family: { id: string; segment: number }[] = await knex('holdfast.runs')
+        .where({ status: 'paused' })
+        .where((of) => of.where({ id }).orWhere({ parent_run_id: id }))
+        .orderBy('created_at');
+      for (const { id: runId, segment } of family) {
+        const row = () => knex('holdfast.snapshots').where({ run_id: runId, segment });
+        const kept: { state: string } | undefined = await row().first('state');
+        states.push(kept === undefined ? 'lost' : withoutIds(JSON.parse(kept.state)));
+        if (kept !== undefined) await LOSSES[loss]?.(row(), kept.state);
+        if (kept !== undefined && runId === id) run.last = { segment, state: kept.state };
+      }
+    }
+  };
+
+  const eventsOf = async (id: string) =>
+    (await t.engine.listEvents(id, { after: 0, limit: 1000 }, ADMIN)).items.map(({ kind: of, data }) => ({ of, data }));
+
+  it('that is lost, at any pause, is made again as it was; nothing runs twice', { timeout: 300_000 }, async () => {
+    const runs: Run[] = [];
+    for (const name of NAMES) for (const loss of Object.keys(LOSSES)) runs.push(await start(name, loss));
+    for (let pauses = 0; pauses < 12; pauses++) {
+      await restOfAll();
+      if ((await everyRun()).every(({ status }) => status !== 'paused')) break;
+      await t.between((knex) => lose(knex, runs));
+      await decide();
+    }
     for (const name of NAMES) {
-      const { id } = await lastPause(name);
-      await decideAll(id);
-      outputs.push((await rest(id)).output);
+      const [kept, ...lost] = runs.filter((run) => run.name === name);
+      if (kept === undefined) throw new Error(name);
+      const { output: said } = await t.engine.getRun(kept.id, ADMIN);
+      const log = withoutIds(await eventsOf(kept.id));
+      expect(kept.states.length, name).toBeGreaterThan(1);
+      for (const { id, loss, states } of lost) {
+        const what = `${name}, ${loss}`;
+        const run = await t.engine.getRun(id, ADMIN);
+        expect(run, what).toMatchObject({ status: 'completed', output: said, error: null });
+        expect(await t.engine.verifyRun(id, ADMIN), what).toMatchObject({ ok: true, complete: true });
+        expect(withoutIds(await eventsOf(id)), what).toEqual(log);
+        expect(states, what).toEqual(kept.states);
+        if (name === 'talking')
+          expect((await t.engine.getSession(sessionOf(loss), ADMIN)).items, what).toBe(
+            (await t.engine.getSession(sessionOf('kept'), ADMIN)).items,
+          );
+      }
     }
-    const lost = await t.between(async (knex) => {
-      const states = [];
-      for (const [index, { id, segment }] of paused.entries())
-        states.push(await damage(knex, id, segment, DAMAGES[index] ?? 'deleted'));
-      return states;
+    // What a run went on from in the end is in its place again.
+    await t.between(async (knex) => {
+      for (const { id, name, loss, last } of runs) {
+        const row = await knex('holdfast.snapshots').where({ run_id: id }).orderBy('segment', 'desc').first();
+        const { segment, state, digest } = row;
+        expect({ segment, digest }, `${name}, ${loss}`).toEqual({ segment: last?.segment, digest: sha256(state) });
+        expect(JSON.parse(state), `${name}, ${loss}`).toEqual(JSON.parse(last?.state ?? ''));
+      }
     });
-    did = [];
-    guarded = 0;
-    for (const [index, { id }] of paused.entries()) {
-      await decideAll(id);
-      expect(await rest(id)).toMatchObject({ status: 'completed', output: outputs[index] });
-      expect(await t.engine.verifyRun(id, ADMIN)).toMatchObject({ ok: true, complete: true });
-    }
-    expect(did).toEqual(Array(5).fill('pay 99'));
-    expect(guarded).toBe(0);
-    const rebuilt = await t.between(async (knex) => {
-      const states = [];
-      for (const { id, segment } of paused)
-        states.push((await knex('holdfast.snapshots').where({ run_id: id, segment }).first('state')).state);
-      return states;
-    });
-    for (const [index, state] of rebuilt.entries())
-      expect(JSON.parse(state), NAMES[index]).toEqual(JSON.parse(lost[index] ?? ''));
+    const different = [...new Set(did)];
+    expect(different.length).toBeGreaterThan(40);
+    for (const what of different)
+      expect(did.filter((one) => one === what).length, what).toBe(Object.keys(LOSSES).length);
   });
 });
