@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { defineAgent } from '../../src/index.js';
 import { call } from '../harness/script.js';
 import { effectTool } from './effect-tool.js';
-import { place } from './kill-switch.js';
+import { place } from './place.js';
 import { placedModel } from './placed-model.js';
 import type { Scenario } from './scenario.js';
 
@@ -84,7 +84,7 @@ export const agents: Scenario = {
     ...['look:before', 'look:after', 'transfer:before', 'transfer:after', 'clerk:1', 'front:1', 'front:handoff'],
     ...['end:0', 'pay:before', 'pay:after', 'end:tool-use', 'end:1', 'end:guardrail'],
   ],
-  once: ['transfer', 'pay'],
+  exactly: { transfer: 1, pay: 1 },
   repeated: ['look'],
   statements: 190,
 };

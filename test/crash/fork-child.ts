@@ -1,6 +1,7 @@
-import { type Caller, createEngine } from '../../src/index.js';
-import { effects } from './effect-tool.js';
+import { createEngine } from '../../src/index.js';
+import { drive, REVIEWER } from './careful-person.js';
 import { arm, install } from './kill-switch.js';
+import { print, reportOf } from './report.js';
 import { tools } from './tools-scenario.js';
 
 /**
@@ -8,8 +9,6 @@ import { tools } from './tools-scenario.js';
  * second answer of its model, drives the fork, and prints how it ended. Ends by SIGKILL where KILL_AT says so.
  */
 install();
-
-const caller: Caller = { actor: 'ann', role: 'admin', tenant: 'default' };
 const engine = await createEngine({
   ...tools.config,
   databaseUrl: process.env['DATABASE_URL'] ?? null,
@@ -18,37 +17,18 @@ const engine = await createEngine({
   turnsPerSegment: 2,
   approvalTimeoutMs: null,
 });
-
-async function drive(id: string) {
-  for (;;) {
-    const run = await engine.getRun(id, caller, { waitMs: 20_000 });
-    if (run.status === 'queued' || run.status === 'running') throw new Error(`run ${id} is still ${run.status}`);
-    if (run.status !== 'paused') return run;
-    const { items } = await engine.listInterruptions({ status: 'pending', runId: id, limit: 50 }, caller);
-    for (const { id: interruption, reason, tool, arguments: args } of items) {
-      const { n } = args as { n: number };
-      const happened = reason.code === 'unknown_effect' && effects(tool ?? '').length > 0;
-      const value = { done: `${tool} ${n}` };
-      await engine.decide(interruption, happened ? { verdict: 'answer', value } : { verdict: 'approve' }, caller);
-    }
-  }
-}
-
-const source = await engine.startRun({ agent: tools.agent, input: 'go' }, caller, 'the-run');
+const source = await engine.startRun({ agent: tools.agent, input: 'go' }, REVIEWER, 'the-run');
 if (process.env['ONLY_SOURCE'] === '1') {
-  await drive(source.id);
+  await drive(engine, source.id, tools);
 } else {
   arm();
-  const { items } = await engine.listEvents(source.id, { after: 0, limit: 1000 }, caller);
+  const { items } = await engine.listEvents(source.id, { after: 0, limit: 1000 }, REVIEWER);
   const at = items.filter(({ kind }) => kind === 'model.responded')[1]?.seq ?? 0;
-  const { id } = await engine.forkRun(source.id, { at }, caller, 'the-fork');
-  const run = await drive(id);
-  const log = (await engine.listEvents(id, { after: 0, limit: 1000 }, caller)).items;
-  const { ok, complete } = await engine.verifyRun(id, caller);
-  // Every fork has a key of its own, so that hashes differ; its data is the same but for ids and digests.
-  const events = log.map(({ seq, kind }) => ({ seq, kind, dataHash: '', stateHashAfter: '' }));
-  const { status, output, error, turns, usage } = run;
-  process.stdout.write(`${JSON.stringify({ status, output, error, turns, usage, ok, complete, events })}\n`);
+  const { id } = await engine.forkRun(source.id, { at }, REVIEWER, 'the-fork');
+  const { events, ...report } = await reportOf(engine, await drive(engine, id, tools));
+  // Every fork has an id and a key of its own, so that hashes differ; its data is the same but for ids and digests.
+  const blank = { data: null, dataHash: '', stateHashAfter: '' };
+  print([{ ...report, id: '', events: events.map(({ seq, kind }) => ({ seq, kind, ...blank })) }]);
 }
 await engine.stop();
 process.exit(0);

@@ -1,11 +1,13 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeEachDatabaseSlowly } from '../harness/database.js';
-import type { KillAt } from './kill-switch.js';
-import { type ChildReport, startChild } from './run-child.js';
-import { pgliteTemplate, postgresTemplate, type Template } from './template.js';
+import type { KillAt } from './place.js';
+import type { RunReport } from './report.js';
+import { startChild } from './run-child.js';
+import { type Template, templateOf } from './template.js';
+import { effectsIn } from './world.js';
 
 /**
  * A fork whose process is killed while it is made, while it replays what it took over, and inside its calls, must end as
@@ -27,7 +29,7 @@ const KILLS: readonly KillAt[] = [
 
 describeEachDatabaseSlowly('a fork', (kind) => {
   let template: Template;
-  let whole: ChildReport;
+  let whole: RunReport | undefined;
   let copies = 0;
 
   const finish = async (kill: KillAt | undefined) => {
@@ -38,24 +40,21 @@ describeEachDatabaseSlowly('a fork', (kind) => {
       const first = await startChild(env, kill, 'fork-child.js').ended;
       const died = first.signal === 'SIGKILL';
       const ended = died ? await startChild(env, undefined, 'fork-child.js').ended : first;
-      return { died, ended, effects: existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n').sort() : [] };
+      return { died, ended, effects: effectsIn(file).toSorted() };
     } finally {
       await copy.drop();
     }
   };
 
   beforeAll(async () => {
-    template =
-      kind === 'pglite'
-        ? await pgliteTemplate()
-        : await postgresTemplate(process.env['HOLDFAST_TEST_POSTGRES_URL'] ?? '');
+    template = await templateOf(kind);
     const env = { ...template.env, EFFECTS_FILE: join(scratch, `${kind}-source`), ONLY_SOURCE: '1' };
     const source = await startChild(env, undefined, 'fork-child.js').ended;
     expect(source.code, source.stderr).toBe(0);
     const { ended, effects } = await finish(undefined);
-    expect(ended.report, ended.stderr).toMatchObject({ status: 'completed', ok: true, complete: true });
+    [whole] = ended.runs;
+    expect(whole, ended.stderr).toMatchObject({ status: 'completed', ok: true, complete: true });
     expect(effects).toEqual(['pay:call_pay', 'transfer:call_transfer', 'wire:call_wire']);
-    whole = ended.report as ChildReport;
   }, 180_000);
   afterAll(() => template.drop());
 
@@ -64,12 +63,13 @@ describeEachDatabaseSlowly('a fork', (kind) => {
     for (const kill of KILLS) {
       const { died, ended, effects } = await finish(kill);
       if (died) deaths++;
-      const { events, ...outcome } = ended.report as ChildReport;
-      const { events: wholeEvents, ...wholeOutcome } = whole;
-      expect(outcome, `${JSON.stringify(kill)}: ${ended.stderr}`).toEqual(wholeOutcome);
-      expect(effects, JSON.stringify(kill)).toEqual(['pay:call_pay', 'transfer:call_transfer', 'wire:call_wire']);
+      const [run] = ended.runs;
+      const what = `${JSON.stringify(kill)}: ${ended.stderr}`;
+      expect({ ...run, events: [] }, what).toEqual({ ...whole, events: [] });
+      expect(effects, what).toEqual(['pay:call_pay', 'transfer:call_transfer', 'wire:call_wire']);
       // A question to a person is an event of its own: only then may the log be another one.
-      if (!events.some((event) => event.kind === 'call.unknown')) expect(events).toEqual(wholeEvents);
+      const asked = run?.events.some((event) => event.kind === 'call.unknown');
+      if (!asked) expect(run, what).toEqual(whole);
     }
     expect(deaths).toBeGreaterThan(KILLS.length / 2);
   });

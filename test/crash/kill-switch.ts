@@ -1,45 +1,9 @@
-import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import { appendFileSync } from 'node:fs';
 import { PGlite } from '@electric-sql/pglite';
 import pg from 'pg';
+import { die, killAt } from './place.js';
 
-/**
- * Kills this process with SIGKILL at one instant, named from outside: before or after the n-th statement that makes
- * something durable, right after such a statement was sent, or at a named place inside a tool or model of the test.
- */
-export interface KillAt {
-  readonly when: 'before' | 'sent' | 'after' | 'place' | 'stop' | 'each';
-  readonly statement?: number;
-  readonly place?: string;
-  /** `each`: dies at the first place that is not in this file yet, and writes it there before. */
-  readonly deaths?: string;
-}
-
-const die = (): never => {
-  process.kill(process.pid, 'SIGKILL');
-  // SIGKILL arrives in a moment; nothing may happen until then.
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
-  throw new Error('unreachable');
-};
-
-const killAt: KillAt | null = process.env['KILL_AT'] === undefined ? null : JSON.parse(process.env['KILL_AT']);
 const statementLog = process.env['STATEMENT_LOG'];
-
-/** A place of the test's own code where the process may be told to die, or to stand still until SIGCONT. */
-export function place(name: string): void {
-  if (killAt?.deaths !== undefined) {
-    const died = existsSync(killAt.deaths) ? readFileSync(killAt.deaths, 'utf8').split('\n') : [];
-    if (died.includes(name)) return;
-    appendFileSync(killAt.deaths, `${name}\n`);
-    die();
-  }
-  if (killAt?.place !== name) return;
-  if (killAt.when === 'place') die();
-  if (killAt.when === 'stop') process.kill(process.pid, 'SIGSTOP');
-}
-
-/** Dies when the first run is committed and nothing of it has been executed. */
-const onlyStart = process.env['ONLY_START'] === '1';
-let starter: unknown;
 
 const DURABLE = /^\s*(insert|update|delete|commit|create|alter|merge|with .*(insert|update|delete))/is;
 const LIVELINESS = /heartbeat_at/;
@@ -55,14 +19,22 @@ export function arm(): void {
 const textOf = (query: unknown): string =>
   typeof query === 'string' ? query : ((query as { text?: string } | null)?.text ?? '');
 
+let inTransaction: unknown;
+
+/** Whether this is the statement that was named. */
+function isAim(session: unknown, text: string, index: number): boolean {
+  if (killAt?.text === undefined) return killAt?.statement === index;
+  const isFirst = inTransaction === undefined && text.includes(killAt.text);
+  if (isFirst) inTransaction = session;
+  return killAt.commit ? inTransaction === session && /^\s*commit/i.test(text) : isFirst;
+}
+
 function around<T>(session: unknown, text: string, send: () => T): T {
   if (!armed || !DURABLE.test(text) || (LIVELINESS.test(text) && !/insert/i.test(text))) return send();
   const index = counted++;
   if (statementLog !== undefined)
     appendFileSync(statementLog, `${index} ${text.replaceAll(/\s+/g, ' ').slice(0, 120)}\n`);
-  if (onlyStart && /insert into "holdfast"."runs"/.test(text)) starter = session;
-  const committed = starter !== undefined && starter === session && /^\s*commit/i.test(text);
-  const hit = committed ? 'after' : killAt?.statement === index ? killAt.when : null;
+  const hit = isAim(session, text, index) ? killAt?.when : null;
   if (hit === 'before') die();
   const sent = send();
   if (hit === 'sent') setImmediate(die);

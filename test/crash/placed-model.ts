@@ -1,6 +1,6 @@
 import { functionModel } from '../../src/index.js';
 import { type call, resultsIn, say } from '../harness/script.js';
-import { place } from './kill-switch.js';
+import { place } from './place.js';
 
 /**
  * A model that asks for the calls of each turn in order and then says what it was told, and dies where it is told to:

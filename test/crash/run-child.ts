@@ -1,35 +1,20 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { z } from 'zod';
-import type { KillAt } from './kill-switch.js';
+import type { KillAt } from './place.js';
+import { childReport, type RunReport } from './report.js';
 
 const PROGRAMS = join(import.meta.dirname, '../../dist/test/crash');
-
-export const childReport = z.object({
-  status: z.string(),
-  output: z.unknown(),
-  error: z.unknown(),
-  turns: z.number(),
-  usage: z.unknown(),
-  ok: z.boolean(),
-  complete: z.boolean(),
-  events: z.array(z.object({ seq: z.number(), kind: z.string(), dataHash: z.string(), stateHashAfter: z.string() })),
-});
-export type ChildReport = z.infer<typeof childReport>;
 
 export interface ChildEnd {
   /** SIGKILL when it died where it was told to. */
   readonly signal: NodeJS.Signals | null;
   readonly code: number | null;
-  readonly report: ChildReport | null;
+  /** How the runs ended; none when it died. */
+  readonly runs: readonly RunReport[];
   readonly stderr: string;
 }
 
-/** Runs one process of a crash test to its end. */
-export const runChild = (env: Readonly<Record<string, string>>, killAt?: KillAt): Promise<ChildEnd> =>
-  startChild(env, killAt).ended;
-
-/** Starts one process of a crash test; `program` prints a report. */
+/** Starts one process of a crash test; it prints reports. */
 export function startChild(
   env: Readonly<Record<string, string>>,
   killAt?: KillAt,
@@ -51,8 +36,8 @@ export function startChild(
     });
     child.once('error', reject);
     child.once('close', (code, signal) => {
-      const report = stdout === '' ? null : childReport.parse(JSON.parse(stdout));
-      resolve({ code, signal, report, stderr });
+      const runs = stdout === '' ? [] : childReport.parse(JSON.parse(stdout));
+      resolve({ code, signal, runs, stderr });
     });
   });
   return { pid: child.pid ?? 0, ended };

@@ -1,25 +1,42 @@
-import type { HoldfastConfig } from '../../src/index.js';
+import type { JsonValue } from '../../src/core/json.js';
+import type { Engine, HoldfastConfig, InterruptionView } from '../../src/index.js';
 import { agents } from './agents-scenario.js';
+import { decisions } from './decisions-scenario.js';
+import { family } from './family-scenario.js';
+import { mcp } from './mcp-scenario.js';
+import type { KillAt } from './place.js';
 import { tools } from './tools-scenario.js';
+import { waits } from './waits-scenario.js';
 
-/** A run that the crash matrix kills everywhere. */
+/** A run, and the runs below it, that the crash matrix kills everywhere. */
 export interface Scenario {
   readonly agent: string;
   readonly config: HoldfastConfig;
   /** Instants inside models, tools and callbacks, in the order in which they come. */
   readonly places: readonly string[];
-  /** Tools that leave exactly one line in the world, and those that may leave more. */
-  readonly once: readonly string[];
-  readonly repeated: readonly string[];
+  /** How often each unsafe effect is in the world in the end. */
+  readonly exactly: Readonly<Record<string, number>>;
+  /** Effects that a person may stand in for, and those that may happen again. */
+  readonly atMostOnce?: readonly string[];
+  readonly repeated?: readonly string[];
   /** About how many durable statements it makes; later ones do not exist and the process just ends. */
   readonly statements: number;
+  /** Statements around which it is killed, whatever their numbers are. */
+  readonly around?: readonly KillAt[];
+  /** What happens before the run starts. */
+  readonly prepare?: (engine: Engine) => Promise<unknown>;
+  /** Decides what a careful person would decide otherwise than by default; false: it leaves that to the default. */
+  readonly decide?: (engine: Engine, item: InterruptionView) => Promise<boolean>;
+  /** What a person says that a call returned which happened. */
+  readonly resultOf?: (item: InterruptionView) => JsonValue;
 }
 
-export const SCENARIOS: { readonly [name: string]: Scenario } = { tools, agents };
+const SCENARIOS = { tools, agents, decisions, family, mcp, waits } satisfies { [name: string]: Scenario };
+export type ScenarioName = keyof typeof SCENARIOS;
 
-/** The scenario of a child process. */
+/** The scenario of a process. */
 export function scenarioOf(name: string): Scenario {
-  const found = SCENARIOS[name];
+  const found: Scenario | undefined = Object.entries(SCENARIOS).find(([key]) => key === name)?.[1];
   if (found === undefined) throw new Error(`there is no scenario ${name}`);
   return found;
 }

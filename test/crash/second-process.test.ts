@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { createEngineDatabase, describeEachDatabase } from '../harness/database.js';
 import { SLOW } from '../harness/slow.js';
-import { runChild, startChild } from './run-child.js';
+import { startChild } from './run-child.js';
+import { effectsIn } from './world.js';
 
 /** Waits until the process stands still (state T), as the kernel tells it. */
 const stopped = async (pid: number): Promise<void> => {
@@ -26,16 +27,16 @@ describeEachDatabase('a second process', (kind) => {
       };
       const first = startChild(env, { when: 'stop', place: 'model:1' });
       await stopped(first.pid);
-      const second = await runChild(env);
+      const second = await startChild(env).ended;
       expect(second).toMatchObject({
         code: 3,
         stderr: expect.stringContaining(kind === 'pglite' ? 'data_dir_in_use' : 'worker_id_in_use'),
       });
       process.kill(first.pid, 'SIGKILL');
       await first.ended;
-      const third = await runChild(env);
-      expect(third.report, third.stderr).toMatchObject({ status: 'completed', ok: true, complete: true });
-      expect(readFileSync(join(dataDir, 'effects'), 'utf8').trim().split('\n').sort()).toEqual([
+      const third = await startChild(env).ended;
+      expect(third.runs, third.stderr).toMatchObject([{ status: 'completed', ok: true, complete: true }]);
+      expect(effectsIn(join(dataDir, 'effects')).toSorted()).toEqual([
         ...['look:call_look', 'pay:call_pay', 'put:call_put', 'transfer:call_transfer', 'wire:call_wire'],
       ]);
       await database.drop();

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createEngineDatabase, describeEachDatabaseSlowly } from '../harness/database.js';
-import type { KillAt } from './kill-switch.js';
+import type { KillAt } from './place.js';
 import { type ChildEnd, startChild } from './run-child.js';
 
 /**
@@ -14,6 +14,7 @@ import { type ChildEnd, startChild } from './run-child.js';
 const scratch = mkdtempSync(join(tmpdir(), 'holdfast-session-'));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
+const PROGRAM = 'session-child.js';
 const WHEN = ['before', 'sent', 'after'] as const;
 
 describeEachDatabaseSlowly('a session', (kind) => {
@@ -26,9 +27,9 @@ describeEachDatabaseSlowly('a session', (kind) => {
     const { databaseUrl, dataDir } = options;
     const env = databaseUrl === null ? { HOLDFAST_DATA_DIR: dataDir } : { DATABASE_URL: databaseUrl };
     try {
-      const first = await startChild({ ...env, ...more }, kill, 'session-child.js').ended;
+      const first = await startChild({ ...env, ...more }, kill, PROGRAM).ended;
       return first.signal === 'SIGKILL'
-        ? { died: true, ended: await startChild(env, undefined, 'session-child.js').ended }
+        ? { died: true, ended: await startChild(env, undefined, PROGRAM).ended }
         : { died: false, ended: first };
     } finally {
       await drop();
@@ -38,7 +39,8 @@ describeEachDatabaseSlowly('a session', (kind) => {
   beforeAll(async () => {
     const log = join(scratch, kind);
     whole = (await finish(undefined, { STATEMENT_LOG: log })).ended;
-    expect(whole.report, whole.stderr).toMatchObject({ status: 'completed', ok: true });
+    expect(whole.runs, whole.stderr).toHaveLength(3);
+    for (const run of whole.runs) expect(run).toMatchObject({ status: 'completed', ok: true, complete: true });
     const statements = readFileSync(log, 'utf8').trim().split('\n');
     const near = statements.flatMap((text, index) =>
       /"session|session_id/.test(text) || (/commit/i.test(text) && /"session/.test(statements[index - 1] ?? ''))
@@ -66,7 +68,7 @@ describeEachDatabaseSlowly('a session', (kind) => {
     for (const kill of kills) {
       const { died, ended } = await finish(kill);
       if (died) deaths++;
-      expect(ended.report, `${JSON.stringify(kill)}: ${ended.stderr}`).toEqual(whole.report);
+      expect(ended.runs, `${JSON.stringify(kill)}: ${ended.stderr}`).toEqual(whole.runs);
     }
     expect(deaths).toBeGreaterThan(kills.length / 2);
   });

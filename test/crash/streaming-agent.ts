@@ -3,7 +3,7 @@ import { Agent } from '@openai/agents';
 import { defineAgent, functionModel } from '../../src/index.js';
 import { inPieces } from '../harness/in-pieces.js';
 import { say } from '../harness/script.js';
-import { place } from './kill-switch.js';
+import { place } from './place.js';
 
 const text = Array.from({ length: 60 }, (_, n) => `piece ${n}, `).join('');
 

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { createEngine, type RunDelta } from '../../src/index.js';
 import { createEngineDatabase, describeEachDatabaseSlowly } from '../harness/database.js';
 import { ADMIN } from '../harness/engine.js';
-import type { KillAt } from './kill-switch.js';
+import type { KillAt } from './place.js';
 import { talker } from './streaming-agent.js';
 
 const CHILD = join(import.meta.dirname, '../../dist/test/crash/streaming-child.js');

@@ -2,6 +2,7 @@ import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
+import type { DatabaseKind } from '../harness/database.js';
 
 /** A database that holds one started run, and copies of it: every crash begins from the same run under the same key. */
 export interface Template {
@@ -11,7 +12,11 @@ export interface Template {
   drop(): Promise<void>;
 }
 
-export async function pgliteTemplate(): Promise<Template> {
+/** Of a kind of database. */
+export const templateOf = (kind: DatabaseKind): Promise<Template> =>
+  kind === 'pglite' ? pgliteTemplate() : postgresTemplate(process.env['HOLDFAST_TEST_POSTGRES_URL'] ?? '');
+
+async function pgliteTemplate(): Promise<Template> {
   const dir = await mkdtemp(join(tmpdir(), 'holdfast-crash-'));
   const envOf = (name: string) => ({ HOLDFAST_DATA_DIR: join(dir, name) });
   await cp(process.env['HOLDFAST_TEST_TEMPLATE_DIR'] ?? '', join(dir, 'template'), { recursive: true });
@@ -26,7 +31,7 @@ export async function pgliteTemplate(): Promise<Template> {
   };
 }
 
-export async function postgresTemplate(serverUrl: string): Promise<Template> {
+async function postgresTemplate(serverUrl: string): Promise<Template> {
   const prefix = `holdfast_crash_${process.pid}_${Date.now()}`;
   const urlOf = (name: string) => Object.assign(new URL(serverUrl), { pathname: `/${name}` }).href;
   const admin = async (sql: string): Promise<void> => {

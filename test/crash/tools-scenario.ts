@@ -37,7 +37,7 @@ export const tools: Scenario = {
     ...['model:1', 'wire:before', 'wire:after', 'pay:before', 'pay:after'],
     ...['model:2', 'transfer:before', 'transfer:after', 'model:3'],
   ],
-  once: ['pay', 'wire', 'transfer'],
+  exactly: { pay: 1, wire: 1, transfer: 1 },
   repeated: ['look', 'put'],
   statements: 145,
 };

@@ -1,86 +1,72 @@
-import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { Agent } from '@openai/agents';
 import { z } from 'zod';
-import { defineAgent, defineTool, functionModel, type HoldfastConfig, waitFor } from '../../src/index.js';
-import { place } from './kill-switch.js';
+import { defineAgent, defineTool, waitFor } from '../../src/index.js';
+import { call } from '../harness/script.js';
+import { REVIEWER } from './careful-person.js';
+import { effectTool } from './effect-tool.js';
+import { placedModel } from './placed-model.js';
+import type { Scenario } from './scenario.js';
+import { happened, leave } from './world.js';
 
 /** An agent whose calls wait inside: one unsafe in stages, one for an event, one beside them that does not wait. */
-
-const effectsFile = process.env['EFFECTS_FILE'] ?? '';
-
-/** What the world has seen of a call, one line per execution. */
-export const effects = (name: string): string[] =>
-  existsSync(effectsFile)
-    ? readFileSync(effectsFile, 'utf8')
-        .split('\n')
-        .filter((line) => line === name)
-    : [];
-
-const act = (name: string): void => {
-  place(`${name}:before`);
-  appendFileSync(effectsFile, `${name}\n`);
-  place(`${name}:after`);
-};
-
 const input = z.object({ n: z.number() });
 
 /** Reserves, asks whether it may, waits a moment, and pays: three stages of which none may happen twice. */
 const transfer = defineTool({
   ...{ name: 'transfer', description: 'Transfers in stages.', input, output: z.string() },
-  execute: ({ n }) => {
-    act('reserve');
+  execute: ({ n }, { callId }) => {
+    leave('reserve', callId);
     return waitFor({ kind: 'question', text: `May ${n} be paid?`, choices: ['yes', 'no'], memo: { n } });
   },
-  resume: (_input, settlement) => {
+  resume: (_input, settlement, { callId }) => {
     if (settlement.type === 'answered') {
-      act('confirm');
+      leave('confirm', callId);
       return waitFor({ kind: 'timer', afterMs: 20, memo: settlement.memo });
     }
-    act('pay');
+    leave('pay', callId);
     return `paid ${JSON.stringify(settlement.memo)}`;
   },
 });
+const STAGES = ['reserve', 'confirm', 'pay'];
 
 const receipt = defineTool({
   ...{ name: 'receipt', description: 'Waits for the receipt.', input, output: z.json(), effect: 'pure' },
   execute: ({ n }) => waitFor({ kind: 'event', name: 'receipt', key: String(n) }),
 });
 
-const book = defineTool({
-  ...{ name: 'book', description: 'Books.', input, output: z.string() },
-  execute: ({ n }) => {
-    act('book');
-    return `booked ${n}`;
+const model = placedModel('model', [[call('transfer', { n: 1 }), call('receipt', { n: 2 }), call('book', { n: 3 })]]);
+
+const matched = 'update "holdfast"."emitted_events"';
+
+export const waits: Scenario = {
+  agent: 'waiter',
+  config: {
+    agents: [
+      defineAgent({
+        agent: new Agent({ name: 'waiter', model, tools: [transfer, receipt, effectTool('book', 'unsafe')] }),
+        grants: ['tool:call:*'],
+      }),
+    ],
   },
-});
-
-const call = (name: string, n: number) => ({
-  ...{ type: 'function_call' as const, callId: `call_${name}`, name },
-  ...{ arguments: JSON.stringify({ n }), status: 'completed' as const },
-});
-
-type Item = { readonly type?: string; readonly output?: unknown };
-
-const textOf = (output: unknown): string =>
-  typeof output === 'string' ? output : ((output as { text?: string } | null)?.text ?? JSON.stringify(output));
-
-const model = functionModel('scripted', (request) => {
-  const items: readonly Item[] = typeof request.input === 'string' ? [] : (request.input as readonly Item[]);
-  const results = items.filter((item) => item.type === 'function_call_result');
-  place(`model:${results.length}:inside`);
-  if (results.length === 0) return [call('transfer', 1), call('receipt', 2), call('book', 3)];
-  const text = results.map((item) => textOf(item.output)).join(' | ');
-  const said = { content: [{ type: 'output_text' as const, text }], status: 'completed' as const };
-  return [{ type: 'message' as const, role: 'assistant' as const, ...said }];
-});
-
-export const STAGES = ['reserve', 'confirm', 'pay', 'book'] as const;
-
-export const config: HoldfastConfig = {
-  agents: [
-    defineAgent({
-      agent: new Agent({ name: 'waiter', model, tools: [transfer, receipt, book] }),
-      grants: ['tool:call:*'],
-    }),
+  prepare: (engine) => engine.emitEvent('receipt', { key: '2', payload: 'receipt 2', eventId: 'receipt-2' }, REVIEWER),
+  /** A stage in doubt that happened is not run again: the person ends the transfer by hand. */
+  decide: async (engine, { id, kind, tool, callId, reason, runId }) => {
+    if (kind === 'question') await engine.decide(id, { verdict: 'answer', value: 'yes' }, REVIEWER);
+    if (tool !== 'transfer' || reason.code !== 'unknown_effect') return kind === 'question';
+    const { items } = await engine.listInterruptions({ runId, tool, status: 'answered', limit: 50 }, REVIEWER);
+    const stage = STAGES[items.filter(({ wait }) => wait !== null).length] ?? '';
+    const seen = happened({ tool: stage, callId });
+    await engine.decide(id, seen ? { verdict: 'answer', value: 'paid {"n":1}' } : { verdict: 'approve' }, REVIEWER);
+    return true;
+  },
+  places: ['model:0', ...[...STAGES, 'book'].flatMap((stage) => [`${stage}:before`, `${stage}:after`]), 'model:1'],
+  around: [
+    { when: 'sent', text: matched },
+    { when: 'sent', text: matched, commit: true },
+    { when: 'after', text: 'insert into "holdfast"."interruptions"' },
+    { when: 'sent', text: 'insert into "holdfast"."timers"', commit: true },
   ],
+  exactly: { book: 1 },
+  atMostOnce: STAGES,
+  statements: 130,
 };

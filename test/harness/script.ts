@@ -22,6 +22,7 @@ type Output = (ReturnType<typeof call> | ReturnType<typeof say>)[];
 
 export const textOf = (output: unknown): string => {
   if (typeof output === 'string') return output;
+  if (Array.isArray(output)) return output.map(textOf).join('');
   const text = (output as { text?: unknown } | null)?.text;
   return typeof text === 'string' ? text : JSON.stringify(output);
 };

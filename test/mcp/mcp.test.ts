@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +5,7 @@ import { Agent, MCPServerStdio, MCPServerStreamableHttp, Runner, tool } from '@o
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineAgent } from '../../src/index.js';
-import { createEngineDatabase, describeEachDatabaseSlowly } from '../harness/database.js';
+import { describeEachDatabaseSlowly } from '../harness/database.js';
 import { ADMIN, decideAndRest, kindsOf, openTestEngine, runToRest, type TestEngine } from '../harness/engine.js';
 import { call, scripted } from '../harness/script.js';
 import { effectsIn, type ServerState, serveHttp, testServer } from './server.js';
@@ -273,7 +272,7 @@ describeEachDatabaseSlowly('MCP servers', (kind) => {
     expect(await runToRest(t.engine, 'stdio')).toMatchObject({ status: 'completed' });
     expect(connects).toBe(2);
     await t.restart();
-    await expect(files.listTools()).resolves.toHaveLength(6);
+    await expect(files.listTools()).resolves.toHaveLength(5);
     await files.close();
   });
 
@@ -283,7 +282,7 @@ describeEachDatabaseSlowly('MCP servers', (kind) => {
     const chose = await runToRest(t.engine, 'chosen');
     expect(chose).toMatchObject({ status: 'completed', output: expect.stringContaining('text of a.txt') });
     const [asked] = await eventsOf(chose.id, 'model.requested');
-    expect(asked?.['tools']).toEqual(['read', 'fail', 'turn', 'die', 'strike']);
+    expect(asked?.['tools']).toEqual(['read', 'fail', 'turn', 'die']);
     expect(effectsIn(file)).toEqual(['read a.txt']);
   });
 
@@ -307,24 +306,5 @@ describeEachDatabaseSlowly('MCP servers', (kind) => {
       for (const data of refused) expect(data['outcome']).toMatchObject({ type: 'refused', why: 'denied' });
     }
     expect(effectsIn(file)).toEqual([]);
-  });
-
-  it('asks a person after a crash in an unsafe call', async () => {
-    const { options, drop } = await createEngineDatabase(kind);
-    const { DATABASE_URL: _url, HOLDFAST_DATA_DIR: _dir, ...inherited } = process.env;
-    const place =
-      options.databaseUrl === null ? { HOLDFAST_DATA_DIR: options.dataDir } : { DATABASE_URL: options.databaseUrl };
-    const env = { ...inherited, ...place, MCP_EFFECTS_FILE: file };
-    const run = () => spawnSync(process.execPath, [join(PROGRAM, 'child.js')], { env, encoding: 'utf8' });
-    const first = run();
-    expect(first.signal, first.stderr).toBe('SIGKILL');
-    const second = run();
-    expect(second.status, second.stderr).toBe(0);
-    expect(JSON.parse(second.stdout)).toMatchObject({
-      ...{ paused: 'paused', status: 'completed', output: expect.stringContaining('seen') },
-      reasons: [{ code: 'unknown_effect', text: expect.stringContaining('its process died') }],
-    });
-    expect(effectsIn(file)).toEqual(['strike']);
-    await drop();
   });
 });

@@ -56,13 +56,6 @@ export function testServer(file: string, state: ServerState): McpServer {
     if (first) process.exit(1);
     return say(`died ${at}`);
   });
-  // Ends the process that called the first time, once its effect is in the world.
-  server.registerTool('strike', { description: 'Kills the caller.', inputSchema: none }, async () => {
-    const first = !effectsIn(file).includes('strike');
-    did('strike');
-    if (first) process.kill(process.ppid, 'SIGKILL');
-    return say('struck');
-  });
   return server;
 }
 
