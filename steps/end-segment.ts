@@ -5,7 +5,7 @@ import { kindFor } from '../src/core/interruption.js';
 import { canonical } from '../src/core/json.js';
 import { isOver, type Usage } from '../src/core/run.js';
 import { appendEvents } from '../src/storage/events.js';
-import { carryInterruptions, insertInterruption } from '../src/storage/interruptions.js';
+import { carryInterruptions, insertInterruption, pendingOf } from '../src/storage/interruptions.js';
 import { type RunRow, updateRun } from '../src/storage/runs.js';
 import { insertSnapshot } from '../src/storage/snapshots.js';
 import { insertTimer } from '../src/storage/timers.js';
@@ -56,8 +56,9 @@ export async function endSegment(world: World, end: SegmentEnd): Promise<{ reado
       segment_started_at: null,
     });
     if (step.change.status === 'paused') {
-      await settleWhatIsThere(world, trx, end.runId);
-      await settleEndedChildren(world, trx, end.runId);
+      const pending = await pendingOf(trx, end.runId);
+      await settleWhatIsThere(world, trx, pending);
+      await settleEndedChildren(world, trx, pending);
       await resumeIfDecided(world, trx, end.runId);
     }
     if (step.change.status !== undefined && isOver(step.change.status)) await endFamily(world, trx, end.runId);

@@ -100,8 +100,12 @@ const awaitedBy = (row: InterruptionRow): string | null => {
 };
 
 /** Settles waits for runs that had ended before the run came to wait, in the transaction that pauses it. */
-export async function settleEndedChildren(world: World, trx: Knex.Transaction, runId: string): Promise<void> {
-  for (const row of await pendingOf(trx, runId)) {
+export async function settleEndedChildren(
+  world: World,
+  trx: Knex.Transaction,
+  pending: readonly InterruptionRow[],
+): Promise<void> {
+  for (const row of pending) {
     const id = awaitedBy(row);
     const child = id === null ? undefined : await runs(trx).where({ id, tenant: row.tenant }).first();
     if (child !== undefined && isOver(child.status)) await settleChild(world, trx, row, child);

@@ -11,7 +11,7 @@ import {
   decisionsOf,
   type InterruptionRow,
   insertDecision,
-  pendingOf,
+  isPast,
   settleInterruption,
   waitOf,
 } from '../src/storage/interruptions.js';
@@ -102,13 +102,16 @@ export async function lockEventsOf(trx: Knex.Transaction, tenant: string, waits:
 }
 
 /**
- * Settles what was there before a run came to wait for it, in the transaction that pauses the run: a time that is past, an
- * event that was told. Under the lock of the run's row.
+ * Settles of what a run comes to wait for what was there before, in the transaction that pauses the run: a time that is past,
+ * an event that was told. Under the lock of the run's row.
  */
-export async function settleWhatIsThere(world: World, trx: Knex.Transaction, runId: string): Promise<void> {
-  for (const row of await pendingOf(trx, runId)) {
-    if (row.kind === 'timer' && row.expires_at !== null && row.expires_at.getTime() <= world.now())
-      await settleDue(world, trx, row);
+export async function settleWhatIsThere(
+  world: World,
+  trx: Knex.Transaction,
+  pending: readonly InterruptionRow[],
+): Promise<void> {
+  for (const row of pending) {
+    if (row.kind === 'timer' && isPast(row, world.now())) await settleDue(world, trx, row);
     if (row.kind === 'event') await settleKept(world, trx, row);
   }
 }

@@ -2,6 +2,7 @@ import type { FunctionTool } from '@openai/agents';
 import { toJson } from '../src/core/json.js';
 import { invokeOf } from '../src/tools/watched-tool.js';
 import type { ToolResult } from '../steps/call-tool.js';
+import { callItem } from './call-item.js';
 import { inFrame, type PlannedCall, type SegmentScope } from './segment-scope.js';
 import { stateText } from './state-text.js';
 
@@ -22,12 +23,8 @@ export async function runAgentTool(scope: SegmentScope, plan: PlannedCall): Prom
   const { agentState: text } = plan;
   if (scope.stop !== null) return { type: 'suspended', state: text };
   const { original, context } = plan.guard;
-  const toolCall = {
-    ...{ type: 'function_call' as const, callId: plan.callId, name: original.name },
-    ...{ arguments: plan.argumentsText, status: 'completed' as const },
-  };
   const details = {
-    toolCall,
+    toolCall: callItem(plan.callId, original.name, plan.argumentsText),
     parentRunConfig: { modelProvider: scope.provider, tracingDisabled: true },
     ...(text === null ? {} : { resumeState: text }),
   };

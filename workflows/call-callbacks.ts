@@ -2,6 +2,7 @@ import { approvalText } from '../src/core/call.js';
 import { HoldfastError } from '../src/core/errors.js';
 import { isDeclared } from '../src/tools/define-tool.js';
 import type { ToolResult } from '../steps/call-tool.js';
+import { callItem } from './call-item.js';
 import { callbackStep } from './callback-step.js';
 import type { AskedCall } from './plan-calls.js';
 import type { RecordedSource } from './recorded-source.js';
@@ -60,11 +61,6 @@ async function ask<A>(guardrails: readonly ToolGuardrail<A>[], args: A, what: st
   return { type: 'allow' };
 }
 
-const itemOf = (callId: string, name: string, text: string) => ({
-  ...{ type: 'function_call' as const, callId, name },
-  ...{ arguments: text, status: 'completed' as const },
-});
-
 /** What the input guardrails of a tool say of a call; null: it may run. A tripped one ends the run. */
 export async function guardrailRefusal(
   scope: SegmentScope,
@@ -74,7 +70,7 @@ export async function guardrailRefusal(
   const guardrails = guard.original.inputGuardrails ?? [];
   const agent = scope.state?.currentAgent;
   if (guardrails.length === 0 || agent === undefined) return null;
-  const args = { context: guard.context, agent, toolCall: itemOf(call.callId, call.name, call.arguments) };
+  const args = { context: guard.context, agent, toolCall: callItem(call.callId, call.name, call.arguments) };
   const recorded = (source: RecordedSource): Verdict | undefined => {
     const refused = source.refusedByGuardrail(call.callId);
     if (refused === undefined) return undefined;
@@ -104,7 +100,7 @@ export async function afterOutputGuardrails(
   const agent = scope.state?.currentAgent;
   if (guardrails.length === 0 || agent === undefined) return result;
   if (result.type !== 'settled' || result.outcome.type !== 'output') return result;
-  const toolCall = itemOf(plan.callId, original.name, plan.argumentsText);
+  const toolCall = callItem(plan.callId, original.name, plan.argumentsText);
   const verdict = await ask(
     guardrails,
     { context, agent, toolCall, output: result.outcome.output },

@@ -4,6 +4,7 @@ import { HoldfastError } from '../src/core/errors.js';
 import { serverLabel } from '../src/core/mcp.js';
 import { type McpSource, mcpSourceOf, type Offer, setMcpSource, standInFor } from './mcp-call.js';
 import { offeredTools } from './mcp-list.js';
+import { readThrough } from './read-through.js';
 import { currentScope, type SegmentScope } from './segment-scope.js';
 
 const standIns = new AsyncLocalStorage<{ readonly agent: Agent; readonly servers: MCPServer[] }>();
@@ -13,17 +14,9 @@ const instrumented = new WeakSet<Agent>();
 function watchServers(agent: Agent): void {
   if (instrumented.has(agent)) return;
   instrumented.add(agent);
-  let { mcpServers } = agent;
-  Object.defineProperty(agent, 'mcpServers', {
-    configurable: true,
-    enumerable: true,
-    get: () => {
-      const present = standIns.getStore();
-      return present?.agent === agent ? present.servers : mcpServers;
-    },
-    set: (value: MCPServer[]) => {
-      mcpServers = value;
-    },
+  readThrough(agent, 'mcpServers', (servers) => {
+    const present = standIns.getStore();
+    return present?.agent === agent ? present.servers : servers;
   });
 }
 

@@ -3,6 +3,7 @@ import { HoldfastError } from '../src/core/errors.js';
 import type { ToolContext } from '../src/core/tool.js';
 import { isDeclared } from '../src/tools/define-tool.js';
 import { invokeOf } from '../src/tools/watched-tool.js';
+import { callItem } from './call-item.js';
 import { mcpBody, mcpSourceOf } from './mcp-call.js';
 import { notingRefusals } from './refusal.js';
 import type { PlannedCall, SegmentScope } from './segment-scope.js';
@@ -14,13 +15,7 @@ export function bodyOf(scope: SegmentScope, plan: PlannedCall): (context: ToolCo
   if (child !== undefined) return child;
   const { original, spec, context: runContext } = plan.guard;
   if (isDeclared(original)) return (context) => notingRefusals(() => spec.execute(plan.input, context));
-  const toolCall = {
-    type: 'function_call' as const,
-    callId: plan.callId,
-    name: original.name,
-    arguments: plan.argumentsText,
-    status: 'completed' as const,
-  };
+  const toolCall = callItem(plan.callId, original.name, plan.argumentsText);
   const invoke = (context: ToolContext): Promise<unknown> =>
     notingRefusals(async () =>
       invokeOf(original)(runContext, plan.argumentsText, { toolCall, signal: context.signal }),

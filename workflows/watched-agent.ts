@@ -4,6 +4,7 @@ import type { JsonValue } from '../src/core/json.js';
 import { watchTool } from '../src/tools/watched-tool.js';
 import { callbackStep } from './callback-step.js';
 import { asDurable } from './durable-model.js';
+import { readThrough } from './read-through.js';
 import type { RecordedSource } from './recorded-source.js';
 import { inHook } from './refusal.js';
 import { currentScope, type SegmentScope } from './segment-scope.js';
@@ -41,23 +42,15 @@ function watchHooks(agent: Agent): void {
   Object.defineProperty(agent, 'emit', { configurable: true, writable: true, value });
 }
 
-/** Puts an accessor in place of a property: `read` says what the SDK sees of it inside a segment. */
+/** `read` says what the SDK sees of a property inside a segment. */
 function inside<K extends 'model' | 'inputGuardrails' | 'outputGuardrails' | 'toolUseBehavior'>(
   agent: Agent,
   key: K,
   read: (scope: SegmentScope, value: Agent[K]) => Agent[K],
 ): void {
-  let value: Agent[K] = agent[key];
-  Object.defineProperty(agent, key, {
-    configurable: true,
-    enumerable: true,
-    get: () => {
-      const scope = currentScope();
-      return typeof scope === 'object' ? read(scope, value) : value;
-    },
-    set: (given: Agent[K]) => {
-      value = given;
-    },
+  readThrough(agent, key, (value) => {
+    const scope = currentScope();
+    return typeof scope === 'object' ? read(scope, value) : value;
   });
 }
 

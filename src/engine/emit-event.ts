@@ -18,7 +18,7 @@ import {
   type NewEmittedEvent,
   waitsForEvent,
 } from '../storage/emitted-events.js';
-import { findInterruption } from '../storage/interruptions.js';
+import { findInterruption, isPast } from '../storage/interruptions.js';
 import { findRun, lockRun } from '../storage/runs.js';
 import type { Parts } from './parts.js';
 
@@ -105,7 +105,7 @@ async function deliver(parts: Parts, trx: Knex.Transaction, event: Event): Promi
   for (const seen of await waitsForEvent(trx, event)) {
     await lockRun(trx, seen.run_id);
     const row = await findInterruption(trx, event.tenant, seen.id);
-    if (row === undefined || row.status !== 'pending' || isLate(row.expires_at, world.now())) continue;
+    if (row === undefined || row.status !== 'pending' || isPast(row, world.now())) continue;
     const value = { eventId: event.id, payload: event.payload };
     await settle(world, trx, row, { verdict: 'answer', actor: event.actor, message: null, value });
     await resumeIfDecided(world, trx, row.run_id);
@@ -113,6 +113,3 @@ async function deliver(parts: Parts, trx: Knex.Transaction, event: Event): Promi
   }
   return runIds;
 }
-
-/** Past its time a wait takes no event, even when the sweep that settles it is late. */
-const isLate = (expiresAt: Date | null, now: number): boolean => expiresAt !== null && expiresAt.getTime() <= now;

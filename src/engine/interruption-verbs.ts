@@ -13,6 +13,7 @@ import {
   type InterruptionFilter,
   type InterruptionRow,
   interruptionViewOf,
+  isPast,
   listInterruptionRows,
 } from '../storage/interruptions.js';
 import { encodeCursor } from '../storage/run-list.js';
@@ -68,7 +69,7 @@ export async function decide(
     const row = await findInterruption(trx, caller.tenant, id);
     if (row === undefined || run === undefined) throw unknown(id);
     const before = await viewOf(trx, row);
-    if (isDue(row, parts.world.now())) {
+    if (row.status === 'pending' && isPast(row, parts.world.now())) {
       throw new HoldfastError(
         'interruption_expired',
         `The time to decide on interruption ${id} was over at ${before.expiresAt}.`,
@@ -112,10 +113,6 @@ function argumentsOf(given: JsonObject | undefined): JsonObject | null {
     fields: [{ pointer: '/arguments', detail: 'a JSON object was expected' }],
   });
 }
-
-/** Past its time nothing is executed, even when the sweep that settles it is late. */
-const isDue = (row: InterruptionRow, now: number): boolean =>
-  row.status === 'pending' && row.expires_at !== null && row.expires_at.getTime() <= now;
 
 /** Settles an interruption whose time has come. Does nothing when somebody decided before. */
 export async function expire(parts: Parts, runId: string, id: string): Promise<void> {

@@ -187,6 +187,10 @@ const decisionOf = (row: DecisionRow): DecisionView => ({
   decidedAt: row.decided_at.toISOString(),
 });
 
+/** Past its time nothing is decided, told or executed, even when the sweep that settles it is late. */
+export const isPast = ({ expires_at: expiresAt }: InterruptionRow, nowMs: number): boolean =>
+  expiresAt !== null && expiresAt.getTime() <= nowMs;
+
 /** Which wait of its call an interruption is; null: an approval. */
 export const waitOf = (row: InterruptionRow): PlacedWait | null =>
   row.wait === null ? null : placedWait.parse(JSON.parse(row.wait));
