@@ -26,8 +26,15 @@ export class RunningSegments {
 /** The longest time of one timer: beyond it Node's fire at once. A longer time is taken in pieces. */
 const PIECE_MS = 2 ** 31 - 1;
 
-/** Rings once after so many milliseconds, and does not keep the process. Gives back how to silence it. */
+/**
+ * Rings once after so many milliseconds, and does not keep the process. Gives back how to silence it. Time that is over rings
+ * at once: a timer comes only when nothing else is to do.
+ */
 function alarm(ms: number, ring: () => void): () => void {
+  if (ms <= 0) {
+    ring();
+    return () => {};
+  }
   let timer: NodeJS.Timeout | undefined;
   const wait = (left: number): void => {
     const piece = Math.min(left, PIECE_MS);

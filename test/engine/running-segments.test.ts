@@ -15,6 +15,10 @@ describe('a limit of time', () => {
     expect(signal.reason).toBe('limit_wall_time');
   });
 
+  it('that is over stops a run at once', () => {
+    expect(new RunningSegments().watch('run_a', 0).signal.reason).toBe('limit_wall_time');
+  });
+
   it('is forgotten with the run, however long it is', () => {
     const running = new RunningSegments();
     const { signal, release } = running.watch('run_a', 60 * DAY_MS);
