@@ -39,7 +39,11 @@ export type ToolResult =
   /** A newer process owns the run; this one must not act any more. */
   | { readonly type: 'superseded' }
   /** The run was stopped. `begun`: the body was at work, and an unsafe one may have had its effect. */
-  | (Halt & { readonly begun: boolean });
+  | (Halt & { readonly begun: boolean })
+  | { readonly type: 'halted'; readonly why: typeof SIBLING_FAILED; readonly begun: boolean };
+
+/** Why a call is stopped that works beside one whose failure ends the run: the reason of its signal. */
+export const SIBLING_FAILED = 'sibling_failed';
 
 /**
  * Executes one tool call so that an unsafe effect is never repeated on its own: its intent is committed before, its
@@ -88,7 +92,7 @@ export async function callTool(
     if (found.happened) return settle(world, intent, outputOf(spec, found.output));
   }
   if (spec.effect === 'unsafe' && !signal.aborted) await logged();
-  if (signal.aborted) return { ...haltOf(signal), begun: false };
+  if (signal.aborted) return halted(signal, false);
   if (spec.effect === 'unsafe' && !(await transact(world, (trx) => claimCall(trx, intent, goesOn)))) {
     // An execution before this one may have ended the call in this moment; else a newer process owns the run.
     const ended = await patiently(() => findCall(world.knex, intent.runId, intent.callId));
@@ -98,6 +102,9 @@ export async function callTool(
   const ended = await withTimeout(body, context, spec.timeoutMs, stop, signal);
   return conclude(world, call, record, ended, context, signal);
 }
+
+const halted = (signal: AbortSignal, begun: boolean): ToolResult =>
+  signal.reason === SIBLING_FAILED ? { type: 'halted', why: SIBLING_FAILED, begun } : { ...haltOf(signal), begun };
 
 /** What another execution of the call has left: it stands. */
 function standing(record: CallRecord | null): ToolResult {
@@ -134,7 +141,7 @@ async function conclude(
   signal: AbortSignal,
 ): Promise<ToolResult> {
   const { spec, intent } = call;
-  if (ended === 'halted') return { ...haltOf(signal), begun: true };
+  if (ended === 'halted') return halted(signal, true);
   if (ended === 'timeout') {
     if (spec.effect === 'unsafe' && spec.onUnknownEffect !== 'rerun') {
       // That it has not happened is no answer here: a body that was left behind may still do it.

@@ -21,7 +21,7 @@ export type AgentToolResult =
  */
 export async function runAgentTool(scope: SegmentScope, plan: PlannedCall): Promise<AgentToolResult> {
   const { agentState: text } = plan;
-  if (scope.stop !== null) return { type: 'suspended', state: text };
+  if (scope.stop !== null || scope.siblings.signal.aborted) return { type: 'suspended', state: text };
   const { original, context } = plan.guard;
   const details = {
     toolCall: callItem(plan.callId, original.name, plan.argumentsText),

@@ -3,13 +3,14 @@ import type { Wait } from '../src/core/ending.js';
 import { HoldfastError } from '../src/core/errors.js';
 import type { CallOutcome } from '../src/core/event.js';
 import { type CallWait, waitText } from '../src/core/wait.js';
-import { callTool, executionUnder, type ToolResult } from '../steps/call-tool.js';
+import { callTool, executionUnder, SIBLING_FAILED, type ToolResult } from '../steps/call-tool.js';
 import { type AgentToolResult, isAgentTool, runAgentTool } from './agent-tool.js';
 import { termsOf } from './approval-of.js';
 import { afterOutputGuardrails } from './call-callbacks.js';
 import { durableStep } from './durable-step.js';
+import { endOfRun, isRaised } from './failing-call.js';
 import type { PlannedCall, SegmentScope, StartedCall } from './segment-scope.js';
-import { failWithChild, logChild } from './sub-agent-call.js';
+import { logChild } from './sub-agent-call.js';
 import { bodyOf, requirementOf } from './tool-body.js';
 
 /** What the SDK gets in place of a result that is not there yet; resuming puts the result in its place. */
@@ -21,6 +22,7 @@ export const PLACEHOLDER = '[waiting]';
  */
 export function launchBatch(scope: SegmentScope): void {
   const batch = scope.batch;
+  if (batch.length === 0) return;
   scope.batch = [];
   const ended: Promise<unknown>[] = [];
   let turn: Promise<unknown> = Promise.resolve().then(() => Promise.all(ended));
@@ -33,6 +35,7 @@ export function launchBatch(scope: SegmentScope): void {
   }
   // Whoever waits for a call hears of its failure.
   turn.catch(() => undefined);
+  scope.ended = turn;
 }
 
 type Result = ToolResult | AgentToolResult;
@@ -51,6 +54,7 @@ function launch(scope: SegmentScope, plan: PlannedCall, run: () => Promise<Resul
   ended.then(
     (result) => {
       started.result = result;
+      if (endOfRun(scope, plan, result) !== null) scope.siblings.abort(SIBLING_FAILED);
       logEnded(scope);
     },
     () => undefined,
@@ -89,7 +93,8 @@ async function runTool(scope: SegmentScope, plan: PlannedCall): Promise<ToolResu
     ...{ body: bodyOf(scope, plan), require: requirementOf(scope, plan) },
   };
   const execute = async (): Promise<ToolResult> => {
-    const result = await callTool(scope.world, call, scope.signal, () => scope.log.flush());
+    const signal = AbortSignal.any([scope.signal, scope.siblings.signal]);
+    const result = await callTool(scope.world, call, signal, () => scope.log.flush());
     // By this error DBOS records nothing, neither of the step nor of the workflow: both are the newer process's to end.
     if (result.type === 'superseded') throw new DBOSWorkflowConflictError(DBOS.workflowID ?? scope.run.id);
     return afterOutputGuardrails(scope, plan, result);
@@ -105,10 +110,8 @@ function logEnded(scope: SegmentScope): void {
     const tool = plan.guard.spec.name;
     if (result.type === 'settled' || result.type === 'tripped')
       scope.log.add('call.finished', { callId, tool, outcome: result.outcome }, startedKey);
-    if (result.type === 'tripped') {
-      scope.stop = { type: 'failed', error: new HoldfastError('guardrail_tripped', result.outcome.message).view() };
-    }
-    if (result.type === 'settled') failWithChild(scope, plan, result.outcome);
+    const error = endOfRun(scope, plan, result);
+    if (error !== null) scope.stop = { type: 'failed', error };
     if (result.type === 'unknown') {
       const parentKey = scope.log.add('call.unknown', { callId, tool, text: result.text }, startedKey);
       const { agent, arguments: args, digest } = plan;
@@ -125,7 +128,8 @@ function logEnded(scope: SegmentScope): void {
     if (result.type === 'suspended') suspend(scope, plan, startedKey, result.state);
     if (result.type === 'halted') {
       logHalted(scope, plan, startedKey, result.begun);
-      scope.stop = haltStop(result.why);
+      // The call that failed says how the run ends.
+      if (result.why !== SIBLING_FAILED) scope.stop = haltStop(result.why);
     }
   }
 }
@@ -187,5 +191,10 @@ export async function invokeGuarded(scope: SegmentScope, callId: string | undefi
   const result = await scope.results.get(plan.callId);
   if (result === undefined)
     throw new HoldfastError('tool_unguarded', `The call ${plan.callId} waits for an approval and was invoked.`);
+  // It ends the loop of an agent behind a tool, when the calls beside it have ended, too.
+  if (isRaised(result) && scope.within !== null) {
+    await scope.ended;
+    throw new Error(result.outcome.message);
+  }
   return result.type === 'settled' ? resultOf(result.outcome) : PLACEHOLDER;
 }

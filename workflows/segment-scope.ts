@@ -97,6 +97,8 @@ interface Frame {
   /** Calls of the present response that may start, in the model's order. */
   batch: PlannedCall[];
   started: StartedCall[];
+  /** Resolves when every call of the present response that was started has ended. */
+  ended: Promise<unknown>;
   /** How many items the model was shown in the turn before. */
   seenItems: number;
   /** Agents behind tools of this loop that are in the middle of their work. */
@@ -116,6 +118,8 @@ export interface SegmentScope extends Frame {
   readonly execution: string;
   readonly turnsPerSegment: number;
   readonly signal: AbortSignal;
+  /** Stops the calls that work when one has failed whose failure ends the run. */
+  readonly siblings: AbortController;
   readonly log: RunLog;
   /** The models of the run, each call a step. */
   readonly provider: ModelProvider;
@@ -144,7 +148,8 @@ export interface SegmentScope extends Frame {
 }
 
 export const newFrame = (within: Frame['within']): Frame => ({
-  ...{ state: null, running: false, batch: [], started: [], seenItems: 0, suspended: [], within },
+  ...{ state: null, running: false, batch: [], started: [], ended: Promise.resolve() },
+  ...{ seenItems: 0, suspended: [], within },
 });
 
 /** Works in a loop of its own: that of an agent behind a tool. Nothing of the outer loop is at work meanwhile. */
@@ -153,12 +158,12 @@ export async function inFrame<T>(
   within: NonNullable<Frame['within']>,
   work: () => Promise<T>,
 ): Promise<T> {
-  const { state, running, batch, started, seenItems, suspended, within: outer } = scope;
+  const { state, running, batch, started, ended, seenItems, suspended, within: outer } = scope;
   Object.assign(scope, newFrame(within));
   try {
     return await work();
   } finally {
-    Object.assign(scope, { state, running, batch, started, seenItems, suspended, within: outer });
+    Object.assign(scope, { state, running, batch, started, ended, seenItems, suspended, within: outer });
   }
 }
 
@@ -172,7 +177,7 @@ export type ScopeSeed = Pick<
 export const freshScope = (seed: ScopeSeed): SegmentScope => ({
   ...{ ...seed, ...newFrame(null), chosen: null, turnsInSegment: 0, stop: null, broken: null },
   ...{ usage: { inputTokens: 0, outputTokens: 0, totalTokens: 0 } },
-  ...{ plans: new Map(), results: new Map(), waits: [], applied: new Set() },
+  ...{ siblings: new AbortController(), plans: new Map(), results: new Map(), waits: [], applied: new Set() },
 });
 
 const storage = new AsyncLocalStorage<SegmentScope | 'step'>();

@@ -1,5 +1,4 @@
-import { type ErrorCode, HoldfastError, isErrorCode } from '../src/core/errors.js';
-import type { CallOutcome } from '../src/core/event.js';
+import { HoldfastError } from '../src/core/errors.js';
 import { toJson } from '../src/core/json.js';
 import { startedChild } from '../src/core/sub-agent.js';
 import { type CallWait, waitForChild } from '../src/core/wait.js';
@@ -31,11 +30,4 @@ export function logChild(scope: SegmentScope, plan: PlannedCall, wait: CallWait,
   if (subAgentOf(plan.guard.original) === undefined) return startedKey;
   const started = startedChild.parse(wait.memo);
   return scope.log.add('child.started', { callId: plan.callId, ...started }, startedKey);
-}
-
-/** Ends the run where a sub-agent says that its failure is the run's own. */
-export function failWithChild(scope: SegmentScope, plan: PlannedCall, outcome: CallOutcome): void {
-  if (outcome.type !== 'error' || subAgentOf(plan.guard.original)?.onFailure !== 'fail') return;
-  const code: ErrorCode = isErrorCode(outcome.code) ? outcome.code : 'sub_agent_failed';
-  scope.stop = { type: 'failed', error: new HoldfastError(code, outcome.message).view() };
 }

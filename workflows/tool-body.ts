@@ -4,6 +4,7 @@ import type { ToolContext } from '../src/core/tool.js';
 import { isDeclared } from '../src/tools/define-tool.js';
 import { invokeOf } from '../src/tools/watched-tool.js';
 import { callItem } from './call-item.js';
+import { raising } from './failing-call.js';
 import { mcpBody, mcpSourceOf } from './mcp-call.js';
 import { notingRefusals } from './refusal.js';
 import type { PlannedCall, SegmentScope } from './segment-scope.js';
@@ -17,8 +18,8 @@ export function bodyOf(scope: SegmentScope, plan: PlannedCall): (context: ToolCo
   if (isDeclared(original)) return (context) => notingRefusals(() => spec.execute(plan.input, context));
   const toolCall = callItem(plan.callId, original.name, plan.argumentsText);
   const invoke = (context: ToolContext): Promise<unknown> =>
-    notingRefusals(async () =>
-      invokeOf(original)(runContext, plan.argumentsText, { toolCall, signal: context.signal }),
+    notingRefusals(() =>
+      raising(async () => invokeOf(original)(runContext, plan.argumentsText, { toolCall, signal: context.signal })),
     );
   const source = mcpSourceOf(original);
   return source === undefined ? invoke : mcpBody(plan, source, invoke);

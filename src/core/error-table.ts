@@ -136,6 +136,12 @@ export const ERRORS = {
   ),
   tool_timeout: row(500, 'stop', 'A tool took too long', 'Raise its timeoutMs, or make it faster.'),
   tool_failed: row(500, 'stop', 'A tool failed', 'Read the detail; the tool threw it.'),
+  tool_raised: row(
+    500,
+    'stop',
+    'A tool without an errorFunction failed, which ends the run',
+    'Read the detail. With an errorFunction of the SDK the model reads why it failed instead.',
+  ),
   mcp_unreachable: row(
     502,
     'retry',

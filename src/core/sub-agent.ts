@@ -15,7 +15,6 @@ export interface SubAgentSpec {
   readonly maxDurationMs: number | undefined;
   /** How many runs may be above the child. */
   readonly maxDepth: number;
-  readonly onFailure: 'tell' | 'fail';
   /** The child's input, from the parsed arguments. */
   readonly inputOf: (input: unknown) => string | readonly JsonObject[];
 }

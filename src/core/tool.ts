@@ -66,6 +66,11 @@ export interface ToolDeclaration<I, O> {
   readonly approvals?: number;
   /** Milliseconds until an approval expires; null: never. Default: the engine's `approvalTimeoutMs`. */
   readonly approvalExpiresInMs?: number | null;
+  /**
+   * `tell` (default): the model reads why a call failed. `fail`: the run fails with the error of the call, and calls beside it
+   * that are at work are stopped.
+   */
+  readonly onFailure?: 'tell' | 'fail';
   /** Default 'ask'. */
   readonly onUnknownEffect?: OnUnknownEffect;
   /** Looks whether a call happened. Needed for `onUnknownEffect: 'probe'`. */
@@ -94,6 +99,7 @@ export interface ToolSpec {
   readonly maxOutputBytes: number;
   readonly approvals: number;
   readonly approvalExpiresInMs: number | null | undefined;
+  readonly onFailure: 'tell' | 'fail';
   readonly onUnknownEffect: OnUnknownEffect;
   /** Parses what the model sent. `problem` is a sentence that the model can act on. */
   readonly parse: (

@@ -90,6 +90,7 @@ function specOf<I, O>(declaration: ToolDeclaration<I, O>): ToolSpec {
     maxOutputBytes: declaration.maxOutputBytes ?? DEFAULT_OUTPUT_BYTES,
     approvals: declaration.approvals ?? 1,
     approvalExpiresInMs: declaration.approvalExpiresInMs,
+    onFailure: declaration.onFailure ?? 'tell',
     onUnknownEffect: declaration.onUnknownEffect ?? 'ask',
     parse: (args) => {
       const result = parseArguments(declaration.input, args);
@@ -128,6 +129,8 @@ function undeclared(tool: PlainTool, name: string): ToolSpec {
     maxOutputBytes: DEFAULT_OUTPUT_BYTES,
     approvals: 1,
     approvalExpiresInMs: undefined,
+    // By `errorFunction` it says what the model reads; without one it throws `tool_raised`.
+    onFailure: 'tell',
     onUnknownEffect: 'ask',
     parse: (args) => ({ ok: true, input: args }),
     parseOutput: asJson,

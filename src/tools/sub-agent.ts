@@ -55,7 +55,6 @@ const ownOptions = z.object({
   maxTotalTokens: count.optional(),
   maxDurationMs: count.optional(),
   maxDepth: count.max(10).optional(),
-  onFailure: z.enum(['tell', 'fail']).optional(),
 });
 
 interface Marked {
@@ -73,18 +72,17 @@ export const subAgentOf = (tool: object): SubAgentSpec | undefined =>
  * Throws `tool_invalid`, naming the field.
  */
 export function subAgent<I = { input: string }>(options: SubAgentOptions<I>): SubAgentTool {
-  const { agent, grants, maxTurns, maxTotalTokens, maxDurationMs, maxDepth, onFailure, input, inputOf, ...rest } =
-    options;
+  const { agent, grants, maxTurns, maxTotalTokens, maxDurationMs, maxDepth, input, inputOf, ...rest } = options;
   const target = nameOf(agent) ?? '';
   const name = options.name ?? toolNameOf(target);
   const parsed = ownOptions.safeParse({
-    ...{ agent: target, grants, inputOf, maxTurns, maxTotalTokens, maxDurationMs, maxDepth, onFailure },
+    ...{ agent: target, grants, inputOf, maxTurns, maxTotalTokens, maxDurationMs, maxDepth },
   });
   if (!parsed.success) throw invalidTool(name, parsed.error.issues);
   assertGrants(name, grants);
   const spec: SubAgentSpec = {
     ...{ agent: target, grants, maxTurns, maxTotalTokens, maxDurationMs },
-    ...{ maxDepth: maxDepth ?? MAX_DEPTH, onFailure: onFailure ?? 'tell' },
+    maxDepth: maxDepth ?? MAX_DEPTH,
     // Only what `parse` of the tool returned ever comes in here.
     inputOf: (value) => inputOf?.(value as I) ?? plainInput(value),
   };
