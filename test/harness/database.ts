@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
-import { cp, mkdtemp, rename, rm } from 'node:fs/promises';
+import { cpSync, existsSync, readFileSync } from 'node:fs';
+import { mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import pg from 'pg';
 import { describe } from 'vitest';
 import { type DatabaseOptions, openDatabase } from '../../src/storage/database.js';
@@ -11,6 +11,7 @@ import { SLOW } from './slow.js';
 export type DatabaseKind = 'pglite' | 'postgres';
 
 const SERVER = process.env['HOLDFAST_TEST_POSTGRES_URL'];
+const TEMPLATE_DIR = process.env['HOLDFAST_TEST_TEMPLATE_DIR'] ?? '';
 const REQUIRED = (process.env['HOLDFAST_TEST_REQUIRE'] ?? '').split(',').includes('postgres');
 const WHY_NOT = 'HOLDFAST_TEST_POSTGRES_URL is not set: no PostgreSQL to test on (.ci/postgres starts one)';
 
@@ -45,7 +46,7 @@ export async function createTestDatabase(kind: DatabaseKind): Promise<TestDataba
   const dataDir = await newDir();
   const removeDir = () => rm(dataDir, { recursive: true, force: true });
   if (kind === 'pglite') {
-    await cp(await emptyPglite(), dataDir, { recursive: true });
+    cpSync(await emptyPglite(), dataDir, { recursive: true });
     return { options: { databaseUrl: null, dataDir }, drop: removeDir };
   }
   const name = `holdfast_test_${randomBytes(6).toString('hex')}`;
@@ -64,7 +65,7 @@ export async function createEngineDatabase(kind: DatabaseKind): Promise<TestData
   const dataDir = await newDir();
   const removeDir = () => rm(dataDir, { recursive: true, force: true });
   if (kind === 'pglite') {
-    await cp(process.env['HOLDFAST_TEST_TEMPLATE_DIR'] ?? '', dataDir, { recursive: true });
+    cpSync(TEMPLATE_DIR, dataDir, { recursive: true });
     return { options: { databaseUrl: null, dataDir }, drop: removeDir };
   }
   const name = `holdfast_test_${randomBytes(6).toString('hex')}`;
@@ -97,9 +98,9 @@ async function emptyPglite(): Promise<string> {
   const { version }: { version: string } = JSON.parse(
     readFileSync('node_modules/@electric-sql/pglite/package.json', 'utf8'),
   );
-  const shared = join(tmpdir(), `holdfast-test-pglite-${version}`);
+  const shared = join(dirname(TEMPLATE_DIR), `holdfast-test-pglite-${version}`);
   if (existsSync(shared)) return shared;
-  const made = await newDir();
+  const made = await mkdtemp(`${shared}-`);
   const database = await openDatabase({ databaseUrl: null, dataDir: made });
   await database.close();
   try {

@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
+import { memoryDir, removeMemoryDirs } from './memory-dir.js';
 
 /**
  * Builds once, so that tests that start real processes never run old code, and makes the databases that tests copy: an
@@ -16,7 +17,12 @@ export async function setup(): Promise<void> {
   process.env['HOLDFAST_TEST_TEMPLATE_DIR'] = pgliteTemplate(version);
   const server = process.env['HOLDFAST_TEST_POSTGRES_URL'];
   if (server !== undefined) process.env['HOLDFAST_TEST_TEMPLATE_DB'] = await postgresTemplate(server, version);
+  // What tests make from here on is made there; the templates stay for the next time.
+  const memory = process.env['TMPDIR'] === undefined ? memoryDir() : null;
+  if (memory !== null) process.env['TMPDIR'] = memory;
 }
+
+export const teardown = removeMemoryDirs;
 
 /** Changes when a first start would leave something else. */
 function templateVersion(): string {
