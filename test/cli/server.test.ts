@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEngineDatabase, type TestDatabase } from '../harness/database.js';
 import { SLOW } from '../harness/slow.js';
+import { runHere } from './in-process.js';
 import { Program } from './program.js';
 
 /** Two agents: one pays after an approval, one takes a minute for its first answer. */
@@ -44,13 +45,24 @@ const start = async (): Promise<void> => {
   const [, address = ''] = await server.printed(/^url +(\S+)\n[\s\S]*^agents/m);
   url = address;
 };
-const holdfast = (...args: readonly string[]) =>
+/** The command as a process of its own, and in this one, which is faster. */
+const command = (...args: readonly string[]) =>
   new Program(args, { cwd: dir, env: env({ HOLDFAST_URL: url }), stdin: 'from stdin' }).ended;
+const holdfast = (...args: readonly string[]) => runHere(args, env({ HOLDFAST_URL: url }));
 const json = async (...args: readonly string[]) => {
-  const { stdout, stderr } = await holdfast(...args, '--json');
+  const { stdout, stderr } = await (args.includes('-') ? command : holdfast)(...args, '--json');
   expect(stderr).toBe('');
   return JSON.parse(stdout);
 };
+
+const working = async (): Promise<string[]> =>
+  (await json('runs', '--status', 'running')).items.map((run: { id: string }) => run.id);
+/** Starts a run that takes a minute, and waits until it works. */
+async function inFlight(): Promise<string> {
+  const { id } = await json('run', 'slow', 'go');
+  await expect.poll(working, { timeout: 10_000 }).toContain(id);
+  return id;
+}
 
 beforeAll(async () => {
   database = await createEngineDatabase('pglite');
@@ -78,9 +90,9 @@ describe('the commands against a server', () => {
     const inbox = await holdfast('inbox', '--run', run.id);
     expect(inbox.stdout).toContain('It costs money.');
     const id = run.interruptions[0];
-    const following = holdfast('events', run.id, '--follow');
-    expect((await holdfast('approve', id, '-m', 'fine')).stdout).toContain('approve by admin');
-    const rejected = await holdfast('reject', id, '-m', 'no');
+    const following = command('events', run.id, '--follow');
+    expect((await command('approve', id, '-m', 'fine')).stdout).toContain('approve by admin');
+    const rejected = await command('reject', id, '-m', 'no');
     expect(rejected.code).toBe(1);
     expect(rejected.stderr).toContain('(decision_conflict)');
     const followed = await following;
@@ -101,6 +113,12 @@ describe('the commands against a server', () => {
       await json('run', 'payer', 'go', '--key', 'k'),
     ];
     expect(again.id).toBe(first.id);
+    const odd = String.raw`a"b\c`;
+    const [quoted, twice] = [
+      await json('run', 'payer', 'go', '--key', odd),
+      await json('run', 'payer', 'go', '--key', odd),
+    ];
+    expect([quoted.id === twice.id, quoted.id === first.id]).toEqual([true, false]);
     const unknown = await holdfast('run', 'nobody', 'go');
     expect(unknown.code).toBe(1);
     expect(unknown.stderr).toMatch(/^holdfast: .*payer, slow.* \(agent_unknown\)\n {2}[^\n]+\n$/);
@@ -126,18 +144,18 @@ describe('the commands against a server', () => {
   });
 
   it.runIf(SLOW)('SIGTERM stops it within its grace, and the run in flight goes on at the next start', async () => {
-    const { id } = await json('run', 'slow', 'go');
+    const id = await inFlight();
     server.child.kill('SIGTERM');
     const stopped = await server.ended;
     expect(stopped.code).toBe(0);
     const migrated = await new Program(['migrate'], { cwd: dir, env: env() }).ended;
     expect(migrated.stdout).toBe('The database is up to date.\n');
     await start();
-    expect((await json('runs', '--status', 'running')).items.map((run: { id: string }) => run.id)).toEqual([id]);
+    await expect.poll(working, { timeout: 10_000 }).toEqual([id]);
   });
 
   it('a second signal ends it at once, with a run in flight', async () => {
-    await json('run', 'slow', 'go');
+    await inFlight();
     server.child.kill('SIGTERM');
     await new Promise((resolve) => setTimeout(resolve, 200));
     server.child.kill('SIGTERM');

@@ -21,10 +21,10 @@ it('there are examples, and each has a file of its own', () => {
   expect(new Set(examples.map(({ path }) => path)).size).toBe(examples.length);
 });
 
-it('they compile against the sources', () => {
+it('they compile against the types that are built', () => {
   const config = join(dir, 'tsconfig.json');
   const up = relative(dir, ROOT);
-  const paths = { holdfast: [`${up}/src/index.ts`], 'holdfast/demo': [`${up}/src/demo/config.ts`] };
+  const paths = { holdfast: [`${up}/dist/src/index.d.ts`], 'holdfast/demo': [`${up}/dist/src/demo/config.d.ts`] };
   const compilerOptions = { paths, noEmit: true, types: ['node'], typeRoots: [`${up}/node_modules/@types`] };
   writeFileSync(config, JSON.stringify({ extends: `${up}/tsconfig.json`, compilerOptions, include: ['.'] }));
   const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
@@ -33,8 +33,7 @@ it('they compile against the sources', () => {
     encoding: 'utf8',
   });
   expect(error).toBeUndefined();
-  // Faults of the sources themselves are found by `npm run types`.
-  expect(stdout.split('\n').filter((line) => line !== '' && !/^(\s|\.\.)/.test(line))).toEqual([]);
+  expect(stdout.split('\n').filter((line) => line !== '')).toEqual([]);
 });
 
 it('every configuration is one', async () => {

@@ -2,8 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/storage/database.js';
-import { migrate } from '../../src/storage/migrate.js';
-import { createTestDatabase, describeEachDatabase } from '../harness/database.js';
+import { createEngineDatabase, describeEachDatabase } from '../harness/database.js';
 import { codes, names, pageText, ROOT, section } from './pages.js';
 import { dumpSchema, type SchemaDump } from './schema.js';
 
@@ -16,10 +15,9 @@ describeEachDatabase('the schema', (kind) => {
   let dump: SchemaDump;
 
   beforeAll(async () => {
-    const { options, drop } = await createTestDatabase(kind);
+    const { options, drop } = await createEngineDatabase(kind);
     const database = await openDatabase(options);
     try {
-      await migrate(database.knex);
       dump = await dumpSchema(database.knex);
     } finally {
       await database.close();

@@ -170,13 +170,12 @@ describeEachDatabase('approvals', (kind) => {
     const paused = await runToRest(t.engine, 'short');
     const id = paused.interruptions[0] ?? '';
     await t.restart();
-    const done = await t.engine.getRun(paused.id, ADMIN, { waitMs: 1 });
-    if (done.status === 'paused') await new Promise((resolve) => setTimeout(resolve, 2500));
-    const over = await t.engine.getRun(paused.id, ADMIN, { waitMs: 20_000 });
-    expect(over).toMatchObject({
-      status: 'completed',
-      output: 'call_pay=pay was not executed: nobody approved it in time.',
-    });
+    await expect
+      .poll(() => t.engine.getRun(paused.id, ADMIN), { timeout: 20_000 })
+      .toMatchObject({
+        status: 'completed',
+        output: 'call_pay=pay was not executed: nobody approved it in time.',
+      });
     expect(await t.engine.getInterruption(id, BOB)).toMatchObject({
       status: 'expired',
       decisions: [{ verdict: 'expire', actor: 'holdfast' }],

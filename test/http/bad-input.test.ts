@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import fc from 'fast-check';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { describeEachDatabase } from '../harness/database.js';
 import { type Answer, bearer, type Door, expectProblem, MAX_BODY_BYTES, openDoor, TOKENS } from './door.js';
 
@@ -9,17 +9,17 @@ describeEachDatabase('bad input', (kind) => {
   let before: unknown;
   beforeAll(async () => {
     door = await openDoor(kind);
-  });
-  afterAll(() => door.close());
-
-  const stats = async (): Promise<unknown> => (await door.ask('vera', 'GET', '/api/v1/stats')).json;
-  beforeEach(async () => {
     before = await stats();
   });
-  afterEach(async () => {
-    expect(await stats(), 'a refused request changed something').toEqual(before);
-    expect(door.logged.filter(({ level }) => level === 'error')).toEqual([]);
+  afterAll(async () => {
+    try {
+      expect(await stats(), 'a refused request changed something').toEqual(before);
+      expect(door.logged.filter(({ level }) => level === 'error')).toEqual([]);
+    } finally {
+      await door.close();
+    }
   });
+  const stats = async (): Promise<unknown> => (await door.ask('vera', 'GET', '/api/v1/stats')).json;
 
   const RUNS = '/api/v1/runs';
   const good = { agent: 'echo', input: 'go' };

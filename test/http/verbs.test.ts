@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { emittedEvent } from '../../src/core/emitted-event.js';
 import { runEvent } from '../../src/core/event.js';
@@ -24,29 +24,28 @@ describeEachDatabase('waiting, deciding, forking, conversing and telling over HT
 
   describe('asked badly, is refused by name and changes nothing:', () => {
     const stats = async (): Promise<unknown> => (await ask('vera', 'GET', '/api/v1/stats')).json;
-    let before: unknown;
-    let logged = 0;
-    beforeEach(async () => {
-      before = await stats();
-      logged = stage.door.logged.length;
-    });
-    afterEach(async () => {
-      expect(await stats(), 'a refused request changed something').toEqual(before);
-      expect(stage.door.logged.slice(logged).filter(({ level }) => level === 'error')).toEqual([]);
-    });
+    describe.each(REFUSED)('%s', (_about, requests) => {
+      let before: unknown;
+      beforeAll(async () => {
+        before = await stats();
+      });
+      afterAll(async () => {
+        expect(await stats(), 'a refused request changed something').toEqual(before);
+      });
 
-    for (const [about, requests] of REFUSED) {
       for (const [what, request, body, refusal, headers] of requests) {
-        test(`${about}: ${what}`, async () => {
+        test(what, async () => {
+          const logged = stage.door.logged.length;
           const [actor = '', method = '', path = ''] = names.in(request).split(' ');
           const [code = '', ...pointers] = refusal.split(' ');
           const given: unknown = body === undefined ? undefined : JSON.parse(names.in(JSON.stringify(body)));
           const asked = isActor(actor) ? actor : null;
           const { errors } = expectProblem(await ask(asked, method, `/api/v1/${path}`, given, headers), code);
           expect(errors.map(({ pointer }) => pointer)).toEqual(pointers.map((one) => (one === '""' ? '' : one)));
+          expect(stage.door.logged.slice(logged).filter(({ level }) => level === 'error')).toEqual([]);
         });
       }
-    }
+    });
   });
 
   const post = async (path: string, body: unknown, key?: string) => {

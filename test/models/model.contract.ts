@@ -179,7 +179,8 @@ export function modelContract({ name, open, openBroken }: ModelUnderTest): void 
   });
 
   if (openBroken === null) return;
-  describe(`${name}, when its server breaks`, () => {
+  // A package may wait before it asks a server again that resets connections: several wait at once.
+  describe.concurrent(`${name}, when its server breaks`, () => {
     it.each(['page', 'reset', 'cut', 'said'] as const)('fails and says so: %s', async (fault) => {
       await using opened = await openBroken(fault);
       const error: unknown = await whole(opened.model, requestOf({})).then(

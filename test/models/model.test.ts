@@ -42,7 +42,7 @@ async function served(
 const hello = [...HELLO].map((content) => chunk({ content }));
 
 const OLLAMA: Record<Scenario, readonly Answerer[]> = {
-  text: [saysInPieces(7, ...hello, lastChunk())],
+  text: [saysInPieces(61, ...hello, lastChunk())],
   calls: [
     says(
       chunk({ tool_calls: [toolCall('weather', OSLO, { index: 0 })] }),
@@ -77,7 +77,8 @@ const OPENAI: Record<Scenario, readonly Answerer[]> = {
   slow: [hangingResponse],
 };
 const OPENAI_BROKEN: Record<Fault, Answerer> = {
-  page: htmlPage(502),
+  // The package of OpenAI asks again by itself, after this time.
+  page: htmlPage(502, { 'retry-after-ms': '1' }),
   reset,
   cut: cutResponse(HELLO),
   said: failsAfterStart(`the engine has stopped; key ${SECRET}`),

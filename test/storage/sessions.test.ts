@@ -94,9 +94,10 @@ describeEachDatabase('Notifications and locks', (kind) => {
     const second = await openDatabase(own.options);
     await second.listen('a', () => {});
     await second.tryLock('a');
-    await second.pool.connect();
+    const kept = await second.pool.connect();
     await Promise.all([second.close(), second.close()]);
     await expect(second.pool.query('SELECT 1')).rejects.toThrow();
+    if (kind === 'pglite') await expect(kept.query('SELECT 1')).rejects.toMatchObject({ code: 'internal' });
     const third = await openDatabase(own.options);
     expect(await third.tryLock('a')).not.toBeNull();
     await third.close();

@@ -59,9 +59,10 @@ export const status =
     response.writeHead(code, headers).end(body);
   };
 
-export const htmlPage = (code: number): Answerer =>
+export const htmlPage = (code: number, headers: Record<string, string> = {}): Answerer =>
   status(code, '<!DOCTYPE html><html><head><title>Bad Gateway</title></head><body><h1>nginx</h1></body></html>', {
     'content-type': 'text/html',
+    ...headers,
   });
 
 export const reset: Answerer = (response) => {
