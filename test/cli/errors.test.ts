@@ -110,13 +110,6 @@ describe('serve refuses to start, and leaves nothing behind', () => {
     ['a setting that is wrong', {}, { HOLDFAST_PORT: 'abc' }, 'config_invalid', 'HOLDFAST_PORT'],
     ['an open address without tokens', {}, { HOLDFAST_HOST: '0.0.0.0' }, 'unsafe_bind', '0.0.0.0'],
     [
-      'a configuration file that throws',
-      { 'holdfast.config.ts': "throw new Error('boom');" },
-      {},
-      'config_unreadable',
-      'boom',
-    ],
-    [
       'an agent that is none',
       { 'holdfast.config.ts': 'export default { agents: [{ agent: {} }] };' },
       {},

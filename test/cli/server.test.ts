@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEngineDatabase, type TestDatabase } from '../harness/database.js';
@@ -131,6 +131,17 @@ describe('the commands against a server', () => {
     const ended = await waiting.ended;
     expect(ended.code).toBe(1);
     expect(ended.stdout).toContain('cancelled');
+  });
+
+  it.runIf(SLOW)('a worker serves nothing and makes no token', async () => {
+    const own = await createEngineDatabase('pglite');
+    const { dataDir } = own.options;
+    const worker = new Program(['serve', '--role', 'worker'], { cwd: dir, env: env({ HOLDFAST_DATA_DIR: dataDir }) });
+    await worker.printed(/^role +worker[\s\S]*^agents/m);
+    expect(existsSync(join(dataDir, 'token'))).toBe(false);
+    worker.child.kill('SIGTERM');
+    expect(await worker.ended).toMatchObject({ code: 0, stdout: expect.not.stringContaining('token') });
+    await own.drop();
   });
 
   it.runIf(SLOW)('a second server on the data directory is refused, and doctor says who has it', async () => {
