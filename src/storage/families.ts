@@ -6,7 +6,7 @@ export async function lockAncestors(trx: Knex.Transaction, id: string): Promise<
   const row = await runs(trx).where({ id }).first('ancestors');
   const above = row === undefined ? [] : ancestorsOf(row);
   if (above.length === 0) return;
-  await runs(trx).whereIn('id', above).orderByRaw('length(ancestors)').forUpdate().select('id');
+  await runs(trx).whereIn('id', above).orderByRaw('length(ancestors)').forNoKeyUpdate().select('id');
 }
 
 /** The runs that calls of a run started and that are not over, held until the transaction ends. */
@@ -15,7 +15,7 @@ export const liveChildrenOf = (trx: Knex.Transaction, parentId: string): Promise
     .where({ parent_run_id: parentId })
     .whereNotIn('status', ['completed', 'failed', 'cancelled'])
     .orderBy('id')
-    .forUpdate();
+    .forNoKeyUpdate();
 
 /** Adds what a run itself used to every run above it. Once, when it ends. */
 export async function countOnAncestors(trx: Knex.Transaction, run: RunRow): Promise<void> {

@@ -129,9 +129,12 @@ const forkColumns = (fork: NewFork): Partial<RunRow> => ({
   model: fork.model,
 });
 
-/** Reads a run and holds its row until the transaction ends. Lock a parent before its child, a run before its head. */
+/**
+ * Reads a run and holds its row until the transaction ends. Lock a parent before its child, a run before its head. The row of a
+ * run is also held, as a key, by whoever writes an event of it: a lock of the key, too, would be waited for the other way round.
+ */
 export const lockRun = (trx: Knex.Transaction, id: string): Promise<RunRow | undefined> =>
-  runs(trx).where({ id }).forUpdate().first();
+  runs(trx).where({ id }).forNoKeyUpdate().first();
 
 export const findRun = (db: Knex, tenant: string, id: string): Promise<RunRow | undefined> =>
   runs(db).where({ tenant, id }).first();

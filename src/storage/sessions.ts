@@ -29,7 +29,7 @@ export const findSession = (db: Knex, tenant: string, id: string): Promise<Sessi
 
 /** Reads a session and holds its row until the transaction ends. Lock a run before its session. */
 export const lockSession = (trx: Knex.Transaction, tenant: string, id: string): Promise<SessionRow | undefined> =>
-  sessions(trx).where({ tenant, id }).forUpdate().first();
+  sessions(trx).where({ tenant, id }).forNoKeyUpdate().first();
 
 /** As `lockSession`; makes the session where there is none. */
 export async function lockOrMakeSession(trx: Knex.Transaction, tenant: string, id: string): Promise<SessionRow> {
