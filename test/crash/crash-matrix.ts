@@ -19,11 +19,14 @@ interface Cell {
   readonly kill: KillAt;
 }
 
-const cellsOf = (name: ScenarioName, { places, statements, around = [] }: Scenario): readonly Cell[] => [
-  // The chain goes through all of them; alone, those of the other scenarios are taken as often as statements allow.
-  ...places
-    .filter((_, index) => name === 'tools' || index % Math.ceil(stride / 12) === 0)
-    .map((place) => ({ name: place, kill: { when: 'place' as const, place } })),
+const everyNth = <T>(items: readonly T[], n: number): readonly T[] => items.filter((_, index) => index % n === 0);
+
+const cellsOf = ({ places, statements, around = [] }: Scenario): readonly Cell[] => [
+  // The chain goes through them in one run; alone, they are taken as often as statements allow.
+  ...everyNth(places, Math.ceil(stride / 12)).map((place) => ({
+    name: place,
+    kill: { when: 'place' as const, place },
+  })),
   ...around.map((kill) => ({ name: `${kill.when} ${kill.commit ? 'commit of ' : ''}${kill.text}`, kill })),
   ...Array.from({ length: Math.ceil(statements / stride) }, (_, index) => {
     const statement = index * stride;
@@ -49,8 +52,8 @@ export function crashMatrix(scenarioName: ScenarioName): void {
   const scratch = mkdtempSync(join(tmpdir(), 'holdfast-effects-'));
   afterAll(() => rmSync(scratch, { recursive: true, force: true }));
   describeEach(`crash matrix of ${scenarioName}`, (kind) => {
-    /** Where the one run of the chain dies: everywhere, or at every sixth place. */
-    const chain = scenario.places.filter((_, index) => SLOW || index % 6 === 0);
+    /** Where the one run of the chain dies: everywhere, or as often as the stride says. */
+    const chain = everyNth(scenario.places, SLOW ? (scenarioName === 'tools' ? 1 : Math.ceil(stride / 24)) : 6);
     let template: Template;
     let whole: readonly RunReport[];
     let copies = 0;
@@ -107,7 +110,7 @@ export function crashMatrix(scenarioName: ScenarioName): void {
     });
 
     describe.runIf(SLOW).concurrent('killed', () => {
-      for (const { name, kill } of cellsOf(scenarioName, scenario)) {
+      for (const { name, kill } of cellsOf(scenario)) {
         it(name, { timeout: 1_800_000 }, async () => {
           const ended = await finish(name, [kill]);
           // Only the last statements may not exist.
