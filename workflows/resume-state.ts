@@ -103,7 +103,7 @@ async function goOn(
   scope.batch = [plan];
   launchBatch(scope);
   const output = await invokeGuarded(scope, plan.callId);
-  rewriteResult(parsed, one.callId, typeof output === 'string' ? output : JSON.stringify(output));
+  rewriteResult(parsed, one.callId, output);
 }
 
 /** What a decision makes of a call that was begun. */
