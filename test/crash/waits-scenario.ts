@@ -21,7 +21,7 @@ const transfer = defineTool({
   resume: (_input, settlement, { callId }) => {
     if (settlement.type === 'answered') {
       leave('confirm', callId);
-      return waitFor({ kind: 'timer', afterMs: 20, memo: settlement.memo });
+      return waitFor({ kind: 'timer', afterMs: 400, memo: settlement.memo });
     }
     leave('pay', callId);
     return `paid ${JSON.stringify(settlement.memo)}`;
