@@ -13,6 +13,9 @@ import * as forks from './0011-forks.js';
 import * as mcpLists from './0012-mcp-lists.js';
 import * as runStream from './0013-run-stream.js';
 import * as workerTakeover from './0014-worker-takeover.js';
+import * as dispatch from './0015-dispatch.js';
+import * as deploys from './0016-deploys.js';
+import * as whatIsAtWork from './0017-what-is-at-work.js';
 
 export interface Migration {
   readonly name: string;
@@ -35,4 +38,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0012-mcp-lists', up: mcpLists.up },
   { name: '0013-run-stream', up: runStream.up },
   { name: '0014-worker-takeover', up: workerTakeover.up },
+  { name: '0015-dispatch', up: dispatch.up },
+  { name: '0016-deploys', up: deploys.up },
+  { name: '0017-what-is-at-work', up: whatIsAtWork.up },
 ];

@@ -1,19 +1,18 @@
-import type { Knex } from 'knex';
 import type { ArgumentEdit, DecisionView, InterruptionReason } from '../src/core/interruption.js';
 import type { JsonValue } from '../src/core/json.js';
-import { isOver } from '../src/core/run.js';
 import type { StandingDecisionView, StandingRule } from '../src/core/standing.js';
 import type { PlacedWait } from '../src/core/wait.js';
 import {
-  decisionsOf,
+  type DecisionRow,
+  decisionsOfSegment,
   type InterruptionRow,
   interruptionsOfSegment,
   interruptionViewOf,
   waitOf,
 } from '../src/storage/interruptions.js';
-import { lockRun, updateRun } from '../src/storage/runs.js';
+import { startWork } from '../src/storage/runs.js';
 import { standingOfRun } from '../src/storage/standing-decisions.js';
-import { transact } from './patience.js';
+import { patiently } from './patience.js';
 import { timeLeftMs } from './time-left.js';
 import type { World } from './world.js';
 
@@ -53,36 +52,41 @@ export type Begun =
       readonly standing?: readonly StandingRule[];
     };
 
+export interface Beginning {
+  readonly runId: string;
+  readonly segment: number;
+  /** Whether nothing of the run was done before, here or in a run that it was forked from: there is nothing to go on with. */
+  readonly isNew: boolean;
+  readonly maxDurationMs: number | null;
+}
+
 /** Makes the run `running` and says what its segment starts from. Executing it again changes nothing. */
-export function beginSegment(
-  world: World,
-  runId: string,
-  segment: number,
-  maxDurationMs: number | null,
-): Promise<Begun> {
-  return transact(world, async (trx) => {
-    const run = await lockRun(trx, runId);
-    if (run === undefined || run.segment !== segment || isOver(run.status)) return { type: 'stale' };
-    const left = timeLeftMs({ ...run, segment_started_at: null }, maxDurationMs, world.now());
-    await updateRun(trx, runId, { status: 'running', segment_started_at: new Date(world.now()) });
-    const settled = await settledOf(trx, await interruptionsOfSegment(trx, runId, segment));
+export function beginSegment(world: World, { runId, segment, isNew, maxDurationMs }: Beginning): Promise<Begun> {
+  return patiently(async () => {
+    const { knex } = world;
+    const now = world.now();
+    // A segment begins when everything that it was waiting for is settled: none of this changes any more.
+    const [run, interruptions, decisions, standing] = await Promise.all([
+      startWork(knex, { runId, segment, at: new Date(now) }),
+      isNew ? [] : interruptionsOfSegment(knex, runId, segment),
+      isNew ? [] : decisionsOfSegment(knex, runId, segment),
+      isNew ? [] : standingOfRun(knex, runId),
+    ]);
+    if (run === undefined) return { type: 'stale' };
+    const left = timeLeftMs({ ...run, segment_started_at: null }, maxDurationMs, now);
     return {
       type: 'begun',
       turns: run.turns,
       totalTokens: Number(run.total_tokens) + Number(run.child_total_tokens),
-      deadlineAtMs: left === null ? null : world.now() + left,
-      settled,
-      standing: (await standingOfRun(trx, runId)).flatMap((one) => (one.revokedAt === null ? [ruleOf(one)] : [])),
+      deadlineAtMs: left === null ? null : now + left,
+      settled: settledOf(interruptions, decisions),
+      standing: standing.flatMap((one) => (one.revokedAt === null ? [ruleOf(one)] : [])),
     };
   });
 }
 
 /** What was decided of interruptions, in their order; those that nobody decided are left out. */
-export async function settledOf(db: Knex, rows: readonly InterruptionRow[]): Promise<Settled[]> {
-  const decisions = await decisionsOf(
-    db,
-    rows.map((row) => row.id),
-  );
+export function settledOf(rows: readonly InterruptionRow[], decisions: readonly DecisionRow[]): Settled[] {
   return rows.flatMap((row): Settled[] => {
     const view = interruptionViewOf(row, decisions);
     const decision = view.decisions.at(-1);
@@ -98,6 +102,19 @@ export async function settledOf(db: Knex, rows: readonly InterruptionRow[]): Pro
     const decided = { reason: view.reason.code, verdict, message, value, actor, edit, wait: waitOf(row) };
     return [{ interruptionId: view.id, ...about, ...decided }];
   });
+}
+
+/** The first event of a segment. It follows from a decision, the cut before it, or the start of the run. */
+export function startOf(segment: number, settled: readonly Settled[]) {
+  const decisions = settled.map(({ interruptionId }) => interruptionId);
+  const before = segment === 0 ? 'created' : `${segment - 1}:cut`;
+  const decided = decisions.at(-1);
+  return {
+    key: `${segment}:0`,
+    parentKey: decided === undefined ? before : `decision:${decided}`,
+    kind: 'segment.started',
+    data: { segment, decisions },
+  } as const;
 }
 
 const ruleOf = ({ id, agent, tool, toolVersion, scope, exact, actor }: StandingDecisionView): StandingRule => ({

@@ -29,6 +29,8 @@ export interface ToolCall {
   readonly repeatApprovedBy: string | null;
   /** The calls of the run that may have left something. */
   readonly earlier: EarlierCalls;
+  /** Has the outcome kept together with the step that the call is; null: a step is kept alone. */
+  readonly keepWithStep: ((intent: CallIntent, outcome: CallOutcome) => CallOutcome) | null;
 }
 
 export type ToolResult =
@@ -139,6 +141,17 @@ const settled = (outcome: CallOutcome): ToolResult => ({ type: 'settled', outcom
 const settle = async (world: World, intent: CallIntent, outcome: CallOutcome): Promise<ToolResult> =>
   settled(await patiently(() => settleCall(world.knex, intent, outcome)));
 
+/** Keeps how a body ended. Of a call that may happen twice nobody asks before its step is over. */
+const settleLive = async (
+  world: World,
+  { intent, spec, keepWithStep }: ToolCall,
+  record: CallRecord | null,
+  outcome: CallOutcome,
+): Promise<ToolResult> =>
+  keepWithStep === null || spec.effect === 'unsafe' || record !== null
+    ? settle(world, intent, outcome)
+    : settled(keepWithStep(intent, outcome));
+
 type Ended = { readonly output: unknown } | { readonly error: unknown } | 'timeout' | 'halted';
 
 async function conclude(
@@ -158,7 +171,7 @@ async function conclude(
       if (found.happened === true) return settle(world, intent, outputOf(spec, found.output));
       return { type: 'unknown', text: unknownEffectText(spec.name, 'timeout') };
     }
-    return settle(world, intent, {
+    return settleLive(world, call, record, {
       type: 'error',
       code: 'tool_timeout',
       message: `${spec.name} did not end within ${spec.timeoutMs} ms.`,
@@ -166,9 +179,9 @@ async function conclude(
   }
   if ('error' in ended && ended.error instanceof EffectUnknown && spec.effect === 'unsafe')
     return { type: 'unknown', text: unknownEffectText(spec.name, 'lost') };
-  if ('error' in ended) return settle(world, intent, errorOutcome(spec, ended.error));
+  if ('error' in ended) return settleLive(world, call, record, errorOutcome(spec, ended.error));
   if (isInterruption(ended.output)) return standing(await keepWait(world, intent, record, ended.output));
-  return settle(world, intent, outputOf(spec, ended.output));
+  return settleLive(world, call, record, outputOf(spec, ended.output));
 }
 
 const errorOutcome = (spec: ToolSpec, error: unknown): CallOutcome => {

@@ -4,14 +4,14 @@ import type { EventDraft } from '../src/core/event.js';
 import { kindFor } from '../src/core/interruption.js';
 import { canonical } from '../src/core/json.js';
 import { isOver, type Usage } from '../src/core/run.js';
-import { appendEvents } from '../src/storage/events.js';
+import { appendEvents, extendLog, type LogTail } from '../src/storage/events.js';
 import { carryInterruptions, insertInterruption, pendingOf } from '../src/storage/interruptions.js';
 import { type RunRow, updateRun } from '../src/storage/runs.js';
 import { insertSnapshot } from '../src/storage/snapshots.js';
 import { insertTimer } from '../src/storage/timers.js';
 import { endFamily, lockFamily, settleEndedChildren } from './family.js';
 import { transact } from './patience.js';
-import { resumedPriority, resumeIfDecided } from './resume-run.js';
+import { resumeIfDecided } from './resume-run.js';
 import { saveSession } from './save-session.js';
 import { lockEventsOf, settleWhatIsThere } from './settle.js';
 import { isoNow, type World } from './world.js';
@@ -23,6 +23,8 @@ export interface SegmentEnd {
   readonly ending: Ending;
   /** Events of the segment that are not in the log yet, in order. */
   readonly drafts: readonly EventDraft[];
+  /** Where the log ends before them, if that is known. */
+  readonly tail: LogTail | null;
   /** Key of the last event that the ending follows from. */
   readonly parentKey: string;
   /** Counters over all segments. */
@@ -44,7 +46,9 @@ export async function endSegment(world: World, end: SegmentEnd): Promise<{ reado
     const ending = endingUnder(run, end.ending);
     const step = await OUTCOMES[ending.type](world, trx, { ...end, ending } as never, run);
     const context = { at: isoNow(world), worker: world.worker.id };
-    await appendEvents(trx, end.runId, [...end.drafts, ...step.events], context);
+    const drafts = [...end.drafts, ...step.events];
+    const extended = end.tail === null ? null : await extendLog(trx, end.tail, drafts, context);
+    if (extended === null) await appendEvents(trx, end.runId, drafts, context);
     const began = run.segment_started_at?.getTime() ?? world.now();
     await updateRun(trx, end.runId, {
       ...step.change,
@@ -71,9 +75,11 @@ export async function endSegment(world: World, end: SegmentEnd): Promise<{ reado
 
 /** A run that was asked to stop does not wait or go on; one that has ended by itself has ended. */
 const endingUnder = (run: RunRow, ending: Ending): Ending =>
-  run.cancel_requested_at !== null && (ending.type === 'paused' || ending.type === 'cut')
-    ? { type: 'cancelled' }
-    : ending;
+  run.cancel_requested_at !== null && !endedByItself(ending) ? { type: 'cancelled' } : ending;
+
+/** No run below it is started of one that was asked to stop: failing of that is stopping. */
+const endedByItself = (ending: Ending): boolean =>
+  ending.type === 'failed' ? ending.error.code !== 'run_over' : ending.type === 'completed';
 
 interface Outcome {
   readonly events: readonly EventDraft[];
@@ -103,7 +109,7 @@ const OUTCOMES: {
   cut: async (world, trx, end, run) => {
     const next = end.segment + 1;
     await keepState(trx, end, run, next);
-    await world.queue.enqueue(trx, { runId: end.runId, segment: next, priority: resumedPriority(run) });
+    await world.queue.enqueue(trx, { run, segment: next, band: 'resumed' });
     return {
       events: [
         {

@@ -68,6 +68,7 @@ export async function stopRun(
   const stopping = await stopChildren(world, trx, run, below);
   await appendEvents(trx, id, [{ key: 'end', parentKey: 'cancel', kind: 'run.cancelled', data: { reason } }], context);
   await updateRun(trx, id, { ...change, status: 'cancelled', completed_at: new Date(world.now()) });
+  await world.queue.withdraw(trx, { runId: id, segment: run.segment });
   return [...stopping, ...(await endFamily(world, trx, id))];
 }
 

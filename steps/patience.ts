@@ -1,24 +1,16 @@
 import type { Knex } from 'knex';
 import pRetry, { AbortError } from 'p-retry';
+import { databaseTrouble } from '../src/storage/database-trouble.js';
 import type { World } from './world.js';
 
-/** Classes and codes of PostgreSQL that pass: connection lost, server stopping, idle for too long, conflicts of transactions. */
-const PASSING = /^(08|57P|53300|25P03|40001|40P01|55P03)/;
-/** What sockets, pg and knex say of a connection that is gone. */
-const SOCKET =
-  /ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|connection (terminated|error|timeout|ended)|closed the connection|timeout exceeded when trying to connect|Timeout acquiring/i;
-
-/** Whether an error is one of a database that is away, and not of what was asked. */
-export const passes = (error: unknown): boolean => {
-  const { code, message } = error as { code?: unknown; message?: unknown };
-  return PASSING.test(String(code ?? '')) || SOCKET.test(`${String(code ?? '')} ${String(message ?? '')}`);
-};
+/** Whether an error is one of a database that is away or full, and not of what was asked. */
+export const passes = (error: unknown): boolean => databaseTrouble(error) !== null;
 
 const PATIENCE_MS = 10 * 60_000;
 
 /**
  * Does something with the database until the database lets it: what is written here is idempotent, and a run must not fail
- * because PostgreSQL was restarted. Gives up after ten minutes; what does not pass is thrown at once.
+ * because PostgreSQL was restarted or its disk was full for a while. Gives up after ten minutes; what does not pass is thrown at once.
  */
 export async function patiently<T>(work: () => Promise<T>): Promise<T> {
   try {

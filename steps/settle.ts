@@ -8,10 +8,11 @@ import type { StandingRule } from '../src/core/standing.js';
 import { lockEventName, takeKeptEvent } from '../src/storage/emitted-events.js';
 import { appendEvents } from '../src/storage/events.js';
 import {
-  decisionsOf,
+  type DecisionRow,
   type InterruptionRow,
   insertDecision,
   isPast,
+  saidOn,
   settleInterruption,
   waitOf,
 } from '../src/storage/interruptions.js';
@@ -30,21 +31,28 @@ export interface Settling {
 /** Who settles what nobody decides: time, an event, another run. */
 export const NOBODY = 'holdfast';
 
+/** An interruption and what was said on it by now. */
+export interface Said {
+  readonly row: InterruptionRow;
+  readonly decision: DecisionRow;
+}
+
 /** Settles an interruption and writes its event. Under the lock of the run's row. */
 export async function settle(
   world: World,
   trx: Knex.Transaction,
   row: InterruptionRow,
   settling: Settling,
-): Promise<void> {
+): Promise<Said> {
   const { verdict, actor, message, value, extras = NO_EXTRAS } = settling;
-  await settleInterruption(trx, row, statusAfter(verdict));
-  await keep(trx, row, settling);
+  const settled = await settleInterruption(trx, row, statusAfter(verdict));
+  const decision = await keep(trx, row, settling);
   await append(world, trx, row, {
     ...{ key: `decision:${row.id}`, parentKey: `interruption:${row.id}`, kind: 'interruption.decided' },
     data: { id: row.id, verdict, actor, message, value, digest: row.digest, ...saidOf(extras) },
   });
   if (extras.standing !== null) await makeStanding(world, trx, row, extras.standing);
+  return { row: settled, decision };
 }
 
 /** One approval of several: it is kept, and the interruption still waits. Under the lock of the run's row. */
@@ -53,20 +61,21 @@ export async function vote(
   trx: Knex.Transaction,
   row: InterruptionRow,
   settling: Settling,
-): Promise<void> {
+): Promise<Said> {
   const { actor, message, extras = NO_EXTRAS } = settling;
-  const number = await keep(trx, row, settling);
+  const decision = await keep(trx, row, settling);
+  const number = decision.vote;
   await append(world, trx, row, {
     ...{ key: `vote:${row.id}:${number}`, parentKey: `interruption:${row.id}`, kind: 'interruption.voted' },
     data: { id: row.id, vote: number, actor, message, digest: row.digest, ...saidOf(extras) },
   });
+  return { row, decision };
 }
 
-async function keep(trx: Knex.Transaction, row: InterruptionRow, settling: Settling): Promise<number> {
+async function keep(trx: Knex.Transaction, row: InterruptionRow, settling: Settling): Promise<DecisionRow> {
   const { extras = NO_EXTRAS, ...made } = settling;
-  const number = (await decisionsOf(trx, [row.id])).length + 1;
-  await insertDecision(trx, row, { ...made, vote: number, edit: extras.edit, always: extras.always });
-  return number;
+  const vote = (await saidOn(trx, row)).length + 1;
+  return insertDecision(trx, row, { ...made, vote, edit: extras.edit, always: extras.always });
 }
 
 async function makeStanding(
@@ -88,7 +97,7 @@ async function append(world: World, trx: Knex.Transaction, row: InterruptionRow,
 }
 
 /** Settles an interruption whose time has come: a timer is due, everything else has expired. */
-export const settleDue = (world: World, trx: Knex.Transaction, row: InterruptionRow): Promise<void> =>
+export const settleDue = (world: World, trx: Knex.Transaction, row: InterruptionRow): Promise<Said> =>
   settle(world, trx, row, {
     ...{ verdict: row.kind === 'timer' ? 'answer' : 'expire', actor: NOBODY, message: null, value: null },
   });

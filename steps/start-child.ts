@@ -14,10 +14,9 @@ import {
   type StartedChild,
   type SubAgentSpec,
 } from '../src/core/sub-agent.js';
-import { appendEvents, createLog, eventIdOf, readEvents } from '../src/storage/events.js';
+import { createLog, eventIdOf, extendLog, readEvents } from '../src/storage/events.js';
 import { ancestorsOf, insertRun, limitsOf, lockRun, type RunRow, runs } from '../src/storage/runs.js';
 import { transact } from './patience.js';
-import { resumedPriority } from './resume-run.js';
 import { timeLeftMs } from './time-left.js';
 import { isoNow, type World } from './world.js';
 
@@ -76,7 +75,7 @@ export async function startChild(world: World, start: ChildStart): Promise<Start
         timeLeftMs: timeLeftMs(row, limitsOf(row).maxDurationMs, world.now()),
       },
     });
-    await createLog(trx, id, row.tenant, randomBytes(32).toString('hex'));
+    const log = await createLog(trx, id, row.tenant, randomBytes(32).toString('hex'));
     const eventId = await eventIdOf(trx, parent.id, start.causeKey);
     const data: EventData<'run.created'> = {
       ...{ agent: name, agentVersion: version, agentHash: definitionHash, input, metadata: {} },
@@ -84,8 +83,9 @@ export async function startChild(world: World, start: ChildStart): Promise<Start
       parent: { runId: parent.id, callId, eventId, notGranted: [...missing] },
     };
     const context = { at: isoNow(world), worker: null };
-    await appendEvents(trx, id, [{ key: 'created', parentKey: null, kind: 'run.created', data }], context);
-    await world.queue.enqueue(trx, { runId: id, segment: 0, priority: resumedPriority(row) });
+    await extendLog(trx, log, [{ key: 'created', parentKey: null, kind: 'run.created', data }], context);
+    const run = { id, tenant: row.tenant, agent: name, priority: row.priority };
+    await world.queue.enqueue(trx, { run, segment: 0, band: 'child' });
     return startedAs(id, data);
   });
   world.changed(id);

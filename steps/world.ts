@@ -1,12 +1,27 @@
 import type { Knex } from 'knex';
+import type { Band } from '../src/core/dispatch.js';
+import type { RunRow } from '../src/storage/runs.js';
 import type { McpConnections } from '../src/tools/mcp-connections.js';
+
+/** A segment that is to work, of this run and for this reason. */
+export interface QueuedSegment {
+  readonly run: Pick<RunRow, 'id' | 'tenant' | 'agent' | 'priority'>;
+  readonly segment: number;
+  readonly band: Band;
+}
+
+export interface SegmentName {
+  readonly runId: string;
+  readonly segment: number;
+}
 
 /** Puts a segment into the queue inside somebody's transaction, so that both or neither happen. */
 export interface SegmentQueue {
-  readonly enqueue: (
-    trx: Knex.Transaction,
-    segment: { readonly runId: string; readonly segment: number; readonly priority: number },
-  ) => Promise<void>;
+  readonly enqueue: (trx: Knex.Transaction, segment: QueuedSegment) => Promise<void>;
+  /** Takes a segment back that a run does not need any more, unless a worker has taken it. */
+  readonly withdraw: (trx: Knex.Transaction, segment: SegmentName) => Promise<void>;
+  /** Removes a segment without a trace. False: a worker has taken it. */
+  readonly remove: (trx: Knex.Transaction, segment: SegmentName) => Promise<boolean>;
   /** Tells the dispatcher, after the commit, that there is something to do. */
   readonly wake: () => void;
 }
@@ -24,6 +39,8 @@ export interface World {
   readonly mcp: McpConnections;
   /** Tells those who wait in this process that a run changed, or only its log. */
   readonly changed: (runId: string, what?: 'log') => void;
+  /** Whether the outcome of a call can be kept together with its step. */
+  readonly stepsKeepOutcomes: () => boolean;
 }
 
 export const isoNow = (world: World): string => new Date(world.now()).toISOString();

@@ -3,19 +3,31 @@ import { appendEvents, extendLog, type LogTail } from '../src/storage/events.js'
 import { patiently, transact } from './patience.js';
 import { isoNow, type World } from './world.js';
 
+/** Where the events of one execution of a segment go, batch after batch in their order. */
+export interface LogWriter {
+  readonly write: (drafts: readonly EventDraft[]) => Promise<void>;
+  /** The end of the log, as far as this execution knows it; null: it does not. */
+  readonly tail: () => LogTail | null;
+}
+
 /**
- * Writes the events of one execution of a segment, batch after batch in their order. The first batches find out what an
- * execution before this one has written; from the first new event on this execution knows the end of the log, and a batch
- * is one statement, until somebody else writes.
+ * Writes to the database. The first batches find out what an execution before this one has written; from the first new event
+ * on this execution knows the end of the log, and a batch is one statement, until somebody else writes.
  */
-export function logWriter(world: World, runId: string): (drafts: readonly EventDraft[]) => Promise<void> {
+export function logWriter(world: World, runId: string, segment: number): LogWriter {
   let tail: LogTail | null = null;
-  return async (drafts) => {
-    const context = { at: isoNow(world), worker: world.worker.id };
-    const known = tail;
-    tail = null;
-    if (known !== null) tail = await patiently(() => extendLog(world.knex, known, drafts, context));
-    tail ??= await transact(world, (trx) => appendEvents(trx, runId, drafts, context));
-    world.changed(runId, 'log');
+  return {
+    write: async (drafts) => {
+      const context = { at: isoNow(world), worker: world.worker.id, segment };
+      const known = tail;
+      tail = null;
+      if (known !== null) tail = await patiently(() => extendLog(world.knex, known, drafts, context));
+      tail ??= await transact(world, (trx) => appendEvents(trx, runId, drafts, context));
+      world.changed(runId, 'log');
+    },
+    tail: () => tail,
   };
 }
+
+/** Writes what is recorded already nowhere. */
+export const NO_WRITER: LogWriter = { write: () => Promise.resolve(), tail: () => null };

@@ -27,7 +27,6 @@ const FLOORS: Record<string, number> = {
 /** Which rooms may import a package; a package that is not here may be imported by nobody. */
 const HOMES: Record<string, readonly string[]> = {
   zod: Object.keys(FLOORS),
-  canonicalize: ['core'],
   knex: ['storage', 'migrations'],
   pg: ['storage'],
   '@electric-sql/pglite': ['storage'],

@@ -10,7 +10,7 @@ import { itemsOfInput } from '../src/core/session.js';
 import { standingOf } from '../src/core/standing.js';
 import { grantsOf, inputOf, limitsOf, type RunRow, runs } from '../src/storage/runs.js';
 import { crashesOf } from '../src/storage/takeover.js';
-import { type Begun, beginSegment } from '../steps/begin-segment.js';
+import { type Begun, beginSegment, startOf } from '../steps/begin-segment.js';
 import { EarlierCalls } from '../steps/earlier-calls.js';
 import { endSegment } from '../steps/end-segment.js';
 import { patiently } from '../steps/patience.js';
@@ -20,6 +20,7 @@ import { logWriter } from '../steps/write-log.js';
 import { durableProvider } from './durable-model.js';
 import { endingOfError } from './ending-of-error.js';
 import { orGiveUp } from './give-up.js';
+import { withHiddenOutput } from './hidden-past.js';
 import { recordedOf, storedState } from './rebuild-state.js';
 import type { RecordedSource } from './recorded-source.js';
 import { resumeState } from './resume-state.js';
@@ -72,22 +73,25 @@ export async function agentRun(options: AgentRunOptions, runId: string, segment:
 
 async function execute(options: AgentRunOptions, runId: string, segment: number): Promise<void> {
   const { world } = options;
-  const run = await patiently(async () => runs(world.knex).where({ id: runId }).first());
+  const [run, crashes] = await patiently(() =>
+    Promise.all([runs(world.knex).where({ id: runId }).first(), crashesOf(world.knex, runId, segment)]),
+  );
   // The run went on without this segment: everything that it did is committed.
   if (run === undefined || run.segment !== segment || isOver(run.status)) return;
   // What ends this step goes on alone: whoever comes later finds its record and does not begin.
   let isFirst = false;
+  const isNew = segment === 0 && run.recorded_seq === null;
   const begin = (): Promise<Begun> => {
     isFirst = true;
-    return beginSegment(world, runId, segment, limitsOf(run).maxDurationMs);
+    return beginSegment(world, { runId, segment, isNew, maxDurationMs: limitsOf(run).maxDurationMs });
   };
   const begun = await DBOS.runStep(() => orGiveUp(begin), { name: 'segment:begin' });
   if (begun.type === 'stale') return;
   const watched = options.watch(runId, begun.deadlineAtMs);
   try {
-    const earlier = new EarlierCalls(world, runId, isFirst);
+    const earlier = new EarlierCalls(world, runId, isFirst, isNew);
     const recorded = await recordedOf(world, run);
-    const suspected = (await patiently(() => crashesOf(world.knex, runId, segment))) >= ALONE_AFTER_CRASHES;
+    const suspected = crashes >= ALONE_AFTER_CRASHES;
     const scope = openScope(options, run, begun, { recorded, earlier, suspected, signal: watched.signal });
     const ending = await inSegment(scope, () => work(options, scope));
     await DBOS.runStep(() => orGiveUp(async () => endSegment(world, await endOf(scope, segment, ending))), {
@@ -110,7 +114,7 @@ async function work(options: AgentRunOptions, scope: SegmentScope): Promise<Endi
     if (scope.broken !== null) throw scope.broken.error;
     waitForApprovals(scope, state);
     if (scope.stop !== null || scope.waits.length > 0) return endingOf(scope, state);
-    const produced = scope.run.sessionId === null ? null : itemsOfInput(toJson(result.output));
+    const produced = scope.run.sessionId === null ? null : withHiddenOutput(state, itemsOfInput(toJson(result.output)));
     return { type: 'completed', output: toJson(result.finalOutput), produced };
   } catch (error) {
     if (scope.broken !== null) throw scope.broken.error;
@@ -128,7 +132,7 @@ function agentOf(options: AgentRunOptions, scope: SegmentScope): RunnableAgent {
 }
 
 async function stateOf(options: AgentRunOptions, scope: SegmentScope, agent: Agent): Promise<RunState<unknown, Agent>> {
-  if (scope.segment === 0) {
+  if (scope.first === 0) {
     const input = scope.run.input as string | ConstructorParameters<typeof RunState>[1];
     scope.state = new RunState<unknown, Agent>(new RunContext<unknown>(), input, agent, null);
     return scope.state;
@@ -139,9 +143,9 @@ async function stateOf(options: AgentRunOptions, scope: SegmentScope, agent: Age
 
 function endingOf(scope: SegmentScope, state: RunState<unknown, Agent>): Ending {
   const { stop, waits } = scope;
-  if (stop?.type === 'cut') return { type: 'cut', state: stateText(scope, state) };
+  if (stop?.type === 'cut') return { type: 'cut', state: stateText(state, scope.suspended) };
   if (stop !== null && stop.type !== 'wait') return stop;
-  return { type: 'paused', waits, state: stateText(scope, state), carried: carriedOf(scope) };
+  return { type: 'paused', waits, state: stateText(state, scope.suspended), carried: carriedOf(scope) };
 }
 
 /** What was decided and could not be applied, because something waits again: the next segment applies it. */
@@ -151,8 +155,9 @@ const carriedOf = (scope: SegmentScope): readonly string[] =>
 async function endOf(scope: SegmentScope, segment: number, ended: Ending) {
   const divergence = scope.recorded?.divergence ?? null;
   const ending = divergence === null ? ended : endingOfError(divergence);
+  const drafts = await scope.log.rest();
   return {
-    ...{ runId: scope.run.id, tenant: scope.run.tenant, segment, ending, drafts: await scope.log.rest() },
+    ...{ runId: scope.run.id, tenant: scope.run.tenant, segment, ending, drafts, tail: scope.log.tail },
     ...{ parentKey: scope.log.last, turns: scope.turns, usage: scope.usage },
   };
 }
@@ -167,15 +172,9 @@ const factsOf = (options: AgentRunOptions, run: RunRow): RunFacts => ({
   limits: limitsOf(run),
   onDenied: options.agents.get(run.agent)?.onDenied ?? 'stop',
   model: run.model,
+  rebuilt: run.rebuilt_segment,
   mcp: options.agents.get(run.agent)?.mcp ?? {},
 });
-
-/** Key of the event that a segment follows from: a decision, the cut before it, or the start of the run. */
-function causeOf(segment: number, begun: Begin): string {
-  const decided = begun.settled.at(-1);
-  if (decided !== undefined) return `decision:${decided.interruptionId}`;
-  return segment === 0 ? 'created' : `${segment - 1}:cut`;
-}
 
 function openScope(
   options: AgentRunOptions,
@@ -191,19 +190,23 @@ function openScope(
   const { world, gate, isLeaving } = options;
   const { segment } = run;
   const { recorded, earlier, suspected, signal } = seen;
+  const first = recorded?.first ?? segment;
+  const start = startOf(first, begun.settled);
   const log = new RunLog(
     segment,
-    causeOf(segment, begun),
-    logWriter(world, run.id),
+    start.parentKey,
+    logWriter(world, run.id, segment),
     (draft) => recorded?.accepts(draft) ?? true,
+    recorded?.keys,
   );
-  log.add('segment.started', { segment, decisions: begun.settled.map((one) => one.interruptionId) });
+  log.add('segment.started', start.data);
   return freshScope({
     ...{
       world,
       agents: options.agents,
       run: factsOf(options, run),
       segment,
+      first,
       execution: world.newId(),
       signal,
       log,

@@ -38,6 +38,6 @@ export async function runAgentTool(scope: SegmentScope, plan: PlannedCall): Prom
         type: 'settled',
         outcome: scope.recorded?.outcome(plan.callId) ?? { type: 'output', output: toJson(output) },
       };
-    return { type: 'suspended', state: scope.state === null ? text : stateText(scope, scope.state) };
+    return { type: 'suspended', state: scope.state === null ? text : stateText(scope.state, scope.suspended) };
   });
 }

@@ -18,9 +18,13 @@ function idsBefore(scope: SegmentScope): Set<string> {
   return ids;
 }
 
-/** What tells the calls of an agent behind a tool from those of others that use the same ids. */
-const suffixOf = ({ within }: SegmentScope): string =>
-  within === null ? '' : `_${sha256(within.callId).slice('sha256:'.length, 'sha256:'.length + 8)}`;
+/**
+ * What tells the calls of an agent behind a tool from those of others that use the same ids, and calls after a segment was
+ * rebuilt from those that it had begun and not logged: these are known to the world by their ids.
+ */
+const suffixOf = ({ within, run }: SegmentScope): string =>
+  (within === null ? '' : `_${sha256(within.callId).slice('sha256:'.length, 'sha256:'.length + 8)}`) +
+  (run.rebuilt === null ? '' : `_s${run.rebuilt}`);
 
 /**
  * Gives calls an id that is theirs alone in the run. Some models number the calls of each response from one again, or leave

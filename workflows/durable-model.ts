@@ -13,10 +13,11 @@ import { streamedResponse } from '../src/models/streamed-response.js';
 import { callModel, type ModelAnswer, type ModelFailure, type ModelResult } from '../steps/call-model.js';
 import { withOwnCallIds, withRecordedIds } from './call-ids.js';
 import { durableStep } from './durable-step.js';
+import { hideOver, withHidden } from './hidden-past.js';
 import { haltStop } from './launch-calls.js';
 import { guardsOf } from './plan-calls.js';
 import { planResponse } from './plan-response.js';
-import { modelAnswerOf } from './recorded-source.js';
+import { modelResultOf } from './recorded-source.js';
 import { currentScope, type SegmentScope, SegmentStop } from './segment-scope.js';
 
 /** A model whose calls are durable steps while a segment runs, and plain calls elsewhere. */
@@ -65,33 +66,30 @@ export const durableProvider = (provider: ModelProvider): ModelProvider => ({
 });
 
 /** One turn: asks the model in a step, judges what it asks for, and hands the response to the SDK. */
-async function takeTurn(
-  scope: SegmentScope,
-  model: Model,
-  named: string,
-  request: ModelRequest,
-): Promise<ModelResponse> {
+async function takeTurn(scope: SegmentScope, model: Model, named: string, asked: ModelRequest): Promise<ModelResponse> {
   stopIfDue(scope);
+  const request = withHidden(scope.state, asked);
   const guardFor = guardsOf(request);
   const turn = ++scope.turns;
   scope.turnsInSegment++;
   const agent = agentOf(scope);
   const recorded = scope.recorded?.answer(turn) ?? null;
   const name = recorded?.model ?? scope.run.model ?? named;
-  const asked = logRequest(scope, request, { turn, agent, model: name });
+  const requested = logRequest(scope, request, { turn, agent, model: name });
   const result =
-    recorded === null ? await askModel(scope, scope.chosen ?? model, request, turn) : modelAnswerOf(recorded);
+    recorded === null ? await askModel(scope, scope.chosen ?? model, request, turn) : modelResultOf(recorded);
   if (result.type === 'halted') throw stopWith(scope, haltStop(result.why));
   if (result.type === 'failed') {
-    scope.log.add('model.failed', { turn, agent, model: name, error: { ...result.error } }, asked);
+    scope.log.add('model.failed', { turn, agent, model: name, error: { ...result.error } }, requested);
     throw stopWith(scope, { type: 'failed', error: result.error });
   }
   const { usage, responseId } = result;
   const output = recorded === null ? withOwnCallIds(scope, turn, result.output) : withRecordedIds(scope, result.output);
   scope.usage = addUsage(scope.usage, usage);
   scope.totalTokens += usage.totalTokens;
-  scope.log.add('model.responded', { turn, agent, model: name, responseId, output: [...output], usage }, asked);
+  scope.log.add('model.responded', { turn, agent, model: name, responseId, output: [...output], usage }, requested);
   await planResponse(scope, agent, output, guardFor);
+  if (scope.state !== null && scope.within === null) hideOver(scope.state);
   return responseOf({ ...result, output });
 }
 
@@ -118,12 +116,14 @@ function stopIfDue(scope: SegmentScope): void {
     );
     throw stopWith(scope, { type: 'failed', error: error.view() });
   }
+  // What was recorded of the segment is not cut off from it.
+  if (scope.recorded?.asked(scope.turns + 1) === true) return;
   if (scope.turnsInSegment >= scope.turnsPerSegment || mayLeave(scope)) throw stopWith(scope, { type: 'cut' });
 }
 
 /** What was recorded ends where it ended; a segment that has done nothing yet would only be begun again. */
 const mayLeave = (scope: SegmentScope): boolean =>
-  scope.recorded === null && scope.turnsInSegment > 0 && scope.isLeaving();
+  scope.recorded?.isOver !== false && scope.turnsInSegment > 0 && scope.isLeaving();
 
 const agentOf = (scope: SegmentScope): string => scope.state?.currentAgent.name ?? scope.run.agent;
 

@@ -3,6 +3,7 @@ import type { Wait } from '../src/core/ending.js';
 import { HoldfastError } from '../src/core/errors.js';
 import type { CallOutcome } from '../src/core/event.js';
 import { type CallWait, waitText } from '../src/core/wait.js';
+import { type CallIntent, outcomeOf, rowOf } from '../src/storage/calls.js';
 import { callTool, executionUnder, SIBLING_FAILED, type ToolResult } from '../steps/call-tool.js';
 import { type AgentToolResult, isAgentTool, runAgentTool } from './agent-tool.js';
 import { termsOf } from './approval-of.js';
@@ -80,6 +81,7 @@ async function runTool(scope: SegmentScope, plan: PlannedCall): Promise<ToolResu
     ...{ effect: spec.effect, digest: plan.digest, execution: executionUnder(scope.execution, plan.repeatApprovedBy) },
     ...{ worker: scope.world.worker.id, epoch: scope.world.worker.epoch },
   };
+  const step = `${spec.step ?? `tool:${spec.name}`}:${plan.callId}`;
   const call = {
     ...{
       intent,
@@ -90,18 +92,27 @@ async function runTool(scope: SegmentScope, plan: PlannedCall): Promise<ToolResu
       repeatApprovedBy: plan.repeatApprovedBy,
       waitDecision: plan.waitDecision,
       earlier: scope.earlier,
+      keepWithStep: scope.world.stepsKeepOutcomes() ? keeper(scope, step) : null,
     },
     ...{ body: bodyOf(scope, plan), require: requirementOf(scope, plan) },
   };
   const execute = async (): Promise<ToolResult> => {
-    const signal = AbortSignal.any([scope.signal, scope.siblings.signal]);
-    const result = await callTool(scope.world, call, signal, () => scope.log.flush());
+    const result = await callTool(scope.world, call, scope.callSignal, () => scope.log.flush());
     // By this error DBOS records nothing, neither of the step nor of the workflow: both are the newer process's to end.
     if (result.type === 'superseded') throw new DBOSWorkflowConflictError(DBOS.workflowID ?? scope.run.id);
     return afterOutputGuardrails(scope, plan, result);
   };
-  return durableStep(scope, `${spec.step ?? `tool:${spec.name}`}:${plan.callId}`, execute);
+  return durableStep(scope, step, execute);
 }
+
+/** Leaves the outcome of a call for whoever keeps its step, and gives it as it will be read again. */
+const keeper =
+  (scope: SegmentScope, step: string) =>
+  (intent: CallIntent, outcome: CallOutcome): CallOutcome => {
+    const row = rowOf(intent, outcome);
+    scope.outcomes.set(step, row);
+    return outcomeOf(row);
+  };
 
 /** Logs how calls ended, in the model's order: one that ended early waits for those before it. */
 function logEnded(scope: SegmentScope): void {

@@ -4,13 +4,14 @@ import { HoldfastError } from '../src/core/errors.js';
 import { type RecordedSegment, segmentsOf } from '../src/core/recording.js';
 import { type Standing, standingOf } from '../src/core/standing.js';
 import { readKeyedEvents } from '../src/storage/events.js';
-import { interruptionsByIds } from '../src/storage/interruptions.js';
+import { decisionsOf, interruptionsByIds } from '../src/storage/interruptions.js';
 import type { RunRow } from '../src/storage/runs.js';
 import { readSnapshot, repairSnapshot } from '../src/storage/snapshots.js';
 import { standingByIds } from '../src/storage/standing-decisions.js';
 import { settledOf } from '../steps/begin-segment.js';
 import { patiently } from '../steps/patience.js';
 import type { World } from '../steps/world.js';
+import { NO_WRITER } from '../steps/write-log.js';
 import { RecordedSource } from './recorded-source.js';
 import { RunLog } from './run-log.js';
 import { freshScope, inSegment, type SegmentScope } from './segment-scope.js';
@@ -57,7 +58,7 @@ function versionOf(text: string): unknown {
 const presentVersion = (agent: Agent): unknown =>
   versionOf(new RunState<unknown, Agent>(new RunContext<unknown>(), '', agent, null).toString());
 
-/** What a run has of its segment before it executes it: a fork begins with a part of its source's log. */
+/** What a run has of its segment before it executes it: that of a fork begins with a part of its source's log, one that was rebuilt with its own. */
 export async function recordedOf(world: World, run: RunRow): Promise<RecordedSource | null> {
   if (run.recorded_seq === null) return null;
   const events = await patiently(() => readKeyedEvents(world.knex, run.id, run.recorded_seq));
@@ -79,8 +80,10 @@ async function standingIn(world: World, { events }: RecordedSegment): Promise<re
 async function rebuild(scope: SegmentScope, work: Work): Promise<string> {
   // Events of segments that are over never change, so that a replay reads the same.
   const events = await patiently(() => readKeyedEvents(scope.world.knex, scope.run.id, null));
-  const before = segmentsOf(events).filter(({ segment }) => segment < scope.segment);
-  if (before.length !== scope.segment) throw lost(`it has ${before.length} of ${scope.segment} segments`);
+  const before = segmentsOf(events).filter(({ segment }) => segment < scope.first);
+  const whole = before.every(({ first }, index) => first === (before[index - 1]?.segment ?? -1) + 1);
+  if (!whole || before.at(-1)?.segment !== scope.first - 1)
+    throw lost(`it has ${before.length} of the segments before ${scope.first}`);
   let snapshot: string | null = null;
   const counted = { turns: 0, totalTokens: 0 };
   for (const recorded of before) {
@@ -104,15 +107,11 @@ async function executeAgain(
   if (recorded.ending === null) throw lost(`segment ${recorded.segment} has no end`);
   const standing = await standingIn(live.world, recorded);
   const source = new RecordedSource(recorded, { closed: true, snapshot, standing });
-  const log = new RunLog(
-    recorded.segment,
-    '',
-    () => Promise.resolve(),
-    (draft) => source.accepts(draft),
-  );
-  log.add('segment.started', { segment: recorded.segment, decisions: [...recorded.decisions] });
+  const log = new RunLog(recorded.segment, '', NO_WRITER, (draft) => source.accepts(draft), source.keys);
+  log.add('segment.started', { segment: recorded.first, decisions: [...recorded.decisions] });
+  const { knex } = live.world;
   const settled = await patiently(async () =>
-    settledOf(live.world.knex, await interruptionsByIds(live.world.knex, recorded.decisions)),
+    settledOf(await interruptionsByIds(knex, recorded.decisions), await decisionsOf(knex, recorded.decisions)),
   );
   const scope: SegmentScope = freshScope({
     ...{
@@ -120,6 +119,7 @@ async function executeAgain(
       agents: live.agents,
       run: live.run,
       segment: recorded.segment,
+      first: recorded.first,
       execution: live.execution,
       log,
       gate: live.gate,

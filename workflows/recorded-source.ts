@@ -1,4 +1,4 @@
-import { HoldfastError } from '../src/core/errors.js';
+import { HoldfastError, isErrorCode } from '../src/core/errors.js';
 import type { CallOutcome, EventData, EventDraft } from '../src/core/event.js';
 import { canonical, type JsonObject } from '../src/core/json.js';
 import type { McpChange } from '../src/core/mcp.js';
@@ -6,7 +6,7 @@ import type { RecordedSegment } from '../src/core/recording.js';
 import type { Standing } from '../src/core/standing.js';
 import type { StartedChild } from '../src/core/sub-agent.js';
 import type { CallWait } from '../src/core/wait.js';
-import type { ModelAnswer } from '../steps/call-model.js';
+import type { ModelResult } from '../steps/call-model.js';
 import type { ToolResult } from '../steps/call-tool.js';
 
 /**
@@ -15,6 +15,10 @@ import type { ToolResult } from '../steps/call-tool.js';
  */
 export class RecordedSource {
   readonly closed: boolean;
+  /** The number that the segment began with. */
+  readonly first: number;
+  /** The keys of its derived events, in the order in which it derives them. */
+  readonly keys: readonly string[];
   /** The state that the segment starts from, where it does not start from the input of the run. */
   readonly snapshot: string | null;
   readonly #segment: RecordedSegment;
@@ -22,7 +26,7 @@ export class RecordedSource {
   readonly #checked = new Map<string, EventData<'call.checked'>>();
   readonly #offered = new Map<number, readonly string[]>();
   readonly #started = new Set<string>();
-  readonly #met = new Set<string>();
+  readonly #unmet: Set<string>;
   #divergence: string | null = null;
 
   constructor(
@@ -31,6 +35,9 @@ export class RecordedSource {
   ) {
     this.#standing = options.standing;
     this.#segment = segment;
+    this.first = segment.first;
+    this.keys = [...segment.events.keys()];
+    this.#unmet = new Set(this.keys);
     this.closed = options.closed;
     this.snapshot = options.snapshot;
     for (const { kind, data } of segment.events.values()) {
@@ -48,7 +55,7 @@ export class RecordedSource {
   /** Holds a derived event against the log. False from the first one on that differs. */
   accepts(draft: EventDraft): boolean {
     const recorded = this.#segment.events.get(draft.key);
-    this.#met.add(draft.key);
+    this.#unmet.delete(draft.key);
     if (recorded === undefined && this.closed) this.#diverge(`it makes ${nameOf(draft)} where the log has nothing`);
     if (recorded !== undefined) {
       const difference = differenceOf(recorded, draft);
@@ -59,15 +66,21 @@ export class RecordedSource {
 
   /** Throws unless everything that the log says of the segment was met. */
   assertAllMet(): void {
-    const left = [...this.#segment.events.values()].find(({ key }) => !this.#met.has(key));
+    const [key] = this.#unmet;
+    const left = key === undefined ? undefined : this.#segment.events.get(key);
     if (left !== undefined) this.#diverge(`it does not come to ${nameOf(left)}`);
     if (this.divergence !== null) throw this.divergence;
   }
 
+  /** Whether everything was met that the log says of the segment. */
+  get isOver(): boolean {
+    return this.#unmet.size === 0;
+  }
+
   /** The recorded turn; null: the recording is over. Throws when the replay went another way. */
-  answer(turn: number): EventData<'model.responded'> | null {
+  answer(turn: number): RecordedAnswer | null {
     if (this.divergence !== null) throw this.divergence;
-    const answer = this.#segment.answers.get(turn) ?? null;
+    const answer = this.#segment.answers.get(turn) ?? this.#segment.failures.get(turn) ?? null;
     if (answer === null && this.closed)
       throw this.#diverge(`it asks the model for turn ${turn}, which the log has not`);
     return answer;
@@ -92,6 +105,11 @@ export class RecordedSource {
     return this.closed || this.#segment.answers.has(turn);
   }
 
+  /** Whether the model was asked at a turn. */
+  asked(turn: number): boolean {
+    return this.#offered.has(turn);
+  }
+
   /** Whether a tool was offered to the model at a turn; undefined: the recording does not say. */
   offered(turn: number, tool: string): boolean | undefined {
     if (!this.has(turn)) return undefined;
@@ -100,11 +118,10 @@ export class RecordedSource {
 
   /** What the log says of the tool list of an MCP server; undefined: the recording is over, and the server is asked. */
   toolList(server: string): { readonly listed: string | null; readonly changes: readonly McpChange[] } | undefined {
-    const events = [...this.#segment.events.values()];
-    if (!this.closed && events.every(({ key }) => this.#met.has(key))) return undefined;
+    if (!this.closed && this.isOver) return undefined;
     let listed: string | null = null;
     let changes: readonly McpChange[] = [];
-    for (const { kind, data } of events) {
+    for (const { kind, data } of this.#segment.events.values()) {
       if (kind === 'mcp.listed' && data.server === server) listed = data.digest;
       if (kind === 'mcp.changed' && data.server === server) changes = data.changes;
     }
@@ -142,11 +159,17 @@ const waitOf = (child: StartedChild | null): CallWait => ({
   spec: child === null ? { kind: 'timer', until: null, afterMs: 0 } : { kind: 'child_run', runId: child.childRunId },
 });
 
-/** A recorded answer as the step that asked the model gave it, but for what only accounts of providers need. */
-export const modelAnswerOf = ({ responseId, output, usage }: EventData<'model.responded'>): ModelAnswer => ({
-  ...{ type: 'answer', responseId, output, usage },
-  rest: { usage: { requests: 1, ...usage } },
-});
+type RecordedAnswer = EventData<'model.responded'> | EventData<'model.failed'>;
+
+/** A recorded turn as the step that asked the model gave it, but for what only accounts of providers need. */
+export function modelResultOf(recorded: RecordedAnswer): ModelResult {
+  if ('error' in recorded) {
+    const { code } = recorded.error;
+    return { type: 'failed', error: { ...recorded.error, code: isErrorCode(code) ? code : 'run_failed' } };
+  }
+  const { responseId, output, usage } = recorded;
+  return { type: 'answer', responseId, output, usage, rest: { usage: { requests: 1, ...usage } } };
+}
 
 const nameOf = ({ kind, data }: EventDraft): string => {
   const { callId, tool, turn } = data as JsonObject;

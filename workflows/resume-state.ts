@@ -1,4 +1,4 @@
-import { type Agent, RunState, type RunToolApprovalItem } from '@openai/agents';
+import type { Agent, RunState, RunToolApprovalItem } from '@openai/agents';
 import { HoldfastError } from '../src/core/errors.js';
 import type { CallOutcome } from '../src/core/event.js';
 import { canonical } from '../src/core/json.js';
@@ -7,19 +7,24 @@ import { knowsResult, rewriteResult } from '../src/core/rewrite-result.js';
 import type { Standing } from '../src/core/standing.js';
 import type { Settled } from '../steps/begin-segment.js';
 import { guardedTools } from './guarded-tool.js';
+import { hiddenOf } from './hidden-past.js';
 import { invokeGuarded, launchBatch } from './launch-calls.js';
 import { offeredTool } from './offered-tool.js';
 import { type AskedCall, planCall } from './plan-calls.js';
 import { withGuardrails } from './plan-response.js';
 import { reachableAgent } from './reachable-agent.js';
 import type { PlannedCall, SegmentScope } from './segment-scope.js';
-import { suspendedIn } from './state-text.js';
+import { stateOfText, suspendedIn } from './state-text.js';
 
 type State = RunState<unknown, Agent>;
 
-async function load(agent: Agent, text: string): Promise<State> {
+/** Makes the state of a text that on which the loop works. */
+async function load(scope: SegmentScope, agent: Agent, text: string): Promise<State> {
   try {
-    return await RunState.fromString<unknown, Agent>(agent, text);
+    const state = await stateOfText(agent, text, scope.within === null);
+    scope.state = state;
+    scope.seenItems = hiddenOf(state)?.shown.length ?? 0;
+    return state;
   } catch (error) {
     if (error instanceof HoldfastError) throw error;
     const why = error instanceof Error ? error.message : String(error);
@@ -33,13 +38,9 @@ async function load(agent: Agent, text: string): Promise<State> {
  */
 export async function resumeState(scope: SegmentScope, agent: Agent, saved: string): Promise<State> {
   const snapshot = withEdits(saved, scope.settled);
-  let state = await load(agent, snapshot);
-  scope.state = state;
+  let state = await load(scope, agent, snapshot);
   const text = await settleInside(scope, agent, snapshot);
-  if (text !== snapshot) {
-    state = await load(agent, text);
-    scope.state = state;
-  }
+  if (text !== snapshot) state = await load(scope, agent, text);
   // With a call that waits again nothing else may start: what was decided beside it is applied in the next segment.
   if (scope.stop === null) await applyApprovals(scope, state);
   return state;

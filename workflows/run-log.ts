@@ -1,4 +1,6 @@
 import type { EventData, EventDraft, EventKind } from '../src/core/event.js';
+import type { LogTail } from '../src/storage/events.js';
+import type { LogWriter } from '../steps/write-log.js';
 
 const BATCH_DELAY_MS = 250;
 /** The more runs are at work, the longer a batch waits for more: a process that is busy writes less often. */
@@ -14,7 +16,8 @@ const delayMs = (): number => Math.min(DELAY_MS_MAX, BATCH_DELAY_MS + DELAY_PER_
  */
 export class RunLog {
   readonly #segment: number;
-  readonly #write: (drafts: readonly EventDraft[]) => Promise<void>;
+  readonly #keys: readonly string[];
+  readonly #writer: LogWriter;
   readonly #drafts: EventDraft[] = [];
   #written = 0;
   #ordinal = 0;
@@ -25,18 +28,25 @@ export class RunLog {
 
   /**
    * `first` is the key of the event that the segment follows from. Nothing is written of an event that `accepts` refuses,
-   * nor of what comes after it.
+   * nor of what comes after it. `keys` are those of the events that the log has of the segment already, maybe under other numbers.
    */
   constructor(
     segment: number,
     first: string,
-    write: (drafts: readonly EventDraft[]) => Promise<void>,
+    writer: LogWriter,
     accepts: (draft: EventDraft) => boolean = () => true,
+    keys: readonly string[] = [],
   ) {
     this.#segment = segment;
     this.#last = first;
-    this.#write = write;
+    this.#writer = writer;
     this.#accepts = accepts;
+    this.#keys = keys;
+  }
+
+  /** Where those that are written end, if that is known. */
+  get tail(): LogTail | null {
+    return this.#writer.tail();
   }
 
   /** Key of the newest event. */
@@ -46,7 +56,8 @@ export class RunLog {
 
   /** Adds an event and returns its key. Its place in the log is that of this call, whenever it is written. */
   add<K extends EventKind>(kind: K, data: EventData<K>, parentKey: string | null = this.#last): string {
-    const key = `${this.#segment}:${this.#ordinal++}`;
+    const ordinal = this.#ordinal++;
+    const key = this.#keys[ordinal] ?? `${this.#segment}:${ordinal}`;
     // The compiler cannot see that K pairs kind and data.
     const draft = { key, parentKey, kind, data } as EventDraft;
     if (!this.#accepts(draft)) return key;
@@ -77,7 +88,7 @@ export class RunLog {
     const batch = async (): Promise<void> => {
       const drafts = this.#drafts.slice(this.#written);
       if (drafts.length === 0) return;
-      await this.#write(drafts);
+      await this.#writer.write(drafts);
       this.#written += drafts.length;
     };
     const flushed = this.#writing.then(batch);

@@ -10,6 +10,7 @@ import type { RunLimits, Usage } from '../src/core/run.js';
 import type { WaitDecision } from '../src/core/settlement.js';
 import type { Standing } from '../src/core/standing.js';
 import type { ToolSpec } from '../src/core/tool.js';
+import type { CallOutcomeRow } from '../src/storage/calls.js';
 import type { Settled } from '../steps/begin-segment.js';
 import type { ToolResult } from '../steps/call-tool.js';
 import type { EarlierCalls } from '../steps/earlier-calls.js';
@@ -32,6 +33,8 @@ export interface RunFacts {
   readonly onDenied: 'stop' | 'tell';
   /** The model that is asked in place of those of the agents; null: theirs. */
   readonly model: string | null;
+  /** The last segment that was made again from the log; null: none was. */
+  readonly rebuilt: number | null;
   /** What the agent says of MCP servers, by the name of the server in capabilities. */
   readonly mcp: { readonly [server: string]: McpRules };
 }
@@ -121,6 +124,8 @@ export interface SegmentScope extends Frame {
   /** The agents that a call may start a run of, by name. */
   readonly agents: ReadonlyMap<string, StartableAgent>;
   readonly segment: number;
+  /** The number that the segment began with, before it was rebuilt. */
+  readonly first: number;
   /** Differs in every execution of the segment: by it a call knows whether its intent is its own. */
   readonly execution: string;
   readonly turnsPerSegment: number;
@@ -130,6 +135,8 @@ export interface SegmentScope extends Frame {
   readonly signal: AbortSignal;
   /** Stops the calls that work when one has failed whose failure ends the run. */
   readonly siblings: AbortController;
+  /** What stops a call: the end of the run, or the failure of one beside it. */
+  readonly callSignal: AbortSignal;
   readonly log: RunLog;
   /** The calls of the run that may have left something before this execution. */
   readonly earlier: EarlierCalls;
@@ -145,6 +152,8 @@ export interface SegmentScope extends Frame {
   readonly deltas: Deltas | null;
   readonly plans: Map<string, PlannedCall>;
   readonly results: Map<string, Promise<ToolResult | AgentToolResult>>;
+  /** Outcomes of calls that are to be kept together with their step, by its name. */
+  readonly outcomes: Map<string, CallOutcomeRow>;
   readonly waits: Wait[];
   /** What was decided before the segment began. */
   readonly settled: readonly Settled[];
@@ -184,7 +193,7 @@ export async function inFrame<T>(
 /** What a scope is opened with. */
 export type ScopeSeed = Pick<
   SegmentScope,
-  | ('world' | 'agents' | 'run' | 'segment' | 'execution' | 'turnsPerSegment' | 'signal' | 'provider')
+  | ('world' | 'agents' | 'run' | 'segment' | 'first' | 'execution' | 'turnsPerSegment' | 'signal' | 'provider')
   | (
       | 'gate'
       | 'isLeaving'
@@ -200,11 +209,15 @@ export type ScopeSeed = Pick<
     )
 >;
 
-export const freshScope = (seed: ScopeSeed): SegmentScope => ({
-  ...{ ...seed, ...newFrame(null), chosen: null, turnsInSegment: 0, stop: null, broken: null },
-  ...{ usage: { inputTokens: 0, outputTokens: 0, totalTokens: 0 } },
-  ...{ siblings: new AbortController(), plans: new Map(), results: new Map(), waits: [], applied: new Set() },
-});
+export function freshScope(seed: ScopeSeed): SegmentScope {
+  const siblings = new AbortController();
+  return {
+    ...{ ...seed, ...newFrame(null), chosen: null, turnsInSegment: 0, stop: null, broken: null },
+    ...{ usage: { inputTokens: 0, outputTokens: 0, totalTokens: 0 } },
+    ...{ siblings, callSignal: AbortSignal.any([seed.signal, siblings.signal]) },
+    ...{ plans: new Map(), results: new Map(), outcomes: new Map(), waits: [], applied: new Set() },
+  };
+}
 
 const storage = new AsyncLocalStorage<SegmentScope | 'step'>();
 

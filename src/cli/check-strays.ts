@@ -32,10 +32,10 @@ async function broken(db: Database['knex'], living: number): Promise<Finding[]> 
   ];
 }
 
-/** Workers of an older version leave alone what a newer one may have put into the queue. */
+/** Workers of an older version leave alone what is in the queue for a newer one. */
 async function newerVersion(db: Database['knex']): Promise<Finding[]> {
   const newest = await newestVersion(db, APPLICATION);
-  if (newest === null || newest === RECORDING_VERSION) return [];
+  if (newest === null || Number(newest) <= RECORDING_VERSION) return [];
   return [
     fail(
       CHECK,
@@ -72,7 +72,7 @@ function findingOf(group: readonly [Stray, ...Stray[]], living: number): Finding
   }
   return fail(
     CHECK,
-    `${count} recorded under version ${version}, and this build executes ${RECORDING_VERSION}, ${when}: ${runs}`,
+    `${count} recorded under version ${version}, and this build goes on with up to ${RECORDING_VERSION}, ${when}: ${runs}`,
     `Start a worker of the build with version ${version}. Giving them up: docs/operate/deploys.md.`,
   );
 }

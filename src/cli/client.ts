@@ -42,6 +42,7 @@ export interface Client {
     filter: PageOptions & { status?: RunStatus | undefined; agent?: string | undefined; parent?: string | undefined },
   ): Promise<Page<RunView>>;
   cancelRun(id: string, reason?: string): Promise<RunView>;
+  deleteRun(id: string): Promise<RunView>;
   forkRun(id: string, request: ForkRun, idempotencyKey: string): Promise<RunView>;
   retryRun(id: string, request: RetryRun, idempotencyKey: string): Promise<RunView>;
   listInterruptions(
@@ -145,6 +146,7 @@ export function createClient(baseUrl: string, token: string): Client {
     listRuns: (query) => ask(pageOf(runView), GET, '/runs', { query: { ...query } }),
     cancelRun: (id, reason) =>
       ask(runView, POST, `${run(id)}/cancel`, { body: reason === undefined ? {} : { reason } }),
+    deleteRun: (id) => ask(runView, 'DELETE', run(id)),
     forkRun: (id, body, key) => ask(runView, POST, `${run(id)}/fork`, { body, headers: keyed(key) }),
     retryRun: (id, body, key) => ask(runView, POST, `${run(id)}/retry`, { body, headers: keyed(key) }),
     listInterruptions: (query) => ask(pageOf(interruptionView), GET, '/interruptions', { query: { ...query } }),

@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { HoldfastError } from '../core/errors.js';
 import { cancelCommand } from './cancel.js';
 import { answerCommand, approveCommand, rejectCommand } from './decide.js';
+import { deleteCommand } from './delete.js';
 import { demoCommand } from './demo.js';
 import { doctorCommand } from './doctor.js';
 import type { Doors } from './doors.js';
@@ -38,6 +39,7 @@ export const commands = (doors: Doors): readonly Command[] => [
   eventsCommand(),
   trajectoryCommand(),
   cancelCommand(),
+  deleteCommand(),
   sessionsCommand(),
   forkCommand(),
   retryCommand(),

@@ -48,18 +48,18 @@ async function* follow(
   run: string,
 ): AsyncGenerator<RunEvent | RunDelta, void> {
   let after = 0;
-  let lastSeenAt = Date.now();
+  let lastSeenAt = performance.now();
   for (;;) {
     try {
       for await (const one of stream(run, after, new AbortController().signal)) {
         if ('seq' in one) after = one.seq;
         yield one;
-        lastSeenAt = Date.now();
+        lastSeenAt = performance.now();
       }
       return;
     } catch (error) {
       const away = error instanceof HoldfastError && error.code === 'server_unreachable';
-      if (!away || after === 0 || Date.now() - lastSeenAt > GONE_AFTER_MS) throw error;
+      if (!away || after === 0 || performance.now() - lastSeenAt > GONE_AFTER_MS) throw error;
       await sleep(RETRY_MS);
     }
   }

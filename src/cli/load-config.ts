@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { inspect } from 'node:util';
 import { createJiti } from 'jiti';
 import { z } from 'zod';
+import { tenantLimits } from '../core/dispatch.js';
 import { HoldfastError } from '../core/errors.js';
 import type { HoldfastConfig } from '../engine/define.js';
 import { SHARED_MODULES } from '../engine/shared-modules.js';
@@ -19,6 +20,7 @@ const configShape = z.strictObject({
       }),
     )
     .optional(),
+  tenants: tenantLimits.optional(),
 });
 
 /**

@@ -1,7 +1,7 @@
 import type { HoldfastError } from './errors.js';
 import { type CallOutcome, EVENT_DATA, type EventData, type EventDraft } from './event.js';
 import { callIdsOf, type ForkEdit, refuseFork } from './fork-edits.js';
-import type { KeyedEvent } from './recording.js';
+import { type KeyedEvent, segmentNumbers } from './recording.js';
 import type { Settlement } from './settlement.js';
 import type { CallWait, PlacedWait } from './wait.js';
 
@@ -62,8 +62,10 @@ const finishedIn = (events: readonly EventDraft[]): readonly EventData<'call.fin
 /** The waits that a segment ended with, by call id. */
 function waitsOf(segment: number, log: readonly KeyedEvent[]): ReadonlyMap<string, BegunWait> {
   const waits = new Map<string, BegunWait>();
+  const numberOf = segmentNumbers(log);
+  const own = numberOf(`${segment}:0`);
   for (const { kind, parentKey, data } of log) {
-    if (kind !== 'interruption.requested' || !parentKey?.startsWith(`${segment}:`)) continue;
+    if (kind !== 'interruption.requested' || numberOf(parentKey ?? '') !== own) continue;
     const { id, callId, wait, expiresInMs } = EVENT_DATA[kind].safeParse(data).data ?? {};
     if (id === undefined || callId == null || wait === undefined) continue;
     waits.set(callId, { interruptionId: id, expiresInMs: expiresInMs ?? null });

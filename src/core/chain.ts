@@ -68,7 +68,8 @@ export function seal(head: Head, draft: EventDraft, parentId: string | null, now
     dataHash: dataHash(runKey, seq, dataText),
     stateVersion: seq,
     stateHashBefore: head.stateHash,
-    stateHashAfter: stateHash(state),
+    // Some kinds leave the state as it is.
+    stateHashAfter: state === head.state ? head.stateHash : stateHash(state),
     prevHash: head.hash,
   };
   const hash = eventHash(body);

@@ -98,6 +98,13 @@ export const ERRORS = {
   ),
   run_not_failed: row(409, 'stop', 'Only a failed run can be retried', 'Fork it instead: `holdfast fork`.'),
   run_over: row(409, 'stop', 'The run is over', 'Start a new run.'),
+  run_begun: row(
+    409,
+    'stop',
+    'The run has begun',
+    'Cancel it with `holdfast cancel` if it still works; its log is kept.',
+  ),
+  run_referenced: row(409, 'stop', 'Another run refers to the run', 'Cancel it with `holdfast cancel`; it is kept.'),
   // How a run fails
   limit_turns: row(
     409,

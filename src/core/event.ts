@@ -154,6 +154,7 @@ const DATA = {
   'standing_decision.revoked': z.object({ id: z.string(), actor: z.string() }),
   'run.paused': z.object({ segment: z.int(), interruptions: z.array(z.string()) }),
   'segment.cut': z.object({ segment: z.int(), turns: z.int() }),
+  'segment.rebuilt': z.object({ segment: z.int(), from: z.int(), to: z.int() }),
   'run.cancel_requested': z.object({ actor: z.string(), reason: z.string().nullable() }),
   'run.completed': z.object({ output: jsonValue }),
   'run.failed': z.object({ error: errorView }),

@@ -1,7 +1,7 @@
 import { type BegunCall, begunCalls } from './begun-calls.js';
 import type { EventDraft } from './event.js';
 import { applyEdits, type ForkEdit, refuseFork } from './fork-edits.js';
-import { draftOf, type KeyedEvent } from './recording.js';
+import { draftOf, type KeyedEvent, segmentNumbers } from './recording.js';
 import type { Usage } from './run.js';
 
 /** What a fork takes over of the log of its source. */
@@ -45,8 +45,9 @@ function revocationsIn(begin: readonly EventDraft[], kept: readonly EventDraft[]
 }
 
 function countedIn(events: readonly EventDraft[], segment: number): Pick<ForkPlan, 'turns' | 'usage'> {
+  const numberOf = segmentNumbers(events);
   const counted = events.flatMap((one) =>
-    (one.kind === 'model.responded' && !one.key.startsWith(`${segment}:`)) || one.kind === 'child.ended' ? [one] : [],
+    (one.kind === 'model.responded' && numberOf(one.key) !== segment) || one.kind === 'child.ended' ? [one] : [],
   );
   const sum = (count: (usage: Usage) => number): number =>
     counted.reduce((total, { data }) => total + count(data.usage), 0);
@@ -65,8 +66,8 @@ function beginOf(drafts: readonly EventDraft[]): { readonly segment: number; rea
   const began = drafts.findLastIndex(({ kind }) => kind === 'segment.started');
   const started = drafts[began];
   if (started?.kind !== 'segment.started') return { segment: 0, events: [] };
-  const { segment } = started.data;
   const tail = drafts.slice(began);
+  const segment = segmentNumbers(drafts)(started.key) ?? 0;
   const decided = new Set(
     drafts.flatMap((one) =>
       one.kind === 'interruption.decided' && one.data.verdict !== 'cancel' ? [one.data.id] : [],
@@ -95,7 +96,10 @@ function lastGoodOf(tail: readonly EventDraft[]): readonly EventDraft[] {
  * none is begun twice; else the model is asked again.
  */
 export function retryPoint(log: readonly KeyedEvent[]): number {
-  const segment = log.filter(({ key }) => key.startsWith(`${lastSegment(log)}:`));
+  const numberOf = segmentNumbers(log);
+  const started = log.findLast(({ kind }) => kind === 'segment.started');
+  const last = numberOf(started?.key ?? '');
+  const segment = log.filter(({ key }) => last !== null && numberOf(key) === last);
   const request = segment.findLast(({ kind }) => kind === 'model.requested');
   const acted = segment.some(
     ({ seq, kind }) => seq > (request?.seq ?? 0) && (kind === 'call.started' || kind === 'call.finished'),
@@ -103,8 +107,3 @@ export function retryPoint(log: readonly KeyedEvent[]): number {
   const end = log.findLast(({ kind }) => !NOT_COPIED.has(kind) || kind === 'run.created')?.seq ?? 1;
   return request === undefined || acted ? end : request.seq - 1;
 }
-
-const lastSegment = (log: readonly KeyedEvent[]): number => {
-  const started = log.findLast(({ kind }) => kind === 'segment.started');
-  return Number(/^\d+/.exec(started?.key ?? '0')?.[0] ?? 0);
-};

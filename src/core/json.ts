@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto';
-import canonicalizeJcs from 'canonicalize';
+import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { HoldfastError } from './errors.js';
 
@@ -24,7 +23,7 @@ const isPlainObject = (value: unknown): value is { readonly [key: string]: unkno
   return prototype === Object.prototype || prototype === null;
 };
 
-function isJson(value: unknown, depth = 0): value is JsonValue {
+export function isJson(value: unknown, depth = 0): value is JsonValue {
   if (value === null || typeof value === 'boolean' || typeof value === 'string') return true;
   if (typeof value === 'number') return Number.isFinite(value);
   if (depth > DEPTH_LIMIT) return false;
@@ -51,50 +50,76 @@ export const jsonObject: z.ZodType<JsonObject> = z
   .custom<JsonObject>(isJsonObject, { error: expected('a JSON object') })
   .meta({ type: 'object' });
 
-/**
- * Refuses what RFC 8785 cannot carry or what libraries convert silently: non-finite numbers, lone surrogates, holes,
- * `undefined`, `toJSON`, class instances, symbols, cycles and nesting beyond 200 levels.
- */
-function assertPlain(value: unknown, path: string, depth: number): asserts value is JsonValue {
-  if (value === null || typeof value === 'boolean') return;
-  if (typeof value === 'string') {
-    if (!value.isWellFormed()) throw notJson(path, 'a string with a lone surrogate');
-    return;
-  }
-  if (typeof value === 'number') {
-    if (!Number.isFinite(value)) throw notJson(path, String(value));
-    return;
-  }
-  if (typeof value !== 'object') throw notJson(path, typeof value);
-  if (depth > DEPTH_LIMIT) throw notJson(path, `nesting beyond ${DEPTH_LIMIT} levels`);
-  if (Array.isArray(value)) {
-    for (let index = 0; index < value.length; index++) {
-      if (!(index in value)) throw notJson(`${path}/${index}`, 'a hole');
-      assertPlain(value[index], `${path}/${index}`, depth + 1);
-    }
-    return;
-  }
-  if (!isPlainObject(value)) throw notJson(path, 'an instance of a class');
-  if (Object.getOwnPropertySymbols(value).length > 0) throw notJson(path, 'a symbol key');
-  for (const [key, item] of Object.entries(value)) {
-    if (!key.isWellFormed()) throw notJson(path, 'a key with a lone surrogate');
-    assertPlain(item, `${path}/${key}`, depth + 1);
-  }
-}
-
 const notJson = (path: string, what: string) =>
   new HoldfastError(
     'value_not_json',
     `The value at ${path === '' ? 'the top' : path} is ${what}, which JSON cannot carry.`,
   );
 
-/** Canonical JSON text (RFC 8785). Throws `value_not_json`. */
-export function canonical(value: unknown): string {
-  assertPlain(value, '', 0);
-  const text = canonicalizeJcs(value);
-  if (text === undefined) throw notJson('', 'undefined');
-  return text;
+interface Fault {
+  readonly path: string;
+  readonly what: string;
 }
+
+const at = (key: string | number, { path, what }: Fault): Fault => ({ path: `/${key}${path}`, what });
+
+const here = (what: string): Fault => ({ path: '', what });
+
+/**
+ * What of a value RFC 8785 cannot carry or libraries convert silently, and where: non-finite numbers, lone surrogates, holes,
+ * `undefined`, `toJSON`, class instances, symbols, cycles and nesting beyond 200 levels. Null: nothing.
+ */
+function faultIn(value: unknown, depth = 0): Fault | null {
+  if (value === null || typeof value === 'boolean') return null;
+  if (typeof value === 'string') return value.isWellFormed() ? null : here('a string with a lone surrogate');
+  if (typeof value === 'number') return Number.isFinite(value) ? null : here(String(value));
+  if (typeof value !== 'object') return here(typeof value);
+  if (depth > DEPTH_LIMIT) return here(`nesting beyond ${DEPTH_LIMIT} levels`);
+  if (Array.isArray(value)) return faultInItems(value, depth + 1);
+  return isPlainObject(value) ? faultInMembers(value, depth + 1) : here('an instance of a class');
+}
+
+function faultInItems(items: readonly unknown[], depth: number): Fault | null {
+  for (let index = 0; index < items.length; index++) {
+    const fault = index in items ? faultIn(items[index], depth) : here('a hole');
+    if (fault !== null) return at(index, fault);
+  }
+  return null;
+}
+
+function faultInMembers(object: Readonly<Record<string, unknown>>, depth: number): Fault | null {
+  if (Object.getOwnPropertySymbols(object).length > 0) return here('a symbol key');
+  for (const key of Object.keys(object)) {
+    if (!key.isWellFormed()) return here('a key with a lone surrogate');
+    const fault = faultIn(object[key], depth);
+    if (fault !== null) return at(key, fault);
+  }
+  return null;
+}
+
+function plain(value: unknown): JsonValue {
+  const fault = faultIn(value);
+  if (fault !== null) throw notJson(fault.path, fault.what);
+  // Nothing is in it that is not JSON.
+  return value as JsonValue;
+}
+
+/** Members in the order of their names' UTF-16 code units (RFC 8785, 3.2.3); JSON.stringify writes the rest as it wants it. */
+function written(value: JsonValue): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(written).join(',')}]`;
+  const object = value as JsonObject;
+  let text = '';
+  for (const key of Object.keys(object).sort())
+    text += `${text === '' ? '' : ','}${JSON.stringify(key)}:${written(object[key] ?? null)}`;
+  return `{${text}}`;
+}
+
+/** Canonical JSON text (RFC 8785). Throws `value_not_json`. */
+export const canonical = (value: unknown): string => written(plain(value));
+
+/** How JSON.stringify writes half of a pair of surrogates. */
+const LONE_SURROGATE = /\\u[dD][89a-fA-F]/;
 
 /**
  * What `JSON.stringify` keeps of a value: `undefined` members dropped, `toJSON` applied, lone surrogates replaced.
@@ -109,15 +134,12 @@ export function toJson(value: unknown): JsonValue {
     throw new HoldfastError('value_not_json', `The value cannot be written as JSON: ${String(cause)}`, { cause });
   }
   if (text === undefined) throw notJson('', typeof value);
-  const parsed: unknown = JSON.parse(text, (_key, item: unknown) =>
-    typeof item === 'string' ? item.toWellFormed() : item,
-  );
-  assertPlain(parsed, '', 0);
-  return parsed;
+  if (!LONE_SURROGATE.test(text)) return plain(JSON.parse(text));
+  return plain(JSON.parse(text, (_key, item: unknown) => (typeof item === 'string' ? item.toWellFormed() : item)));
 }
 
 /** `sha256:` and the hex SHA-256 of the UTF-8 bytes of a text. */
-export const sha256 = (text: string): string => `sha256:${createHash('sha256').update(text, 'utf8').digest('hex')}`;
+export const sha256 = (text: string): string => `sha256:${hash('sha256', text, 'hex')}`;
 
 /** SHA-256 over canonical JSON. */
 export const digestOf = (value: unknown): string => sha256(canonical(value));

@@ -20,6 +20,7 @@ export const PROCESS_ERRORS = {
     'The database does not answer',
     'Check DATABASE_URL and that PostgreSQL runs.',
   ),
+  database_full: row(503, 'retry', 'The database has no room', 'Make room on its disk; runs go on by themselves then.'),
   database_newer: row(
     503,
     'stop',

@@ -22,14 +22,18 @@ export type RecordedCall =
   /** It was begun, and its segment ended to wait for what it asked for. */
   | { readonly type: 'waits'; readonly child: StartedChild | null };
 
-/** One segment as it is in the log. */
+/** One segment as it is in the log, with all that was recorded of it under the numbers that it had before. */
 export interface RecordedSegment {
   readonly segment: number;
+  /** The number that it began with: each time that it was rebuilt it got the next one. */
+  readonly first: number;
   /** Ids of the decided interruptions that it started from, in its order. */
   readonly decisions: readonly string[];
   /** What the model answered, by turn. */
   readonly answers: ReadonlyMap<number, EventData<'model.responded'>>;
   readonly calls: ReadonlyMap<string, RecordedCall>;
+  /** Turns of which the model call failed for good. */
+  readonly failures: ReadonlyMap<number, EventData<'model.failed'>>;
   /** Its events that a replay derives again, by key. */
   readonly events: ReadonlyMap<string, EventDraft>;
   /** Null: it has not ended, or the run has ended with it. */
@@ -53,12 +57,26 @@ const segmentOfKey = (key: string): number | null => {
   return match === null ? null : Number(match[1]);
 };
 
+/**
+ * The number that a segment of a log has by now, by the key of an event that it has derived: whenever it is rebuilt it gets the
+ * next one. Null: something else wrote the event.
+ */
+export function segmentNumbers(events: readonly Pick<KeyedEvent, 'key' | 'kind'>[]): (key: string) => number | null {
+  const rebuilt = new Set(events.flatMap(({ key, kind }) => (kind === 'segment.rebuilt' ? [segmentOfKey(key)] : [])));
+  return (key) => {
+    let segment = segmentOfKey(key);
+    while (segment !== null && rebuilt.has(segment)) segment += 1;
+    return segment;
+  };
+}
+
 /** The segments of a log, in order. */
 export function segmentsOf(events: readonly KeyedEvent[]): RecordedSegment[] {
+  const numberOf = segmentNumbers(events);
   const groups = new Map<number, EventDraft[]>();
   for (const event of events) {
-    const segment = segmentOfKey(event.key);
-    if (segment === null) continue;
+    const segment = numberOf(event.key);
+    if (segment === null || event.kind === 'segment.rebuilt') continue;
     const group = groups.get(segment) ?? [];
     groups.set(segment, group);
     group.push(draftOf(event));
@@ -73,17 +91,20 @@ const endOf = (outcome: CallOutcome): RecordedCall =>
 
 function segmentOf(segment: number, drafts: readonly EventDraft[]): RecordedSegment {
   const answers = new Map<number, EventData<'model.responded'>>();
+  const failures = new Map<number, EventData<'model.failed'>>();
   const calls = new Map<string, RecordedCall>();
   const children = new Map<string, StartedChild>();
   const events = new Map<string, EventDraft>();
+  let first = segment;
   let decisions: readonly string[] = [];
   let ending: RecordedSegment['ending'] = null;
   for (const draft of drafts) {
     if (draft.kind === 'run.paused') ending = 'paused';
     else if (draft.kind === 'segment.cut') ending = 'cut';
     else events.set(draft.key, draft);
-    if (draft.kind === 'segment.started') decisions = draft.data.decisions;
+    if (draft.kind === 'segment.started') ({ segment: first, decisions } = draft.data);
     if (draft.kind === 'model.responded') answers.set(draft.data.turn, draft.data);
+    if (draft.kind === 'model.failed') failures.set(draft.data.turn, draft.data);
     if (draft.kind === 'call.finished') calls.set(draft.data.callId, endOf(draft.data.outcome));
     if (draft.kind === 'child.started') {
       const { callId, ...child } = draft.data;
@@ -95,5 +116,5 @@ function segmentOf(segment: number, drafts: readonly EventDraft[]): RecordedSegm
     if (ending === 'paused' && kind === 'call.started' && !calls.has(data.callId))
       calls.set(data.callId, { type: 'waits', child: children.get(data.callId) ?? null });
   }
-  return { segment, decisions, answers, calls, events, ending };
+  return { segment, first, decisions, answers, failures, calls, events, ending };
 }

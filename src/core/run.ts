@@ -6,7 +6,7 @@ export const RUN_STATUSES = ['queued', 'running', 'paused', 'completed', 'failed
 export const runStatus = z.enum(RUN_STATUSES);
 export type RunStatus = z.infer<typeof runStatus>;
 
-const OVER: ReadonlySet<RunStatus> = new Set(['completed', 'failed', 'cancelled']);
+export const OVER: ReadonlySet<RunStatus> = new Set(['completed', 'failed', 'cancelled']);
 export const isOver = (status: RunStatus): boolean => OVER.has(status);
 
 export const errorView = z

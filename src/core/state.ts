@@ -100,6 +100,7 @@ const FOLD: Fold = {
   'standing_decision.revoked': (state) => state,
   'run.paused': (state) => ({ ...state, status: 'paused' }),
   'segment.cut': (state) => ({ ...state, status: 'queued' }),
+  'segment.rebuilt': (state, data) => ({ ...state, segment: data.segment }),
   'run.cancel_requested': (state) => ({ ...state, cancelRequested: true }),
   'run.completed': (state, data) => over(state, 'completed', data.output),
   'run.failed': (state, data) => over(state, 'failed', data.error.code),

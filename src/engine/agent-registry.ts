@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import { Agent } from '@openai/agents';
 import { z } from 'zod';
+import { type DispatchLimits, dispatchLimits } from '../core/dispatch.js';
 import { HoldfastError } from '../core/errors.js';
 import { type GrantSet, grantsToJson, parseGrants } from '../core/grants.js';
 import { canonical, sha256, toJson } from '../core/json.js';
@@ -23,6 +24,8 @@ export interface RegisteredAgent {
   /** No part of the definition: how an answer comes changes nothing of what a run does. */
   readonly stream: boolean;
   readonly mcp: { readonly [server: string]: McpRules };
+  /** No part of the definition either: when a run works changes nothing of what it does. */
+  readonly dispatch: DispatchLimits;
   readonly definition: string;
   readonly definitionHash: string;
   readonly view: AgentView;
@@ -68,6 +71,7 @@ const declarationShape = z.strictObject({
   maxTurns: runLimits.shape.maxTurns.optional(),
   maxTotalTokens: whole.optional(),
   maxDurationMs: whole.optional(),
+  ...dispatchLimits.shape,
   mcp: z.record(z.string().refine(isLabel, 'is no name of a server as capabilities write it'), mcpRules).optional(),
 });
 
@@ -101,7 +105,12 @@ function register(declaration: AgentDeclaration): RegisteredAgent {
     ),
   };
   const toolSpecs = new Map(specs.map((spec) => [spec.name, spec]));
-  return { name, version, agent, grants, limits, onDenied, stream, mcp, definition, definitionHash, view, toolSpecs };
+  const { concurrency, rate } = declaration;
+  const dispatch = { ...(concurrency === undefined ? {} : { concurrency }), ...(rate === undefined ? {} : { rate }) };
+  return {
+    ...{ name, version, agent, grants, limits, onDenied, stream, mcp, dispatch },
+    ...{ definition, definitionHash, view, toolSpecs },
+  };
 }
 
 /** A field that nothing reads is refused too: a limit that is misspelt is no limit. */

@@ -1,11 +1,16 @@
 import { HoldfastError } from '../core/errors.js';
 import type { StopMode } from '../core/worker.js';
+import { forgetStarts, keySegments } from '../storage/dispatch-limits.js';
 import { dropExpiredEvents } from '../storage/emitted-events.js';
 import { cancelledAmong } from '../storage/runs.js';
 import { dueTimers } from '../storage/timers.js';
 import { beat, forgetOldWorkers } from '../storage/workers.js';
+import type { DatabaseClock } from './database-clock.js';
 import { expire } from './interruption-verbs.js';
 import type { Parts } from './parts.js';
+import { rebuildLeft } from './rebuild-left.js';
+import { SEGMENT_QUEUE } from './segment-queue.js';
+import { setBackWatch } from './set-back-watch.js';
 import { strayWatch, sweep } from './sweep.js';
 import { deathWatch } from './takeover.js';
 
@@ -25,13 +30,18 @@ export interface BeatEnds {
  * What a worker does once a second: says that it lives, settles what is due, takes over what the dead have left, and looks for
  * runs of its own that were cancelled elsewhere. Returns a function that stops it.
  */
-export function startBeating(parts: Parts, { superseded, stopAsked }: BeatEnds): () => Promise<void> {
+export function startBeating(
+  parts: Parts,
+  clock: DatabaseClock,
+  { superseded, stopAsked }: BeatEnds,
+): () => Promise<void> {
   const { world } = parts;
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
   let current: Promise<void> = Promise.resolve();
   const watchTheDead = deathWatch(parts);
   const watchStrays = strayWatch(parts);
+  const watchTimeOfDay = setBackWatch(parts);
   let beats = 0;
 
   const once = async (): Promise<void> => {
@@ -42,6 +52,8 @@ export function startBeating(parts: Parts, { superseded, stopAsked }: BeatEnds):
       return superseded(new HoldfastError('worker_superseded', `A newer process runs as worker ${world.worker.id}.`));
     }
     if (told.stopAsked !== null) stopAsked(told.stopAsked);
+    await clock.look(world.knex);
+    watchTimeOfDay();
     await watchTheDead();
     if (ids.length > 0) for (const id of await cancelledAmong(world.knex, ids)) parts.running.cancel(id);
     for (const due of await dueTimers(world.knex, new Date(world.now()), TIMERS_AT_ONCE)) {
@@ -52,7 +64,10 @@ export function startBeating(parts: Parts, { superseded, stopAsked }: BeatEnds):
     }
     if (++beats % FORGET_EVERY_BEATS === 1) await forgetOldWorkers(world.knex);
     if (beats % SWEEP_EVERY_BEATS !== 0) return;
+    await keySegments(world.knex, SEGMENT_QUEUE);
+    await forgetStarts(world.knex);
     await sweep(parts);
+    await rebuildLeft(parts);
     await watchStrays();
     await dropExpiredEvents(world.knex, new Date(world.now()), EVENTS_AT_ONCE);
   };

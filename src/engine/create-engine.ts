@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { DBOS, DBOSClient } from '@dbos-inc/dbos-sdk';
 import type { World } from '../../steps/world.js';
 import { SEGMENT_WORKFLOW } from '../../workflows/agent-run.js';
-import type { HoldfastError } from '../core/errors.js';
+import { HoldfastError } from '../core/errors.js';
 import { keepAgent } from '../storage/agents.js';
 import { type Database, openDatabase } from '../storage/database.js';
+import { keepLimits, keySegments, type LimitRow } from '../storage/dispatch-limits.js';
 import { migrate } from '../storage/migrate.js';
 import { notify } from '../storage/notify.js';
 import { markAlone, markStopped } from '../storage/workers.js';
@@ -13,7 +14,12 @@ import { type RegisteredAgent, registerAgents } from './agent-registry.js';
 import { assertConfig } from './assert-config.js';
 import { startBeating } from './beat.js';
 import { Changes } from './changes.js';
+import { shortenCheckpoints } from './checkpoint-door.js';
+import { DatabaseClock } from './database-clock.js';
 import { DeltaHub } from './delta-hub.js';
+import { openQueueDoor } from './dequeue-door.js';
+import { Dispatch } from './dispatch.js';
+import { limitsIn } from './dispatch-limits.js';
 import { limitHere, listenNow } from './dispatcher-door.js';
 import { type EngineConfig, withDefaults } from './engine-config.js';
 import { holdLock } from './hold-lock.js';
@@ -21,13 +27,16 @@ import { launchDbos } from './launch-dbos.js';
 import { Leave } from './leave.js';
 import { once } from './once.js';
 import type { EngineLog, Parts } from './parts.js';
+import { rebuildLeft } from './rebuild-left.js';
 import { APPLICATION, RECORDING_VERSION } from './recording-version.js';
 import { registerSegments } from './register-segments.js';
 import { tryAgainSooner } from './retry-door.js';
 import { RunningSegments } from './running-segments.js';
 import { SEGMENT_QUEUE, segmentQueue, WAKE_CHANNEL } from './segment-queue.js';
+import { STEP_FORMAT } from './step-format.js';
 import { ProcessGate } from './step-gate.js';
 import { settleLeft } from './takeover.js';
+import { tellTrouble } from './tell-trouble.js';
 import type { Engine } from './verbs.js';
 import { verbsOf } from './verbs-of.js';
 import { becomeWorker, type Worker } from './worker.js';
@@ -46,6 +55,7 @@ const graceOf = (asked = DEFAULT_GRACE_MS): number => Math.min(Math.max(0, asked
 export async function createEngine(config: EngineConfig): Promise<Engine> {
   assertConfig(config);
   const agents = registerAgents(config);
+  const limits = limitsIn(agents.values(), config.tenants);
   const { role, capacity, crashLimit } = withDefaults(config);
   const database = await openDatabase({
     databaseUrl: config.databaseUrl ?? null,
@@ -53,11 +63,13 @@ export async function createEngine(config: EngineConfig): Promise<Engine> {
   });
   try {
     await migrate(database.knex);
+    tellTrouble(database.knex, withDefaults(config).log);
+    const clock = await DatabaseClock.open(database.knex);
     const worker = await becomeWorker(database, {
       ...{ id: config.workerId ?? null, role, capacity, build: BUILD, pid: process.pid },
-      ...{ workflow: SEGMENT_WORKFLOW, version: RECORDING_VERSION, crashLimit },
+      ...{ workflow: SEGMENT_WORKFLOW, recordingVersion: RECORDING_VERSION, crashLimit },
     });
-    return await launch(config, database, worker, agents);
+    return await launch(config, { database, clock, worker }, { agents, limits });
   } catch (error) {
     // It may have been launched before something else failed, and would keep the process.
     await DBOS.shutdown({ deregister: true }).catch(() => undefined);
@@ -66,11 +78,21 @@ export async function createEngine(config: EngineConfig): Promise<Engine> {
   }
 }
 
+interface Place {
+  readonly database: Database;
+  readonly clock: DatabaseClock;
+  readonly worker: Worker;
+}
+
+interface Configured {
+  readonly agents: ReadonlyMap<string, RegisteredAgent>;
+  readonly limits: readonly LimitRow[];
+}
+
 async function launch(
   config: EngineConfig,
-  database: Database,
-  worker: Worker,
-  agents: ReadonlyMap<string, RegisteredAgent>,
+  { database, clock, worker }: Place,
+  { agents, limits }: Configured,
 ): Promise<Engine> {
   const { role, capacity, crashLimit, approvalTimeoutMs, log } = withDefaults(config);
   let client: DBOSClient | undefined;
@@ -78,6 +100,7 @@ async function launch(
     if (client === undefined) throw new Error('the client is there before anything is enqueued');
     return client;
   };
+  let stepsKeepOutcomes = false;
   const { id, epoch } = worker;
   const changes = new Changes();
   const running = new RunningSegments();
@@ -87,13 +110,14 @@ async function launch(
     knex: database.knex,
     queue: segmentQueue(theClient),
     worker: { id, epoch },
-    now: Date.now,
+    now: clock.now,
     newId: randomUUID,
     approvalTimeoutMs,
     mcp: new McpConnections(),
     changed: (runId, what) => changes.announce(runId, what),
+    stepsKeepOutcomes: () => stepsKeepOutcomes,
   };
-  const parts: Parts = { world, database, agents, changes, deltas, running, crashLimit, log, build: BUILD };
+  const parts: Parts = { world, database, agents, changes, deltas, running, role, crashLimit, log, build: BUILD };
   const gate = new ProcessGate((runId) => markAlone(database.knex, id, epoch, runId));
   const leave = new Leave(running);
   registerSegments(config, parts, { gate, isLeaving: () => leave.hasBegun });
@@ -101,12 +125,19 @@ async function launch(
   await launchDbos(id, {
     systemDatabaseUrl: database.url,
     systemDatabasePool: database.pool,
+    serializer: STEP_FORMAT,
     logger: quietLogger(log),
     ...(role === 'api' ? { listenQueues: [] } : {}),
   });
+  stepsKeepOutcomes = shortenCheckpoints();
+  const dispatch = new Dispatch({ database, worker: id, wake: () => world.queue.wake() });
+  // Before the dispatcher looks for the first time.
+  if (role !== 'api' && !openQueueDoor(SEGMENT_QUEUE, dispatch)) assertNoLimits(limits);
+  if (await keepLimits(database.knex, limits)) await notify(database.knex, WAKE_CHANNEL, ['limits']);
   client = await DBOSClient.create({
     systemDatabaseUrl: database.url,
     systemDatabasePool: database.pool,
+    serializer: STEP_FORMAT,
     applicationName: APPLICATION,
   });
   if (role !== 'api') {
@@ -126,6 +157,7 @@ async function launch(
   const stop = (options: { readonly graceMs?: number } = {}): Promise<void> => {
     stopping ??= (async () => {
       leave.begin();
+      dispatch.close();
       await unlisten();
       deltas.close();
       await DBOS.shutdown({ deregister: true, workflowCompletionTimeoutMS: graceOf(options.graceMs) });
@@ -145,12 +177,22 @@ async function launch(
     void stop({ graceMs: 0 });
   });
   const stopAsked = leave.onAsked(config.onStopAsked ?? (() => void stop()));
-  const stopBeating = startBeating(parts, { superseded: fatal, stopAsked });
+  const stopBeating = startBeating(parts, clock, { superseded: fatal, stopAsked });
   const releaseLock = holdLock({ database, worker, gate, log }, fatal);
   await settleLeft(parts, id, worker.left);
+  await keySegments(database.knex, SEGMENT_QUEUE);
+  await rebuildLeft(parts);
   world.queue.wake();
   log.info({ worker: id, epoch, role, database: database.kind }, 'the engine works');
   return verbsOf(parts, { stop, isStopping: () => stopping !== undefined });
+}
+
+/** Where the SDK has changed inside, DBOS chooses what is taken, and knows no limits of ours. */
+function assertNoLimits(limits: readonly LimitRow[]): void {
+  if (limits.length > 0)
+    throw new HoldfastError('library_changed', 'The DBOS SDK that is installed does not let limits be kept.', {
+      hint: 'Install the version that package.json names, or remove `concurrency`, `rate` and `tenants`.',
+    });
 }
 
 const quietLogger = (log: EngineLog) => ({

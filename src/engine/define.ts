@@ -1,4 +1,5 @@
 import type { Agent, ModelProvider } from '@openai/agents';
+import type { DispatchLimits, TenantLimits } from '../core/dispatch.js';
 import type { GrantInput } from '../core/grants.js';
 import type { McpRules } from '../core/mcp.js';
 
@@ -19,6 +20,10 @@ export interface AgentDeclaration {
   readonly maxTurns?: number;
   readonly maxTotalTokens?: number;
   readonly maxDurationMs?: number;
+  /** Runs of this agent at work at once, of all tenants and under all workers. Default: no limit. */
+  readonly concurrency?: DispatchLimits['concurrency'];
+  /** Runs of this agent that begin in any period. Default: no limit. */
+  readonly rate?: DispatchLimits['rate'];
   /** Rules for the tools of MCP servers, by the name of the server in capabilities. */
   readonly mcp?: { readonly [server: string]: McpRules };
 }
@@ -27,6 +32,8 @@ export interface HoldfastConfig {
   readonly agents: readonly (AgentDeclaration | AgentDeclaration['agent'])[];
   /** Model providers by prefix: `{ mine: provider }` serves `mine/<model>`. */
   readonly providers?: { readonly [prefix: string]: ModelProvider };
+  /** The same limits for the runs of a tenant: of `each`, or of those that are `named`. */
+  readonly tenants?: TenantLimits;
 }
 
 /** Gives a declaration its type. */

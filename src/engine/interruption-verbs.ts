@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { resumeIfDecided } from '../../steps/resume-run.js';
+import { resumeIfDecided, resumeLocked } from '../../steps/resume-run.js';
 import { settle, settleDue, vote } from '../../steps/settle.js';
 import type { Caller } from '../core/caller.js';
 import { type Choice, judgeDecision } from '../core/decision.js';
@@ -15,9 +15,10 @@ import {
   interruptionViewOf,
   isPast,
   listInterruptionRows,
+  saidOn,
 } from '../storage/interruptions.js';
 import { encodeCursor } from '../storage/run-list.js';
-import { lockRun } from '../storage/runs.js';
+import { lockRun, lockRunOf } from '../storage/runs.js';
 import { assertFits } from './answer-fits.js';
 import { judgeExtras } from './approval-terms.js';
 import type { Parts } from './parts.js';
@@ -61,14 +62,13 @@ export async function decide(
 ): Promise<InterruptionView> {
   const { knex } = parts.world;
   const { actor } = caller;
-  const seen = await findInterruption(knex, caller.tenant, id);
-  if (seen === undefined) throw unknown(id);
-  const choice = choiceOf(seen, request);
   const view = await knex.transaction(async (trx) => {
-    const run = await lockRun(trx, seen.run_id);
+    const run = await lockRunOf(trx, caller.tenant, id);
     const row = await findInterruption(trx, caller.tenant, id);
     if (row === undefined || run === undefined) throw unknown(id);
-    const before = await viewOf(trx, row);
+    const choice = choiceOf(row, request);
+    const said = await saidOn(trx, row);
+    const before = interruptionViewOf(row, said);
     if (row.status === 'pending' && isPast(row, parts.world.now())) {
       throw new HoldfastError(
         'interruption_expired',
@@ -81,15 +81,12 @@ export async function decide(
     if (verdict === 'answer') assertFits(parts, run.agent, row, value);
     const extras = judgeExtras(parts, run, row, choice, actor);
     const made = { verdict, actor, message, value, extras };
-    if (judged === 'vote') await vote(parts.world, trx, row, made);
-    else {
-      await settle(parts.world, trx, row, made);
-      await resumeIfDecided(parts.world, trx, row.run_id);
-    }
-    return viewOf(trx, (await findInterruption(trx, caller.tenant, id)) ?? row);
+    const now = await (judged === 'vote' ? vote : settle)(parts.world, trx, row, made);
+    if (judged !== 'vote') await resumeLocked(parts.world, trx, run);
+    return interruptionViewOf(now.row, [...said, now.decision]);
   });
   parts.world.queue.wake();
-  parts.changes.announce(seen.run_id);
+  parts.changes.announce(view.runId);
   return view;
 }
 

@@ -11,8 +11,9 @@ export async function launchDbos(
   executor: string,
   config: Omit<DBOSConfig, 'name' | 'applicationVersion' | 'executorID'>,
 ): Promise<void> {
-  pinDbosIdentity({ application: APPLICATION, version: RECORDING_VERSION, executor });
-  DBOS.setConfig({ ...config, name: APPLICATION, applicationVersion: RECORDING_VERSION, executorID: executor });
+  const version = String(RECORDING_VERSION);
+  pinDbosIdentity({ application: APPLICATION, version, executor });
+  DBOS.setConfig({ ...config, name: APPLICATION, applicationVersion: version, executorID: executor });
   try {
     await DBOS.launch();
   } catch (error) {

@@ -78,7 +78,7 @@ export async function makeFork(parts: Parts, fork: Fork, caller: Caller, idempot
       };
       const copies = plan.events.map((one) => rebound(one, binding));
       await appendEvents(trx, id, [createdEvent(run), forked, ...copies], { at: isoNow(world), worker: null });
-      await world.queue.enqueue(trx, { runId: id, segment, priority: source.priority });
+      await world.queue.enqueue(trx, { run, segment, band: 'new' });
     });
   } catch (error) {
     if (!(error instanceof AlreadyStarted)) throw error;

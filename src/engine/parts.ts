@@ -1,5 +1,6 @@
 import type { World } from '../../steps/world.js';
 import { HoldfastError } from '../core/errors.js';
+import type { WorkerRole } from '../core/worker.js';
 import type { Database } from '../storage/database.js';
 import type { RegisteredAgent } from './agent-registry.js';
 import type { Changes } from './changes.js';
@@ -22,6 +23,7 @@ export interface Parts {
   readonly changes: Changes;
   readonly deltas: DeltaHub;
   readonly running: RunningSegments;
+  readonly role: WorkerRole;
   /** How often a segment may take a worker with it, without a step in between, before its run ends. */
   readonly crashLimit: number;
   readonly build: string;

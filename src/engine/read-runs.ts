@@ -46,12 +46,12 @@ export async function getRun(
   caller: Caller,
   options: { readonly waitMs?: number; readonly signal?: AbortSignal } = {},
 ): Promise<RunView> {
-  const until = Date.now() + (options.waitMs ?? 0);
+  const until = performance.now() + (options.waitMs ?? 0);
   const watch = parts.changes.watch(id, 'run');
   try {
     for (;;) {
       const row = await rowOf(parts, id, caller);
-      const left = until - Date.now();
+      const left = until - performance.now();
       if (isSettled(row.status) || left <= 0 || options.signal?.aborted) return await viewOf(parts, row);
       await watch.changed(Math.min(left, lookAgainMs(parts, id)), options.signal);
     }
@@ -156,10 +156,10 @@ async function* untilChanged(
   atMostMs: number,
   signal: AbortSignal,
 ): AsyncIterable<RunDelta> {
-  const until = Date.now() + atMostMs;
-  while (!signal.aborted && !watch.takeChange() && Date.now() < until) {
+  const until = performance.now() + atMostMs;
+  while (!signal.aborted && !watch.takeChange() && performance.now() < until) {
     const waiting = feed?.take() ?? [];
-    if (waiting.length === 0 && (await watch.changed(until - Date.now(), signal))) return;
+    if (waiting.length === 0 && (await watch.changed(until - performance.now(), signal))) return;
     for (const delta of waiting) {
       if (signal.aborted) return;
       yield delta;

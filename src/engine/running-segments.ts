@@ -1,4 +1,4 @@
-import { workflowIdOf } from './segment-queue.js';
+import { workflowIdOf } from '../storage/workflow-id.js';
 
 /** The segments that work in this process, and how to stop what they have in flight. */
 export class RunningSegments {

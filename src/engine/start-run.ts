@@ -8,9 +8,9 @@ import { type GrantSet, grantsToJson } from '../core/grants.js';
 import { narrowGrants } from '../core/grants-narrowing.js';
 import { canonical, digestOf, type JsonObject, toJson } from '../core/json.js';
 import { type RunLimits, type RunView, type StartRun, startRun as startRunShape } from '../core/run.js';
-import { appendEvents, createLog } from '../storage/events.js';
+import { createLog, extendLog } from '../storage/events.js';
 import { takeIdempotencyKey } from '../storage/idempotency.js';
-import { findRun, insertRun, runViewOf } from '../storage/runs.js';
+import { findRun, insertRun, type RunRow, runViewOf } from '../storage/runs.js';
 import type { RegisteredAgent } from './agent-registry.js';
 import { takeSession } from './hold-session.js';
 import { agentNamed, type Parts } from './parts.js';
@@ -60,13 +60,14 @@ export async function startRun(
   const id = `run_${world.newId().replaceAll('-', '')}`;
   const fingerprint = digestOf(toJson(parsed.data));
   const priority = parsed.data.priority ?? NEW_RUN_PRIORITY;
+  let row: RunRow;
   try {
-    await world.knex.transaction(async (trx) => {
+    row = await world.knex.transaction(async (trx) => {
       const { name, version, definitionHash } = agent;
       const of = { id, tenant: caller.tenant, agent: name, agentVersion: version, agentHash: definitionHash };
       const stream = parsed.data.stream ?? null;
       const pinned = { grants: grantsToJson(grants), limits, metadata, stream };
-      await insertRun(trx, { ...of, ...pinned, priority, input: asked });
+      const inserted = await insertRun(trx, { ...of, ...pinned, priority, input: asked });
       await takeKey(trx, {
         tenant: caller.tenant,
         operation: 'start_run',
@@ -78,22 +79,24 @@ export async function startRun(
       const session = sessionId === undefined ? null : { tenant: caller.tenant, id: sessionId };
       const { input, loaded } =
         session === null ? { input: asked, loaded: null } : await takeSession(trx, session, id, asked);
-      await createLog(trx, id, caller.tenant, randomBytes(32).toString('hex'));
+      const log = await createLog(trx, id, caller.tenant, randomBytes(32).toString('hex'));
       const data = {
         ...{ agent: name, agentVersion: version, agentHash: definitionHash, input, metadata },
         ...{ grants: grantsToJson(grants), policyVersion: grants.policyVersion, limits },
       };
       const context = { at: isoNow(world), worker: null };
       const created = { key: 'created', parentKey: null, kind: 'run.created', data } as const;
-      await appendEvents(trx, id, loaded === null ? [created] : [created, loaded], context);
-      await world.queue.enqueue(trx, { runId: id, segment: 0, priority });
+      await extendLog(trx, log, loaded === null ? [created] : [created, loaded], context);
+      await world.queue.enqueue(trx, { run: { ...of, priority }, segment: 0, band: 'new' });
+      // A session changes what the run has.
+      return session === null ? inserted : ((await findRun(trx, caller.tenant, id)) ?? inserted);
     });
   } catch (error) {
     if (!(error instanceof AlreadyStarted)) throw error;
     return viewOf(parts, caller, error.runId);
   }
   world.queue.wake();
-  return viewOf(parts, caller, id);
+  return runViewOf(row, []);
 }
 
 export async function viewOf(parts: Parts, caller: Caller, id: string): Promise<RunView> {

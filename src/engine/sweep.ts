@@ -9,8 +9,8 @@ import { appendEvents } from '../storage/events.js';
 import { updateRun } from '../storage/runs.js';
 import { type StrandedRun, strandedRuns } from '../storage/stranded.js';
 import { crashesOf, requeue, segmentsUnder } from '../storage/takeover.js';
+import { workflowIdOf } from '../storage/workflow-id.js';
 import type { Parts } from './parts.js';
-import { workflowIdOf } from './segment-queue.js';
 
 const AT_ONCE = 20;
 

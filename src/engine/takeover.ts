@@ -11,7 +11,7 @@ import {
   takeSegments,
 } from '../storage/takeover.js';
 import type { Parts } from './parts.js';
-import { RECORDING_VERSION } from './recording-version.js';
+import { rebuildLeft } from './rebuild-left.js';
 import { endStranded } from './sweep.js';
 import { lockName } from './worker.js';
 
@@ -52,12 +52,7 @@ async function takeOver(parts: Parts, id: string): Promise<void> {
   const lock = await database.tryLock(lockName(id));
   if (lock === null) return;
   try {
-    const takeover = {
-      worker: id,
-      workflow: SEGMENT_WORKFLOW,
-      version: RECORDING_VERSION,
-      crashLimit: parts.crashLimit,
-    };
+    const takeover = { worker: id, workflow: SEGMENT_WORKFLOW, crashLimit: parts.crashLimit };
     if (!(await isGone(world.knex, id))) return;
     await endSessions(world.knex, id);
     const left = await world.knex.transaction(async (trx) => {
@@ -67,6 +62,7 @@ async function takeOver(parts: Parts, id: string): Promise<void> {
       return taken;
     });
     await settleLeft(parts, id, left);
+    await rebuildLeft(parts);
   } finally {
     await lock.release();
   }

@@ -6,6 +6,7 @@ import { countPending } from '../storage/interruptions.js';
 import { countRuns, sumTokens } from '../storage/run-list.js';
 import { cancelRun } from './cancel-run.js';
 import { databaseSession } from './database-session.js';
+import { deleteRun } from './delete-run.js';
 import { emitEvent } from './emit-event.js';
 import { forkRun, retryRun } from './fork-run.js';
 import { decide, getInterruption, listInterruptions } from './interruption-verbs.js';
@@ -34,6 +35,7 @@ export function verbsOf(parts: Parts, life: Life): Engine {
     getRun: async (id, caller, options) => getRun(up(), id, caller, options),
     listRuns: async (filter, caller) => listRuns(up(), filter, caller),
     cancelRun: async (id, reason, caller) => cancelRun(up(), id, reason, caller),
+    deleteRun: async (id, caller) => deleteRun(up(), id, caller),
     forkRun: async (id, request, caller, key) => forkRun(up(), id, request, caller, key),
     retryRun: async (id, request, caller, key) => retryRun(up(), id, request, caller, key),
     listEvents: async (id, options, caller) => listEvents(up(), id, options, caller),

@@ -66,6 +66,11 @@ export interface Engine {
   /** Asks a run to stop; a model call or tool in flight is aborted. Repeating it is no error. Throws `run_unknown`, `run_over`. */
   cancelRun(id: string, reason: string | null, caller: Caller): Promise<RunView>;
   /**
+   * Removes a run that has not begun, as if it had never been started. Throws `run_unknown` (also where it was deleted before),
+   * `run_begun`, `run_referenced`.
+   */
+  deleteRun(id: string, caller: Caller): Promise<RunView>;
+  /**
    * Makes a run that takes over the log of another one up to an event, with edits, and goes on live from there. Throws
    * `run_unknown`, `fork_invalid`, `agent_unknown`, `invalid_request`; with an idempotency key as `startRun` does.
    */

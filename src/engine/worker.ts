@@ -26,7 +26,6 @@ export interface Wanted extends Omit<NewWorker, 'id' | 'session'> {
   /** Null: the host's name, with a number behind it where several processes work on one host. */
   readonly id: string | null;
   readonly workflow: string;
-  readonly version: string;
   readonly crashLimit: number;
 }
 
@@ -38,12 +37,17 @@ export const lockName = (id: string): string => `holdfast:worker:${id}`;
  */
 export async function becomeWorker(database: Database, wanted: Wanted): Promise<Worker> {
   const { id, lock } = await takePlace(database, wanted.id);
-  const { role, capacity, build, pid } = wanted;
+  const { role, capacity, build, pid, recordingVersion } = wanted;
   const { session } = database;
   await endSessions(database.knex, id);
   return database.knex.transaction(async (trx) => {
     const left = await takeSegments(trx, { ...wanted, worker: id });
-    return { id, epoch: await registerWorker(trx, { id, role, capacity, build, pid, session }), lock, left };
+    return {
+      id,
+      epoch: await registerWorker(trx, { id, role, capacity, build, recordingVersion, pid, session }),
+      lock,
+      left,
+    };
   });
 }
 

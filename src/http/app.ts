@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Response } from 'express';
-import { HoldfastError } from '../core/errors.js';
+import { type ErrorCode, HoldfastError } from '../core/errors.js';
 import { identify } from './gate.js';
 import { checkHost } from './host.js';
 import { asHoldfastError, PROBLEM_TYPE, toProblem } from './problem.js';
@@ -69,12 +69,15 @@ const ofPath = (thrown: unknown): unknown =>
     ? new HoldfastError('invalid_request', 'The path is not percent-encoded UTF-8.', { cause: thrown })
     : thrown;
 
+/** Of these the client is not told the reason. */
+const LOGGED: ReadonlySet<ErrorCode> = new Set(['internal', 'database_unreachable', 'database_full']);
+
 const fail =
   ({ log }: Door): ErrorRequestHandler =>
   (thrown: unknown, request, response, _next) => {
     const error = asHoldfastError(ofPath(thrown));
     const requestId = requestIdOf(response);
-    if (error.code === 'internal') log.error({ component: 'http', requestId, err: error.cause }, 'a request failed');
+    if (LOGGED.has(error.code)) log.error({ component: 'http', requestId, err: error.cause }, 'a request failed');
     // Nothing can be said any more in the middle of an answer; the client sees it cut and asks again.
     if (response.headersSent) return void response.destroy();
     if (error.status === 401) response.set('WWW-Authenticate', 'Bearer realm="holdfast"');

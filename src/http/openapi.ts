@@ -9,6 +9,8 @@ const COMMON: readonly ErrorCode[] = [
   'forbidden',
   'invalid_request',
   'engine_not_running',
+  'database_unreachable',
+  'database_full',
   'internal',
 ];
 const WITH_BODY: readonly ErrorCode[] = ['malformed_json', 'unsupported_media_type', 'body_too_large'];

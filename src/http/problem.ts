@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ERRORS, HoldfastError } from '../core/errors.js';
+import { databaseTrouble } from '../storage/database-trouble.js';
 
 /** The body of every answer that is not a success: RFC 9457, with `code`, `hint`, `requestId` and `errors` added. */
 export const problem = z
@@ -23,9 +24,14 @@ export type Problem = z.infer<typeof problem>;
 
 export const PROBLEM_TYPE = 'application/problem+json';
 
-/** What was thrown, as an error of the table. Whatever is not one of ours becomes `internal` and says nothing. */
+/** What was thrown, as an error of the table. Of what is not one of ours nothing is said but what kind of trouble it is. */
 export function asHoldfastError(thrown: unknown): HoldfastError {
   if (thrown instanceof HoldfastError && thrown.code !== 'internal') return thrown;
+  const trouble = databaseTrouble(thrown);
+  if (trouble === 'full')
+    return new HoldfastError('database_full', 'The database has no room for what it was to keep.', { cause: thrown });
+  if (trouble === 'away')
+    return new HoldfastError('database_unreachable', 'The database does not answer the server.', { cause: thrown });
   return new HoldfastError('internal', 'The server failed to answer; its log has the reason.', { cause: thrown });
 }
 

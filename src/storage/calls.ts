@@ -53,7 +53,17 @@ export interface CallRecord {
 
 const calls = (db: Knex) => db<CallRow>('holdfast.calls');
 
-const rowOf = (intent: CallIntent, outcome: CallOutcome | null): CallRow => ({
+/** The columns of a call that has ended. */
+export const CALL_COLUMNS = [
+  ...(['run_id', 'call_id', 'tenant', 'tool', 'tool_version', 'effect'] as const),
+  ...(['digest', 'execution', 'worker', 'epoch', 'outcome'] as const),
+];
+
+export type CallOutcomeRow = Pick<CallRow, (typeof CALL_COLUMNS)[number]>;
+
+export const outcomeOf = (row: CallOutcomeRow): CallOutcome => callOutcome.parse(JSON.parse(row.outcome ?? 'null'));
+
+export const rowOf = (intent: CallIntent, outcome: CallOutcome | null): CallOutcomeRow => ({
   run_id: intent.runId,
   call_id: intent.callId,
   tenant: intent.tenant,
@@ -125,7 +135,7 @@ export async function settleCall(db: Knex, intent: CallIntent, outcome: CallOutc
     .whereNull('calls.outcome')
     .returning('call_id');
   // What comes back is what the database holds, whoever is the first to say it.
-  if (kept.length > 0) return callOutcome.parse(JSON.parse(row.outcome ?? 'null'));
+  if (kept.length > 0) return outcomeOf(row);
   return (await findCall(db, intent.runId, intent.callId))?.outcome ?? outcome;
 }
 

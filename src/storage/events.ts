@@ -39,8 +39,13 @@ interface HeadRow {
 const events = (db: Knex) => db<EventRow>('holdfast.events');
 const heads = (db: Knex) => db<HeadRow>('holdfast.run_heads');
 
-/** Makes the empty log of a run, with the key that its payloads are committed under (32 random bytes in hex). */
-export async function createLog(trx: Knex.Transaction, runId: string, tenant: string, runKey: string): Promise<void> {
+/** Makes the empty log of a run, with the key that its payloads are committed under (32 random bytes in hex). Gives its end. */
+export async function createLog(
+  trx: Knex.Transaction,
+  runId: string,
+  tenant: string,
+  runKey: string,
+): Promise<LogTail> {
   const head = genesis(runId, tenant);
   await heads(trx).insert({
     run_id: runId,
@@ -52,6 +57,7 @@ export async function createLog(trx: Knex.Transaction, runId: string, tenant: st
     at: head.at,
   });
   await trx('holdfast.run_keys').insert({ run_id: runId, tenant, key: runKey });
+  return { head, runKey, seqOf: new Map() };
 }
 
 async function lockHead(trx: Knex.Transaction, runId: string): Promise<{ head: Head; runKey: string }> {
@@ -93,13 +99,15 @@ export interface LogTail {
 interface Writing {
   readonly at: string;
   readonly worker: string | null;
+  /** The segment that the events are of, where an execution of it writes them beside its work. */
+  readonly segment?: number;
 }
 
 /**
  * Chains drafts to a run's log, in their order, in the caller's transaction. A draft whose key is in the log already is
  * left out, so that writing again writes nothing; it must say the same, else `replay_diverged`. To the log of a run that is
- * over nothing is added: what comes then is from an execution that was given up. Gives the end of the log when the last
- * draft was new, and null otherwise.
+ * over, or of a segment that the run has left behind, nothing is added: what comes then is from an execution that was given
+ * up. Gives the end of the log when the last draft was new, and null otherwise.
  */
 export async function appendEvents(
   trx: Knex.Transaction,
@@ -111,6 +119,7 @@ export async function appendEvents(
   if (last === undefined) return null;
   const { head, runKey } = await lockHead(trx, runId);
   if (head.state.status !== 'none' && isOver(head.state.status)) return null;
+  if (context.segment !== undefined && context.segment < head.state.segment) return null;
   const wanted = [
     ...new Set(drafts.flatMap((draft) => (draft.parentKey === null ? [draft.key] : [draft.key, draft.parentKey]))),
   ];

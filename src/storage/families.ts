@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import type { Usage } from '../core/run.js';
+import { OVER, type Usage } from '../core/run.js';
 import { ancestorsOf, type RunRow, runs } from './runs.js';
 
 /** Holds the rows of the runs above a run, the topmost first: an id list grows with every run above. */
@@ -14,7 +14,7 @@ export async function lockAncestors(trx: Knex.Transaction, id: string): Promise<
 export const liveChildrenOf = (trx: Knex.Transaction, parentId: string): Promise<RunRow[]> =>
   runs(trx)
     .where({ parent_run_id: parentId })
-    .whereNotIn('status', ['completed', 'failed', 'cancelled'])
+    .whereNotIn('status', [...OVER])
     .orderBy('id')
     .forNoKeyUpdate();
 

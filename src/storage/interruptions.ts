@@ -42,7 +42,7 @@ export interface InterruptionRow {
   event_name: string | null;
 }
 
-interface DecisionRow {
+export interface DecisionRow {
   id: string;
   /** 1, 2, 3 … in the order in which the decisions about one interruption were made. */
   vote: number;
@@ -134,19 +134,31 @@ export async function interruptionsByIds(db: Knex, ids: readonly string[]): Prom
   return ids.flatMap((id) => rows.filter((row) => row.id === id));
 }
 
+/** What was said on an interruption: while one that takes a single decision is pending, nothing. */
+export const saidOn = async (db: Knex, row: InterruptionRow): Promise<DecisionRow[]> =>
+  row.status === 'pending' && row.required_approvals === 1 ? [] : decisionsOf(db, [row.id]);
+
+/** The decisions on the interruptions that a segment ended with. */
+export const decisionsOfSegment = async (db: Knex, runId: string, segment: number): Promise<DecisionRow[]> =>
+  decisions(db)
+    .whereIn('interruption_id', interruptions(db).where({ run_id: runId, segment }).select('id'))
+    .orderBy(['interruption_id', 'vote']);
+
 export const decisionsOf = async (db: Knex, ids: readonly string[]): Promise<DecisionRow[]> =>
   ids.length === 0 ? [] : decisions(db).whereIn('interruption_id', ids).orderBy(['interruption_id', 'vote']);
 
-/** Settles an interruption: what it waits for any more is gone. */
+/** Settles an interruption: what it waits for any more is gone. Gives it as it is now. */
 export async function settleInterruption(
   trx: Knex.Transaction,
   row: InterruptionRow,
   status: InterruptionStatus,
-): Promise<void> {
-  await interruptions(trx)
+): Promise<InterruptionRow> {
+  const [settled] = await interruptions(trx)
+    .with('over', trx('holdfast.timers').where({ target: row.id }).delete())
     .where({ id: row.id })
-    .update({ status, settled_at: trx.fn.now() as unknown as Date });
-  await trx('holdfast.timers').where({ target: row.id }).delete();
+    .update({ status, settled_at: trx.fn.now() as unknown as Date })
+    .returning('*');
+  return settled ?? row;
 }
 
 export interface NewDecision {
@@ -159,15 +171,23 @@ export interface NewDecision {
   readonly always: Always | null;
 }
 
-export async function insertDecision(trx: Knex.Transaction, row: InterruptionRow, made: NewDecision): Promise<void> {
-  await decisions(trx).insert({
-    id: made.vote === 1 ? `dec_${row.id}` : `dec_${row.id}_${made.vote}`,
-    ...{ interruption_id: row.id, run_id: row.run_id, tenant: row.tenant },
-    ...{ vote: made.vote, verdict: made.verdict, actor: made.actor, message: made.message },
-    value: canonical(made.value),
-    edit: made.edit === null ? null : canonical(made.edit),
-    always: made.always === null ? null : canonical(made.always),
-  });
+export async function insertDecision(
+  trx: Knex.Transaction,
+  row: InterruptionRow,
+  made: NewDecision,
+): Promise<DecisionRow> {
+  const [kept] = await decisions(trx)
+    .insert({
+      id: made.vote === 1 ? `dec_${row.id}` : `dec_${row.id}_${made.vote}`,
+      ...{ interruption_id: row.id, run_id: row.run_id, tenant: row.tenant },
+      ...{ vote: made.vote, verdict: made.verdict, actor: made.actor, message: made.message },
+      value: canonical(made.value),
+      edit: made.edit === null ? null : canonical(made.edit),
+      always: made.always === null ? null : canonical(made.always),
+    })
+    .returning('*');
+  // What is inserted comes back.
+  return kept as DecisionRow;
 }
 
 const verdicts = z.array(interruptionView.shape.verdicts.element);

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import knex, { type Knex } from 'knex';
 import pg from 'pg';
 import type { Database, SessionLock } from './database.js';
-import { dbosPool } from './dbos-pool.js';
 import { silentLog } from './knex-log.js';
 import { listenOn } from './postgres-listen.js';
 import { lockOn } from './postgres-lock.js';
@@ -33,7 +32,7 @@ class PostgresDatabase implements Database {
     this.url = url;
     const onConnect = (client: pg.ClientBase) => client.query(SET_TIMEOUT);
     const connection = { ...connectionTo(url), application_name: this.session };
-    this.pool = dbosPool({ ...connection, max: poolSize, onConnect });
+    this.pool = new pg.Pool({ ...connection, max: poolSize, onConnect, Client: PreparedClient });
     // A connection that breaks is replaced by the pool and fails its statement; without listeners it would end the process.
     this.pool.on('error', () => {});
     this.pool.on('connect', (client) => client.on('error', () => {}));

@@ -3,7 +3,16 @@ import { z } from 'zod';
 import type { ErrorView } from '../core/errors.js';
 import { isErrorCode } from '../core/errors.js';
 import { canonical, type JsonObject, type JsonValue, jsonObject, jsonValue } from '../core/json.js';
-import { errorView, isOver, type RunLimits, type RunStatus, type RunView, runLimits, type Usage } from '../core/run.js';
+import {
+  errorView,
+  isOver,
+  OVER,
+  type RunLimits,
+  type RunStatus,
+  type RunView,
+  runLimits,
+  type Usage,
+} from '../core/run.js';
 import { releaseSession } from './sessions.js';
 
 /** A row of `holdfast.runs` as the driver gives it: int8 as text. */
@@ -43,8 +52,10 @@ export interface RunRow {
   cancel_reason: string | null;
   forked_from_run_id: string | null;
   forked_from_seq: number | null;
-  /** The last event of the log that was taken over from another run; null: none was. */
+  /** Up to which event the log holds what its present segment is not to do again: taken over, or recorded before it was rebuilt. */
   recorded_seq: number | null;
+  /** The last segment that was made again from the log; null: none was. */
+  rebuilt_segment: number | null;
   /** The model that is asked in place of those of the agents; null: theirs. */
   model: string | null;
   created_at: Date;
@@ -91,30 +102,34 @@ export interface NewFork {
 
 export const runs = (db: Knex) => db<RunRow>('holdfast.runs');
 
-export async function insertRun(trx: Knex, run: NewRun): Promise<void> {
-  await runs(trx).insert({
-    id: run.id,
-    tenant: run.tenant,
-    agent: run.agent,
-    agent_version: run.agentVersion,
-    agent_hash: run.agentHash,
-    status: 'queued',
-    priority: run.priority,
-    input: canonical(run.input),
-    grants: canonical(run.grants),
-    limits: canonical(run.limits),
-    metadata: canonical(run.metadata),
-    ...(run.fork === undefined ? {} : forkColumns(run.fork)),
-    stream: run.stream ?? null,
-    ...(run.parent === undefined
-      ? {}
-      : {
-          parent_run_id: run.parent.runId,
-          parent_call_id: run.parent.callId,
-          ancestors: canonical(run.parent.ancestors),
-          time_left_ms: run.parent.timeLeftMs === null ? null : String(run.parent.timeLeftMs),
-        }),
-  });
+export async function insertRun(trx: Knex, run: NewRun): Promise<RunRow> {
+  const rows = await runs(trx)
+    .insert({
+      id: run.id,
+      tenant: run.tenant,
+      agent: run.agent,
+      agent_version: run.agentVersion,
+      agent_hash: run.agentHash,
+      status: 'queued',
+      priority: run.priority,
+      input: canonical(run.input),
+      grants: canonical(run.grants),
+      limits: canonical(run.limits),
+      metadata: canonical(run.metadata),
+      ...(run.fork === undefined ? {} : forkColumns(run.fork)),
+      stream: run.stream ?? null,
+      ...(run.parent === undefined
+        ? {}
+        : {
+            parent_run_id: run.parent.runId,
+            parent_call_id: run.parent.callId,
+            ancestors: canonical(run.parent.ancestors),
+            time_left_ms: run.parent.timeLeftMs === null ? null : String(run.parent.timeLeftMs),
+          }),
+    })
+    .returning('*');
+  // What is inserted comes back.
+  return rows[0] as RunRow;
 }
 
 const forkColumns = (fork: NewFork): Partial<RunRow> => ({
@@ -136,10 +151,37 @@ const forkColumns = (fork: NewFork): Partial<RunRow> => ({
 export const lockRun = (trx: Knex.Transaction, id: string): Promise<RunRow | undefined> =>
   runs(trx).where({ id }).forNoKeyUpdate().first();
 
+/** The same of the run that an interruption is of. */
+export const lockRunOf = (trx: Knex.Transaction, tenant: string, interruption: string): Promise<RunRow | undefined> =>
+  runs(trx)
+    .whereIn('id', trx('holdfast.interruptions').where({ tenant, id: interruption }).select('run_id'))
+    .forNoKeyUpdate()
+    .first();
+
+/** Makes a run `queued`, if nothing that it waits for is undecided. */
+export async function queueIfDecided(trx: Knex.Transaction, id: string): Promise<boolean> {
+  const undecided = trx('holdfast.interruptions').where({ run_id: id, status: 'pending' }).select('id');
+  const change = { status: 'queued', updated_at: trx.fn.now() as unknown as Date } as const;
+  return (await runs(trx).where({ id }).whereNotExists(undecided).update(change)) > 0;
+}
+
+/** Makes a run `running`, if this is its segment and it is not over. Undefined: it is not. */
+export async function startWork(
+  db: Knex,
+  { runId, segment, at }: { readonly runId: string; readonly segment: number; readonly at: Date },
+): Promise<RunRow | undefined> {
+  const [row] = await runs(db)
+    .where({ id: runId, segment })
+    .whereNotIn('status', [...OVER])
+    .update({ status: 'running', segment_started_at: at, updated_at: db.fn.now() as unknown as Date })
+    .returning('*');
+  return row;
+}
+
 export const findRun = (db: Knex, tenant: string, id: string): Promise<RunRow | undefined> =>
   runs(db).where({ tenant, id }).first();
 
-/** The one place where a run changes: whoever ends it, and however, the session that it was in is free. */
+/** The one place where a run ends: whoever ends it, and however, the session that it was in is free. */
 export async function updateRun(trx: Knex.Transaction, id: string, change: Partial<RunRow>): Promise<void> {
   await runs(trx)
     .where({ id })

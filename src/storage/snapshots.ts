@@ -6,11 +6,13 @@ export interface Snapshot {
   readonly tenant: string;
   /** The segment that starts from this state. */
   readonly segment: number;
-  /** As the SDK wrote it; it names its own schema version. */
+  /** That of the SDK, which names its own schema version, with a member of ours. */
   readonly state: string;
 }
 
-const SDK = 'openai-agents-js';
+/** The SDK, and how its states are kept: `+past` has the turns that are over beside it, which a build before it would lose. */
+const SDK = 'openai-agents-js+past';
+const READABLE: readonly string[] = [SDK, 'openai-agents-js'];
 
 export async function insertSnapshot(trx: Knex.Transaction, snapshot: Snapshot): Promise<void> {
   await trx('holdfast.snapshots').insert({
@@ -30,7 +32,12 @@ export async function readSnapshot(db: Knex, runId: string, segment: number): Pr
   const row: { state: string; digest: string; sdk: string } | undefined = await db('holdfast.snapshots')
     .where({ run_id: runId, segment })
     .first('state', 'digest', 'sdk');
-  return row === undefined || row.sdk !== SDK || row.digest !== sha256(row.state) ? null : row.state;
+  return row === undefined || !READABLE.includes(row.sdk) || row.digest !== sha256(row.state) ? null : row.state;
+}
+
+/** Gives the state that a segment starts from to the segment that takes its place. */
+export async function moveSnapshot(trx: Knex.Transaction, runId: string, segment: number, to: number): Promise<void> {
+  await trx('holdfast.snapshots').where({ run_id: runId, segment }).update({ segment: to });
 }
 
 /** Puts a state that was made again from the log in the place of one that was lost or damaged. */

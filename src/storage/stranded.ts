@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import { workflowIdSql } from './workflow-id.js';
 
 export interface StrandedRun {
   readonly id: string;
@@ -13,7 +14,7 @@ export async function strandedRuns(db: Knex, limit: number): Promise<(StrandedRu
     `select r.id, r.segment, w.status as workflow, r.updated_at as since
        from holdfast.runs r
        left join dbos.workflow_status w
-         on w.workflow_uuid = case when r.segment = 0 then r.id else r.id || ':' || r.segment end
+         on w.workflow_uuid = ${workflowIdSql('r')}
       where r.status in ('queued', 'running')
         and r.updated_at < now() - interval '5 seconds'
         and (w.status is null or w.status not in ('ENQUEUED', 'PENDING', 'DELAYED'))

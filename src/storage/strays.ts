@@ -1,11 +1,12 @@
 import type { Knex } from 'knex';
+import { workflowIdSql } from './workflow-id.js';
 
 /** Living workers write a heartbeat each second, and take over what was left three seconds ago. */
 const SILENT = `interval '10 seconds'`;
 
 /**
  * A run whose segment stands still. `left`: it is at work under a worker that is silent, has stopped or is unknown. `foreign`: it
- * was recorded under another version, and none that lives has it. `queued`: it waits, and no worker lives.
+ * was recorded by a newer build, and no worker of that version lives. `queued`: it waits, and no worker lives.
  */
 export interface Stray {
   readonly kind: 'left' | 'foreign' | 'queued';
@@ -31,7 +32,7 @@ export async function livingWorkers(db: Knex): Promise<number> {
 }
 
 /** Strays of every kind, worker and version, at most `limit` of each, oldest first. */
-export async function straysOf(db: Knex, version: string, limit: number): Promise<Stray[]> {
+export async function straysOf(db: Knex, version: number, limit: number): Promise<Stray[]> {
   const { rows }: { rows: Stray[] } = await db.raw(
     `with open as (
        select r.id as "runId", r.segment, s.status, s.application_version as version,
@@ -40,11 +41,14 @@ export async function straysOf(db: Knex, version: string, limit: number): Promis
               s.status = 'PENDING' and w.stopped_at is null and w.heartbeat_at > now() - ${SILENT} as held
          from holdfast.runs r
          join dbos.workflow_status s
-           on s.workflow_uuid = case when r.segment = 0 then r.id else r.id || ':' || r.segment end
+           on s.workflow_uuid = ${workflowIdSql('r')}
          left join holdfast.workers w on w.id = s.executor_id and s.status = 'PENDING'
         where r.status in ('queued', 'running') and s.status in ('ENQUEUED', 'PENDING', 'DELAYED')),
      judged as (
-       select *, case when version <> :version then 'foreign'
+       select *, case when not (version ~ '^[0-9]{1,9}$' and version::numeric <= :version)
+                       and not exists (select from holdfast.workers o
+                                        where o.recording_version::text = version and o.role <> 'api'
+                                          and o.stopped_at is null and o.heartbeat_at > now() - ${SILENT}) then 'foreign'
                       when status = 'PENDING' then 'left'
                       when :living = 0 then 'queued' end as kind
          from open where held is not true),

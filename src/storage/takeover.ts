@@ -1,5 +1,7 @@
 import type { Knex } from 'knex';
 import { HEARTBEAT_OLD_MS } from '../core/worker.js';
+import { NOW_MS } from './clock.js';
+import { runIdSql, segmentSql } from './workflow-id.js';
 
 /** A worker id under which segments are at work. */
 export interface Holder {
@@ -34,7 +36,7 @@ export async function segmentsUnder(db: Knex, workflow: string, worker: string):
 
 /** Puts segments back into the queue that a worker still has, and nobody executes there. What may be left of them records nothing. */
 export async function requeue(db: Knex, worker: string, ids: readonly string[]): Promise<void> {
-  const now = db.raw('(extract(epoch from now()) * 1000)::bigint');
+  const now = db.raw(NOW_MS);
   await db('dbos.workflow_status')
     .where({ status: 'PENDING', executor_id: worker })
     .whereIn('workflow_uuid', ids)
@@ -52,26 +54,24 @@ export interface LeftSegment {
 }
 
 const LEFT = `
-  select workflow_uuid, split_part(workflow_uuid, ':', 1) as run_id,
-         coalesce(nullif(split_part(workflow_uuid, ':', 2), ''), '0')::int as segment,
+  select workflow_uuid, ${runIdSql('workflow_uuid')} as run_id,
+         ${segmentSql('workflow_uuid')} as segment,
          (select count(*)::int from dbos.operation_outputs o where o.workflow_uuid = s.workflow_uuid) as steps
     from dbos.workflow_status s
-   where status = 'PENDING' and name = :workflow and executor_id = :worker and application_version = :version`;
+   where status = 'PENDING' and name = :workflow and executor_id = :worker`;
 
 export interface Takeover {
   readonly worker: string;
   /** Name of the workflow of segments. */
   readonly workflow: string;
-  /** Only segments of this recording version can be executed again here. */
-  readonly version: string;
   /** How often a segment may take a worker with it, without a step in between, before it is given up. */
   readonly crashLimit: number;
 }
 
 /**
  * Puts the segments that a worker left behind back into the queue, with their owner removed: what is left of that worker can
- * record nothing any more. To be called by whoever holds the lock of the worker, in the transaction that raises its epoch.
- * The same as DBOS does at a launch for its own executor id, and besides that every segment is counted that was at work when
+ * record nothing any more. They stay of their recording version. To be called by whoever holds the lock of the worker, in the
+ * transaction that raises its epoch. The same as DBOS does at a launch for its own executor id, and besides that every segment is counted that was at work when
  * the worker died; where one had the worker to itself, that one alone.
  */
 export async function takeSegments(trx: Knex.Transaction, takeover: Takeover): Promise<readonly LeftSegment[]> {
@@ -87,9 +87,9 @@ export async function takeSegments(trx: Knex.Transaction, takeover: Takeover): P
           moved as (
             update dbos.workflow_status s
                set status = case when given_up then 'CANCELLED' else 'ENQUEUED' end,
-                   completed_at = case when given_up then (extract(epoch from now()) * 1000)::bigint end,
+                   completed_at = case when given_up then ${NOW_MS} end,
                    owner_xid = null, started_at_epoch_ms = null,
-                   updated_at = (extract(epoch from now()) * 1000)::bigint
+                   updated_at = ${NOW_MS}
               from judged j
              where s.workflow_uuid = j.workflow_uuid)
      select run_id as "runId", segment, crashes, given_up as "givenUp" from judged order by run_id`,
@@ -113,9 +113,12 @@ const countCrashes = (trx: Knex.Transaction, takeover: Takeover): Promise<unknow
     { ...takeover },
   );
 
-/** Whether a worker has left, or its heartbeat is old; one that nobody knows is gone, too. */
+/**
+ * Whether a worker has left, or its heartbeat is old, or of a time that is still to come: then the clock was set back since, and
+ * nobody has written it again. One that nobody knows is gone, too.
+ */
 export async function isGone(db: Knex, id: string): Promise<boolean> {
-  const old = `stopped_at is not null or heartbeat_at < now() - interval '${HEARTBEAT_OLD_MS} milliseconds'`;
+  const old = `stopped_at is not null or abs(extract(epoch from now() - heartbeat_at)) * 1000 > ${HEARTBEAT_OLD_MS}`;
   const row = await db('holdfast.workers')
     .where({ id })
     .first(db.raw(`${old} as gone`));

@@ -3,11 +3,13 @@ import { HEARTBEAT_OLD_MS, type StopMode, type WorkerRole, type WorkerView } fro
 
 /** Rows of workers that were not heard of for so long are removed. */
 const FORGOTTEN_AFTER = '7 days';
-const OLD = `interval '${HEARTBEAT_OLD_MS} milliseconds'`;
+/** A worker that was not heard of for longer is not counted on. */
+export const OLD = `interval '${HEARTBEAT_OLD_MS} milliseconds'`;
 
 export interface NewWorker {
   readonly id: string;
   readonly build: string;
+  readonly recordingVersion: number;
   readonly pid: number;
   readonly role: WorkerRole;
   readonly capacity: number;
@@ -15,7 +17,8 @@ export interface NewWorker {
 }
 
 /** Registers a process under a worker id and returns its epoch, which is one more than that of its predecessor. */
-export async function registerWorker(db: Knex, { id, ...worker }: NewWorker): Promise<number> {
+export async function registerWorker(db: Knex, { id, recordingVersion, ...rest }: NewWorker): Promise<number> {
+  const worker = { ...rest, recording_version: recordingVersion };
   const fresh = { started_at: db.fn.now(), heartbeat_at: db.fn.now(), stopped_at: null };
   const idle = { running: 0, alone_run_id: null, stop_asked: null };
   const [row]: { epoch: number }[] = await db('holdfast.workers')

@@ -30,6 +30,13 @@ const wantedTurns = (items: readonly Item[]): number => {
   return Number(typeof content === 'string' ? content : 0);
 };
 
+/** The n-th call that the model asks for. */
+export const callOf = (n: number) => ({
+  name: 'add',
+  callId: `c${n}`,
+  arguments: JSON.stringify({ n, text: PAD }),
+});
+
 /** Calls `add` once a turn, as often as the input of the run says, then ends. */
 export function answer({ input }: ModelRequest): ModelResponse {
   const items: readonly Item[] = typeof input === 'string' ? [{ role: 'user', content: input }] : input;
@@ -43,8 +50,8 @@ export function answer({ input }: ModelRequest): ModelResponse {
       output: [{ type: 'message', role: 'assistant', status: 'completed', content }],
     };
   }
-  const call = { name: 'add', callId: `c${done}`, arguments: JSON.stringify({ n: done, text: PAD }) };
-  return { usage, responseId: `r${done}`, output: [{ type: 'function_call', ...call, status: 'completed' }] };
+  const call = { type: 'function_call' as const, ...callOf(done), status: 'completed' as const };
+  return { usage, responseId: `r${done}`, output: [call] };
 }
 
 /** Answers after so many milliseconds. */

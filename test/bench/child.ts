@@ -7,6 +7,7 @@ const job: Job = JSON.parse(process.argv[2] ?? '{}');
 const say = (value: unknown): void => void process.stdout.write(`${JSON.stringify(value)}\n`);
 
 const open = async (): Promise<Side> => {
+  if (job.side === 'langgraph') return (await import('./langgraph-side.js')).openLangGraph(job);
   if (job.side === 'holdfast') return (await import('./holdfast-side.js')).openHoldfast(job);
   return (await import('./dbos-side.js')).openDbos(job);
 };
@@ -21,10 +22,15 @@ async function manyAtOnce(count: number, atOnce: number, one: () => Promise<unkn
 }
 
 const WARM_UP_AT_ONCE = 8;
+const LOOK_MS = 100;
 const forEver = (): Promise<never> => new Promise(() => setInterval(() => {}, 60_000));
 
-function memoryBytes(): number {
-  (globalThis as { gc?: () => void }).gc?.();
+/** What the process takes when nothing is left to collect. */
+async function memoryBytes(): Promise<number> {
+  for (let n = 0; n < 5; n++) {
+    (globalThis as { gc?: () => void }).gc?.();
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
   return process.memoryUsage().rss;
 }
 
@@ -66,10 +72,17 @@ async function work(side: Side): Promise<unknown> {
       return forEver();
     }
     case 'paused': {
-      const before = memoryBytes();
+      // Code that is compiled and pools that have grown are no cost of a run that waits.
+      await manyAtOnce(wanted.warmUp, 32, () => side.pause());
+      const before = await memoryBytes();
       await manyAtOnce(wanted.count, 32, () => side.pause());
-      await new Promise((resolve) => setTimeout(resolve, 1000));
-      say({ before, bytes: memoryBytes() });
+      await new Promise((resolve) => setTimeout(resolve, wanted.settleMs));
+      say({ before, bytes: await memoryBytes() });
+      return forEver();
+    }
+    case 'finish': {
+      while ((await side.ended()) < wanted.runs) await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+      say('finished');
       return forEver();
     }
     case 'serve': {

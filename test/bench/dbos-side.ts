@@ -82,6 +82,10 @@ export async function openDbos(job: Job): Promise<Side> {
       await DBOS.retrieveWorkflow(id).getResult();
       return ms;
     },
+    ended: async () => {
+      const done = await DBOS.listWorkflows({ status: 'SUCCESS', loadInput: false, loadOutput: false });
+      return done.length;
+    },
     stop: async () => {
       await DBOS.shutdown();
       await embedded?.close();

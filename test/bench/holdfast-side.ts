@@ -85,6 +85,7 @@ export async function openHoldfast(job: Job): Promise<Side> {
       await restOf(id, 'completed');
       return ms;
     },
+    ended: async () => (await engine.stats(LOCAL_CALLER)).runs.completed,
     stop: () => engine.stop(),
   };
 }

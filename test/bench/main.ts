@@ -33,6 +33,15 @@ function chosenRows(): readonly Row[] {
   return ROWS.filter((row) => names.includes(row.name));
 }
 
+function isInstalled(name: string): boolean {
+  try {
+    import.meta.resolve(name);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 const progress = (text: string): void => void process.stderr.write(`${text}\n`);
 
 async function measure(row: Row): Promise<readonly Figure[]> {
@@ -67,8 +76,10 @@ async function machine(): Promise<object> {
 async function main(): Promise<void> {
   if (options.list) return console.log(ROWS.map(({ name, title }) => `${name.padEnd(18)} ${title}`).join('\n'));
   const rows = chosenRows().filter((row) => {
+    const missing = (row.needsPackages ?? []).filter((name) => !isInstalled(name));
+    if (missing.length > 0) progress(`${row.name} is left out: npm install --no-save ${missing.join(' ')}`);
     if (row.needsPostgres && !hasPostgres()) progress(`${row.name} is left out: DATABASE_URL is not set`);
-    return !row.needsPostgres || hasPostgres();
+    return missing.length === 0 && (!row.needsPostgres || hasPostgres());
   });
   const about = await machine();
   const figures: Figure[] = [];

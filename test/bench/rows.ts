@@ -2,9 +2,18 @@ import type { Row } from './row.js';
 import { AGENT_ROWS } from './rows/agent.js';
 import { DECISION, LENGTH, START } from './rows/latency.js';
 import { PAUSED_ROWS } from './rows/paused.js';
-import { RECOVERY } from './rows/recovery.js';
+import { RECOVERY_ROWS } from './rows/recovery.js';
 import { SIZE } from './rows/size.js';
 import { WORKERS } from './rows/workers.js';
 
 /** Everything that is measured. */
-export const ROWS: readonly Row[] = [...AGENT_ROWS, DECISION, ...PAUSED_ROWS, RECOVERY, WORKERS, SIZE, LENGTH, START];
+export const ROWS: readonly Row[] = [
+  ...AGENT_ROWS,
+  DECISION,
+  ...PAUSED_ROWS,
+  ...RECOVERY_ROWS,
+  WORKERS,
+  SIZE,
+  LENGTH,
+  START,
+];

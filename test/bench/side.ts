@@ -10,10 +10,14 @@ export interface Side {
   pause(): Promise<string>;
   /** Decides; resolves, when the step after the decision begins, to the milliseconds in between. */
   decide(id: string): Promise<number>;
+  /** How many runs of the database have come to their end. */
+  ended(): Promise<number>;
   stop(): Promise<void>;
 }
 
-export type SideName = 'holdfast' | 'dbos';
+/** Those that everything is measured of. */
+export type ComparedSide = 'holdfast' | 'dbos';
+export type SideName = ComparedSide | 'langgraph';
 
 /** What a process is to do, and on which database. */
 export interface Job {
@@ -43,7 +47,9 @@ export type Work =
   | { readonly type: 'decisions'; readonly count: number }
   /** Starts runs and kills itself when half of their calls were made. */
   | { readonly type: 'die'; readonly runs: number; readonly turns: number }
+  /** Says when so many runs have come to their end, those of processes before included, and goes on until it is killed. */
+  | { readonly type: 'finish'; readonly runs: number }
   /** Lets runs wait, says what memory that takes, and goes on until it is killed. */
-  | { readonly type: 'paused'; readonly count: number }
+  | { readonly type: 'paused'; readonly warmUp: number; readonly count: number; readonly settleMs: number }
   /** Starts runs for others too, and goes on until it is killed. */
   | { readonly type: 'serve'; readonly runs: number; readonly turns: number };

@@ -88,7 +88,11 @@ describePostgresSlowly('where DBOS__CLOUD is true', () => {
     const { id } = await ask('', { method: 'POST', body });
     expect(await ask(`/${id}?wait=20`)).toMatchObject({ status: 'paused' });
     const opened = await openDatabase(database.options);
-    const identity = { executor_id: 'vm-1', application_version: RECORDING_VERSION, application_name: APPLICATION };
+    const identity = {
+      executor_id: 'vm-1',
+      application_version: String(RECORDING_VERSION),
+      application_name: APPLICATION,
+    };
     expect(await opened.knex('dbos.workflow_status').first(Object.keys(identity))).toEqual(identity);
     await opened.close();
   });

@@ -27,6 +27,7 @@ const slow = functionModel('slow', () => [], { delayMs: 60_000 });
 export default defineConfig({ agents: [
   { agent: new Agent({ name: 'payer', model: payer, tools: [pay] }), grants: ['tool:call:pay'] },
   { agent: new Agent({ name: 'slow', model: slow }) },
+  { agent: new Agent({ name: 'rare', model: payer, tools: [pay] }), grants: ['tool:call:pay'], rate: { runs: 1, perMs: 3600000 } },
 ] });
 `;
 
@@ -81,7 +82,7 @@ describe('the commands against a server', () => {
     expect(server.stdout).toMatch(/^token +\S{40,}$/m);
     expect(server.stdout).toContain(`PGlite in ${dir}`);
     expect(server.stdout).toContain(join(dir, 'holdfast.config.ts'));
-    expect(server.stdout).toMatch(/^agents +payer, slow$/m);
+    expect(server.stdout).toMatch(/^agents +payer, slow, rare$/m);
   });
 
   it('a run is started, found in the inbox, approved, followed to its end, and verified', async () => {
@@ -121,7 +122,7 @@ describe('the commands against a server', () => {
     expect([quoted.id === twice.id, quoted.id === first.id]).toEqual([true, false]);
     const unknown = await holdfast('run', 'nobody', 'go');
     expect(unknown.code).toBe(1);
-    expect(unknown.stderr).toMatch(/^holdfast: .*payer, slow.* \(agent_unknown\)\n {2}[^\n]+\n$/);
+    expect(unknown.stderr).toMatch(/^holdfast: .*payer, slow, rare.* \(agent_unknown\)\n {2}[^\n]+\n$/);
   });
 
   it('run --wait fails with a run that is cancelled', async () => {
@@ -131,6 +132,13 @@ describe('the commands against a server', () => {
     const ended = await waiting.ended;
     expect(ended.code).toBe(1);
     expect(ended.stdout).toContain('cancelled');
+  });
+
+  it('delete removes a run that waits for its turn', async () => {
+    await holdfast('run', 'rare', 'go', '--wait');
+    const { id } = await json('run', 'rare', 'go');
+    expect((await holdfast('delete', id)).stdout).toBe(`run ${id} deleted\n`);
+    expect((await holdfast('delete', id)).stderr).toContain('(run_unknown)');
   });
 
   it.runIf(SLOW)('a worker serves nothing and makes no token', async () => {

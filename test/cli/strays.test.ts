@@ -92,7 +92,7 @@ describeEachDatabaseSlowly('strays', (kind) => {
     const work = `update dbos.workflow_status set`;
     await change(
       database,
-      [`${work} application_version = '0' where workflow_uuid = ?`, foreign],
+      [`${work} application_version = '2' where workflow_uuid = ?`, foreign],
       [`${work} status = 'ERROR' where workflow_uuid = ?`, broken],
       [`update holdfast.runs set updated_at = now() - interval '1 hour' where id = ?`, broken],
     );
@@ -100,7 +100,7 @@ describeEachDatabaseSlowly('strays', (kind) => {
     const found = await strays(database);
     expect(found.map(({ status, detail }) => [status, detail])).toEqual([
       ['warn', expect.stringMatching(`^runs whose segment cannot go on: ${broken} \\(segment 0 is ERROR, since 20`)],
-      ['fail', expect.stringMatching(`^1 recorded under version 0, .* executes 1, since 20.*: ${foreign}$`)],
+      ['fail', expect.stringMatching(`^1 recorded under version 2, .* up to 1, since 20.*: ${foreign}$`)],
       ['warn', expect.stringMatching(`^1 at work under worker all, of which nothing is heard since 20.*: ${left}$`)],
       [
         'warn',
@@ -109,7 +109,7 @@ describeEachDatabaseSlowly('strays', (kind) => {
     ]);
     expect(found.map(({ wayOut }) => wayOut)).toEqual([
       expect.stringContaining('Start `holdfast serve`'),
-      expect.stringContaining('build with version 0'),
+      expect.stringContaining('build with version 2'),
       expect.stringContaining('Start `holdfast serve`'),
       expect.stringContaining('Start `holdfast serve`'),
     ]);

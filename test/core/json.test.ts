@@ -1,3 +1,4 @@
+import canonicalize from 'canonicalize';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { canonical, toJson } from '../../src/core/json.js';
@@ -51,6 +52,21 @@ describe('canonical JSON', () => {
         const text = canonical(toJson(value));
         return canonical(JSON.parse(text)) === text;
       }),
+    );
+  });
+
+  it('is what another implementation of RFC 8785 writes', () => {
+    const text = fc.string({ unit: 'binary' });
+    const value = fc.oneof(
+      fc.jsonValue(),
+      fc.dictionary(text, fc.oneof(text, fc.double({ noNaN: true })), { noNullPrototype: true }),
+    );
+    fc.assert(
+      fc.property(value, (any) => {
+        const json = toJson(any);
+        return canonical(json) === canonicalize(json);
+      }),
+      { numRuns: 500 },
     );
   });
 

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { KillAt } from './place.js';
 import { childReport, type RunReport } from './report.js';
 
@@ -14,14 +14,14 @@ export interface ChildEnd {
   readonly stderr: string;
 }
 
-/** Starts one process of a crash test; it prints reports. */
+/** Starts one process of a crash test, maybe of another build; it prints reports. */
 export function startChild(
   env: Readonly<Record<string, string>>,
   killAt?: KillAt,
   program = 'child.js',
 ): { readonly pid: number; readonly ended: Promise<ChildEnd> } {
   const { DATABASE_URL: _url, HOLDFAST_DATA_DIR: _dir, ...inherited } = process.env;
-  const child = spawn(process.execPath, [join(PROGRAMS, program)], {
+  const child = spawn(process.execPath, [resolve(PROGRAMS, program)], {
     env: { ...inherited, ...env, ...(killAt === undefined ? {} : { KILL_AT: JSON.stringify(killAt) }) },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -60,6 +60,13 @@ const shifting: MCPServer = {
   callTool: async () => [{ type: 'text', text: '3 %' }],
 };
 
+/** A bill that takes longer than its worker lives. */
+let study: (() => void) | null = null;
+const read = defineTool({
+  ...{ name: 'read', description: 'Reads a bill.', effect: 'pure', input, output },
+  execute: ({ cents }) => (study === null ? { done: `read ${cents} ¢` } : new Promise<never>(() => study?.())),
+});
+
 const script = [
   [call('look', { cents: 50 }, 'c1'), call('pay', { cents: 50 }, 'c2')],
   [call('pay', { cents: 500 }, 'c3')],
@@ -100,6 +107,10 @@ const config: HoldfastConfig = {
       }),
       grants,
     }),
+    defineAgent({
+      agent: new Agent({ name: 'reader', model: scripted([[call('read', { cents: 2 }, 'c8')]]), tools: [read] }),
+      grants: ['tool:call:read'],
+    }),
     defineAgent({ agent: new Agent({ name: 'greeter', model: scripted([[say('Good morning.')]]) }) }),
   ],
 };
@@ -108,7 +119,8 @@ const OVER = ['completed', 'failed', 'cancelled'];
 
 export async function realLogs(): Promise<RealLog[]> {
   const { options, drop } = await createEngineDatabase('pglite');
-  const engine = await createEngine({ ...config, dataDir: options.dataDir, turnsPerSegment: 1 });
+  const open = () => createEngine({ ...config, dataDir: options.dataDir, turnsPerSegment: 1 });
+  let engine = await open();
   const rest = (id: string) => restOf(engine, id);
   const start = async (agent: string) => (await engine.startRun({ agent, input: 'Pay the bills.' }, ADMIN)).id;
 
@@ -154,7 +166,21 @@ export async function realLogs(): Promise<RealLog[]> {
   const banked = await start('banker');
   await rest(banked);
 
-  const ids = [paid, cancelled, failed, greeted.id, forked, signed, banked, boss, ...below.map((run) => run.id)];
+  const begun = new Promise<void>((resolve) => {
+    study = resolve;
+  });
+  const left = await start('reader');
+  await begun;
+  await engine.stop({ graceMs: 0 });
+  study = null;
+  // As if a build of an older recording version had executed it.
+  const between = await openDatabase(options);
+  await between.knex.raw(`update dbos.workflow_status set application_version = '0' where status = 'PENDING'`);
+  await between.close();
+  engine = await open();
+  await rest(left);
+
+  const ids = [left, paid, cancelled, failed, greeted.id, forked, signed, banked, boss, ...below.map((run) => run.id)];
   const page = { after: 0, limit: 1000 };
   const logs = await Promise.all(ids.map(async (id) => (await engine.listEvents(id, page, ADMIN)).items));
   await engine.stop({ graceMs: 1000 });

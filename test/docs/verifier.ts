@@ -107,6 +107,9 @@ const CHANGES: { [kind: string]: (state: Fields, data: Fields) => void } = {
   'segment.cut': (state) => {
     state['status'] = 'queued';
   },
+  'segment.rebuilt': (state, data) => {
+    state['segment'] = data['segment'] ?? 0;
+  },
   'run.cancel_requested': (state) => {
     state['cancelRequested'] = true;
   },

@@ -40,12 +40,14 @@ describeEachDatabase('one call', (kind) => {
     database = await openDatabase(test.options);
     await migrate(database.knex);
     const epoch = await registerWorker(database.knex, {
-      ...{ id: 'w', build: 'test', pid: 1, role: 'all', capacity: 1, session: null },
+      ...{ id: 'w', recordingVersion: 1, build: 'test', pid: 1, role: 'all', capacity: 1, session: null },
     });
     const nothing = (): void => {};
     world = {
-      ...{ knex: database.knex, queue: { enqueue: async () => {}, wake: nothing }, worker: { id: 'w', epoch } },
+      ...{ knex: database.knex, worker: { id: 'w', epoch } },
+      queue: { enqueue: async () => {}, withdraw: async () => {}, remove: async () => true, wake: nothing },
       ...{ now: Date.now, newId: () => 'x', approvalTimeoutMs: null, changed: nothing, mcp: new McpConnections() },
+      stepsKeepOutcomes: () => false,
     };
     await database.knex.transaction((trx) =>
       insertRun(trx, {
@@ -65,6 +67,7 @@ describeEachDatabase('one call', (kind) => {
       ...{ digest: 'd', execution, worker: 'w', epoch: world.worker.epoch },
     },
     ...{ spec, agent: 'a', input: {}, known: null, waitDecision: null, repeatApprovedBy: null },
+    keepWithStep: null,
     earlier: new EarlierCalls(world, 'r', false),
     body: (context: Parameters<typeof spec.execute>[1]) => spec.execute({}, context),
     require: () => {},

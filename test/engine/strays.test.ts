@@ -10,7 +10,7 @@ import { call, scripted } from '../harness/script.js';
 let executions = 0;
 let goOn = (): void => {};
 const wait = defineTool({
-  ...{ name: 'wait', description: 'Waits for the test.', input: z.object({}), output: z.string(), effect: 'pure' },
+  ...{ name: 'wait', description: 'Waits for the test.', input: z.object({}), output: z.string(), effect: 'unsafe' },
   execute: async () => {
     executions += 1;
     if (executions === 1) await new Promise<void>((resolve) => (goOn = resolve));

@@ -10,8 +10,13 @@ const NAME = /^holdfast-test-(\d+)-/;
 
 /** A directory of this process there; null where there is no such thing or no room. */
 export function memoryDir(): string | null {
-  if (!existsSync(MEMORY)) return null;
   removeMemoryDirs();
+  return newMemoryDir();
+}
+
+/** One more of this process. */
+export function newMemoryDir(): string | null {
+  if (!existsSync(MEMORY)) return null;
   const { type, bavail, bsize } = statfsSync(MEMORY);
   if (type !== TMPFS || Math.min(bavail * bsize, process.availableMemory()) < ENOUGH_BYTES) return null;
   return mkdtempSync(join(MEMORY, `holdfast-test-${process.pid}-`));

@@ -63,7 +63,7 @@ describeEachDatabase('bad input', (kind) => {
 
     test.each([
       ['PUT', RUNS, 'POST, GET, HEAD'],
-      ['DELETE', `${RUNS}/x`, 'GET, HEAD'],
+      ['PUT', `${RUNS}/x`, 'GET, HEAD, DELETE'],
       ['GET', `${RUNS}/x/cancel`, 'POST'],
       ['OPTIONS', RUNS, 'POST, GET, HEAD'],
       ['PATCH', '/livez', 'GET, HEAD'],

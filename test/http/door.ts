@@ -38,6 +38,10 @@ const AGENTS = [
     agent: new Agent({ name: 'payer', model: AGENT_MODELS.payer, tools: [pay] }),
     grants: ['tool:call:pay'],
   }),
+  defineAgent({
+    agent: new Agent({ name: 'rare', model: AGENT_MODELS.echo }),
+    rate: { runs: 1, perMs: 3_600_000 },
+  }),
 ];
 
 const tokenOf = (actor: string, role: Token['role'], tenant = 'default'): Token => ({

@@ -182,6 +182,15 @@ describeEachDatabase('the routes', (kind) => {
     expectProblem(await door.ask('otto', 'POST', `/api/v1/runs/${id}/cancel`), 'run_over');
   });
 
+  test('a run is deleted while it waits for its turn, and kept once it has begun', async () => {
+    const begun = await settled((await start('rare')).id);
+    expectProblem(await door.ask('otto', 'DELETE', `/api/v1/runs/${begun.id}`), 'run_begun');
+    const { id } = await start('rare');
+    expectProblem(await door.ask('vera', 'DELETE', `/api/v1/runs/${id}`), 'forbidden');
+    expect(await door.ask('otto', 'DELETE', `/api/v1/runs/${id}`)).toMatchObject({ status: 200, json: { id } });
+    expectProblem(await door.ask('vera', 'GET', `/api/v1/runs/${id}`), 'run_unknown');
+  });
+
   describe('an Idempotency-Key', () => {
     test('gives one run however often and however it is sent', async () => {
       const keys = ['k-1', '"k-1"', 'k-1', '"k-1"'];
@@ -270,7 +279,7 @@ describeEachDatabase('the routes', (kind) => {
   test('agents, health and stats are told', async () => {
     const agents = await door.ask('vera', 'GET', '/api/v1/agents');
     expect(agents.json).toMatchObject({
-      items: [{ name: 'echo' }, { name: 'slow' }, { name: 'payer', tools: ['pay'] }],
+      items: [{ name: 'echo' }, { name: 'slow' }, { name: 'payer', tools: ['pay'] }, { name: 'rare' }],
     });
     expect((await door.ask('vera', 'GET', '/api/v1/health')).json).toMatchObject({ status: 'pass', database: kind });
     expect((await door.ask('vera', 'GET', '/api/v1/stats')).json).toMatchObject({

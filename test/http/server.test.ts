@@ -94,10 +94,20 @@ test('HEAD answers as GET does, without a body', async () => {
 
 test('what goes wrong inside stays inside', () => {
   const thrown = new Error('password=hunter2 at /home/app/src/storage.ts:1');
-  for (const inner of [thrown, 'text', undefined, new HoldfastError('internal', thrown.message)]) {
+  for (const inner of [thrown, 'text', undefined, null, new HoldfastError('internal', thrown.message)]) {
     const body = JSON.stringify(toProblem(asHoldfastError(inner), '/x', 'id'));
     expect(JSON.parse(body)).toMatchObject({ status: 500, code: 'internal', requestId: 'id' });
     expect(body).not.toMatch(/hunter2|storage/);
+  }
+});
+
+test('a database that is away or full is named, and no more is said of it', () => {
+  const thrown = { '57P01': 'database_unreachable', ECONNREFUSED: 'database_unreachable', '53100': 'database_full' };
+  for (const [code, named] of Object.entries(thrown)) {
+    const error = Object.assign(new Error('insert into "secrets" at 10.0.0.7'), { code });
+    const body = JSON.stringify(toProblem(asHoldfastError(error), '/x', 'id'));
+    expect(JSON.parse(body)).toMatchObject({ status: 503, code: named });
+    expect(body).not.toMatch(/secrets|10\.0/);
   }
 });
 

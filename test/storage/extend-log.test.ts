@@ -76,6 +76,18 @@ describeEachDatabase('A log that goes on', (kind) => {
     expect((await seqs('four')).map(([seq]) => seq)).toEqual([1, 2]);
   });
 
+  it('gets nothing more of a segment that the run has left behind', async () => {
+    await begun('left');
+    const data = { segment: 2, from: 1, to: 2 };
+    const rebuilt: EventDraft = { key: '1:rebuilt', parentKey: '0:1', kind: 'segment.rebuilt', data };
+    expect(await append('left', [rebuilt])).not.toBeNull();
+    const write = (segment: number, n: number) =>
+      db.knex.transaction((trx) => appendEvents(trx, 'left', [draft(n, 1)], { ...AT, segment }));
+    expect(await write(1, 2)).toBeNull();
+    expect((await seqs('left')).map(([seq]) => seq)).toEqual([1, 2]);
+    expect(await write(2, 3)).not.toBeNull();
+  });
+
   it('of a run that is over gets nothing more', async () => {
     await begun('five');
     const end: EventDraft = { key: 'end', parentKey: '0:1', kind: 'run.completed', data: { output: 'done' } };

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Database } from '../../src/storage/database.js';
 import { openPglite } from '../../src/storage/pglite.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
+import { withClient } from '../harness/with-client.js';
 import { runChild } from './child.js';
 
 const IDLE_TIMEOUT_MS = 400;
@@ -34,14 +35,6 @@ describe('The one session of PGlite', () => {
   const ids = (): Promise<string[]> => db.knex('items').orderBy('id').pluck('id');
   const insert = (client: pg.PoolClient | pg.Pool, id: string) =>
     client.query('INSERT INTO items (id) VALUES ($1)', [id]);
-  const withClient = async <T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> => {
-    const client = await db.pool.connect();
-    try {
-      return await work(client);
-    } finally {
-      client.release();
-    }
-  };
 
   test('timers have their turn while statement follows on statement', async () => {
     let ticks = 0;
@@ -59,7 +52,7 @@ describe('The one session of PGlite', () => {
       order.push('lone');
     };
     const waiting = lone();
-    await withClient(async (holder) => {
+    await withClient(db.pool, async (holder) => {
       await holder.query('BEGIN');
       await insert(holder, 'a');
       await pause(50);
@@ -73,13 +66,13 @@ describe('The one session of PGlite', () => {
   });
 
   test('a client that is given back inside a transaction is rolled back', async () => {
-    await withClient(async (client) => {
+    await withClient(db.pool, async (client) => {
       await client.query('BEGIN');
       await insert(client, 'a');
     });
     expect(await ids()).toEqual([]);
     await expect(
-      withClient(async (client) => {
+      withClient(db.pool, async (client) => {
         await client.query('BEGIN');
         await insert(client, 'b');
         throw new Error('thrown');
@@ -97,7 +90,7 @@ describe('The one session of PGlite', () => {
         REFUSED,
       );
       await expect(db.pool.query('SELECT 1')).rejects.toMatchObject(REFUSED);
-      await expect(withClient((client) => client.query('BEGIN'))).rejects.toMatchObject(REFUSED);
+      await expect(withClient(db.pool, (client) => client.query('BEGIN'))).rejects.toMatchObject(REFUSED);
       await trx('items').insert({ id: 'c' });
     });
     expect(await ids()).toEqual(['a', 'c']);
@@ -127,7 +120,7 @@ describe('The one session of PGlite', () => {
       db.knex.transaction(async (trx) => trx('items').insert({ id: 'a' })),
       db.knex.transaction(async (trx) => trx('items').insert({ id: 'b' })),
       db.knex('items').insert({ id: 'c' }),
-      withClient(async (client) => {
+      withClient(db.pool, async (client) => {
         await client.query('BEGIN');
         await insert(client, 'd');
         await client.query('COMMIT');
@@ -176,7 +169,7 @@ describe('The one session of PGlite', () => {
   });
 
   test('what is sent beside a COMMIT waits for it', async () => {
-    await withClient(async (client) => {
+    await withClient(db.pool, async (client) => {
       await client.query('BEGIN');
       await insert(client, 'a');
       const [, counted] = await Promise.all([client.query('COMMIT'), db.pool.query('SELECT id FROM items')]);
@@ -211,11 +204,11 @@ describe('The one session of PGlite', () => {
 
   describe('A read of DBOS inside its own transaction', () => {
     test('joins it', async () => {
-      await withClient(async (client) => {
+      await withClient(db.pool, async (client) => {
         await client.query('BEGIN');
         await insert(client, 'a');
         expect((await db.pool.query('SELECT id FROM items')).rows).toEqual([{ id: 'a' }]);
-        await withClient(async (reader) => {
+        await withClient(db.pool, async (reader) => {
           await reader.query('BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY');
           await reader.query('SET LOCAL statement_timeout = 12345');
           expect((await reader.query('SELECT count(*) AS n FROM items')).rows).toEqual([{ n: '1' }]);
@@ -229,16 +222,16 @@ describe('The one session of PGlite', () => {
     });
 
     test('leaves it whole when it fails or is given up', async () => {
-      await withClient(async (client) => {
+      await withClient(db.pool, async (client) => {
         await client.query('BEGIN');
         await insert(client, 'a');
         await expect(db.pool.query('SELECT nothing FROM items')).rejects.toMatchObject({ code: '42703' });
-        await withClient(async (reader) => {
+        await withClient(db.pool, async (reader) => {
           await reader.query('BEGIN READ ONLY');
           await expect(reader.query('SELECT nothing')).rejects.toMatchObject({ code: '42703' });
           await reader.query('ROLLBACK');
         });
-        await withClient((reader) => reader.query('BEGIN READ ONLY'));
+        await withClient(db.pool, (reader) => reader.query('BEGIN READ ONLY'));
         await insert(client, 'b');
         await client.query('COMMIT');
       });
@@ -246,7 +239,7 @@ describe('The one session of PGlite', () => {
     });
 
     test('does not lose what its transaction writes at the same time', async () => {
-      await withClient(async (client) => {
+      await withClient(db.pool, async (client) => {
         await client.query('BEGIN');
         await Promise.all([
           insert(client, 'a'),
@@ -260,7 +253,7 @@ describe('The one session of PGlite', () => {
     });
 
     test('may not write or lock', async () => {
-      await withClient(async (client) => {
+      await withClient(db.pool, async (client) => {
         await client.query('BEGIN');
         await expect(insert(db.pool, 'x')).rejects.toMatchObject(REFUSED);
         await expect(db.pool.query('SELECT id FROM items FOR UPDATE')).rejects.toMatchObject(REFUSED);

@@ -2,7 +2,7 @@ import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent } from '@openai/agents';
 import { z } from 'zod';
-import { defineAgent, defineTool } from '../../src/index.js';
+import { defineAgent, defineTool, sleepTool, subAgent } from '../../src/index.js';
 import { call, scripted } from '../harness/script.js';
 
 /** The ledger: one line for each payment that the world has seen. */
@@ -41,6 +41,10 @@ const die = defineTool({
 const turns = (name: string, count: number) =>
   Array.from({ length: count }, (_, n) => [call(name, { n }, `${name}_${n}`)]);
 
+/** A payment after a look of 300 ms. */
+const slowly = (n: number) =>
+  [0, 1, 2].map((m) => [call('look', { n }, `look_${n}_${m}`)]).concat([[call('pay', { n }, `pay_${n}`)]]);
+
 const agent = (name: string, tools: Agent['tools'], outputs: Parameters<typeof scripted>[0]) =>
   defineAgent({ agent: new Agent({ name, tools, model: scripted(outputs, 5) }), grants: ['tool:call:*'] });
 
@@ -51,6 +55,23 @@ export const paymentsOf = (runIds: readonly string[]): readonly string[] =>
 
 export const agents = [
   agent('payer', [pay, look], [...turns('look', 2), ...turns('pay', PAYMENTS)]),
+  agent('clerk', [pay, look], Array.from({ length: PAYMENTS }, (_, n) => slowly(n)).flat()),
   agent('looker', [look], turns('look', 8)),
+  defineAgent({
+    agent: new Agent({
+      name: 'lead',
+      tools: [look, subAgent({ agent: 'looker', onFailure: 'fail' })],
+      model: scripted([...turns('look', 2), [call('looker', { input: 'go' })]], 5),
+    }),
+    grants: ['tool:call:looker', { capability: 'tool:call:look', effect: 'allow', delegate: true }],
+  }),
+  defineAgent({
+    agent: new Agent({
+      name: 'sleeper',
+      tools: [sleepTool(), pay],
+      model: scripted([[call('sleep', { seconds: 3 })], ...turns('pay', 1)], 5),
+    }),
+    grants: ['tool:call:*', 'time:sleep:*'],
+  }),
   agent('poison', [look, die], [...turns('look', 1), ...turns('die', 1)]),
 ];

@@ -32,15 +32,19 @@ describePostgresSlowly('workers whose database', () => {
 
   it.each([
     ['is restarted', 300],
-    ['is away for a while', 12_000],
-  ])('%s wait for it and go on', { timeout: 150_000 }, async (_what, awayMs) => {
-    await workers();
+    ['is away for a whole minute', 60_000],
+  ])('%s wait for it, say so, and go on', { timeout: 150_000 }, async (_what, awayMs) => {
+    const waiting = await workers();
     const ids = await fleet.runs('payer', RUNS);
     await expect.poll(() => fleet.paid().length, { timeout: 20_000, interval: 20 }).toBeGreaterThan(2);
     fleet.network.cut();
     await sleep(awayMs);
     fleet.network.heal();
     await expectUntouched(ids);
+    for (const { said } of waiting) {
+      expect(said).toContain('the connection that holds the lock of this worker was lost');
+      expect(said).toMatch(/the database is away|the beat of the worker failed/);
+    }
   });
 
   it('is lost again and again go on', async () => {
@@ -76,6 +80,13 @@ describePostgresSlowly('workers whose database', () => {
   it('is far away work', async () => {
     fleet.network.delay(20);
     await workers();
+    await expectUntouched(await fleet.runs('payer', 2));
+  });
+
+  it('is behind a bad line work: up to 200 ms for each piece, and 100 KB a second', { timeout: 150_000 }, async () => {
+    await workers();
+    fleet.network.delay(0, 200);
+    fleet.network.narrow(100_000);
     await expectUntouched(await fleet.runs('payer', 2));
   });
 });

@@ -1,49 +1,15 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createEngine, type Engine, type RunView } from '../../src/index.js';
 import type { Database } from '../../src/storage/database.js';
 import { openDatabase } from '../../src/storage/database.js';
-import { createEngineDatabase } from '../harness/database.js';
+import { createEngineDatabase, type TestDatabase } from '../harness/database.js';
 import { ADMIN, restOf } from '../harness/engine.js';
 import { agents, payments } from './agents.js';
 import { type Network, openNetwork } from './proxy.js';
+import { WorkerProcess } from './worker-process.js';
 
-const PROGRAM = join(import.meta.dirname, '../../dist/test/workers/worker.js');
-
-/** A worker as a process of its own. */
-export class WorkerProcess {
-  readonly child: ChildProcess;
-  readonly ended: Promise<NodeJS.Signals | number | null>;
-  said = '';
-
-  constructor(env: Readonly<Record<string, string>>) {
-    const { DATABASE_URL: _url, HOLDFAST_DATA_DIR: _dir, ...inherited } = process.env;
-    this.child = spawn(process.execPath, [PROGRAM], {
-      env: { ...inherited, ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    const take = (text: string): void => {
-      this.said += text;
-    };
-    this.child.stdout?.setEncoding('utf8').on('data', take);
-    this.child.stderr?.setEncoding('utf8').on('data', take);
-    this.ended = once(this.child, 'close').then(([code, signal]) => signal ?? code);
-  }
-
-  kill(signal: NodeJS.Signals): void {
-    this.child.kill(signal);
-  }
-
-  /** Resolves when it has said a word; throws when it ends before. */
-  async says(word: string): Promise<void> {
-    for (;;) {
-      if (this.said.includes(word)) return;
-      if (this.child.exitCode !== null || this.child.signalCode !== null) throw new Error(`it ended: ${this.said}`);
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-  }
-}
+const END_WITHIN_MS = 150_000;
 
 /** Workers of one PostgreSQL database behind a network, and an engine of this process that serves and executes nothing. */
 export interface Fleet {
@@ -54,7 +20,10 @@ export interface Fleet {
   readonly knex: Database['knex'];
   /** The lines of the ledger. */
   readonly paid: () => readonly string[];
-  start(env?: Readonly<Record<string, string>>): Promise<WorkerProcess>;
+  /** Starts a worker, maybe of another build. */
+  start(env?: Readonly<Record<string, string>>, program?: readonly string[]): Promise<WorkerProcess>;
+  /** Ends the connection by which a worker holds its lock. */
+  loseLock(worker: string): Promise<void>;
   /** Starts so many runs of an agent. */
   runs(agent: string, count: number): Promise<string[]>;
   /** Settles what is asked about calls of unknown effect by a look into the ledger, until every run is over. */
@@ -62,8 +31,9 @@ export interface Fleet {
   close(): Promise<void>;
 }
 
-export async function openFleet(): Promise<Fleet> {
-  const database = await createEngineDatabase('postgres');
+/** `given`: on this database; without one, on a fresh one of the test server. */
+export async function openFleet(given?: TestDatabase): Promise<Fleet> {
+  const database = given ?? (await createEngineDatabase('postgres'));
   const { databaseUrl, dataDir } = database.options;
   const ledger = join(dataDir, 'ledger');
   const network = await openNetwork(databaseUrl ?? '');
@@ -73,7 +43,8 @@ export async function openFleet(): Promise<Fleet> {
 
   const settle = async (): Promise<void> => {
     const { items } = await engine.listInterruptions({ status: 'pending', limit: 100 }, ADMIN);
-    for (const { id, runId, callId } of items) {
+    for (const { id, runId, callId, kind } of items) {
+      if (kind !== 'approval') continue;
       const happened = payments(ledger).includes(`${runId}:${callId}`);
       const decision = happened ? { verdict: 'answer' as const, value: 'seen' } : { verdict: 'approve' as const };
       await engine.decide(id, decision, ADMIN);
@@ -85,17 +56,25 @@ export async function openFleet(): Promise<Fleet> {
     network,
     knex: opened.knex,
     paid: () => payments(ledger),
-    start: async (env = {}) => {
-      const worker = new WorkerProcess({ DATABASE_URL: network.url, LEDGER: ledger, ...env });
+    start: async (env = {}, program) => {
+      const worker = new WorkerProcess({ DATABASE_URL: network.url, LEDGER: ledger, ...env }, program);
       processes.push(worker);
       await worker.says('ready');
       return worker;
+    },
+    loseLock: async (worker) => {
+      await opened.knex.raw(
+        `select pg_terminate_backend(pid) from pg_locks
+          where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())
+            and classid = (hashtextextended(?, 0) >> 32)::bit(32)::bigint::oid`,
+        [`holdfast:worker:${worker}`],
+      );
     },
     runs: (agent, count) =>
       Promise.all(Array.from({ length: count }, async () => (await engine.startRun({ agent, input: 'go' }, ADMIN)).id)),
     finish: async (ids) => {
       const isOver = ({ status }: RunView) => status !== 'paused' && status !== 'queued' && status !== 'running';
-      for (let tries = 0; tries < 50; tries++) {
+      for (const until = performance.now() + END_WITHIN_MS; performance.now() < until; await sleep(50)) {
         await settle();
         const found = await Promise.all(ids.map((id) => restOf(engine, id)));
         if (found.every(isOver)) return found;

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** The network between processes and PostgreSQL: it can be slow, and it can be gone for a while. */
 export interface Network {
@@ -8,8 +9,10 @@ export interface Network {
   /** Ends every connection; until `heal` no new one is made. */
   cut(): void;
   heal(): void;
-  /** Milliseconds that each piece takes in each direction. */
-  delay(ms: number): void;
+  /** Milliseconds that each piece takes in each direction: so many, or anything up to `mostMs`. */
+  delay(leastMs: number, mostMs?: number): void;
+  /** Bytes that each connection carries in a second, in each direction. */
+  narrow(bytesPerSecond: number): void;
   close(): Promise<void>;
 }
 
@@ -17,7 +20,8 @@ export async function openNetwork(databaseUrl: string): Promise<Network> {
   const target = new URL(databaseUrl);
   const open = new Set<Socket>();
   let isCut = false;
-  let delayMs = 0;
+  let latency = { leastMs: 0, mostMs: 0 };
+  let bytesPerMs = Number.POSITIVE_INFINITY;
 
   const carry = (from: Socket, to: Socket): void => {
     open.add(from);
@@ -26,9 +30,25 @@ export async function openNetwork(databaseUrl: string): Promise<Network> {
       open.delete(from);
       to.destroy();
     });
+    let freeAt = 0;
+    let waiting = 0;
+    let sent: Promise<unknown> = Promise.resolve();
     from.on('data', (piece) => {
-      if (delayMs === 0) to.write(piece);
-      else setTimeout(() => to.writable && to.write(piece), delayMs);
+      const now = performance.now();
+      freeAt = Math.max(now, freeAt) + piece.length / bytesPerMs;
+      const { leastMs, mostMs } = latency;
+      const takesMs = freeAt - now + leastMs + Math.random() * (mostMs - leastMs);
+      if (takesMs === 0 && waiting === 0) return void to.write(piece);
+      // However long each takes, none comes before the one that was sent before it.
+      waiting += 1;
+      const arrives = sleep(takesMs);
+      sent = sent
+        .then(() => arrives)
+        .then(() => {
+          waiting -= 1;
+          if (to.writable) to.write(piece);
+        });
+      return undefined;
     });
   };
   const server = createServer((client) => {
@@ -51,8 +71,11 @@ export async function openNetwork(databaseUrl: string): Promise<Network> {
     heal: () => {
       isCut = false;
     },
-    delay: (ms) => {
-      delayMs = ms;
+    delay: (leastMs, mostMs = leastMs) => {
+      latency = { leastMs, mostMs };
+    },
+    narrow: (bytesPerSecond) => {
+      bytesPerMs = bytesPerSecond / 1000;
     },
     close: async () => {
       cut();

@@ -14,14 +14,6 @@ describePostgresSlowly('workers', () => {
   });
   afterEach(() => fleet.close());
 
-  const lockOf = async (worker: string): Promise<void> => {
-    await fleet.knex.raw(
-      `select pg_terminate_backend(pid) from pg_locks
-        where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())
-          and classid = (hashtextextended(?, 0) >> 32)::bit(32)::bigint::oid`,
-      [`holdfast:worker:${worker}`],
-    );
-  };
   const until = (check: () => unknown) => expect.poll(check, { timeout: 20_000, interval: 20 }).toBeTruthy();
   const isAtWork = (worker: string) => async () => (await fleet.engine.getWorker(worker)).running > 0;
 
@@ -46,10 +38,11 @@ describePostgresSlowly('workers', () => {
   it('leave one alone that lives and has lost its lock, until it has it back', async () => {
     await fleet.start({ WORKER_ID: 'north' });
     await fleet.start({ WORKER_ID: 'south' });
-    const ids = await fleet.runs('payer', RUNS);
+    // Longer than a heartbeat, and more than one of them takes.
+    const ids = await fleet.runs('clerk', 12);
     await until(isAtWork('north'));
     for (let n = 0; n < 4; n++) {
-      await lockOf('north');
+      await fleet.loseLock('north');
       await new Promise((resolve) => setTimeout(resolve, 300));
     }
     expect((await fleet.finish(ids)).map(({ status }) => status)).toEqual(ids.map(() => 'completed'));
@@ -64,7 +57,7 @@ describePostgresSlowly('workers', () => {
     const ids = await fleet.runs('payer', RUNS);
     await until(() => fleet.paid().length > 2);
     first.kill('SIGSTOP');
-    await lockOf('north');
+    await fleet.loseLock('north');
     await fleet.start({ WORKER_ID: 'south' });
     await fleet.finish(ids);
     const paid = fleet.paid().length;

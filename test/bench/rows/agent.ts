@@ -1,3 +1,4 @@
+import { LANGGRAPH_PACKAGES } from '../langgraph-side.js';
 import { type DatabaseKind, newPlace } from '../place.js';
 import { measured } from '../process.js';
 import type { Row, Scale } from '../row.js';
@@ -20,11 +21,17 @@ const LEVELS: { readonly [S in Scale]: readonly { readonly atOnce: number; reado
   ],
 };
 
-const agentRow = (kind: DatabaseKind, name: string, title: string, effect: Job['effect']): Row => ({
+const agentRow = (
+  kind: DatabaseKind,
+  name: string,
+  title: string,
+  effect: Job['effect'],
+  against: SideName = 'dbos',
+): Row => ({
   name,
   title,
   needsPostgres: kind === 'postgres',
-  sides: ['holdfast', 'dbos'],
+  sides: ['holdfast', against],
   notQuick: effect === 'unsafe',
   measure: async (side, scale) => {
     const place = await newPlace(kind);
@@ -44,4 +51,9 @@ export const AGENT_ROWS: readonly Row[] = [
   agentRow('postgres', 'agent-postgres', 'agent of 20 tool turns, PostgreSQL', 'pure'),
   agentRow('pglite', 'agent-pglite', 'agent of 20 tool turns, PGlite', 'pure'),
   agentRow('postgres', 'unsafe-postgres', 'the same with an unsafe tool: intent before each call', 'unsafe'),
+  {
+    ...agentRow('postgres', 'langgraph', 'agent of 20 tool turns, against LangGraph', 'pure', 'langgraph'),
+    onDemand: true,
+    needsPackages: LANGGRAPH_PACKAGES,
+  },
 ];

@@ -1,7 +1,7 @@
 import { newPlace } from '../place.js';
 import { measured, startJob } from '../process.js';
 import type { Row } from '../row.js';
-import type { SideName } from '../side.js';
+import type { ComparedSide } from '../side.js';
 
 const percentile = (sorted: readonly number[], share: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
@@ -16,7 +16,7 @@ export const DECISION: Row = {
   sides: ['holdfast', 'dbos'],
   measure: async (side, scale) => {
     const work = { type: 'decisions' as const, count: scale === 'quick' ? 30 : 200 };
-    const taken = await measured<number[]>({ side: side as SideName, place: await newPlace('postgres'), work });
+    const taken = await measured<number[]>({ side: side as ComparedSide, place: await newPlace('postgres'), work });
     const sorted = taken.sort((a, b) => a - b);
     return { p50: ms(percentile(sorted, 0.5)), p95: ms(percentile(sorted, 0.95)) };
   },
@@ -30,9 +30,9 @@ export const START: Row = {
   sides: ['holdfast', 'dbos'],
   measure: async (side) => {
     const place = await newPlace('postgres');
-    const work = { type: 'paused' as const, count: 0 };
+    const work = { type: 'paused' as const, warmUp: 0, count: 0, settleMs: 0 };
     const started = async (): Promise<number> => {
-      const child = startJob({ side: side as SideName, place, work });
+      const child = startJob({ side: side as ComparedSide, place, work });
       await child.line();
       const taken = performance.now() - child.at;
       await child.kill();
@@ -53,7 +53,7 @@ export const LENGTH: Row = {
   measure: async (side) => {
     const turns = [50, 100, 200, 500];
     const work = { type: 'lengths' as const, turns };
-    const taken = await measured<number[]>({ side: side as SideName, place: await newPlace('postgres'), work });
+    const taken = await measured<number[]>({ side: side as ComparedSide, place: await newPlace('postgres'), work });
     return Object.fromEntries(taken.map((value, index) => [`${turns[index]} turns`, ms(value / (turns[index] ?? 1))]));
   },
 };

@@ -1,7 +1,7 @@
 import { newPlace, query } from '../place.js';
 import { measured } from '../process.js';
 import type { Row } from '../row.js';
-import type { SideName } from '../side.js';
+import type { ComparedSide } from '../side.js';
 
 const RUNS = 32;
 
@@ -13,7 +13,7 @@ export const SIZE: Row = {
   roundsMax: 1,
   sides: ['holdfast', 'dbos'],
   measure: async (name) => {
-    const side = name as SideName;
+    const side = name as ComparedSide;
     const sizes: [string, { value: number; unit: 'KB' }][] = [];
     for (const turns of [20, 100]) {
       const place = await newPlace('postgres');

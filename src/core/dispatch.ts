@@ -1,0 +1,33 @@
+import { z } from 'zod';
+
+/** Why a segment is in the queue. What has begun goes on before something else begins. */
+export type Band = 'resumed' | 'child' | 'new';
+
+/** One more than the lowest priority of a run, so that bands do not overlap. */
+export const BAND_WIDTH = 1_000_001;
+const BANDS: readonly Band[] = ['resumed', 'child', 'new'];
+
+/** The priority of a segment in the queue, where lower comes first: its band, and within it that of its run. */
+export const queuePriority = (band: Band, priority: number): number => BANDS.indexOf(band) * BAND_WIDTH + priority;
+
+/** Stands between tenant and agent in the key of a queued segment. */
+export const KEY_SEPARATOR = '\u001f';
+
+/** Under which segments share their limits, and are found in the queue. */
+export const queueKey = (tenant: string, agent: string): string => `${tenant}${KEY_SEPARATOR}${agent}`;
+
+/** How much of something is done at once, and begun in a time. */
+export const dispatchLimits = z.strictObject({
+  /** Segments at work at once, under all workers. */
+  concurrency: z.int().min(1).max(1_000_000).optional(),
+  /** Runs that begin in any period of so many milliseconds. One that goes on is not counted again. */
+  rate: z.strictObject({ runs: z.int().min(1).max(1_000_000), perMs: z.int().min(1).max(86_400_000) }).optional(),
+});
+export type DispatchLimits = z.infer<typeof dispatchLimits>;
+
+export const tenantLimits = z.strictObject({
+  /** What holds for each tenant that is not named. */
+  each: dispatchLimits.optional(),
+  named: z.record(z.string().min(1), dispatchLimits).optional(),
+});
+export type TenantLimits = z.infer<typeof tenantLimits>;

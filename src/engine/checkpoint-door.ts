@@ -1,0 +1,111 @@
+/**
+ * A door to a private part of the DBOS SDK 5.3: how an execution of a workflow finds and keeps the results of its steps. DBOS
+ * makes seven journeys to the database for each step; here it is one. What is kept, and who may keep it, are the same. Where
+ * the part is missing, DBOS's own way is what remains.
+ */
+import { currentOwnerXid, type DBOSLocalCtx, getCurrentContextStore } from '@dbos-inc/dbos-sdk/internal/context';
+import { DBOSExecutor } from '@dbos-inc/dbos-sdk/internal/dbos-executor';
+import {
+  DBOSStepNondeterminismError,
+  DBOSWorkflowCancelledError,
+  DBOSWorkflowConflictError,
+} from '@dbos-inc/dbos-sdk/internal/error';
+import { withDbRetry } from '@dbos-inc/dbos-sdk/internal/system_database';
+import { z } from 'zod';
+import { currentScope } from '../../workflows/segment-scope.js';
+import { keepOutput, keepStep, readHistory, readStatus, type StepResult } from '../storage/checkpoints.js';
+
+/** For how long a look whether a workflow is cancelled is good, in milliseconds. Keeping a step looks again. */
+const LOOK_GOOD_MS = 1000;
+
+const shape = z.object({
+  pool: z.object({ query: z.instanceof(Function) }),
+  schemaName: z.string(),
+  checkIfCanceled: z.instanceof(Function),
+  getOperationResultAndThrowIfCancelled: z.instanceof(Function),
+  recordOperationResult: z.instanceof(Function),
+  recordWorkflowOutput: z.instanceof(Function),
+});
+
+/** What an execution knows of its workflow. Nobody else adds to it: whoever takes the workflow over takes its token, too. */
+interface Known {
+  readonly steps: ReadonlyMap<number, StepResult>;
+  readonly lookedAt: number;
+}
+
+/** Shortens the way of DBOS, which was launched, to its steps. False: the door is closed. */
+export function shortenCheckpoints(): boolean {
+  const system: unknown = DBOSExecutor.globalInstance?.systemDatabase;
+  if (!shape.safeParse(system).success) return false;
+  const dbos = system as NonNullable<typeof DBOSExecutor.globalInstance>['systemDatabase'];
+  const { pool, schemaName, appName } = dbos;
+  const application = appName ?? null;
+  const executions = new WeakMap<DBOSLocalCtx, Known>();
+
+  const look = async (workflowId: string): Promise<Known | null> => {
+    const execution = getCurrentContextStore();
+    if (execution === undefined || currentOwnerXid(workflowId) === undefined) return null;
+    const known = executions.get(execution);
+    if (known !== undefined && performance.now() - known.lookedAt < LOOK_GOOD_MS) return known;
+    const lookedAt = performance.now();
+    const found =
+      known === undefined
+        ? await withDbRetry(() => readHistory(pool, schemaName, workflowId))
+        : { status: await withDbRetry(() => readStatus(pool, schemaName, workflowId)), steps: known.steps };
+    if (found.status === 'CANCELLED') throw new DBOSWorkflowCancelledError(workflowId);
+    const now = { steps: found.steps, lookedAt };
+    executions.set(execution, now);
+    return now;
+  };
+
+  const own = {
+    check: dbos.checkIfCanceled.bind(dbos),
+    find: dbos.getOperationResultAndThrowIfCancelled.bind(dbos),
+    keep: dbos.recordOperationResult.bind(dbos),
+    end: dbos.recordWorkflowOutput.bind(dbos),
+  };
+  const shortened: Pick<
+    typeof dbos,
+    'checkIfCanceled' | 'getOperationResultAndThrowIfCancelled' | 'recordOperationResult' | 'recordWorkflowOutput'
+  > = {
+    checkIfCanceled: async (workflowId) => {
+      if ((await look(workflowId)) === null) await own.check(workflowId);
+    },
+    getOperationResultAndThrowIfCancelled: async (workflowId, functionId) => {
+      const known = await look(workflowId);
+      return known === null ? own.find(workflowId, functionId) : known.steps.get(functionId);
+    },
+    recordOperationResult: async (
+      workflowId,
+      functionId,
+      functionName,
+      checkConflict,
+      startedAt,
+      completedAt,
+      result = {},
+    ) => {
+      const owner = currentOwnerXid(workflowId);
+      const scope = currentScope();
+      const outcomes = typeof scope === 'object' ? scope.outcomes : undefined;
+      if (owner === undefined)
+        return own.keep(workflowId, functionId, functionName, checkConflict, startedAt, completedAt, result);
+      const { output = null, error = null, childWorkflowID = null, serialization = null } = result;
+      const step = { workflowId, functionId, functionName, owner, startedAt, completedAt, application };
+      const call = outcomes?.get(functionName) ?? null;
+      const keptAt = await withDbRetry(() =>
+        keepStep(pool, schemaName, { ...step, output, error, childWorkflowID, serialization }, call),
+      );
+      if (keptAt === null) throw new DBOSWorkflowConflictError(workflowId);
+      outcomes?.delete(functionName);
+      if (checkConflict && keptAt !== completedAt) throw new DBOSStepNondeterminismError(workflowId, functionId);
+    },
+    recordWorkflowOutput: async (workflowId, ended, ownerXid) => {
+      const owner = ownerXid ?? currentOwnerXid(workflowId);
+      if (owner === undefined) return own.end(workflowId, ended, ownerXid);
+      const output = ended.output ?? null;
+      return withDbRetry(() => keepOutput(pool, schemaName, { workflowId, owner, output }));
+    },
+  };
+  Object.assign(dbos, shortened);
+  return true;
+}

@@ -1,0 +1,35 @@
+import { lockFamily } from '../../steps/family.js';
+import type { Caller } from '../core/caller.js';
+import { HoldfastError } from '../core/errors.js';
+import type { RunView } from '../core/run.js';
+import { deleteRunRows, forkOf, hasBegun } from '../storage/delete-run.js';
+import { findRun, runViewOf } from '../storage/runs.js';
+import type { Parts } from './parts.js';
+
+/**
+ * Removes a run that never began, as if it had not been started: its rows, its key, its place in the queue. What has begun has
+ * a log, which is kept. A worker that takes the run at the same time either finds nothing, or has taken it and keeps it.
+ */
+export async function deleteRun(parts: Parts, id: string, caller: Caller): Promise<RunView> {
+  const { world } = parts;
+  const deleted = await world.knex.transaction(async (trx) => {
+    const seen = await findRun(trx, caller.tenant, id);
+    const run = seen && (await lockFamily(trx, id));
+    if (run === undefined) throw new HoldfastError('run_unknown', `There is no run ${JSON.stringify(id)}.`);
+    if (run.status !== 'queued' || (await hasBegun(trx, run)))
+      throw new HoldfastError(
+        'run_begun',
+        `Run ${id} is ${run.status}; what has begun or is over is kept with its log.`,
+      );
+    if (run.parent_run_id !== null)
+      throw new HoldfastError('run_referenced', `Run ${run.parent_run_id} has started run ${id} and waits for it.`);
+    const fork = await forkOf(trx, id);
+    if (fork !== null) throw new HoldfastError('run_referenced', `Run ${fork} was forked from run ${id} and names it.`);
+    if (!(await world.queue.remove(trx, { runId: id, segment: run.segment })))
+      throw new HoldfastError('run_begun', `Run ${id} was just taken by a worker.`);
+    await deleteRunRows(trx, id);
+    return run;
+  });
+  parts.changes.announce(id);
+  return runViewOf(deleted, []);
+}

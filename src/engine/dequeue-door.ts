@@ -1,0 +1,56 @@
+/**
+ * A door to a private part of the DBOS SDK 5.3: what its dispatcher takes out of a queue is chosen here, and here is heard
+ * when a workflow of the queue has ended and its end is written. Where the part is missing, DBOS chooses by priority and age.
+ */
+import { DBOSExecutor } from '@dbos-inc/dbos-sdk/internal/dbos-executor';
+import { z } from 'zod';
+
+export interface QueueDoor {
+  /** Ids of the workflows that were marked as taken by `owner`, at most `room`. */
+  readonly take: (wanted: { readonly room: number; readonly owner: string }) => Promise<readonly string[]>;
+  readonly ended: () => void;
+}
+
+/** As many parameters as are known here, before the first that may be left out. */
+const takes = (parameters: number) => z.instanceof(Function).refine((method) => method.length === parameters);
+
+const shape = z.object({
+  systemDatabase: z.object({ findAndMarkStartableWorkflows: takes(4), trackRunningWorkflow: takes(3) }),
+});
+
+const asked = z.tuple([
+  z.object({ name: z.string(), workerConcurrency: z.number() }),
+  z.string(),
+  z.string(),
+  z.undefined(),
+  z.number(),
+  z.number(),
+  z.string(),
+]);
+
+const tracked = z.tuple([z.string(), z.object({ queueName: z.string(), promise: z.instanceof(Promise) }), z.unknown()]);
+
+type Method = (...args: readonly unknown[]) => unknown;
+
+/** False: the door is closed. To be called after every launch. */
+export function openQueueDoor(queueName: string, door: QueueDoor): boolean {
+  const parsed = shape.safeParse(DBOSExecutor.globalInstance);
+  if (!parsed.success) return false;
+  const { systemDatabase } = DBOSExecutor.globalInstance as unknown as {
+    systemDatabase: { findAndMarkStartableWorkflows: Method; trackRunningWorkflow: Method };
+  };
+  const { findAndMarkStartableWorkflows: find, trackRunningWorkflow: track } = systemDatabase;
+  systemDatabase.findAndMarkStartableWorkflows = (...args) => {
+    const [queue, , , , running, , owner] = asked.safeParse(args).data ?? [];
+    if (queue?.name !== queueName || running === undefined || owner === undefined)
+      return Reflect.apply(find, systemDatabase, args);
+    return door.take({ room: queue.workerConcurrency - running, owner });
+  };
+  systemDatabase.trackRunningWorkflow = (...args) => {
+    const result: unknown = Reflect.apply(track, systemDatabase, args);
+    const entry = tracked.safeParse(args).data?.[1];
+    if (entry?.queueName === queueName) void entry.promise.then(door.ended, door.ended);
+    return result;
+  };
+  return true;
+}

@@ -1,0 +1,104 @@
+import type { Database } from '../storage/database.js';
+import { type Dequeued, dequeue } from '../storage/dequeue.js';
+import { notify } from '../storage/notify.js';
+import type { QueueDoor } from './dequeue-door.js';
+import { APPLICATION, RECORDING_VERSION } from './recording-version.js';
+import { SEGMENT_QUEUE, WAKE_CHANNEL } from './segment-queue.js';
+
+/** Tenants whose turn is remembered. */
+const TENANTS_MAX = 1000;
+/** Beyond it the dispatcher looks by itself before. */
+const LOOK_WITHIN_MS = 1000;
+/** What one look may ask again: others may be faster, and limits let some through only after others. */
+const TRIES_MAX = 20;
+
+export interface DispatchOptions {
+  readonly database: Database;
+  readonly worker: string;
+  /** Makes the dispatcher look again now. */
+  readonly wake: () => void;
+}
+
+/** What this worker takes out of the queue, when, and whom it tells of room that has become free. */
+export class Dispatch implements QueueDoor {
+  readonly #options: DispatchOptions;
+  /** Whose turn was when: who was served last comes last. */
+  #served: readonly string[] = [];
+  #after = '';
+  #limited = false;
+  #timer: NodeJS.Timeout | undefined;
+  #telling = false;
+  #toTell = false;
+
+  constructor(options: DispatchOptions) {
+    this.#options = options;
+  }
+
+  readonly take: QueueDoor['take'] = async ({ room, owner }) => {
+    const ids: string[] = [];
+    let next = Number.POSITIVE_INFINITY;
+    let fromTheFirst = false;
+    for (let tries = 0; ids.length < room && tries < TRIES_MAX; tries++) {
+      const from = this.#after;
+      fromTheFirst ||= from === '';
+      const wasLimited = this.#limited;
+      const found = await this.#once(room - ids.length, owner).catch((error: unknown) => {
+        // What was taken before must work; what else there is waits for the next look.
+        if (ids.length === 0) throw error;
+        return null;
+      });
+      if (found === null) break;
+      ids.push(...found.ids);
+      next = Math.min(next, found.nextInMs ?? next);
+      const all = found.limited === wasLimited && found.chosen === (found.limited ? 0 : found.ids.length);
+      if (!all) this.#after = from;
+      else if (fromTheFirst && this.#after === '') break;
+    }
+    this.#lookIn(next);
+    return ids;
+  };
+
+  async #once(room: number, owner: string): Promise<Dequeued> {
+    const { database, worker } = this.#options;
+    const wanted = {
+      ...{ queue: SEGMENT_QUEUE, executor: worker, version: String(RECORDING_VERSION), application: APPLICATION },
+      ...{ owner, room, served: this.#served, after: this.#after },
+    };
+    const limits = database.kind === 'pglite' ? 'kept' : 'shared';
+    const found = await dequeue(database.pool, wanted, this.#limited ? limits : 'none');
+    this.#limited = found.limited;
+    this.#after = found.after;
+    const now = new Set(found.tenants);
+    this.#served = [...this.#served.filter((one) => !now.has(one)), ...now].slice(-TENANTS_MAX);
+    return found;
+  }
+
+  /** When a rate lets the next run begin, nobody else wakes the dispatcher. */
+  #lookIn(ms: number): void {
+    clearTimeout(this.#timer);
+    if (ms < LOOK_WITHIN_MS) this.#timer = setTimeout(this.#options.wake, Math.max(1, Math.ceil(ms))).unref();
+  }
+
+  /** A segment has ended here: there is room in this process, and under limits perhaps for others. */
+  readonly ended = (): void => {
+    this.#options.wake();
+    if (!this.#limited) return;
+    this.#toTell = true;
+    if (!this.#telling) void this.#tell();
+  };
+
+  async #tell(): Promise<void> {
+    this.#telling = true;
+    while (this.#toTell) {
+      this.#toTell = false;
+      // Whoever is not told looks within a second.
+      await notify(this.#options.database.knex, WAKE_CHANNEL, ['room']).catch(() => undefined);
+    }
+    this.#telling = false;
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#toTell = false;
+  }
+}

@@ -1,0 +1,31 @@
+import { rebuildSegment } from '../../steps/rebuild-segment.js';
+import { SEGMENT_WORKFLOW } from '../../workflows/agent-run.js';
+import { olderSegments } from '../storage/older-segments.js';
+import type { Parts } from './parts.js';
+import { RECORDING_VERSION } from './recording-version.js';
+
+const AT_ONCE = 100;
+
+/**
+ * Goes on with segments that no worker can go on with that lives: those in the queue of an older recording version, whose
+ * workers are all gone. What a newer build has recorded is left to it.
+ */
+export async function rebuildLeft(parts: Parts): Promise<void> {
+  const { world, role } = parts;
+  // A process that only serves may be of a build whose workers are still to come.
+  if (role === 'api') return;
+  const wanted = { workflow: SEGMENT_WORKFLOW, version: RECORDING_VERSION, limit: AT_ONCE };
+  const rebuilt: string[] = [];
+  for (const older of await olderSegments(world.knex, wanted)) {
+    try {
+      if (await rebuildSegment(world, older, RECORDING_VERSION)) rebuilt.push(older.runId);
+    } catch (error) {
+      // It is tried again at the next look, and holds up no other.
+      parts.log.warn({ run: older.runId, error: String(error) }, 'a segment could not be rebuilt');
+    }
+  }
+  if (rebuilt.length === 0) return;
+  world.queue.wake();
+  parts.log.warn({ runs: rebuilt, version: RECORDING_VERSION }, 'segments of an older recording version were rebuilt');
+  for (const id of rebuilt) parts.changes.announce(id);
+}

@@ -1,0 +1,30 @@
+import type { Knex } from 'knex';
+import { type DatabaseTrouble, databaseTrouble } from '../storage/database-trouble.js';
+import type { EngineLog } from './parts.js';
+
+/** Everything is tried again, and would be told each time. */
+const TOLD_FOR_MS = 10_000;
+
+const WHAT: Readonly<Record<DatabaseTrouble, string | null>> = {
+  away: 'the database is away; what it was asked is tried again',
+  full: 'the database has no room; what it was to keep is tried again',
+  conflict: null,
+};
+
+/** Says in the log what keeps the database from doing what it is asked: runs wait for it, and nothing else of them shows. */
+export function tellTrouble(db: Knex, log: EngineLog): void {
+  const toldAt = new Map<DatabaseTrouble, number>();
+  db.on('query-error', (error: unknown) => {
+    const trouble = databaseTrouble(error);
+    const what = trouble === null ? null : WHAT[trouble];
+    if (trouble === null || what === null) return;
+    const now = performance.now();
+    if (now - (toldAt.get(trouble) ?? Number.NEGATIVE_INFINITY) < TOLD_FOR_MS) return;
+    toldAt.set(trouble, now);
+    log.warn({ reason: reasonOf(error) }, what);
+  });
+}
+
+/** What the driver says; knex puts the statement before it. */
+const reasonOf = (error: unknown): string =>
+  error instanceof Error ? (error.message.split(' - ').at(-1) ?? error.message) : String(error);

@@ -1,0 +1,128 @@
+import { CALL_COLUMNS, type CallOutcomeRow } from './calls.js';
+import { NOW_MS } from './clock.js';
+
+/** Whoever can ask the database of DBOS: a pool. */
+export interface SystemPool {
+  query(text: string, values: unknown[]): Promise<{ readonly rows: readonly Record<string, unknown>[] }>;
+}
+
+/** The result of a step as DBOS keeps it. */
+export interface StepResult {
+  readonly output: string | null;
+  readonly error: string | null;
+  readonly childWorkflowID: string | null;
+  readonly functionName: string;
+  readonly serialization: string | null;
+}
+
+/** A step that is to be kept. Times in milliseconds. */
+export interface Checkpoint extends StepResult {
+  readonly workflowId: string;
+  readonly functionId: number;
+  /** The token of the execution that may keep it. */
+  readonly owner: string;
+  readonly startedAt: number;
+  readonly completedAt: number;
+  readonly application: string | null;
+}
+
+/** The status of a workflow, and what is kept of its steps by their number; status null: there is no such workflow. */
+export async function readHistory(
+  pool: SystemPool,
+  schema: string,
+  workflowId: string,
+): Promise<{ readonly status: string | null; readonly steps: ReadonlyMap<number, StepResult> }> {
+  const { rows } = await pool.query(
+    `select s.status, o.function_id as step, o.output, o.error, o.child_workflow_id as "childWorkflowID",
+            o.function_name as "functionName", o.serialization
+       from "${schema}".workflow_status s left join "${schema}".operation_outputs o using (workflow_uuid)
+      where s.workflow_uuid = $1`,
+    [workflowId],
+  );
+  const kept = rows.filter((row) => row['step'] !== null);
+  return {
+    status: (rows[0]?.['status'] as string | undefined) ?? null,
+    // Columns as DBOS made them.
+    steps: new Map(kept.map((row) => [Number(row['step']), row as unknown as StepResult])),
+  };
+}
+
+export async function readStatus(pool: SystemPool, schema: string, workflowId: string): Promise<string | null> {
+  const look = `select status from "${schema}".workflow_status where workflow_uuid = $1`;
+  const { rows } = await pool.query(look, [workflowId]);
+  return (rows[0]?.['status'] as string | undefined) ?? null;
+}
+
+/**
+ * Keeps a step, if its execution still owns the workflow, whose row is held while it is written: what the three statements of
+ * a transaction of DBOS do, in one. With it goes the outcome of the call that the step was, if it was one: both are kept, or
+ * neither. Resolves to when the step that is kept was completed: one that was kept before stays. Null: the workflow is
+ * cancelled, somebody else's, or the call has another outcome.
+ */
+export async function keepStep(
+  pool: SystemPool,
+  schema: string,
+  step: Checkpoint,
+  call: CallOutcomeRow | null,
+): Promise<number | null> {
+  const { rows } = await pool.query(call === null ? keptAlone(schema) : keptWithOutcome(schema), [
+    ...[step.workflowId, step.owner, step.functionId, step.output, step.error, step.functionName],
+    ...[step.childWorkflowID, step.startedAt, step.completedAt, step.serialization, step.application],
+    ...(call === null ? [] : CALL_COLUMNS.map((column) => call[column])),
+  ]);
+  return rows[0] === undefined ? null : Number(rows[0]['at']);
+}
+
+/**
+ * Keeps what a workflow gave, and ends it, if its execution still owns it. False: it is cancelled or somebody else's, and nothing
+ * is kept.
+ */
+export async function keepOutput(
+  pool: SystemPool,
+  schema: string,
+  ended: { readonly workflowId: string; readonly owner: string; readonly output: string | null },
+): Promise<boolean> {
+  const { rows } = await pool.query(
+    `with ended as (
+       update "${schema}".workflow_status
+          set status = 'SUCCESS', owner_xid = null, deduplication_id = null,
+              updated_at = ${NOW_MS},
+              completed_at = ${NOW_MS}
+        where workflow_uuid = $1 and status = 'PENDING' and owner_xid = $2
+       returning workflow_uuid
+     ) insert into "${schema}".workflow_output (workflow_uuid, output, error)
+       select workflow_uuid, $3::text, null from ended
+       on conflict (workflow_uuid) do update set output = excluded.output, error = excluded.error
+       returning 1 as kept`,
+    [ended.workflowId, ended.owner, ended.output],
+  );
+  return rows.length > 0;
+}
+
+const owned = (schema: string): string =>
+  `owned as (select from "${schema}".workflow_status where workflow_uuid = $1 and owner_xid = $2 for no key update)`;
+
+const kept = (schema: string, from: string): string =>
+  `kept as (
+     insert into "${schema}".operation_outputs as o
+       (workflow_uuid, function_id, output, error, function_name, child_workflow_id, started_at_epoch_ms,
+        completed_at_epoch_ms, serialization, application_name, retention_timestamp)
+     select $1, $3::int, $4::text, $5::text, $6::text, $7::text, $8::bigint, $9::bigint, $10::text, $11::text,
+            ${NOW_MS}
+       from ${from}
+     on conflict (workflow_uuid, function_id) do update set completed_at_epoch_ms = o.completed_at_epoch_ms
+     returning completed_at_epoch_ms)
+   select completed_at_epoch_ms as at from kept`;
+
+const keptAlone = (schema: string): string => `with ${owned(schema)}, ${kept(schema, 'owned')}`;
+
+/** The first outcome of a call stands, also where this statement is sent again because its answer was lost. */
+const keptWithOutcome = (schema: string): string =>
+  `with ${owned(schema)}, settled as (
+     insert into holdfast.calls as c (${CALL_COLUMNS.join(', ')}, finished_at)
+     select ${CALL_COLUMNS.map((column, index) => `$${index + 12}::${column === 'epoch' ? 'int' : 'text'}`).join(', ')}, now()
+       from owned
+     on conflict (run_id, call_id) do update
+        set outcome = coalesce(c.outcome, excluded.outcome), finished_at = coalesce(c.finished_at, excluded.finished_at)
+     returning outcome = $${12 + CALL_COLUMNS.indexOf('outcome')} as stands
+   ), ${kept(schema, 'settled where stands')}`;

@@ -1,0 +1,22 @@
+/**
+ * What keeps a database from doing what it was asked, where that passes. `away`: its connection is lost, or it is stopping or
+ * starting. `full`: it has no room on its disk, or in its memory. `conflict`: another transaction was in the way.
+ */
+export type DatabaseTrouble = 'away' | 'full' | 'conflict';
+
+/** Codes of PostgreSQL. */
+const CODES: Readonly<Record<DatabaseTrouble, RegExp>> = {
+  away: /^(08|57P|53300|25P03)/,
+  full: /^53[12]00/,
+  conflict: /^(40001|40P01|55P03)/,
+};
+/** What sockets, pg and knex say of a connection that is gone. */
+const SOCKET =
+  /ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|connection (terminated|error|timeout|ended)|closed the connection|timeout exceeded when trying to connect|Timeout acquiring/i;
+
+/** Null: the error is not one of these, and asking again would get it again. */
+export function databaseTrouble(error: unknown): DatabaseTrouble | null {
+  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
+  const known = (['away', 'full', 'conflict'] as const).find((trouble) => CODES[trouble].test(String(code ?? '')));
+  return known ?? (SOCKET.test(`${String(code ?? '')} ${String(message ?? '')}`) ? 'away' : null);
+}

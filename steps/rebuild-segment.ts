@@ -1,0 +1,51 @@
+import { isOver } from '../src/core/run.js';
+import { appendEvents } from '../src/storage/events.js';
+import { carryInterruptions, decisionsOfSegment, interruptionsOfSegment } from '../src/storage/interruptions.js';
+import { cancelQueued, type OlderSegment } from '../src/storage/older-segments.js';
+import { lockRun, updateRun } from '../src/storage/runs.js';
+import { moveSnapshot } from '../src/storage/snapshots.js';
+import { settledOf, startOf } from './begin-segment.js';
+import { transact } from './patience.js';
+import { isoNow, type World } from './world.js';
+
+/**
+ * Puts another segment in the place of one whose recorded steps cannot be replayed any more: it begins where that one began,
+ * has what the log says of it, and goes on live from there. One transaction, under the lock of the run's row: whoever comes
+ * second finds the workflow cancelled, and an execution of the old segment that still breathes finds that the run has left it.
+ * False: there is nothing to go on with, or somebody else does.
+ */
+export function rebuildSegment(world: World, older: OlderSegment, to: number): Promise<boolean> {
+  const { runId, segment, version: from } = older;
+  return transact(world, async (trx) => {
+    const run = await lockRun(trx, runId);
+    if (!(await cancelQueued(trx, older))) return false;
+    // Its end was committed, and only its workflow had not come to know.
+    if (run === undefined || run.segment !== segment || isOver(run.status)) return false;
+    const next = segment + 1;
+    const decisions = await decisionsOfSegment(trx, runId, segment);
+    const settled = settledOf(await interruptionsOfSegment(trx, runId, segment), decisions);
+    // Events are written in batches: the log may not know yet that the segment has begun.
+    const start = run.rebuilt_segment === segment ? [] : [startOf(segment, settled)];
+    const rebuilt = {
+      key: `${segment}:rebuilt`,
+      parentKey: start[0]?.key ?? `${segment - 1}:rebuilt`,
+      kind: 'segment.rebuilt',
+      data: { segment: next, from, to },
+    } as const;
+    const tail = await appendEvents(trx, runId, [...start, rebuilt], { at: isoNow(world), worker: world.worker.id });
+    await carryInterruptions(
+      trx,
+      settled.map(({ interruptionId }) => interruptionId),
+      next,
+    );
+    await moveSnapshot(trx, runId, segment, next);
+    const began = run.segment_started_at?.getTime() ?? world.now();
+    await updateRun(trx, runId, {
+      ...{ status: 'queued', segment: next, rebuilt_segment: next, recorded_seq: tail?.head.seq ?? run.recorded_seq },
+      active_ms: String(Number(run.active_ms) + Math.max(0, world.now() - began)),
+      segment_started_at: null,
+    });
+    await world.queue.enqueue(trx, { run, segment: next, band: 'resumed' });
+    return true;
+  });
+}

@@ -1,0 +1,51 @@
+import { SystemDatabase } from '@dbos-inc/dbos-sdk/internal/system_database';
+import { Agent } from '@openai/agents';
+import { expect, it } from 'vitest';
+import { openQueueDoor } from '../../src/engine/dequeue-door.js';
+import { createEngine, type Engine, type EngineConfig } from '../../src/index.js';
+import { createEngineDatabase, describeEachDatabase } from '../harness/database.js';
+import { ADMIN, restOf } from '../harness/engine.js';
+import { say, scripted } from '../harness/script.js';
+
+const take = async () => [];
+const ended = () => undefined;
+
+describeEachDatabase('the door to what the dispatcher takes', (kind) => {
+  const withEngine = async (config: Partial<EngineConfig>, check: (engine: Engine) => Promise<void>) => {
+    const database = await createEngineDatabase(kind);
+    const agents = [new Agent({ name: 'echo', model: scripted([[say('hello')]]) })];
+    try {
+      const engine = await createEngine({ ...database.options, workerId: 'test', agents, ...config });
+      await check(engine).finally(() => engine.stop({ graceMs: 500 }));
+    } finally {
+      await database.drop();
+    }
+  };
+
+  it('is open behind the launch of DBOS, so that limits may be set, and closed where it is not launched', async () => {
+    await withEngine({ tenants: { each: { concurrency: 1 } } }, async (engine) => {
+      const { id } = await engine.startRun({ agent: 'echo', input: 'hi' }, ADMIN);
+      expect(await restOf(engine, id)).toMatchObject({ status: 'completed' });
+    });
+    expect(openQueueDoor('another queue', { take, ended })).toBe(false);
+  });
+
+  it('that is closed lets runs work, and no limit be set', async () => {
+    const { findAndMarkStartableWorkflows: method } = SystemDatabase.prototype;
+    // As in another build of DBOS, where the dispatcher asks by another name.
+
+    Object.assign(SystemDatabase.prototype, { findAndMarkStartableWorkflows: undefined });
+    try {
+      await expect(withEngine({ tenants: { each: { concurrency: 1 } } }, async () => undefined)).rejects.toMatchObject({
+        code: 'library_changed',
+      });
+      await withEngine({}, async (engine) => {
+        Object.assign(SystemDatabase.prototype, { findAndMarkStartableWorkflows: method });
+        const { id } = await engine.startRun({ agent: 'echo', input: 'hi' }, ADMIN);
+        expect(await restOf(engine, id)).toMatchObject({ status: 'completed', output: 'hello' });
+      });
+    } finally {
+      Object.assign(SystemDatabase.prototype, { findAndMarkStartableWorkflows: method });
+    }
+  });
+});

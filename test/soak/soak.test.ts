@@ -1,0 +1,17 @@
+import { spawnSync } from 'node:child_process';
+import { describe, expect, it } from 'vitest';
+import { noOwnPostgres } from '../harness/own-postgres.js';
+import { SLOW } from '../harness/slow.js';
+
+/** A moment of `npm run soak`: what takes ten minutes must not rot meanwhile. */
+const why = SLOW ? noOwnPostgres() : 'slow: HOLDFAST_TEST_SLOW=1 runs it';
+
+describe.skipIf(why !== null)(`the soak${why === null ? '' : ` (${why})`}`, () => {
+  it('finds nothing wrong in a moment of it', { timeout: 240_000 }, () => {
+    const args = ['dist/test/soak/main.js', '--minutes', '0.35', '--seed', 'a moment'];
+    const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+    expect(stdout, stderr).toMatch(/^all is well$/m);
+    expect(stdout).toMatch(/^faults: \S/m);
+    expect(status).toBe(0);
+  });
+});

@@ -1,0 +1,163 @@
+import { Agent } from '@openai/agents';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { queueKey, queuePriority } from '../../src/core/dispatch.js';
+import { createEngine } from '../../src/index.js';
+import { type Database, openDatabase } from '../../src/storage/database.js';
+import { type Dequeue, dequeue, dequeueStatement } from '../../src/storage/dequeue.js';
+import { keepLimits, keySegments, type LimitRow } from '../../src/storage/dispatch-limits.js';
+import { insertRun as insertRunRow } from '../../src/storage/runs.js';
+import { createEngineDatabase, describeEachDatabase, type TestDatabase } from '../harness/database.js';
+
+const QUEUE = 'holdfast.segments';
+const NO_LIMITS = { concurrency: null, rate_runs: null, rate_per_ms: null };
+
+interface Plan {
+  readonly 'Node Type': string;
+  readonly 'Relation Name'?: string;
+  readonly 'Actual Rows': number;
+  readonly 'Actual Loops': number;
+  readonly 'Rows Removed by Filter'?: number;
+  readonly Plans?: readonly Plan[];
+}
+
+const nodesOf = (plan: Plan): readonly Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
+
+describeEachDatabase('taking out of the queue', (kind) => {
+  let place: TestDatabase;
+  let database: Database;
+  beforeAll(async () => {
+    place = await createEngineDatabase(kind);
+    const engine = await createEngine({ agents: [new Agent({ name: 'any' })], ...place.options, workerId: 'test' });
+    await engine.stop();
+    database = await openDatabase(place.options);
+  });
+  afterAll(async () => {
+    await database.close();
+    await place.drop();
+  });
+
+  const wanted = (room: number, changes: Partial<Dequeue> = {}): Dequeue => ({
+    ...{ queue: QUEUE, executor: 'test', version: '1', application: 'holdfast', owner: 'owner', room },
+    ...{ served: [], after: '' },
+    ...changes,
+  });
+  /** Empties the queue and fills it anew, the oldest first. */
+  const fill = async (rows: readonly { readonly id: string; readonly tenant?: string; readonly agent?: string }[]) => {
+    await database.knex('dbos.workflow_status').delete();
+    await database.knex('holdfast.dispatch_starts').delete();
+    await database.knex.batchInsert(
+      'dbos.workflow_status',
+      rows.map(({ id, tenant = 'default', agent = 'any' }, n) => ({
+        ...{ workflow_uuid: id, status: 'ENQUEUED', name: 'holdfast.segment', queue_name: QUEUE, created_at: n },
+        ...{ priority: queuePriority('new', 1000), queue_partition_key: queueKey(tenant, agent) },
+      })),
+      2000,
+    );
+  };
+  const limit = (...rows: readonly (Pick<LimitRow, 'kind' | 'name'> & Partial<LimitRow>)[]) =>
+    keepLimits(
+      database.knex,
+      rows.map((row) => ({ ...NO_LIMITS, ...row })),
+    );
+
+  it.each(['none', 'kept'] as const)('reads a few rows of ten thousand by an index (limits %s)', async (limits) => {
+    await limit(...(limits === 'none' ? [] : [{ kind: 'tenants', name: '', concurrency: 5 } as const]));
+    await fill(
+      Array.from({ length: 10_000 }, (_, n) => ({
+        id: `run_${n}`,
+        tenant: `t${n % 5}`,
+        agent: `a${((n / 5) % 3) | 0}`,
+      })),
+    );
+    await database.knex.raw('analyze dbos.workflow_status');
+    const { text, values } = dequeueStatement(wanted(4), limits);
+    const explain = `explain (analyze, format json) ${text}`;
+    const { rows } = await database.pool.query<{ 'QUERY PLAN': [{ Plan: Plan }] }>(explain, values);
+    const reads = nodesOf(rows[0]?.['QUERY PLAN'][0].Plan as Plan).filter(
+      (node) => node['Relation Name'] === 'workflow_status' && /Scan/.test(node['Node Type']),
+    );
+    expect(reads.length).toBeGreaterThan(3);
+    expect(reads.filter((node) => node['Node Type'] === 'Seq Scan')).toEqual([]);
+    const read = reads.map(
+      (node) => (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'],
+    );
+    expect(Math.max(...read)).toBeLessThanOrEqual(15 * 4);
+  });
+
+  it('takes nothing where there are limits that it does not keep', async () => {
+    await limit({ kind: 'agent', name: 'other' });
+    await fill([{ id: 'run_1' }]);
+    expect(await dequeue(database.pool, wanted(1), 'none')).toMatchObject({ limited: true, ids: [] });
+    expect(await dequeue(database.pool, wanted(1), 'kept')).toMatchObject({ limited: true, ids: ['run_1'] });
+  });
+
+  it('gives a row to one of many who take at once, and keeps a limit among them', async () => {
+    await limit({ kind: 'agent', name: 'any', concurrency: 7 });
+    await fill(Array.from({ length: 50 }, (_, n) => ({ id: `run_${n}`, tenant: `t${n % 3}` })));
+    const limits = kind === 'pglite' ? 'kept' : 'shared';
+    const taken = await Promise.all(
+      Array.from({ length: 8 }, (_, n) =>
+        dequeue(database.pool, wanted(3, { executor: `w${n}`, served: [`t${n % 3}`, `t${(n + 1) % 3}`] }), limits),
+      ),
+    );
+    expect(taken.flatMap(({ ids }) => ids)).toHaveLength(7);
+    await limit();
+    const free: string[] = [];
+    for (;;) {
+      const more = await Promise.all(Array.from({ length: 4 }, () => dequeue(database.pool, wanted(3), 'none')));
+      free.push(...more.flatMap(({ ids }) => ids));
+      if (more.every(({ chosen }) => chosen === 0)) break;
+    }
+    expect(new Set(free).size).toBe(43);
+    expect(free).toHaveLength(43);
+  });
+
+  it('marks what it takes as DBOS does', async () => {
+    await limit();
+    await fill([{ id: 'run_1' }]);
+    await database.knex('dbos.workflow_status').update({ workflow_timeout_ms: 5000 });
+    await dequeue(database.pool, wanted(1), 'none');
+    const [row] = await database.knex('dbos.workflow_status').select();
+    expect(row).toMatchObject({
+      ...{ status: 'PENDING', executor_id: 'test', application_version: '1', application_name: 'holdfast' },
+      ...{ owner_xid: 'owner', recovery_attempts: '1', rate_limited: false },
+    });
+    expect(Number(row.workflow_deadline_epoch_ms) - Number(row.started_at_epoch_ms)).toBe(5000);
+    expect(row.updated_at).toBe(row.started_at_epoch_ms);
+  });
+
+  it('leaves what was recorded by another version, or belongs to another application', async () => {
+    await fill([{ id: 'run_1' }, { id: 'run_2' }, { id: 'run_3' }]);
+    await database.knex('dbos.workflow_status').where({ workflow_uuid: 'run_1' }).update({ application_version: '0' });
+    await database.knex('dbos.workflow_status').where({ workflow_uuid: 'run_2' }).update({ application_name: 'else' });
+    expect((await dequeue(database.pool, wanted(5), 'none')).ids).toEqual(['run_3']);
+    await fill([{ id: 'run_4' }]);
+    expect((await dequeue(database.pool, wanted(5, { version: '0' }), 'none')).ids).toEqual([]);
+  });
+
+  it('goes on behind two hundred keys, and comes round', async () => {
+    await fill(Array.from({ length: 450 }, (_, n) => ({ id: `run_${n}`, tenant: `t${String(n).padStart(3, '0')}` })));
+    const first = await dequeue(database.pool, wanted(500), 'none');
+    const second = await dequeue(database.pool, wanted(500, { after: first.after }), 'none');
+    const third = await dequeue(database.pool, wanted(500, { after: second.after }), 'none');
+    expect([first, second, third].map(({ ids }) => ids.length)).toEqual([200, 200, 50]);
+    expect([first.after, second.after, third.after]).toEqual([queueKey('t199', 'any'), queueKey('t399', 'any'), '']);
+  });
+
+  it('finds what a build put into the queue that knew no keys', async () => {
+    await fill([{ id: 'run_old' }]);
+    await insertRun(database.knex, 'run_old', 'acme');
+    await database.knex('dbos.workflow_status').update({ queue_partition_key: null });
+    expect(await dequeue(database.pool, wanted(1), 'none')).toMatchObject({ ids: [] });
+    await keySegments(database.knex, QUEUE);
+    expect(await dequeue(database.pool, wanted(1), 'none')).toMatchObject({ ids: ['run_old'], tenants: ['acme'] });
+  });
+});
+
+const insertRun = (db: Database['knex'], id: string, tenant: string) =>
+  db.transaction((trx) =>
+    insertRunRow(trx, {
+      ...{ id, tenant, agent: 'any', agentVersion: '1', agentHash: '', priority: 1000, input: 'go', grants: [] },
+      ...{ limits: { maxTurns: 1, maxTotalTokens: null, maxDurationMs: null }, metadata: {} },
+    }),
+  );

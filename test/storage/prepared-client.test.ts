@@ -1,0 +1,40 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Database, openDatabase } from '../../src/storage/database.js';
+import { createTestDatabase, describePostgres, type TestDatabase } from '../harness/database.js';
+import { withClient } from '../harness/with-client.js';
+
+/** What connections do beside what pg does. */
+
+const PREPARED = 'select statement, name from pg_prepared_statements order by name';
+
+describePostgres('A connection', () => {
+  let place: TestDatabase;
+  let db: Database;
+  beforeAll(async () => {
+    place = await createTestDatabase('postgres');
+    db = await openDatabase(place.options);
+    await db.pool.query('create table numbers (n int primary key)');
+  });
+  afterAll(async () => {
+    await db.close();
+    await place.drop();
+  });
+
+  it('lets the server keep the plan of a statement with values, and gives one text one name', async () => {
+    await withClient(db.pool, async (client) => {
+      await client.query('select 1 + $1::int as kept', [1]);
+      await client.query('select 1 + $1::int as kept', [2]);
+      const { rows } = await client.query(PREPARED);
+      expect(rows.filter((row) => row.statement.includes('as kept'))).toHaveLength(1);
+    });
+  });
+
+  it('keeps no plan of a statement that gives all columns: a migration would break it', async () => {
+    await withClient(db.pool, async (client) => {
+      await client.query('select * from numbers where n = $1', [1]);
+      await client.query('alter table numbers add column late int');
+      const { fields } = await client.query('select * from numbers where n = $1', [1]);
+      expect(fields.map((field) => field.name)).toEqual(['n', 'late']);
+    });
+  });
+});
