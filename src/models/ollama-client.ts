@@ -70,10 +70,20 @@ const checkedFetch =
   (target: OllamaTarget, signal: AbortSignal | undefined): typeof fetch =>
   async (input, init) => {
     const signals = [signal, init?.signal].filter((one) => one instanceof AbortSignal);
-    const response = await fetch(input, { ...init, signal: AbortSignal.any(signals) });
+    const response = await fetch(input, { ...init, redirect: 'manual', signal: AbortSignal.any(signals) });
+    if (response.status >= 300 && response.status < 400) throw elsewhere(response, target);
     if (!response.ok) throw new StatusError(response, errorText(await boundedText(response), target));
     return response.body === null ? response : new Response(response.body.pipeThrough(ollamaLines()));
   };
+
+/** What was asked goes to the host that was configured and to no other. */
+function elsewhere(response: Response, target: OllamaTarget): ModelCallError {
+  void response.body?.cancel().catch(() => undefined);
+  const to = failureText(response.headers.get('location') ?? 'nowhere', target.secrets);
+  const message = `The server answers ${response.status} and redirects to ${to}, which is not followed.`;
+  const hint = 'Set OLLAMA_HOST, or baseURL, to where the server is.';
+  return new ModelCallError('model_failed', message, { statusCode: response.status, retryable: false, hint });
+}
 
 /** The `error` of a JSON body, or the body. */
 function errorText(body: string, target: OllamaTarget): string {

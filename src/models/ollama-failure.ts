@@ -14,9 +14,9 @@ export function ollamaFailure(error: unknown, target: OllamaTarget, responseStar
   const chain = causesOf(error);
   if (isAbort(error) || error instanceof AgentsError) return error;
   if (error instanceof HoldfastError && !(error instanceof ModelCallError)) return error;
-  const { code, message, retryable, retryAfterMs } = classifyModelFailure(error);
+  const { code, message, retryable, retryAfterMs, hint: known } = classifyModelFailure(error);
   const statusCode = chain.map(statusOf).find((status) => status !== null) ?? null;
-  const hint = wayOut(target, code, statusCode, message, chain.some(isNetwork));
+  const hint = known ?? wayOut(target, code, statusCode, message, chain.some(isNetwork));
   return new ModelCallError(code, failureText(`${target.model} at ${target.host}: ${message}`, target.secrets), {
     statusCode: error instanceof ModelCallError ? error.statusCode : statusCode,
     retryable: retryable && !responseStarted,

@@ -4,6 +4,8 @@ import { ModelCallError } from './model-call-error.js';
 
 /** Longer than any answer of one line: what exceeds it is no answer of Ollama. */
 const MAX_LINE_CHARS = 16 * 1024 * 1024;
+/** Of a whole answer, so that a server that never ends it costs a bounded time and memory. */
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
 const line = z.looseObject({ done: z.boolean().nullish(), error: z.unknown().optional() });
 
@@ -17,6 +19,7 @@ export function ollamaLines(): TransformStream<Uint8Array, Uint8Array> {
   const encoder = new TextEncoder();
   let held = '';
   let isDone = false;
+  let sizeBytes = 0;
 
   const pass = (text: string, controller: TransformStreamDefaultController<Uint8Array>): void => {
     if (isDone || text.trim() === '') return;
@@ -31,10 +34,14 @@ export function ollamaLines(): TransformStream<Uint8Array, Uint8Array> {
       held = '';
     }
     held += end;
-    if (held.length > MAX_LINE_CHARS) throw broken('a line is longer than any answer', '');
+    if (held.length > MAX_LINE_CHARS) throw tooLong('a line is longer than any answer');
   };
   return new TransformStream({
-    transform: (bytes, controller) => take(decoder.decode(bytes, { stream: true }), controller),
+    transform: (bytes, controller) => {
+      sizeBytes += bytes.length;
+      if (sizeBytes > MAX_ANSWER_BYTES) throw tooLong('it is larger than 64 MiB');
+      take(decoder.decode(bytes, { stream: true }), controller);
+    },
     flush: (controller) => {
       take(`${decoder.decode()}\n`, controller);
       if (!isDone) throw broken('it ended before it was done', '');
@@ -60,6 +67,9 @@ function json(text: string): unknown {
     return undefined;
   }
 }
+
+const tooLong = (why: string) =>
+  new ModelCallError('model_failed', `The answer is broken: ${why}.`, { retryable: false });
 
 const broken = (why: string, text: string) =>
   new ModelCallError('model_failed', `The answer is broken: ${why}${text === '' ? '' : `: ${failureText(text)}`}.`, {

@@ -7,6 +7,7 @@ import type {
   ModelRetryAdviceRequest,
   StreamEvent,
 } from '@openai/agents';
+import { sha256 } from '../core/json.js';
 import { fitsSchema } from './json-schema.js';
 import { OllamaAnswer } from './ollama-answer.js';
 import { ollamaChunks } from './ollama-client.js';
@@ -20,11 +21,13 @@ import { doneEvent, isOutputItem, reasoningEvent } from './response-events.js';
 export interface OllamaModelOptions extends OllamaHostOptions, OllamaRequestOptions {
   /** Take `<think>…</think>` at the beginning of an answer as thinking. Default false: it is text. */
   readonly extractThinking?: boolean;
-  /** Makes the id of each response, of which the ids of its items are made. Default: random. */
+  /** Makes the id of each response, of which the ids of its items are made. Default: a digest of what went over the wire. */
   readonly newId?: () => string;
 }
 
-type Step = { readonly text: string; readonly thinking: string } | { readonly response: ModelResponse };
+type Step =
+  | { readonly id: string; readonly text: string; readonly thinking: string }
+  | { readonly response: ModelResponse };
 
 /**
  * A model of an Ollama server, over its own `POST /api/chat`. Nothing is contacted before the first call, nothing is
@@ -46,7 +49,7 @@ export class OllamaModel implements Model {
 
   async getResponse(request: ModelRequest): Promise<ModelResponse> {
     try {
-      for await (const step of this.#steps(request, this.#newId())) if ('response' in step) return step.response;
+      for await (const step of this.#steps(request)) if ('response' in step) return step.response;
     } catch (error) {
       throw ollamaFailure(error, this.target, false);
     }
@@ -54,10 +57,9 @@ export class OllamaModel implements Model {
   }
 
   async *getStreamedResponse(request: ModelRequest): AsyncIterable<StreamEvent> {
-    const id = this.#newId();
     let started = false;
     try {
-      for await (const step of this.#steps(request, id)) {
+      for await (const step of this.#steps(request)) {
         if (!started) yield { type: 'response_started' };
         started = true;
         if ('response' in step) {
@@ -65,7 +67,7 @@ export class OllamaModel implements Model {
           continue;
         }
         if (step.thinking !== '') yield reasoningEvent(step.thinking);
-        if (step.text !== '') yield { type: 'output_text_delta', delta: step.text, itemId: messageId(id) };
+        if (step.text !== '') yield { type: 'output_text_delta', delta: step.text, itemId: messageId(step.id) };
       }
     } catch (error) {
       throw ollamaFailure(error, this.target, started);
@@ -76,27 +78,32 @@ export class OllamaModel implements Model {
     return ollamaRetryAdvice(error);
   }
 
-  #newId(): string {
-    return (this.#options.newId ?? randomUUID)().replaceAll('-', '');
+  /** The same traffic gives the same ids. The server's time, in nanoseconds, tells equal answers to equal questions apart. */
+  #idOf(request: OllamaRequest, first: OllamaChunk): string {
+    const { newId } = this.#options;
+    if (newId !== undefined || !first.created_at) return (newId ?? randomUUID)().replaceAll('-', '');
+    return sha256(JSON.stringify([request, first])).slice('sha256:'.length, 'sha256:'.length + 32);
   }
 
   /** The text and the thinking of each chunk, which may be empty, and at the end the response. */
-  async *#steps(request: ModelRequest, id: string): AsyncGenerator<Step, void, undefined> {
+  async *#steps(request: ModelRequest): AsyncGenerator<Step, void, undefined> {
     const plan = ollamaPlan(this.target.model, request, this.#options);
     const raw = request.modelSettings.preserveRawUsage === true;
     const draft = this.#emptyAnswer();
+    let id = '';
     for await (const chunk of this.#chunks(plan, plan.request, request.signal)) {
+      id ||= this.#idOf(plan.request, chunk);
       const { text, thinking } = draft.add(chunk);
-      yield { text: plan.finalFormat === null ? text : '', thinking };
+      yield { id, text: plan.finalFormat === null ? text : '', thinking };
     }
     if (isFinal(plan, draft)) {
-      if (plan.finalFormat !== null) yield { text: draft.text, thinking: '' };
+      if (plan.finalFormat !== null) yield { id, text: draft.text, thinking: '' };
       yield { response: ollamaResponse(id, draft, plan, [], raw) };
       return;
     }
     const final = this.#emptyAnswer();
     for await (const chunk of this.#chunks(plan, finalRequest(plan, draft.text), request.signal)) {
-      yield final.add(chunk);
+      yield { id, ...final.add(chunk) };
     }
     yield { response: ollamaResponse(id, final, plan, [draft], raw) };
   }
@@ -136,4 +143,7 @@ const isFinal = ({ finalFormat, required }: OllamaPlan, draft: OllamaAnswer): bo
   required !== null ||
   draft.calls.length > 0 ||
   draft.text.trim() === '' ||
-  fitsSchema(draft.text, finalFormat);
+  fits(draft.text, finalFormat);
+
+const fits = (text: string, format: string | object): boolean =>
+  fitsSchema(text, typeof format === 'string' ? {} : format);

@@ -9,8 +9,8 @@ export interface OllamaRequestOptions extends OllamaMessagesOptions, OllamaSetti
 /** What one model call sends, and what its answer must then be. */
 export interface OllamaPlan {
   readonly request: OllamaRequest;
-  /** The schema of the final answer, if tools are offered too: it cannot be sent beside tools, which then are never called. */
-  readonly finalFormat: object | null;
+  /** The form of the final answer, if tools are offered too: it cannot be sent beside tools, which then are never called. */
+  readonly finalFormat: string | object | null;
   /** Tools of which one must be called; null: the model is free. */
   readonly required: readonly string[] | null;
   readonly onlyFirstCall: boolean;
@@ -40,7 +40,7 @@ export function ollamaPlan(model: string, request: ModelRequest, options: Ollama
       ...uncut({ messages, tools }, settings.fields.options?.['num_ctx'], request, warnings),
       ...settings.fields,
     },
-    finalFormat: tools.length > 0 && typeof format === 'object' ? format : null,
+    finalFormat: tools.length > 0 ? format : null,
     required,
     onlyFirstCall: request.modelSettings.parallelToolCalls === false,
     thinkIsDefault: settings.thinkIsDefault,
@@ -54,20 +54,22 @@ export function finalRequest({ request, finalFormat }: OllamaPlan, draft: string
   const messages: OllamaMessage[] = [
     ...request.messages,
     { role: 'assistant', content: draft },
-    { role: 'user', content: 'Give this answer as JSON of the required schema, and nothing else.' },
+    { role: 'user', content: 'Give this answer as JSON of the required form, and nothing else.' },
   ];
   return { ...rest, messages, ...(finalFormat === null ? {} : { format: finalFormat }) };
 }
 
 /** A prompt that looks longer than the context is not cut in silence: the server is told to refuse it. */
 function uncut(
-  prompt: object,
+  { messages, tools }: Pick<OllamaRequest, 'messages' | 'tools'>,
   numCtx: unknown,
   { modelSettings }: ModelRequest,
   warnings: string[],
 ): { readonly truncate?: false } {
   if (typeof numCtx !== 'number' || modelSettings.truncation === 'auto') return {};
-  const tokens = Math.ceil(JSON.stringify(prompt).length / CHARS_PER_TOKEN);
+  // Images take a number of tokens that has nothing to do with their bytes.
+  const read = messages.map(({ images: _images, ...rest }) => rest);
+  const tokens = Math.ceil(JSON.stringify([read, tools]).length / CHARS_PER_TOKEN);
   if (tokens <= numCtx) return {};
   warnings.push(`The prompt has about ${tokens} tokens, more than the context of ${numCtx}.`);
   return { truncate: false };

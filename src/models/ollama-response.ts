@@ -39,6 +39,7 @@ export function ollamaResponse(
       model: last.model ?? plan.request.model,
       ...(last.created_at ? { createdAt: last.created_at } : {}),
       doneReason: last.done_reason || 'stop',
+      finishReason: finishReason(answer),
       ...(answers.every((one) => isCounted(one.last)) ? {} : { usageUnknown: true }),
       ...(answer.logprobs.length === 0 ? {} : { logprobs: answer.logprobs }),
       ...(warnings.length === 0 ? {} : { warnings }),
@@ -53,8 +54,9 @@ function assertUsable(answer: OllamaAnswer, { required, request }: OllamaPlan): 
       `${request.model} reached its limit of tokens while it called ${answer.calls.at(-1)?.name}; the call may be cut, so it was not made. Raise maxTokens or numCtx.`,
     );
   }
-  if (required !== null && answer.calls.length === 0) {
-    throw new ModelBehaviorError(`${request.model} was told to call ${required.join(' or ')}, and called nothing.`);
+  if (required !== null && !answer.calls.some(({ name }) => required.includes(name))) {
+    const called = answer.calls.map(({ name }) => name).join(', ') || 'nothing';
+    throw new ModelBehaviorError(`${request.model} was told to call ${required.join(' or ')}, and called ${called}.`);
   }
   if (answer.text.trim() === '' && answer.thinking !== '' && answer.calls.length === 0) {
     const why = wasCut ? ', because it reached its limit of tokens. Raise maxTokens or numCtx' : '';
@@ -68,15 +70,22 @@ function reasoningItems(id: string, thoughts: readonly string[]): protocol.Reaso
   return [{ type: 'reasoning', id: `rs_${id}`, content: [], rawContent }];
 }
 
+/** Why the answer ended, in the words of Chat Completions; a reason that they do not have is passed on. */
+function finishReason({ calls, last }: OllamaAnswer): string {
+  const reason = last.done_reason || 'stop';
+  return reason === 'stop' && calls.length > 0 ? 'tool_calls' : reason;
+}
+
 function messageItems(id: string, { text, calls, last }: OllamaAnswer): protocol.AssistantMessageItem[] {
-  const nothingWasAsked = last.done_reason === 'load' || last.done_reason === 'unload';
-  if (text === '' && (calls.length > 0 || nothingWasAsked)) return [];
+  const hasStopped = (last.done_reason || 'stop') === 'stop';
+  const wasCut = last.done_reason === 'length';
+  if (text === '' && (calls.length > 0 || (!hasStopped && !wasCut))) return [];
   return [
     {
       type: 'message',
       id: messageId(id),
       role: 'assistant',
-      status: last.done_reason === 'length' ? 'incomplete' : 'completed',
+      status: hasStopped ? 'completed' : 'incomplete',
       content: [{ type: 'output_text', text }],
     },
   ];

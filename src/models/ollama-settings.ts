@@ -84,7 +84,7 @@ const EFFORTS: Readonly<Record<string, boolean | string>> = {
 
 function effort(asked: string | null | undefined): boolean | string | undefined {
   if (asked === undefined || asked === null) return undefined;
-  const think = EFFORTS[asked];
+  const think = Object.hasOwn(EFFORTS, asked) ? EFFORTS[asked] : undefined;
   if (think !== undefined) return think;
   throw new UserError(`reasoning.effort is "${asked}"; Ollama knows ${Object.keys(EFFORTS).join(', ')}.`);
 }

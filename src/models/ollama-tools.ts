@@ -17,9 +17,11 @@ export function ollamaTools({ tools, handoffs, modelSettings }: ModelRequest): O
   const hosted = tools.filter((tool) => tool.type !== 'function').map((tool) => `${tool.name} (${tool.type})`);
   if (hosted.length > 0) throw new UserError(`Ollama cannot run these tools: ${hosted.join(', ')}.`);
   const all = [
-    ...tools.flatMap((tool) => (tool.type === 'function' ? [offer(tool.name, tool.description, tool.parameters)] : [])),
+    ...tools.flatMap((tool) =>
+      tool.type === 'function' ? [offer('tool', tool.name, tool.description, tool.parameters)] : [],
+    ),
     ...handoffs.map(({ toolName, toolDescription, inputJsonSchema }) =>
-      offer(toolName, toolDescription, inputJsonSchema),
+      offer('handoff', toolName, toolDescription, inputJsonSchema),
     ),
   ];
   if (choice === 'auto') return { tools: all, required: null };
@@ -32,13 +34,20 @@ export function ollamaTools({ tools, handoffs, modelSettings }: ModelRequest): O
 
 const namesOf = (tools: readonly OllamaTool[]) => tools.map((tool) => tool.function.name);
 
-function offer(name: string, description: string | undefined, parameters: object | undefined): OllamaTool {
-  if (name === '') throw new UserError('A tool or a handoff has no name, so that the model cannot call it.');
+function offer(kind: string, name: string, description: string | undefined, parameters: unknown): OllamaTool {
+  if (name === '')
+    throw new UserError(`The ${kind} "${description ?? ''}" has no name, so that the model cannot call it.`);
+  if (parameters !== undefined && parameters !== null && !isSchema(parameters)) {
+    throw new UserError(`The ${kind} "${name}" has no JSON schema of an object as its parameters.`);
+  }
   return {
     type: 'function',
     function: { name, description: description ?? '', parameters: withProperties(parameters ?? { type: 'object' }) },
   };
 }
+
+const isSchema = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Some templates fail on a tool without properties; every other schema goes through unchanged. */
 const withProperties = (schema: object): object =>

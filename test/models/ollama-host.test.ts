@@ -1,30 +1,47 @@
+import type { ModelRequest } from '@openai/agents';
 import { describe, expect, it } from 'vitest';
 import { ollamaAddress } from '../../src/core/ollama-address.js';
+import { MultiModelProvider } from '../../src/models/multi-model-provider.js';
 import { ollamaTarget } from '../../src/models/ollama-host.js';
+import { OllamaModel } from '../../src/models/ollama-model.js';
 import { OllamaModelProvider } from '../../src/models/ollama-model-provider.js';
 import { parseOllamaName } from '../../src/models/ollama-name.js';
+import { ask, done, failing, refusal } from './ask-ollama.js';
+import { printed } from './printed.js';
+import { callItem, requestOf, weatherTool } from './requests.js';
+import { chunk, lastChunk, says, saysRaw, toolCall } from './servers/ollama-server.js';
+import { htmlPage, reset, status, wireServer } from './servers/wire-server.js';
 
 const CLOUD = 'https://ollama.com';
 const LOCAL = 'http://127.0.0.1:11434';
 const KEY = 'the-key-0123456789';
 
+/** The numbers are those of the cases that a model of Ollama must hold. */
+
 describe('the name of an Ollama model', () => {
   it.each([
-    ['llama3', 'llama3', null],
-    ['gpt-oss:120b-cloud', 'gpt-oss:120b', 'cloud'],
-    ['gpt-oss:20b:cloud', 'gpt-oss:20b', 'cloud'],
-    ['qwen3:cloud', 'qwen3', 'cloud'],
-    ['qwen3:CLOUD', 'qwen3', 'cloud'],
-    ['qwen3:8b:local', 'qwen3:8b', 'local'],
-    ['my-cloud-model', 'my-cloud-model', null],
-    ['my-cloud', 'my-cloud', null],
-    ['foo:bar-cloud/baz', 'foo:bar-cloud/baz', null],
-    [' hf.co/org/model:Q4_K_M ', 'hf.co/org/model:Q4_K_M', null],
-  ])('%s is %s of %s', (raw, base, source) => {
+    ['75', 'llama3', 'llama3', null],
+    ['76', 'gpt-oss:120b-cloud', 'gpt-oss:120b', 'cloud'],
+    ['77', 'gpt-oss:20b:cloud', 'gpt-oss:20b', 'cloud'],
+    ['77', 'qwen3:cloud', 'qwen3', 'cloud'],
+    ['77', 'qwen3:CLOUD', 'qwen3', 'cloud'],
+    ['78', 'my-cloud-model', 'my-cloud-model', null],
+    ['79', 'foo:bar-cloud/baz', 'foo:bar-cloud/baz', null],
+    ['82', 'qwen3:8b:local', 'qwen3:8b', 'local'],
+    ['86', ' hf.co/org/model:Q4_K_M ', 'hf.co/org/model:Q4_K_M', null],
+    ['92', 'my-cloud', 'my-cloud', null],
+  ])('%s: %s is %s of %s', (_case, raw, base, source) => {
     expect(parseOllamaName(raw)).toEqual({ original: raw.trim(), base, source });
   });
 
-  it.each(['', '   ', ':cloud', 'foo:cloud:local', 'foo:local:cloud', 'foo:1b-cloud:cloud'])('refuses %j', (raw) => {
+  it.each([
+    ['80', 'foo:cloud:local'],
+    ['80', 'foo:local:cloud'],
+    ['80', 'foo:1b-cloud:cloud'],
+    ['81', ''],
+    ['81', '   '],
+    ['81', ':cloud'],
+  ])('%s: %j is refused', (_case, raw) => {
     expect(() => parseOllamaName(raw)).toThrow(expect.objectContaining({ code: 'model_unknown' }));
   });
 });
@@ -48,7 +65,7 @@ describe('the address of an Ollama server', () => {
     ['ollama.com', CLOUD],
     ['https://ollama.com:443/api', CLOUD],
     ['http://ollama.com', CLOUD],
-  ])('%s is %s', (text, host) => {
+  ])('85: %s is %s', (text, host) => {
     expect(ollamaAddress(text)).toEqual({ host, authorization: null });
   });
 
@@ -75,28 +92,28 @@ const authorization = (key: string) => ({ Authorization: `Bearer ${key}` });
 
 describe('where a model is served', () => {
   it.each([
-    ['locally, if nothing is said', 'llama3', {}, LOCAL, 'llama3', {}],
-    ['in the cloud, if there is a key', 'llama3', { ollamaApiKey: KEY }, CLOUD, 'llama3', authorization(KEY)],
+    ['75: locally, if nothing is said', 'llama3', {}, LOCAL, 'llama3', {}],
+    ['76: in the cloud, if there is a key', 'llama3', { ollamaApiKey: KEY }, CLOUD, 'llama3', authorization(KEY)],
     [
-      'in the cloud, if the tag says so',
+      '76, 91: in the cloud, if the tag says so',
       'gpt-oss:120b-cloud',
       { apiKey: KEY },
       CLOUD,
       'gpt-oss:120b',
       authorization(KEY),
     ],
-    ['locally, if the tag says so', 'qwen3:8b:local', { ollamaApiKey: KEY }, LOCAL, 'qwen3:8b', {}],
+    ['82: locally, if the tag says so', 'qwen3:8b:local', { ollamaApiKey: KEY }, LOCAL, 'qwen3:8b', {}],
     [
-      'at an explicit address, with its name unchanged and without the key of the cloud',
+      '84: at an explicit address, with its name unchanged and without the key of the cloud',
       'gpt-oss:120b-cloud',
       { baseURL: 'http://box:1', ollamaApiKey: KEY },
       'http://box:1',
       'gpt-oss:120b-cloud',
       {},
     ],
-    ['at OLLAMA_HOST', 'llama3', { ollamaHost: 'box', ollamaApiKey: KEY }, 'http://box:11434', 'llama3', {}],
+    ['84: at OLLAMA_HOST', 'llama3', { ollamaHost: 'box', ollamaApiKey: KEY }, 'http://box:11434', 'llama3', {}],
     [
-      'at OLLAMA_HOST without a key that has no address',
+      '90: at OLLAMA_HOST without a key that has no address',
       'llama3',
       { ollamaHost: 'box', apiKey: KEY },
       'http://box:11434',
@@ -104,7 +121,7 @@ describe('where a model is served', () => {
       {},
     ],
     [
-      'at an explicit address, with the key that was given for it',
+      '90: at an explicit address, with the key that was given for it',
       'llama3',
       { baseURL: 'https://box', apiKey: KEY, ollamaApiKey: 'other' },
       'https://box',
@@ -112,7 +129,7 @@ describe('where a model is served', () => {
       authorization(KEY),
     ],
     [
-      'at the cloud as an explicit address',
+      '91: at the cloud as an explicit address',
       'qwen3:cloud',
       { baseURL: CLOUD, ollamaApiKey: KEY },
       CLOUD,
@@ -127,15 +144,15 @@ describe('where a model is served', () => {
       'llama3',
       {},
     ],
-  ])('is %s', (_where, name, options, host, model, headers) => {
+  ])('%s', (_where, name, options, host, model, headers) => {
     expect(ollamaTarget(name, options)).toMatchObject({ host, model, headers });
   });
 
   it.each([
-    ['a cloud without a key', 'gpt-oss:120b-cloud', {}, /OLLAMA_API_KEY/],
-    ['the cloud as an address, without a key', 'llama3', { baseURL: CLOUD }, /OLLAMA_API_KEY/],
-    ['a local model in the cloud', 'llama3:local', { baseURL: CLOUD, apiKey: KEY }, /:local/],
-  ])('is refused before anything is sent: %s', (_what, name, options, hint) => {
+    ['83: a cloud without a key', 'gpt-oss:120b-cloud', {}, /OLLAMA_API_KEY/],
+    ['83: the cloud as an address, without a key', 'llama3', { baseURL: CLOUD }, /OLLAMA_API_KEY/],
+    ['82: a local model in the cloud', 'llama3:local', { baseURL: CLOUD, apiKey: KEY }, /:local/],
+  ])('%s is refused before anything is sent', (_what, name, options, hint) => {
     expect(() => ollamaTarget(name, options)).toThrow(
       expect.objectContaining({ code: 'model_unknown', hint: expect.stringMatching(hint) }),
     );
@@ -143,7 +160,7 @@ describe('where a model is served', () => {
 });
 
 describe('OllamaModelProvider', () => {
-  it('decides for each name on its own', async () => {
+  it('89: decides for each name on its own', async () => {
     const provider = new OllamaModelProvider({ apiKey: KEY });
     const hosts = await Promise.all(
       ['llama3:local', 'gpt-oss:120b-cloud', 'llama3:local'].map((name) => provider.getModel(name)),
@@ -152,12 +169,67 @@ describe('OllamaModelProvider', () => {
     expect(hosts[0]).toBe(hosts[2]);
   });
 
-  it('contacts nobody before the first call', async () => {
+  it('87: contacts nobody before the first call', async () => {
     const provider = new OllamaModelProvider({ baseURL: 'http://127.0.0.1:1' });
     await expect(provider.getModel('llama3')).resolves.toMatchObject({ name: 'llama3' });
   });
 
-  it('refuses a missing name', async () => {
+  it('81: refuses a missing name', async () => {
     await expect(new OllamaModelProvider().getModel()).rejects.toMatchObject({ code: 'model_unknown' });
+  });
+});
+
+describe('a key', () => {
+  it('90: goes to the host that it was given for', async () => {
+    await using server = await wireServer(done('ok'));
+    await new OllamaModel('test', { baseURL: server.url, apiKey: KEY }).getResponse(requestOf({}));
+    expect(server.received[0]).toMatchObject({ path: '/api/chat', headers: { authorization: `Bearer ${KEY}` } });
+  });
+
+  it.each(['baseURL', 'ollamaHost'])('75, 84: of the environment does not go to another host (%s)', async (place) => {
+    await using server = await wireServer(done('ok'));
+    const options = { [place]: `${server.url}/v1/`, ollamaApiKey: KEY };
+    await new OllamaModel('gpt-oss:120b-cloud', options).getResponse(requestOf({}));
+    expect(server.received[0]?.headers).not.toHaveProperty('authorization');
+    expect(server.received[0]).toMatchObject({ path: '/api/chat', body: { model: 'gpt-oss:120b-cloud' } });
+  });
+
+  it.each([301, 307, 308])('90: does not follow its host to another one (%i), nor does the question', async (code) => {
+    await using other = await wireServer(done('ok'));
+    await using server = await wireServer(status(code, '', { location: `${other.url}/api/chat` }));
+    const call = new OllamaModel('test', { baseURL: server.url, apiKey: KEY }).getResponse(requestOf({}));
+    await expect(call).rejects.toMatchObject({
+      retryable: false,
+      statusCode: code,
+      message: expect.stringContaining(other.url),
+      hint: expect.stringMatching(/OLLAMA_HOST/),
+    });
+    expect(other.received).toEqual([]);
+  });
+});
+
+describe('the prefix of a name', () => {
+  it('86: ends at the first slash', async () => {
+    await using server = await wireServer(done('ok'));
+    const provider = new MultiModelProvider({ ollamaHost: server.url });
+    await (await provider.getModel('ollama/hf.co/org/model:Q4_K_M')).getResponse(requestOf({}));
+    expect(server.received[0]?.body['model']).toBe('hf.co/org/model:Q4_K_M');
+  });
+});
+
+describe('a model of Ollama', () => {
+  it('88: prints nothing, whatever happens', async () => {
+    const input: ModelRequest['input'] = [{ ...callItem('a', {}, 'c1'), arguments: '{' }];
+    const shown = await printed(async () => {
+      await ask(says(chunk({ thinking: 'Hm' }), lastChunk({}, { tool_calls: [toolCall('weather', `{'a':1}`)] })), {
+        input,
+        tools: [weatherTool],
+      });
+      for (const answerer of [htmlPage(502), reset, saysRaw('{"error":"no"}\n'), saysRaw('not json'), saysRaw('{')]) {
+        await failing(answerer);
+      }
+      await refusal({ modelSettings: { toolChoice: 'nowhere' } });
+    });
+    expect(shown).toEqual([]);
   });
 });

@@ -3,10 +3,13 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import { type AddressInfo, Socket } from 'node:net';
 
 /** A request that a server received. */
-interface Received {
+export interface Received {
+  readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: Record<string, unknown>;
+  /** The body as it came. */
+  readonly bytes: Buffer;
 }
 
 /** Writes one answer. It may also leave it open, cut it or reset the connection. */
@@ -29,9 +32,16 @@ export async function wireServer(...answers: readonly Answerer[]): Promise<WireS
   const server = createServer(async (request, response) => {
     const pieces: Buffer[] = [];
     for await (const piece of request) pieces.push(Buffer.from(piece));
-    const text = Buffer.concat(pieces).toString('utf8');
+    const bytes = Buffer.concat(pieces);
+    const text = bytes.toString('utf8');
     const body: Record<string, unknown> = text === '' ? {} : JSON.parse(text);
-    const one: Received = { path: request.url ?? '', headers: request.headers, body };
+    const one: Received = {
+      method: request.method ?? '',
+      path: request.url ?? '',
+      headers: request.headers,
+      body,
+      bytes,
+    };
     received.push(one);
     response.on('close', () => {
       if (!response.writableFinished) leave();
