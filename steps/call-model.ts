@@ -1,7 +1,9 @@
 import pRetry, { AbortError } from 'p-retry';
 import type { ErrorView } from '../src/core/errors.js';
 import type { JsonObject } from '../src/core/json.js';
+import type { Route } from '../src/core/route.js';
 import type { Usage } from '../src/core/run.js';
+import { AttemptWatchError } from '../src/models/model-attempt.js';
 
 /** Why a step gave up without an outcome: the run was cancelled, or its time is over. */
 export type Halt = { readonly type: 'halted'; readonly why: 'cancelled' | 'limit_wall_time' };
@@ -13,6 +15,8 @@ export interface ModelAnswer {
   readonly usage: Usage;
   /** What the SDK keeps of the response beside its output; it goes back to the SDK as it came. */
   readonly rest: JsonObject;
+  /** How a router chose who answers: a replay does not choose again. Not there: there was nothing to choose. */
+  readonly route?: Route;
 }
 
 export type ModelResult = ModelAnswer | { readonly type: 'failed'; readonly error: ErrorView } | Halt;
@@ -28,7 +32,8 @@ const LONGEST_WAIT_MS = 30_000;
 
 /**
  * Calls a model once, again after failures that pass (4 attempts, exponential waits of at most 30 s, `retry-after` kept).
- * Never throws for what the model does: a failure is a result, so that a replay sees the same.
+ * Never throws for what the model does: a failure is a result, so that a replay sees the same. What could not be accounted for is
+ * no failure of the model, and is thrown.
  */
 export async function callModel(
   ask: (signal: AbortSignal) => Promise<ModelAnswer>,
@@ -41,6 +46,7 @@ export async function callModel(
         try {
           return await unlessAborted(ask(signal), signal);
         } catch (error) {
+          if (error instanceof AttemptWatchError) throw new AbortError(error);
           const failure = classify(error);
           const wait = failure.retryAfterMs ?? 0;
           if (!failure.retryable || signal.aborted || wait > LONGEST_WAIT_MS) throw new AbortError(asError(error));
@@ -51,6 +57,7 @@ export async function callModel(
       { retries: ATTEMPTS - 1, minTimeout: 500, maxTimeout: LONGEST_WAIT_MS, randomize: true, signal },
     );
   } catch (error) {
+    if (error instanceof AttemptWatchError) throw error.cause;
     return signal.aborted ? haltOf(signal) : { type: 'failed', error: classify(error).error };
   }
 }

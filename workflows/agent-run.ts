@@ -5,10 +5,11 @@ import type { Ending } from '../src/core/ending.js';
 import { HoldfastError } from '../src/core/errors.js';
 import { parseGrants } from '../src/core/grants.js';
 import { toJson } from '../src/core/json.js';
+import { taskTypeIn } from '../src/core/route-need.js';
 import { isOver } from '../src/core/run.js';
 import { itemsOfInput } from '../src/core/session.js';
 import { standingOf } from '../src/core/standing.js';
-import { grantsOf, inputOf, limitsOf, type RunRow, runs } from '../src/storage/runs.js';
+import { grantsOf, inputOf, limitsOf, metadataOf, type RunRow, runs } from '../src/storage/runs.js';
 import { crashesOf } from '../src/storage/takeover.js';
 import { type Begun, beginSegment, startOf } from '../steps/begin-segment.js';
 import { EarlierCalls } from '../steps/earlier-calls.js';
@@ -45,6 +46,7 @@ export interface AgentRunOptions {
   readonly gate: StepGate;
   readonly isLeaving: () => boolean;
   readonly deltas: Deltas;
+  readonly watchOf: SegmentScope['watchOf'];
   /** Says that this process executes a segment, until it leaves. */
   readonly arrive: (runId: string, segment: number) => { readonly leave: () => void };
   /** Watches a run while a segment of it works: the signal fires on cancellation and when its time is over. */
@@ -174,6 +176,7 @@ const factsOf = (options: AgentRunOptions, run: RunRow): RunFacts => ({
   model: run.model,
   rebuilt: run.rebuilt_segment,
   mcp: options.agents.get(run.agent)?.mcp ?? {},
+  taskType: taskTypeIn(metadataOf(run)),
 });
 
 function openScope(
@@ -215,6 +218,7 @@ function openScope(
       isLeaving,
       suspected,
       earlier,
+      watchOf: options.watchOf,
     },
     ...{ turnsPerSegment: options.turnsPerSegment, turns: begun.turns, totalTokens: begun.totalTokens },
     ...{ provider: durableProvider(options.provider), settled: begun.settled },

@@ -8,7 +8,11 @@ import {
 } from '@openai/agents';
 import { HoldfastError } from '../src/core/errors.js';
 import { digestOf, type JsonObject, type JsonValue, toJson } from '../src/core/json.js';
+import type { AttemptTarget } from '../src/models/model-attempt.js';
+import { FinalModelError } from '../src/models/model-call-error.js';
 import { classifyModelFailure } from '../src/models/model-failure.js';
+import { targetOf } from '../src/models/multi-model-provider.js';
+import { attemptOf } from '../src/models/single-attempt.js';
 import { streamedResponse } from '../src/models/streamed-response.js';
 import { callModel, type ModelAnswer, type ModelFailure, type ModelResult } from '../steps/call-model.js';
 import { withOwnCallIds, withRecordedIds } from './call-ids.js';
@@ -20,21 +24,26 @@ import { planResponse } from './plan-response.js';
 import { modelResultOf } from './recorded-source.js';
 import { currentScope, type SegmentScope, SegmentStop } from './segment-scope.js';
 
+/** A model as it is asked in a run: how the log calls it, and who that is for budgets and prices. */
+interface Named {
+  readonly model: Model;
+  readonly name: string;
+  readonly target: AttemptTarget;
+}
+
 /** A model whose calls are durable steps while a segment runs, and plain calls elsewhere. */
 class DurableModel implements Model {
   readonly #model: Model;
-  readonly #name: string;
+  readonly #named: Named;
 
-  constructor(model: Model, name: string) {
-    this.#model = model;
-    this.#name = name;
+  constructor(named: Named) {
+    this.#model = named.model;
+    this.#named = named;
   }
 
   getResponse(request: ModelRequest): Promise<ModelResponse> {
     const scope = currentScope();
-    return typeof scope === 'object'
-      ? takeTurn(scope, this.#model, this.#name, request)
-      : this.#model.getResponse(request);
+    return typeof scope === 'object' ? takeTurn(scope, this.#named, request) : this.#model.getResponse(request);
   }
 
   getStreamedResponse(request: ModelRequest): AsyncIterable<StreamEvent> {
@@ -50,23 +59,30 @@ class DurableModel implements Model {
 
 const durable = new WeakMap<Model, Map<string, DurableModel>>();
 
-/** The durable side of a model, as the log calls it: the name is not that of whoever came first in this process. */
-export function asDurable(model: Model, name: string): Model {
+/** The durable side of a model that an agent holds itself, as the log calls it: the name of the agent. */
+export const asDurable = (model: Model, agent: string): Model =>
+  durableOf({ model, name: agent, target: { provider: 'object', model: agent } });
+
+/** The name is not that of whoever came first in this process. */
+function durableOf(named: Named): Model {
+  const { model, name, target } = named;
   if (model instanceof DurableModel) return model;
   const names = durable.get(model) ?? new Map<string, DurableModel>();
   durable.set(model, names);
-  const known = names.get(name) ?? new DurableModel(model, name);
-  names.set(name, known);
+  const key = `${target.provider} ${name}`;
+  const known = names.get(key) ?? new DurableModel(named);
+  names.set(key, known);
   return known;
 }
 
 /** A provider whose models are durable. */
 export const durableProvider = (provider: ModelProvider): ModelProvider => ({
-  getModel: async (name) => asDurable(await provider.getModel(name), name ?? 'default'),
+  getModel: async (name) =>
+    durableOf({ model: await provider.getModel(name), name: name ?? 'default', target: targetOf(name) }),
 });
 
 /** One turn: asks the model in a step, judges what it asks for, and hands the response to the SDK. */
-async function takeTurn(scope: SegmentScope, model: Model, named: string, asked: ModelRequest): Promise<ModelResponse> {
+async function takeTurn(scope: SegmentScope, named: Named, asked: ModelRequest): Promise<ModelResponse> {
   stopIfDue(scope);
   const request = withHidden(scope.state, asked);
   const guardFor = guardsOf(request);
@@ -74,20 +90,23 @@ async function takeTurn(scope: SegmentScope, model: Model, named: string, asked:
   scope.turnsInSegment++;
   const agent = agentOf(scope);
   const recorded = scope.recorded?.answer(turn) ?? null;
-  const name = recorded?.model ?? scope.run.model ?? named;
+  const name = recorded?.model ?? scope.run.model ?? named.name;
   const requested = logRequest(scope, request, { turn, agent, model: name });
   const result =
-    recorded === null ? await askModel(scope, scope.chosen ?? model, request, turn) : modelResultOf(recorded);
+    recorded === null
+      ? await askModel(scope, chosenOf(scope) ?? named, request, { turn, agent })
+      : modelResultOf(recorded);
   if (result.type === 'halted') throw stopWith(scope, haltStop(result.why));
   if (result.type === 'failed') {
     scope.log.add('model.failed', { turn, agent, model: name, error: { ...result.error } }, requested);
     throw stopWith(scope, { type: 'failed', error: result.error });
   }
-  const { usage, responseId } = result;
+  const { usage, responseId, route } = result;
   const output = recorded === null ? withOwnCallIds(scope, turn, result.output) : withRecordedIds(scope, result.output);
   scope.usage = addUsage(scope.usage, usage);
   scope.totalTokens += usage.totalTokens;
-  scope.log.add('model.responded', { turn, agent, model: name, responseId, output: [...output], usage }, requested);
+  const answered = { turn, agent, model: name, responseId, output: [...output], usage };
+  scope.log.add('model.responded', route === undefined ? answered : { ...answered, route }, requested);
   await planResponse(scope, agent, output, guardFor);
   if (scope.state !== null && scope.within === null) hideOver(scope.state);
   return responseOf({ ...result, output });
@@ -147,13 +166,26 @@ function logRequest(
   });
 }
 
-async function askModel(scope: SegmentScope, model: Model, request: ModelRequest, turn: number): Promise<ModelResult> {
+/** The model that is asked in place of those of the agents. */
+const chosenOf = ({ chosen, run }: SegmentScope): Named | null =>
+  chosen === null || run.model === null ? null : { model: chosen, name: run.model, target: targetOf(run.model) };
+
+async function askModel(
+  scope: SegmentScope,
+  { model, target }: Named,
+  request: ModelRequest,
+  asked: { readonly turn: number; readonly agent: string },
+): Promise<ModelResult> {
+  const { id: runId, tenant, taskType } = scope.run;
+  const watch = scope.watchOf({ runId, tenant, ...asked });
   const ask = async (signal: AbortSignal): Promise<ModelAnswer> => {
     // The request's own signal is the bound of time of its model settings.
     const both = request.signal === undefined ? signal : AbortSignal.any([signal, request.signal]);
-    return answerOf(await respond(scope, model, { ...request, signal: both }, turn));
+    const attempt = attemptOf(model, target, { runId, taskType, watch });
+    const answer = answerOf(await respond(scope, attempt, { ...request, signal: both }, asked.turn));
+    return attempt.route === null ? answer : { ...answer, route: attempt.route };
   };
-  return durableStep(scope, `model:${turn}`, () => callModel(ask, classify, scope.signal));
+  return durableStep(scope, `model:${asked.turn}`, () => callModel(ask, classify, scope.signal));
 }
 
 /** Asks the model, whole or in pieces, to the same end. Each try to get the answer of a turn is an attempt of its own. */
@@ -177,6 +209,7 @@ async function respond(
 }
 
 const classify = (error: unknown): ModelFailure => {
+  if (error instanceof FinalModelError) return { error: error.view(), retryable: false, retryAfterMs: null };
   const { code, message, retryable, retryAfterMs, hint } = classifyModelFailure(error);
   return { error: new HoldfastError(code, message, hint === null ? {} : { hint }).view(), retryable, retryAfterMs };
 };

@@ -167,8 +167,9 @@ export function modelResultOf(recorded: RecordedAnswer): ModelResult {
     const { code } = recorded.error;
     return { type: 'failed', error: { ...recorded.error, code: isErrorCode(code) ? code : 'run_failed' } };
   }
-  const { responseId, output, usage } = recorded;
-  return { type: 'answer', responseId, output, usage, rest: { usage: { requests: 1, ...usage } } };
+  const { responseId, output, usage, route } = recorded;
+  const rest = { usage: { requests: 1, ...usage } };
+  return { type: 'answer', responseId, output, usage, rest, ...(route === undefined ? {} : { route }) };
 }
 
 const nameOf = ({ kind, data }: EventDraft): string => {

@@ -10,6 +10,7 @@ import type { RunLimits, Usage } from '../src/core/run.js';
 import type { WaitDecision } from '../src/core/settlement.js';
 import type { Standing } from '../src/core/standing.js';
 import type { ToolSpec } from '../src/core/tool.js';
+import type { AttemptWatch } from '../src/models/model-attempt.js';
 import type { CallOutcomeRow } from '../src/storage/calls.js';
 import type { Settled } from '../steps/begin-segment.js';
 import type { ToolResult } from '../steps/call-tool.js';
@@ -37,6 +38,16 @@ export interface RunFacts {
   readonly rebuilt: number | null;
   /** What the agent says of MCP servers, by the name of the server in capabilities. */
   readonly mcp: { readonly [server: string]: McpRules };
+  /** What kind of task it is (`taskType` of its metadata), for routers that choose by it; null: it does not say. */
+  readonly taskType: string | null;
+}
+
+/** What a model is asked for: one turn of a run. */
+export interface AskedTurn {
+  readonly runId: string;
+  readonly tenant: string;
+  readonly agent: string;
+  readonly turn: number;
 }
 
 /** Where the steps of a process begin. */
@@ -148,6 +159,8 @@ export interface SegmentScope extends Frame {
   chosen: Model | null;
   /** Decisions that hold for every call that they cover, as they were when the segment began. */
   readonly standing: readonly Standing[];
+  /** What lets the attempts at a model go out. */
+  readonly watchOf: (asked: AskedTurn) => AttemptWatch;
   /** Where models that answer in pieces put them; null: they answer whole. */
   readonly deltas: Deltas | null;
   readonly plans: Map<string, PlannedCall>;
@@ -206,6 +219,7 @@ export type ScopeSeed = Pick<
       | 'settled'
       | 'standing'
       | 'earlier'
+      | 'watchOf'
     )
 >;
 

@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { always, argumentEdit, interruptionReason } from './interruption.js';
 import { jsonObject, jsonValue } from './json.js';
+import { route } from './route.js';
 import { errorView, runLimits, usage } from './run.js';
 import { startedChild } from './sub-agent.js';
 import { waitSpec } from './wait.js';
@@ -75,6 +76,7 @@ const DATA = {
     responseId: z.string().nullable(),
     output: z.array(jsonObject),
     usage,
+    route: route.exactOptional(),
   }),
   'model.failed': z.object({ turn, agent: z.string(), model: z.string(), error: errorView }),
   'mcp.listed': z.object({

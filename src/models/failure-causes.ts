@@ -57,6 +57,12 @@ export function isNetwork(item: unknown): boolean {
   return isNamed(item, NETWORK_NAMES) || (item instanceof TypeError && NETWORK_TEXT.test(item.message));
 }
 
+const UNREACHED_CODES = new Set(['EAI_AGAIN', 'ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND']);
+
+/** Whether nothing was sent, because there was no connection. */
+export const isUnreached = (item: unknown): boolean =>
+  UNREACHED_CODES.has(textOf(item, 'code') ?? '') || textOf(item, 'code') === 'UND_ERR_CONNECT_TIMEOUT';
+
 /** The HTTP status of an error answer. */
 export function statusOf(item: unknown): number | null {
   if (!isRecord(item)) return null;

@@ -1,5 +1,8 @@
 import { HoldfastError } from '../core/errors.js';
 
+/** What a request ends with for good: asking again would only do again what was done. Its code is that of the run that fails. */
+export class FinalModelError extends HoldfastError {}
+
 /** A model call that failed in a way that its adapter understood. */
 export class ModelCallError extends HoldfastError {
   readonly statusCode: number | null;

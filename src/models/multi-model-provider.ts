@@ -1,5 +1,6 @@
 import { type Model, type ModelProvider, OpenAIProvider } from '@openai/agents';
 import { HoldfastError } from '../core/errors.js';
+import type { AttemptTarget } from './model-attempt.js';
 import type { MultiModelProviderMap } from './multi-model-provider-map.js';
 import { OllamaModelProvider } from './ollama-model-provider.js';
 
@@ -80,6 +81,12 @@ export function parseModelName(modelName: string | undefined): {
   const whole = modelName ?? '';
   const slash = whole.indexOf('/');
   return slash === -1 ? { prefix: null, name: whole } : { prefix: whole.slice(0, slash), name: whole.slice(slash + 1) };
+}
+
+/** Who is asked for a name: one without a prefix is OpenAI's. */
+export function targetOf(modelName: string | undefined): AttemptTarget {
+  const { prefix, name } = parseModelName(modelName);
+  return { provider: prefix ?? 'openai', model: name };
 }
 
 async function openaiModel(provider: ModelProvider, name: string): Promise<Model> {

@@ -66,7 +66,7 @@ function responseOf({ response }: Done): ModelResponse {
 }
 
 /** Some providers leave the number of requests out. */
-function usageOf(usage: Done['response']['usage']): Usage {
+export function usageOf(usage: Done['response']['usage']): Usage {
   const counts = toJson(usage);
   return new Usage(typeof counts === 'object' && !Array.isArray(counts) ? { requests: 1, ...counts } : {});
 }

@@ -1,0 +1,131 @@
+import type { Model, ModelRequest, ModelResponse, StreamEvent, Usage } from '@openai/agents';
+import { HoldfastError } from '../core/errors.js';
+import { abortError, throwIfAborted } from './abort.js';
+import { causesOf, isUnreached } from './failure-causes.js';
+import { httpStatusOf } from './http-status.js';
+import {
+  type Admission,
+  type AttemptContext,
+  type AttemptedModel,
+  type AttemptOutcome,
+  type AttemptTarget,
+  type AttemptWatch,
+  AttemptWatchError,
+  isAttempting,
+  type Refusal,
+} from './model-attempt.js';
+import { FinalModelError } from './model-call-error.js';
+import { usageOf } from './streamed-response.js';
+
+/** A model for one request: a router has its attempts admitted itself, any other is asked once. */
+export const attemptOf = (model: Model, target: AttemptTarget, context: AttemptContext): AttemptedModel =>
+  isAttempting(model) ? model.attempt(context) : new SingleAttempt(model, target, context.watch);
+
+/** An attempt that was not let out. */
+export class AttemptRefused extends FinalModelError {
+  readonly refusal: Refusal;
+
+  constructor({ provider, model }: AttemptTarget, refusal: Refusal) {
+    const { error, reason } = refusal;
+    const message = error?.message ?? `${provider}/${model} was not asked: ${reason}.`;
+    super(error?.code ?? 'model_failed', message, error === null ? {} : { hint: error.hint });
+    this.refusal = refusal;
+  }
+}
+
+/**
+ * One attempt at one model. Throws what the model throws, AttemptRefused, and an AbortError as soon as the signal fires: a
+ * model that ignores its signal is left behind, and its attempt is settled all the same.
+ */
+export class SingleAttempt implements AttemptedModel {
+  readonly route = null;
+  readonly #model: Model;
+  readonly #target: AttemptTarget;
+  readonly #watch: AttemptWatch;
+
+  constructor(model: Model, target: AttemptTarget, watch: AttemptWatch) {
+    this.#model = model;
+    this.#target = target;
+    this.#watch = watch;
+  }
+
+  async getResponse(request: ModelRequest): Promise<ModelResponse> {
+    const settle = await this.#admitted(request);
+    try {
+      const response = await unlessAborted(this.#model.getResponse(request), request.signal);
+      await settle(response.usage, 'answered');
+      return response;
+    } catch (error) {
+      await settle(null, outcomeOf(error));
+      throw error;
+    }
+  }
+
+  async *getStreamedResponse(request: ModelRequest): AsyncIterable<StreamEvent> {
+    const settle = await this.#admitted(request);
+    const { signal } = request;
+    const events = this.#model.getStreamedResponse(request)[Symbol.asyncIterator]();
+    let outcome: AttemptOutcome = 'failed';
+    let usage: Usage | null = null;
+    let started = false;
+    try {
+      for (;;) {
+        const { done, value } = await unlessAborted(events.next(), signal);
+        if (done === true) break;
+        started = true;
+        if (value.type === 'response_done') {
+          usage = usageOf(value.response.usage);
+          outcome = 'answered';
+          await settle(usage, outcome);
+        }
+        yield value;
+      }
+    } catch (error) {
+      if (!started) outcome = outcomeOf(error);
+      throw error;
+    } finally {
+      // A stream that waits for more cannot be told to return before more has come.
+      void events.return?.().catch(() => undefined);
+      await settle(usage, outcome);
+    }
+  }
+
+  async #admitted(request: ModelRequest): Promise<Admission['settle']> {
+    throwIfAborted(request.signal);
+    const answer = await accounted(() => this.#watch.admit(this.#target, request));
+    if (!answer.admitted) throw new AttemptRefused(this.#target, answer);
+    let settled = false;
+    return async (usage, outcome) => {
+      if (settled) return;
+      settled = true;
+      await accounted(() => answer.settle(usage, outcome));
+    };
+  }
+}
+
+async function accounted<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw new AttemptWatchError(error);
+  }
+}
+
+function outcomeOf(error: unknown): AttemptOutcome {
+  const status = httpStatusOf(error);
+  if (status !== null && status < 500) return 'rejected';
+  if (causesOf(error).some(isUnreached) || (error instanceof HoldfastError && error.code === 'model_unknown'))
+    return 'failed_before_sending';
+  return 'failed';
+}
+
+/** A model that ignores its signal is left behind. */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return work;
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(abortError(signal));
+    if (signal.aborted) return abort();
+    signal.addEventListener('abort', abort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}
