@@ -8,7 +8,7 @@ import type { OllamaTarget } from './ollama-host.js';
 
 /**
  * What a failed call throws: a ModelCallError that names the model, its host and the way out. Wrong requests, wrong answers
- * and aborts stay what they are. After a part of the answer was handed out, nothing is retryable.
+ * and aborts stay what they are.
  */
 export function ollamaFailure(error: unknown, target: OllamaTarget, responseStarted: boolean): unknown {
   const chain = causesOf(error);
@@ -19,7 +19,7 @@ export function ollamaFailure(error: unknown, target: OllamaTarget, responseStar
   const hint = known ?? wayOut(target, code, statusCode, message, chain.some(isNetwork));
   return new ModelCallError(code, failureText(`${target.model} at ${target.host}: ${message}`, target.secrets), {
     statusCode: error instanceof ModelCallError ? error.statusCode : statusCode,
-    retryable: retryable && !responseStarted,
+    retryable,
     retryAfterMs,
     responseStarted,
     cause: error,
@@ -35,13 +35,16 @@ function wayOut(target: OllamaTarget, code: string, status: number | null, messa
   return null;
 }
 
-/** What the Runner's retry policy needs to know about an error of this adapter. */
+/**
+ * What the Runner's retry policy needs to know about an error of this adapter. A part of an answer that was handed out stays where it
+ * is: the Runner, unlike a durable run, has no way to take it back, so it must not ask again.
+ */
 export function ollamaRetryAdvice(error: unknown): ModelRetryAdvice | undefined {
   if (!(error instanceof ModelCallError)) return undefined;
   const { retryable, retryAfterMs, responseStarted, statusCode } = error;
   const wait = retryAfterMs === null ? {} : { retryAfterMs };
   return {
-    suggested: retryable,
+    suggested: retryable && !responseStarted,
     responseStarted,
     reason: error.message,
     ...wait,

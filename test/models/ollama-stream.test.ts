@@ -52,10 +52,17 @@ describe('an answer that breaks off', () => {
     ['66: it is empty', saysRaw(''), false],
     ['65: the server says why', saysRaw(`${line(text)}{"error":"out of memory"}\n`), true],
     ['65: the server says why at once', saysRaw('{"error":"out of memory"}\n'), false],
-  ])('%s: it may be asked for again only if nothing was handed out', async (_why, answerer, started) => {
+  ])('%s: the Runner may ask for it again only if nothing was handed out', async (_why, answerer, started) => {
     const { whole, streamed, events } = await failing(answerer);
     expect(whole).toMatchObject({ code: 'model_failed', retryable: true, responseStarted: false });
-    expect(streamed).toMatchObject({ code: 'model_failed', retryable: !started, responseStarted: started });
+    expect(streamed).toMatchObject({ code: 'model_failed', retryable: true, responseStarted: started });
+    const advice = new OllamaModel('test').getRetryAdvice({
+      request: requestOf({}),
+      error: streamed,
+      stream: true,
+      attempt: 1,
+    });
+    expect(advice).toMatchObject({ suggested: !started, responseStarted: started });
     expect(events.map(({ type }) => type)).toEqual(started ? ['response_started', 'output_text_delta'] : []);
   });
 

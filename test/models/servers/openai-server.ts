@@ -64,23 +64,3 @@ export const responds =
     await writePieces(to, cutInto(Buffer.from(stream(output, text), 'utf8'), 61), 1);
     to.end();
   };
-
-/** The beginning of an answer, and then the connection is lost. */
-export const cutResponse =
-  (text: string): Answerer =>
-  async (to) => {
-    begin(to);
-    await writePieces(to, [Buffer.from(stream([], text).slice(0, -40))], 20);
-    to.destroy();
-  };
-
-export const hangingResponse: Answerer = (to) => {
-  begin(to).write(sse('response.created', { response: response([], 'in_progress') }));
-};
-
-/** OpenAI's own way to fail after 200. */
-export const failsAfterStart =
-  (message: string): Answerer =>
-  (to) => {
-    begin(to).end(sse('error', { code: 'server_error', message, param: null }));
-  };

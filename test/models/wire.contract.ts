@@ -1,0 +1,149 @@
+import { Agent, type Model, Runner } from '@openai/agents';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { ModelDelta } from '../../src/core/delta.js';
+import { classifyModelFailure } from '../../src/models/model-failure.js';
+import { call, FINAL, FORM, HELLO, MODES, modelContract, type Scenario, textIn } from './model.contract.js';
+import { requestOf } from './requests.js';
+import { answers, begins, type Said, type Wire } from './servers/wire.js';
+import { type Answerer, silence, wireServer } from './servers/wire-server.js';
+import { FAULTS, type Fault, LIMITS } from './wire-faults.js';
+
+export const SECRET = 'sk-contract-secret-0123456789';
+
+/** A provider of models that talks to a server. */
+export interface WiredModel {
+  readonly name: string;
+  readonly wire: Wire;
+  /** A model named `test` at the server, whose key is SECRET. */
+  readonly open: (serverUrl: string) => Promise<Model> | Model;
+  /** Which faults, by title and mode, it does not see: what is under it takes them for answers. */
+  readonly blind?: readonly string[];
+}
+
+const OSLO = { id: 'call_1', name: 'weather', args: { city: 'Oslo' } };
+const ROME = { id: 'call_2', name: 'weather', args: { city: 'Rome' } };
+
+const scripts = (wire: Wire): Record<Scenario, readonly Answerer[]> => {
+  const say = (said: Said) => answers(wire, said, 61);
+  const hangs: Answerer = (response) => {
+    begins(wire, response).write(wire.frames({ text: 'I' })[0]);
+  };
+  return {
+    text: [say({ text: HELLO })],
+    calls: [say({ calls: [OSLO, ROME] })],
+    agent: [say({ calls: [OSLO] }), say({ text: FINAL })],
+    form: [say({ text: JSON.stringify(FORM) })],
+    slow: [hangs, silence],
+  };
+};
+
+/** What the engine needs of every model that talks to a server: all of a model, and that it holds when the server does not. */
+export function wireContract({ name, wire, open, blind = [] }: WiredModel): void {
+  modelContract({
+    name,
+    open: async (scenario) => {
+      const server = await wireServer(...scripts(wire)[scenario]);
+      return {
+        model: await open(server.url),
+        abandoned: server.abandoned,
+        [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+      };
+    },
+  });
+
+  describe(`${name}, and its server`, () => {
+    it.each([1, 2, 3])(
+      'gives the same answer in pieces of %i bytes, which cut lines and characters',
+      async (pieceBytes) => {
+        await using server = await wireServer(answers(wire, { text: HELLO }, pieceBytes));
+        const seen: ModelDelta[] = [];
+        const response = await call(await open(server.url), requestOf({}), 'streamed', seen);
+        expect(textIn(response.output)).toBe(HELLO);
+        expect(seen.map(({ delta }) => delta).join('')).toBe(HELLO);
+      },
+    );
+
+    it.each(MODES)('counts tokens as the server does, %s', async (mode) => {
+      await using server = await wireServer(answers(wire, { text: HELLO }));
+      const { usage } = await call(await open(server.url), requestOf({}), mode);
+      expect(usage).toMatchObject({ requests: 1, inputTokens: 11, outputTokens: 7, totalTokens: 18 });
+      expect([usage.inputTokensDetails].flat()).toMatchObject([{ cached_tokens: 4 }]);
+    });
+
+    it.each(MODES)('asks for the form that is wanted, with its key, at its path, %s', async (mode) => {
+      await using server = await wireServer(answers(wire, { text: '{"n":1}' }));
+      const schema = {
+        type: 'object',
+        properties: { n: { type: 'number' } },
+        required: ['n'],
+        additionalProperties: false,
+      };
+      const outputType = JSON.parse(JSON.stringify({ type: 'json_schema', name: 'out', strict: true, schema }));
+      await call(await open(server.url), requestOf({ outputType }), mode);
+      const [received] = server.received;
+      expect(received).toMatchObject({ path: wire.path, headers: { authorization: `Bearer ${SECRET}` } });
+      expect(wire.formIn(received?.body ?? {})).toEqual(schema);
+      expect(JSON.stringify(received?.body)).not.toContain(SECRET);
+    });
+
+    it.each(MODES)('ends by its timeout when the server is silent, and closes the connection, %s', async (mode) => {
+      await using server = await wireServer(silence);
+      const model = await open(server.url);
+      const agent = new Agent({ name: 'A', model, modelSettings: { timeoutMs: 100 } });
+      const runner = new Runner({ tracingDisabled: true });
+      const run = async () => {
+        if (mode === 'whole') await runner.run(agent, 'Hi');
+        else await (await runner.run(agent, 'Hi', { stream: true })).completed;
+      };
+      const error: unknown = await run().catch((caught: unknown) => caught);
+      expect(classifyModelFailure(error)).toMatchObject({ code: 'model_failed', retryable: true });
+      await server.abandoned;
+    });
+  });
+
+  // A package may wait before it asks again by itself: several wait at once.
+  describe.concurrent(`${name}, when its server breaks`, () => {
+    const spies: { readonly mock: { readonly calls: readonly unknown[] }; mockRestore(): void }[] = [];
+    beforeAll(() => {
+      for (const method of ['log', 'info', 'warn', 'error', 'debug'] as const) spies.push(vi.spyOn(console, method));
+      spies.push(vi.spyOn(process.stdout, 'write'), vi.spyOn(process.stderr, 'write'));
+    });
+    afterAll(() => {
+      const printed = spies.flatMap(({ mock }) => mock.calls);
+      for (const spy of spies) spy.mockRestore();
+      if (!blind.includes('printing')) expect(printed).toEqual([]);
+    });
+
+    const cases = MODES.flatMap((mode) => FAULTS.map((fault) => [fault.title, mode, fault] as const));
+    const seen = ([title, mode]: readonly [string, ...unknown[]]) => !blind.includes(`${title}, ${mode}`);
+    it.each(cases.filter(seen))('fails and says so: %s, %s', async (_title, mode, fault: Fault) => {
+      await using server = await wireServer(fault.answerer(wire, SECRET));
+      const error: unknown = await call(await open(server.url), requestOf({}), mode).then(
+        (response) => `it gave an answer: ${JSON.stringify(response.output)}`,
+        (caught: unknown) => caught,
+      );
+      expect(error).toBeInstanceOf(Error);
+      const failure = classifyModelFailure(error);
+      expect(failure).toMatchObject({
+        code: 'model_failed',
+        retryable: fault.retryable,
+        retryAfterMs: fault.retryAfterMs,
+      });
+      expect(failure.message).toMatch(/\w/);
+      expect(failure.message).not.toMatch(/<[a-z!]/i);
+      expect(failure.message).not.toContain(SECRET);
+    });
+
+    it.each(LIMITS.filter(({ title }) => !blind.includes(title)))(
+      'gives up an answer that has no end: $title',
+      async ({ answerer }) => {
+        await using server = await wireServer(answerer(wire));
+        const error: unknown = await call(await open(server.url), requestOf({}), 'streamed').catch(
+          (caught: unknown) => caught,
+        );
+        expect(classifyModelFailure(error)).toMatchObject({ code: 'model_failed', retryable: false });
+        await server.abandoned;
+      },
+    );
+  });
+}
