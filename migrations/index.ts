@@ -16,6 +16,7 @@ import * as workerTakeover from './0014-worker-takeover.js';
 import * as dispatch from './0015-dispatch.js';
 import * as deploys from './0016-deploys.js';
 import * as whatIsAtWork from './0017-what-is-at-work.js';
+import * as charges from './0018-charges.js';
 
 export interface Migration {
   readonly name: string;
@@ -41,4 +42,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0015-dispatch', up: dispatch.up },
   { name: '0016-deploys', up: deploys.up },
   { name: '0017-what-is-at-work', up: whatIsAtWork.up },
+  { name: '0018-charges', up: charges.up },
 ];

@@ -1,4 +1,5 @@
 import pRetry, { AbortError } from 'p-retry';
+import type { AnswerCost, Charge } from '../src/core/charge.js';
 import type { ErrorView } from '../src/core/errors.js';
 import type { JsonObject } from '../src/core/json.js';
 import type { Route } from '../src/core/route.js';
@@ -17,6 +18,10 @@ export interface ModelAnswer {
   readonly rest: JsonObject;
   /** How a router chose who answers: a replay does not choose again. Not there: there was nothing to choose. */
   readonly route?: Route;
+  /** Not there in what was recorded before there were prices. */
+  readonly cost?: AnswerCost;
+  /** What is to be kept with the answer of what was paid for it. */
+  readonly charges?: readonly Charge[];
 }
 
 export type ModelResult = ModelAnswer | { readonly type: 'failed'; readonly error: ErrorView } | Halt;

@@ -4,6 +4,7 @@ import type { EventDraft } from '../src/core/event.js';
 import { kindFor } from '../src/core/interruption.js';
 import { canonical } from '../src/core/json.js';
 import { isOver, type Usage } from '../src/core/run.js';
+import { costOfRun } from '../src/storage/charges.js';
 import { appendEvents, extendLog, type LogTail } from '../src/storage/events.js';
 import { carryInterruptions, insertInterruption, pendingOf } from '../src/storage/interruptions.js';
 import { type RunRow, updateRun } from '../src/storage/runs.js';
@@ -56,6 +57,7 @@ export async function endSegment(world: World, end: SegmentEnd): Promise<{ reado
       input_tokens: String(Number(run.input_tokens) + end.usage.inputTokens),
       output_tokens: String(Number(run.output_tokens) + end.usage.outputTokens),
       total_tokens: String(Number(run.total_tokens) + end.usage.totalTokens),
+      cost_nano_usd: costOfRun(trx, end.runId),
       active_ms: String(Number(run.active_ms) + Math.max(0, world.now() - began)),
       segment_started_at: null,
     });

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import type { Band } from '../src/core/dispatch.js';
+import type { PriceBook } from '../src/models/price-book.js';
 import type { RunRow } from '../src/storage/runs.js';
 import type { McpConnections } from '../src/tools/mcp-connections.js';
 
@@ -35,6 +36,7 @@ export interface World {
   readonly newId: () => string;
   /** Milliseconds until an approval expires where a tool does not say; null: never. */
   readonly approvalTimeoutMs: number | null;
+  readonly prices: Pick<PriceBook, 'priceOf'>;
   /** Connections to servers of the Model Context Protocol. */
   readonly mcp: McpConnections;
   /** Tells those who wait in this process that a run changed, or only its log. */

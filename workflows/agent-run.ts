@@ -46,7 +46,6 @@ export interface AgentRunOptions {
   readonly gate: StepGate;
   readonly isLeaving: () => boolean;
   readonly deltas: Deltas;
-  readonly watchOf: SegmentScope['watchOf'];
   /** Says that this process executes a segment, until it leaves. */
   readonly arrive: (runId: string, segment: number) => { readonly leave: () => void };
   /** Watches a run while a segment of it works: the signal fires on cancellation and when its time is over. */
@@ -218,7 +217,6 @@ function openScope(
       isLeaving,
       suspected,
       earlier,
-      watchOf: options.watchOf,
     },
     ...{ turnsPerSegment: options.turnsPerSegment, turns: begun.turns, totalTokens: begun.totalTokens },
     ...{ provider: durableProvider(options.provider), settled: begun.settled },

@@ -15,6 +15,7 @@ import { targetOf } from '../src/models/multi-model-provider.js';
 import { attemptOf } from '../src/models/single-attempt.js';
 import { streamedResponse } from '../src/models/streamed-response.js';
 import { callModel, type ModelAnswer, type ModelFailure, type ModelResult } from '../steps/call-model.js';
+import { TurnCharges } from '../steps/turn-charges.js';
 import { withOwnCallIds, withRecordedIds } from './call-ids.js';
 import { durableStep } from './durable-step.js';
 import { hideOver, withHidden } from './hidden-past.js';
@@ -93,20 +94,19 @@ async function takeTurn(scope: SegmentScope, named: Named, asked: ModelRequest):
   const name = recorded?.model ?? scope.run.model ?? named.name;
   const requested = logRequest(scope, request, { turn, agent, model: name });
   const result =
-    recorded === null
-      ? await askModel(scope, chosenOf(scope) ?? named, request, { turn, agent })
-      : modelResultOf(recorded);
+    recorded === null ? await askModel(scope, chosenOf(scope) ?? named, request, turn) : modelResultOf(recorded);
   if (result.type === 'halted') throw stopWith(scope, haltStop(result.why));
   if (result.type === 'failed') {
     scope.log.add('model.failed', { turn, agent, model: name, error: { ...result.error } }, requested);
     throw stopWith(scope, { type: 'failed', error: result.error });
   }
-  const { usage, responseId, route } = result;
+  const { usage, responseId, route, cost, charges = [] } = result;
   const output = recorded === null ? withOwnCallIds(scope, turn, result.output) : withRecordedIds(scope, result.output);
   scope.usage = addUsage(scope.usage, usage);
   scope.totalTokens += usage.totalTokens;
-  const answered = { turn, agent, model: name, responseId, output: [...output], usage };
-  scope.log.add('model.responded', route === undefined ? answered : { ...answered, route }, requested);
+  const chosen = { ...(route && { route }), ...(cost && { cost }) };
+  const answered = { turn, agent, model: name, responseId, output: [...output], usage, ...chosen };
+  scope.log.add('model.responded', answered, requested, charges);
   await planResponse(scope, agent, output, guardFor);
   if (scope.state !== null && scope.within === null) hideOver(scope.state);
   return responseOf({ ...result, output });
@@ -174,18 +174,18 @@ async function askModel(
   scope: SegmentScope,
   { model, target }: Named,
   request: ModelRequest,
-  asked: { readonly turn: number; readonly agent: string },
+  turn: number,
 ): Promise<ModelResult> {
-  const { id: runId, tenant, taskType } = scope.run;
-  const watch = scope.watchOf({ runId, tenant, ...asked });
+  const { id: runId, taskType } = scope.run;
+  const watch = new TurnCharges(scope.world, { turn, execution: scope.execution, agent: scope.run.agent });
   const ask = async (signal: AbortSignal): Promise<ModelAnswer> => {
     // The request's own signal is the bound of time of its model settings.
     const both = request.signal === undefined ? signal : AbortSignal.any([signal, request.signal]);
     const attempt = attemptOf(model, target, { runId, taskType, watch });
-    const answer = answerOf(await respond(scope, attempt, { ...request, signal: both }, asked.turn));
-    return attempt.route === null ? answer : { ...answer, route: attempt.route };
+    const answer = answerOf(await respond(scope, attempt, { ...request, signal: both }, turn));
+    return { ...answer, ...watch.paid, ...(attempt.route && { route: attempt.route }) };
   };
-  return durableStep(scope, `model:${asked.turn}`, () => callModel(ask, classify, scope.signal));
+  return durableStep(scope, `model:${turn}`, () => callModel(ask, classify, scope.signal));
 }
 
 /** Asks the model, whole or in pieces, to the same end. Each try to get the answer of a turn is an attempt of its own. */

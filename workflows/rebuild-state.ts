@@ -127,7 +127,6 @@ async function executeAgain(
     ...{ isLeaving: () => false, suspected: false },
     ...{ signal: new AbortController().signal, recorded: source, ...counted },
     ...{ provider: live.provider, settled, standing: [], deltas: null, earlier: live.earlier },
-    watchOf: live.watchOf,
     turnsPerSegment: recorded.ending === 'cut' ? recorded.answers.size : Number.POSITIVE_INFINITY,
   });
   const ending = await inSegment(scope, () => work(scope));

@@ -167,9 +167,9 @@ export function modelResultOf(recorded: RecordedAnswer): ModelResult {
     const { code } = recorded.error;
     return { type: 'failed', error: { ...recorded.error, code: isErrorCode(code) ? code : 'run_failed' } };
   }
-  const { responseId, output, usage, route } = recorded;
+  const { responseId, output, usage, route, cost } = recorded;
   const rest = { usage: { requests: 1, ...usage } };
-  return { type: 'answer', responseId, output, usage, rest, ...(route === undefined ? {} : { route }) };
+  return { type: 'answer', responseId, output, usage, rest, ...(route && { route }), ...(cost && { cost }) };
 }
 
 const nameOf = ({ kind, data }: EventDraft): string => {

@@ -1,3 +1,4 @@
+import type { Charge } from '../src/core/charge.js';
 import type { EventData, EventDraft, EventKind } from '../src/core/event.js';
 import type { LogTail } from '../src/storage/events.js';
 import type { LogWriter } from '../steps/write-log.js';
@@ -55,11 +56,16 @@ export class RunLog {
   }
 
   /** Adds an event and returns its key. Its place in the log is that of this call, whenever it is written. */
-  add<K extends EventKind>(kind: K, data: EventData<K>, parentKey: string | null = this.#last): string {
+  add<K extends EventKind>(
+    kind: K,
+    data: EventData<K>,
+    parentKey: string | null = this.#last,
+    charges: readonly Charge[] = [],
+  ): string {
     const ordinal = this.#ordinal++;
     const key = this.#keys[ordinal] ?? `${this.#segment}:${ordinal}`;
     // The compiler cannot see that K pairs kind and data.
-    const draft = { key, parentKey, kind, data } as EventDraft;
+    const draft = { key, parentKey, kind, data, ...(charges.length > 0 && { charges }) } as EventDraft;
     if (!this.#accepts(draft)) return key;
     this.#drafts.push(draft);
     this.#last = key;

@@ -10,7 +10,6 @@ import type { RunLimits, Usage } from '../src/core/run.js';
 import type { WaitDecision } from '../src/core/settlement.js';
 import type { Standing } from '../src/core/standing.js';
 import type { ToolSpec } from '../src/core/tool.js';
-import type { AttemptWatch } from '../src/models/model-attempt.js';
 import type { CallOutcomeRow } from '../src/storage/calls.js';
 import type { Settled } from '../steps/begin-segment.js';
 import type { ToolResult } from '../steps/call-tool.js';
@@ -40,14 +39,6 @@ export interface RunFacts {
   readonly mcp: { readonly [server: string]: McpRules };
   /** What kind of task it is (`taskType` of its metadata), for routers that choose by it; null: it does not say. */
   readonly taskType: string | null;
-}
-
-/** What a model is asked for: one turn of a run. */
-export interface AskedTurn {
-  readonly runId: string;
-  readonly tenant: string;
-  readonly agent: string;
-  readonly turn: number;
 }
 
 /** Where the steps of a process begin. */
@@ -159,8 +150,6 @@ export interface SegmentScope extends Frame {
   chosen: Model | null;
   /** Decisions that hold for every call that they cover, as they were when the segment began. */
   readonly standing: readonly Standing[];
-  /** What lets the attempts at a model go out. */
-  readonly watchOf: (asked: AskedTurn) => AttemptWatch;
   /** Where models that answer in pieces put them; null: they answer whole. */
   readonly deltas: Deltas | null;
   readonly plans: Map<string, PlannedCall>;
@@ -219,7 +208,6 @@ export type ScopeSeed = Pick<
       | 'settled'
       | 'standing'
       | 'earlier'
-      | 'watchOf'
     )
 >;
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { VerifyReport } from '../core/chain.js';
+import { type ChargeView, chargeView } from '../core/charge.js';
 import type { RunDelta } from '../core/delta.js';
 import { type EmitEvent, type EmittedEvent, emittedEvent } from '../core/emitted-event.js';
 import { type RunEvent, runEvent } from '../core/event.js';
@@ -13,6 +14,7 @@ import {
 import type { Page } from '../core/page.js';
 import { type RunStatus, type RunView, runView, type StartRun } from '../core/run.js';
 import { type SessionItem, type SessionView, sessionItem, sessionView } from '../core/session.js';
+import { type SpendFilter, type SpendView, spendView } from '../core/spend.js';
 import { type StandingDecisionView, standingDecisionView } from '../core/standing.js';
 import { type Trajectory, trajectory } from '../core/trajectory.js';
 import { type WorkerStop, type WorkerView, workerView } from '../core/worker.js';
@@ -59,6 +61,8 @@ export interface Client {
   streamRun(id: string, after: number, signal: AbortSignal): AsyncGenerator<RunEvent | RunDelta, void>;
   getTrajectory(id: string): Promise<Trajectory>;
   verifyRun(id: string): Promise<VerifyReport>;
+  listCharges(id: string, options: PageOptions): Promise<Page<ChargeView>>;
+  listSpend(filter: PageOptions & { [name in keyof SpendFilter]?: string | undefined }): Promise<Page<SpendView>>;
   listSessions(options: PageOptions): Promise<Page<SessionView>>;
   listSessionItems(id: string, options: PageOptions): Promise<Page<SessionItem>>;
   deleteSession(id: string): Promise<SessionView>;
@@ -169,6 +173,8 @@ export function createClient(baseUrl: string, token: string): Client {
     listWorkers: (query) => ask(pageOf(workerView), GET, '/workers', { query: { ...query } }),
     getWorker: (id) => ask(workerView, GET, worker(id)),
     stopWorker: (id, body) => ask(workerView, POST, `${worker(id)}/stop`, { body }),
+    listCharges: (id, query) => ask(pageOf(chargeView), GET, `${run(id)}/charges`, { query: { ...query } }),
+    listSpend: (query) => ask(pageOf(spendView), GET, '/spend', { query: { ...query } }),
     verifyRun: (id) => ask(verifyReport, POST, `${run(id)}/verify`, { body: {} }),
   };
 }

@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { HoldfastError } from '../core/errors.js';
 import { cancelCommand } from './cancel.js';
+import { chargesCommand } from './charges.js';
 import { answerCommand, approveCommand, rejectCommand } from './decide.js';
 import { deleteCommand } from './delete.js';
 import { demoCommand } from './demo.js';
@@ -17,6 +18,7 @@ import { runCommand } from './run.js';
 import { runsCommand } from './runs.js';
 import { serveCommand } from './serve.js';
 import { sessionsCommand } from './sessions.js';
+import { spendCommand } from './spend.js';
 import { standingDecisionsCommand } from './standing-decisions.js';
 import { trajectoryCommand } from './trajectory.js';
 import { verifyCommand } from './verify.js';
@@ -38,6 +40,8 @@ export const commands = (doors: Doors): readonly Command[] => [
   emitCommand(),
   eventsCommand(),
   trajectoryCommand(),
+  chargesCommand(),
+  spendCommand(),
   cancelCommand(),
   deleteCommand(),
   sessionsCommand(),

@@ -3,6 +3,7 @@
  * Data of an event holds nothing that differs between two executions of the same thing: no time, worker or attempt.
  */
 import { z } from 'zod';
+import { answerCost, type Charge } from './charge.js';
 import { always, argumentEdit, interruptionReason } from './interruption.js';
 import { jsonObject, jsonValue } from './json.js';
 import { route } from './route.js';
@@ -77,6 +78,7 @@ const DATA = {
     output: z.array(jsonObject),
     usage,
     route: route.exactOptional(),
+    cost: answerCost.exactOptional(),
   }),
   'model.failed': z.object({ turn, agent: z.string(), model: z.string(), error: errorView }),
   'mcp.listed': z.object({
@@ -176,6 +178,8 @@ export type EventDraft = {
     readonly parentKey: string | null;
     readonly kind: K;
     readonly data: EventData<K>;
+    /** What is paid for it: rows that are written with the event, and no part of it. */
+    readonly charges?: readonly Charge[];
   };
 }[EventKind];
 

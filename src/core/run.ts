@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { jsonObject, jsonValue } from './json.js';
+import { usdText } from './money.js';
 import { sessionId } from './session.js';
 
 export const RUN_STATUSES = ['queued', 'running', 'paused', 'completed', 'failed', 'cancelled'] as const;
@@ -76,7 +77,9 @@ export const runView = z
     segment: z.int(),
     turns: z.int(),
     usage,
-    costUsd: z.number().nullable().describe('Null: no price is known for the model.'),
+    costUsd: usdText
+      .nullable()
+      .describe('What its model calls cost, and those of its sub-agents that are over. Null: a price is not known.'),
     limits: runLimits,
     metadata: jsonObject,
     forkedFrom: z

@@ -3,6 +3,7 @@ import { DBOS, DBOSClient } from '@dbos-inc/dbos-sdk';
 import type { World } from '../../steps/world.js';
 import { SEGMENT_WORKFLOW } from '../../workflows/agent-run.js';
 import { HoldfastError } from '../core/errors.js';
+import { PriceBook } from '../models/price-book.js';
 import { keepAgent } from '../storage/agents.js';
 import { type Database, openDatabase } from '../storage/database.js';
 import { keepLimits, keySegments, type LimitRow } from '../storage/dispatch-limits.js';
@@ -25,6 +26,7 @@ import { type EngineConfig, withDefaults } from './engine-config.js';
 import { holdLock } from './hold-lock.js';
 import { launchDbos } from './launch-dbos.js';
 import { Leave } from './leave.js';
+import { moneyIn } from './money-config.js';
 import { once } from './once.js';
 import type { EngineLog, Parts } from './parts.js';
 import { rebuildLeft } from './rebuild-left.js';
@@ -56,6 +58,7 @@ export async function createEngine(config: EngineConfig): Promise<Engine> {
   assertConfig(config);
   const agents = registerAgents(config);
   const limits = limitsIn(agents.values(), config.tenants);
+  const prices = await PriceBook.open(moneyIn(config).prices, null);
   const { role, capacity, crashLimit } = withDefaults(config);
   const database = await openDatabase({
     databaseUrl: config.databaseUrl ?? null,
@@ -69,7 +72,7 @@ export async function createEngine(config: EngineConfig): Promise<Engine> {
       ...{ id: config.workerId ?? null, role, capacity, build: BUILD, pid: process.pid },
       ...{ workflow: SEGMENT_WORKFLOW, recordingVersion: RECORDING_VERSION, crashLimit },
     });
-    return await launch(config, { database, clock, worker }, { agents, limits });
+    return await launch(config, { database, clock, worker }, { agents, limits, prices });
   } catch (error) {
     // It may have been launched before something else failed, and would keep the process.
     await DBOS.shutdown({ deregister: true }).catch(() => undefined);
@@ -87,12 +90,13 @@ interface Place {
 interface Configured {
   readonly agents: ReadonlyMap<string, RegisteredAgent>;
   readonly limits: readonly LimitRow[];
+  readonly prices: PriceBook;
 }
 
 async function launch(
   config: EngineConfig,
   { database, clock, worker }: Place,
-  { agents, limits }: Configured,
+  { agents, limits, prices }: Configured,
 ): Promise<Engine> {
   const { role, capacity, crashLimit, approvalTimeoutMs, log } = withDefaults(config);
   let client: DBOSClient | undefined;
@@ -113,6 +117,7 @@ async function launch(
     now: clock.now,
     newId: randomUUID,
     approvalTimeoutMs,
+    prices,
     mcp: new McpConnections(),
     changed: (runId, what) => changes.announce(runId, what),
     stepsKeepOutcomes: () => stepsKeepOutcomes,

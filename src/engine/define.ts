@@ -2,6 +2,7 @@ import type { Agent, ModelProvider } from '@openai/agents';
 import type { DispatchLimits, TenantLimits } from '../core/dispatch.js';
 import type { GrantInput } from '../core/grants.js';
 import type { McpRules } from '../core/mcp.js';
+import type { PriceTable } from '../core/price.js';
 
 /** An agent with what it may do. A plain `Agent` of the SDK works too, and is granted nothing. */
 export interface AgentDeclaration {
@@ -34,6 +35,8 @@ export interface HoldfastConfig {
   readonly providers?: { readonly [prefix: string]: ModelProvider };
   /** The same limits for the runs of a tenant: of `each`, or of those that are `named`. */
   readonly tenants?: TenantLimits;
+  /** What models cost, in dollars as texts, before the list that comes with Holdfast: `{ 'ollama/*': 'free' }`. See docs/budgets.md. */
+  readonly prices?: PriceTable;
 }
 
 /** Gives a declaration its type. */

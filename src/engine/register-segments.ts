@@ -4,7 +4,6 @@ import { agentRun, SEGMENT_WORKFLOW } from '../../workflows/agent-run.js';
 import { installMcpDoor } from '../../workflows/mcp-door.js';
 import { installRunnerDoor } from '../../workflows/runner-door.js';
 import type { StepGate } from '../../workflows/segment-scope.js';
-import { UNWATCHED } from '../models/model-attempt.js';
 import { MultiModelProvider } from '../models/multi-model-provider.js';
 import { MultiModelProviderMap } from '../models/multi-model-provider-map.js';
 import type { EngineConfig } from './engine-config.js';
@@ -29,7 +28,6 @@ export function registerSegments(
     provider,
     turnsPerSegment: config.turnsPerSegment ?? DEFAULT_TURNS_PER_SEGMENT,
     deltas: parts.deltas,
-    watchOf: () => UNWATCHED,
     arrive: (runId: string, segment: number) => parts.running.arrive(runId, segment),
     watch: (runId: string, deadlineAtMs: number | null) =>
       parts.running.watch(runId, deadlineAtMs === null ? null : Math.max(0, deadlineAtMs - parts.world.now())),

@@ -4,7 +4,9 @@ import { insertAccess } from '../storage/access-log.js';
 import { countEvents } from '../storage/events.js';
 import { countPending } from '../storage/interruptions.js';
 import { countRuns, sumTokens } from '../storage/run-list.js';
+import { sumSpend } from '../storage/spend.js';
 import { cancelRun } from './cancel-run.js';
+import { listCharges, listSpend } from './charge-verbs.js';
 import { databaseSession } from './database-session.js';
 import { deleteRun } from './delete-run.js';
 import { emitEvent } from './emit-event.js';
@@ -43,6 +45,8 @@ export function verbsOf(parts: Parts, life: Life): Engine {
     streamRun: (id, options, caller) => streamRun(up(), id, options, caller),
     getTrajectory: async (id, caller) => getTrajectory(up(), id, caller),
     verifyRun: async (id, caller) => verifyRun(up(), id, caller),
+    listCharges: async (id, options, caller) => listCharges(up(), id, options, caller),
+    listSpend: async (filter, caller) => listSpend(up(), filter, caller),
     listInterruptions: async (filter, caller) => listInterruptions(up(), filter, caller),
     getInterruption: async (id, caller) => getInterruption(up(), id, caller),
     decide: async (id, decision, caller) => decide(up(), id, decision, caller),
@@ -88,5 +92,6 @@ async function stats(parts: Parts, tenant: string): Promise<Stats> {
     pendingInterruptions: await countPending(knex, tenant),
     events: await countEvents(knex, tenant),
     totalTokens: await sumTokens(knex, tenant),
+    ...(await sumSpend(knex, tenant)),
   };
 }

@@ -1,6 +1,7 @@
 import type { Session } from '@openai/agents';
 import type { Caller } from '../core/caller.js';
 import type { VerifyReport } from '../core/chain.js';
+import type { ChargeView } from '../core/charge.js';
 import type { RunDelta } from '../core/delta.js';
 import type { EmitEvent, EmittedEvent } from '../core/emitted-event.js';
 import type { RunEvent } from '../core/event.js';
@@ -9,6 +10,7 @@ import type { DecisionRequest, InterruptionView } from '../core/interruption.js'
 import type { Page } from '../core/page.js';
 import type { RunStatus, RunView, StartRun } from '../core/run.js';
 import type { SessionItem, SessionView } from '../core/session.js';
+import type { SpendFilter, SpendView } from '../core/spend.js';
 import type { StandingDecisionView } from '../core/standing.js';
 import type { Trajectory } from '../core/trajectory.js';
 import type { WorkerStop, WorkerView } from '../core/worker.js';
@@ -37,6 +39,9 @@ export interface Stats {
   readonly pendingInterruptions: number;
   readonly events: number;
   readonly totalTokens: number;
+  /** What all model calls cost, as far as prices are known, and of how many the cost is not known. */
+  readonly costUsd: string;
+  readonly unpriced: number;
 }
 
 /** The verbs of the engine. Every door (HTTP, command line, library) calls these and nothing else. */
@@ -100,6 +105,17 @@ export interface Engine {
   ): AsyncIterable<RunEvent | RunDelta>;
   getTrajectory(id: string, caller: Caller): Promise<Trajectory>;
   verifyRun(id: string, caller: Caller): Promise<VerifyReport>;
+  /** What the model calls of a run cost, in the order of its turns, after the first `after`. Throws `run_unknown`. */
+  listCharges(
+    id: string,
+    options: { readonly after: number; readonly limit: number },
+    caller: Caller,
+  ): Promise<Page<ChargeView>>;
+  /** What the caller's tenant has spent, by day, agent or model. */
+  listSpend(
+    filter: SpendFilter & { readonly limit: number; readonly cursor?: string },
+    caller: Caller,
+  ): Promise<Page<SpendView>>;
   listInterruptions(
     filter: InterruptionFilter & { readonly limit: number; readonly cursor?: string },
     caller: Caller,

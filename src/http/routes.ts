@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CHARGE_ROUTES } from './charges.js';
 import { EMITTED_EVENT_ROUTES } from './emitted-events.js';
 import { EVENT_ROUTES } from './events.js';
 import { INTERRUPTION_ROUTES } from './interruptions.js';
@@ -25,6 +26,7 @@ const DOCUMENT_ROUTE = guarded({
 export const GUARDED_ROUTES: readonly GuardedRoute[] = [
   ...RUN_ROUTES,
   ...EVENT_ROUTES,
+  ...CHARGE_ROUTES,
   ...INTERRUPTION_ROUTES,
   ...STANDING_DECISION_ROUTES,
   ...SESSION_ROUTES,

@@ -31,7 +31,7 @@ export const SYSTEM_ROUTES = [
     method: 'GET',
     path: '/api/v1/stats',
     operationId: 'getStats',
-    summary: 'Count runs, interruptions, events and tokens.',
+    summary: 'Count runs, interruptions, events, tokens and dollars.',
     role: 'viewer',
     response: stats,
     errors: [],

@@ -1,5 +1,6 @@
 /** Schemas of what the engine answers and `core` has no schema for. */
 import { z } from 'zod';
+import { usdText } from '../core/money.js';
 import { RUN_STATUSES } from '../core/run.js';
 
 export const verifyReport = z
@@ -42,5 +43,7 @@ export const stats = z
     pendingInterruptions: z.int(),
     events: z.int(),
     totalTokens: z.int(),
+    costUsd: usdText.describe('What all model calls cost, as far as prices are known.'),
+    unpriced: z.int().describe('How many model calls cost what is not known.'),
   })
   .meta({ id: 'Stats' });

@@ -57,7 +57,10 @@ export interface AttemptingModel extends Model {
 export const isAttempting = (model: Model): model is AttemptingModel =>
   'attempt' in model && typeof model.attempt === 'function';
 
-/** Lets everything go out. */
+/**
+ * Lets everything go out.
+ * @public
+ */
 export const UNWATCHED: AttemptWatch = {
   admit: async () => ({ admitted: true, settle: async () => undefined }),
 };

@@ -6,6 +6,7 @@ import { canonical, jsonValue } from '../core/json.js';
 import type { KeyedEvent } from '../core/recording.js';
 import { isOver } from '../core/run.js';
 import type { RunState } from '../core/state.js';
+import { CHARGE_COLUMNS, chargeRowsOf, type NewChargeRow } from './charges.js';
 
 export interface EventRow {
   run_id: string;
@@ -161,6 +162,7 @@ const isKnown = (tail: LogTail, drafts: readonly EventDraft[], index: number, ke
 
 interface SealedEvents {
   readonly rows: readonly EventRow[];
+  readonly charges: readonly NewChargeRow[];
   readonly tail: LogTail;
 }
 
@@ -176,24 +178,33 @@ function sealAll(from: LogTail, drafts: readonly EventDraft[], { at, worker }: W
     seqOf.set(draft.key, head.seq);
     return rowOf(sealed.event, draft.key, sealed.dataText, worker);
   });
-  return { rows, tail: { head, runKey, seqOf } };
+  const charges = drafts.flatMap((draft) => chargeRowsOf(runId, from.head.tenant, draft.charges ?? []));
+  return { rows, charges, tail: { head, runKey, seqOf } };
 }
 
 const COLUMNS =
   'run_id, seq, tenant, key, v, parent_id, kind, at, data, data_hash, state_version, state_hash_before, state_hash_after, prev_hash, hash, worker';
 
+/** What is paid for the events, in their statement: a model call takes none of its own for it. */
+const CHARGED = `, charged as (
+       insert into holdfast.charges (${CHARGE_COLUMNS})
+       select ${CHARGE_COLUMNS} from json_populate_recordset(null::holdfast.charges, ?::json)
+        where exists (select from head) on conflict do nothing)`;
+
 /** Writes events and the new head, if the head is still the one that they are chained to. False: it is not. */
-async function writeSealed(db: Knex, before: Head, { rows, tail: { head } }: SealedEvents): Promise<boolean> {
+async function writeSealed(db: Knex, before: Head, { rows, charges, tail: { head } }: SealedEvents): Promise<boolean> {
   const { rowCount }: { rowCount: number } = await db.raw(
     `with head as (
        update holdfast.run_heads set seq = ?, hash = ?, state = ?, state_hash = ?, at = ?
-        where run_id = ? and seq = ? and hash = ? returning run_id)
+        where run_id = ? and seq = ? and hash = ? returning run_id)${charges.length === 0 ? '' : CHARGED}
      insert into holdfast.events (${COLUMNS})
      select ${COLUMNS} from json_populate_recordset(null::holdfast.events, ?::json)
       where exists (select from head)`,
     [
       ...[head.seq, head.hash, canonical(head.state), head.stateHash, head.at],
-      ...[head.runId, before.seq, before.hash, JSON.stringify(rows)],
+      ...[head.runId, before.seq, before.hash],
+      ...(charges.length === 0 ? [] : [JSON.stringify(charges)]),
+      JSON.stringify(rows),
     ],
   );
   return rowCount > 0;

@@ -24,7 +24,12 @@ export async function countOnAncestors(trx: Knex.Transaction, run: RunRow): Prom
   if (above.length === 0) return;
   await runs(trx)
     .whereIn('id', above)
-    .update({ ...usedBelow(trx, usageOf(run)), child_active_ms: plus(trx, 'child_active_ms', run.active_ms) });
+    .update({
+      ...usedBelow(trx, usageOf(run)),
+      child_active_ms: plus(trx, 'child_active_ms', run.active_ms),
+      // What is not known makes a sum that is not known.
+      child_cost_nano_usd: plus(trx, 'child_cost_nano_usd', run.cost_nano_usd),
+    });
 }
 
 /** Adds the tokens of a run and of those below it to one that takes its result and is not above it: a fork of its parent. */
@@ -32,8 +37,8 @@ export async function countResult(trx: Knex.Transaction, id: string, usage: Usag
   await runs(trx).where({ id }).update(usedBelow(trx, usage));
 }
 
-const plus = (trx: Knex.Transaction, column: string, amount: string | number) =>
-  trx.raw('?? + ?', [column, amount]) as unknown as string;
+const plus = (trx: Knex.Transaction, column: string, amount: string | number | null) =>
+  trx.raw('?? + ?::bigint', [column, amount]) as unknown as string;
 
 const usedBelow = (trx: Knex.Transaction, { inputTokens, outputTokens, totalTokens }: Usage) => ({
   child_input_tokens: plus(trx, 'child_input_tokens', inputTokens),

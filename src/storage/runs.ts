@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { ErrorView } from '../core/errors.js';
 import { isErrorCode } from '../core/errors.js';
 import { canonical, type JsonObject, type JsonValue, jsonObject, jsonValue } from '../core/json.js';
+import { usdOf } from '../core/money.js';
 import {
   errorView,
   isOver,
@@ -47,6 +48,8 @@ export interface RunRow {
   child_output_tokens: string;
   child_total_tokens: string;
   child_active_ms: string;
+  /** Null: not known. */
+  child_cost_nano_usd: string | null;
   segment_started_at: Date | null;
   cancel_requested_at: Date | null;
   cancel_reason: string | null;
@@ -118,6 +121,7 @@ export async function insertRun(trx: Knex, run: NewRun): Promise<RunRow> {
       metadata: canonical(run.metadata),
       ...(run.fork === undefined ? {} : forkColumns(run.fork)),
       stream: run.stream ?? null,
+      cost_nano_usd: '0',
       ...(run.parent === undefined
         ? {}
         : {
@@ -207,6 +211,10 @@ const errorOf = (row: RunRow): ErrorView | null => {
   return { ...view, code: isErrorCode(view.code) ? view.code : 'run_failed' };
 };
 
+/** With that of the runs below that are over. */
+const costOfFamily = ({ cost_nano_usd: own, child_cost_nano_usd: below }: RunRow): string | null =>
+  own === null || below === null ? null : usdOf(BigInt(own) + BigInt(below));
+
 export function runViewOf(row: RunRow, pending: readonly string[]): RunView {
   return {
     id: row.id,
@@ -227,7 +235,7 @@ export function runViewOf(row: RunRow, pending: readonly string[]): RunView {
       outputTokens: Number(row.output_tokens) + Number(row.child_output_tokens),
       totalTokens: Number(row.total_tokens) + Number(row.child_total_tokens),
     },
-    costUsd: row.cost_nano_usd === null ? null : Number(row.cost_nano_usd) / 1e9,
+    costUsd: costOfFamily(row),
     limits: limitsOf(row),
     metadata: metadataOf(row),
     forkedFrom:

@@ -31,9 +31,10 @@ function homes(): Record<string, string[]> {
   const found: Record<string, Set<string>> = {};
   for (const path of SOURCES) {
     const text = readFileSync(join(ROOT, path), 'utf8');
-    for (const [, specifier = ''] of text.matchAll(
-      /^(?:import|export)\s+(?!type\s)(?:[^'";]*?from\s+)?'([^'.][^']*)'/gm,
-    )) {
+    for (const [, specifier = ''] of [
+      ...text.matchAll(/^(?:import|export)\s+(?!type\s)(?:[^'";]*?from\s+)?'([^'.][^']*)'/gm),
+      ...text.matchAll(/await import\('([^'.][^']*)'\)/g),
+    ]) {
       if (specifier.startsWith('node:')) continue;
       const name = packageOf(specifier);
       found[name] = (found[name] ?? new Set()).add(roomOf(path));

@@ -48,6 +48,7 @@ describeEachDatabase('one call', (kind) => {
       queue: { enqueue: async () => {}, withdraw: async () => {}, remove: async () => true, wake: nothing },
       ...{ now: Date.now, newId: () => 'x', approvalTimeoutMs: null, changed: nothing, mcp: new McpConnections() },
       stepsKeepOutcomes: () => false,
+      prices: { priceOf: () => null },
     };
     await database.knex.transaction((trx) =>
       insertRun(trx, {

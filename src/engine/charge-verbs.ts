@@ -1,0 +1,41 @@
+import type { Caller } from '../core/caller.js';
+import type { ChargeView } from '../core/charge.js';
+import { HoldfastError } from '../core/errors.js';
+import type { Page } from '../core/page.js';
+import type { SpendFilter, SpendView } from '../core/spend.js';
+import { listChargeRows } from '../storage/charges.js';
+import { findRun } from '../storage/runs.js';
+import { readSpend } from '../storage/spend.js';
+import type { Parts } from './parts.js';
+
+/** What the model calls of a run cost, in the order of its turns. Throws `run_unknown`. */
+export async function listCharges(
+  parts: Parts,
+  runId: string,
+  { after, limit }: { readonly after: number; readonly limit: number },
+  caller: Caller,
+): Promise<Page<ChargeView>> {
+  const { knex } = parts.world;
+  const run = await findRun(knex, caller.tenant, runId);
+  if (run === undefined) throw new HoldfastError('run_unknown', `There is no run ${JSON.stringify(runId)}.`);
+  const rows = await listChargeRows(knex, run.id, { after, limit });
+  return { items: rows.slice(0, limit), nextCursor: rows.length > limit ? String(after + limit) : null };
+}
+
+/** What the caller's tenant has spent, by day, agent or model. Throws `invalid_request` for a cursor that no page gave. */
+export async function listSpend(
+  parts: Parts,
+  { limit, cursor, ...filter }: SpendFilter & { readonly limit: number; readonly cursor?: string },
+  caller: Caller,
+): Promise<Page<SpendView>> {
+  const after = cursor === undefined ? null : Buffer.from(cursor, 'base64url').toString('utf8');
+  if (after !== null && (after === '' || after.includes('\0'))) {
+    throw new HoldfastError('invalid_request', 'The cursor is not one that a list of this server gave.', {
+      fields: [{ pointer: '/cursor', detail: 'use nextCursor of the page before' }],
+    });
+  }
+  const rows = await readSpend(parts.world.knex, { ...filter, tenant: caller.tenant }, { after, limit });
+  const last = rows[limit - 1];
+  const isMore = rows.length > limit && last !== undefined;
+  return { items: rows.slice(0, limit), nextCursor: isMore ? Buffer.from(last.name).toString('base64url') : null };
+}

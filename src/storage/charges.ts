@@ -1,0 +1,94 @@
+import type { Knex } from 'knex';
+import { CHARGE_STATES, type Charge, type ChargeState, type ChargeView, priceName } from '../core/charge.js';
+import { usdOrNull } from '../core/money.js';
+
+/** A row of `holdfast.charges` as the driver gives it: int8 as text. */
+interface ChargeRow {
+  run_id: string;
+  turn: number;
+  execution: string;
+  attempt: number;
+  tenant: string;
+  agent: string;
+  model: string;
+  input_tokens: string | null;
+  cached_input_tokens: string | null;
+  cache_write_tokens: string | null;
+  output_tokens: string | null;
+  reasoning_tokens: string | null;
+  nano_usd: string | null;
+  price_source: string | null;
+  price_version: string | null;
+  state: ChargeState;
+  day: string;
+  charged_at: Date;
+}
+
+const COLUMNS = [
+  ...(['run_id', 'turn', 'execution', 'attempt', 'tenant', 'agent', 'model'] as const),
+  ...(['input_tokens', 'cached_input_tokens', 'cache_write_tokens', 'output_tokens', 'reasoning_tokens'] as const),
+  ...(['nano_usd', 'price_source', 'price_version', 'state'] as const),
+] as const;
+
+/** The columns of a charge that is written; its time is that of the database. */
+export const CHARGE_COLUMNS = COLUMNS.join(', ');
+
+/** A charge on its way into the database, as JSON gives it. */
+export type NewChargeRow = { readonly [column in (typeof COLUMNS)[number]]: string | number | null };
+
+const charges = (db: Knex) => db<ChargeRow>('holdfast.charges');
+
+export const chargeRowsOf = (runId: string, tenant: string, made: readonly Charge[]): readonly NewChargeRow[] =>
+  made.map(({ turn, execution, attempt, agent, model, usage, nanos, price, state }) => ({
+    ...{ run_id: runId, turn, execution, attempt, tenant, agent, model },
+    input_tokens: usage?.inputTokens ?? null,
+    cached_input_tokens: usage?.cachedInputTokens ?? null,
+    cache_write_tokens: usage?.cacheWriteTokens ?? null,
+    output_tokens: usage?.outputTokens ?? null,
+    reasoning_tokens: usage?.reasoningTokens ?? null,
+    ...{ nano_usd: nanos, price_source: price?.source ?? null, price_version: price?.version ?? null, state },
+  }));
+
+/** What a run has cost, for a statement that writes it: what was not known once stays unknown. */
+export const costOfRun = (trx: Knex.Transaction, runId: string) =>
+  trx.raw(
+    `case when cost_nano_usd is null then null else
+      (select case when count(*) = count(nano_usd) then coalesce(sum(nano_usd), 0)::bigint end
+         from holdfast.charges where run_id = ?) end`,
+    [runId],
+  ) as unknown as string;
+
+/** The charges of a run in the order of its turns, after a number of them, and one more when there is a next page. */
+export async function listChargeRows(
+  db: Knex,
+  runId: string,
+  { after, limit }: { readonly after: number; readonly limit: number },
+): Promise<ChargeView[]> {
+  const rows: ChargeRow[] = await charges(db)
+    .where({ run_id: runId })
+    .orderBy(['turn', 'charged_at', 'execution', 'attempt'])
+    .offset(after)
+    .limit(limit + 1);
+  return rows.map(viewOf);
+}
+
+const count = (text: string | null): number => Number(text ?? 0);
+
+const viewOf = (row: ChargeRow): ChargeView => ({
+  ...{ turn: row.turn, attempt: row.attempt, agent: row.agent, model: row.model },
+  usage:
+    row.input_tokens === null
+      ? null
+      : {
+          inputTokens: count(row.input_tokens),
+          cachedInputTokens: count(row.cached_input_tokens),
+          cacheWriteTokens: count(row.cache_write_tokens),
+          outputTokens: count(row.output_tokens),
+          reasoningTokens: count(row.reasoning_tokens),
+        },
+  costUsd: usdOrNull(row.nano_usd),
+  price:
+    row.price_source === null ? null : priceName.parse({ source: row.price_source, version: row.price_version ?? '' }),
+  state: CHARGE_STATES.find((state) => state === row.state) ?? 'unpriced',
+  ...{ day: row.day, chargedAt: row.charged_at.toISOString() },
+});
