@@ -3,77 +3,26 @@ import { resolve } from 'node:path';
 import { z } from 'zod';
 import { invalidSettings, parseTokens, type Token } from './core/access-token.js';
 import type { FieldError } from './core/errors.js';
-import { isOllamaAddress, OLLAMA_ADDRESS } from './core/ollama-address.js';
+import { MODEL_PROVIDERS } from './core/model-provider-table.js';
+import {
+  database,
+  header,
+  host,
+  modelServer,
+  ollamaServer,
+  oneOf,
+  optional,
+  port,
+  type Setting,
+  secret,
+  setting,
+  webAddress,
+  whole,
+  workerId,
+} from './core/setting.js';
 import { WORKER_ROLES } from './core/worker.js';
 
-interface Kind<T> {
-  readonly schema: z.ZodType<T, string>;
-  readonly expected: string;
-  /** Messages do not repeat the value. */
-  readonly secret?: boolean;
-}
-
-interface Setting<T> {
-  readonly name: string;
-  readonly default: string | null;
-  readonly description: string;
-  readonly kind: Kind<unknown>;
-  readonly parse: (raw: string | undefined) => T;
-}
-
-const optional = <T>(name: string, kind: Kind<T>, description: string): Setting<T | null> => ({
-  name,
-  kind,
-  description,
-  default: null,
-  parse: (raw) => (raw === undefined ? null : kind.schema.parse(raw)),
-});
-
-const setting = <T>(name: string, kind: Kind<T>, fallback: string, description: string): Setting<T> => ({
-  name,
-  kind,
-  description,
-  default: fallback,
-  parse: (raw) => kind.schema.parse(raw ?? fallback),
-});
-
-const text = { schema: z.string(), expected: 'a text' };
-const secret = { ...text, secret: true };
-const header = {
-  ...text,
-  schema: z.string().regex(/^[\x21-\x7e]+$/),
-  expected: 'visible ASCII characters',
-  secret: true,
-};
 const path = { schema: z.string().transform((value) => resolve(value)), expected: 'a path' };
-const database = {
-  schema: z.string().regex(/^postgres(ql)?:\/\//),
-  expected: 'postgresql://user:password@host:port/database',
-  secret: true,
-};
-const webAddress = { schema: z.url({ protocol: /^https?$/ }), expected: 'an address with http:// or https://' };
-const ollamaServer = { schema: z.string().refine(isOllamaAddress), expected: OLLAMA_ADDRESS, secret: true };
-const workerId = {
-  schema: z.string().regex(/^[\w.:-]{1,100}$/),
-  expected: 'at most 100 letters, digits and the characters . _ : -',
-};
-const host = { schema: z.string().regex(/^[\w.:-]{1,255}$/), expected: 'a host name or an IP address' };
-
-const whole = (min: number, max: number) => ({
-  schema: z
-    .string()
-    .regex(/^\d{1,15}$/)
-    .transform(Number)
-    .pipe(z.number().min(min).max(max)),
-  expected: `a whole number from ${min} to ${max}`,
-});
-const port = whole(0, 65_535);
-
-const oneOf = <const T extends readonly string[]>(values: T) => ({
-  schema: z.enum(values),
-  expected: `one of ${values.join(', ')}`,
-});
-
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 const TEN_YEARS_MS = 315_360_000_000;
 
@@ -152,8 +101,6 @@ const TABLE = {
     '10000',
     'Milliseconds that a stop waits for work in flight.',
   ),
-  openaiApiKey: optional('OPENAI_API_KEY', secret, 'Key of the OpenAI provider.'),
-  openaiBaseUrl: optional('OPENAI_BASE_URL', webAddress, 'Address of an API that speaks as OpenAI does.'),
   ollamaApiKey: optional('OLLAMA_API_KEY', secret, 'Key of the Ollama provider; a local server needs none.'),
   ollamaHost: optional(
     'OLLAMA_HOST',
@@ -172,7 +119,18 @@ const TABLE = {
   ),
 };
 
-const ALL: readonly Setting<unknown>[] = Object.values(TABLE);
+/** What the known providers of models take; each looks for its own when it is asked for a model. */
+const OF_PROVIDERS: readonly Setting<unknown>[] = Object.values(MODEL_PROVIDERS).flatMap(
+  ({ title, keyVariable, urlVariable, baseURL, needsKey }) => [
+    optional(keyVariable, header, `Key of ${title}${needsKey ? '' : ', if the server wants one'}.`),
+    optional(`${keyVariable}_FILE`, path, `File with that key, instead of \`${keyVariable}\`.`),
+    ...(urlVariable === null
+      ? []
+      : [optional(urlVariable, modelServer, `Address of ${title}. Without one: \`${baseURL}\`.`)]),
+  ],
+);
+
+const ALL: readonly Setting<unknown>[] = [...Object.values(TABLE), ...OF_PROVIDERS];
 
 /** Every setting. docs/settings.md lists them, and a test holds the two equal. */
 export const SETTINGS = ALL.map(({ name, default: fallback, description }) => ({
@@ -181,9 +139,20 @@ export const SETTINGS = ALL.map(({ name, default: fallback, description }) => ({
   description,
 }));
 
+/** A variable as it is now; null where it is not set or empty. */
+export const environmentVariable = (name: string): string | null => valueIn(process.env, name) ?? null;
+
 type Env = { readonly [name: string]: string | undefined };
 
 const valueIn = (env: Env, name: string): string | undefined => (env[name] === '' ? undefined : env[name]);
+
+/** A key is in one place. */
+const doubleKeys = (env: Env): readonly FieldError[] =>
+  Object.values(MODEL_PROVIDERS).flatMap(({ keyVariable }) => {
+    const file = `${keyVariable}_FILE`;
+    if (valueIn(env, keyVariable) === undefined || valueIn(env, file) === undefined) return [];
+    return [{ pointer: `/${file}`, detail: `${keyVariable} and ${file} are both set; expected one of them.` }];
+  });
 
 function problemOf({ name, kind }: Setting<unknown>, env: Env): FieldError | null {
   const value = valueIn(env, name);
@@ -217,7 +186,7 @@ export type Settings = ReturnType<typeof readSettings>;
  * Throws `config_invalid`, which names each bad variable, what came and what was expected; secrets are not repeated.
  */
 export function readSettings(env: NodeJS.ProcessEnv = process.env) {
-  const problems = ALL.flatMap((row) => problemOf(row, env) ?? []);
+  const problems = [...ALL.flatMap((row) => problemOf(row, env) ?? []), ...doubleKeys(env)];
   if (problems.length > 0) throw invalidSettings(...problems);
   const read = <T>({ name, parse }: Setting<T>): T => parse(valueIn(env, name));
   const portIsSet = valueIn(env, TABLE.port.name) !== undefined;
@@ -243,8 +212,6 @@ export function readSettings(env: NodeJS.ProcessEnv = process.env) {
     /** Null: approvals never expire. */
     approvalTimeoutMs: read(TABLE.approvalTimeoutMs) || null,
     shutdownGraceMs: read(TABLE.shutdownGraceMs),
-    openaiApiKey: read(TABLE.openaiApiKey),
-    openaiBaseUrl: read(TABLE.openaiBaseUrl),
     ollamaApiKey: read(TABLE.ollamaApiKey),
     ollamaHost: read(TABLE.ollamaHost),
     /** Where the commands find a server, and what they show it. */

@@ -32,6 +32,7 @@ const HOMES: Record<string, readonly string[]> = {
   '@electric-sql/pglite': ['storage'],
   '@openai/agents': ['models', 'tools', 'workflows', 'engine', 'demo'],
   ollama: ['models'],
+  openai: ['models'],
   '@pydantic/genai-prices': ['models'],
   jsonrepair: ['models'],
   'ipaddr.js': ['tools'],

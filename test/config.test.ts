@@ -2,8 +2,15 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { pinDbosIdentity, readSettings, SETTINGS } from '../src/config.js';
+import { environmentVariable, pinDbosIdentity, readSettings, SETTINGS } from '../src/config.js';
 import { HoldfastError } from '../src/core/errors.js';
+import { MODEL_PROVIDERS } from '../src/core/model-provider-table.js';
+
+const OF_PROVIDERS = Object.values(MODEL_PROVIDERS).flatMap(({ keyVariable, urlVariable }) => [
+  keyVariable,
+  `${keyVariable}_FILE`,
+  ...(urlVariable === null ? [] : [urlVariable]),
+]);
 
 const directory = mkdtempSync(join(tmpdir(), 'holdfast-config-'));
 afterAll(() => rmSync(directory, { recursive: true }));
@@ -39,8 +46,6 @@ test('an empty environment gives the defaults', () => {
     crashLimit: 5,
     approvalTimeoutMs: 604_800_000,
     shutdownGraceMs: 10_000,
-    openaiApiKey: null,
-    openaiBaseUrl: null,
     ollamaApiKey: null,
     ollamaHost: null,
     serverUrl: null,
@@ -71,17 +76,40 @@ test('every setting that is listed is read, and changes what comes out', () => {
     HOLDFAST_CRASH_LIMIT: '9',
     HOLDFAST_APPROVAL_TIMEOUT_MS: '0',
     HOLDFAST_SHUTDOWN_GRACE_MS: '0',
-    OPENAI_API_KEY: 'sk-1',
-    OPENAI_BASE_URL: 'http://127.0.0.1:9/v1',
     OLLAMA_API_KEY: 'key',
     OLLAMA_HOST: '127.0.0.1:11434',
     HOLDFAST_URL: 'https://holdfast.example',
     HOLDFAST_TOKEN: TOKEN,
   };
-  expect(Object.keys(values).toSorted()).toEqual(SETTINGS.map((setting) => setting.name).toSorted());
+  const names = SETTINGS.map((setting) => setting.name).filter((name) => !OF_PROVIDERS.includes(name));
+  expect(Object.keys(values).toSorted()).toEqual(names.toSorted());
   for (const [name, value] of Object.entries(values)) {
     expect(readSettings({ [name]: value }), name).not.toEqual(readSettings({}));
   }
+});
+
+test('keys and addresses of model providers are judged at start, and read when a model is asked for', () => {
+  const names = new Set(SETTINGS.map((setting) => setting.name));
+  for (const name of OF_PROVIDERS) expect(names).toContain(name);
+  expect(environmentVariable('HOLDFAST_TEST_NO_SUCH_VARIABLE')).toBeNull();
+  expect(environmentVariable('PATH')).toBe(process.env['PATH']);
+});
+
+test('a key of a model provider is a header, and in one place', () => {
+  const spaced = refusal({ ANTHROPIC_API_KEY: 'sk-ant two words' });
+  expect(spaced.message).toMatch(/ANTHROPIC_API_KEY has a value that is not shown here; expected visible ASCII/);
+  expect(spaced.message).not.toContain('two');
+  const address = refusal({ OPENAI_BASE_URL: 'ftp://ann:password@x' });
+  expect(address.message).toMatch(
+    /^OPENAI_BASE_URL .* not shown here; expected an address with http:\/\/ or https:\/\/\.$/,
+  );
+  const twice = refusal({ GROQ_API_KEY: 'gsk-1', GROQ_API_KEY_FILE: '/run/groq' });
+  expect(twice.fields).toEqual([
+    {
+      pointer: '/GROQ_API_KEY_FILE',
+      detail: expect.stringContaining('GROQ_API_KEY and GROQ_API_KEY_FILE are both set'),
+    },
+  ]);
 });
 
 test('an empty variable counts as unset', () => {
@@ -114,7 +142,6 @@ describe('a bad value names the variable, what came and what was expected', () =
     ['HOLDFAST_ROLE', 'server', 'one of all, api, worker'],
     ['HOLDFAST_HOST', 'http://localhost', 'a host name or an IP address'],
     ['HOLDFAST_WORKER_ID', 'a b', 'at most 100 letters'],
-    ['OPENAI_BASE_URL', 'ftp://x', 'an address with http:// or https://'],
     ['HOLDFAST_URL', 'localhost', 'an address with http:// or https://'],
   ])('%s=%s', (name, value, expected) => {
     const error = refusal({ [name]: value });

@@ -78,8 +78,6 @@ const engineSettings = (settings: Settings) => ({
   crashLimit: settings.crashLimit,
   turnsPerSegment: settings.turnsPerSegment,
   approvalTimeoutMs: settings.approvalTimeoutMs,
-  openaiApiKey: settings.openaiApiKey,
-  openaiBaseUrl: settings.openaiBaseUrl,
   ollamaApiKey: settings.ollamaApiKey,
   ollamaHost: settings.ollamaHost,
 });

@@ -14,6 +14,12 @@ export const PROCESS_ERRORS = {
     'The configuration file cannot be loaded',
     'Check the path and the error in the detail.',
   ),
+  secret_unreadable: row(
+    500,
+    'stop',
+    'A key cannot be read',
+    'Look at the place that is named: whether it is there, and who may read it.',
+  ),
   database_unreachable: row(
     503,
     'retry',

@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import { HoldfastError } from '../core/errors.js';
+import { fieldErrorsOf } from '../core/field-errors.js';
 import { ollamaAddress } from '../core/ollama-address.js';
 import { LONGEST_MS } from '../core/wait.js';
 import { workerRole } from '../core/worker.js';
 import type { EngineConfig } from './engine-config.js';
+import { providerProblems } from './provider-problems.js';
 
 const settings = z.object({
   concurrency: z.int().min(1).optional(),
@@ -13,13 +15,24 @@ const settings = z.object({
   approvalTimeoutMs: z.int().min(0).max(LONGEST_MS).nullish(),
 });
 
-/** Refuses numbers that nothing could work with and an address that is none. Throws `config_invalid`, naming the field. */
+/**
+ * Refuses numbers that nothing could work with, addresses that are none, and providers that cannot work. Throws `config_invalid`, which
+ * names every wrong field.
+ */
 export function assertConfig(config: EngineConfig): void {
-  const issues = settings.safeParse(config).error?.issues ?? [];
-  if (issues.length > 0) {
-    const fields = issues.map(({ path, message }) => ({ pointer: `/${path.map(String).join('/')}`, detail: message }));
-    const said = fields.map(({ pointer, detail }) => `${pointer.slice(1)}: ${detail}`).join('; ');
+  const { error } = settings.safeParse(config);
+  const fields = [...(error === undefined ? [] : fieldErrorsOf(error)), ...providerProblems(config.providers)];
+  if (fields.length > 0) {
+    const said = fields.map(({ pointer, detail }) => `${pathOf(pointer)}: ${detail}`).join('; ');
     throw new HoldfastError('config_invalid', `The engine cannot work like this: ${said}.`, { fields });
   }
   if (config.ollamaHost) ollamaAddress(config.ollamaHost);
 }
+
+/** A pointer as a person writes the place: `providers.lab.baseURL`. */
+const pathOf = (pointer: string): string =>
+  pointer
+    .slice(1)
+    .split('/')
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .join('.');

@@ -1,5 +1,6 @@
 import type { HoldfastError } from '../core/errors.js';
 import type { WorkerRole } from '../core/worker.js';
+import type { Secret } from '../models/secret.js';
 import type { HoldfastConfig } from './define.js';
 import type { EngineLog } from './parts.js';
 
@@ -20,7 +21,8 @@ export interface EngineConfig extends HoldfastConfig {
   readonly crashLimit?: number;
   /** Milliseconds; null: approvals never expire. Default seven days. */
   readonly approvalTimeoutMs?: number | null;
-  readonly openaiApiKey?: string | null;
+  /** What is left out here of OpenAI says the environment. */
+  readonly openaiApiKey?: string | Secret | null;
   readonly openaiBaseUrl?: string | null;
   readonly ollamaApiKey?: string | null;
   readonly ollamaHost?: string | null;

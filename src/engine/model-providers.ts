@@ -1,11 +1,14 @@
 import type { Model, ModelProvider } from '@openai/agents';
-import { readSettings } from '../config.js';
+import { environmentVariable, readSettings } from '../config.js';
+import type { FieldError } from '../core/errors.js';
 import {
   MultiModelProvider as ConfiguredMultiModelProvider,
   type MultiModelProviderOptions,
 } from '../models/multi-model-provider.js';
 import type { OllamaModel, OllamaModelOptions } from '../models/ollama-model.js';
 import { OllamaModelProvider as ConfiguredOllamaModelProvider } from '../models/ollama-model-provider.js';
+import type { OpenAICompatibleOptions } from '../models/openai-compatible-options.js';
+import { OpenAICompatibleProvider } from '../models/openai-compatible-provider.js';
 
 /** The providers of the public library: what their options do not say, OLLAMA_HOST and OLLAMA_API_KEY of the environment do. */
 
@@ -19,7 +22,12 @@ export class OllamaModelProvider implements ModelProvider {
   readonly #provider: ConfiguredOllamaModelProvider;
 
   constructor(options: OllamaModelOptions = {}) {
-    this.#provider = new ConfiguredOllamaModelProvider(() => ({ ...environment(), ...options }));
+    this.#provider = new ConfiguredOllamaModelProvider(options, environment);
+  }
+
+  /** What is wrong with the options, for whoever checks a configuration at start. */
+  problems(): readonly FieldError[] {
+    return this.#provider.problems();
   }
 
   /** Throws `model_unknown` for a name that no host can be decided on for, and `config_invalid` for a wrong address. */
@@ -39,7 +47,14 @@ export class MultiModelProvider implements ModelProvider {
 
   /** Throws `model_unknown` for a prefix that nobody serves and for a missing key. */
   getModel(modelName?: string): Promise<Model> {
-    this.#provider ??= new ConfiguredMultiModelProvider({ ...environment(), ...this.#options });
+    this.#provider ??= new ConfiguredMultiModelProvider({ ...environment(), ...this.#options }, environmentVariable);
     return this.#provider.getModel(modelName);
   }
 }
+
+/**
+ * Models of any API that speaks as OpenAI's does, for `providers` of a configuration. Nothing is read or contacted here; what is wrong
+ * with the options is said when an engine starts, or by the first `getModel`.
+ */
+export const openaiCompatible = (options: OpenAICompatibleOptions): ModelProvider =>
+  new OpenAICompatibleProvider(options, environmentVariable);

@@ -4,6 +4,7 @@ import { agentRun, SEGMENT_WORKFLOW } from '../../workflows/agent-run.js';
 import { installMcpDoor } from '../../workflows/mcp-door.js';
 import { installRunnerDoor } from '../../workflows/runner-door.js';
 import type { StepGate } from '../../workflows/segment-scope.js';
+import { environmentVariable } from '../config.js';
 import { MultiModelProvider } from '../models/multi-model-provider.js';
 import { MultiModelProviderMap } from '../models/multi-model-provider-map.js';
 import type { EngineConfig } from './engine-config.js';
@@ -37,14 +38,18 @@ export function registerSegments(
   });
 }
 
-function providerOf(config: EngineConfig): MultiModelProvider {
-  const map = new MultiModelProviderMap();
-  for (const [prefix, provider] of Object.entries(config.providers ?? {})) map.addProvider(prefix, provider);
-  return new MultiModelProvider({
-    provider_map: map,
-    ...(config.openaiApiKey ? { openaiApiKey: config.openaiApiKey } : {}),
-    ...(config.openaiBaseUrl ? { openaiBaseUrl: config.openaiBaseUrl } : {}),
-    ...(config.ollamaApiKey ? { ollamaApiKey: config.ollamaApiKey } : {}),
-    ...(config.ollamaHost ? { ollamaHost: config.ollamaHost } : {}),
-  });
+function providerOf({
+  providers,
+  openaiApiKey,
+  openaiBaseUrl,
+  ollamaApiKey,
+  ollamaHost,
+}: EngineConfig): MultiModelProvider {
+  const provider_map = new MultiModelProviderMap();
+  for (const [prefix, provider] of Object.entries(providers ?? {})) provider_map.addProvider(prefix, provider);
+  const options = {
+    ...{ openaiApiKey: openaiApiKey || null, openaiBaseUrl: openaiBaseUrl || null },
+    ...{ ollamaApiKey: ollamaApiKey || null, ollamaHost: ollamaHost || null },
+  };
+  return new MultiModelProvider({ provider_map, ...options }, environmentVariable);
 }

@@ -63,10 +63,10 @@ const UNREACHED_CODES = new Set(['EAI_AGAIN', 'ECONNREFUSED', 'EHOSTUNREACH', 'E
 export const isUnreached = (item: unknown): boolean =>
   UNREACHED_CODES.has(textOf(item, 'code') ?? '') || textOf(item, 'code') === 'UND_ERR_CONNECT_TIMEOUT';
 
-/** The HTTP status of an error answer. */
+/** The HTTP status of an error answer; some providers give it as a code of an error inside an answer that began well. */
 export function statusOf(item: unknown): number | null {
   if (!isRecord(item)) return null;
-  for (const key of ['status', 'statusCode', 'status_code']) {
+  for (const key of ['status', 'statusCode', 'status_code', 'code']) {
     const value = item[key];
     if (typeof value === 'number' && value >= 400 && value <= 599) return value;
   }

@@ -1,3 +1,5 @@
+import { withoutKnownSecrets } from './known-secrets.js';
+
 /** What an error of a model's server says, made fit for a log, an event and a person: short, readable, without keys. */
 
 const MAX_CHARS = 2_000;
@@ -11,9 +13,9 @@ const SECRETS: readonly (readonly [RegExp, string])[] = [
   [/(\b[a-z][a-z0-9+.-]*:\/\/)[^\s/@:]+(?::[^\s/@]*)?@/gi, '$1[redacted]@'],
 ];
 
-function withoutSecrets(text: string, known: readonly string[]): string {
-  let clean = text;
-  for (const secret of known) if (secret !== '') clean = clean.replaceAll(secret, '[redacted]');
+/** Without the secrets that are known, and without what looks like one. */
+function withoutSecrets(text: string): string {
+  let clean = withoutKnownSecrets(text);
   for (const [pattern, replacement] of SECRETS) clean = clean.replace(pattern, replacement);
   return clean;
 }
@@ -39,7 +41,12 @@ function withoutHtml(text: string): string {
 /** At most 2,000 characters. `known` are secrets that must not appear whatever they look like. */
 export function failureText(text: string, known: readonly string[] = []): string {
   // Bounded before the patterns run, so that a huge body costs nothing.
-  const bounded = text.slice(0, 64 * 1024);
-  const clean = withoutSecrets(withoutHtml(bounded), known).replace(/\s+/g, ' ').trim().toWellFormed();
+  let clean = text.slice(0, 64 * 1024);
+  for (const secret of known) if (secret !== '') clean = clean.replaceAll(secret, '[redacted]');
+  // Twice: a page writes some characters in its own way, and a secret may look like a part of a page.
+  clean = withoutSecrets(withoutHtml(withoutKnownSecrets(clean)))
+    .replace(/\s+/g, ' ')
+    .trim()
+    .toWellFormed();
   return clean.length <= MAX_CHARS ? clean : `${clean.slice(0, MAX_CHARS - 1).toWellFormed()}…`;
 }

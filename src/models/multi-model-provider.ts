@@ -1,14 +1,17 @@
-import { type Model, type ModelProvider, OpenAIProvider } from '@openai/agents';
+import { getDefaultOpenAIClient, type Model, type ModelProvider, OpenAIProvider } from '@openai/agents';
 import { HoldfastError } from '../core/errors.js';
+import { MODEL_PROVIDERS } from '../core/model-provider-table.js';
 import type { AttemptTarget } from './model-attempt.js';
 import type { MultiModelProviderMap } from './multi-model-provider-map.js';
 import { OllamaModelProvider } from './ollama-model-provider.js';
+import { OpenAICompatibleProvider, type Variable } from './openai-compatible-provider.js';
+import type { Secret } from './secret.js';
 
 export interface MultiModelProviderOptions {
-  /** Consulted first, also for `openai` and `ollama`. */
+  /** Consulted first, also for known prefixes such as `openai` and `ollama`. */
   readonly provider_map?: MultiModelProviderMap;
-  /** Without one, the Agents SDK looks for its own default key. */
-  readonly openaiApiKey?: string | null;
+  /** Without one, OPENAI_API_KEY, if `openaiBaseUrl` does not lead elsewhere than OPENAI_BASE_URL. */
+  readonly openaiApiKey?: string | Secret | null;
   readonly openaiBaseUrl?: string | null;
   /** OLLAMA_API_KEY: sent to Ollama's cloud only. */
   readonly ollamaApiKey?: string | null;
@@ -17,20 +20,18 @@ export interface MultiModelProviderOptions {
 }
 
 /**
- * Routes a model name by what stands before its first `/`; a name without one goes to OpenAI. Nothing is created before
- * the first name that needs it. Throws `model_unknown` for a prefix that nobody serves and for a missing key.
+ * Routes a model name by what stands before its first `/`; a name without one goes to OpenAI. Known providers (docs/models.md) take
+ * their keys from `variable`. Nothing is created before the first name that needs it. Throws `model_unknown` for a prefix that
+ * nobody serves and for a missing key.
  */
 export class MultiModelProvider implements ModelProvider {
   readonly #options: MultiModelProviderOptions;
-  readonly #defaults: ReadonlyMap<string, () => ModelProvider>;
+  readonly #variable: Variable;
   readonly #created = new Map<string, ModelProvider>();
 
-  constructor(options: MultiModelProviderOptions = {}) {
+  constructor(options: MultiModelProviderOptions = {}, variable: Variable = () => null) {
     this.#options = options;
-    this.#defaults = new Map([
-      ['openai', () => this.#openai()],
-      ['ollama', () => this.#ollama()],
-    ]);
+    this.#variable = variable;
   }
 
   async getModel(modelName?: string): Promise<Model> {
@@ -38,24 +39,37 @@ export class MultiModelProvider implements ModelProvider {
     const provider = this.#providerOf(prefix ?? 'openai');
     if (provider === undefined) throw this.#unknown(modelName ?? '', `no provider has the prefix "${prefix}"`);
     if (prefix !== null && name === '') throw this.#unknown(modelName ?? '', `no name follows "${prefix}/"`);
-    if (provider !== this.#created.get('openai')) return await provider.getModel(name);
-    return await openaiModel(provider, name);
+    return await provider.getModel(name);
   }
 
   #providerOf(prefix: string): ModelProvider | undefined {
     const known = this.#options.provider_map?.getProvider(prefix) ?? this.#created.get(prefix);
     if (known !== undefined) return known;
-    const created = this.#defaults.get(prefix)?.();
+    const created = this.#create(prefix);
     if (created !== undefined) this.#created.set(prefix, created);
     return created;
   }
 
+  #create(prefix: string): ModelProvider | undefined {
+    if (prefix === 'ollama') return this.#ollama();
+    if (prefix === 'openai') return this.#openai();
+    return Object.hasOwn(MODEL_PROVIDERS, prefix)
+      ? new OpenAICompatibleProvider({ like: prefix }, this.#variable)
+      : undefined;
+  }
+
   #openai(): ModelProvider {
-    const { openaiApiKey, openaiBaseUrl } = this.#options;
-    return new OpenAIProvider({
-      ...(typeof openaiApiKey === 'string' ? { apiKey: openaiApiKey } : {}),
-      ...(typeof openaiBaseUrl === 'string' ? { baseURL: openaiBaseUrl } : {}),
-    });
+    const { openaiApiKey = null, openaiBaseUrl = null } = this.#options;
+    // A program that gave the SDK a client of its own means that one.
+    if (openaiApiKey === null && openaiBaseUrl === null && getDefaultOpenAIClient() !== undefined) {
+      return new OpenAIProvider();
+    }
+    const options = {
+      like: 'openai',
+      ...(openaiApiKey === null ? {} : { key: openaiApiKey }),
+      ...(openaiBaseUrl === null ? {} : { baseURL: openaiBaseUrl }),
+    };
+    return new OpenAICompatibleProvider(options, this.#variable);
   }
 
   #ollama(): ModelProvider {
@@ -65,7 +79,9 @@ export class MultiModelProvider implements ModelProvider {
 
   #unknown(modelName: string, why: string): HoldfastError {
     const custom = this.#options.provider_map?.getMapping().keys() ?? [];
-    const known = [...new Set([...this.#defaults.keys(), ...custom])].sort().map((prefix) => `${prefix}/`);
+    const known = [...new Set(['ollama', ...Object.keys(MODEL_PROVIDERS), ...custom])]
+      .sort()
+      .map((prefix) => `${prefix}/`);
     return new HoldfastError(
       'model_unknown',
       `The model "${modelName}" has no provider: ${why}. Known prefixes are ${known.join(', ')}; a name without a prefix goes to OpenAI.`,
@@ -87,16 +103,4 @@ export function parseModelName(modelName: string | undefined): {
 export function targetOf(modelName: string | undefined): AttemptTarget {
   const { prefix, name } = parseModelName(modelName);
   return { provider: prefix ?? 'openai', model: name };
-}
-
-async function openaiModel(provider: ModelProvider, name: string): Promise<Model> {
-  try {
-    return await provider.getModel(name);
-  } catch (cause) {
-    if (!/credentials|api_?key/i.test(String(cause))) throw cause;
-    throw new HoldfastError('model_unknown', `The model "${name}" is one of OpenAI's, and there is no key for it.`, {
-      cause,
-      hint: 'Set OPENAI_API_KEY, or use a model of another provider, such as ollama/<name>.',
-    });
-  }
 }

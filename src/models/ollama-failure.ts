@@ -1,4 +1,4 @@
-import { AgentsError, type ModelRetryAdvice } from '@openai/agents';
+import { AgentsError } from '@openai/agents';
 import { HoldfastError } from '../core/errors.js';
 import { causesOf, isAbort, isNetwork, statusOf } from './failure-causes.js';
 import { failureText } from './failure-text.js';
@@ -33,27 +33,4 @@ function wayOut(target: OllamaTarget, code: string, status: number | null, messa
   if (network) return 'Start the Ollama server, or set OLLAMA_HOST to where it runs.';
   if (/does not support tools/i.test(message)) return 'Use a model that supports tools, or an agent without tools.';
   return null;
-}
-
-/**
- * What the Runner's retry policy needs to know about an error of this adapter. A part of an answer that was handed out stays where it
- * is: the Runner, unlike a durable run, has no way to take it back, so it must not ask again.
- */
-export function ollamaRetryAdvice(error: unknown): ModelRetryAdvice | undefined {
-  if (!(error instanceof ModelCallError)) return undefined;
-  const { retryable, retryAfterMs, responseStarted, statusCode } = error;
-  const wait = retryAfterMs === null ? {} : { retryAfterMs };
-  return {
-    suggested: retryable && !responseStarted,
-    responseStarted,
-    reason: error.message,
-    ...wait,
-    ...(responseStarted ? { replaySafety: 'unsafe' } : {}),
-    normalized: {
-      ...wait,
-      ...(statusCode === null ? {} : { statusCode }),
-      isNetworkError: causesOf(error).some(isNetwork),
-      isAbort: false,
-    },
-  };
 }

@@ -1,4 +1,6 @@
 import type { ModelProvider } from '@openai/agents';
+import type { FieldError } from '../core/errors.js';
+import { isOllamaAddress, OLLAMA_ADDRESS } from '../core/ollama-address.js';
 import { OllamaModel, type OllamaModelOptions } from './ollama-model.js';
 
 /**
@@ -6,19 +8,28 @@ import { OllamaModel, type OllamaModelOptions } from './ollama-model.js';
  * where a model is served is decided for each name on its own.
  */
 export class OllamaModelProvider implements ModelProvider {
-  readonly #options: () => OllamaModelOptions;
+  readonly #options: OllamaModelOptions;
+  readonly #environment: () => OllamaModelOptions;
   readonly #models = new Map<string, OllamaModel>();
 
-  /** Options that are a function are asked for with each new name. */
-  constructor(options: OllamaModelOptions | (() => OllamaModelOptions) = {}) {
-    this.#options = typeof options === 'function' ? options : () => options;
+  /** What the options leave out, `environment` says; it is asked with each new name. */
+  constructor(options: OllamaModelOptions = {}, environment: () => OllamaModelOptions = () => ({})) {
+    this.#options = options;
+    this.#environment = environment;
+  }
+
+  /** What is wrong with the options, for whoever checks a configuration at start. */
+  problems(): readonly FieldError[] {
+    const { baseURL } = this.#options;
+    if (!baseURL || isOllamaAddress(baseURL)) return [];
+    return [{ pointer: '/baseURL', detail: `expected ${OLLAMA_ADDRESS}` }];
   }
 
   /** Throws `model_unknown` for a blank name, for one that contradicts its host and for a cloud model without a key. */
   async getModel(modelName = ''): Promise<OllamaModel> {
     const known = this.#models.get(modelName);
     if (known !== undefined) return known;
-    const model = new OllamaModel(modelName, this.#options());
+    const model = new OllamaModel(modelName, { ...this.#environment(), ...this.#options });
     this.#models.set(modelName, model);
     return model;
   }

@@ -11,12 +11,13 @@ import { sha256 } from '../core/json.js';
 import { fitsSchema } from './json-schema.js';
 import { OllamaAnswer } from './ollama-answer.js';
 import { ollamaChunks } from './ollama-client.js';
-import { ollamaFailure, ollamaRetryAdvice } from './ollama-failure.js';
+import { ollamaFailure } from './ollama-failure.js';
 import { type OllamaHostOptions, type OllamaTarget, ollamaTarget } from './ollama-host.js';
 import { finalRequest, type OllamaPlan, type OllamaRequestOptions, ollamaPlan } from './ollama-request.js';
 import { messageId, ollamaResponse } from './ollama-response.js';
 import type { OllamaChunk, OllamaRequest } from './ollama-wire.js';
 import { doneEvent, isOutputItem, reasoningEvent } from './response-events.js';
+import { retryAdviceOf } from './retry-advice.js';
 
 export interface OllamaModelOptions extends OllamaHostOptions, OllamaRequestOptions {
   /** Take `<think>…</think>` at the beginning of an answer as thinking. Default false: it is text. */
@@ -75,7 +76,7 @@ export class OllamaModel implements Model {
   }
 
   getRetryAdvice({ error }: ModelRetryAdviceRequest): ModelRetryAdvice | undefined {
-    return ollamaRetryAdvice(error);
+    return retryAdviceOf(error);
   }
 
   /** The same traffic gives the same ids. The server's time, in nanoseconds, tells equal answers to equal questions apart. */

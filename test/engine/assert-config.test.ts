@@ -1,8 +1,9 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { inspect } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createEngine } from '../../src/index.js';
+import { createEngine, HoldfastError, OllamaModelProvider, openaiCompatible, secret } from '../../src/index.js';
 
 let dir: string;
 beforeAll(() => {
@@ -22,4 +23,57 @@ test.each<[string, object, RegExp]>([
   const starting = createEngine({ agents: [], dataDir: join(dir, 'data'), ...wrong });
   await expect(starting).rejects.toMatchObject({ code: 'config_invalid', message: expect.stringMatching(named) });
   expect(readdirSync(dir)).toEqual([]);
+});
+
+test('an engine with providers that cannot work is refused with every wrong field, and no value', async () => {
+  const canary = 'canary-key with a space';
+  const providers = {
+    lab: openaiCompatible({
+      baseURL: `ftp://ann:${canary}@lab`,
+      key: canary,
+      timeoutMs: 0,
+      headers: { 'a b': 'c', d: '\n' },
+    }),
+    old: openaiCompatible(JSON.parse('{"baseUrl": "http://127.0.0.1:9", "api": "soap", "quirks": {"omit": "store"}}')),
+    moved: openaiCompatible({ like: 'groq', baseURL: 'http://127.0.0.1:9/v1' }),
+    twice: openaiCompatible({ baseURL: 'http://a:b@127.0.0.1:9', key: secret.env('A KEY') }),
+    both: openaiCompatible({ baseURL: 'http://127.0.0.1:9', key: 'k', headers: { authorization: 'x' } }),
+    query: openaiCompatible({ baseURL: `http://127.0.0.1:9/?key=${canary}`, key: secret.command([]) }),
+    gpu: new OllamaModelProvider({ baseURL: 'http://[' }),
+    'a/b': openaiCompatible({ baseURL: 'http://127.0.0.1:9' }),
+    none: JSON.parse('{}'),
+  };
+  const starting = createEngine({ agents: [], dataDir: join(dir, 'data'), providers, role: JSON.parse('"boss"') });
+  const error = await starting.then(
+    () => expect.fail('it started'),
+    (caught: unknown) => caught,
+  );
+  const fields = (error instanceof HoldfastError ? error.fields : []).map(({ pointer }) => pointer);
+  expect(fields.toSorted()).toEqual(
+    [
+      '/role',
+      ...['baseURL', 'headers/a b', 'headers/d', 'key', 'timeoutMs'].map((name) => `/providers/lab/${name}`),
+      ...['api', 'baseUrl', 'quirks/omit'].map((name) => `/providers/old/${name}`),
+      '/providers/moved/key',
+      '/providers/twice/key',
+      '/providers/both/headers/authorization',
+      ...['baseURL', 'key'].map((name) => `/providers/query/${name}`),
+      '/providers/gpu/baseURL',
+      '/providers/a~1b',
+      '/providers/none',
+    ].toSorted(),
+  );
+  expect(String(error)).toMatch(/providers\.lab\.baseURL: expected an address with http:\/\/ or https:\/\//);
+  expect(inspect(error, { depth: 9 })).not.toContain('canary');
+  expect(readdirSync(dir)).toEqual([]);
+});
+
+test('what is wrong with a provider is also said where there is no engine, and nothing is read to find out', async () => {
+  const provider = openaiCompatible({ baseURL: 'http://127.0.0.1:9', key: secret.file('/no/such/file') });
+  await expect(provider.getModel('m')).resolves.toBeDefined();
+  await expect(openaiCompatible({}).getModel('m')).rejects.toMatchObject({
+    code: 'config_invalid',
+    message: expect.stringMatching(/baseURL: is missing/),
+  });
+  await expect(provider.getModel('')).rejects.toMatchObject({ code: 'model_unknown' });
 });

@@ -1,9 +1,15 @@
-import type { Model, ModelProvider } from '@openai/agents';
+import { type Model, type ModelProvider, setDefaultOpenAIClient, withTrace } from '@openai/agents';
+import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
+import { MODEL_PROVIDERS } from '../../src/core/model-provider-table.js';
 import { functionModel } from '../../src/models/function-model.js';
 import { MultiModelProvider, parseModelName } from '../../src/models/multi-model-provider.js';
 import { MultiModelProviderMap } from '../../src/models/multi-model-provider-map.js';
-import { textItem } from './requests.js';
+import { requestOf, textItem } from './requests.js';
+import { responds, textOutput } from './servers/openai-server.js';
+import { wireServer } from './servers/wire-server.js';
+
+const unset = () => null;
 
 /** A provider that remembers which names it was asked for. */
 class AskedProvider implements ModelProvider {
@@ -57,13 +63,13 @@ describe('routing by prefix', () => {
     const provider_map = new MultiModelProviderMap();
     const custom = new AskedProvider();
     provider_map.addProvider('custom', custom);
-    await new MultiModelProvider({ provider_map }).getModel('custom/hf.co/org/model:Q4');
+    await new MultiModelProvider({ provider_map }, unset).getModel('custom/hf.co/org/model:Q4');
     expect(custom.names).toEqual(['hf.co/org/model:Q4']);
   });
 
   it('sees providers that are added later, and lets a map override the defaults', async () => {
     const provider_map = new MultiModelProviderMap();
-    const provider = new MultiModelProvider({ provider_map });
+    const provider = new MultiModelProvider({ provider_map }, unset);
     const openai = new AskedProvider();
     provider_map.addProvider('openai', openai);
     await provider.getModel('gpt-4');
@@ -71,34 +77,57 @@ describe('routing by prefix', () => {
     expect(openai.names).toEqual(['gpt-4', 'gpt-5']);
   });
 
-  it.each(['mistral/large', '/gpt-4', 'openai/', 'OLLAMA/llama3'])(
+  it.each(['nobody/large', '/gpt-4', 'openai/', 'OLLAMA/llama3'])(
     'refuses %s and names what it knows',
     async (name) => {
       const provider_map = new MultiModelProviderMap();
       provider_map.addProvider('custom', new AskedProvider());
-      await expect(new MultiModelProvider({ provider_map }).getModel(name)).rejects.toMatchObject({
+      await expect(new MultiModelProvider({ provider_map }, unset).getModel(name)).rejects.toMatchObject({
         code: 'model_unknown',
         message: expect.stringMatching(/custom\/, .*openai\//),
       });
     },
   );
 
-  it('misses a key only when a model of OpenAI is asked for', async () => {
-    const { OPENAI_API_KEY: before } = process.env;
-    delete process.env['OPENAI_API_KEY'];
+  it.each([
+    ['gpt-4', 'OPENAI_API_KEY'],
+    ['anthropic/claude-sonnet-4-6', 'ANTHROPIC_API_KEY'],
+    ['google/gemini-3-pro', 'GEMINI_API_KEY'],
+  ])('names the variable of the key that %s needs', async (name, variable) => {
+    await expect(new MultiModelProvider({}, unset).getModel(name)).rejects.toMatchObject({
+      code: 'model_unknown',
+      message: expect.stringContaining(variable),
+      hint: expect.stringContaining(variable),
+    });
+  });
+
+  it.each(Object.keys(MODEL_PROVIDERS))(
+    'serves %s/ with the key of its variable, and contacts nobody',
+    async (prefix) => {
+      const variable = (name: string) => (name === MODEL_PROVIDERS[prefix]?.keyVariable ? 'a-key-of-the-test' : null);
+      const provider = new MultiModelProvider({}, variable);
+      expect(await provider.getModel(`${prefix}/some-model`)).toBeDefined();
+    },
+  );
+
+  it.each(['vllm/qwen', 'llamacpp/qwen', 'lmstudio/qwen'])('serves %s without a key', async (name) => {
+    expect(await new MultiModelProvider({}, unset).getModel(name)).toBeDefined();
+  });
+
+  it("keeps to the client that a program gave the SDK as OpenAI's", async () => {
+    await using server = await wireServer(responds([textOutput('mine')], 'mine'));
+    setDefaultOpenAIClient(new OpenAI({ apiKey: 'of-the-program', baseURL: `${server.url}/v1` }));
     try {
-      const provider = new MultiModelProvider();
-      await expect(provider.getModel('gpt-4')).rejects.toMatchObject({
-        code: 'model_unknown',
-        hint: expect.stringContaining('OPENAI_API_KEY'),
-      });
+      const model = await new MultiModelProvider({}, unset).getModel('gpt-4');
+      await withTrace('test', () => model.getResponse(requestOf({})));
+      expect(server.received[0]?.headers.authorization).toBe('Bearer of-the-program');
     } finally {
-      if (before !== undefined) process.env['OPENAI_API_KEY'] = before;
+      Reflect.apply(setDefaultOpenAIClient, undefined, [undefined]);
     }
   });
 
   it('gives the same model for the same name', async () => {
-    const provider = new MultiModelProvider({ openaiApiKey: 'test' });
+    const provider = new MultiModelProvider({ openaiApiKey: 'test' }, unset);
     expect(await provider.getModel('openai/gpt-4')).toBe(await provider.getModel('gpt-4'));
   });
 });

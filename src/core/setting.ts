@@ -1,0 +1,73 @@
+import { z } from 'zod';
+import { isOllamaAddress, OLLAMA_ADDRESS } from './ollama-address.js';
+
+/** What a setting is made of: a name, what it may be, and what it is when nothing is said. */
+
+export interface Kind<T> {
+  readonly schema: z.ZodType<T, string>;
+  readonly expected: string;
+  /** Messages do not repeat the value. */
+  readonly secret?: boolean;
+}
+
+export interface Setting<T> {
+  readonly name: string;
+  readonly default: string | null;
+  readonly description: string;
+  readonly kind: Kind<unknown>;
+  readonly parse: (raw: string | undefined) => T;
+}
+
+export const optional = <T>(name: string, kind: Kind<T>, description: string): Setting<T | null> => ({
+  name,
+  kind,
+  description,
+  default: null,
+  parse: (raw) => (raw === undefined ? null : kind.schema.parse(raw)),
+});
+
+export const setting = <T>(name: string, kind: Kind<T>, fallback: string, description: string): Setting<T> => ({
+  name,
+  kind,
+  description,
+  default: fallback,
+  parse: (raw) => kind.schema.parse(raw ?? fallback),
+});
+
+export const text = { schema: z.string(), expected: 'a text' };
+export const secret = { ...text, secret: true };
+export const header = {
+  ...text,
+  schema: z.string().regex(/^[\x21-\x7e]+$/),
+  expected: 'visible ASCII characters',
+  secret: true,
+};
+export const database = {
+  schema: z.string().regex(/^postgres(ql)?:\/\//),
+  expected: 'postgresql://user:password@host:port/database',
+  secret: true,
+};
+export const webAddress = { schema: z.url({ protocol: /^https?$/ }), expected: 'an address with http:// or https://' };
+/** An address that may hold a password. */
+export const modelServer = { ...webAddress, secret: true };
+export const ollamaServer = { schema: z.string().refine(isOllamaAddress), expected: OLLAMA_ADDRESS, secret: true };
+export const workerId = {
+  schema: z.string().regex(/^[\w.:-]{1,100}$/),
+  expected: 'at most 100 letters, digits and the characters . _ : -',
+};
+export const host = { schema: z.string().regex(/^[\w.:-]{1,255}$/), expected: 'a host name or an IP address' };
+
+export const whole = (min: number, max: number) => ({
+  schema: z
+    .string()
+    .regex(/^\d{1,15}$/)
+    .transform(Number)
+    .pipe(z.number().min(min).max(max)),
+  expected: `a whole number from ${min} to ${max}`,
+});
+export const port = whole(0, 65_535);
+
+export const oneOf = <const T extends readonly string[]>(values: T) => ({
+  schema: z.enum(values),
+  expected: `one of ${values.join(', ')}`,
+});

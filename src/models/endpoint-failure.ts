@@ -1,0 +1,49 @@
+import { AgentsError } from '@openai/agents';
+import { APIError } from 'openai';
+import { HoldfastError } from '../core/errors.js';
+import type { Endpoint } from './endpoint.js';
+import { causesOf, isAbort, isNetwork, statusOf } from './failure-causes.js';
+import { failureText } from './failure-text.js';
+import { ModelCallError } from './model-call-error.js';
+import { classifyModelFailure } from './model-failure.js';
+
+/**
+ * What a failed call throws: a ModelCallError that names the model, its host and the way out. Wrong requests, wrong answers
+ * and aborts stay what they are.
+ */
+export function endpointFailure(error: unknown, endpoint: Endpoint, model: string, responseStarted: boolean): unknown {
+  const chain = causesOf(error);
+  if (isAbort(error) || error instanceof AgentsError) return error;
+  // What our own `fetch` threw comes wrapped by the `openai` package.
+  const own = chain.find((item) => item instanceof HoldfastError);
+  if (own !== undefined && !(own instanceof ModelCallError)) return own;
+  const { code, message, retryable, retryAfterMs, hint: known } = classifyModelFailure(own ?? error);
+  const statusCode = own?.statusCode ?? chain.map(statusOf).find((status) => status !== null) ?? null;
+  const hint = known ?? wayOut(endpoint, code, statusCode, own === undefined && chain.some(isNetwork));
+  return new ModelCallError(code, failureText(`${model} at ${endpoint.host}: ${message}`), {
+    statusCode,
+    retryable: retryable || (own === undefined && isAccident(error)),
+    retryAfterMs,
+    responseStarted,
+    cause: own ?? error,
+    ...(hint === null ? {} : { hint }),
+  });
+}
+
+const FAULT_OF_REQUEST = /invalid|quota|context_length|too_long|content|policy|unsupported/;
+
+/** What a server says inside an answer that began well happened to it later: the request was taken. Unless it says otherwise. */
+const isAccident = (error: unknown): boolean =>
+  error instanceof APIError && error.status === undefined && !FAULT_OF_REQUEST.test(`${error.code} ${error.type}`);
+
+function wayOut({ title, host, credentials }: Endpoint, code: string, status: number | null, network: boolean) {
+  if (code === 'model_unknown') return `Use a model that ${title} has.`;
+  if (status === 401 || status === 403) {
+    const [key] = credentials;
+    return key === undefined
+      ? `Configure a key for ${host}.`
+      : `Check the key for ${host}; it comes from ${key.secret.place}.`;
+  }
+  if (status === 402) return `Look after the account at ${title}.`;
+  return network ? `Check that the server at ${host} runs, and the address (baseURL).` : null;
+}

@@ -1,0 +1,76 @@
+import type { Quirks } from '../core/model-provider-table.js';
+import { HeldSecret } from './held-secret.js';
+import { knowSecret } from './known-secrets.js';
+import { literalSecret, type Secret } from './secret.js';
+
+/** A header whose value is a secret, or ends with one. */
+interface Credential {
+  readonly header: string;
+  readonly scheme: string;
+  readonly secret: HeldSecret;
+}
+
+/** Where models are served by an API of OpenAI's form, and what every request to it carries. */
+export interface Endpoint {
+  /** For messages: the name of a known provider, or the host. */
+  readonly title: string;
+  /** Without user and password, and without a slash at the end. */
+  readonly baseURL: string;
+  readonly host: string;
+  readonly api: 'responses' | 'chat';
+  readonly credentials: readonly Credential[];
+  readonly headers: Readonly<Record<string, string>>;
+  readonly quirks: Quirks;
+  readonly timeoutMs: number;
+}
+
+export const DEFAULT_TIMEOUT_MS = 300_000;
+
+interface EndpointParts {
+  readonly title?: string;
+  readonly baseURL: string;
+  readonly api: Endpoint['api'];
+  readonly key: string | Secret | null;
+  readonly headers?: Readonly<Record<string, string | Secret>>;
+  readonly quirks?: Quirks;
+  readonly timeoutMs?: number;
+}
+
+/** Headers whose plain values are taken as secret, too. */
+const SECRET_HEADER = /auth|key|token|secret|cookie|credential|password|signature/i;
+
+const secretOf = (value: string | Secret): HeldSecret =>
+  new HeldSecret(typeof value === 'string' ? literalSecret(value) : value);
+
+/** An endpoint of parts that are known to be valid. Nothing is read. */
+export function endpointOf({
+  title,
+  api,
+  key,
+  headers = {},
+  quirks = {},
+  timeoutMs,
+  ...parts
+}: EndpointParts): Endpoint {
+  const url = new URL(parts.baseURL);
+  const user = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  const credentials: Credential[] = [];
+  const plain: Record<string, string> = {};
+  if (key !== null) credentials.push({ header: 'Authorization', scheme: 'Bearer ', secret: secretOf(key) });
+  if (user !== ':') {
+    knowSecret(decodeURIComponent(url.password));
+    const basic = secretOf(Buffer.from(user, 'utf8').toString('base64'));
+    credentials.push({ header: 'Authorization', scheme: 'Basic ', secret: basic });
+  }
+  for (const [header, value] of Object.entries(headers)) {
+    if (typeof value === 'string' && !SECRET_HEADER.test(header)) plain[header] = value;
+    else credentials.push({ header, scheme: '', secret: secretOf(value) });
+  }
+  return {
+    title: title ?? url.host,
+    baseURL: `${url.origin}${url.pathname.replace(/\/+$/, '')}`,
+    host: url.host,
+    ...{ api, credentials, headers: plain, quirks },
+    timeoutMs: timeoutMs ?? DEFAULT_TIMEOUT_MS,
+  };
+}

@@ -1,0 +1,56 @@
+import { boundedText } from './bounded-text.js';
+import { isRecord, textOf } from './failure-causes.js';
+import { failureText } from './failure-text.js';
+import { withoutKnownSecrets } from './known-secrets.js';
+
+/**
+ * An answer that is not "200 OK" in OpenAI's form, whatever form it had: its text short, readable and without secrets, and so its
+ * headers. A body that breaks off is no other error.
+ */
+export async function errorAnswer(response: Response): Promise<Response> {
+  const body = await boundedText(response);
+  const said = parsed(body);
+  const error = isRecord(said) && isRecord(said['error']) ? said['error'] : said;
+  const text = failureText(messageIn(said) ?? body);
+  const fields = Object.fromEntries(
+    ['code', 'type', 'param'].flatMap((key) => {
+      const value = textOf(error, key);
+      return value === null ? [] : [[key, failureText(value)]];
+    }),
+  );
+  const clean = text === '' ? '' : JSON.stringify({ error: { ...fields, message: text } });
+  const { status, statusText } = response;
+  return new Response(clean, { status, statusText, headers: cleanHeaders(response.headers) });
+}
+
+/** Headers as they came, without secrets and without what was said of the body as it came. */
+export function cleanHeaders(headers: Headers): Headers {
+  const clean = new Headers();
+  for (const [name, value] of headers) {
+    if (name === 'content-length' || name === 'content-encoding') continue;
+    clean.append(name, withoutKnownSecrets(value));
+  }
+  return clean;
+}
+
+/** Google puts the object into a list. */
+function parsed(body: string): unknown {
+  try {
+    const value: unknown = JSON.parse(body);
+    return Array.isArray(value) ? value[0] : value;
+  } catch {
+    return null;
+  }
+}
+
+/** `{error: {message}}` of OpenAI, `{error}`, `{message}` and `{detail}` of others; of a proxy for many what the provider behind it said. */
+export function messageIn(said: unknown): string | null {
+  if (!isRecord(said)) return null;
+  const error = said['error'] ?? said['message'] ?? said['detail'];
+  if (typeof error === 'string') return error;
+  if (!isRecord(error)) return null;
+  const message = textOf(error, 'message');
+  if (message === null) return JSON.stringify(error);
+  const behind = textOf(error['metadata'], 'raw');
+  return behind === null ? message : `${message}: ${behind}`;
+}

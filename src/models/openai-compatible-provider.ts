@@ -1,0 +1,103 @@
+import {
+  getDefaultModel,
+  type Model,
+  type ModelProvider,
+  OpenAIChatCompletionsModel,
+  OpenAIProvider,
+} from '@openai/agents';
+import { type FieldError, HoldfastError } from '../core/errors.js';
+import { MODEL_PROVIDERS, type ModelProviderRow } from '../core/model-provider-table.js';
+import { type Endpoint, endpointOf } from './endpoint.js';
+import { endpointModel } from './endpoint-model.js';
+import { EndpointClient } from './openai-client.js';
+import { type OpenAICompatibleOptions, problemsOf } from './openai-compatible-options.js';
+import { fileSecret, type Secret, variableSecret } from './secret.js';
+
+/** A variable of the environment; null where it is not set or empty. */
+export type Variable = (name: string) => string | null;
+
+/**
+ * Gives models of an API that speaks as OpenAI's does. Nothing is created before the first name, and nothing is read or contacted before
+ * the first request.
+ */
+export class OpenAICompatibleProvider implements ModelProvider {
+  readonly #options: OpenAICompatibleOptions;
+  readonly #variable: Variable;
+  readonly #models = new Map<string, Model>();
+  #endpoint: Endpoint | undefined;
+  #client: EndpointClient | undefined;
+
+  constructor(options: OpenAICompatibleOptions, variable: Variable) {
+    this.#options = options;
+    this.#variable = variable;
+  }
+
+  /** What is wrong with the options, for whoever checks a configuration at start. */
+  problems(): readonly FieldError[] {
+    return problemsOf(this.#options);
+  }
+
+  /** Throws `config_invalid` for wrong options, and `model_unknown` for a missing name and a missing key. */
+  async getModel(modelName = ''): Promise<Model> {
+    this.#assertOptions();
+    const isOpenai = this.#options.like === 'openai';
+    const name = modelName === '' && isOpenai ? getDefaultModel() : modelName;
+    const known = this.#models.get(name);
+    if (known !== undefined) return known;
+    if (name === '')
+      throw new HoldfastError('model_unknown', 'The name of the model is blank.', { hint: 'Use <prefix>/<name>.' });
+    this.#endpoint ??= this.#endpointFor(name);
+    this.#client ??= new EndpointClient(this.#endpoint, isOpenai);
+    const { api = isOpenai ? await apiOfSdk(this.#client) : this.#endpoint.api } = this.#options;
+    const model = endpointModel(api, this.#client, this.#endpoint, name);
+    this.#models.set(name, model);
+    return model;
+  }
+
+  #assertOptions(): void {
+    const fields = this.problems();
+    if (fields.length === 0) return;
+    const said = fields.map(({ pointer, detail }) => `${pointer.slice(1).replaceAll('/', '.')}: ${detail}`);
+    throw new HoldfastError('config_invalid', `The provider cannot work like this: ${said.join('; ')}.`, { fields });
+  }
+
+  #endpointFor(model: string): Endpoint {
+    const { like, baseURL, key, api, headers, quirks, timeoutMs } = this.#options;
+    const row = like === undefined ? undefined : MODEL_PROVIDERS[like];
+    const ownUrl = row?.urlVariable == null ? null : this.#variable(row.urlVariable);
+    const ownAddress = ownUrl ?? row?.baseURL ?? '';
+    const address = baseURL ?? ownAddress;
+    // The key of the environment is for the address that the environment, or the table, says.
+    const keyOfRow = row !== undefined && address === ownAddress ? this.#keyOf(row, model) : null;
+    return endpointOf({
+      ...(row === undefined ? {} : { title: row.title }),
+      baseURL: address,
+      api: api ?? row?.api ?? 'chat',
+      key: key === undefined ? keyOfRow : key,
+      quirks: { ...row?.quirks, ...quirks },
+      ...(headers === undefined ? {} : { headers }),
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    });
+  }
+
+  #keyOf({ title, keyVariable, needsKey }: ModelProviderRow, model: string): Secret | null {
+    if (this.#options.key !== undefined) return null;
+    const file = this.#variable(`${keyVariable}_FILE`);
+    if (file !== null) return fileSecret(file);
+    if (this.#variable(keyVariable) !== null) return variableSecret(keyVariable, this.#variable);
+    if (!needsKey) return null;
+    throw new HoldfastError(
+      'model_unknown',
+      `The model "${model}" is one of ${title}, and there is no key: ${keyVariable} is not set.`,
+      {
+        hint: `Set ${keyVariable}, or use a model of another provider, such as ollama/<name>.`,
+      },
+    );
+  }
+}
+
+/** Which API a program has chosen by `setOpenAIAPI` of the SDK, which says it to its own provider alone. */
+async function apiOfSdk(openAIClient: EndpointClient): Promise<'responses' | 'chat'> {
+  const model = await new OpenAIProvider({ openAIClient }).getModel('any');
+  return model instanceof OpenAIChatCompletionsModel ? 'chat' : 'responses';
+}
