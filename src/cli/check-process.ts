@@ -1,5 +1,6 @@
 import type { Settings } from '../config.js';
 import { registerAgents } from '../engine/agent-registry.js';
+import { routersIn } from '../engine/routers.js';
 import { serverUrl } from './connect.js';
 import type { Doors } from './doors.js';
 import { findConfig } from './find-config.js';
@@ -22,7 +23,9 @@ export async function checkConfig({ configFile }: Settings, doors: Doors): Promi
   const path = findConfig(configFile);
   if (path === null) return ok('config', "no holdfast.config.ts here: the demo's agent is served");
   try {
-    const agents = registerAgents(await loadConfig(path, await doors.ownModules()));
+    const config = await loadConfig(path, await doors.ownModules());
+    const agents = registerAgents(config);
+    routersIn(config, agents);
     return ok('config', `${path} (agents: ${[...agents.keys()].join(', ') || 'none'})`);
   } catch (error) {
     return failed('config', error);

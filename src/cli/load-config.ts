@@ -20,6 +20,9 @@ const configShape = z.strictObject({
       }),
     )
     .optional(),
+  // Judged where they are read.
+  prices: z.record(z.string(), z.unknown()).optional(),
+  routers: z.record(z.string(), z.unknown()).optional(),
   tenants: tenantLimits.optional(),
 });
 

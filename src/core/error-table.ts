@@ -148,6 +148,18 @@ export const ERRORS = {
     'No provider for this model',
     'Use one of the prefixes in the detail or add a provider.',
   ),
+  route_impossible: row(
+    422,
+    'stop',
+    'No model of the router can serve the request',
+    'Add a candidate that can; the detail says what each lacks.',
+  ),
+  route_failed: row(
+    502,
+    'retry',
+    'No model of the router answered',
+    'Read the detail, which has the reason of each; try again when one of them works.',
+  ),
   tool_timeout: row(500, 'stop', 'A tool took too long', 'Raise its timeoutMs, or make it faster.'),
   tool_failed: row(500, 'stop', 'A tool failed', 'Read the detail; the tool threw it.'),
   tool_raised: row(

@@ -8,7 +8,9 @@ const token = (key: PropertyKey): string => String(key).replaceAll('~', '~0').re
 /** A path as a JSON pointer (RFC 6901). */
 export const pointerTo = (path: readonly PropertyKey[]): string => path.map((key) => `/${token(key)}`).join('');
 
-const depthOf = (issues: readonly Issue[]): number => Math.max(0, ...issues.map((issue) => issue.path.length));
+/** A key that is not known is a place below. */
+const depthOf = (issues: readonly Issue[]): number =>
+  Math.max(0, ...issues.map(({ path, code }) => path.length + (code === 'unrecognized_keys' ? 1 : 0)));
 
 /** Of a union, the branch that got furthest; if none did, what each branch wanted. */
 function fieldsOf(issue: Issue, prefix: string): readonly FieldError[] {

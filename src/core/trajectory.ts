@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { callOutcome, capabilityCheck, type EventData, type RunEvent } from './event.js';
 import { type JsonObject, jsonValue } from './json.js';
+import { route } from './route.js';
 import { errorView, isOver, runStatus, type Usage, usage } from './run.js';
 
 const action = z.object({
@@ -20,6 +21,7 @@ export const trajectoryStep = z
     action: z.object({
       agent: z.string(),
       model: z.string(),
+      route: route.exactOptional(),
       text: z.string().nullable(),
       reasoning: z.string().nullable(),
       calls: z.array(action),
@@ -144,8 +146,10 @@ export function foldTrajectory(
       continue;
     }
     if (event.kind === 'model.responded') {
-      const { agent, model, output, usage } = event.data as EventData<'model.responded'>;
-      const action = { agent, model, text: said(output, 'message'), reasoning: said(output, 'reasoning') };
+      const { agent, model, output, usage, route } = event.data as EventData<'model.responded'>;
+      const text = said(output, 'message');
+      const reasoning = said(output, 'reasoning');
+      const action = { agent, model, ...(route === undefined ? {} : { route }), text, reasoning };
       open = opened(steps.length + 1, requested, event, action, { error: null, usage });
       requested = null;
       continue;

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { DBOS, DBOSClient } from '@dbos-inc/dbos-sdk';
+import type { ModelProvider } from '@openai/agents';
 import type { World } from '../../steps/world.js';
 import { SEGMENT_WORKFLOW } from '../../workflows/agent-run.js';
 import { HoldfastError } from '../core/errors.js';
@@ -31,8 +32,9 @@ import { once } from './once.js';
 import type { EngineLog, Parts } from './parts.js';
 import { rebuildLeft } from './rebuild-left.js';
 import { APPLICATION, RECORDING_VERSION } from './recording-version.js';
-import { registerSegments } from './register-segments.js';
+import { providerOf, registerSegments } from './register-segments.js';
 import { tryAgainSooner } from './retry-door.js';
+import { assertServed, routersIn, withRouters } from './routers.js';
 import { RunningSegments } from './running-segments.js';
 import { SEGMENT_QUEUE, segmentQueue, WAKE_CHANNEL } from './segment-queue.js';
 import { STEP_FORMAT } from './step-format.js';
@@ -59,20 +61,23 @@ export async function createEngine(config: EngineConfig): Promise<Engine> {
   const agents = registerAgents(config);
   const limits = limitsIn(agents.values(), config.tenants);
   const prices = await PriceBook.open(moneyIn(config).prices, null);
-  const { role, capacity, crashLimit } = withDefaults(config);
+  const { role, capacity, crashLimit, log } = withDefaults(config);
+  const routers = routersIn(config, agents);
+  const provider = withRouters(routers, { models: providerOf(config), prices, log });
+  if (role !== 'api') await assertServed(routers, provider);
   const database = await openDatabase({
     databaseUrl: config.databaseUrl ?? null,
     dataDir: config.dataDir ?? '.holdfast',
   });
   try {
     await migrate(database.knex);
-    tellTrouble(database.knex, withDefaults(config).log);
+    tellTrouble(database.knex, log);
     const clock = await DatabaseClock.open(database.knex);
     const worker = await becomeWorker(database, {
       ...{ id: config.workerId ?? null, role, capacity, build: BUILD, pid: process.pid },
       ...{ workflow: SEGMENT_WORKFLOW, recordingVersion: RECORDING_VERSION, crashLimit },
     });
-    return await launch(config, { database, clock, worker }, { agents, limits, prices });
+    return await launch(config, { database, clock, worker }, { agents, limits, prices, provider });
   } catch (error) {
     // It may have been launched before something else failed, and would keep the process.
     await DBOS.shutdown({ deregister: true }).catch(() => undefined);
@@ -91,12 +96,13 @@ interface Configured {
   readonly agents: ReadonlyMap<string, RegisteredAgent>;
   readonly limits: readonly LimitRow[];
   readonly prices: PriceBook;
+  readonly provider: ModelProvider;
 }
 
 async function launch(
   config: EngineConfig,
   { database, clock, worker }: Place,
-  { agents, limits, prices }: Configured,
+  { agents, limits, prices, provider }: Configured,
 ): Promise<Engine> {
   const { role, capacity, crashLimit, approvalTimeoutMs, log } = withDefaults(config);
   let client: DBOSClient | undefined;
@@ -125,7 +131,7 @@ async function launch(
   const parts: Parts = { world, database, agents, changes, deltas, running, role, crashLimit, log, build: BUILD };
   const gate = new ProcessGate((runId) => markAlone(database.knex, id, epoch, runId));
   const leave = new Leave(running);
-  registerSegments(config, parts, { gate, isLeaving: () => leave.hasBegun });
+  registerSegments(config, parts, { gate, isLeaving: () => leave.hasBegun, provider });
   tryAgainSooner();
   await launchDbos(id, {
     systemDatabaseUrl: database.url,

@@ -3,6 +3,7 @@ import type { DispatchLimits, TenantLimits } from '../core/dispatch.js';
 import type { GrantInput } from '../core/grants.js';
 import type { McpRules } from '../core/mcp.js';
 import type { PriceTable } from '../core/price.js';
+import type { RoutersConfig } from '../core/router-config.js';
 
 /** An agent with what it may do. A plain `Agent` of the SDK works too, and is granted nothing. */
 export interface AgentDeclaration {
@@ -33,6 +34,8 @@ export interface HoldfastConfig {
   readonly agents: readonly (AgentDeclaration | AgentDeclaration['agent'])[];
   /** Model providers by prefix: `{ mine: provider }` serves `mine/<model>`. */
   readonly providers?: { readonly [prefix: string]: ModelProvider };
+  /** Routers by name: the model `router/<name>` asks the candidates of that one. See docs/routing.md. */
+  readonly routers?: RoutersConfig;
   /** The same limits for the runs of a tenant: of `each`, or of those that are `named`. */
   readonly tenants?: TenantLimits;
   /** What models cost, in dollars as texts, before the list that comes with Holdfast: `{ 'ollama/*': 'free' }`. See docs/budgets.md. */

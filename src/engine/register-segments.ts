@@ -1,4 +1,5 @@
 import { DBOS } from '@dbos-inc/dbos-sdk';
+import type { ModelProvider } from '@openai/agents';
 import { installAgentDoors } from '../../workflows/agent-door.js';
 import { agentRun, SEGMENT_WORKFLOW } from '../../workflows/agent-run.js';
 import { installMcpDoor } from '../../workflows/mcp-door.js';
@@ -16,17 +17,15 @@ const DEFAULT_TURNS_PER_SEGMENT = 50;
 export function registerSegments(
   config: EngineConfig,
   parts: Parts,
-  process: { readonly gate: StepGate; readonly isLeaving: () => boolean },
+  process: { readonly gate: StepGate; readonly isLeaving: () => boolean; readonly provider: ModelProvider },
 ): void {
   installAgentDoors();
   installMcpDoor();
-  const provider = providerOf(config);
-  installRunnerDoor(provider);
+  installRunnerDoor(process.provider);
   const options = {
     ...process,
     world: parts.world,
     agents: parts.agents,
-    provider,
     turnsPerSegment: config.turnsPerSegment ?? DEFAULT_TURNS_PER_SEGMENT,
     deltas: parts.deltas,
     arrive: (runId: string, segment: number) => parts.running.arrive(runId, segment),
@@ -38,7 +37,8 @@ export function registerSegments(
   });
 }
 
-function providerOf({
+/** The models of a configuration by their prefix. Nothing is contacted before one is asked for. */
+export function providerOf({
   providers,
   openaiApiKey,
   openaiBaseUrl,

@@ -1,0 +1,94 @@
+import type { ModelProvider } from '@openai/agents';
+import { reachableAgents } from '../../workflows/reachable-agent.js';
+import { type FieldError, HoldfastError } from '../core/errors.js';
+import { highestCostOf } from '../core/price.js';
+import type { CostOf } from '../core/route-fit.js';
+import type { RouterPlan } from '../core/router-plan.js';
+import { pointerOf, ROUTER_PREFIX, readRouters, routerNamed } from '../core/router-problems.js';
+import { wait } from '../models/abort.js';
+import { failureText } from '../models/failure-text.js';
+import type { PriceBook } from '../models/price-book.js';
+import { RouterProvider } from '../models/router-provider.js';
+import type { RegisteredAgent } from './agent-registry.js';
+import type { HoldfastConfig } from './define.js';
+import type { EngineLog } from './parts.js';
+
+/**
+ * The routers of a configuration. Throws `config_invalid` with the place of everything that is wrong with them, and with agents
+ * that name one that is not there.
+ */
+export function routersIn(config: HoldfastConfig, agents: ReadonlyMap<string, RegisteredAgent>): readonly RouterPlan[] {
+  const own = config.providers !== undefined && Object.hasOwn(config.providers, 'router');
+  const { plans, problems } = readRouters(config.routers);
+  const clash = { pointer: '/providers/router', detail: 'the prefix is that of `routers`; give the provider another' };
+  assertNone([
+    ...problems,
+    ...(own && plans.length > 0 ? [clash] : []),
+    ...(own || problems.length > 0 ? [] : strayAgents(plans, agents)),
+  ]);
+  return plans;
+}
+
+function strayAgents(plans: readonly RouterPlan[], agents: ReadonlyMap<string, RegisteredAgent>): FieldError[] {
+  const known = plans.map(({ name }) => name);
+  return [...agents.values()].flatMap(({ agent }, at) =>
+    reachableAgents(agent).flatMap(({ name, model }) => {
+      const named = typeof model === 'string' ? routerNamed(model) : null;
+      if (named === null || known.includes(named)) return [];
+      const detail = `the agent ${name} asks router/${named}, and the routers are ${known.join(', ') || 'none'}`;
+      return [{ pointer: `/agents/${at}`, detail }];
+    }),
+  );
+}
+
+/** Looks whether there is a provider with a key for each candidate; contacts nobody. Throws `config_invalid`. */
+export async function assertServed(plans: readonly RouterPlan[], models: ModelProvider): Promise<void> {
+  const places = plans.flatMap(({ name, candidates }) => candidates.map((candidate) => ({ name, candidate })));
+  const found = await Promise.all(
+    places.map(async ({ name, candidate }) => {
+      if (routerNamed(candidate.model) !== null) return [];
+      try {
+        await models.getModel(candidate.model);
+        return [];
+      } catch (error) {
+        const detail = failureText(error instanceof Error ? error.message : String(error)).replace(/\.$/, '');
+        return [{ pointer: pointerOf(name, candidate), detail }];
+      }
+    }),
+  );
+  assertNone(found.flat());
+}
+
+function assertNone(fields: readonly FieldError[]): void {
+  if (fields.length === 0) return;
+  const said = fields.map(({ pointer, detail }) => `${pointer.slice(1).replaceAll('/', '.')}: ${detail}`).join('; ');
+  throw new HoldfastError('config_invalid', `The routers cannot work like this: ${said}.`, { fields });
+}
+
+/** The models of a configuration, with its routers as `router/<name>`. */
+export function withRouters(
+  plans: readonly RouterPlan[],
+  { models, prices, log }: { readonly models: ModelProvider; readonly prices: PriceBook; readonly log: EngineLog },
+): ModelProvider {
+  if (plans.length === 0) return models;
+  const all: ModelProvider = {
+    getModel: (name) =>
+      name?.startsWith(ROUTER_PREFIX) === true
+        ? routers.getModel(name.slice(ROUTER_PREFIX.length))
+        : models.getModel(name),
+  };
+  const routers = new RouterProvider(plans, {
+    ...{ models: all, costOf: estimatesOf(prices), now: () => performance.now(), random: Math.random, wait },
+    onFailed: (note) => log.warn(note, 'a candidate of a router did not answer'),
+  });
+  return all;
+}
+
+/** What a request costs by the prices that charges go by too, none of it cached. */
+const estimatesOf =
+  (prices: PriceBook): CostOf =>
+  ({ model }, inputTokens, outputTokens) => {
+    const known = prices.priceOf(model, Date.now());
+    if (known === null) return null;
+    return Number(highestCostOf(known.price, Math.ceil(inputTokens), outputTokens));
+  };
