@@ -1,67 +1,67 @@
 import { cleanAnswer } from './clean-answer.js';
-import type { Endpoint } from './endpoint.js';
+import type { Destination } from './endpoint.js';
 import { cleanHeaders, errorAnswer } from './error-answer.js';
 import { failureText } from './failure-text.js';
 import { ModelCallError } from './model-call-error.js';
 
 /**
- * `fetch` for one endpoint: its keys go to its own host and nowhere else, and come back in no answer. A redirect is not followed. A
+ * `fetch` for one server: its keys go to its own host and nowhere else, and come back in no answer. A redirect is not followed. A
  * key that is refused is read again, and the request repeated once with another value.
  */
-export function endpointFetch(endpoint: Endpoint): typeof fetch {
+export function endpointFetch(destination: Destination): typeof fetch {
   return async (input, init) => {
     const url = new URL(input instanceof Request ? input.url : input);
-    if (url.origin !== new URL(endpoint.baseURL).origin) {
-      throw new ModelCallError('model_failed', `A request for ${endpoint.host} would go to ${url.host}.`, {
+    if (url.origin !== new URL(destination.baseURL).origin) {
+      throw new ModelCallError('model_failed', `A request for ${destination.host} would go to ${url.host}.`, {
         retryable: false,
       });
     }
-    const used = await Promise.all(endpoint.credentials.map(({ secret }) => secret.value()));
-    const response = await send(endpoint, url, init, used);
-    if (response.status !== 401 && response.status !== 403) return await heard(endpoint, response, used);
-    const renewed = await renewedOf(endpoint, used);
-    if (renewed === null) return await heard(endpoint, response, used);
+    const used = await Promise.all(destination.credentials.map(({ secret }) => secret.value()));
+    const response = await send(destination, url, init, used);
+    if (response.status !== 401 && response.status !== 403) return await heard(destination, response, used);
+    const renewed = await renewedOf(destination, used);
+    if (renewed === null) return await heard(destination, response, used);
     await response.body?.cancel();
-    return await heard(endpoint, await send(endpoint, url, init, renewed), renewed);
+    return await heard(destination, await send(destination, url, init, renewed), renewed);
   };
 }
 
 function send(
-  endpoint: Endpoint,
+  destination: Destination,
   url: URL,
   init: RequestInit | undefined,
   values: readonly string[],
 ): Promise<Response> {
   const headers = new Headers(init?.headers);
   headers.delete('authorization');
-  for (const [name, value] of Object.entries(endpoint.headers)) headers.set(name, value);
-  endpoint.credentials.forEach(({ header, scheme }, index) => {
+  for (const [name, value] of Object.entries(destination.headers)) headers.set(name, value);
+  destination.credentials.forEach(({ header, scheme }, index) => {
     headers.set(header, `${scheme}${values[index] ?? ''}`);
   });
   return fetch(url, { ...init, headers, redirect: 'manual' });
 }
 
 /** Null: every key is what it was. */
-async function renewedOf({ credentials }: Endpoint, used: readonly string[]): Promise<readonly string[] | null> {
+async function renewedOf({ credentials }: Destination, used: readonly string[]): Promise<readonly string[] | null> {
   const renewed = await Promise.all(credentials.map(({ secret }, index) => secret.renewed(used[index] ?? '')));
   if (renewed.every((value) => value === null)) return null;
   return renewed.map((value, index) => value ?? used[index] ?? '');
 }
 
-async function heard(endpoint: Endpoint, response: Response, secrets: readonly string[]): Promise<Response> {
-  if (response.status >= 300 && response.status < 400) throw elsewhere(endpoint, response);
+async function heard(destination: Destination, response: Response, secrets: readonly string[]): Promise<Response> {
+  if (response.status >= 300 && response.status < 400) throw elsewhere(destination, response);
   const { status, statusText } = response;
-  const body = response.body?.pipeThrough(cleanAnswer(secrets, endpoint.timeoutMs)) ?? null;
+  const body = response.body?.pipeThrough(cleanAnswer(secrets, destination.timeoutMs)) ?? null;
   const clean = new Response(body, { status, statusText, headers: cleanHeaders(response.headers) });
   // The SDK looks whether it is OpenAI that answered.
   Object.defineProperty(clean, 'url', { value: response.url });
   return response.ok ? clean : await errorAnswer(clean);
 }
 
-function elsewhere({ title }: Endpoint, response: Response): ModelCallError {
+function elsewhere({ title, addressSetting }: Destination, response: Response): ModelCallError {
   void response.body?.cancel().catch(() => undefined);
   const to = failureText(response.headers.get('location') ?? 'nowhere');
   const message = `The server answers ${response.status} and redirects to ${to}, which is not followed.`;
-  const hint = `Set the address of ${title} (baseURL) to where the server is.`;
+  const hint = `Set the address of ${title} (${addressSetting}) to where the server is.`;
   return new ModelCallError('model_failed', message, { statusCode: response.status, retryable: false, hint });
 }

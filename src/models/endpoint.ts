@@ -4,24 +4,30 @@ import { knowSecret } from './known-secrets.js';
 import { literalSecret, type Secret } from './secret.js';
 
 /** A header whose value is a secret, or ends with one. */
-interface Credential {
+export interface Credential {
   readonly header: string;
   readonly scheme: string;
   readonly secret: HeldSecret;
 }
 
-/** Where models are served by an API of OpenAI's form, and what every request to it carries. */
-export interface Endpoint {
+/** Where a server is, and what every request to it carries. */
+export interface Destination {
   /** For messages: the name of a known provider, or the host. */
   readonly title: string;
   /** Without user and password, and without a slash at the end. */
   readonly baseURL: string;
   readonly host: string;
-  readonly api: 'responses' | 'chat';
+  /** For messages: where a person says the address. */
+  readonly addressSetting: string;
   readonly credentials: readonly Credential[];
   readonly headers: Readonly<Record<string, string>>;
-  readonly quirks: Quirks;
   readonly timeoutMs: number;
+}
+
+/** Where models are served by an API of OpenAI's form. */
+export interface Endpoint extends Destination {
+  readonly api: 'responses' | 'chat';
+  readonly quirks: Quirks;
 }
 
 export const DEFAULT_TIMEOUT_MS = 300_000;
@@ -39,8 +45,11 @@ interface EndpointParts {
 /** Headers whose plain values are taken as secret, too. */
 const SECRET_HEADER = /auth|key|token|secret|cookie|credential|password|signature/i;
 
-const secretOf = (value: string | Secret): HeldSecret =>
-  new HeldSecret(typeof value === 'string' ? literalSecret(value) : value);
+export const credentialOf = (header: string, scheme: string, value: string | Secret): Credential => ({
+  header,
+  scheme,
+  secret: new HeldSecret(typeof value === 'string' ? literalSecret(value) : value),
+});
 
 /** An endpoint of parts that are known to be valid. Nothing is read. */
 export function endpointOf({
@@ -56,20 +65,20 @@ export function endpointOf({
   const user = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
   const credentials: Credential[] = [];
   const plain: Record<string, string> = {};
-  if (key !== null) credentials.push({ header: 'Authorization', scheme: 'Bearer ', secret: secretOf(key) });
+  if (key !== null) credentials.push(credentialOf('Authorization', 'Bearer ', key));
   if (user !== ':') {
     knowSecret(decodeURIComponent(url.password));
-    const basic = secretOf(Buffer.from(user, 'utf8').toString('base64'));
-    credentials.push({ header: 'Authorization', scheme: 'Basic ', secret: basic });
+    credentials.push(credentialOf('Authorization', 'Basic ', Buffer.from(user, 'utf8').toString('base64')));
   }
   for (const [header, value] of Object.entries(headers)) {
     if (typeof value === 'string' && !SECRET_HEADER.test(header)) plain[header] = value;
-    else credentials.push({ header, scheme: '', secret: secretOf(value) });
+    else credentials.push(credentialOf(header, '', value));
   }
   return {
     title: title ?? url.host,
     baseURL: `${url.origin}${url.pathname.replace(/\/+$/, '')}`,
     host: url.host,
+    addressSetting: 'baseURL',
     ...{ api, credentials, headers: plain, quirks },
     timeoutMs: timeoutMs ?? DEFAULT_TIMEOUT_MS,
   };

@@ -2,7 +2,9 @@ import { Ollama } from 'ollama/browser';
 import { z } from 'zod';
 import { HoldfastError } from '../core/errors.js';
 import { abortError, throwIfAborted } from './abort.js';
-import { failureText } from './failure-text.js';
+import { DEFAULT_TIMEOUT_MS } from './endpoint.js';
+import { endpointFetch } from './endpoint-fetch.js';
+import { messageIn } from './error-answer.js';
 import { ModelCallError } from './model-call-error.js';
 import type { OllamaTarget } from './ollama-host.js';
 import { ollamaLines } from './ollama-lines.js';
@@ -47,7 +49,7 @@ export async function* ollamaChunks(
   signal: AbortSignal | undefined,
 ): AsyncGenerator<OllamaChunk, void, undefined> {
   throwIfAborted(signal);
-  const client = new ChatClient({ host: target.host, headers: target.headers, fetch: checkedFetch(target, signal) });
+  const client = new ChatClient({ host: target.host, fetch: checkedFetch(target, signal) });
   let answer: Awaited<ReturnType<ChatClient['chunks']>> | undefined;
   try {
     answer = await client.chunks(request);
@@ -66,48 +68,16 @@ function parsed(chunk: unknown): OllamaChunk {
   throw new ModelCallError('model_failed', `The answer is not one of Ollama: ${why}`, { retryable: false });
 }
 
-const checkedFetch =
-  (target: OllamaTarget, signal: AbortSignal | undefined): typeof fetch =>
-  async (input, init) => {
+function checkedFetch({ host, authorization }: OllamaTarget, signal: AbortSignal | undefined): typeof fetch {
+  const send = endpointFetch({
+    ...{ title: 'Ollama', baseURL: host, host, addressSetting: 'OLLAMA_HOST, or baseURL', headers: {} },
+    credentials: authorization === null ? [] : [authorization],
+    timeoutMs: DEFAULT_TIMEOUT_MS,
+  });
+  return async (input, init) => {
     const signals = [signal, init?.signal].filter((one) => one instanceof AbortSignal);
-    const response = await fetch(input, { ...init, redirect: 'manual', signal: AbortSignal.any(signals) });
-    if (response.status >= 300 && response.status < 400) throw elsewhere(response, target);
-    if (!response.ok) throw new StatusError(response, errorText(await boundedText(response), target));
+    const response = await send(input, { ...init, signal: AbortSignal.any(signals) });
+    if (!response.ok) throw new StatusError(response, messageIn(await response.json().catch(() => null)) ?? '');
     return response.body === null ? response : new Response(response.body.pipeThrough(ollamaLines()));
   };
-
-/** What was asked goes to the host that was configured and to no other. */
-function elsewhere(response: Response, target: OllamaTarget): ModelCallError {
-  void response.body?.cancel().catch(() => undefined);
-  const to = failureText(response.headers.get('location') ?? 'nowhere', target.secrets);
-  const message = `The server answers ${response.status} and redirects to ${to}, which is not followed.`;
-  const hint = 'Set OLLAMA_HOST, or baseURL, to where the server is.';
-  return new ModelCallError('model_failed', message, { statusCode: response.status, retryable: false, hint });
-}
-
-/** The `error` of a JSON body, or the body. */
-function errorText(body: string, target: OllamaTarget): string {
-  let said: unknown = body;
-  try {
-    const parsed: unknown = JSON.parse(body);
-    if (typeof parsed === 'object' && parsed !== null && 'error' in parsed) said = parsed.error;
-  } catch {
-    // Not JSON: the page of a proxy, or plain text.
-  }
-  return failureText(typeof said === 'string' ? said : JSON.stringify(said), target.secrets);
-}
-
-/** An error page is read up to 64 KiB; a body that breaks off is no other error. */
-async function boundedText(response: Response): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = '';
-  try {
-    for await (const bytes of response.body ?? []) {
-      text += decoder.decode(bytes, { stream: true });
-      if (text.length > 64 * 1024) break;
-    }
-  } catch {
-    // What came before is enough.
-  }
-  return text;
 }

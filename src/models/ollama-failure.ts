@@ -17,7 +17,7 @@ export function ollamaFailure(error: unknown, target: OllamaTarget, responseStar
   const { code, message, retryable, retryAfterMs, hint: known } = classifyModelFailure(error);
   const statusCode = chain.map(statusOf).find((status) => status !== null) ?? null;
   const hint = known ?? wayOut(target, code, statusCode, message, chain.some(isNetwork));
-  return new ModelCallError(code, failureText(`${target.model} at ${target.host}: ${message}`, target.secrets), {
+  return new ModelCallError(code, failureText(`${target.model} at ${target.host}: ${message}`), {
     statusCode: error instanceof ModelCallError ? error.statusCode : statusCode,
     retryable,
     retryAfterMs,

@@ -1,12 +1,15 @@
 import { HoldfastError } from '../core/errors.js';
 import { OLLAMA_CLOUD, ollamaAddress } from '../core/ollama-address.js';
+import { type Credential, credentialOf } from './endpoint.js';
+import { knowSecret } from './known-secrets.js';
 import { parseOllamaName } from './ollama-name.js';
+import { isSecret, type Secret } from './secret.js';
 
 export interface OllamaHostOptions {
   /** Where the server is. Wins over everything else. */
   readonly baseURL?: string | null;
   /** The key for `baseURL`, or for Ollama's cloud when there is no `baseURL`. */
-  readonly apiKey?: string | null;
+  readonly apiKey?: string | Secret | null;
   /** OLLAMA_HOST of the environment: where the server is when `baseURL` does not say. */
   readonly ollamaHost?: string | null;
   /** OLLAMA_API_KEY of the environment: sent to Ollama's cloud and to no other host. */
@@ -19,9 +22,7 @@ export interface OllamaTarget {
   readonly host: string;
   /** The name of the model as this host knows it. */
   readonly model: string;
-  readonly headers: Readonly<Record<string, string>>;
-  /** What must appear in no message. */
-  readonly secrets: readonly string[];
+  readonly authorization: Credential | null;
 }
 
 const LOCAL = 'http://127.0.0.1:11434';
@@ -32,12 +33,12 @@ const LOCAL = 'http://127.0.0.1:11434';
  */
 export function ollamaTarget(rawName: string, options: OllamaHostOptions): OllamaTarget {
   const name = parseOllamaName(rawName);
-  const [baseURL, apiKey, ollamaHost, ollamaApiKey] = [
+  const [baseURL, ollamaHost, ollamaApiKey] = [
     given(options.baseURL),
-    given(options.apiKey),
     given(options.ollamaHost),
     given(options.ollamaApiKey),
   ];
+  const apiKey = isSecret(options.apiKey) ? options.apiKey : given(options.apiKey);
   const explicit = baseURL ?? ollamaHost;
   const cloudKey = apiKey ?? ollamaApiKey;
   const wantsCloud = name.source === 'cloud' || (cloudKey !== null && name.source !== 'local');
@@ -62,13 +63,20 @@ export function ollamaTarget(rawName: string, options: OllamaHostOptions): Ollam
       },
     );
   }
-  const header = key === null ? authorization : `Bearer ${key}`;
   return {
     host,
     model: isCloud || name.source === 'local' ? name.base : name.original,
-    headers: header === null ? {} : { Authorization: header },
-    secrets: [key, authorization?.slice('Basic '.length)].filter((secret) => typeof secret === 'string'),
+    authorization: key === null ? basic(authorization) : credentialOf('Authorization', 'Bearer ', key),
   };
+}
+
+/** The user and the password of an address. */
+function basic(authorization: string | null): Credential | null {
+  if (authorization === null) return null;
+  const encoded = authorization.slice('Basic '.length);
+  const [, ...password] = Buffer.from(encoded, 'base64').toString('utf8').split(':');
+  knowSecret(password.join(':'));
+  return credentialOf('Authorization', 'Basic ', encoded);
 }
 
 const given = (value: string | null | undefined): string | null =>

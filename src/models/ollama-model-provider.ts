@@ -2,6 +2,7 @@ import type { ModelProvider } from '@openai/agents';
 import type { FieldError } from '../core/errors.js';
 import { isOllamaAddress, OLLAMA_ADDRESS } from '../core/ollama-address.js';
 import { OllamaModel, type OllamaModelOptions } from './ollama-model.js';
+import { isSecret } from './secret.js';
 
 /**
  * Gives models of Ollama by name. Nothing is created before the first name and nothing is contacted before the first call;
@@ -20,9 +21,13 @@ export class OllamaModelProvider implements ModelProvider {
 
   /** What is wrong with the options, for whoever checks a configuration at start. */
   problems(): readonly FieldError[] {
-    const { baseURL } = this.#options;
-    if (!baseURL || isOllamaAddress(baseURL)) return [];
-    return [{ pointer: '/baseURL', detail: `expected ${OLLAMA_ADDRESS}` }];
+    const { baseURL, apiKey } = this.#options;
+    const problems: FieldError[] = [];
+    if (baseURL && !isOllamaAddress(baseURL))
+      problems.push({ pointer: '/baseURL', detail: `expected ${OLLAMA_ADDRESS}` });
+    const problem = isSecret(apiKey) ? apiKey.problem : null;
+    if (problem) problems.push({ pointer: '/apiKey', detail: problem });
+    return problems;
   }
 
   /** Throws `model_unknown` for a blank name, for one that contradicts its host and for a cloud model without a key. */

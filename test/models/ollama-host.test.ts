@@ -6,6 +6,7 @@ import { ollamaTarget } from '../../src/models/ollama-host.js';
 import { OllamaModel } from '../../src/models/ollama-model.js';
 import { OllamaModelProvider } from '../../src/models/ollama-model-provider.js';
 import { parseOllamaName } from '../../src/models/ollama-name.js';
+import { fileSecret } from '../../src/models/secret.js';
 import { ask, done, failing, refusal } from './ask-ollama.js';
 import { printed } from './printed.js';
 import { callItem, requestOf, weatherTool } from './requests.js';
@@ -144,8 +145,11 @@ describe('where a model is served', () => {
       'llama3',
       {},
     ],
-  ])('%s', (_where, name, options, host, model, headers) => {
-    expect(ollamaTarget(name, options)).toMatchObject({ host, model, headers });
+  ])('%s', async (_where, name, options, host, model, headers) => {
+    const target = ollamaTarget(name, options);
+    expect(target).toMatchObject({ host, model });
+    const { authorization: sent } = target;
+    expect(sent === null ? {} : { [sent.header]: `${sent.scheme}${await sent.secret.value()}` }).toEqual(headers);
   });
 
   it.each([
@@ -184,6 +188,23 @@ describe('a key', () => {
     await using server = await wireServer(done('ok'));
     await new OllamaModel('test', { baseURL: server.url, apiKey: KEY }).getResponse(requestOf({}));
     expect(server.received[0]).toMatchObject({ path: '/api/chat', headers: { authorization: `Bearer ${KEY}` } });
+  });
+
+  it('is read again when it is refused, and the question asked once more', async () => {
+    const keys = ['first-key-0123456789', 'second-key-0123456789'];
+    await using server = await wireServer(done('one'), status(401, '{"error":"old key"}'), done('two'));
+    const apiKey = { place: 'a vault', read: async () => keys[Math.min(server.received.length, 1)] ?? '' };
+    const model = await new OllamaModelProvider({ baseURL: server.url, apiKey }).getModel('test');
+    await model.getResponse(requestOf({}));
+    await model.getResponse(requestOf({}));
+    expect(server.received.map(({ headers }) => headers.authorization)).toEqual(
+      [0, 0, 1].map((index) => `Bearer ${keys[index]}`),
+    );
+  });
+
+  it('is checked at start as far as it can be without reading it', () => {
+    const provider = new OllamaModelProvider({ baseURL: 'http://[', apiKey: fileSecret('') });
+    expect(provider.problems().map(({ pointer }) => pointer)).toEqual(['/baseURL', '/apiKey']);
   });
 
   it.each(['baseURL', 'ollamaHost'])('75, 84: of the environment does not go to another host (%s)', async (place) => {
