@@ -6,6 +6,7 @@ import { needOf } from '../core/route-need.js';
 import { armOf, orderOf } from '../core/route-order.js';
 import type { RouterPlan } from '../core/router-plan.js';
 import { throwIfAborted } from './abort.js';
+import { AttemptClock } from './attempt-clock.js';
 import { attemptFailureOf } from './attempt-failure.js';
 import { firstToken } from './first-token.js';
 import { type AttemptContext, type AttemptedModel, AttemptWatchError, isAttempting } from './model-attempt.js';
@@ -138,12 +139,12 @@ export class RoutedAttempt implements AttemptedModel {
     const { models, now } = this.#world;
     const candidate = walk.candidateAt(place);
     const startedAt = now();
-    const clock = new AbortController();
-    let timer: NodeJS.Timeout | undefined;
+    const clock = new AttemptClock(request.signal);
     let open = true;
     const end = (result: Parameters<RouterState['end']>[1]): void => {
       if (open) this.#state.end(place, result, probe);
       open = false;
+      clock.end();
     };
     /** What failed, and whether it is the candidate's; null: the request is over. */
     const judge = (error: unknown) => {
@@ -152,7 +153,7 @@ export class RoutedAttempt implements AttemptedModel {
         end({ type: 'unknown' });
         return null;
       }
-      const failure = attemptFailureOf(error, clock.signal.aborted);
+      const failure = attemptFailureOf(error, clock.isOver);
       const outcome = outcomeOf(failure);
       end(breakerResultOf(outcome, failure, this.#plan.breaker));
       const { status } = failure;
@@ -164,10 +165,11 @@ export class RoutedAttempt implements AttemptedModel {
       const model = await models.getModel(candidate.model);
       const attempt = attemptOf(model, targetOf(candidate.model), this.#context);
       // A router keeps the times of its own candidates.
-      if (!isAttempting(model)) timer = setTimeout(() => clock.abort(new Error('timeout')), candidate.timeoutMs);
-      const signal = request.signal === undefined ? clock.signal : AbortSignal.any([request.signal, clock.signal]);
+      if (!isAttempting(model)) clock.bound(candidate.timeoutMs);
+      const { signal } = clock;
       const asked = isAttempting(model) ? request : withoutRetries(withoutRouterData(request));
       const value = await ask(attempt, { ...asked, signal });
+      clock.unbound();
       this.#route = walk.route(place, attempt.route);
       return {
         value,
@@ -176,19 +178,13 @@ export class RoutedAttempt implements AttemptedModel {
         broke: (error) => this.#brokenOff(candidate.model, error, judge(error)?.failure.message ?? null),
       };
     } catch (error) {
-      if (clock.signal.aborted && request.signal?.aborted !== true && !(error instanceof AttemptWatchError)) {
-        const judged = judge(new Error(`it took longer than ${candidate.timeoutMs} ms`));
-        if (judged !== null) walk.failed(place, judged.outcome, judged.failure, now());
-        return null;
-      }
-      const judged = judge(error);
+      const late = clock.isOver && !(error instanceof AttemptWatchError);
+      const judged = judge(late ? new Error(`It took longer than ${candidate.timeoutMs} ms.`) : error);
       if (judged !== null) walk.failed(place, judged.outcome, judged.failure, now());
       else if (error instanceof AttemptRefused) walk.refused(place, error.refusal);
       else if (error instanceof RouteFailed) walk.routerFailed(place, error);
       else throw error;
       return null;
-    } finally {
-      clearTimeout(timer);
     }
   }
 

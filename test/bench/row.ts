@@ -4,7 +4,7 @@ export interface Values {
 }
 
 /** Of runs and calls per second more is better; of the others, less. */
-export type Unit = 'runs/s' | 'ms' | 's' | 'KB' | 'MB' | 'transactions/s';
+export type Unit = 'runs/s' | 'µs' | 'ms' | 's' | 'KB' | 'MB' | 'transactions/s';
 
 export interface Row {
   readonly name: string;

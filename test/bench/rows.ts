@@ -3,6 +3,7 @@ import { AGENT_ROWS } from './rows/agent.js';
 import { DECISION, LENGTH, START } from './rows/latency.js';
 import { PAUSED_ROWS } from './rows/paused.js';
 import { RECOVERY_ROWS } from './rows/recovery.js';
+import { ROUTING } from './rows/routing.js';
 import { SIZE } from './rows/size.js';
 import { WORKERS } from './rows/workers.js';
 
@@ -12,6 +13,7 @@ export const ROWS: readonly Row[] = [
   DECISION,
   ...PAUSED_ROWS,
   ...RECOVERY_ROWS,
+  ROUTING,
   WORKERS,
   SIZE,
   LENGTH,

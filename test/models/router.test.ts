@@ -63,7 +63,7 @@ describe.each(WAYS)('a router, by %s', (way) => {
   });
 
   it('gives up a candidate that takes too long for its first token', async () => {
-    await using t = await pair([silence], [says('from b')], { timeoutMs: 300 });
+    await using t = await pair([silence], [says('from b')], { candidates: [{ model: 'a', timeoutMs: 100 }, 'b'] });
     expect(await t.routed[way]('r', HELLO)).toMatchObject({ text: 'from b', route: { model: 'b' } });
     expect(t.routed.notes).toMatchObject([{ model: 'a', outcome: 'timeout' }]);
   });
@@ -86,8 +86,9 @@ describe.each(WAYS)('a router, by %s', (way) => {
   });
 
   it('is over as soon as it is given up, and asks nobody else', async () => {
-    await using t = await pair([silence], [says('from b')]);
-    const request = requestOf({ signal: AbortSignal.timeout(100) });
+    const caller = new AbortController();
+    await using t = await pair([() => caller.abort()], [says('from b')]);
+    const request = requestOf({ signal: caller.signal });
     await expect(t.routed[way]('r', request)).rejects.toMatchObject({ name: 'AbortError' });
     expect(t.asked()).toEqual([1, 0]);
   });
