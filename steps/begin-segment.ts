@@ -2,16 +2,11 @@ import type { ArgumentEdit, DecisionView, InterruptionReason } from '../src/core
 import type { JsonValue } from '../src/core/json.js';
 import type { StandingDecisionView, StandingRule } from '../src/core/standing.js';
 import type { PlacedWait } from '../src/core/wait.js';
-import {
-  type DecisionRow,
-  decisionsOfSegment,
-  type InterruptionRow,
-  interruptionsOfSegment,
-  interruptionViewOf,
-  waitOf,
-} from '../src/storage/interruptions.js';
-import { startWork } from '../src/storage/runs.js';
-import { standingOfRun } from '../src/storage/standing-decisions.js';
+import type { DecisionRow, InterruptionRow } from '../src/storage/interruption-rows.js';
+import { interruptionViewOf, waitOf } from '../src/storage/interruptions.js';
+import { type ResumedWork, resumeWork } from '../src/storage/resume-work.js';
+import { limitsOf, type RunRow, readRun, startWork } from '../src/storage/runs.js';
+import { EarlierCalls } from './earlier-calls.js';
 import { patiently } from './patience.js';
 import { timeLeftMs } from './time-left.js';
 import type { World } from './world.js';
@@ -52,37 +47,61 @@ export type Begun =
       readonly standing?: readonly StandingRule[];
     };
 
-export interface Beginning {
-  readonly runId: string;
-  readonly segment: number;
-  /** Whether nothing of the run was done before, here or in a run that it was forked from: there is nothing to go on with. */
-  readonly isNew: boolean;
-  readonly maxDurationMs: number | null;
+/** What an execution has at hand when its segment has begun. */
+export interface AtHand {
+  /** Undefined: there is none. */
+  readonly run: RunRow | undefined;
+  readonly earlier: EarlierCalls;
+  /** The stored state that the segment starts from, where it was read already. */
+  readonly state: string | null;
 }
 
-/** Makes the run `running` and says what its segment starts from. Executing it again changes nothing. */
-export function beginSegment(world: World, { runId, segment, isNew, maxDurationMs }: Beginning): Promise<Begun> {
+/**
+ * Makes the run `running` and says what its segment starts from. Executing it again changes nothing. Only the execution that
+ * records what it gives goes on with what else it has read.
+ */
+export function beginSegment(
+  { knex, now }: World,
+  runId: string,
+  segment: number,
+): Promise<{ readonly begun: Begun; readonly atHand: AtHand }> {
   return patiently(async () => {
-    const { knex } = world;
-    const now = world.now();
-    // A segment begins when everything that it was waiting for is settled: none of this changes any more.
-    const [run, interruptions, decisions, standing] = await Promise.all([
-      startWork(knex, { runId, segment, at: new Date(now) }),
-      isNew ? [] : interruptionsOfSegment(knex, runId, segment),
-      isNew ? [] : decisionsOfSegment(knex, runId, segment),
-      isNew ? [] : standingOfRun(knex, runId),
-    ]);
-    if (run === undefined) return { type: 'stale' };
-    const left = timeLeftMs({ ...run, segment_started_at: null }, maxDurationMs, now);
-    return {
-      type: 'begun',
-      turns: run.turns,
-      totalTokens: Number(run.total_tokens) + Number(run.child_total_tokens),
-      deadlineAtMs: left === null ? null : now + left,
-      settled: settledOf(interruptions, decisions),
-      standing: standing.flatMap((one) => (one.revokedAt === null ? [ruleOf(one)] : [])),
-    };
+    const startMs = now();
+    const start = { runId, segment, at: new Date(startMs) };
+    const fresh = segment === 0 ? await startWork(knex, start) : undefined;
+    const isNew = fresh !== undefined && fresh.recorded_seq === null;
+    if (segment === 0 && (fresh === undefined || isNew)) return begunWith({ ...NOTHING, run: fresh }, startMs);
+    // A segment begins when everything that it was waiting for is settled: what is read beside it does not change any more.
+    return begunWith(await resumeWork(knex, start), startMs);
   });
+}
+
+/** The same for an execution that finds the begin of its segment recorded. */
+export const beginAgain = async ({ knex }: World, runId: string): Promise<AtHand> => ({
+  run: await patiently(() => readRun(knex, runId)),
+  earlier: new EarlierCalls(null),
+  state: null,
+});
+
+/** Nothing of the run was done before, here or in a run that it was forked from: there is nothing to go on with. */
+const NOTHING = { interruptions: [], decisions: [], standing: [], callIds: [], state: null } as const;
+
+function begunWith(work: ResumedWork, startMs: number) {
+  const { run, state } = work;
+  const atHand: AtHand = { run, earlier: new EarlierCalls(work.callIds), state };
+  return { begun: run === undefined ? ({ type: 'stale' } as const) : begunOf(run, work, startMs), atHand };
+}
+
+function begunOf(run: RunRow, work: ResumedWork, startMs: number): Begun {
+  const left = timeLeftMs({ ...run, segment_started_at: null }, limitsOf(run).maxDurationMs, startMs);
+  return {
+    type: 'begun',
+    turns: run.turns,
+    totalTokens: Number(run.total_tokens) + Number(run.child_total_tokens),
+    deadlineAtMs: left === null ? null : startMs + left,
+    settled: settledOf(work.interruptions, work.decisions),
+    standing: work.standing.flatMap((one) => (one.revokedAt === null ? [ruleOf(one)] : [])),
+  };
 }
 
 /** What was decided of interruptions, in their order; those that nobody decided are left out. */

@@ -110,7 +110,7 @@ export async function callTool(
 
 /** What is kept of a call. One that is new is not looked for, unless its effect must not happen twice. */
 async function recordOf(world: World, { intent, spec, earlier }: ToolCall): Promise<CallRecord | null> {
-  if (spec.effect !== 'unsafe' && !(await earlier.has(intent.callId))) return null;
+  if (spec.effect !== 'unsafe' && !earlier.has(intent.callId)) return null;
   return patiently(() => findCall(world.knex, intent.runId, intent.callId));
 }
 

@@ -6,11 +6,12 @@ import { canonical } from '../src/core/json.js';
 import { isOver, type Usage } from '../src/core/run.js';
 import { costOfRun } from '../src/storage/charges.js';
 import { appendEvents, extendLog, type LogTail } from '../src/storage/events.js';
+import { lockFamily } from '../src/storage/families.js';
 import { carryInterruptions, insertInterruption, pendingOf } from '../src/storage/interruptions.js';
 import { type RunRow, updateRun } from '../src/storage/runs.js';
 import { insertSnapshot } from '../src/storage/snapshots.js';
 import { insertTimer } from '../src/storage/timers.js';
-import { endFamily, lockFamily, settleEndedChildren } from './family.js';
+import { endFamily, settleEndedChildren } from './family.js';
 import { transact } from './patience.js';
 import { resumeIfDecided } from './resume-run.js';
 import { saveSession } from './save-session.js';
@@ -51,7 +52,7 @@ export async function endSegment(world: World, end: SegmentEnd): Promise<{ reado
     const extended = end.tail === null ? null : await extendLog(trx, end.tail, drafts, context);
     if (extended === null) await appendEvents(trx, end.runId, drafts, context);
     const began = run.segment_started_at?.getTime() ?? world.now();
-    await updateRun(trx, end.runId, {
+    const ended = await updateRun(trx, end.runId, {
       ...step.change,
       turns: end.turns,
       input_tokens: String(Number(run.input_tokens) + end.usage.inputTokens),
@@ -67,7 +68,7 @@ export async function endSegment(world: World, end: SegmentEnd): Promise<{ reado
       await settleEndedChildren(world, trx, pending);
       await resumeIfDecided(world, trx, end.runId);
     }
-    if (step.change.status !== undefined && isOver(step.change.status)) await endFamily(world, trx, end.runId);
+    if (isOver(ended.status)) await endFamily(world, trx, ended);
     return false;
   });
   world.changed(end.runId);

@@ -7,32 +7,25 @@ import type { Knex } from 'knex';
 import { isOver } from '../src/core/run.js';
 import type { ChildResult } from '../src/core/settlement.js';
 import { appendEvents, readHead } from '../src/storage/events.js';
-import { countOnAncestors, countResult, liveChildrenOf, lockAncestors } from '../src/storage/families.js';
-import { type InterruptionRow, pendingOf, waitOf } from '../src/storage/interruptions.js';
-import { lockRun, type RunRow, runs, runViewOf, updateRun } from '../src/storage/runs.js';
+import { countOnAncestors, countResult, liveChildrenOf } from '../src/storage/families.js';
+import type { InterruptionRow } from '../src/storage/interruption-rows.js';
+import { pendingOf, waitOf } from '../src/storage/interruptions.js';
+import { findRun, type RunRow, runViewOf, updateRun } from '../src/storage/runs.js';
 import { resumeIfDecided } from './resume-run.js';
 import { NOBODY, settle } from './settle.js';
 import { isoNow, type World } from './world.js';
-
-/** Reads a run and holds its row and those of the runs above it, the topmost first, until the transaction ends. */
-export async function lockFamily(trx: Knex.Transaction, id: string): Promise<RunRow | undefined> {
-  await lockAncestors(trx, id);
-  return lockRun(trx, id);
-}
 
 /**
  * What follows from the end of a run, in the transaction that ends it and under `lockFamily`: no run below it works on, the
  * runs above it count what it used, and the call that waits for it has its result. Returns the runs that are asked to stop.
  */
-export async function endFamily(world: World, trx: Knex.Transaction, id: string): Promise<readonly string[]> {
-  const run = await lockRun(trx, id);
-  if (run === undefined || !isOver(run.status)) return [];
+export async function endFamily(world: World, trx: Knex.Transaction, run: RunRow): Promise<readonly string[]> {
   const stopping = await stopChildren(world, trx, run, {
     actor: NOBODY,
-    reason: `Run ${id} above it is ${run.status}.`,
+    reason: `Run ${run.id} above it is ${run.status}.`,
   });
   await countOnAncestors(trx, run);
-  await tellParent(world, trx, id);
+  await tellParent(world, trx, run);
   return stopping;
 }
 
@@ -67,9 +60,9 @@ export async function stopRun(
   }
   const stopping = await stopChildren(world, trx, run, below);
   await appendEvents(trx, id, [{ key: 'end', parentKey: 'cancel', kind: 'run.cancelled', data: { reason } }], context);
-  await updateRun(trx, id, { ...change, status: 'cancelled', completed_at: new Date(world.now()) });
+  const over = await updateRun(trx, id, { ...change, status: 'cancelled', completed_at: new Date(world.now()) });
   await world.queue.withdraw(trx, { runId: id, segment: run.segment });
-  return [...stopping, ...(await endFamily(world, trx, id))];
+  return [...stopping, ...(await endFamily(world, trx, over))];
 }
 
 async function stopChildren(
@@ -86,10 +79,9 @@ async function stopChildren(
 }
 
 /** Settles the call that waits for a run which has ended. One that has not come to wait yet finds it ended. */
-async function tellParent(world: World, trx: Knex.Transaction, id: string): Promise<void> {
-  const child = await runs(trx).where({ id }).first();
-  if (child === undefined || child.parent_run_id === null) return;
-  const waiting = (await pendingOf(trx, child.parent_run_id)).find((row) => awaitedBy(row) === id);
+async function tellParent(world: World, trx: Knex.Transaction, child: RunRow): Promise<void> {
+  if (child.parent_run_id === null) return;
+  const waiting = (await pendingOf(trx, child.parent_run_id)).find((row) => awaitedBy(row) === child.id);
   if (waiting === undefined) return;
   await settleChild(world, trx, waiting, child);
   await resumeIfDecided(world, trx, child.parent_run_id);
@@ -108,7 +100,7 @@ export async function settleEndedChildren(
 ): Promise<void> {
   for (const row of pending) {
     const id = awaitedBy(row);
-    const child = id === null ? undefined : await runs(trx).where({ id, tenant: row.tenant }).first();
+    const child = id === null ? undefined : await findRun(trx, row.tenant, id);
     if (child !== undefined && isOver(child.status)) await settleChild(world, trx, row, child);
   }
 }

@@ -8,8 +8,16 @@ export async function resumeIfDecided(world: World, trx: Knex.Transaction, runId
   if (run !== undefined) await resumeLocked(world, trx, run);
 }
 
-/** The one place that decides whether a paused run goes on; always under the run's row lock. */
-export async function resumeLocked(world: World, trx: Knex.Transaction, run: RunRow): Promise<void> {
-  if (run.status !== 'paused' || !(await queueIfDecided(trx, run.id))) return;
+/**
+ * The one place that decides whether a paused run goes on; always under the run's row lock. `settled` is the interruption
+ * that this transaction settles beside it.
+ */
+export async function resumeLocked(
+  world: World,
+  trx: Knex.Transaction,
+  run: RunRow,
+  settled: string | null = null,
+): Promise<void> {
+  if (run.status !== 'paused' || !(await queueIfDecided(trx, run.id, settled))) return;
   await world.queue.enqueue(trx, { run, segment: run.segment, band: 'resumed' });
 }

@@ -7,15 +7,8 @@ import type { JsonValue } from '../src/core/json.js';
 import type { StandingRule } from '../src/core/standing.js';
 import { lockEventName, takeKeptEvent } from '../src/storage/emitted-events.js';
 import { appendEvents } from '../src/storage/events.js';
-import {
-  type DecisionRow,
-  type InterruptionRow,
-  insertDecision,
-  isPast,
-  saidOn,
-  settleInterruption,
-  waitOf,
-} from '../src/storage/interruptions.js';
+import type { DecisionRow, InterruptionRow } from '../src/storage/interruption-rows.js';
+import { insertDecision, isPast, saidOn, settleInterruption, waitOf } from '../src/storage/interruptions.js';
 import { insertStanding } from '../src/storage/standing-decisions.js';
 import { isoNow, type World } from './world.js';
 
@@ -45,12 +38,14 @@ export async function settle(
   settling: Settling,
 ): Promise<Said> {
   const { verdict, actor, message, value, extras = NO_EXTRAS } = settling;
-  const settled = await settleInterruption(trx, row, statusAfter(verdict));
-  const decision = await keep(trx, row, settling);
-  await append(world, trx, row, {
-    ...{ key: `decision:${row.id}`, parentKey: `interruption:${row.id}`, kind: 'interruption.decided' },
-    data: { id: row.id, verdict, actor, message, value, digest: row.digest, ...saidOf(extras) },
-  });
+  const [settled, decision] = await Promise.all([
+    settleInterruption(trx, row, statusAfter(verdict)),
+    keep(trx, row, settling),
+    append(world, trx, row, {
+      ...{ key: `decision:${row.id}`, parentKey: `interruption:${row.id}`, kind: 'interruption.decided' },
+      data: { id: row.id, verdict, actor, message, value, digest: row.digest, ...saidOf(extras) },
+    }),
+  ]);
   if (extras.standing !== null) await makeStanding(world, trx, row, extras.standing);
   return { row: settled, decision };
 }

@@ -9,10 +9,9 @@ import { taskTypeIn } from '../src/core/route-need.js';
 import { isOver } from '../src/core/run.js';
 import { itemsOfInput } from '../src/core/session.js';
 import { standingOf } from '../src/core/standing.js';
-import { grantsOf, inputOf, limitsOf, metadataOf, type RunRow, runs } from '../src/storage/runs.js';
+import { grantsOf, inputOf, limitsOf, metadataOf, type RunRow } from '../src/storage/runs.js';
 import { crashesOf } from '../src/storage/takeover.js';
-import { type Begun, beginSegment, startOf } from '../steps/begin-segment.js';
-import { EarlierCalls } from '../steps/earlier-calls.js';
+import { type AtHand, type Begun, beginAgain, beginSegment, startOf } from '../steps/begin-segment.js';
 import { endSegment } from '../steps/end-segment.js';
 import { patiently } from '../steps/patience.js';
 import type { StartableAgent } from '../steps/start-child.js';
@@ -23,7 +22,6 @@ import { endingOfError } from './ending-of-error.js';
 import { orGiveUp } from './give-up.js';
 import { withHiddenOutput } from './hidden-past.js';
 import { recordedOf, storedState } from './rebuild-state.js';
-import type { RecordedSource } from './recorded-source.js';
 import { resumeState } from './resume-state.js';
 import { RunLog } from './run-log.js';
 import { freshScope, inSegment, type RunFacts, type SegmentScope, type StepGate } from './segment-scope.js';
@@ -74,26 +72,26 @@ export async function agentRun(options: AgentRunOptions, runId: string, segment:
 
 async function execute(options: AgentRunOptions, runId: string, segment: number): Promise<void> {
   const { world } = options;
-  const [run, crashes] = await patiently(() =>
-    Promise.all([runs(world.knex).where({ id: runId }).first(), crashesOf(world.knex, runId, segment)]),
-  );
+  // Whoever ends this step goes on alone: who comes later finds its record and does not begin.
+  const first: { atHand: AtHand | null } = { atHand: null };
+  const begin = async (): Promise<Begun> => {
+    const { begun, atHand } = await beginSegment(world, runId, segment);
+    first.atHand = atHand;
+    return begun;
+  };
+  const [begun, crashes] = await Promise.all([
+    DBOS.runStep(() => orGiveUp(begin), { name: 'segment:begin' }),
+    patiently(() => crashesOf(world.knex, runId, segment)),
+  ]);
+  if (begun.type === 'stale') return;
+  const { run, earlier, state: stored } = first.atHand ?? (await beginAgain(world, runId));
   // The run went on without this segment: everything that it did is committed.
   if (run === undefined || run.segment !== segment || isOver(run.status)) return;
-  // What ends this step goes on alone: whoever comes later finds its record and does not begin.
-  let isFirst = false;
-  const isNew = segment === 0 && run.recorded_seq === null;
-  const begin = (): Promise<Begun> => {
-    isFirst = true;
-    return beginSegment(world, { runId, segment, isNew, maxDurationMs: limitsOf(run).maxDurationMs });
-  };
-  const begun = await DBOS.runStep(() => orGiveUp(begin), { name: 'segment:begin' });
-  if (begun.type === 'stale') return;
   const watched = options.watch(runId, begun.deadlineAtMs);
   try {
-    const earlier = new EarlierCalls(world, runId, isFirst, isNew);
     const recorded = await recordedOf(world, run);
     const suspected = crashes >= ALONE_AFTER_CRASHES;
-    const scope = openScope(options, run, begun, { recorded, earlier, suspected, signal: watched.signal });
+    const scope = openScope(options, run, begun, { recorded, earlier, stored, suspected, signal: watched.signal });
     const ending = await inSegment(scope, () => work(options, scope));
     await DBOS.runStep(() => orGiveUp(async () => endSegment(world, await endOf(scope, segment, ending))), {
       name: 'segment:end',
@@ -182,16 +180,11 @@ function openScope(
   options: AgentRunOptions,
   run: RunRow,
   begun: Begin,
-  seen: {
-    readonly recorded: RecordedSource | null;
-    readonly earlier: EarlierCalls;
-    readonly suspected: boolean;
-    readonly signal: AbortSignal;
-  },
+  seen: Pick<SegmentScope, 'recorded' | 'earlier' | 'stored' | 'suspected' | 'signal'>,
 ): SegmentScope {
   const { world, gate, isLeaving } = options;
   const { segment } = run;
-  const { recorded, earlier, suspected, signal } = seen;
+  const { recorded } = seen;
   const first = recorded?.first ?? segment;
   const start = startOf(first, begun.settled);
   const log = new RunLog(
@@ -210,13 +203,10 @@ function openScope(
       segment,
       first,
       execution: world.newId(),
-      signal,
       log,
-      recorded,
       gate,
       isLeaving,
-      suspected,
-      earlier,
+      ...seen,
     },
     ...{ turnsPerSegment: options.turnsPerSegment, turns: begun.turns, totalTokens: begun.totalTokens },
     ...{ provider: durableProvider(options.provider), settled: begun.settled },

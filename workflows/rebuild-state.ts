@@ -28,7 +28,7 @@ export type Work = (scope: SegmentScope) => Promise<Ending>;
 export async function storedState(scope: SegmentScope, agent: Agent, work: Work): Promise<string> {
   const { world, run, segment, recorded } = scope;
   if (recorded !== null && recorded.snapshot !== null) return recorded.snapshot;
-  const snapshot = await patiently(() => readSnapshot(world.knex, run.id, segment));
+  const snapshot = scope.stored ?? (await patiently(() => readSnapshot(world.knex, run.id, segment)));
   if (snapshot !== null && versionOf(snapshot) === presentVersion(agent)) return snapshot;
   try {
     const state = await rebuild(scope, work);
@@ -55,8 +55,12 @@ function versionOf(text: string): unknown {
   }
 }
 
-const presentVersion = (agent: Agent): unknown =>
-  versionOf(new RunState<unknown, Agent>(new RunContext<unknown>(), '', agent, null).toString());
+/** The version that the SDK writes now. */
+let present: unknown;
+function presentVersion(agent: Agent): unknown {
+  present ??= versionOf(new RunState<unknown, Agent>(new RunContext<unknown>(), '', agent, null).toString());
+  return present;
+}
 
 /** What a run has of its segment before it executes it: that of a fork begins with a part of its source's log, one that was rebuilt with its own. */
 export async function recordedOf(world: World, run: RunRow): Promise<RecordedSource | null> {
@@ -126,7 +130,7 @@ async function executeAgain(
     },
     ...{ isLeaving: () => false, suspected: false },
     ...{ signal: new AbortController().signal, recorded: source, ...counted },
-    ...{ provider: live.provider, settled, standing: [], deltas: null, earlier: live.earlier },
+    ...{ provider: live.provider, settled, standing: [], deltas: null, earlier: live.earlier, stored: null },
     turnsPerSegment: recorded.ending === 'cut' ? recorded.answers.size : Number.POSITIVE_INFINITY,
   });
   const ending = await inSegment(scope, () => work(scope));

@@ -142,6 +142,8 @@ export interface SegmentScope extends Frame {
   readonly log: RunLog;
   /** The calls of the run that may have left something before this execution. */
   readonly earlier: EarlierCalls;
+  /** The stored state that the segment starts from, where it was read already. */
+  readonly stored: string | null;
   /** The models of the run, each call a step. */
   readonly provider: ModelProvider;
   /** Where answers and outcomes come from as long as it has them; null: everything is live. */
@@ -208,6 +210,7 @@ export type ScopeSeed = Pick<
       | 'settled'
       | 'standing'
       | 'earlier'
+      | 'stored'
     )
 >;
 

@@ -1,7 +1,8 @@
 import { answerProblems } from '../core/answer.js';
 import { type FieldError, HoldfastError } from '../core/errors.js';
 import type { JsonValue } from '../core/json.js';
-import { type InterruptionRow, waitOf } from '../storage/interruptions.js';
+import type { InterruptionRow } from '../storage/interruption-rows.js';
+import { waitOf } from '../storage/interruptions.js';
 import type { Parts } from './parts.js';
 import { toolSpecNamed } from './tool-named.js';
 

@@ -1,9 +1,10 @@
-import { lockFamily, stopRun } from '../../steps/family.js';
+import { stopRun } from '../../steps/family.js';
 import type { Caller } from '../core/caller.js';
 import { HoldfastError } from '../core/errors.js';
 import { plainText } from '../core/json.js';
 import type { RunView } from '../core/run.js';
 import { isOver } from '../core/run.js';
+import { lockFamily } from '../storage/families.js';
 import { findRun, runViewOf } from '../storage/runs.js';
 import type { Parts } from './parts.js';
 

@@ -1,8 +1,8 @@
-import { lockFamily } from '../../steps/family.js';
 import type { Caller } from '../core/caller.js';
 import { HoldfastError } from '../core/errors.js';
 import type { RunView } from '../core/run.js';
 import { deleteRunRows, forkOf, hasBegun } from '../storage/delete-run.js';
+import { lockFamily } from '../storage/families.js';
 import { findRun, runViewOf } from '../storage/runs.js';
 import type { Parts } from './parts.js';
 

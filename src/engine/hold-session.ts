@@ -3,7 +3,7 @@ import { HoldfastError } from '../core/errors.js';
 import type { EventDraft } from '../core/event.js';
 import { canonical, digestOf, type JsonObject, type JsonValue } from '../core/json.js';
 import { itemsOfInput, SESSION_BYTES, SESSION_ITEMS, shownHistory } from '../core/session.js';
-import { runs, updateRun } from '../storage/runs.js';
+import { readRun, updateRun } from '../storage/runs.js';
 import { holdSession, lockOrMakeSession, readSessionItems, type SessionRow } from '../storage/sessions.js';
 
 /**
@@ -31,7 +31,7 @@ export async function takeSession(
 /** Throws `session_busy` while a run is in the session. */
 export async function assertFree(trx: Knex.Transaction, { id, run_id }: SessionRow): Promise<void> {
   if (run_id === null) return;
-  const run = await runs(trx).where({ id: run_id }).first();
+  const run = await readRun(trx, run_id);
   throw new HoldfastError(
     'session_busy',
     `The session ${JSON.stringify(id)} is held by run ${run_id}, which is ${run?.status ?? 'not over'}.`,

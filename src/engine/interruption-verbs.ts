@@ -7,18 +7,19 @@ import { HoldfastError } from '../core/errors.js';
 import type { DecisionRequest, InterruptionView } from '../core/interruption.js';
 import { canonical, type JsonObject, plainText, toJson } from '../core/json.js';
 import type { Page } from '../core/page.js';
+import type { InterruptionRow } from '../storage/interruption-rows.js';
 import {
   decisionsOf,
   findInterruption,
   type InterruptionFilter,
-  type InterruptionRow,
   interruptionViewOf,
   isPast,
   listInterruptionRows,
+  lockInterruption,
   saidOn,
 } from '../storage/interruptions.js';
 import { encodeCursor } from '../storage/run-list.js';
-import { lockRun, lockRunOf } from '../storage/runs.js';
+import { lockRun } from '../storage/runs.js';
 import { assertFits } from './answer-fits.js';
 import { judgeExtras } from './approval-terms.js';
 import type { Parts } from './parts.js';
@@ -63,8 +64,7 @@ export async function decide(
   const { knex } = parts.world;
   const { actor } = caller;
   const view = await knex.transaction(async (trx) => {
-    const run = await lockRunOf(trx, caller.tenant, id);
-    const row = await findInterruption(trx, caller.tenant, id);
+    const { run, row } = await lockInterruption(trx, caller.tenant, id);
     if (row === undefined || run === undefined) throw unknown(id);
     const choice = choiceOf(row, request);
     const said = await saidOn(trx, row);
@@ -81,8 +81,9 @@ export async function decide(
     if (verdict === 'answer') assertFits(parts, run.agent, row, value);
     const extras = judgeExtras(parts, run, row, choice, actor);
     const made = { verdict, actor, message, value, extras };
-    const now = await (judged === 'vote' ? vote : settle)(parts.world, trx, row, made);
-    if (judged !== 'vote') await resumeLocked(parts.world, trx, run);
+    const [now] = await (judged === 'vote'
+      ? Promise.all([vote(parts.world, trx, row, made)])
+      : Promise.all([settle(parts.world, trx, row, made), resumeLocked(parts.world, trx, run, row.id)]));
     return interruptionViewOf(now.row, [...said, now.decision]);
   });
   parts.world.queue.wake();

@@ -21,20 +21,17 @@ const LOOKS_MS = [2, 8, 30, 100, 300];
 export function segmentQueue(client: () => DBOSClient): SegmentQueue {
   const wake = oneChainOf(() => wakeDispatcher(SEGMENT_QUEUE));
   const enqueue: SegmentQueue['enqueue'] = async (trx: Knex.Transaction, { run, segment, band }) => {
-    const connection = await rawConnection(trx);
-    await client().enqueueInTransaction(
-      connection,
-      {
-        queueName: SEGMENT_QUEUE,
-        workflowName: SEGMENT_WORKFLOW,
-        workflowID: workflowIdOf(run.id, segment),
-        priority: queuePriority(band, run.priority),
-        queuePartitionKey: queueKey(run.tenant, run.agent),
-      },
-      run.id,
-      segment,
-    );
-    await trx.raw('select pg_notify(?, ?)', [WAKE_CHANNEL, 'queue']);
+    const options = {
+      queueName: SEGMENT_QUEUE,
+      workflowName: SEGMENT_WORKFLOW,
+      workflowID: workflowIdOf(run.id, segment),
+      priority: queuePriority(band, run.priority),
+      queuePartitionKey: queueKey(run.tenant, run.agent),
+    };
+    await Promise.all([
+      rawConnection(trx, (connection) => client().enqueueInTransaction(connection, options, run.id, segment)),
+      trx.raw('select pg_notify(?, ?)', [WAKE_CHANNEL, 'queue']),
+    ]);
   };
   return {
     enqueue,

@@ -1,11 +1,12 @@
 import { DBOS } from '@dbos-inc/dbos-sdk';
-import { endFamily, lockFamily } from '../../steps/family.js';
+import { endFamily } from '../../steps/family.js';
 import { isoNow } from '../../steps/world.js';
 import { SEGMENT_WORKFLOW } from '../../workflows/agent-run.js';
 import { HoldfastError } from '../core/errors.js';
 import { canonical } from '../core/json.js';
 import { isOver } from '../core/run.js';
 import { appendEvents } from '../storage/events.js';
+import { lockFamily } from '../storage/families.js';
 import { updateRun } from '../storage/runs.js';
 import { type StrandedRun, strandedRuns } from '../storage/stranded.js';
 import { crashesOf, requeue, segmentsUnder } from '../storage/takeover.js';
@@ -50,8 +51,12 @@ export async function endStranded(parts: Parts, stranded: StrandedRun): Promise<
     if (run === undefined || run.segment !== stranded.segment || isOver(run.status)) return;
     const draft = { key: 'end', parentKey: 'created', kind: 'run.failed', data: { error: { ...error } } } as const;
     await appendEvents(trx, run.id, [draft], { at: isoNow(world), worker: null });
-    await updateRun(trx, run.id, { status: 'failed', error: canonical(error), completed_at: new Date(world.now()) });
-    await endFamily(world, trx, run.id);
+    const ended = await updateRun(trx, run.id, {
+      status: 'failed',
+      error: canonical(error),
+      completed_at: new Date(world.now()),
+    });
+    await endFamily(world, trx, ended);
   });
   world.queue.wake();
   parts.log.error({ run: stranded.id, segment: stranded.segment, why }, 'a stranded run was ended');

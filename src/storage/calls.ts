@@ -140,10 +140,7 @@ export async function settleCall(db: Knex, intent: CallIntent, outcome: CallOutc
 }
 
 /** The ids of all calls of which a run has an intent or an outcome. */
-export async function callIdsOf(db: Knex, runId: string): Promise<string[]> {
-  const rows = await calls(db).where({ run_id: runId }).select('call_id');
-  return rows.map((row) => row.call_id);
-}
+export const callsOfRun = (db: Knex, runId: string) => calls(db).where({ run_id: runId }).select('call_id');
 
 /**
  * Keeps what a call waits for. Its n-th wait is kept once, and only while the call has no outcome; of an unsafe call, only

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import type { EmittedEvent } from '../core/emitted-event.js';
 import { canonical, type JsonValue } from '../core/json.js';
-import type { InterruptionRow } from './interruptions.js';
+import type { InterruptionRow } from './interruption-rows.js';
 import { eventMatches } from './interruptions.js';
 
 export interface EmittedEventRow {

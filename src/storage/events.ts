@@ -7,6 +7,7 @@ import type { KeyedEvent } from '../core/recording.js';
 import { isOver } from '../core/run.js';
 import type { RunState } from '../core/state.js';
 import { CHARGE_COLUMNS, chargeRowsOf, type NewChargeRow } from './charges.js';
+import { inOneFlight } from './one-flight.js';
 
 export interface EventRow {
   run_id: string;
@@ -61,24 +62,33 @@ export async function createLog(
   return { head, runKey, seqOf: new Map() };
 }
 
-async function lockHead(trx: Knex.Transaction, runId: string): Promise<{ head: Head; runKey: string }> {
-  const row: (HeadRow & { key: string }) | undefined = await trx('holdfast.run_heads as h')
+/** Holds the head of a run's log, and reads what the log has under some keys. */
+async function lockHead(trx: Knex.Transaction, runId: string, keys: readonly string[]) {
+  const head = trx('holdfast.run_heads as h')
     .join('holdfast.run_keys as k', 'k.run_id', 'h.run_id')
     .where('h.run_id', runId)
     .select('h.run_id', 'h.tenant', 'h.seq', 'h.hash', 'h.state', 'h.state_hash', 'h.at', 'k.key')
-    .forUpdate('h')
-    .first();
+    .forUpdate('h');
+  const there = events(trx)
+    .where({ run_id: runId })
+    .whereRaw('key = any(?)', [[...keys]])
+    .select('key', 'seq', 'kind', 'data_hash');
+  const [[row], stored] = await inOneFlight<[HeadRow & { key: string }, StoredEvent]>(trx, [head, there]);
   if (row === undefined) throw new HoldfastError('run_unknown', `The log of run ${runId} does not exist.`);
+  return { head: headOf(row), runKey: row.key, stored };
+}
+
+type StoredEvent = Pick<EventRow, 'key' | 'seq' | 'kind' | 'data_hash'>;
+
+function headOf(row: HeadRow): Head {
   // Only this file writes the state, so that its text is the state of the fold.
   const state: RunState = JSON.parse(row.state);
-  return {
-    head: { runId, tenant: row.tenant, seq: row.seq, hash: row.hash, state, stateHash: row.state_hash, at: row.at },
-    runKey: row.key,
-  };
+  const { run_id: runId, tenant, seq, hash, state_hash: stateHash, at } = row;
+  return { runId, tenant, seq, hash, state, stateHash, at };
 }
 
 /** Throws `replay_diverged` when an event that was written before would now say something else. */
-function assertSame(runKey: string, draft: EventDraft, stored: Pick<EventRow, 'seq' | 'kind' | 'data_hash'>): void {
+function assertSame(runKey: string, draft: EventDraft, stored: StoredEvent): void {
   // What the model was asked stays as it was asked: its answer is recorded, so that other instructions by now (an edit, a
   // clock) change nothing of what follows.
   if (stored.kind === draft.kind && draft.kind === 'model.requested') return;
@@ -118,16 +128,10 @@ export async function appendEvents(
 ): Promise<LogTail | null> {
   const last = drafts.at(-1);
   if (last === undefined) return null;
-  const { head, runKey } = await lockHead(trx, runId);
+  const wanted = drafts.flatMap((draft) => (draft.parentKey === null ? [draft.key] : [draft.key, draft.parentKey]));
+  const { head, runKey, stored } = await lockHead(trx, runId, [...new Set(wanted)]);
   if (head.state.status !== 'none' && isOver(head.state.status)) return null;
   if (context.segment !== undefined && context.segment < head.state.segment) return null;
-  const wanted = [
-    ...new Set(drafts.flatMap((draft) => (draft.parentKey === null ? [draft.key] : [draft.key, draft.parentKey]))),
-  ];
-  const stored = await events(trx)
-    .where({ run_id: runId })
-    .whereRaw('key = any(?)', [wanted])
-    .select('key', 'seq', 'kind', 'data_hash');
   const known = new Map(stored.map((row) => [row.key, row]));
   for (const draft of drafts) {
     const before = known.get(draft.key);

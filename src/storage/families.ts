@@ -1,13 +1,19 @@
 import type { Knex } from 'knex';
 import { OVER, type Usage } from '../core/run.js';
+import { inOneFlight } from './one-flight.js';
+import { runColumns } from './run-columns.js';
 import { ancestorsOf, type RunRow, runs } from './runs.js';
 
-/** Holds the rows of the runs above a run, the topmost first: an id list grows with every run above. */
-export async function lockAncestors(trx: Knex.Transaction, id: string): Promise<void> {
-  const row = await runs(trx).where({ id }).first('ancestors');
-  const above = row === undefined ? [] : ancestorsOf(row);
-  if (above.length === 0) return;
-  await runs(trx).whereIn('id', above).orderByRaw('length(ancestors)').forNoKeyUpdate().select('id');
+/**
+ * Reads a run and holds its row and those of the runs above it, the topmost first, until the transaction ends: an id list
+ * grows with every run above, and never changes.
+ */
+export async function lockFamily(trx: Knex.Transaction, id: string): Promise<RunRow | undefined> {
+  const above = 'id in (select json_array_elements_text(ancestors::json) from holdfast.runs where id = ?)';
+  const ancestors = runs(trx).whereRaw(above, [id]).orderByRaw('length(ancestors)').forNoKeyUpdate().select('id');
+  const row = runs(trx).where({ id }).forNoKeyUpdate().select(runColumns(trx));
+  const [, [run]] = await inOneFlight<[object, RunRow]>(trx, [ancestors, row]);
+  return run;
 }
 
 /** The runs that calls of a run started and that are not over, held until the transaction ends. */
@@ -16,7 +22,8 @@ export const liveChildrenOf = (trx: Knex.Transaction, parentId: string): Promise
     .where({ parent_run_id: parentId })
     .whereNotIn('status', [...OVER])
     .orderBy('id')
-    .forNoKeyUpdate();
+    .forNoKeyUpdate()
+    .select(runColumns(trx));
 
 /** Adds what a run itself used to every run above it. Once, when it ends. */
 export async function countOnAncestors(trx: Knex.Transaction, run: RunRow): Promise<void> {

@@ -15,48 +15,12 @@ import {
 } from '../core/interruption.js';
 import { canonical, type JsonValue } from '../core/json.js';
 import { type PlacedWait, placedWait } from '../core/wait.js';
+import type { Rows } from './columns.js';
+import { type DecisionRow, decisionColumns, type InterruptionRow, interruptionColumns } from './interruption-rows.js';
+import { inOneFlight } from './one-flight.js';
+import { runColumns } from './run-columns.js';
 import { decodeCursor, placeBy } from './run-list.js';
-
-export interface InterruptionRow {
-  id: string;
-  run_id: string;
-  tenant: string;
-  agent: string;
-  segment: number;
-  kind: InterruptionView['kind'];
-  status: InterruptionStatus;
-  call_id: string | null;
-  tool: string | null;
-  arguments: string;
-  reason: InterruptionReason;
-  reason_text: string;
-  verdicts: string;
-  digest: string;
-  required_approvals: number;
-  tool_version: string;
-  capabilities: string;
-  requested_at: Date;
-  expires_at: Date | null;
-  settled_at: Date | null;
-  wait: string | null;
-  event_name: string | null;
-}
-
-export interface DecisionRow {
-  id: string;
-  /** 1, 2, 3 … in the order in which the decisions about one interruption were made. */
-  vote: number;
-  interruption_id: string;
-  run_id: string;
-  tenant: string;
-  verdict: Verdict;
-  actor: string;
-  message: string | null;
-  value: string;
-  edit: string | null;
-  always: string | null;
-  decided_at: Date;
-}
+import { type RunRow, runs } from './runs.js';
 
 export interface NewInterruption {
   readonly id: string;
@@ -119,14 +83,30 @@ export async function carryInterruptions(
 }
 
 export const findInterruption = (db: Knex, tenant: string, id: string): Promise<InterruptionRow | undefined> =>
-  interruptions(db).where({ tenant, id }).first();
+  interruptions(db).where({ tenant, id }).first(interruptionColumns(db));
+
+/** Holds the row of the run that an interruption is of, and reads both. Either is undefined where there is none. */
+export async function lockInterruption(
+  trx: Knex.Transaction,
+  tenant: string,
+  id: string,
+): Promise<{ readonly run: RunRow | undefined; readonly row: InterruptionRow | undefined }> {
+  const of = interruptions(trx).where({ tenant, id });
+  const runOf = runs(trx).whereIn('id', of.clone().select('run_id')).forNoKeyUpdate().select(runColumns(trx));
+  const row = of.select(interruptionColumns(trx));
+  const [[run], [read]] = await inOneFlight<[RunRow, InterruptionRow]>(trx, [runOf, row]);
+  return { run, row: read };
+}
 
 export const pendingOf = async (db: Knex, runId: string): Promise<InterruptionRow[]> =>
-  interruptions(db).where({ run_id: runId, status: 'pending' }).orderBy(['requested_at', 'id']);
+  interruptions(db)
+    .where({ run_id: runId, status: 'pending' })
+    .orderBy(['requested_at', 'id'])
+    .select(interruptionColumns(db));
 
 /** The interruptions that a segment ended with, in a stable order. */
-export const interruptionsOfSegment = async (db: Knex, runId: string, segment: number): Promise<InterruptionRow[]> =>
-  interruptions(db).where({ run_id: runId, segment }).orderBy('id');
+export const interruptionsOfSegment = (db: Knex, runId: string, segment: number): Rows<InterruptionRow> =>
+  interruptions(db).where({ run_id: runId, segment }).orderBy('id').select(interruptionColumns(db));
 
 /** Interruptions by id, in the order of the ids. */
 export async function interruptionsByIds(db: Knex, ids: readonly string[]): Promise<InterruptionRow[]> {
@@ -139,13 +119,16 @@ export const saidOn = async (db: Knex, row: InterruptionRow): Promise<DecisionRo
   row.status === 'pending' && row.required_approvals === 1 ? [] : decisionsOf(db, [row.id]);
 
 /** The decisions on the interruptions that a segment ended with. */
-export const decisionsOfSegment = async (db: Knex, runId: string, segment: number): Promise<DecisionRow[]> =>
+export const decisionsOfSegment = (db: Knex, runId: string, segment: number): Rows<DecisionRow> =>
   decisions(db)
     .whereIn('interruption_id', interruptions(db).where({ run_id: runId, segment }).select('id'))
-    .orderBy(['interruption_id', 'vote']);
+    .orderBy(['interruption_id', 'vote'])
+    .select(decisionColumns(db));
 
 export const decisionsOf = async (db: Knex, ids: readonly string[]): Promise<DecisionRow[]> =>
-  ids.length === 0 ? [] : decisions(db).whereIn('interruption_id', ids).orderBy(['interruption_id', 'vote']);
+  ids.length === 0
+    ? []
+    : decisions(db).whereIn('interruption_id', ids).orderBy(['interruption_id', 'vote']).select(decisionColumns(db));
 
 /** Settles an interruption: what it waits for any more is gone. Gives it as it is now. */
 export async function settleInterruption(
@@ -157,8 +140,8 @@ export async function settleInterruption(
     .with('over', trx('holdfast.timers').where({ target: row.id }).delete())
     .where({ id: row.id })
     .update({ status, settled_at: trx.fn.now() as unknown as Date })
-    .returning('*');
-  return settled ?? row;
+    .returning(interruptionColumns(trx));
+  return (settled as InterruptionRow | undefined) ?? row;
 }
 
 export interface NewDecision {
@@ -185,7 +168,7 @@ export async function insertDecision(
       edit: made.edit === null ? null : canonical(made.edit),
       always: made.always === null ? null : canonical(made.always),
     })
-    .returning('*');
+    .returning(decisionColumns(trx));
   // What is inserted comes back.
   return kept as DecisionRow;
 }

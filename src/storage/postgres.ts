@@ -36,9 +36,11 @@ class PostgresDatabase implements Database {
     // A connection that breaks is replaced by the pool and fails its statement; without listeners it would end the process.
     this.pool.on('error', () => {});
     this.pool.on('connect', (client) => client.on('error', () => {}));
+    // Statements that do not wait for each other's answers leave together.
+    const pipelined = { ...connection, pipeline: true };
     this.knex = knex({
       client: 'pg',
-      connection,
+      connection: pipelined,
       pool: {
         min: 0,
         max: OUR_CONNECTIONS_MAX,

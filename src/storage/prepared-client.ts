@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream';
 import pg from 'pg';
 
 /** Statements beyond so many different ones are not named: each takes memory of the server on every connection. */
@@ -41,10 +42,16 @@ const isFull = (values: unknown): values is unknown[] => Array.isArray(values) &
 
 type Answered = (error: Error | null, result: unknown) => void;
 
+/** As knex opens a transaction. */
+const isBegin = (config: unknown): boolean =>
+  typeof config === 'object' && config !== null && 'text' in config && config.text === 'BEGIN;';
+
 /** A client that lets the server parse and plan each statement with values once per connection, not each time. */
 export class PreparedClient extends pg.Client {
   // pg overloads `query` by what is left out; what comes is handed on as it came.
   override query(config: unknown, values?: unknown, callback?: unknown): never {
+    if (this.#isPipelined) this.#gather();
+    if (this.#isPipelined && isBegin(config) && typeof values === 'function') return this.#begin(values as Answered);
     const statement = statementOf(config, values);
     const name = statement && statementName(statement.text);
     if (statement === undefined || name === undefined)
@@ -57,5 +64,34 @@ export class PreparedClient extends pg.Client {
       const answered: Answered = (error, result) => (error ? reject(error) : resolve(result));
       super.query(Object.assign(query, { callback: answered }));
     }) as never;
+  }
+
+  /** Whether statements are sent before those before them are answered. */
+  get #isPipelined(): boolean {
+    return 'pipeline' in this && this.pipeline === true;
+  }
+
+  get #stream(): Duplex {
+    return (this as unknown as { readonly connection: { readonly stream: Duplex } }).connection.stream;
+  }
+
+  /** What is sent before anything else has its turn leaves in one piece: each piece is a system call, and wakes the server. */
+  #gather(): void {
+    const stream = this.#stream;
+    if (stream.writableCorked > 0) return;
+    stream.cork();
+    process.nextTick(() => stream.uncork());
+  }
+
+  /**
+   * Nobody waits for the beginning of a transaction: it leaves together with the first statement. Where it fails, what follows
+   * must not be kept by itself: the connection goes.
+   */
+  #begin(told: Answered): never {
+    super.query('BEGIN', (error: Error | undefined) => {
+      if (error) this.#stream.destroy();
+    });
+    process.nextTick(told, null, { command: 'BEGIN', rowCount: null, rows: [] });
+    return undefined as never;
   }
 }

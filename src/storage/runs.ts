@@ -14,7 +14,8 @@ import {
   runLimits,
   type Usage,
 } from '../core/run.js';
-import { releaseSession } from './sessions.js';
+import { runColumns } from './run-columns.js';
+import { releasingSession } from './sessions.js';
 
 /** A row of `holdfast.runs` as the driver gives it: int8 as text. */
 export interface RunRow {
@@ -131,7 +132,7 @@ export async function insertRun(trx: Knex, run: NewRun): Promise<RunRow> {
             time_left_ms: run.parent.timeLeftMs === null ? null : String(run.parent.timeLeftMs),
           }),
     })
-    .returning('*');
+    .returning(runColumns(trx));
   // What is inserted comes back.
   return rows[0] as RunRow;
 }
@@ -153,44 +154,52 @@ const forkColumns = (fork: NewFork): Partial<RunRow> => ({
  * run is also held, as a key, by whoever writes an event of it: a lock of the key, too, would be waited for the other way round.
  */
 export const lockRun = (trx: Knex.Transaction, id: string): Promise<RunRow | undefined> =>
-  runs(trx).where({ id }).forNoKeyUpdate().first();
+  runs(trx).where({ id }).forNoKeyUpdate().first(runColumns(trx));
 
-/** The same of the run that an interruption is of. */
-export const lockRunOf = (trx: Knex.Transaction, tenant: string, interruption: string): Promise<RunRow | undefined> =>
-  runs(trx)
-    .whereIn('id', trx('holdfast.interruptions').where({ tenant, id: interruption }).select('run_id'))
-    .forNoKeyUpdate()
-    .first();
-
-/** Makes a run `queued`, if nothing that it waits for is undecided. */
-export async function queueIfDecided(trx: Knex.Transaction, id: string): Promise<boolean> {
+/** Makes a run `queued`, if nothing that it waits for is undecided but what is being `settled`. */
+export async function queueIfDecided(trx: Knex.Transaction, id: string, settled: string | null): Promise<boolean> {
   const undecided = trx('holdfast.interruptions').where({ run_id: id, status: 'pending' }).select('id');
+  if (settled !== null) undecided.whereNot({ id: settled });
   const change = { status: 'queued', updated_at: trx.fn.now() as unknown as Date } as const;
   return (await runs(trx).where({ id }).whereNotExists(undecided).update(change)) > 0;
 }
 
+interface WorkStart {
+  readonly runId: string;
+  readonly segment: number;
+  readonly at: Date;
+}
+
 /** Makes a run `running`, if this is its segment and it is not over. Undefined: it is not. */
-export async function startWork(
-  db: Knex,
-  { runId, segment, at }: { readonly runId: string; readonly segment: number; readonly at: Date },
-): Promise<RunRow | undefined> {
-  const [row] = await runs(db)
+export async function startWork(db: Knex, start: WorkStart): Promise<RunRow | undefined> {
+  const [row] = await startingWork(db, start);
+  return row as RunRow | undefined;
+}
+
+export const startingWork = (db: Knex, { runId, segment, at }: WorkStart) =>
+  runs(db)
     .where({ id: runId, segment })
     .whereNotIn('status', [...OVER])
     .update({ status: 'running', segment_started_at: at, updated_at: db.fn.now() as unknown as Date })
-    .returning('*');
-  return row;
-}
+    .returning(runColumns(db));
 
 export const findRun = (db: Knex, tenant: string, id: string): Promise<RunRow | undefined> =>
-  runs(db).where({ tenant, id }).first();
+  runs(db).where({ tenant, id }).first(runColumns(db));
 
-/** The one place where a run ends: whoever ends it, and however, the session that it was in is free. */
-export async function updateRun(trx: Knex.Transaction, id: string, change: Partial<RunRow>): Promise<void> {
-  await runs(trx)
+/** A run of any tenant. */
+export const readRun = (db: Knex, id: string): Promise<RunRow | undefined> =>
+  runs(db).where({ id }).first(runColumns(db));
+
+/** The one place where a run ends: whoever ends it, and however, the session that it was in is free. Gives the run as it is now. */
+export async function updateRun(trx: Knex.Transaction, id: string, change: Partial<RunRow>): Promise<RunRow> {
+  const update = runs(trx)
     .where({ id })
-    .update({ ...change, updated_at: trx.fn.now() as unknown as Date });
-  if (change.status !== undefined && isOver(change.status)) await releaseSession(trx, id);
+    .update({ ...change, updated_at: trx.fn.now() as unknown as Date })
+    .returning(runColumns(trx));
+  if (change.status !== undefined && isOver(change.status)) update.with('released', releasingSession(trx, id));
+  const [row] = await update;
+  // Its row is locked, and there.
+  return row as RunRow;
 }
 
 /** As `grantsToJson` wrote them; the parser of grants checks the rest. */

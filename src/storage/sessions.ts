@@ -49,11 +49,10 @@ export async function holdSession(trx: Knex.Transaction, { tenant, id }: Session
 }
 
 /** Lets the next run into the session of a run that is over. Nothing happens where it is in none. */
-export async function releaseSession(trx: Knex.Transaction, runId: string): Promise<void> {
-  await sessions(trx)
+export const releasingSession = (trx: Knex.Transaction, runId: string) =>
+  sessions(trx)
     .where({ run_id: runId })
     .update({ run_id: null, updated_at: now(trx) });
-}
 
 /** Adds items at the end of a session, under the lock of its row. */
 export async function appendSessionItems(

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import { sha256 } from '../core/json.js';
+import type { Rows } from './columns.js';
 
 export interface Snapshot {
   readonly runId: string;
@@ -27,12 +28,22 @@ export async function insertSnapshot(trx: Knex.Transaction, snapshot: Snapshot):
   await trx('holdfast.snapshots').where({ run_id: snapshot.runId }).where('segment', '<', snapshot.segment).delete();
 }
 
+export interface SnapshotRow {
+  readonly state: string;
+  readonly digest: string;
+  readonly sdk: string;
+}
+
+export const snapshotOf = (db: Knex, runId: string, segment: number): Rows<SnapshotRow> =>
+  db('holdfast.snapshots').where({ run_id: runId, segment }).select('state', 'digest', 'sdk');
+
 /** The state that a segment starts from; null when there is none or when it does not have its digest any more. */
+export const soundState = (row: SnapshotRow | undefined): string | null =>
+  row === undefined || !READABLE.includes(row.sdk) || row.digest !== sha256(row.state) ? null : row.state;
+
 export async function readSnapshot(db: Knex, runId: string, segment: number): Promise<string | null> {
-  const row: { state: string; digest: string; sdk: string } | undefined = await db('holdfast.snapshots')
-    .where({ run_id: runId, segment })
-    .first('state', 'digest', 'sdk');
-  return row === undefined || !READABLE.includes(row.sdk) || row.digest !== sha256(row.state) ? null : row.state;
+  const [row]: SnapshotRow[] = await snapshotOf(db, runId, segment);
+  return soundState(row);
 }
 
 /** Gives the state that a segment starts from to the segment that takes its place. */

@@ -2,8 +2,9 @@ import type { Knex } from 'knex';
 import { z } from 'zod';
 import { canonical } from '../core/json.js';
 import type { StandingDecisionView, StandingRule } from '../core/standing.js';
+import { columnsOf, type Rows } from './columns.js';
 
-interface StandingRow {
+export interface StandingRow {
   id: string;
   run_id: string;
   tenant: string;
@@ -18,6 +19,22 @@ interface StandingRow {
   revoked_at: Date | null;
   revoked_by: string | null;
 }
+
+const standingColumns = columnsOf<StandingRow>({
+  id: true,
+  run_id: true,
+  tenant: true,
+  interruption_id: true,
+  agent: true,
+  tool: true,
+  tool_version: true,
+  scope: true,
+  exact: true,
+  actor: true,
+  made_at: true,
+  revoked_at: true,
+  revoked_by: true,
+});
 
 const standing = (db: Knex) => db<StandingRow>('holdfast.standing_decisions');
 
@@ -34,7 +51,7 @@ export async function insertStanding(
 
 const scopeShape = z.array(z.string());
 
-const viewOf = (row: StandingRow): StandingDecisionView => ({
+export const standingViewOf = (row: StandingRow): StandingDecisionView => ({
   id: row.id,
   runId: row.run_id,
   interruptionId: row.interruption_id,
@@ -51,18 +68,24 @@ const viewOf = (row: StandingRow): StandingDecisionView => ({
 
 /** All that were made in a run, oldest first, revoked ones too. */
 export async function standingOfRun(db: Knex, runId: string): Promise<StandingDecisionView[]> {
-  const rows: StandingRow[] = await standing(db).where({ run_id: runId }).orderBy(['made_at', 'id']);
-  return rows.map(viewOf);
+  const rows: StandingRow[] = await standingRowsOf(db, runId);
+  return rows.map(standingViewOf);
 }
 
+export const standingRowsOf = (db: Knex, runId: string): Rows<StandingRow> =>
+  standing(db).where({ run_id: runId }).orderBy(['made_at', 'id']).select(standingColumns(db));
+
 export async function standingByIds(db: Knex, ids: readonly string[]): Promise<StandingDecisionView[]> {
-  const rows: StandingRow[] = await standing(db).whereIn('id', ids).orderBy(['made_at', 'id']);
-  return rows.map(viewOf);
+  const rows: StandingRow[] = await standing(db)
+    .whereIn('id', ids)
+    .orderBy(['made_at', 'id'])
+    .select(standingColumns(db));
+  return rows.map(standingViewOf);
 }
 
 export async function findStanding(db: Knex, runId: string, id: string): Promise<StandingDecisionView | undefined> {
-  const row: StandingRow | undefined = await standing(db).where({ run_id: runId, id }).first();
-  return row === undefined ? undefined : viewOf(row);
+  const row: StandingRow | undefined = await standing(db).where({ run_id: runId, id }).first(standingColumns(db));
+  return row === undefined ? undefined : standingViewOf(row);
 }
 
 /** Revokes one that is not revoked yet. */

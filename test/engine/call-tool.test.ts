@@ -69,7 +69,7 @@ describeEachDatabase('one call', (kind) => {
     },
     ...{ spec, agent: 'a', input: {}, known: null, waitDecision: null, repeatApprovedBy: null },
     keepWithStep: null,
-    earlier: new EarlierCalls(world, 'r', false),
+    earlier: new EarlierCalls(null),
     body: (context: Parameters<typeof spec.execute>[1]) => spec.execute({}, context),
     require: () => {},
   });
