@@ -6,10 +6,11 @@
 import type { Knex } from 'knex';
 import { isOver } from '../src/core/run.js';
 import type { ChildResult } from '../src/core/settlement.js';
-import { appendEvents, readHead } from '../src/storage/events.js';
+import { appendEvents } from '../src/storage/events.js';
 import { countOnAncestors, countResult, liveChildrenOf } from '../src/storage/families.js';
 import type { InterruptionRow } from '../src/storage/interruption-rows.js';
 import { pendingOf, waitOf } from '../src/storage/interruptions.js';
+import { readHead } from '../src/storage/read-events.js';
 import { findRun, type RunRow, runViewOf, updateRun } from '../src/storage/runs.js';
 import { resumeIfDecided } from './resume-run.js';
 import { NOBODY, settle } from './settle.js';

@@ -14,7 +14,8 @@ import {
   type StartedChild,
   type SubAgentSpec,
 } from '../src/core/sub-agent.js';
-import { createLog, eventIdOf, extendLog, readEvents } from '../src/storage/events.js';
+import { createLog, extendLog } from '../src/storage/events.js';
+import { eventIdOf, readEvents } from '../src/storage/read-events.js';
 import { ancestorsOf, insertRun, limitsOf, lockRun, type RunRow, runs } from '../src/storage/runs.js';
 import { transact } from './patience.js';
 import { timeLeftMs } from './time-left.js';

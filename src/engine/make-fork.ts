@@ -11,9 +11,10 @@ import { digestOf, type JsonObject, toJson } from '../core/json.js';
 import { type Rebinding, rebindingOf, rebound } from '../core/rebinding.js';
 import type { KeyedEvent } from '../core/recording.js';
 import type { RunLimits, RunView } from '../core/run.js';
-import { appendEvents, createLog, readEvents, readKeyedEvents } from '../storage/events.js';
+import { appendEvents, createLog } from '../storage/events.js';
 import { copyCalls, copyInterruptions, copyStanding } from '../storage/forks.js';
 import { copyPins } from '../storage/mcp-lists.js';
+import { readEvents, readKeyedEvents } from '../storage/read-events.js';
 import {
   grantsOf,
   inputOf,

@@ -1,8 +1,8 @@
 import { HoldfastError } from '../core/errors.js';
 import { RUN_STATUSES, type RunStatus } from '../core/run.js';
 import { insertAccess } from '../storage/access-log.js';
-import { countEvents } from '../storage/events.js';
 import { countPending } from '../storage/interruptions.js';
+import { countEvents } from '../storage/read-events.js';
 import { countRuns, sumTokens } from '../storage/run-list.js';
 import { sumSpend } from '../storage/spend.js';
 import { cancelRun } from './cancel-run.js';

@@ -32,6 +32,7 @@ export const runColumns = columnsOf<RunRow>({
   child_output_tokens: true,
   child_total_tokens: true,
   child_active_ms: true,
+  child_cost_nano_usd: true,
   segment_started_at: true,
   cancel_requested_at: true,
   cancel_reason: true,

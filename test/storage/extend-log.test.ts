@@ -2,7 +2,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { verifyLog } from '../../src/core/chain.js';
 import type { EventDraft } from '../../src/core/event.js';
 import { type Database, openDatabase } from '../../src/storage/database.js';
-import { appendEvents, createLog, extendLog, type LogTail, readEvents, readHead } from '../../src/storage/events.js';
+import { appendEvents, createLog, extendLog, type LogTail } from '../../src/storage/events.js';
+import { readEvents, readHead } from '../../src/storage/read-events.js';
 import { insertRun } from '../../src/storage/runs.js';
 import { createEngineDatabase, describeEachDatabase, type TestDatabase } from '../harness/database.js';
 

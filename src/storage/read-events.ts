@@ -1,0 +1,78 @@
+import type { Knex } from 'knex';
+import { HoldfastError } from '../core/errors.js';
+import type { RunEvent } from '../core/event.js';
+import { jsonValue } from '../core/json.js';
+import type { KeyedEvent } from '../core/recording.js';
+import type { EventRow } from './events.js';
+
+const events = (db: Knex) => db<EventRow>('holdfast.events');
+
+const eventOf = (row: EventRow): RunEvent => ({
+  id: `${row.run_id}:${row.seq}`,
+  v: 1,
+  runId: row.run_id,
+  tenant: row.tenant,
+  seq: row.seq,
+  parentId: row.parent_id,
+  kind: row.kind,
+  at: row.at,
+  data: row.data === null ? null : jsonValue.parse(JSON.parse(row.data)),
+  dataHash: row.data_hash,
+  stateVersion: row.state_version,
+  stateHashBefore: row.state_hash_before,
+  stateHashAfter: row.state_hash_after,
+  prevHash: row.prev_hash,
+  hash: row.hash,
+});
+
+/** Id of the event that was written under a key. Throws `run_unknown` when the log has none. */
+export async function eventIdOf(db: Knex, runId: string, key: string): Promise<string> {
+  const row = await events(db).where({ run_id: runId, key }).first('seq');
+  if (row === undefined) throw new HoldfastError('run_unknown', `The log of run ${runId} has no event ${key}.`);
+  return `${runId}:${row.seq}`;
+}
+
+/** Events after a sequence number, oldest first. */
+export async function readEvents(db: Knex, runId: string, after: number, limit: number): Promise<RunEvent[]> {
+  const rows: EventRow[] = await events(db)
+    .where({ run_id: runId })
+    // The column is an int4; what a client says it has seen may be beyond it.
+    .whereRaw('seq > ?::bigint', [after])
+    .orderBy('seq')
+    .limit(limit);
+  return rows.map(eventOf);
+}
+
+/** The log up to a sequence number (null: all of it) with the natural keys of its events. Never changes once it is there. */
+export async function readKeyedEvents(db: Knex, runId: string, upTo: number | null): Promise<KeyedEvent[]> {
+  const query = events(db).where({ run_id: runId }).orderBy('seq').select('seq', 'key', 'parent_id', 'kind', 'data');
+  if (upTo !== null) query.where('seq', '<=', upTo);
+  const rows: Pick<EventRow, 'seq' | 'key' | 'parent_id' | 'kind' | 'data'>[] = await query;
+  const keys = new Map(rows.map((row) => [`${runId}:${row.seq}`, row.key]));
+  return rows.map((row) => ({
+    seq: row.seq,
+    key: row.key,
+    parentKey: row.parent_id === null ? null : (keys.get(row.parent_id) ?? null),
+    kind: row.kind,
+    data: row.data === null ? null : jsonValue.parse(JSON.parse(row.data)),
+  }));
+}
+
+export async function readHead(
+  db: Knex,
+  runId: string,
+): Promise<{ seq: number; hash: string; stateHash: string; runKey: string | null } | undefined> {
+  return db('holdfast.run_heads as h')
+    .leftJoin('holdfast.run_keys as k', 'k.run_id', 'h.run_id')
+    .where('h.run_id', runId)
+    .select('h.seq', 'h.hash', 'h.state_hash as stateHash', 'k.key as runKey')
+    .first();
+}
+
+export async function countEvents(db: Knex, tenant: string): Promise<number> {
+  const row: { n?: string | number | null } | undefined = await db('holdfast.run_heads')
+    .where({ tenant })
+    .sum({ n: 'seq' })
+    .first();
+  return Number(row?.n ?? 0);
+}
