@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import { EventEmitter } from 'node:events';
 import { HoldfastError } from '../core/errors.js';
 import { PgliteArbiter } from './pglite-arbiter.js';
@@ -24,6 +25,9 @@ export class PgliteConnection extends EventEmitter {
   readonly #arbiter: PgliteArbiter;
   readonly #channels = new Set<string>();
   readonly #stopNotifications: () => void;
+  /** Statements that were sent before the one at work was answered. */
+  readonly #waiting: (() => void)[] = [];
+  #isAtWork = false;
   #text = '';
   #sends: Send[] = [];
 
@@ -117,13 +121,22 @@ export class PgliteConnection extends EventEmitter {
       else this.emit(message.name, message);
     };
     const finish = (status: TransactionStatus): void => {
+      const next = this.#waiting.shift();
+      this.#isAtWork = next !== undefined;
       if (failure !== null) this.emit('errorMessage', failure);
       this.emit('readyForQuery', { status });
+      next?.();
     };
-    this.#arbiter.submit(statement, emit).then(finish, (error: unknown) => {
-      failure = error;
-      finish('I');
-    });
+    const execute = (): void => {
+      this.#arbiter.submit(statement, emit).then(finish, (error: unknown) => {
+        failure = error;
+        finish('I');
+      });
+    };
+    // One that waits goes on in the async context of who sent it, which says where it stands.
+    if (this.#isAtWork) this.#waiting.push(AsyncResource.bind(execute));
+    else execute();
+    this.#isAtWork = true;
   }
 
   /** The session goes on listening for the others when one connection does not want to any more. */

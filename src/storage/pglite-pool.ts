@@ -15,7 +15,8 @@ export class PglitePool extends pg.Pool {
     class Client extends pg.Client {
       constructor() {
         const connection = new PgliteConnection(session, door);
-        const config = { application_name: 'holdfast', connection };
+        // What is sent before an answer waits in the connection: pg will not keep it in the client any more.
+        const config = { application_name: 'holdfast', connection, pipeline: true };
         super(config);
         connections.set(this, connection);
       }

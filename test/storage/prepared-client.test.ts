@@ -37,4 +37,24 @@ describePostgres('A connection', () => {
       expect(fields.map((field) => field.name)).toEqual(['n', 'late']);
     });
   });
+
+  it('keeps nothing of a transaction whose beginning found it broken', async () => {
+    await db.knex.raw('select 1');
+    const ours = 'application_name = ? and pid <> pg_backend_pid()';
+    const { rowCount } = await db.pool.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity where ${ours.replace('?', '$1')}`,
+      [db.session],
+    );
+    expect(rowCount).toBeGreaterThan(0);
+    const insert = () =>
+      db.knex.transaction((trx) =>
+        trx('numbers')
+          .insert({ n: 7 })
+          .then(() => trx('numbers').insert({ n: 7 })),
+      );
+    await expect(insert()).rejects.toThrow();
+    expect((await db.pool.query('select n from numbers where n = $1', [7])).rows).toEqual([]);
+    await db.knex.transaction((trx) => trx('numbers').insert({ n: 8 }));
+    expect((await db.pool.query('select n from numbers where n = $1', [8])).rows).toHaveLength(1);
+  });
 });
