@@ -107,6 +107,17 @@ const TABLE = {
     ollamaServer,
     'Address of the Ollama server. Without one: `http://127.0.0.1:11434`.',
   ),
+  cassettesDir: setting(
+    'HOLDFAST_CASSETTES',
+    path,
+    'cassettes',
+    'Directory of the cassettes that `replay/<name>` plays.',
+  ),
+  recordTo: optional(
+    'HOLDFAST_RECORD_TO',
+    path,
+    'Directory to which the traffic of all known providers of models is recorded.',
+  ),
   serverUrl: optional(
     'HOLDFAST_URL',
     webAddress,
@@ -214,6 +225,10 @@ export function readSettings(env: NodeJS.ProcessEnv = process.env) {
     shutdownGraceMs: read(TABLE.shutdownGraceMs),
     ollamaApiKey: read(TABLE.ollamaApiKey),
     ollamaHost: read(TABLE.ollamaHost),
+    /** Absolute. */
+    cassettesDir: read(TABLE.cassettesDir),
+    /** Absolute; null: nothing is recorded. */
+    recordTo: read(TABLE.recordTo),
     /** Where the commands find a server, and what they show it. */
     serverUrl: read(TABLE.serverUrl),
     clientToken: read(TABLE.clientToken),

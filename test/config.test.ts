@@ -48,6 +48,8 @@ test('an empty environment gives the defaults', () => {
     shutdownGraceMs: 10_000,
     ollamaApiKey: null,
     ollamaHost: null,
+    cassettesDir: resolve('cassettes'),
+    recordTo: null,
     serverUrl: null,
     clientToken: null,
   });
@@ -78,6 +80,8 @@ test('every setting that is listed is read, and changes what comes out', () => {
     HOLDFAST_SHUTDOWN_GRACE_MS: '0',
     OLLAMA_API_KEY: 'key',
     OLLAMA_HOST: '127.0.0.1:11434',
+    HOLDFAST_CASSETTES: 'tapes',
+    HOLDFAST_RECORD_TO: 'tapes',
     HOLDFAST_URL: 'https://holdfast.example',
     HOLDFAST_TOKEN: TOKEN,
   };

@@ -80,6 +80,8 @@ const engineSettings = (settings: Settings) => ({
   approvalTimeoutMs: settings.approvalTimeoutMs,
   ollamaApiKey: settings.ollamaApiKey,
   ollamaHost: settings.ollamaHost,
+  cassettesDir: settings.cassettesDir,
+  recordTo: settings.recordTo,
 });
 
 /** What the engine cannot survive ends the process at once: another one may be doing its work already. */

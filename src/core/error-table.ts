@@ -160,6 +160,18 @@ export const ERRORS = {
     'No model of the router answered',
     'Read the detail, which has the reason of each; try again when one of them works.',
   ),
+  cassette_invalid: row(
+    500,
+    'stop',
+    'A recording of a model cannot be used',
+    'Read the detail; docs/cassettes.md says what a cassette is.',
+  ),
+  cassette_unmatched: row(
+    500,
+    'stop',
+    'The request is on no cassette',
+    'Ask as it was recorded, or record it again: docs/cassettes.md.',
+  ),
   tool_timeout: row(500, 'stop', 'A tool took too long', 'Raise its timeoutMs, or make it faster.'),
   tool_failed: row(500, 'stop', 'A tool failed', 'Read the detail; the tool threw it.'),
   tool_raised: row(

@@ -26,6 +26,10 @@ export interface EngineConfig extends HoldfastConfig {
   readonly openaiBaseUrl?: string | null;
   readonly ollamaApiKey?: string | null;
   readonly ollamaHost?: string | null;
+  /** Where the cassettes of `replay/<name>` are. Default: `cassettes` in the working directory. */
+  readonly cassettesDir?: string;
+  /** A directory, to which the traffic of all known providers is recorded (docs/cassettes.md). Default: none. */
+  readonly recordTo?: string | null;
   readonly log?: EngineLog;
   /** Called once when this process must not work on: it lost its lock for good, or a newer process took over. The engine stops. */
   readonly onFatal?: (error: HoldfastError) => void;

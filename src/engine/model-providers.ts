@@ -17,6 +17,11 @@ function environment(): { readonly ollamaHost: string | null; readonly ollamaApi
   return { ollamaHost, ollamaApiKey };
 }
 
+function cassettes(): { readonly cassettesDir: string; readonly recordTo: string | null } {
+  const { cassettesDir, recordTo } = readSettings();
+  return { cassettesDir, recordTo };
+}
+
 /** Gives models of Ollama by name. The environment is read when a name is asked for, not before. */
 export class OllamaModelProvider implements ModelProvider {
   readonly #provider: ConfiguredOllamaModelProvider;
@@ -47,7 +52,8 @@ export class MultiModelProvider implements ModelProvider {
 
   /** Throws `model_unknown` for a prefix that nobody serves and for a missing key. */
   getModel(modelName?: string): Promise<Model> {
-    this.#provider ??= new ConfiguredMultiModelProvider({ ...environment(), ...this.#options }, environmentVariable);
+    const options = { ...environment(), ...cassettes(), ...this.#options };
+    this.#provider ??= new ConfiguredMultiModelProvider(options, environmentVariable);
     return this.#provider.getModel(modelName);
   }
 }

@@ -44,12 +44,16 @@ export function providerOf({
   openaiBaseUrl,
   ollamaApiKey,
   ollamaHost,
+  cassettesDir,
+  recordTo,
 }: EngineConfig): MultiModelProvider {
   const provider_map = new MultiModelProviderMap();
   for (const [prefix, provider] of Object.entries(providers ?? {})) provider_map.addProvider(prefix, provider);
   const options = {
     ...{ openaiApiKey: openaiApiKey || null, openaiBaseUrl: openaiBaseUrl || null },
     ...{ ollamaApiKey: ollamaApiKey || null, ollamaHost: ollamaHost || null },
+    ...(cassettesDir === undefined ? {} : { cassettesDir }),
+    recordTo: recordTo || null,
   };
   return new MultiModelProvider({ provider_map, ...options }, environmentVariable);
 }

@@ -20,14 +20,18 @@ export function endpointFailure(error: unknown, endpoint: Endpoint, model: strin
   const { code, message, retryable, retryAfterMs, hint: known } = classifyModelFailure(own ?? error);
   const statusCode = own?.statusCode ?? chain.map(statusOf).find((status) => status !== null) ?? null;
   const hint = known ?? wayOut(endpoint, code, statusCode, own === undefined && chain.some(isNetwork));
-  return new ModelCallError(code, failureText(`${model} at ${endpoint.host}: ${message}`), {
-    statusCode,
-    retryable: retryable || (own === undefined && isAccident(error)),
-    retryAfterMs,
-    responseStarted,
-    cause: own ?? error,
-    ...(hint === null ? {} : { hint }),
-  });
+  return new ModelCallError(
+    code === 'model_unknown' ? code : 'model_failed',
+    failureText(`${model} at ${endpoint.host}: ${message}`),
+    {
+      statusCode,
+      retryable: retryable || (own === undefined && isAccident(error)),
+      retryAfterMs,
+      responseStarted,
+      cause: own ?? error,
+      ...(hint === null ? {} : { hint }),
+    },
+  );
 }
 
 const FAULT_OF_REQUEST = /invalid|quota|context_length|too_long|content|policy|unsupported/;

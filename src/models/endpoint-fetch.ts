@@ -38,7 +38,7 @@ function send(
   destination.credentials.forEach(({ header, scheme }, index) => {
     headers.set(header, `${scheme}${values[index] ?? ''}`);
   });
-  return fetch(url, { ...init, headers, redirect: 'manual' });
+  return (destination.send ?? fetch)(url, { ...init, headers, redirect: 'manual' });
 }
 
 /** Null: every key is what it was. */

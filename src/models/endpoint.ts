@@ -22,6 +22,8 @@ export interface Destination {
   readonly credentials: readonly Credential[];
   readonly headers: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
+  /** How requests leave; null: by the `fetch` of the process. */
+  readonly send: typeof fetch | null;
 }
 
 /** Where models are served by an API of OpenAI's form. */
@@ -40,6 +42,7 @@ interface EndpointParts {
   readonly headers?: Readonly<Record<string, string | Secret>>;
   readonly quirks?: Quirks;
   readonly timeoutMs?: number;
+  readonly send?: typeof fetch | null;
 }
 
 /** Headers whose plain values are taken as secret, too. */
@@ -59,6 +62,7 @@ export function endpointOf({
   headers = {},
   quirks = {},
   timeoutMs,
+  send = null,
   ...parts
 }: EndpointParts): Endpoint {
   const url = new URL(parts.baseURL);
@@ -81,5 +85,6 @@ export function endpointOf({
     addressSetting: 'baseURL',
     ...{ api, credentials, headers: plain, quirks },
     timeoutMs: timeoutMs ?? DEFAULT_TIMEOUT_MS,
+    send,
   };
 }

@@ -29,6 +29,9 @@ export function withoutKnownSecrets(text: string): string {
   return clean;
 }
 
+/** Every form of every secret that is known. */
+export const knownForms = (): readonly string[] => [...known.values()].flat();
+
 /** A secret as it is, in an URL, in JSON, and inside of something in base64. Longest first. */
 export function formsOf(value: string): readonly string[] {
   if (value.length < MIN_CHARS) return [];

@@ -1,11 +1,11 @@
-import { ERRORS, HoldfastError } from '../core/errors.js';
+import { ERRORS, type ErrorCode, HoldfastError } from '../core/errors.js';
 import { causesOf, isAbort, isNetwork, isRecord, isTimeout, statusOf, textOf } from './failure-causes.js';
 import { failureText } from './failure-text.js';
 import { ModelCallError } from './model-call-error.js';
 import { retryAfterMs } from './retry-after.js';
 
 export interface ModelFailure {
-  readonly code: 'model_failed' | 'model_unknown';
+  readonly code: ErrorCode;
   /** Without keys, readable, at most 2,000 characters. */
   readonly message: string;
   /** Whether the same call may succeed later. An aborted call is not retryable: its caller gave it up. */
@@ -50,13 +50,13 @@ function judgeStatus(status: number, chain: readonly unknown[], message: string,
 const hintOf = ({ code, hint }: HoldfastError): string | null => (hint === ERRORS[code].hint ? null : hint);
 
 const failure = (
-  code: string,
+  code: ErrorCode,
   message: string,
   retryable: boolean,
   wait: number | null,
   hint: string | null = null,
 ): ModelFailure => ({
-  code: code === 'model_unknown' ? 'model_unknown' : 'model_failed',
+  code,
   message: message === '' ? 'The model call failed without saying why.' : message,
   retryable,
   retryAfterMs: retryable ? wait : null,

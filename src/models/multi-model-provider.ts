@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { getDefaultOpenAIClient, type Model, type ModelProvider, OpenAIProvider } from '@openai/agents';
 import { HoldfastError } from '../core/errors.js';
 import { MODEL_PROVIDERS } from '../core/model-provider-table.js';
@@ -5,6 +6,7 @@ import type { AttemptTarget } from './model-attempt.js';
 import type { MultiModelProviderMap } from './multi-model-provider-map.js';
 import { OllamaModelProvider } from './ollama-model-provider.js';
 import { OpenAICompatibleProvider, type Variable } from './openai-compatible-provider.js';
+import { ReplayModelProvider } from './replay-model-provider.js';
 import type { Secret } from './secret.js';
 
 export interface MultiModelProviderOptions {
@@ -17,6 +19,10 @@ export interface MultiModelProviderOptions {
   readonly ollamaApiKey?: string | null;
   /** OLLAMA_HOST. Without one: the cloud if there is a key, or the local server. */
   readonly ollamaHost?: string | null;
+  /** Where the cassettes of `replay/<name>` are. Default: `cassettes` in the working directory. */
+  readonly cassettesDir?: string;
+  /** A directory, to which the traffic of all known providers is recorded (docs/cassettes.md); null: none. */
+  readonly recordTo?: string | null;
 }
 
 /**
@@ -53,8 +59,9 @@ export class MultiModelProvider implements ModelProvider {
   #create(prefix: string): ModelProvider | undefined {
     if (prefix === 'ollama') return this.#ollama();
     if (prefix === 'openai') return this.#openai();
+    if (prefix === 'replay') return new ReplayModelProvider(this.#options.cassettesDir ?? resolve('cassettes'));
     return Object.hasOwn(MODEL_PROVIDERS, prefix)
-      ? new OpenAICompatibleProvider({ like: prefix }, this.#variable)
+      ? new OpenAICompatibleProvider({ like: prefix, ...this.#recording() }, this.#variable)
       : undefined;
   }
 
@@ -68,18 +75,24 @@ export class MultiModelProvider implements ModelProvider {
       like: 'openai',
       ...(openaiApiKey === null ? {} : { key: openaiApiKey }),
       ...(openaiBaseUrl === null ? {} : { baseURL: openaiBaseUrl }),
+      ...this.#recording(),
     };
     return new OpenAICompatibleProvider(options, this.#variable);
   }
 
   #ollama(): ModelProvider {
     const { ollamaApiKey = null, ollamaHost = null } = this.#options;
-    return new OllamaModelProvider({ ollamaApiKey, ollamaHost });
+    return new OllamaModelProvider({ ollamaApiKey, ollamaHost, ...this.#recording() });
+  }
+
+  #recording(): { readonly recordTo?: string } {
+    const { recordTo = null } = this.#options;
+    return recordTo === null ? {} : { recordTo };
   }
 
   #unknown(modelName: string, why: string): HoldfastError {
     const custom = this.#options.provider_map?.getMapping().keys() ?? [];
-    const known = [...new Set(['ollama', ...Object.keys(MODEL_PROVIDERS), ...custom])]
+    const known = [...new Set(['ollama', 'replay', ...Object.keys(MODEL_PROVIDERS), ...custom])]
       .sort()
       .map((prefix) => `${prefix}/`);
     return new HoldfastError(

@@ -47,9 +47,10 @@ export async function* ollamaChunks(
   target: OllamaTarget,
   request: OllamaRequest,
   signal: AbortSignal | undefined,
+  send: typeof fetch | null = null,
 ): AsyncGenerator<OllamaChunk, void, undefined> {
   throwIfAborted(signal);
-  const client = new ChatClient({ host: target.host, fetch: checkedFetch(target, signal) });
+  const client = new ChatClient({ host: target.host, fetch: checkedFetch(target, signal, send) });
   let answer: Awaited<ReturnType<ChatClient['chunks']>> | undefined;
   try {
     answer = await client.chunks(request);
@@ -68,15 +69,20 @@ function parsed(chunk: unknown): OllamaChunk {
   throw new ModelCallError('model_failed', `The answer is not one of Ollama: ${why}`, { retryable: false });
 }
 
-function checkedFetch({ host, authorization }: OllamaTarget, signal: AbortSignal | undefined): typeof fetch {
-  const send = endpointFetch({
+function checkedFetch(
+  { host, authorization }: OllamaTarget,
+  signal: AbortSignal | undefined,
+  send: typeof fetch | null,
+): typeof fetch {
+  const ask = endpointFetch({
     ...{ title: 'Ollama', baseURL: host, host, addressSetting: 'OLLAMA_HOST, or baseURL', headers: {} },
     credentials: authorization === null ? [] : [authorization],
     timeoutMs: DEFAULT_TIMEOUT_MS,
+    send,
   });
   return async (input, init) => {
     const signals = [signal, init?.signal].filter((one) => one instanceof AbortSignal);
-    const response = await send(input, { ...init, signal: AbortSignal.any(signals) });
+    const response = await ask(input, { ...init, signal: AbortSignal.any(signals) });
     if (!response.ok) throw new StatusError(response, messageIn(await response.json().catch(() => null)) ?? '');
     return response.body === null ? response : new Response(response.body.pipeThrough(ollamaLines()));
   };

@@ -17,14 +17,18 @@ export function ollamaFailure(error: unknown, target: OllamaTarget, responseStar
   const { code, message, retryable, retryAfterMs, hint: known } = classifyModelFailure(error);
   const statusCode = chain.map(statusOf).find((status) => status !== null) ?? null;
   const hint = known ?? wayOut(target, code, statusCode, message, chain.some(isNetwork));
-  return new ModelCallError(code, failureText(`${target.model} at ${target.host}: ${message}`), {
-    statusCode: error instanceof ModelCallError ? error.statusCode : statusCode,
-    retryable,
-    retryAfterMs,
-    responseStarted,
-    cause: error,
-    ...(hint === null ? {} : { hint }),
-  });
+  return new ModelCallError(
+    code === 'model_unknown' ? code : 'model_failed',
+    failureText(`${target.model} at ${target.host}: ${message}`),
+    {
+      statusCode: error instanceof ModelCallError ? error.statusCode : statusCode,
+      retryable,
+      retryAfterMs,
+      responseStarted,
+      cause: error,
+      ...(hint === null ? {} : { hint }),
+    },
+  );
 }
 
 function wayOut(target: OllamaTarget, code: string, status: number | null, message: string, network: boolean) {

@@ -13,6 +13,7 @@ import { OllamaAnswer } from './ollama-answer.js';
 import { ollamaChunks } from './ollama-client.js';
 import { ollamaFailure } from './ollama-failure.js';
 import { type OllamaHostOptions, type OllamaTarget, ollamaTarget } from './ollama-host.js';
+import { ollamaRecording } from './ollama-recording.js';
 import { finalRequest, type OllamaPlan, type OllamaRequestOptions, ollamaPlan } from './ollama-request.js';
 import { messageId, ollamaResponse } from './ollama-response.js';
 import type { OllamaChunk, OllamaRequest } from './ollama-wire.js';
@@ -24,6 +25,10 @@ export interface OllamaModelOptions extends OllamaHostOptions, OllamaRequestOpti
   readonly extractThinking?: boolean;
   /** Makes the id of each response, of which the ids of its items are made. Default: a digest of what went over the wire. */
   readonly newId?: () => string;
+  /** How requests leave. Default: the `fetch` of the process. */
+  readonly fetch?: typeof fetch;
+  /** A directory, to which all traffic is recorded (docs/cassettes.md). Default: none. */
+  readonly recordTo?: string;
 }
 
 type Step =
@@ -39,6 +44,7 @@ export class OllamaModel implements Model {
   readonly name: string;
   readonly target: OllamaTarget;
   readonly #options: OllamaModelOptions;
+  readonly #fetch: typeof fetch | undefined;
   #cannotThink = false;
 
   /** Throws `model_unknown` or `config_invalid` when no host can be decided on for the name. */
@@ -46,6 +52,7 @@ export class OllamaModel implements Model {
     this.name = name;
     this.target = ollamaTarget(name, options);
     this.#options = options;
+    this.#fetch = ollamaRecording(options);
   }
 
   async getResponse(request: ModelRequest): Promise<ModelResponse> {
@@ -119,12 +126,12 @@ export class OllamaModel implements Model {
     request: OllamaRequest,
     signal: AbortSignal | undefined,
   ): AsyncIterable<OllamaChunk> {
-    if (!plan.thinkIsDefault) return yield* ollamaChunks(this.target, request, signal);
+    if (!plan.thinkIsDefault) return yield* ollamaChunks(this.target, request, signal, this.#fetch);
     const { think: _think, ...thoughtless } = request;
     if (!this.#cannotThink) {
       let started = false;
       try {
-        for await (const chunk of ollamaChunks(this.target, request, signal)) {
+        for await (const chunk of ollamaChunks(this.target, request, signal, this.#fetch)) {
           started = true;
           yield chunk;
         }
@@ -134,7 +141,7 @@ export class OllamaModel implements Model {
         this.#cannotThink = true;
       }
     }
-    yield* ollamaChunks(this.target, thoughtless, signal);
+    yield* ollamaChunks(this.target, thoughtless, signal, this.#fetch);
   }
 }
 

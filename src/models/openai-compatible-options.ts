@@ -19,6 +19,8 @@ export interface OpenAICompatibleOptions {
   readonly quirks?: Quirks;
   /** How long the server may say nothing: until an answer begins, and between its pieces. Default and at most 300,000 ms. */
   readonly timeoutMs?: number;
+  /** A directory, to which all traffic is recorded (docs/cassettes.md). Default: none. */
+  readonly recordTo?: string;
 }
 
 const WEB = 'expected an address with http:// or https://, without a query';
@@ -69,6 +71,7 @@ const shape = z.strictObject(
       .min(1, 'expected at least 1')
       .max(DEFAULT_TIMEOUT_MS, `expected at most ${DEFAULT_TIMEOUT_MS}`)
       .optional(),
+    recordTo: z.string().min(1, 'expected the path of a directory').optional(),
   },
   'expected an object',
 );

@@ -11,6 +11,7 @@ import { type Endpoint, endpointOf } from './endpoint.js';
 import { endpointModel } from './endpoint-model.js';
 import { EndpointClient } from './openai-client.js';
 import { type OpenAICompatibleOptions, problemsOf } from './openai-compatible-options.js';
+import { openaiRecording } from './openai-recording.js';
 import { fileSecret, type Secret, variableSecret } from './secret.js';
 
 /** A variable of the environment; null where it is not set or empty. */
@@ -23,13 +24,16 @@ export type Variable = (name: string) => string | null;
 export class OpenAICompatibleProvider implements ModelProvider {
   readonly #options: OpenAICompatibleOptions;
   readonly #variable: Variable;
+  readonly #send: typeof fetch | null;
   readonly #models = new Map<string, Model>();
   #endpoint: Endpoint | undefined;
   #client: EndpointClient | undefined;
 
-  constructor(options: OpenAICompatibleOptions, variable: Variable) {
+  /** `send`: how requests leave; null: by the `fetch` of the process. */
+  constructor(options: OpenAICompatibleOptions, variable: Variable, send: typeof fetch | null = null) {
     this.#options = options;
     this.#variable = variable;
+    this.#send = send;
   }
 
   /** What is wrong with the options, for whoever checks a configuration at start. */
@@ -62,19 +66,21 @@ export class OpenAICompatibleProvider implements ModelProvider {
   }
 
   #endpointFor(model: string): Endpoint {
-    const { like, baseURL, key, api, headers, quirks, timeoutMs } = this.#options;
+    const { like, baseURL, key, api, headers, quirks, timeoutMs, recordTo } = this.#options;
     const row = like === undefined ? undefined : MODEL_PROVIDERS[like];
     const ownUrl = row?.urlVariable == null ? null : this.#variable(row.urlVariable);
     const ownAddress = ownUrl ?? row?.baseURL ?? '';
     const address = baseURL ?? ownAddress;
     // The key of the environment is for the address that the environment, or the table, says.
     const keyOfRow = row !== undefined && address === ownAddress ? this.#keyOf(row, model) : null;
+    const allQuirks = { ...row?.quirks, ...quirks };
     return endpointOf({
       ...(row === undefined ? {} : { title: row.title }),
       baseURL: address,
       api: api ?? row?.api ?? 'chat',
       key: key === undefined ? keyOfRow : key,
-      quirks: { ...row?.quirks, ...quirks },
+      quirks: allQuirks,
+      send: recordTo === undefined ? this.#send : openaiRecording(recordTo, address, allQuirks, this.#send),
       ...(headers === undefined ? {} : { headers }),
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
     });

@@ -5,6 +5,7 @@ import { PAUSED_ROWS } from './rows/paused.js';
 import { RECOVERY_ROWS } from './rows/recovery.js';
 import { ROUTING } from './rows/routing.js';
 import { SIZE } from './rows/size.js';
+import { STREAM_ROWS } from './rows/stream.js';
 import { WORKERS } from './rows/workers.js';
 
 /** Everything that is measured. */
@@ -18,4 +19,5 @@ export const ROWS: readonly Row[] = [
   SIZE,
   LENGTH,
   START,
+  ...STREAM_ROWS,
 ];
