@@ -17,6 +17,7 @@ import * as dispatch from './0015-dispatch.js';
 import * as deploys from './0016-deploys.js';
 import * as whatIsAtWork from './0017-what-is-at-work.js';
 import * as charges from './0018-charges.js';
+import * as budgets from './0019-budgets.js';
 
 export interface Migration {
   readonly name: string;
@@ -43,4 +44,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0016-deploys', up: deploys.up },
   { name: '0017-what-is-at-work', up: whatIsAtWork.up },
   { name: '0018-charges', up: charges.up },
+  { name: '0019-budgets', up: budgets.up },
 ];

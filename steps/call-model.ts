@@ -1,4 +1,5 @@
 import pRetry, { AbortError } from 'p-retry';
+import type { ExhaustedBudget } from '../src/core/budget.js';
 import type { AnswerCost, Charge } from '../src/core/charge.js';
 import type { ErrorView } from '../src/core/errors.js';
 import type { JsonObject } from '../src/core/json.js';
@@ -24,7 +25,12 @@ export interface ModelAnswer {
   readonly charges?: readonly Charge[];
 }
 
-export type ModelResult = ModelAnswer | { readonly type: 'failed'; readonly error: ErrorView } | Halt;
+export type ModelResult =
+  | ModelAnswer
+  | { readonly type: 'failed'; readonly error: ErrorView }
+  /** No budget has room for it: nothing was sent. */
+  | { readonly type: 'exhausted'; readonly budget: ExhaustedBudget; readonly error: ErrorView }
+  | Halt;
 
 export interface ModelFailure {
   readonly error: ErrorView;

@@ -4,6 +4,7 @@ import type { EventDraft } from '../src/core/event.js';
 import { kindFor } from '../src/core/interruption.js';
 import { canonical } from '../src/core/json.js';
 import { isOver, type Usage } from '../src/core/run.js';
+import { assumeLost } from '../src/storage/budgets.js';
 import { costOfRun } from '../src/storage/charges.js';
 import { appendEvents, extendLog, type LogTail } from '../src/storage/events.js';
 import { lockFamily } from '../src/storage/families.js';
@@ -32,6 +33,8 @@ export interface SegmentEnd {
   /** Counters over all segments. */
   readonly turns: number;
   readonly usage: Usage;
+  /** Whether budgets apply to the run. */
+  readonly budgeted: boolean;
 }
 
 type Change = Partial<RunRow>;
@@ -52,6 +55,7 @@ export async function endSegment(world: World, end: SegmentEnd): Promise<{ reado
     const extended = end.tail === null ? null : await extendLog(trx, end.tail, drafts, context);
     if (extended === null) await appendEvents(trx, end.runId, drafts, context);
     const began = run.segment_started_at?.getTime() ?? world.now();
+    if (end.budgeted) await assumeLost(trx, end.runId);
     const ended = await updateRun(trx, end.runId, {
       ...step.change,
       turns: end.turns,

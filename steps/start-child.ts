@@ -57,7 +57,9 @@ export async function startChild(world: World, start: ChildStart): Promise<Start
   const { parent, callId, spec, agent } = start;
   const id = childRunId(parent.id, callId);
   const { grants, missing } = delegateGrants(parent.grants, agent.grants, spec.grants);
-  const limits = limitsOfChild(parent, agent.limits, spec);
+  const { budget } = parent.limits;
+  const shared = budget && { budget: { ...budget, of: budget.of ?? parent.id } };
+  const limits = { ...limitsOfChild(parent, agent.limits, spec), ...shared };
   const input = toJson(spec.inputOf(start.input));
   const started = await transact(world, async (trx): Promise<StartedChild> => {
     const row = await lockRun(trx, parent.id);

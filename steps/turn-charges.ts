@@ -1,23 +1,44 @@
+import { type AppliedBudget, type ExhaustedBudget, exhaustedText } from '../src/core/budget.js';
 import type { AnswerCost, Charge } from '../src/core/charge.js';
-import { usdOrNull } from '../src/core/money.js';
-import { costOf } from '../src/core/price.js';
+import { HoldfastError } from '../src/core/errors.js';
+import { usdOf, usdOrNull } from '../src/core/money.js';
+import { costOf, highestCostOf } from '../src/core/price.js';
 import type { Admission, AttemptTarget, AttemptWatch, Refusal } from '../src/models/model-attempt.js';
+import type { NamedPrice } from '../src/models/price-book.js';
+import { requestTokens } from '../src/models/request-tokens.js';
 import { usagePartsOf } from '../src/models/usage-parts.js';
+import { type AttemptKey, type FullBudget, reserve, type Settlement, settle } from '../src/storage/budgets.js';
+import type { ModelResult } from './call-model.js';
+import { patiently } from './patience.js';
 import type { World } from './world.js';
 
 /** What a model is asked for: one turn of a run. */
 export interface ChargedTurn {
+  readonly runId: string;
+  readonly tenant: string;
   readonly turn: number;
   readonly execution: string;
   /** The agent that the run was started of. */
   readonly agent: string;
+  /** Those that the run's model calls count for. */
+  readonly budgets: readonly AppliedBudget[];
 }
 
-/** What the attempts to get the answer of one turn cost. */
+type Request = Parameters<AttemptWatch['admit']>[1];
+type Said = Parameters<Admission['settle']>[0];
+type Outcome = Parameters<Admission['settle']>[1];
+
+/**
+ * What the attempts to get the answer of one turn cost. Where budgets apply, each attempt takes what it may cost at most from all
+ * of them before it goes out, and gives back what it did not cost. Where none does, nothing is written here: what was paid goes
+ * along with the answer.
+ */
 export class TurnCharges implements AttemptWatch {
   readonly #world: World;
   readonly #asked: ChargedTurn;
-  readonly #charges: Charge[] = [];
+  readonly #unwritten: Charge[] = [];
+  #answered: Charge | null = null;
+  #exhausted: { readonly budget: ExhaustedBudget; readonly onExhausted: 'ask' | 'fail' } | null = null;
   #attempts = 0;
 
   constructor(world: World, asked: ChargedTurn) {
@@ -25,27 +46,88 @@ export class TurnCharges implements AttemptWatch {
     this.#asked = asked;
   }
 
-  async admit(target: AttemptTarget): Promise<Admission | Refusal> {
+  async admit(target: AttemptTarget, request: Request): Promise<Admission | Refusal> {
     const attempt = ++this.#attempts;
-    const settle: Admission['settle'] = async (usage, outcome) => {
-      if (outcome === 'answered') this.#charges.push(this.#chargeOf(target, attempt, usage));
-    };
-    return { admitted: true, settle };
-  }
-
-  /** What was paid for the answer, to be kept with it. */
-  get paid(): { readonly charges: readonly Charge[]; readonly cost: AnswerCost } {
-    const last = this.#charges.at(-1);
-    return { charges: this.#charges, cost: { usd: usdOrNull(last?.nanos ?? null), price: last?.price ?? null } };
-  }
-
-  #chargeOf(target: AttemptTarget, attempt: number, said: Parameters<Admission['settle']>[0]): Charge {
-    const { prices, now } = this.#world;
     const model = `${target.provider}/${target.model}`;
-    const priced = prices.priceOf(model, now());
+    const priced = this.#world.prices.priceOf(model, this.#world.now());
+    const plain: Admission = {
+      admitted: true,
+      settle: async (said, outcome) => {
+        if (outcome === 'answered') this.#unwritten.push(this.#answer(model, attempt, priced, said));
+      },
+    };
+    if (this.#asked.budgets.length === 0) return plain;
+    if (priced === null) return unpriced(model);
+    const { maxTokens: most } = request.modelSettings;
+    const output =
+      most !== undefined && Number.isSafeInteger(most) && most > 0 ? most : this.#world.budgets.outputTokens;
+    const needed = highestCostOf(priced.price, requestTokens(request), output);
+    // What is free needs no budget, also where none has room.
+    return needed === 0n ? plain : this.#reserved(model, attempt, priced, needed);
+  }
+
+  /** What was paid for the answer: `charges` are to be written with it. */
+  get paid(): { readonly charges: readonly Charge[]; readonly cost: AnswerCost } {
+    const { nanos = null, price = null } = this.#answered ?? {};
+    return { charges: this.#unwritten, cost: { usd: usdOrNull(nanos), price } };
+  }
+
+  /** A request that failed because a budget had no room waits for more, where its policy says so. */
+  endOf(result: ModelResult): ModelResult {
+    if (result.type !== 'failed' || this.#exhausted?.onExhausted !== 'ask') return result;
+    return { type: 'exhausted', budget: this.#exhausted.budget, error: result.error };
+  }
+
+  async #reserved(model: string, attempt: number, priced: NamedPrice, needed: bigint): Promise<Admission | Refusal> {
+    const { knex } = this.#world;
+    const { runId, tenant, turn, execution, budgets } = this.#asked;
+    const state = { usage: null, nanos: String(needed), price: priced.name, state: 'reserved' } as const;
+    const charge = { ...this.#chargeOf(model, attempt), ...state };
+    const said = await patiently(() => reserve(knex, { runId, tenant, charge, budgets }));
+    if (said.type === 'full') return this.#refused(said.budget, needed);
+    const key: AttemptKey = { runId, turn, execution, attempt };
+    return {
+      admitted: true,
+      settle: async (usage, outcome) => {
+        const settlement = this.#settlementOf(model, attempt, priced, usage, outcome);
+        await patiently(() => settle(knex, key, settlement));
+      },
+    };
+  }
+
+  #settlementOf(model: string, attempt: number, priced: NamedPrice, said: Said, outcome: Outcome): Settlement {
+    if (outcome === 'failed_before_sending' || outcome === 'rejected')
+      return { state: 'released', nanos: 0n, usage: null };
+    const answer = outcome === 'answered' ? this.#answer(model, attempt, priced, said) : null;
+    if (answer === null || answer.nanos === null) return { state: 'assumed', nanos: null, usage: null };
+    return { state: 'settled', nanos: BigInt(answer.nanos), usage: answer.usage };
+  }
+
+  #refused({ id, base, day, limit, spent }: FullBudget, needed: bigint): Refusal {
+    const full = this.#asked.budgets.find((one) => one.id === base);
+    const { scope, name, onExhausted } = full ?? { scope: 'all', name: '', onExhausted: 'fail' };
+    const usd = { limitUsd: usdOf(limit), spentUsd: usdOf(spent), neededUsd: usdOf(needed) };
+    const budget: ExhaustedBudget = { kind: 'budget', budget: id, scope, name, day, ...usd };
+    this.#exhausted ??= { budget, onExhausted };
+    const reason = exhaustedText(budget);
+    return { admitted: false, reason, error: new HoldfastError('limit_budget', reason).view() };
+  }
+
+  #answer(model: string, attempt: number, priced: NamedPrice | null, said: Said): Charge {
     const usage = usagePartsOf(said ?? undefined);
     const nanos = priced === null || usage === null ? null : String(costOf(priced.price, usage));
     const state = nanos === null ? 'unpriced' : 'settled';
-    return { ...this.#asked, attempt, model, usage, nanos, price: priced?.name ?? null, state };
+    this.#answered = { ...this.#chargeOf(model, attempt), usage, nanos, price: priced?.name ?? null, state };
+    return this.#answered;
   }
+
+  #chargeOf(model: string, attempt: number): Pick<Charge, 'turn' | 'execution' | 'agent' | 'attempt' | 'model'> {
+    const { turn, execution, agent } = this.#asked;
+    return { turn, execution, agent, attempt, model };
+  }
+}
+
+function unpriced(model: string): Refusal {
+  const reason = `No price of ${model} is known, and a budget applies.`;
+  return { admitted: false, reason, error: new HoldfastError('price_unknown', reason).view() };
 }

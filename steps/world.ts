@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import type { Budgets } from '../src/core/budget.js';
 import type { Band } from '../src/core/dispatch.js';
 import type { PriceBook } from '../src/models/price-book.js';
 import type { RunRow } from '../src/storage/runs.js';
@@ -37,6 +38,7 @@ export interface World {
   /** Milliseconds until an approval expires where a tool does not say; null: never. */
   readonly approvalTimeoutMs: number | null;
   readonly prices: Pick<PriceBook, 'priceOf'>;
+  readonly budgets: Budgets;
   /** Connections to servers of the Model Context Protocol. */
   readonly mcp: McpConnections;
   /** Tells those who wait in this process that a run changed, or only its log. */

@@ -17,6 +17,7 @@ import { patiently } from '../steps/patience.js';
 import type { StartableAgent } from '../steps/start-child.js';
 import type { World } from '../steps/world.js';
 import { logWriter } from '../steps/write-log.js';
+import { budgetsOf } from './budget-wait.js';
 import { durableProvider } from './durable-model.js';
 import { endingOfError } from './ending-of-error.js';
 import { orGiveUp } from './give-up.js';
@@ -158,6 +159,7 @@ async function endOf(scope: SegmentScope, segment: number, ended: Ending) {
   return {
     ...{ runId: scope.run.id, tenant: scope.run.tenant, segment, ending, drafts, tail: scope.log.tail },
     ...{ parentKey: scope.log.last, turns: scope.turns, usage: scope.usage },
+    budgeted: budgetsOf(scope).length > 0,
   };
 }
 

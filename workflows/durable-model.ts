@@ -6,6 +6,7 @@ import {
   type StreamEvent,
   Usage,
 } from '@openai/agents';
+import type { Wait } from '../src/core/ending.js';
 import { HoldfastError } from '../src/core/errors.js';
 import { digestOf, type JsonObject, type JsonValue, toJson } from '../src/core/json.js';
 import type { AttemptTarget } from '../src/models/model-attempt.js';
@@ -16,6 +17,7 @@ import { attemptOf } from '../src/models/single-attempt.js';
 import { streamedResponse } from '../src/models/streamed-response.js';
 import { callModel, type ModelAnswer, type ModelFailure, type ModelResult } from '../steps/call-model.js';
 import { TurnCharges } from '../steps/turn-charges.js';
+import { budgetsOf, budgetWait } from './budget-wait.js';
 import { withOwnCallIds, withRecordedIds } from './call-ids.js';
 import { durableStep } from './durable-step.js';
 import { hideOver, withHidden } from './hidden-past.js';
@@ -90,9 +92,11 @@ async function takeTurn(scope: SegmentScope, named: Named, asked: ModelRequest):
   const turn = ++scope.turns;
   scope.turnsInSegment++;
   const agent = agentOf(scope);
-  const recorded = scope.recorded?.answer(turn) ?? null;
+  const isPause = scope.recorded?.pausesAt(turn) === true;
+  const recorded = isPause ? null : (scope.recorded?.answer(turn) ?? null);
   const name = recorded?.model ?? scope.run.model ?? named.name;
   const requested = logRequest(scope, request, { turn, agent, model: name });
+  if (isPause) throw waitBefore(scope, null);
   const result =
     recorded === null ? await askModel(scope, chosenOf(scope) ?? named, request, turn) : modelResultOf(recorded);
   if (result.type === 'halted') throw stopWith(scope, haltStop(result.why));
@@ -100,6 +104,8 @@ async function takeTurn(scope: SegmentScope, named: Named, asked: ModelRequest):
     scope.log.add('model.failed', { turn, agent, model: name, error: { ...result.error } }, requested);
     throw stopWith(scope, { type: 'failed', error: result.error });
   }
+  if (result.type === 'exhausted')
+    throw waitBefore(scope, budgetWait(scope.run.id, { turn, agent }, result.budget, requested));
   const { usage, responseId, route, cost, charges = [] } = result;
   const output = recorded === null ? withOwnCallIds(scope, turn, result.output) : withRecordedIds(scope, result.output);
   scope.usage = addUsage(scope.usage, usage);
@@ -116,6 +122,14 @@ const stopWith = (scope: SegmentScope, stop: NonNullable<SegmentScope['stop']>):
   scope.stop = stop;
   return new SegmentStop(stop);
 };
+
+/** The turn is not taken: the next segment asks the model for it. `wait` null: the log has it. */
+function waitBefore(scope: SegmentScope, wait: Wait | null): SegmentStop {
+  scope.turns--;
+  scope.turnsInSegment--;
+  if (wait !== null) scope.waits.push(wait);
+  return stopWith(scope, { type: 'wait' });
+}
 
 /** No model call happens after a limit, a cancellation, or while a call waits for a decision. */
 function stopIfDue(scope: SegmentScope): void {
@@ -177,7 +191,7 @@ async function askModel(
   turn: number,
 ): Promise<ModelResult> {
   const { id: runId, taskType } = scope.run;
-  const watch = new TurnCharges(scope.world, { turn, execution: scope.execution, agent: scope.run.agent });
+  const watch = chargesOf(scope, turn);
   const ask = async (signal: AbortSignal): Promise<ModelAnswer> => {
     // The request's own signal is the bound of time of its model settings.
     const both = request.signal === undefined ? signal : AbortSignal.any([signal, request.signal]);
@@ -185,7 +199,14 @@ async function askModel(
     const answer = answerOf(await respond(scope, attempt, { ...request, signal: both }, turn));
     return { ...answer, ...watch.paid, ...(attempt.route && { route: attempt.route }) };
   };
-  return durableStep(scope, `model:${turn}`, () => callModel(ask, classify, scope.signal));
+  return durableStep(scope, `model:${turn}`, async () => watch.endOf(await callModel(ask, classify, scope.signal)));
+}
+
+function chargesOf(scope: SegmentScope, turn: number): TurnCharges {
+  const { id: runId, tenant, agent } = scope.run;
+  return new TurnCharges(scope.world, {
+    ...{ runId, tenant, turn, execution: scope.execution, agent, budgets: budgetsOf(scope) },
+  });
 }
 
 /** Asks the model, whole or in pieces, to the same end. Each try to get the answer of a turn is an attempt of its own. */

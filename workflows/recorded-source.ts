@@ -86,6 +86,12 @@ export class RecordedSource {
     return answer;
   }
 
+  /** Whether the segment ended there, to wait until the model may be asked. */
+  pausesAt(turn: number): boolean {
+    const { answers, failures, ending } = this.#segment;
+    return this.closed && ending === 'paused' && this.asked(turn) && !answers.has(turn) && !failures.has(turn);
+  }
+
   /** The recorded end of a call; null: the recording is over. Throws when the replay went another way. */
   result(callId: string): ToolResult | null {
     if (this.divergence !== null) throw this.divergence;

@@ -6,6 +6,7 @@ import { rewriteArguments } from '../src/core/rewrite-arguments.js';
 import { knowsResult, rewriteResult } from '../src/core/rewrite-result.js';
 import type { Standing } from '../src/core/standing.js';
 import type { Settled } from '../steps/begin-segment.js';
+import { applyBudgetDecisions } from './budget-wait.js';
 import { guardedTools } from './guarded-tool.js';
 import { hiddenOf } from './hidden-past.js';
 import { invokeGuarded, launchBatch } from './launch-calls.js';
@@ -39,6 +40,8 @@ async function load(scope: SegmentScope, agent: Agent, text: string): Promise<St
 export async function resumeState(scope: SegmentScope, agent: Agent, saved: string): Promise<State> {
   const snapshot = withEdits(saved, scope.settled);
   let state = await load(scope, agent, snapshot);
+  applyBudgetDecisions(scope);
+  if (scope.stop !== null) return state;
   const text = await settleInside(scope, agent, snapshot);
   if (text !== snapshot) state = await load(scope, agent, text);
   // With a call that waits again nothing else may start: what was decided beside it is applied in the next segment.

@@ -3,7 +3,16 @@ import { z } from 'zod';
 import type { DecisionRequest } from '../core/interruption.js';
 import { type JsonValue, jsonObject } from '../core/json.js';
 import { connect } from './connect.js';
-import { idArgument, json, jsonArgument, jsonObjectOption, jsonOption, message, messageOption } from './options.js';
+import {
+  idArgument,
+  json,
+  jsonArgument,
+  jsonObjectOption,
+  jsonOption,
+  message,
+  messageOption,
+  usdOption,
+} from './options.js';
 import { printJson } from './print.js';
 import { printInterruption } from './run-text.js';
 
@@ -24,6 +33,7 @@ const approval = options.extend({
   arguments: jsonObject.optional(),
   always: z.literal(true).optional(),
   scope: z.array(z.string()).optional(),
+  budget: z.string().optional(),
 });
 
 export const approveCommand = (): Command =>
@@ -36,12 +46,17 @@ export const approveCommand = (): Command =>
         'also later calls that need what these cover, written like grants',
       ).conflicts('always'),
     )
+    .addOption(new Option('--budget <usd>', 'the new limit of a budget, in dollars').argParser(usdOption))
     .addOption(messageOption('kept with the decision'))
     .addOption(jsonOption())
     .action(async (id: string, raw: unknown) => {
-      const { json: asJson, scope, always, ...rest } = approval.parse(raw);
+      const { json: asJson, scope, always, budget, ...rest } = approval.parse(raw);
       const held = scope === undefined ? always : { scope };
-      await decide(id, { verdict: 'approve', ...rest, ...(held === undefined ? {} : { always: held }) }, asJson);
+      await decide(
+        id,
+        { verdict: 'approve', ...rest, ...(held && { always: held }), ...(budget && { budget: { usd: budget } }) },
+        asJson,
+      );
     });
 
 export const rejectCommand = (): Command =>

@@ -3,6 +3,7 @@ import { CommanderError, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
 import type { JsonObject, JsonValue } from '../core/json.js';
 import { jsonObject, jsonValue } from '../core/json.js';
+import { usdText } from '../core/money.js';
 import { PAGE_LIMIT } from '../core/page.js';
 
 export const jsonOption = (): Option => new Option('--json', 'print JSON');
@@ -68,4 +69,9 @@ export function jsonArgument(text: string): JsonValue {
   } catch {
     throw new InvalidArgumentError('Expected JSON; a text is written in double quotes, as in \'"yes"\'.');
   }
+}
+
+export function usdOption(text: string): string {
+  if (usdText.safeParse(text).success) return text;
+  throw new InvalidArgumentError('Expected dollars, such as 1.25.');
 }

@@ -1,3 +1,4 @@
+import { leastLimit } from '../core/budget.js';
 import type { InterruptionView } from '../core/interruption.js';
 import type { RunView } from '../core/run.js';
 import { cut, plain, print, width } from './print.js';
@@ -10,6 +11,7 @@ export function printRun(run: RunView): void {
   print(`agent    ${plain(run.agent)} ${plain(run.agentVersion)}`);
   print(`status   ${run.status}`);
   print(`turns    ${run.turns} (${run.usage.totalTokens} tokens)`);
+  print(`cost     ${run.costUsd === null ? 'unknown' : `${run.costUsd} dollars`}`);
   if (run.error !== null) print(`error    ${plain(run.error.message)} (${plain(run.error.code)})`);
   if (run.output !== null)
     print(`output   ${typeof run.output === 'string' ? run.output : JSON.stringify(run.output, null, 2)}`);
@@ -21,6 +23,8 @@ export function printInterruption(one: InterruptionView): void {
   print(cut(`  run      ${one.runId} (${plain(one.agent)})`, width()));
   if (one.tool !== null) print(cut(`  call     ${plain(one.tool)} ${oneLine(one.arguments)}`, width()));
   print(`  why      ${plain(one.reason.text)}`);
+  if (one.wait?.kind === 'budget' && one.status === 'pending')
+    print(`  more     --budget ${leastLimit(one.wait)} or higher`);
   if (one.wait?.kind === 'question') {
     if (one.wait.choices !== null) print(`  choices  ${one.wait.choices.map(oneLine).join(' | ')}`);
     if (one.wait.schema !== null) print(cut(`  schema   ${oneLine(one.wait.schema)}`, width()));

@@ -1,3 +1,4 @@
+import { leastLimit, raisedLimit } from './budget.js';
 import { HoldfastError } from './errors.js';
 import type {
   Always,
@@ -8,6 +9,7 @@ import type {
   InterruptionView,
 } from './interruption.js';
 import { canonical, type JsonObject, type JsonValue } from './json.js';
+import { nanosOf } from './money.js';
 import type { StandingRule } from './standing.js';
 
 /** A decision with everything that it may leave out. `arguments` are null where they are those that were asked for. */
@@ -63,10 +65,11 @@ export function judgeDecision(
     throw new HoldfastError('digest_mismatch', detail, { fields: [{ pointer: '/digest', detail }] });
   }
   if (!it.verdicts.includes(choice.verdict)) throw notAllowed(it, choice.verdict);
+  if (it.reason.code === 'budget' && choice.verdict === 'approve') assertRaises(it, choice.value);
   if ((choice.arguments !== null || choice.always !== null) && !TAKES_MORE.has(it.reason.code)) {
     throw new HoldfastError(
       'plain_approval_only',
-      `Interruption ${it.id} is about a call that may have happened: it takes no edited arguments and no standing decision.`,
+      `Interruption ${it.id} is about ${it.reason.code === 'budget' ? 'no call' : 'a call that may have happened'}: it takes no edited arguments and no standing decision.`,
     );
   }
   if (it.status === 'pending') return judgePending(it, choice, actor);
@@ -78,6 +81,17 @@ export function judgeDecision(
   if (it.decisions.some((made) => made.actor === actor && isSame(made, choice))) return 'same';
   const by = it.decisions.at(-1)?.actor ?? 'somebody';
   throw new HoldfastError('decision_conflict', `Interruption ${it.id} was ${it.status} by ${by}; that stands.`);
+}
+
+/** A limit that leaves no room would only be asked for again. */
+function assertRaises({ id, wait }: InterruptionView, value: JsonValue): void {
+  const given = raisedLimit.safeParse(value);
+  const least = wait?.kind === 'budget' ? leastLimit(wait) : '0';
+  if (given.success && nanosOf(given.data.limitUsd) >= nanosOf(least)) return;
+  const detail = `expected the new limit in dollars, at least "${least}": {"usd": "${least}"}`;
+  throw new HoldfastError('invalid_request', `Interruption ${id} waits for more money. /budget: ${detail}.`, {
+    fields: [{ pointer: '/budget', detail }],
+  });
 }
 
 function notAllowed({ id, kind, verdicts }: InterruptionView, verdict: Choice['verdict']): HoldfastError {

@@ -5,8 +5,9 @@ import type { PlacedWait } from './wait.js';
 
 /** Something that a segment ends to wait for. */
 export interface Wait {
-  readonly callId: string;
-  readonly tool: string;
+  /** Null: it belongs to no call, but to the run. */
+  readonly callId: string | null;
+  readonly tool: string | null;
   readonly agent: string;
   readonly arguments: JsonValue;
   readonly digest: string;
@@ -14,7 +15,7 @@ export interface Wait {
   readonly text: string;
   /** Milliseconds; null: never; undefined: the engine's default. */
   readonly expiresInMs: number | null | undefined;
-  /** What the body of the call waits for; null for approvals. */
+  /** What the body of the call, or the run, waits for; null for approvals. */
   readonly inside: (PlacedWait & { readonly dueAt: string | null }) | null;
   /** What an approval of it is bound to beside the digest, and how many people it takes. */
   readonly approval?: ApprovalTerms;
@@ -57,6 +58,7 @@ const VERDICTS: Record<InterruptionReason, InterruptionView['verdicts']> = {
   grant_ask: ['approve', 'reject'],
   unknown_effect: ['approve', 'reject', 'answer'],
   question: ['answer', 'reject'],
+  budget: ['approve', 'reject'],
   // Nobody decides these: time, an event or the other run does, or the run is cancelled.
   timer: [],
   event: [],

@@ -112,6 +112,18 @@ export const ERRORS = {
     'The run reached its limit of turns',
     'Raise maxTurns, or give the agent a smaller job.',
   ),
+  limit_budget: row(
+    409,
+    'stop',
+    'A budget has no room for the next model call',
+    'Raise the budget that is named, or wait for the next day if it is a daily one.',
+  ),
+  price_unknown: row(
+    409,
+    'stop',
+    'No price of the model is known, and a budget applies',
+    'Give its price in `prices`, or a ceiling in `unknownPrice`.',
+  ),
   limit_tokens: row(
     409,
     'stop',

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { patchOperation } from './difference.js';
 import { jsonObject, jsonValue } from './json.js';
+import { usdText } from './money.js';
 import { waitSpec } from './wait.js';
 
 export const INTERRUPTION_KINDS = ['approval', 'question', 'child_run', 'timer', 'event', 'budget'] as const;
@@ -12,17 +13,18 @@ export type Verdict = (typeof VERDICTS)[number];
 
 /**
  * Why a run waits: for an approval, because of the tool's own rule, a grant that says `ask`, or an unsafe call that was
- * begun before a crash and may have happened; or because a call that was begun said so, with the kind of its wait.
+ * begun before a crash and may have happened; because a call that was begun said so, with the kind of its wait; or because a
+ * budget has no room for the next model call.
  */
 export const interruptionReason = z.enum([
   ...(['tool_rule', 'grant_ask', 'unknown_effect'] as const),
-  ...(['question', 'timer', 'event', 'child_run'] as const),
+  ...(['question', 'timer', 'event', 'child_run', 'budget'] as const),
 ]);
 export type InterruptionReason = z.infer<typeof interruptionReason>;
 
 const KIND_OF: Record<InterruptionReason, (typeof INTERRUPTION_KINDS)[number]> = {
   ...({ tool_rule: 'approval', grant_ask: 'approval', unknown_effect: 'approval' } as const),
-  ...({ question: 'question', timer: 'timer', event: 'event', child_run: 'child_run' } as const),
+  ...({ question: 'question', timer: 'timer', event: 'event', child_run: 'child_run', budget: 'budget' } as const),
 };
 export const kindFor = (reason: InterruptionReason): (typeof INTERRUPTION_KINDS)[number] => KIND_OF[reason];
 /**
@@ -71,7 +73,7 @@ export const interruptionView = z
     arguments: jsonValue.describe('As the model gave them.'),
     capabilities: z.array(z.string()).describe('What the call needs, normalised.'),
     reason: z.object({ code: interruptionReason, text: z.string() }),
-    wait: waitSpec.nullable().describe('What the call waits for; null for approvals.'),
+    wait: waitSpec.nullable().describe('What the call, or the run, waits for; null for approvals.'),
     verdicts: z.array(z.enum(['approve', 'reject', 'answer'])).describe('The verdicts that a person may give.'),
     digest: z.string().describe('Binds a decision to run, call, tool, version, arguments and policy.'),
     requiredApprovals: z.int().describe('How many different people must approve. One rejection settles.'),
@@ -92,6 +94,10 @@ export const approveBody = z
       .optional()
       .describe('What the tool gets, and the model reads, in place of its own arguments.'),
     always: always.optional().describe('Approves later calls of the tool in this run too: `true` or a scope.'),
+    budget: z
+      .strictObject({ usd: usdText.describe('The new limit.') })
+      .optional()
+      .describe('Of an interruption of kind budget, and only there: how much may be spent.'),
     message,
     digest,
   })

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { askedBudget, runBudget } from './budget.js';
 import { jsonObject, jsonValue } from './json.js';
 import { usdText } from './money.js';
 import { sessionId } from './session.js';
@@ -26,6 +27,8 @@ export const runLimits = z
     maxTotalTokens: z.int().min(1).nullable(),
     /** Milliseconds in which the run is neither queued nor paused. */
     maxDurationMs: z.int().min(1).nullable(),
+    /** What its model calls may cost; not there: as much as they do. */
+    budget: runBudget.exactOptional(),
   })
   .meta({ id: 'RunLimits' });
 export type RunLimits = z.infer<typeof runLimits>;
@@ -51,6 +54,7 @@ export const startRun = z
     maxTurns: runLimits.shape.maxTurns.optional(),
     maxTotalTokens: z.int().min(1).optional(),
     maxDurationMs: z.int().min(1).optional(),
+    budget: askedBudget.optional().describe('What its model calls, and those of its sub-agents, may cost.'),
     priority: z.int().min(1).max(1_000_000).optional().describe('Lower starts earlier. Without one: 1000.'),
     stream: z
       .boolean()

@@ -32,7 +32,8 @@ export function settlementOf(decision: WaitDecision, memo: JsonValue): Settlemen
   const { verdict, actor, message, value } = decision;
   const { spec } = decision.wait;
   if (verdict === 'expire') return { type: 'expired', memo };
-  if (verdict !== 'answer') return { type: 'rejected', actor, message, memo };
+  // A run waits for a budget, never a call.
+  if (verdict !== 'answer' || spec.kind === 'budget') return { type: 'rejected', actor, message, memo };
   switch (spec.kind) {
     case 'question':
       return { type: 'answered', value, actor, message, memo };

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { assertAnswerable } from './answer.js';
+import { exhaustedBudget, exhaustedText } from './budget.js';
 import { HoldfastError } from './errors.js';
 import { canonical, type JsonValue, jsonObject, jsonValue, plainText } from './json.js';
 
@@ -38,8 +39,10 @@ const timer = z.strictObject({
 const event = z.strictObject({ kind: z.literal('event'), name: eventName, key: eventKey.nullable() });
 const childRun = z.strictObject({ kind: z.literal('child_run'), runId: z.string().min(1).max(200) });
 
-/** What a call waits for, as a person and the log read it. */
-export const waitSpec = z.discriminatedUnion('kind', [question, timer, event, childRun]).meta({ id: 'Wait' });
+/** What a call, or the run itself, waits for, as a person and the log read it. */
+export const waitSpec = z
+  .discriminatedUnion('kind', [question, timer, event, childRun, exhaustedBudget])
+  .meta({ id: 'Wait' });
 export type WaitSpec = z.infer<typeof waitSpec>;
 
 /** The n-th wait of a call, from 1 on. A settlement belongs to one of them. */
@@ -108,6 +111,7 @@ export function waitFor(request: WaitRequest): Interruption {
     throw invalid(`${issue?.path.map(String).join('.') || 'kind'}: ${issue?.message ?? 'not valid'}`);
   }
   const spec = parsed.data;
+  if (spec.kind === 'budget') throw invalid('kind: only a run waits for a budget');
   if (spec.kind === 'child_run') throw invalid('kind: only a sub-agent waits for a run; give the agent a subAgent()');
   if (spec.kind === 'question') assertAnswerable(spec);
   if (spec.kind === 'timer' && (spec.until === null) === (spec.afterMs === null))
@@ -172,6 +176,8 @@ export function waitText(tool: string, spec: WaitSpec): string {
       return spec.until === null ? `${tool} waits for ${spec.afterMs} ms.` : `${tool} waits until ${spec.until}.`;
     case 'event':
       return `${tool} waits for the event ${spec.name}${spec.key === null ? '' : ` with the key ${spec.key}`}.`;
+    case 'budget':
+      return exhaustedText(spec);
     case 'child_run':
       return `${tool} waits for the run ${spec.runId}.`;
   }

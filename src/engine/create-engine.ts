@@ -4,7 +4,6 @@ import type { ModelProvider } from '@openai/agents';
 import type { World } from '../../steps/world.js';
 import { SEGMENT_WORKFLOW } from '../../workflows/agent-run.js';
 import { HoldfastError } from '../core/errors.js';
-import { PriceBook } from '../models/price-book.js';
 import { keepAgent } from '../storage/agents.js';
 import { type Database, openDatabase } from '../storage/database.js';
 import { keepLimits, keySegments, type LimitRow } from '../storage/dispatch-limits.js';
@@ -27,7 +26,7 @@ import { type EngineConfig, withDefaults } from './engine-config.js';
 import { holdLock } from './hold-lock.js';
 import { launchDbos } from './launch-dbos.js';
 import { Leave } from './leave.js';
-import { moneyIn } from './money-config.js';
+import { type Money, openMoney } from './money-config.js';
 import { once } from './once.js';
 import type { EngineLog, Parts } from './parts.js';
 import { rebuildLeft } from './rebuild-left.js';
@@ -60,10 +59,10 @@ export async function createEngine(config: EngineConfig): Promise<Engine> {
   assertConfig(config);
   const agents = registerAgents(config);
   const limits = limitsIn(agents.values(), config.tenants);
-  const prices = await PriceBook.open(moneyIn(config).prices, null);
+  const money = await openMoney(config, new Set(agents.keys()));
   const { role, capacity, crashLimit, log } = withDefaults(config);
   const routers = routersIn(config, agents);
-  const provider = withRouters(routers, { models: providerOf(config), prices, log });
+  const provider = withRouters(routers, { models: providerOf(config), prices: money.prices, log });
   if (role !== 'api') await assertServed(routers, provider);
   const database = await openDatabase({
     databaseUrl: config.databaseUrl ?? null,
@@ -77,7 +76,7 @@ export async function createEngine(config: EngineConfig): Promise<Engine> {
       ...{ id: config.workerId ?? null, role, capacity, build: BUILD, pid: process.pid },
       ...{ workflow: SEGMENT_WORKFLOW, recordingVersion: RECORDING_VERSION, crashLimit },
     });
-    return await launch(config, { database, clock, worker }, { agents, limits, prices, provider });
+    return await launch(config, { database, clock, worker }, { agents, limits, money, provider });
   } catch (error) {
     // It may have been launched before something else failed, and would keep the process.
     await DBOS.shutdown({ deregister: true }).catch(() => undefined);
@@ -95,14 +94,14 @@ interface Place {
 interface Configured {
   readonly agents: ReadonlyMap<string, RegisteredAgent>;
   readonly limits: readonly LimitRow[];
-  readonly prices: PriceBook;
+  readonly money: Money;
   readonly provider: ModelProvider;
 }
 
 async function launch(
   config: EngineConfig,
   { database, clock, worker }: Place,
-  { agents, limits, prices, provider }: Configured,
+  { agents, limits, money, provider }: Configured,
 ): Promise<Engine> {
   const { role, capacity, crashLimit, approvalTimeoutMs, log } = withDefaults(config);
   let client: DBOSClient | undefined;
@@ -123,7 +122,7 @@ async function launch(
     now: clock.now,
     newId: randomUUID,
     approvalTimeoutMs,
-    prices,
+    ...money,
     mcp: new McpConnections(),
     changed: (runId, what) => changes.announce(runId, what),
     stepsKeepOutcomes: () => stepsKeepOutcomes,

@@ -1,8 +1,9 @@
 import type { Agent, ModelProvider } from '@openai/agents';
+import type { BudgetsInput } from '../core/budget.js';
 import type { DispatchLimits, TenantLimits } from '../core/dispatch.js';
 import type { GrantInput } from '../core/grants.js';
 import type { McpRules } from '../core/mcp.js';
-import type { PriceTable } from '../core/price.js';
+import type { ConfiguredPrice, PriceTable } from '../core/price.js';
 import type { RoutersConfig } from '../core/router-config.js';
 
 /** An agent with what it may do. A plain `Agent` of the SDK works too, and is granted nothing. */
@@ -40,6 +41,10 @@ export interface HoldfastConfig {
   readonly tenants?: TenantLimits;
   /** What models cost, in dollars as texts, before the list that comes with Holdfast: `{ 'ollama/*': 'free' }`. See docs/budgets.md. */
   readonly prices?: PriceTable;
+  /** What a call whose price is not known is taken to cost. Default `refuse`: none goes out where a budget applies. */
+  readonly unknownPrice?: 'refuse' | { readonly ceiling: ConfiguredPrice };
+  /** What may be spent, in dollars as texts: `{ perRun: '2.00', perTenant: { each: { perDay: '50' } } }`. See docs/budgets.md. */
+  readonly budgets?: BudgetsInput;
 }
 
 /** Gives a declaration its type. */

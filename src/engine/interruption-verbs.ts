@@ -1,12 +1,15 @@
 import type { Knex } from 'knex';
 import { resumeIfDecided, resumeLocked } from '../../steps/resume-run.js';
 import { settle, settleDue, vote } from '../../steps/settle.js';
+import { raisedLimit } from '../core/budget.js';
 import type { Caller } from '../core/caller.js';
 import { type Choice, judgeDecision } from '../core/decision.js';
 import { HoldfastError } from '../core/errors.js';
 import type { DecisionRequest, InterruptionView } from '../core/interruption.js';
-import { canonical, type JsonObject, plainText, toJson } from '../core/json.js';
+import { canonical, type JsonObject, type JsonValue, plainText, toJson } from '../core/json.js';
+import { nanosOf, usdOf } from '../core/money.js';
 import type { Page } from '../core/page.js';
+import { raiseLimit } from '../storage/budgets.js';
 import type { InterruptionRow } from '../storage/interruption-rows.js';
 import {
   decisionsOf,
@@ -17,6 +20,7 @@ import {
   listInterruptionRows,
   lockInterruption,
   saidOn,
+  waitOf,
 } from '../storage/interruptions.js';
 import { encodeCursor } from '../storage/run-list.js';
 import { lockRun } from '../storage/runs.js';
@@ -81,6 +85,7 @@ export async function decide(
     if (verdict === 'answer') assertFits(parts, run.agent, row, value);
     const extras = judgeExtras(parts, run, row, choice, actor);
     const made = { verdict, actor, message, value, extras };
+    if (verdict === 'approve' && row.kind === 'budget') await raiseBudget(trx, row, value);
     const [now] = await (judged === 'vote'
       ? Promise.all([vote(parts.world, trx, row, made)])
       : Promise.all([settle(parts.world, trx, row, made), resumeLocked(parts.world, trx, run, row.id)]));
@@ -91,16 +96,30 @@ export async function decide(
   return view;
 }
 
+async function raiseBudget(trx: Knex.Transaction, row: InterruptionRow, value: JsonValue): Promise<void> {
+  const spec = waitOf(row)?.spec;
+  if (spec?.kind === 'budget') await raiseLimit(trx, spec.budget, nanosOf(raisedLimit.parse(value).limitUsd));
+}
+
 /** A request with everything that it may leave out. The arguments of the call itself are no edit. */
 function choiceOf(row: InterruptionRow, request: DecisionRequest): Choice {
   const args = request.verdict === 'approve' ? argumentsOf(request.arguments) : null;
   return {
     verdict: request.verdict,
     message: request.message === undefined ? null : plainText(request.message),
-    value: request.verdict === 'answer' ? toJson(request.value) : null,
+    value: saidValue(row, request),
     arguments: args === null || canonical(args) === row.arguments ? null : args,
     always: (request.verdict === 'approve' ? request.always : undefined) ?? null,
   };
+}
+
+/** What an answer says, or how far an approval raises a budget. */
+function saidValue(row: InterruptionRow, request: DecisionRequest): JsonValue {
+  if (request.verdict === 'answer') return toJson(request.value);
+  if (request.verdict !== 'approve' || request.budget === undefined) return null;
+  if (row.kind === 'budget') return { limitUsd: usdOf(nanosOf(request.budget.usd)) };
+  const detail = `interruption ${row.id} is about no budget`;
+  throw new HoldfastError('invalid_request', `/budget: ${detail}.`, { fields: [{ pointer: '/budget', detail }] });
 }
 
 function argumentsOf(given: JsonObject | undefined): JsonObject | null {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Knex } from 'knex';
 import { isoNow } from '../../steps/world.js';
+import { budgetOfRun } from '../core/budget.js';
 import type { Caller } from '../core/caller.js';
 import type { EventDraft } from '../core/event.js';
 import { type ForkPlan, planFork } from '../core/fork.js';
@@ -95,12 +96,17 @@ type Pinned = NewRun & { readonly policyVersion: string };
 function pinnedOf(parts: Parts, { source, input, onward }: Fork, to: Pick<NewRun, 'id' | 'tenant'>): Pinned {
   const agent = agentNamed(parts, source.agent);
   const grants = grantsUnder(agent.grants, source);
+  // It is a budget of its own: what the source has spent is the source's.
+  const budget = budgetOfRun(parts.world.budgets, agent.name, limitsOf(source).budget);
   return {
     ...{ ...to, agent: agent.name, agentVersion: agent.version, agentHash: agent.definitionHash },
     ...{ priority: source.priority, stream: source.stream },
     ...{ grants: grantsToJson(grants), policyVersion: grants.policyVersion },
     input: input === undefined ? inputOf(source) : toJson(input),
-    limits: limitsUnder(agent.limits, { ...given(limitsOf(source)), ...given(onward) }),
+    limits: {
+      ...limitsUnder(agent.limits, { ...given(limitsOf(source)), ...given(onward) }),
+      ...(budget && { budget }),
+    },
     metadata: onward.metadata === undefined ? metadataOf(source) : assertMetadata(onward.metadata),
   };
 }
@@ -130,7 +136,7 @@ async function takeOver(
 }
 
 /** What is given, without what is null or left out. */
-const given = (limits: Partial<Record<keyof RunLimits, number | null | undefined>>) =>
+const given = (limits: Partial<Record<Exclude<keyof RunLimits, 'budget'>, number | null | undefined>>) =>
   Object.fromEntries(
     (['maxTurns', 'maxTotalTokens', 'maxDurationMs'] as const).flatMap((name) =>
       typeof limits[name] === 'number' ? [[name, limits[name]]] : [],

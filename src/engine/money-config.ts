@@ -1,18 +1,37 @@
 import { z } from 'zod';
-import { HoldfastError } from '../core/errors.js';
+import { type Budgets, budgets } from '../core/budget.js';
+import { type FieldError, HoldfastError } from '../core/errors.js';
 import { fieldErrorsOf } from '../core/field-errors.js';
-import { priceTable } from '../core/price.js';
+import { configuredPrice, priceTable } from '../core/price.js';
+import { PriceBook } from '../models/price-book.js';
 
-const money = z.object({ prices: priceTable.default({}) });
+const moneyConfig = z.object({
+  prices: priceTable.default({}),
+  unknownPrice: z.union([z.literal('refuse'), z.strictObject({ ceiling: configuredPrice })]).default('refuse'),
+  budgets: budgets.prefault({}),
+});
 
-/** What a configuration says of money. */
-export type Money = z.output<typeof money>;
+/** What models cost and what may be spent. */
+export interface Money {
+  readonly prices: PriceBook;
+  readonly budgets: Budgets;
+}
 
-/** Throws `config_invalid`, naming the field. */
-export function moneyIn(config: z.input<typeof money>): Money {
-  const parsed = money.safeParse({ prices: config.prices });
-  if (parsed.success) return parsed.data;
-  const fields = fieldErrorsOf(parsed.error);
+/** `agents`: names of those that there are. Throws `config_invalid`, naming the field. */
+export async function openMoney(config: z.input<typeof moneyConfig>, agents: ReadonlySet<string>): Promise<Money> {
+  const parsed = moneyConfig.safeParse(config);
+  if (!parsed.success) throw invalid(fieldErrorsOf(parsed.error));
+  const { prices, unknownPrice, budgets: allowed } = parsed.data;
+  const unknown = Object.keys(allowed.perAgent ?? {}).filter((name) => !agents.has(name));
+  if (unknown.length > 0) {
+    const detail = 'there is no agent of this name';
+    throw invalid(unknown.map((name) => ({ pointer: `/budgets/perAgent/${name}`, detail })));
+  }
+  const ceiling = unknownPrice === 'refuse' ? null : unknownPrice.ceiling;
+  return { prices: await PriceBook.open(prices, ceiling), budgets: allowed };
+}
+
+function invalid(fields: readonly FieldError[]): HoldfastError {
   const said = fields.map(({ pointer, detail }) => `${pointer.slice(1)}: ${detail}`).join('; ');
-  throw new HoldfastError('config_invalid', `The engine cannot work like this: ${said}.`, { fields });
+  return new HoldfastError('config_invalid', `The engine cannot work like this: ${said}.`, { fields });
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Knex } from 'knex';
 import { isoNow } from '../../steps/world.js';
+import { budgetOfRun } from '../core/budget.js';
 import type { Caller } from '../core/caller.js';
 import { HoldfastError } from '../core/errors.js';
 import { fieldErrorsOf, invalidRequest } from '../core/field-errors.js';
@@ -54,9 +55,10 @@ export async function startRun(
   const agent = agentNamed(parts, parsed.data.agent, '/agent');
   const asked = toJson(parsed.data.input);
   const metadata = assertMetadata(parsed.data.metadata);
-  const limits = limitsUnder(agent.limits, parsed.data);
-  const grants = grantsUnder(agent, parsed.data.grants);
   const { world } = parts;
+  const budget = budgetOfRun(world.budgets, agent.name, parsed.data.budget);
+  const limits = { ...limitsUnder(agent.limits, parsed.data), ...(budget && { budget }) };
+  const grants = grantsUnder(agent, parsed.data.grants);
   const id = `run_${world.newId().replaceAll('-', '')}`;
   const fingerprint = digestOf(toJson(parsed.data));
   const priority = parsed.data.priority ?? NEW_RUN_PRIORITY;

@@ -57,10 +57,7 @@ export interface AttemptingModel extends Model {
 export const isAttempting = (model: Model): model is AttemptingModel =>
   'attempt' in model && typeof model.attempt === 'function';
 
-/**
- * Lets everything go out.
- * @public
- */
+/** Lets everything go out. */
 export const UNWATCHED: AttemptWatch = {
   admit: async () => ({ admitted: true, settle: async () => undefined }),
 };

@@ -29,8 +29,9 @@ export interface NewInterruption {
   readonly agent: string;
   readonly segment: number;
   readonly kind: InterruptionView['kind'];
-  readonly callId: string;
-  readonly tool: string;
+  /** Null: it belongs to no call. */
+  readonly callId: string | null;
+  readonly tool: string | null;
   readonly arguments: JsonValue;
   readonly reason: InterruptionReason;
   readonly text: string;

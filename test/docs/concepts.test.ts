@@ -31,7 +31,7 @@ describe('docs/concepts.md', () => {
 
   it('names no kind of interruption that nothing makes', () => {
     expect(INTERRUPTION_KINDS.filter((kind) => codes(section(page, '## Words')).includes(kind))).toEqual([
-      ...['approval', 'question', 'child_run', 'timer', 'event'],
+      ...['approval', 'question', 'child_run', 'timer', 'event', 'budget'],
     ]);
   });
 

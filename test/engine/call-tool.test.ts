@@ -49,6 +49,7 @@ describeEachDatabase('one call', (kind) => {
       ...{ now: Date.now, newId: () => 'x', approvalTimeoutMs: null, changed: nothing, mcp: new McpConnections() },
       stepsKeepOutcomes: () => false,
       prices: { priceOf: () => null },
+      budgets: { onExhausted: 'fail', outputTokens: 1 },
     };
     await database.knex.transaction((trx) =>
       insertRun(trx, {

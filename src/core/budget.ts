@@ -1,0 +1,130 @@
+import { z } from 'zod';
+import { nanosOf, usdOf, usdText } from './money.js';
+
+/** What happens when a budget has no room for a model call: a person is asked for more, or the run fails as `limit_budget`. */
+const onExhausted = z.enum(['ask', 'fail']);
+
+/** What a run asks for with `budget`. */
+export const askedBudget = z
+  .strictObject({ usd: usdText, onExhausted: onExhausted.optional() })
+  .meta({ id: 'AskedBudget' });
+
+/** The budget of a run, pinned when it starts. `of`: it is that of this run above it, which it shares. */
+export const runBudget = z.object({ usd: usdText, onExhausted, of: z.string().exactOptional() });
+export type RunBudget = z.infer<typeof runBudget>;
+
+/** Bounds of what is spent in a day of UTC, and ever. */
+const bounds = z.strictObject({ perDay: usdText.optional(), total: usdText.optional() });
+type Bounds = z.infer<typeof bounds>;
+
+/** The budgets of a configuration, in dollars as texts. */
+export const budgets = z.strictObject({
+  /** Of each run, with the runs of its sub-agents. */
+  perRun: usdText.optional(),
+  /** Of everything. */
+  perDay: usdText.optional(),
+  perAgent: z.record(z.string().min(1), bounds.extend({ perRun: usdText.optional() })).optional(),
+  /** What holds for each tenant that is not named, and for those that are. */
+  perTenant: z
+    .strictObject({ each: bounds.optional(), named: z.record(z.string().min(1), bounds).optional() })
+    .optional(),
+  onExhausted: onExhausted.default('ask'),
+  /** How much output a call is taken to have that does not say `maxTokens`. */
+  outputTokens: z.int().min(1).max(10_000_000).default(4096),
+});
+export type Budgets = z.output<typeof budgets>;
+export type BudgetsInput = z.input<typeof budgets>;
+
+/** A budget that applies to a run. A daily one is another one each day: its id is completed by the day. */
+export interface AppliedBudget {
+  readonly id: string;
+  readonly scope: 'run' | 'agent' | 'tenant' | 'all';
+  /** Of the run, agent or tenant; '' for all. */
+  readonly name: string;
+  readonly daily: boolean;
+  readonly limit: bigint;
+  readonly onExhausted: 'ask' | 'fail';
+}
+
+/** What a run waits for that no budget has room for: which one, and what was spent and needed then. */
+export const exhaustedBudget = z.strictObject({
+  kind: z.literal('budget'),
+  budget: z.string(),
+  scope: z.enum(['run', 'agent', 'tenant', 'all']),
+  name: z.string(),
+  day: z.string().nullable().describe('The UTC day of a daily budget.'),
+  limitUsd: usdText,
+  spentUsd: usdText.describe('With what is reserved for calls under way.'),
+  neededUsd: usdText.describe('What is reserved for the call.'),
+});
+export type ExhaustedBudget = z.infer<typeof exhaustedBudget>;
+
+/** The budget of a run that starts: the least of what is configured and asked for. Undefined: it has none. */
+export function budgetOfRun(
+  { perRun, perAgent, onExhausted: policy }: Budgets,
+  agent: string,
+  asked: z.infer<typeof askedBudget> | undefined,
+): RunBudget | undefined {
+  const own = Object.hasOwn(perAgent ?? {}, agent) ? perAgent?.[agent]?.perRun : undefined;
+  const limits = [own ?? perRun, asked?.usd].flatMap((usd) => (usd === undefined ? [] : [nanosOf(usd)]));
+  const [first, ...rest] = limits;
+  if (first === undefined) return undefined;
+  const least = rest.reduce((a, b) => (b < a ? b : a), first);
+  return { usd: usdOf(least), onExhausted: asked?.onExhausted ?? policy };
+}
+
+export interface BudgetedRun {
+  readonly id: string;
+  readonly tenant: string;
+  readonly agent: string;
+  readonly budget: RunBudget | undefined;
+}
+
+/** Every budget that the model calls of a run count for, its own first. */
+export function budgetsFor(configured: Budgets, { id, tenant, agent, budget }: BudgetedRun): readonly AppliedBudget[] {
+  const { perDay, perAgent = {}, perTenant = {}, onExhausted: policy } = configured;
+  const { each = {}, named = {} } = perTenant;
+  const ofAgent = Object.hasOwn(perAgent, agent) ? perAgent[agent] : undefined;
+  const ofTenant = Object.hasOwn(named, tenant) ? named[tenant] : each;
+  const root = budget?.of ?? id;
+  return [
+    ...(budget === undefined
+      ? []
+      : [
+          {
+            ...{ id: `run:${root}`, scope: 'run' as const, name: root, daily: false },
+            ...{ limit: nanosOf(budget.usd), onExhausted: budget.onExhausted },
+          },
+        ]),
+    ...bounded('agent', agent, ofAgent ?? {}, policy),
+    ...bounded('tenant', tenant, ofTenant ?? {}, policy),
+    ...bounded('all', '', perDay === undefined ? {} : { perDay }, policy),
+  ];
+}
+
+function bounded(
+  scope: AppliedBudget['scope'],
+  name: string,
+  { perDay, total }: Bounds,
+  policy: 'ask' | 'fail',
+): readonly AppliedBudget[] {
+  const of = (kind: string, usd: string | undefined, daily: boolean): readonly AppliedBudget[] =>
+    usd === undefined
+      ? []
+      : [{ id: `${scope}:${kind}:${name}`, scope, name, daily, limit: nanosOf(usd), onExhausted: policy }];
+  return [...of('day', perDay, true), ...of('total', total, false)];
+}
+
+/** What a person reads about it. */
+export function exhaustedText({ scope, name, day, limitUsd, spentUsd, neededUsd }: ExhaustedBudget): string {
+  const whose = scope === 'all' ? 'The budget of everything' : `The budget of the ${scope} ${name}`;
+  const when = day === null ? '' : ` for ${day}`;
+  return `${whose}${when} is ${limitUsd} dollars; ${spentUsd} are spent or reserved, and the next model call may take ${neededUsd}.`;
+}
+
+/** What an approval of more says. */
+export const raisedLimit = z.object({ limitUsd: usdText });
+
+/** The least limit by which the call has room. */
+export const leastLimit = ({ spentUsd, neededUsd }: ExhaustedBudget): string =>
+  usdOf(nanosOf(spentUsd) + nanosOf(neededUsd));

@@ -1,0 +1,42 @@
+import { type AppliedBudget, budgetsFor, type ExhaustedBudget, exhaustedText } from '../src/core/budget.js';
+import type { Wait } from '../src/core/ending.js';
+import { HoldfastError } from '../src/core/errors.js';
+import { digestOf } from '../src/core/json.js';
+import type { Settled } from '../steps/begin-segment.js';
+import type { SegmentScope } from './segment-scope.js';
+
+/** The budgets that the model calls of the run count for, by the configuration of this process. */
+export const budgetsOf = ({ world, run: { id, tenant, agent, limits } }: SegmentScope): readonly AppliedBudget[] =>
+  budgetsFor(world.budgets, { id, tenant, agent, budget: limits.budget });
+
+/** What a run comes to wait for whose next model call no budget has room for. It belongs to no call. */
+export const budgetWait = (
+  runId: string,
+  asked: { readonly turn: number; readonly agent: string },
+  budget: ExhaustedBudget,
+  parentKey: string,
+): Wait => ({
+  ...{ callId: null, tool: null, agent: asked.agent, arguments: null, parentKey },
+  digest: digestOf(['budget', runId, asked.turn, budget]),
+  ...{ reason: 'budget', text: exhaustedText(budget), expiresInMs: undefined },
+  inside: { ordinal: 1, spec: budget, dueAt: null },
+});
+
+/** Applies what was decided of it: the model is asked again, or the run ends. */
+export function applyBudgetDecisions(scope: SegmentScope): void {
+  for (const one of scope.settled) {
+    if (one.reason !== 'budget') continue;
+    scope.applied.add(one.interruptionId);
+    if (one.verdict !== 'approve') scope.stop ??= { type: 'failed', error: endedBy(one).view() };
+  }
+}
+
+function endedBy({ verdict, actor, message, wait }: Settled): HoldfastError {
+  const what =
+    wait?.spec.kind === 'budget' ? exhaustedText(wait.spec) : 'A budget had no room for the next model call.';
+  const who =
+    verdict === 'expire'
+      ? 'Nobody raised it in time.'
+      : `${actor} did not raise it${message === null ? '.' : `: ${message}`}`;
+  return new HoldfastError('limit_budget', `${what} ${who}`);
+}
