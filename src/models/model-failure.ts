@@ -1,7 +1,7 @@
 import { ERRORS, type ErrorCode, HoldfastError } from '../core/errors.js';
 import { causesOf, isAbort, isNetwork, isRecord, isTimeout, statusOf, textOf } from './failure-causes.js';
 import { failureText } from './failure-text.js';
-import { ModelCallError } from './model-call-error.js';
+import { FinalModelError, ModelCallError } from './model-call-error.js';
 import { retryAfterMs } from './retry-after.js';
 
 export interface ModelFailure {
@@ -20,6 +20,8 @@ const RETRYABLE_STATUS = new Set([408, 409, 425, 429, 500, 502, 503, 504, 529]);
 
 /** Judges any error of a model call: of the `openai` and `ollama` packages, of `fetch` and sockets, and our own. */
 export function classifyModelFailure(error: unknown, now: number = Date.now()): ModelFailure {
+  if (error instanceof FinalModelError)
+    return failure(error.code, failureText(error.message), false, null, hintOf(error));
   if (error instanceof ModelCallError) {
     return failure(error.code, failureText(error.message), error.retryable, error.retryAfterMs, hintOf(error));
   }

@@ -111,8 +111,11 @@ const config: HoldfastConfig = {
       agent: new Agent({ name: 'reader', model: scripted([[call('read', { cents: 2 }, 'c8')]]), tools: [read] }),
       grants: ['tool:call:read'],
     }),
+    defineAgent({ agent: new Agent({ name: 'routed', model: 'router/ab' }) }),
     defineAgent({ agent: new Agent({ name: 'greeter', model: scripted([[say('Good morning.')]]) }) }),
   ],
+  providers: { lab: { getModel: () => scripted([[say('Good evening.')]]) } },
+  routers: { ab: { strategy: 'experiment', arms: [{ name: 'only', model: 'lab/a', share: 1 }] } },
 };
 
 const OVER = ['completed', 'failed', 'cancelled'];
@@ -144,6 +147,9 @@ export async function realLogs(): Promise<RealLog[]> {
 
   const greeted = await engine.startRun({ agent: 'greeter', input: 'Hello.', sessionId: 'morning' }, ADMIN);
   await rest(greeted.id);
+
+  const routed = await start('routed');
+  await rest(routed);
 
   const { id: forked } = await engine.forkRun(failed, { at: 2 }, ADMIN);
   await rest(forked);
@@ -180,7 +186,19 @@ export async function realLogs(): Promise<RealLog[]> {
   engine = await open();
   await rest(left);
 
-  const ids = [left, paid, cancelled, failed, greeted.id, forked, signed, banked, boss, ...below.map((run) => run.id)];
+  const ids = [
+    left,
+    paid,
+    routed,
+    cancelled,
+    failed,
+    greeted.id,
+    forked,
+    signed,
+    banked,
+    boss,
+    ...below.map((run) => run.id),
+  ];
   const page = { after: 0, limit: 1000 };
   const logs = await Promise.all(ids.map(async (id) => (await engine.listEvents(id, page, ADMIN)).items));
   await engine.stop({ graceMs: 1000 });

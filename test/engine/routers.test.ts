@@ -119,6 +119,13 @@ describeEachDatabase('routers in runs', (kind) => {
     expect(asked).toEqual([]);
     const [copied] = await dataOf(t.engine, fork, 'model.responded');
     expect(copied?.['route']).toEqual(first?.['route']);
+
+    // A fork may ask a router in place of its models, from the next turn on.
+    const { id: other } = await t.engine.forkRun(id, { at: 2, model: 'router/typed' }, ADMIN);
+    await restOf(t.engine, other);
+    expect(await dataOf(t.engine, other, 'model.responded')).toMatchObject([
+      { model: 'router/typed', route: { router: 'typed', model: 'lab/b' } },
+    ]);
   });
 
   it('what the router could not get is final: its retries are not multiplied', async () => {
