@@ -51,8 +51,7 @@ describeEachDatabaseSlowly('a session', (kind) => {
     const saved =
       near.filter((index) => /insert into "holdfast"."session_items"/.test(statements[index] ?? ''))[1] ?? 0;
     const committed = near.find((index) => index > saved && /commit/i.test(statements[index] ?? '')) ?? 0;
-    // These statements are few among all: a third of the stride of the matrix.
-    const every = Math.ceil(Number(process.env['HOLDFAST_CRASH_STRIDE'] ?? 24) / 3);
+    const every = Number(process.env['HOLDFAST_CRASH_STRIDE'] ?? 24);
     kills = [
       ...near
         .filter((_, index) => index % every === 0)
