@@ -7,11 +7,11 @@ export interface DeltaHubOptions {
   readonly newId: () => string;
   /** Sends notifications to the other processes; null: there are none. */
   readonly send: ((payloads: readonly string[]) => Promise<void>) | null;
-  /** Default 100: how long deltas are collected before they go on. */
+  /** Default 40: how long deltas are collected before they go on. */
   readonly intervalMs?: number;
 }
 
-const INTERVAL_MS = 100;
+const INTERVAL_MS = 40;
 /** A process says so often which runs it watches, and is believed for so long. */
 const WATCHING_EVERY_MS = 5000;
 const WATCHED_FOR_MS = 15_000;
