@@ -71,10 +71,14 @@ const config = defineConfig({
 });
 
 describeEachDatabase('routers in runs', (kind) => {
-  const t = engineFor(kind, config);
+  const warned: object[] = [];
+  const silent = () => undefined;
+  const warn = (fields: object) => void warned.push(fields);
+  const t = engineFor(kind, { ...config, log: { debug: silent, info: silent, warn, error: silent } });
   beforeEach(() => {
     ill.clear();
     asked.length = 0;
+    warned.length = 0;
   });
 
   it.each(['whole', 'streamed'])('the choice is recorded with the answer, and is not made again: %s', async (name) => {
@@ -136,6 +140,8 @@ describeEachDatabase('routers in runs', (kind) => {
       error: { code: 'route_failed', message: /lab\/a: a is ill; lab\/b: b is ill/ },
     });
     expect(asked).toEqual(['a', 'b', 'a', 'b']);
+    const note = (model: string) => ({ router: 'pair', model, outcome: 'failed', status: 503, runId: failed.id });
+    expect(warned).toMatchObject([note('lab/a'), note('lab/b'), note('lab/a'), note('lab/b')]);
   });
 
   it('a run stays in its arm, and the arm is in the log', async () => {
