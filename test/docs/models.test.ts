@@ -1,0 +1,68 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import { loadConfig } from '../../src/cli/load-config.js';
+import { MODEL_PROVIDERS } from '../../src/core/model-provider-table.js';
+import * as holdfast from '../../src/index.js';
+import { openTestEngine, runToRest } from '../harness/engine.js';
+import { chats } from '../models/servers/chat-server.js';
+import { wireServer } from '../models/servers/wire-server.js';
+import { codes, names, pageText, ROOT, rows, section } from './pages.js';
+import { exampleFolder, wholeExamples, writeExample } from './whole-examples.js';
+
+const { path: folder, remove } = exampleFolder();
+afterAll(remove);
+
+it('docs/models.md has every known provider, and no other', () => {
+  const documented = rows(section(pageText('docs/models.md'), '## Providers'));
+  const table = Object.entries(MODEL_PROVIDERS).map(([prefix, row]) => [
+    ...[prefix, row.title],
+    row.urlVariable === null || prefix === 'openai' ? [row.baseURL] : [row.urlVariable, row.baseURL],
+    `\`${row.keyVariable}\`${row.needsKey ? '' : ', if any'}`,
+    row.api,
+    [row.quirks.maxTokens ?? [], row.quirks.structuredOutput ?? [], row.quirks.omit ?? []].flat(),
+  ]);
+  expect(
+    documented.map(([prefix = '', title, address = '', key, api = '', quirks = '']) => [
+      ...[codes(prefix)[0], title, codes(address), key, codes(api)[0], codes(quirks)],
+    ]),
+  ).toEqual(table);
+});
+
+it('docs/models.md has every option of openaiCompatible, and no other', () => {
+  const source = readFileSync(join(ROOT, 'src/models/openai-compatible-options.ts'), 'utf8');
+  const shape = section(`\n${source.replace('export interface OpenAICompatibleOptions {', '# Options')}`, '# Options');
+  const options = [...shape.slice(0, shape.indexOf('\n}')).matchAll(/^ {2}readonly (\w+)\?/gm)].map(([, name]) => name);
+  expect(names(section(pageText('docs/models.md'), '## Your own'))).toEqual(options);
+});
+
+it('the example of docs/models.md is a configuration that can start', async () => {
+  const [example] = wholeExamples('docs/models.md');
+  if (example === undefined) throw new Error('there is no example');
+  const config = await loadConfig(writeExample(folder, example), { holdfast });
+  const t = await openTestEngine('pglite', config);
+  expect(t.engine.listAgents().map(({ name }) => name)).toEqual(['clerk']);
+  await t.close();
+});
+
+it('the example of docs/add/a-provider.md serves agents by both providers', async () => {
+  await using server = await wireServer(chats('What can I do for you?'));
+  const [example] = wholeExamples('docs/add/a-provider.md');
+  if (example === undefined) throw new Error('there is no example');
+  const code = example.code.replace('http://127.0.0.1:8000', server.url);
+  const t = await openTestEngine('pglite', await loadConfig(writeExample(folder, { ...example, code }), { holdfast }));
+  try {
+    expect(await runToRest(t.engine, 'bird', 'hello')).toMatchObject({
+      ...{ status: 'completed', output: expect.stringMatching(/^red says .*hello/) },
+    });
+    expect(await runToRest(t.engine, 'clerk', 'hello')).toMatchObject({
+      ...{ status: 'completed', output: 'What can I do for you?' },
+    });
+    expect(server.received[0]).toMatchObject({
+      headers: { authorization: 'Bearer the-key-of-the-lab' },
+      body: { model: 'qwen3' },
+    });
+  } finally {
+    await t.close();
+  }
+});
