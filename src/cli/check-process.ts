@@ -1,5 +1,6 @@
 import type { Settings } from '../config.js';
 import { registerAgents } from '../engine/agent-registry.js';
+import { assertConfig } from '../engine/assert-config.js';
 import { routersIn } from '../engine/routers.js';
 import { serverUrl } from './connect.js';
 import type { Doors } from './doors.js';
@@ -19,11 +20,12 @@ export function checkNode(): Finding {
   return fail('node', `${process.versions.node} is too old`, `Install Node ${NODE_MAJOR}.${NODE_MINOR} or newer.`);
 }
 
-export async function checkConfig({ configFile }: Settings, doors: Doors): Promise<Finding> {
+export async function checkConfig({ configFile, role }: Settings, doors: Doors): Promise<Finding> {
   const path = findConfig(configFile);
   if (path === null) return ok('config', "no holdfast.config.ts here: the demo's agent is served");
   try {
     const config = await loadConfig(path, await doors.ownModules());
+    assertConfig({ ...config, role });
     const agents = registerAgents(config);
     routersIn(config, agents);
     return ok('config', `${path} (agents: ${[...agents.keys()].join(', ') || 'none'})`);

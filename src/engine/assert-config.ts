@@ -21,7 +21,10 @@ const settings = z.object({
  */
 export function assertConfig(config: EngineConfig): void {
   const { error } = settings.safeParse(config);
-  const fields = [...(error === undefined ? [] : fieldErrorsOf(error)), ...providerProblems(config.providers)];
+  const fields = [
+    ...(error === undefined ? [] : fieldErrorsOf(error)),
+    ...providerProblems(config.providers, config.role),
+  ];
   if (fields.length > 0) {
     const said = fields.map(({ pointer, detail }) => `${pathOf(pointer)}: ${detail}`).join('; ');
     throw new HoldfastError('config_invalid', `The engine cannot work like this: ${said}.`, { fields });

@@ -35,6 +35,11 @@ export class OllamaModelProvider implements ModelProvider {
     return this.#provider.problems();
   }
 
+  /** A key that is not there, for whoever starts to execute runs. */
+  missing(): readonly FieldError[] {
+    return this.#provider.missing();
+  }
+
   /** Throws `model_unknown` for a name that no host can be decided on for, and `config_invalid` for a wrong address. */
   getModel(modelName?: string): Promise<OllamaModel> {
     return this.#provider.getModel(modelName);

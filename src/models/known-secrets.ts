@@ -6,7 +6,7 @@
 /** Shorter values are ordinary words, such as the placeholder keys of local servers; to hide them would garble every text. */
 const MIN_CHARS = 8;
 /** Keys change: the oldest are forgotten, long after their servers have. */
-const MAX_KNOWN = 1_000;
+const MAX_KNOWN = 200;
 const HIDDEN = '[redacted]';
 
 const known = new Map<string, readonly string[]>();

@@ -2,7 +2,7 @@ import type { ModelProvider } from '@openai/agents';
 import type { FieldError } from '../core/errors.js';
 import { isOllamaAddress, OLLAMA_ADDRESS } from '../core/ollama-address.js';
 import { OllamaModel, type OllamaModelOptions } from './ollama-model.js';
-import { isSecret } from './secret.js';
+import { isSecret, missingAt } from './secret.js';
 
 /**
  * Gives models of Ollama by name. Nothing is created before the first name and nothing is contacted before the first call;
@@ -28,6 +28,11 @@ export class OllamaModelProvider implements ModelProvider {
     const problem = isSecret(apiKey) ? apiKey.problem : null;
     if (problem) problems.push({ pointer: '/apiKey', detail: problem });
     return problems;
+  }
+
+  /** A key that is not there, for whoever starts to execute runs. */
+  missing(): readonly FieldError[] {
+    return missingAt('/apiKey', this.#options.apiKey);
   }
 
   /** Throws `model_unknown` for a blank name, for one that contradicts its host and for a cloud model without a key. */

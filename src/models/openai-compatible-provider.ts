@@ -6,13 +6,14 @@ import {
   OpenAIProvider,
 } from '@openai/agents';
 import { type FieldError, HoldfastError } from '../core/errors.js';
+import { pointerTo } from '../core/field-errors.js';
 import { MODEL_PROVIDERS, type ModelProviderRow } from '../core/model-provider-table.js';
 import { type Endpoint, endpointOf } from './endpoint.js';
 import { endpointModel } from './endpoint-model.js';
 import { EndpointClient } from './openai-client.js';
 import { type OpenAICompatibleOptions, problemsOf } from './openai-compatible-options.js';
 import { openaiRecording } from './openai-recording.js';
-import { fileSecret, type Secret, variableSecret } from './secret.js';
+import { fileSecret, missingAt, type Secret, variableSecret } from './secret.js';
 
 /** A variable of the environment; null where it is not set or empty. */
 export type Variable = (name: string) => string | null;
@@ -39,6 +40,16 @@ export class OpenAICompatibleProvider implements ModelProvider {
   /** What is wrong with the options, for whoever checks a configuration at start. */
   problems(): readonly FieldError[] {
     return problemsOf(this.#options);
+  }
+
+  /** Keys that are not there, for whoever starts to execute runs. */
+  missing(): readonly FieldError[] {
+    const { key, headers = {} } = this.#options;
+    const places = [
+      ['/key', key] as const,
+      ...Object.entries(headers).map(([name, value]) => [pointerTo(['headers', name]), value] as const),
+    ];
+    return places.flatMap(([pointer, value]) => missingAt(pointer, value));
   }
 
   /** Throws `config_invalid` for wrong options, and `model_unknown` for a missing name and a missing key. */

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import type { FieldError } from '../core/errors.js';
 import { readCommand } from './secret-command.js';
 import { readSecretFile } from './secret-file.js';
 
@@ -11,6 +12,8 @@ export interface Secret {
   readonly place: string;
   /** What is wrong with the declaration itself, found without reading anything. */
   readonly problem?: string | null;
+  /** False: there is nothing to read now, which can be told without reading. */
+  isThere?(): boolean;
   /** Throws an error that does not repeat what was read. */
   read(): Promise<string>;
 }
@@ -20,6 +23,12 @@ export const isSecret = (value: unknown): value is Secret =>
   value !== null &&
   typeof Reflect.get(value, 'place') === 'string' &&
   typeof Reflect.get(value, 'read') === 'function';
+
+/** The field of a configuration whose secret is not there. */
+export const missingAt = (pointer: string, value: unknown): readonly FieldError[] =>
+  isSecret(value) && !value.problem && value.isThere?.() === false
+    ? [{ pointer, detail: `${value.place} is not set` }]
+    : [];
 
 /** What a header can carry. */
 export const isKeyText = (text: string): boolean => /^[\x21-\x7e]+$/.test(text);
@@ -36,6 +45,7 @@ export const literalSecret = (value: string): Secret => ({
 export const variableSecret = (name: string, variable: (name: string) => string | null): Secret => ({
   place: `the environment variable ${name}`,
   problem: /^[A-Za-z_]\w*$/.test(String(name)) ? null : 'expected the name of an environment variable',
+  isThere: () => variable(name) !== null,
   read: async () => {
     const value = variable(name);
     if (value === null) throw new Error('it is not set');

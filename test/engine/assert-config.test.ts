@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { providerProblems } from '../../src/engine/provider-problems.js';
 import { createEngine, HoldfastError, OllamaModelProvider, openaiCompatible, secret } from '../../src/index.js';
 
 let dir: string;
@@ -66,6 +67,24 @@ test('an engine with providers that cannot work is refused with every wrong fiel
   expect(String(error)).toMatch(/providers\.lab\.baseURL: expected an address with http:\/\/ or https:\/\//);
   expect(inspect(error, { depth: 9 })).not.toContain('canary');
   expect(readdirSync(dir)).toEqual([]);
+});
+
+test('a key that is not there stops who executes runs, and nobody else', async () => {
+  const unset = secret.env('HOLDFAST_TEST_NO_SUCH_KEY');
+  const providers = {
+    lab: openaiCompatible({ baseURL: 'http://127.0.0.1:9', key: unset, headers: { 'X-Key': unset } }),
+    gpu: new OllamaModelProvider({ baseURL: 'http://127.0.0.1:9', apiKey: unset }),
+  };
+  await expect(createEngine({ agents: [], dataDir: join(dir, 'data'), providers })).rejects.toMatchObject({
+    code: 'config_invalid',
+    message: expect.stringMatching(
+      /providers\.lab\.key: the environment variable HOLDFAST_TEST_NO_SUCH_KEY is not set/,
+    ),
+    fields: ['lab/key', 'lab/headers/X-Key', 'gpu/apiKey'].map((place) => ({
+      ...{ pointer: `/providers/${place}`, detail: expect.stringContaining('is not set') },
+    })),
+  });
+  expect(providerProblems(providers, 'api')).toEqual([]);
 });
 
 test('what is wrong with a provider is also said where there is no engine, and nothing is read to find out', async () => {
