@@ -1,4 +1,5 @@
 import { createEngine } from '../../src/index.js';
+import { openDatabase } from '../../src/storage/database.js';
 import { drive, REVIEWER } from './careful-person.js';
 import { arm, install } from './kill-switch.js';
 import { print, reportOf } from './report.js';
@@ -14,10 +15,10 @@ const refused = (error: unknown): never => {
   process.stderr.write(`refused: ${(error as { code?: string }).code}\n`);
   process.exit(3);
 };
+const place = { databaseUrl: process.env['DATABASE_URL'] ?? null, dataDir: process.env['HOLDFAST_DATA_DIR'] ?? '' };
 const engine = await createEngine({
   ...scenario.config,
-  databaseUrl: process.env['DATABASE_URL'] ?? null,
-  dataDir: process.env['HOLDFAST_DATA_DIR'] ?? '',
+  ...place,
   workerId: 'crash',
   crashLimit: 1000,
   turnsPerSegment: 2,
@@ -29,6 +30,11 @@ const { id } = await engine.startRun({ agent: scenario.agent, input: 'go' }, REV
 await drive(engine, id, scenario);
 const { items } = await engine.listRuns({ limit: 50 }, REVIEWER);
 const reports = await Promise.all(items.map((run) => reportOf(engine, run)));
-print(reports.sort((a, b) => (a.agent < b.agent ? -1 : 1)));
 await engine.stop();
+if (scenario.check !== undefined) {
+  const database = await openDatabase(place);
+  await scenario.check(database.knex);
+  await database.close();
+}
+print(reports.sort((a, b) => (a.agent < b.agent ? -1 : 1)));
 process.exit(0);

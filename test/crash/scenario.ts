@@ -1,9 +1,11 @@
+import type { Knex } from 'knex';
 import type { JsonValue } from '../../src/core/json.js';
 import type { Engine, HoldfastConfig, InterruptionView } from '../../src/index.js';
 import { agents } from './agents-scenario.js';
 import { decisions } from './decisions-scenario.js';
 import { family } from './family-scenario.js';
 import { mcp } from './mcp-scenario.js';
+import { money } from './money-scenario.js';
 import type { KillAt } from './place.js';
 import { tools } from './tools-scenario.js';
 import { waits } from './waits-scenario.js';
@@ -27,11 +29,13 @@ export interface Scenario {
   readonly prepare?: (engine: Engine) => Promise<unknown>;
   /** Decides what a careful person would decide otherwise than by default; false: it leaves that to the default. */
   readonly decide?: (engine: Engine, item: InterruptionView) => Promise<boolean>;
+  /** What must be true of the database in the end. Throws. */
+  readonly check?: (knex: Knex) => Promise<void>;
   /** What a person says that a call returned which happened. */
   readonly resultOf?: (item: InterruptionView) => JsonValue;
 }
 
-const SCENARIOS = { tools, agents, decisions, family, mcp, waits } satisfies { [name: string]: Scenario };
+const SCENARIOS = { tools, agents, decisions, family, mcp, money, waits } satisfies { [name: string]: Scenario };
 export type ScenarioName = keyof typeof SCENARIOS;
 
 /** The scenario of a process. */
