@@ -1,6 +1,7 @@
 import { appendFileSync, mkdirSync, readFileSync, statSync, truncateSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { z } from 'zod';
+import { HoldfastError } from '../core/errors.js';
 import { canonical } from '../core/json.js';
 import {
   badCassette,
@@ -23,9 +24,21 @@ export function readCassette(path: string, name: string): Cassette {
 
 /**
  * Adds to the file, which is made with its directory if it is missing; after a death of the writer its unfinished line is taken away.
- * Throws `cassette_invalid` if the file is of something else, or would have more than 64 MiB.
+ * Throws `cassette_invalid` if the file is of something else, cannot be written or would have more than 64 MiB.
  */
 export function addToCassette(path: string, head: CassetteHead, exchange: CassetteExchange): void {
+  try {
+    add(path, head, exchange);
+  } catch (cause) {
+    if (cause instanceof HoldfastError) throw cause;
+    throw badCassette(
+      `The cassette ${path} cannot be written: ${cause instanceof Error ? cause.message : 'no reason'}.`,
+      cause,
+    );
+  }
+}
+
+function add(path: string, head: CassetteHead, exchange: CassetteExchange): void {
   const line = `${canonical(exchange)}\n`;
   const before = sizeOf(path);
   if (before === 0) {
@@ -65,7 +78,14 @@ function text(path: string, name: string): string {
   }
 }
 
-const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+/** 0: it is not there yet. */
+function sizeOf(path: string): number {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  } catch (cause) {
+    throw badCassette(`${path} cannot be a cassette: ${cause instanceof Error ? cause.message : 'no reason'}.`, cause);
+  }
+}
 
 function parsed<T>(schema: z.ZodType<T>, line: string, name: string, number: number): T {
   let value: unknown;

@@ -24,7 +24,9 @@ export interface Recording {
 export function recordingFetch(recording: Recording, send: typeof fetch = fetch): typeof fetch {
   let trouble: unknown = null;
   return async (input, init) => {
-    if (trouble !== null) throw trouble;
+    const before = trouble;
+    trouble = null;
+    if (before !== null) throw before;
     const request = wireRequest(input, init);
     const cassette = cassetteFor(recording, request);
     const response = await send(input, init);

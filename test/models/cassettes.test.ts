@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { appendFile, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -226,6 +227,29 @@ describe('the file of a cassette', () => {
     await ask(new OllamaModel(name, { baseURL: server.url, recordTo: directory }), 'Bye');
     await vi.waitFor(async () => expect(await linesOf(name)).toHaveLength(3));
     expect(textIn((await ask(await played(name), 'Bye')).output)).toBe('b');
+  });
+
+  it.skipIf(!existsSync('/dev/full'))(
+    'that cannot be written fails the call, or the next one of a reader that left',
+    async () => {
+      const recordTo = await mkdtemp(join(directory, 'full-'));
+      await symlink('/dev/full', join(recordTo, 'm.jsonl'));
+      const failed = { code: 'cassette_invalid', message: expect.stringContaining('cannot be written') };
+      await using chat = await wireServer(answers(CHAT, { text: 'a' }));
+      const model = await openaiCompatible({ baseURL: `${chat.url}/v1`, key: null, recordTo }).getModel('m');
+      expect(await failureOf(ask(model))).toMatchObject(failed);
+      await using server = await wireServer(says(lastChunk({}, { content: 'a' })));
+      const other = new OllamaModel('m', { baseURL: server.url, recordTo });
+      await vi.waitFor(async () => expect(await failureOf(ask(other))).toMatchObject(failed));
+    },
+  );
+
+  it('where none can be fails the call before it is made', async () => {
+    await writeFile(join(directory, 'a-file'), '');
+    await using server = await wireServer(says(lastChunk()));
+    const model = new OllamaModel('m', { baseURL: server.url, recordTo: join(directory, 'a-file', 'below') });
+    expect(await failureOf(ask(model))).toMatchObject({ code: 'cassette_invalid' });
+    expect(server.received).toEqual([]);
   });
 
   it('of other settings is not added to', async () => {
