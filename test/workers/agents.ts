@@ -73,5 +73,12 @@ export const agents = [
     }),
     grants: ['tool:call:*', 'time:sleep:*'],
   }),
+  defineAgent({
+    agent: new Agent({ name: 'spender', tools: [look], model: scripted(turns('look', 1), 1000) }),
+    grants: ['tool:call:*'],
+  }),
   agent('poison', [look, die], [...turns('look', 1), ...turns('die', 1)]),
 ];
+
+/** What the model of `spender` costs. */
+export const prices = { 'object/spender': { inputPerMillion: '1', outputPerMillion: '1' } };

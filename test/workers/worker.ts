@@ -1,4 +1,4 @@
-import { agents } from './agents.js';
+import { agents, prices } from './agents.js';
 import { work } from './work.js';
 
-await work({ agents, tenants: JSON.parse(process.env['TENANTS'] ?? '{}') });
+await work({ agents, prices, tenants: JSON.parse(process.env['TENANTS'] ?? '{}') });
