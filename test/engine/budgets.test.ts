@@ -62,11 +62,18 @@ const nesting = new Agent({
 const config = {
   agents: [
     ...[helper, plain('daily'), plain('fails_daily'), plain('unknown'), plain('free')],
+    new Agent({ name: 'routed', model: 'router/cheap', modelSettings }),
     ...[plain('failing', failing), plain('refusing', refusing), plain('silent', silent)],
     defineAgent({ agent: nesting, grants: ['tool:call:inner'] }),
     ...[looker, boss].map((agent) => defineAgent({ agent, grants: ['tool:call:look'] })),
   ],
+  providers: { mine: { getModel: (name?: string) => counter(name ?? '', 0) } },
+  routers: {
+    cheap: { strategy: 'load_balanced' as const, candidates: ['mine/dear'], fallback: ['mine/free'] },
+  },
   prices: {
+    'mine/dear': PRICE,
+    'mine/free': 'free' as const,
     'object/unknown': undefined as never,
     'object/free': 'free' as const,
     ...Object.fromEntries(
@@ -212,6 +219,13 @@ describeEachDatabase('runs with budgets', (kind) => {
       status: 'completed',
       costUsd: '0',
     });
+  });
+
+  test('a router asks who is next where a budget has no room, and every candidate is held against it', async () => {
+    const rich = await rest(await start(t.engine, 'routed', { usd: '0.1' }));
+    expect([rich.status, rich.costUsd, (await charges(rich.id))[0]?.model]).toEqual(['completed', '0.1', 'mine/dear']);
+    const poor = await rest(await start(t.engine, 'routed', { usd: '0.09' }));
+    expect([poor.status, poor.costUsd, (await charges(poor.id))[0]?.model]).toEqual(['completed', '0', 'mine/free']);
   });
 
   test('what may have been paid for stays charged, what was refused is given back', async () => {
