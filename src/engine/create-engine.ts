@@ -36,6 +36,7 @@ import { tryAgainSooner } from './retry-door.js';
 import { assertServed, routersIn, withRouters } from './routers.js';
 import { RunningSegments } from './running-segments.js';
 import { SEGMENT_QUEUE, segmentQueue, WAKE_CHANNEL } from './segment-queue.js';
+import { startTurn } from './start-turn.js';
 import { STEP_FORMAT } from './step-format.js';
 import { ProcessGate } from './step-gate.js';
 import { settleLeft } from './takeover.js';
@@ -72,11 +73,12 @@ export async function createEngine(config: EngineConfig): Promise<Engine> {
     await migrate(database.knex);
     tellTrouble(database.knex, log);
     const clock = await DatabaseClock.open(database.knex);
+    const started = await startTurn(database);
     const worker = await becomeWorker(database, {
       ...{ id: config.workerId ?? null, role, capacity, build: BUILD, pid: process.pid },
       ...{ workflow: SEGMENT_WORKFLOW, recordingVersion: RECORDING_VERSION, crashLimit },
     });
-    return await launch(config, { database, clock, worker }, { agents, limits, money, provider });
+    return await launch(config, { database, clock, worker, started }, { agents, limits, money, provider });
   } catch (error) {
     // It may have been launched before something else failed, and would keep the process.
     await DBOS.shutdown({ deregister: true }).catch(() => undefined);
@@ -89,6 +91,8 @@ interface Place {
   readonly database: Database;
   readonly clock: DatabaseClock;
   readonly worker: Worker;
+  /** Lets the next process start. Closing the database does so, too. */
+  readonly started: () => Promise<void>;
 }
 
 interface Configured {
@@ -100,7 +104,7 @@ interface Configured {
 
 async function launch(
   config: EngineConfig,
-  { database, clock, worker }: Place,
+  { database, clock, worker, started }: Place,
   { agents, limits, money, provider }: Configured,
 ): Promise<Engine> {
   const { role, capacity, crashLimit, approvalTimeoutMs, log } = withDefaults(config);
@@ -139,6 +143,7 @@ async function launch(
     logger: quietLogger(log),
     ...(role === 'api' ? { listenQueues: [] } : {}),
   });
+  await started();
   stepsKeepOutcomes = shortenCheckpoints();
   const dispatch = new Dispatch({ database, worker: id, wake: () => world.queue.wake() });
   // Before the dispatcher looks for the first time.
