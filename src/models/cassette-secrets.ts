@@ -1,11 +1,8 @@
-import { formsOf, knownForms } from './known-secrets.js';
-
-/** Headers whose values are secret, whatever they look like. */
-const SECRET_HEADER = /auth|key|token|secret|cookie|credential|password|signature/i;
+import { formsOf, isSecretHeader, knownForms } from './known-secrets.js';
 
 /** The secrets that this process knows and those that a request carries in its headers, in the forms in which they can come back. */
 export function secretsOf(headers: Headers): readonly string[] {
-  const values = [...headers].filter(([name]) => SECRET_HEADER.test(name)).map(([, value]) => value);
+  const values = [...headers].filter(([name]) => isSecretHeader(name)).map(([, value]) => value);
   const forms = values.flatMap((value) => [value, ...value.split(/\s+/)]).flatMap(formsOf);
   return [...new Set([...forms, ...knownForms()])].toSorted((a, b) => b.length - a.length);
 }

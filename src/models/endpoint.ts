@@ -1,6 +1,6 @@
 import type { Quirks } from '../core/model-provider-table.js';
 import { HeldSecret } from './held-secret.js';
-import { knowSecret } from './known-secrets.js';
+import { isSecretHeader, knowSecret } from './known-secrets.js';
 import { literalSecret, type Secret } from './secret.js';
 
 /** A header whose value is a secret, or ends with one. */
@@ -45,9 +45,6 @@ interface EndpointParts {
   readonly send?: typeof fetch | null;
 }
 
-/** Headers whose plain values are taken as secret, too. */
-const SECRET_HEADER = /auth|key|token|secret|cookie|credential|password|signature/i;
-
 export const credentialOf = (header: string, scheme: string, value: string | Secret): Credential => ({
   header,
   scheme,
@@ -75,7 +72,7 @@ export function endpointOf({
     credentials.push(credentialOf('Authorization', 'Basic ', Buffer.from(user, 'utf8').toString('base64')));
   }
   for (const [header, value] of Object.entries(headers)) {
-    if (typeof value === 'string' && !SECRET_HEADER.test(header)) plain[header] = value;
+    if (typeof value === 'string' && !isSecretHeader(header)) plain[header] = value;
     else credentials.push(credentialOf(header, '', value));
   }
   return {

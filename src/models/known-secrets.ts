@@ -9,6 +9,10 @@ const MIN_CHARS = 8;
 const MAX_KNOWN = 200;
 const HIDDEN = '[redacted]';
 
+/** Headers whose values are secret, whatever they look like. */
+export const isSecretHeader = (name: string): boolean =>
+  /auth|key|token|secret|cookie|credential|password|signature/i.test(name);
+
 const known = new Map<string, readonly string[]>();
 
 /** Makes a secret known for as long as the process lives. */
