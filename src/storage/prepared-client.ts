@@ -88,7 +88,7 @@ export class PreparedClient extends pg.Client {
    * must not be kept by itself: the connection goes.
    */
   #begin(told: Answered): never {
-    super.query('BEGIN', (error: Error | undefined) => {
+    void super.query('BEGIN', (error: Error | undefined) => {
       if (error) this.#stream.destroy();
     });
     process.nextTick(told, null, { command: 'BEGIN', rowCount: null, rows: [] });

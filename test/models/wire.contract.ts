@@ -2,6 +2,7 @@ import { Agent, type Model, Runner } from '@openai/agents';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { ModelDelta } from '../../src/core/delta.js';
 import { classifyModelFailure } from '../../src/models/model-failure.js';
+import { SLOW } from '../harness/slow.js';
 import { call, FINAL, FORM, HELLO, MODES, modelContract, type Scenario, textIn } from './model.contract.js';
 import { requestOf } from './requests.js';
 import { answers, begins, type Said, type Wire } from './servers/wire.js';
@@ -52,7 +53,8 @@ export function wireContract({ name, wire, open, blind = [] }: WiredModel): void
   });
 
   describe(`${name}, and its server`, () => {
-    it.each([1, 2, 3])(
+    // One byte at a time takes seconds.
+    it.each(SLOW ? [1, 2, 3] : [3])(
       'gives the same answer in pieces of %i bytes, which cut lines and characters',
       async (pieceBytes) => {
         await using server = await wireServer(answers(wire, { text: HELLO }, pieceBytes));
@@ -134,8 +136,9 @@ export function wireContract({ name, wire, open, blind = [] }: WiredModel): void
       expect(failure.message).not.toContain(SECRET);
     });
 
-    it.each(LIMITS.filter(({ title }) => !blind.includes(title)))(
-      'gives up an answer that has no end: $title',
+    const limits = LIMITS.filter(({ title }) => !blind.includes(title));
+    (SLOW ? it.each(limits) : it.skip.each(limits))(
+      'gives up an answer that has no end: $title (slow: HOLDFAST_TEST_SLOW=1 runs it)',
       async ({ answerer }) => {
         await using server = await wireServer(answerer(wire));
         const error: unknown = await call(await open(server.url), requestOf({}), 'streamed').catch(
