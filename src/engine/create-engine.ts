@@ -143,11 +143,11 @@ async function launch(
     logger: quietLogger(log),
     ...(role === 'api' ? { listenQueues: [] } : {}),
   });
-  await started();
   stepsKeepOutcomes = shortenCheckpoints();
   const dispatch = new Dispatch({ database, worker: id, wake: () => world.queue.wake() });
-  // Before the dispatcher looks for the first time.
+  // Before the dispatcher looks for the first time: nothing is waited for between the launch and this.
   if (role !== 'api' && !openQueueDoor(SEGMENT_QUEUE, dispatch)) assertNoLimits(limits);
+  await started();
   if (await keepLimits(database.knex, limits)) await notify(database.knex, WAKE_CHANNEL, ['limits']);
   client = await DBOSClient.create({
     systemDatabaseUrl: database.url,
