@@ -10,6 +10,8 @@ import { SHARED_MODULES } from '../engine/shared-modules.js';
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null;
 const anObject = (expected: string) => z.custom<object>(isObject, { error: `expected ${expected}` });
 
+const judgedLater = z.unknown().optional();
+
 const configShape = z.strictObject({
   agents: z.array(anObject('an Agent, or what defineAgent returns')),
   providers: z
@@ -20,11 +22,9 @@ const configShape = z.strictObject({
       }),
     )
     .optional(),
-  // Judged where they are read.
-  prices: z.record(z.string(), z.unknown()).optional(),
-  routers: z.record(z.string(), z.unknown()).optional(),
+  ...{ prices: judgedLater, unknownPrice: judgedLater, budgets: judgedLater, routers: judgedLater },
   tenants: tenantLimits.optional(),
-});
+} satisfies { readonly [K in keyof Required<HoldfastConfig>]: z.ZodType });
 
 /**
  * Loads a configuration file. It may be TypeScript, and shares `ownModules` and those of the engine with this process. Throws

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { loadConfig } from '../../src/cli/load-config.js';
 import { registerAgents } from '../../src/engine/agent-registry.js';
@@ -37,7 +37,7 @@ it('they compile against the types that are built', () => {
 });
 
 it('every configuration is one', async () => {
-  const configs = examples.filter(({ file }) => file === 'holdfast.config.ts');
+  const configs = examples.filter(({ file }) => basename(file) === 'holdfast.config.ts');
   expect(configs.length).toBeGreaterThan(1);
   for (const { path } of configs) {
     const config = await loadConfig(path, { holdfast: await import('../../src/index.js') });
