@@ -10,7 +10,7 @@ export interface AttemptTarget {
 
 /**
  * `answered`: whole, with what it used. `failed_before_sending`: the server was never reached. `rejected`: the server refused it
- * by a 4xx, so that nothing was generated. `failed`: anything else; it may have been paid for, also a part of an answer.
+ * by a 4xx, 503 or 529, so that nothing was generated. `failed`: anything else; it may have been paid for, also a part of an answer.
  */
 export type AttemptOutcome = 'answered' | 'failed_before_sending' | 'rejected' | 'failed';
 

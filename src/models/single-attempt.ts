@@ -111,9 +111,12 @@ async function accounted<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
+/** By these a server says that it has not begun: 529 is Anthropic's "overloaded". */
+const NOT_SERVED: ReadonlySet<number> = new Set([503, 529]);
+
 function outcomeOf(error: unknown): AttemptOutcome {
   const status = httpStatusOf(error);
-  if (status !== null && status < 500) return 'rejected';
+  if (status !== null && (status < 500 || NOT_SERVED.has(status))) return 'rejected';
   if (causesOf(error).some(isUnreached) || (error instanceof HoldfastError && error.code === 'model_unknown'))
     return 'failed_before_sending';
   return 'failed';

@@ -160,7 +160,7 @@ describe('what users complain about in routers', () => {
       message: /^The budget is used up\. .*b: the budget is used up/,
       hint: 'Raise it.',
     });
-    expect(seen).toEqual(['a', 'failed', 'b']);
+    expect(seen).toEqual(['a', 'rejected', 'b']);
     expect(t.asked()).toEqual([1, 0]);
   });
 

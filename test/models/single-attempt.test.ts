@@ -69,6 +69,7 @@ describe.each<Way>(['whole', 'streamed'])('one attempt, %s', (way) => {
   it.each<[AttemptOutcome, unknown]>([
     ['rejected', Object.assign(new Error('no'), { status: 400 })],
     ['rejected', new ModelCallError('model_failed', 'slow down', { retryable: true, statusCode: 429 })],
+    ['rejected', new ModelCallError('model_failed', 'overloaded', { retryable: true, statusCode: 503 })],
     ['failed', Object.assign(new Error('oops'), { status: 502 })],
     ['failed', new TypeError('terminated')],
     ['failed_before_sending', Object.assign(new TypeError('fetch failed'), { cause: { code: 'ECONNREFUSED' } })],
