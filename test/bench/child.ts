@@ -7,6 +7,7 @@ const job: Job = JSON.parse(process.argv[2] ?? '{}');
 const say = (value: unknown): void => void process.stdout.write(`${JSON.stringify(value)}\n`);
 
 const open = async (): Promise<Side> => {
+  if (job.side === 'restate') return (await import('./restate-side.js')).openRestate(job);
   if (job.side === 'langgraph') return (await import('./langgraph-side.js')).openLangGraph(job);
   if (job.side === 'holdfast') return (await import('./holdfast-side.js')).openHoldfast(job);
   return (await import('./dbos-side.js')).openDbos(job);

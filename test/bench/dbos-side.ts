@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { DBOS } from '@dbos-inc/dbos-sdk';
-import { Agent, type Model, Runner, tool, Usage } from '@openai/agents';
+import { Runner } from '@openai/agents';
 import { openDatabase } from '../../src/storage/database.js';
-import { add, addInput, INSTRUCTIONS, scriptedModel } from './agent.js';
 import type { Job, Side } from './side.js';
+import { steppedAgent } from './stepped-agent.js';
 
 const DAY_S = 86_400;
 
@@ -12,22 +12,7 @@ const DAY_S = 86_400;
  * the pool that DBOS makes itself; on PGlite with ours, since there is no other.
  */
 export async function openDbos(job: Job): Promise<Side> {
-  const inner = scriptedModel(job.modelMs);
-  const model: Model = {
-    ...inner,
-    getResponse: async (request) => {
-      const response = await DBOS.runStep(() => inner.getResponse(request), { name: 'model' });
-      const { requests, inputTokens, outputTokens, totalTokens } = response.usage;
-      return { ...response, usage: new Usage({ requests, inputTokens, outputTokens, totalTokens }) };
-    },
-  };
-  const adds = tool({
-    name: 'add',
-    description: 'Adds.',
-    parameters: addInput,
-    execute: (input) => DBOS.runStep(async () => add(input), { name: 'tool' }),
-  });
-  const agent = new Agent({ name: 'adder', model, instructions: INSTRUCTIONS, tools: [adds] });
+  const agent = steppedAgent(job.modelMs, (name, work) => DBOS.runStep(work, { name }));
   const runner = new Runner({ tracingDisabled: true });
   const adder = DBOS.registerWorkflow(
     async (turns: string) => {

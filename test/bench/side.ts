@@ -17,7 +17,7 @@ export interface Side {
 
 /** Those that everything is measured of. */
 export type ComparedSide = 'holdfast' | 'dbos';
-export type SideName = ComparedSide | 'langgraph';
+export type SideName = ComparedSide | 'langgraph' | 'restate';
 
 /** What a process is to do, and on which database. */
 export interface Job {

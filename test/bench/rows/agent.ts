@@ -1,6 +1,7 @@
 import { LANGGRAPH_PACKAGES } from '../langgraph-side.js';
 import { type DatabaseKind, newPlace } from '../place.js';
 import { measured } from '../process.js';
+import { RESTATE_PACKAGES } from '../restate-side.js';
 import type { Row, Scale } from '../row.js';
 import type { Job, SideName } from '../side.js';
 
@@ -55,5 +56,10 @@ export const AGENT_ROWS: readonly Row[] = [
     ...agentRow('postgres', 'langgraph', 'agent of 20 tool turns, against LangGraph', 'pure', 'langgraph'),
     onDemand: true,
     needsPackages: LANGGRAPH_PACKAGES,
+  },
+  {
+    ...agentRow('postgres', 'restate', 'agent of 20 tool turns, against Restate', 'pure', 'restate'),
+    onDemand: true,
+    needsPackages: RESTATE_PACKAGES,
   },
 ];
