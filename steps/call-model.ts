@@ -5,6 +5,7 @@ import type { ErrorView } from '../src/core/errors.js';
 import type { JsonObject } from '../src/core/json.js';
 import type { Route } from '../src/core/route.js';
 import type { Usage } from '../src/core/run.js';
+import { unlessAborted } from '../src/models/abort.js';
 import { AttemptWatchError } from '../src/models/model-attempt.js';
 
 /** Why a step gave up without an outcome: the run was cancelled, or its time is over. */
@@ -71,16 +72,6 @@ export async function callModel(
     if (error instanceof AttemptWatchError) throw error.cause;
     return signal.aborted ? haltOf(signal) : { type: 'failed', error: classify(error).error };
   }
-}
-
-/** A model that ignores its signal is left behind, so that a run stops when it is told to. */
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(new Error('aborted'));
-    if (signal.aborted) return abort();
-    signal.addEventListener('abort', abort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
 }
 
 const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));

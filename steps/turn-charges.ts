@@ -8,6 +8,7 @@ import type { NamedPrice } from '../src/models/price-book.js';
 import { requestTokens } from '../src/models/request-tokens.js';
 import { usagePartsOf } from '../src/models/usage-parts.js';
 import { type AttemptKey, type FullBudget, reserve, type Settlement, settle } from '../src/storage/budgets.js';
+import { writeCharge } from '../src/storage/charges.js';
 import type { ModelResult } from './call-model.js';
 import { patiently } from './patience.js';
 import type { World } from './world.js';
@@ -22,6 +23,8 @@ export interface ChargedTurn {
   readonly agent: string;
   /** Those that the run's model calls count for. */
   readonly budgets: readonly AppliedBudget[];
+  /** Whether what is paid is written when it is paid, because no event of an answer goes with it. */
+  readonly atOnce?: boolean;
 }
 
 type Request = Parameters<AttemptWatch['admit']>[1];
@@ -53,7 +56,7 @@ export class TurnCharges implements AttemptWatch {
     const plain: Admission = {
       admitted: true,
       settle: async (said, outcome) => {
-        if (outcome === 'answered') this.#unwritten.push(this.#answer(model, attempt, priced, said));
+        if (outcome === 'answered') await this.#keep(this.#answer(model, attempt, priced, said));
       },
     };
     if (this.#asked.budgets.length === 0) return plain;
@@ -76,6 +79,12 @@ export class TurnCharges implements AttemptWatch {
   endOf(result: ModelResult): ModelResult {
     if (result.type !== 'failed' || this.#exhausted?.onExhausted !== 'ask') return result;
     return { type: 'exhausted', budget: this.#exhausted.budget, error: result.error };
+  }
+
+  async #keep(charge: Charge): Promise<void> {
+    const { runId, tenant, atOnce = false } = this.#asked;
+    if (atOnce) await patiently(() => writeCharge(this.#world.knex, runId, tenant, charge));
+    else this.#unwritten.push(charge);
   }
 
   async #reserved(model: string, attempt: number, priced: NamedPrice, needed: bigint): Promise<Admission | Refusal> {

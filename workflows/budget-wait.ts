@@ -9,6 +9,12 @@ import type { SegmentScope } from './segment-scope.js';
 export const budgetsOf = ({ world, run: { id, tenant, agent, limits } }: SegmentScope): readonly AppliedBudget[] =>
   budgetsFor(world.budgets, { id, tenant, agent, budget: limits.budget });
 
+/** Whom what a model call of the run costs is charged to. */
+export const chargedIn = (scope: SegmentScope) => {
+  const { id: runId, tenant, agent } = scope.run;
+  return { runId, tenant, agent, budgets: budgetsOf(scope) };
+};
+
 /** What a run comes to wait for whose next model call no budget has room for. It belongs to no call. */
 export const budgetWait = (
   runId: string,

@@ -17,7 +17,7 @@ import { attemptOf } from '../src/models/single-attempt.js';
 import { streamedResponse } from '../src/models/streamed-response.js';
 import { callModel, type ModelAnswer, type ModelFailure, type ModelResult } from '../steps/call-model.js';
 import { TurnCharges } from '../steps/turn-charges.js';
-import { budgetsOf, budgetWait } from './budget-wait.js';
+import { budgetWait, chargedIn } from './budget-wait.js';
 import { withOwnCallIds, withRecordedIds } from './call-ids.js';
 import { durableStep } from './durable-step.js';
 import { hideOver, withHidden } from './hidden-past.js';
@@ -202,12 +202,8 @@ async function askModel(
   return durableStep(scope, `model:${turn}`, async () => watch.endOf(await callModel(ask, classify, scope.signal)));
 }
 
-function chargesOf(scope: SegmentScope, turn: number): TurnCharges {
-  const { id: runId, tenant, agent } = scope.run;
-  return new TurnCharges(scope.world, {
-    ...{ runId, tenant, turn, execution: scope.execution, agent, budgets: budgetsOf(scope) },
-  });
-}
+const chargesOf = (scope: SegmentScope, turn: number): TurnCharges =>
+  new TurnCharges(scope.world, { ...chargedIn(scope), turn, execution: scope.execution });
 
 /** Asks the model, whole or in pieces, to the same end. Each try to get the answer of a turn is an attempt of its own. */
 async function respond(

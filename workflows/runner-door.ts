@@ -1,5 +1,6 @@
 import { type Agent, type ModelProvider, RunContext, Runner, RunState } from '@openai/agents';
 import { HoldfastError } from '../src/core/errors.js';
+import { chargedProvider } from './charged-model.js';
 import { asDurable, durableProvider } from './durable-model.js';
 import { reachableAgents } from './reachable-agent.js';
 import { refuse } from './refusal.js';
@@ -106,7 +107,8 @@ function lendModels(runner: Runner): void {
   const own = runner.config.modelProvider;
   if (lent.has(own) || own.constructor !== new Runner().config.modelProvider.constructor) return;
   const lending: ModelProvider = {
-    getModel: (name) => (currentScope() === undefined || models === null ? own : models).getModel(name),
+    getModel: (name) =>
+      (currentScope() === undefined || models === null ? own : chargedProvider(models)).getModel(name),
   };
   lent.add(lending);
   Object.assign(runner.config, { modelProvider: lending });

@@ -224,15 +224,29 @@ export function freshScope(seed: ScopeSeed): SegmentScope {
   };
 }
 
-const storage = new AsyncLocalStorage<SegmentScope | 'step'>();
+/** Inside a segment, or inside a step of one; null: of none. */
+type Place = { readonly segment: SegmentScope } | { readonly stepOf: SegmentScope | null };
+
+const storage = new AsyncLocalStorage<Place>();
 
 /** Runs the agent's side of a segment; the doors to models and tools are active inside. */
-export const inSegment = <T>(scope: SegmentScope, work: () => Promise<T>): Promise<T> => storage.run(scope, work);
+export const inSegment = <T>(scope: SegmentScope, work: () => Promise<T>): Promise<T> =>
+  storage.run({ segment: scope }, work);
 
 /** Runs the body of a step: what it calls is its own affair and takes no steps. */
-export const inStep = <T>(work: () => T): T => storage.run('step', work);
+export const inStep = <T>(work: () => T): T => storage.run({ stepOf: scopeAround() }, work);
 
-export const currentScope = (): SegmentScope | 'step' | undefined => storage.getStore();
+export function currentScope(): SegmentScope | 'step' | undefined {
+  const place = storage.getStore();
+  return place !== undefined && 'stepOf' in place ? 'step' : place?.segment;
+}
+
+/** The segment that this is in, or a step of; null: neither. */
+export function scopeAround(): SegmentScope | null {
+  const place = storage.getStore();
+  if (place === undefined) return null;
+  return 'stepOf' in place ? place.stepOf : place.segment;
+}
 
 /** Thrown through the SDK to end a segment where no further model call may happen. */
 export class SegmentStop extends Error {

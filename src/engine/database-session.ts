@@ -3,6 +3,7 @@ import type { Knex } from 'knex';
 import { HoldfastError } from '../core/errors.js';
 import { type JsonObject, toJson } from '../core/json.js';
 import { itemsOfInput, sessionId } from '../core/session.js';
+import { unmarkedItem } from '../models/answered-by.js';
 import {
   appendSessionItems,
   cutSessionItems,
@@ -57,5 +58,5 @@ export function databaseSession(db: Knex, tenant: string, id: string): Session {
   };
 }
 
-/** What was an item of the SDK when it was written. */
-const asInput = (item: JsonObject): AgentInputItem => item as unknown as AgentInputItem;
+/** What was an item of the SDK when it was written. A program that asks models itself knows nothing of marks. */
+const asInput = (item: JsonObject): AgentInputItem => unmarkedItem(item as unknown as AgentInputItem);

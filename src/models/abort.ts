@@ -11,6 +11,17 @@ export function throwIfAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted === true) throw abortError(signal);
 }
 
+/** Throws the `AbortError` as soon as the signal fires; work that ignores it is left behind. */
+export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return work;
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(abortError(signal));
+    if (signal.aborted) return abort();
+    signal.addEventListener('abort', abort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}
+
 /** The longest time of one timer: beyond it Node's fire at once. */
 const PIECE_MS = 2 ** 31 - 1;
 

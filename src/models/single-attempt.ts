@@ -1,6 +1,7 @@
 import type { Model, ModelRequest, ModelResponse, StreamEvent, Usage } from '@openai/agents';
 import { HoldfastError } from '../core/errors.js';
-import { abortError, throwIfAborted } from './abort.js';
+import { throwIfAborted, unlessAborted } from './abort.js';
+import { markedItems, requestFor } from './answered-by.js';
 import { causesOf, isUnreached } from './failure-causes.js';
 import { httpStatusOf } from './http-status.js';
 import {
@@ -52,9 +53,9 @@ export class SingleAttempt implements AttemptedModel {
   async getResponse(request: ModelRequest): Promise<ModelResponse> {
     const settle = await this.#admitted(request);
     try {
-      const response = await unlessAborted(this.#model.getResponse(request), request.signal);
+      const response = await unlessAborted(this.#model.getResponse(requestFor(this.#target, request)), request.signal);
       await settle(response.usage, 'answered');
-      return response;
+      return { ...response, output: markedItems(this.#target, response.output) };
     } catch (error) {
       await settle(null, outcomeOf(error));
       throw error;
@@ -64,7 +65,7 @@ export class SingleAttempt implements AttemptedModel {
   async *getStreamedResponse(request: ModelRequest): AsyncIterable<StreamEvent> {
     const settle = await this.#admitted(request);
     const { signal } = request;
-    const events = this.#model.getStreamedResponse(request)[Symbol.asyncIterator]();
+    const events = this.#model.getStreamedResponse(requestFor(this.#target, request))[Symbol.asyncIterator]();
     let outcome: AttemptOutcome = 'failed';
     let usage: Usage | null = null;
     let started = false;
@@ -77,8 +78,9 @@ export class SingleAttempt implements AttemptedModel {
           usage = usageOf(value.response.usage);
           outcome = 'answered';
           await settle(usage, outcome);
-        }
-        yield value;
+          const { response } = value;
+          yield { ...value, response: { ...response, output: markedItems(this.#target, response.output) } };
+        } else yield value;
       }
     } catch (error) {
       if (!started) outcome = outcomeOf(error);
@@ -120,15 +122,4 @@ function outcomeOf(error: unknown): AttemptOutcome {
   if (causesOf(error).some(isUnreached) || (error instanceof HoldfastError && error.code === 'model_unknown'))
     return 'failed_before_sending';
   return 'failed';
-}
-
-/** A model that ignores its signal is left behind. */
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return work;
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(abortError(signal));
-    if (signal.aborted) return abort();
-    signal.addEventListener('abort', abort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
 }

@@ -49,6 +49,15 @@ export const chargeRowsOf = (runId: string, tenant: string, made: readonly Charg
     ...{ nano_usd: nanos, price_source: price?.source ?? null, price_version: price?.version ?? null, state },
   }));
 
+/** Writes a charge that goes with no event. Under the key of its attempt: a second time nothing is written. */
+export async function writeCharge(db: Knex, runId: string, tenant: string, charge: Charge): Promise<void> {
+  await db.raw(
+    `insert into holdfast.charges (${CHARGE_COLUMNS})
+     select ${CHARGE_COLUMNS} from json_populate_recordset(null::holdfast.charges, ?::json) on conflict do nothing`,
+    [JSON.stringify(chargeRowsOf(runId, tenant, [charge]))],
+  );
+}
+
 /** What a run has cost, for a statement that writes it: what was not known once stays unknown. */
 export const costOfRun = (trx: Knex.Transaction, runId: string) =>
   trx.raw(

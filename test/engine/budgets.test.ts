@@ -1,4 +1,4 @@
-import { Agent, Usage } from '@openai/agents';
+import { Agent, run, Usage } from '@openai/agents';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import {
@@ -59,9 +59,22 @@ const nesting = new Agent({
   tools: [plain('inner').asTool({ toolName: 'inner', toolDescription: 'Looks.' })],
 });
 
+const judge = new Agent({ name: 'judge', model: 'mine/dear', modelSettings });
+/** An agent whose guardrail asks another one first. */
+const judged = new Agent({
+  ...{ name: 'judged', model: counter('judged', 0), modelSettings },
+  inputGuardrails: [
+    {
+      name: 'judge',
+      runInParallel: false,
+      execute: async () => ({ tripwireTriggered: false, outputInfo: (await run(judge, 'fine?')).finalOutput }),
+    },
+  ],
+});
+
 const config = {
   agents: [
-    ...[helper, plain('daily'), plain('fails_daily'), plain('unknown'), plain('free')],
+    ...[judged, helper, plain('daily'), plain('fails_daily'), plain('unknown'), plain('free')],
     new Agent({ name: 'routed', model: 'router/cheap', modelSettings }),
     ...[plain('failing', failing), plain('refusing', refusing), plain('silent', silent)],
     defineAgent({ agent: nesting, grants: ['tool:call:inner'] }),
@@ -77,9 +90,19 @@ const config = {
     'object/unknown': undefined as never,
     'object/free': 'free' as const,
     ...Object.fromEntries(
-      ['looker', 'boss', 'helper', 'daily', 'fails_daily', 'failing', 'refusing', 'silent', 'nesting', 'inner'].map(
-        (name) => [`object/${name}`, PRICE],
-      ),
+      [
+        'looker',
+        'boss',
+        'helper',
+        'daily',
+        'fails_daily',
+        'failing',
+        'refusing',
+        'silent',
+        'nesting',
+        'inner',
+        'judged',
+      ].map((name) => [`object/${name}`, PRICE]),
     ),
   },
   budgets: { perAgent: { daily: { perDay: '0.15' } } },
@@ -196,6 +219,20 @@ describeEachDatabase('runs with budgets', (kind) => {
     await t.engine.decide(asked?.id ?? '', { verdict: 'approve', budget: { usd: '1' } }, BOB);
     expect(await rest(id)).toMatchObject({ status: 'completed', output: 'looked 1 times', costUsd: '0.3' });
     await whole(id);
+  });
+
+  test('a judge that a guardrail runs takes from the budget of the run, and fails where it has no room', async () => {
+    const poor = await restOf(t.engine, await start(t.engine, 'judged', { usd: '0.05' }));
+    expect(poor).toMatchObject({
+      status: 'failed',
+      costUsd: '0',
+      error: { message: expect.stringContaining('budget') },
+    });
+    expect(await kindsOf(t.engine, poor.id)).not.toContain('model.requested');
+    const rich = await restOf(t.engine, await start(t.engine, 'judged', { usd: '0.20' }));
+    expect(rich).toMatchObject({ status: 'completed', costUsd: '0.2' });
+    const short = await restOf(t.engine, await start(t.engine, 'judged', { usd: '0.15', onExhausted: 'fail' }));
+    expect(short).toMatchObject({ status: 'failed', costUsd: '0.1', error: { code: 'limit_budget' } });
   });
 
   test('a budget of a day is shared by the runs of an agent', async () => {

@@ -1,4 +1,4 @@
-import { Agent, Usage } from '@openai/agents';
+import { Agent, run, Usage } from '@openai/agents';
 import { expect, test } from 'vitest';
 import { createEngine, defineAgent, functionModel, type HoldfastError, subAgent } from '../../src/index.js';
 import { describeEachDatabase } from '../harness/database.js';
@@ -19,10 +19,21 @@ const boss = functionModel('boss', ({ input }) => ({
 }));
 
 const clerk = new Agent({ name: 'clerk', model: priced });
+const judge = new Agent({ name: 'judge', model: 'mine/judge' });
+const judged = new Agent({
+  ...{ name: 'judged', model: priced },
+  inputGuardrails: [
+    {
+      name: 'judge',
+      runInParallel: false,
+      execute: async () => ({ tripwireTriggered: false, outputInfo: (await run(judge, 'fine?')).finalOutput }),
+    },
+  ],
+});
 const PRICE = { inputPerMillion: '1', outputPerMillion: '10', cachedInputPerMillion: '0.1' };
 const config = {
   agents: [
-    clerk,
+    ...[clerk, judged],
     new Agent({ name: 'stranger', model: priced }),
     new Agent({ name: 'silent', model: silent }),
     defineAgent({
@@ -34,7 +45,14 @@ const config = {
       grants: ['tool:call:ask_clerk'],
     }),
   ],
-  prices: { 'object/clerk': PRICE, 'object/silent': PRICE, 'object/boss': PRICE },
+  providers: { mine: { getModel: () => priced } },
+  prices: {
+    'mine/judge': PRICE,
+    'object/judged': PRICE,
+    'object/clerk': PRICE,
+    'object/silent': PRICE,
+    'object/boss': PRICE,
+  },
 };
 
 describeEachDatabase('what runs cost', (kind) => {
@@ -91,6 +109,15 @@ describeEachDatabase('what runs cost', (kind) => {
     ]);
   });
 
+  test('a run costs what a judge costs that its guardrail runs', async () => {
+    const done = await runToRest(t.engine, 'judged');
+    expect(done).toMatchObject({ status: 'completed', costUsd: '0.00328' });
+    expect((await chargesOf(done.id)).map(({ turn, model, costUsd }) => [turn, model, costUsd])).toEqual([
+      [0, 'mine/judge', '0.00164'],
+      [1, 'object/judged', '0.00164'],
+    ]);
+  });
+
   test('a fork has paid nothing of what its source paid', async () => {
     const source = await runBoss();
     const { items } = await t.engine.listEvents(source.id, { after: 0, limit: 100 }, ADMIN);
@@ -105,7 +132,7 @@ describeEachDatabase('what runs cost', (kind) => {
   test('what a tenant has spent is summed up, and pages are whole', async () => {
     const all = await t.engine.listSpend({ by: 'agent', limit: 50 }, ADMIN);
     const names = all.items.map(({ name }) => name);
-    expect(names).toEqual(['boss', 'clerk', 'silent', 'stranger']);
+    expect(names).toEqual(['boss', 'clerk', 'judged', 'silent', 'stranger']);
     expect(all.items.find(({ name }) => name === 'stranger')).toMatchObject({ costUsd: '0', charges: 1, unpriced: 1 });
     const paged: string[] = [];
     let cursor: string | undefined;

@@ -16,6 +16,10 @@ const chunk = (choices: readonly object[], rest: object = {}) =>
 
 const delta = (part: object) => chunk([{ index: 0, delta: part, finish_reason: null }]);
 
+/** As OpenRouter and others say it. */
+const thought = ({ reasoning }: Said) =>
+  reasoning === undefined ? {} : { reasoning, reasoning_details: [{ type: 'reasoning.encrypted', data: reasoning }] };
+
 const reason = ({ calls = [] }: Said) => (calls.length > 0 ? 'tool_calls' : 'stop');
 
 /** The id and the name of a call come first, its arguments in pieces. */
@@ -44,6 +48,7 @@ export const CHAT: Wire = {
           message: {
             role: 'assistant',
             content: said.text ?? null,
+            ...thought(said),
             ...(said.calls === undefined
               ? {}
               : {
@@ -57,6 +62,7 @@ export const CHAT: Wire = {
     }),
   frames: (said) => [
     delta({ role: 'assistant', content: '' }),
+    ...(said.reasoning === undefined ? [] : [delta(thought(said))]),
     ...[...(said.text ?? '')].map((content) => delta({ content })),
     ...callDeltas(said),
     chunk([{ index: 0, delta: {}, finish_reason: reason(said) }]),

@@ -3,7 +3,8 @@ import type { Said, Wire } from './wire.js';
 
 const line = (value: object) => `${JSON.stringify(value)}\n`;
 
-const frames = ({ text = '', calls = [] }: Said) => [
+const frames = ({ reasoning, text = '', calls = [] }: Said) => [
+  ...(reasoning === undefined ? [] : [line(chunk({ thinking: reasoning }))]),
   ...[...text].map((content) => line(chunk({ content }))),
   ...calls.map(({ id, name, args }) => line(chunk({ tool_calls: [toolCall(name, args, { id })] }))),
   line(lastChunk({ prompt_eval_cached_count: 4 })),

@@ -10,7 +10,10 @@ const usage = {
   output_tokens_details: { reasoning_tokens: 0 },
 };
 
-const outputOf = ({ text, calls = [] }: Said): object[] => [
+const outputOf = ({ reasoning, text, calls = [] }: Said): object[] => [
+  ...(reasoning === undefined
+    ? []
+    : [{ type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: reasoning, status: 'completed' }]),
   ...(text === undefined
     ? []
     : [

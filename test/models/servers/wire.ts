@@ -3,6 +3,8 @@ import { type Answerer, cutInto, type Received, writePieces } from './wire-serve
 
 /** What a model says, whatever words its server has for it. It always took 11 tokens, 4 of them from a cache, and gave 7. */
 export interface Said {
+  /** What it thought, in the form in which only its own provider can read it. */
+  readonly reasoning?: string;
   readonly text?: string;
   readonly calls?: readonly { readonly id: string; readonly name: string; readonly args: object }[];
 }

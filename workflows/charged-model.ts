@@ -1,0 +1,32 @@
+import type { Model, ModelProvider } from '@openai/agents';
+import { targetOf } from '../src/models/multi-model-provider.js';
+import { attemptOf } from '../src/models/single-attempt.js';
+import { TurnCharges } from '../steps/turn-charges.js';
+import { chargedIn } from './budget-wait.js';
+import { scopeAround } from './segment-scope.js';
+
+let asked = 0;
+
+/**
+ * The models of the engine for whoever runs an agent inside a step of a run: a guardrail, a tool. Their calls are part of that step;
+ * what they cost is charged to the run, and its budgets hold for them. Each charge is one of its own, under the turn that the run is in.
+ */
+export const chargedProvider = (provider: ModelProvider): ModelProvider => ({
+  async getModel(name) {
+    const model = await provider.getModel(name);
+    const attempt = (): Model => chargedAttempt(model, name);
+    return {
+      getResponse: (request) => attempt().getResponse(request),
+      getStreamedResponse: (request) => attempt().getStreamedResponse(request),
+    };
+  },
+});
+
+function chargedAttempt(model: Model, name: string | undefined): Model {
+  const scope = scopeAround();
+  if (scope === null) return model;
+  const { turns: turn, execution, run } = scope;
+  const charged = { ...chargedIn(scope), turn, execution: `${execution}:${++asked}`, atOnce: true };
+  const context = { runId: run.id, taskType: run.taskType, watch: new TurnCharges(scope.world, charged) };
+  return attemptOf(model, targetOf(name), context);
+}
