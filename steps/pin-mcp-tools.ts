@@ -1,10 +1,11 @@
+import type { Knex } from 'knex';
 import pRetry, { AbortError } from 'p-retry';
 import { type ErrorView, HoldfastError } from '../src/core/errors.js';
 import { changesOf, type McpChange, type McpDefinition } from '../src/core/mcp.js';
 import { type McpPin, pinList, readList, readPin } from '../src/storage/mcp-lists.js';
 import { type Halt, haltOf } from './call-model.js';
 import { patiently, transact } from './patience.js';
-import type { World } from './world.js';
+import type { McpLists, World } from './world.js';
 
 export type Pinned =
   | {
@@ -17,6 +18,12 @@ export type Pinned =
     }
   | { readonly type: 'failed'; readonly error: ErrorView }
   | Halt;
+
+/** The lists that a database holds. */
+export const storedLists = (knex: Knex): McpLists => ({
+  pinned: async (runId, server) => (await patiently(() => readPin(knex, runId, server)))?.digest ?? null,
+  definitions: (tenant, digest) => patiently(() => readList(knex, tenant, digest)),
+});
 
 const ATTEMPTS = 4;
 

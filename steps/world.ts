@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
 import type { Budgets } from '../src/core/budget.js';
 import type { Band } from '../src/core/dispatch.js';
+import type { McpDefinition } from '../src/core/mcp.js';
 import type { PriceBook } from '../src/models/price-book.js';
 import type { RunRow } from '../src/storage/runs.js';
 import type { McpConnections } from '../src/tools/mcp-connections.js';
@@ -28,6 +29,14 @@ export interface SegmentQueue {
   readonly wake: () => void;
 }
 
+/** The tool lists of MCP servers that runs were given. They never change. */
+export interface McpLists {
+  /** The digest of the list that a run was given of a server; null: of none. */
+  readonly pinned: (runId: string, server: string) => Promise<string | null>;
+  /** Null: there is no such list. */
+  readonly definitions: (tenant: string, digest: string) => Promise<McpDefinition[] | null>;
+}
+
 /** Everything that steps reach of the world. Time, ids and randomness are inputs. */
 export interface World {
   readonly knex: Knex;
@@ -41,6 +50,7 @@ export interface World {
   readonly budgets: Budgets;
   /** Connections to servers of the Model Context Protocol. */
   readonly mcp: McpConnections;
+  readonly mcpLists: McpLists;
   /** Tells those who wait in this process that a run changed, or only its log. */
   readonly changed: (runId: string, what?: 'log') => void;
   /** Whether the outcome of a call can be kept together with its step. */

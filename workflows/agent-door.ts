@@ -62,14 +62,19 @@ export function installAgentDoors(): void {
       scope,
       `instructions:${this.name}`,
       () => getSystemPrompt.call(this, context),
-      unneeded(scope),
+      unneeded(scope, `the instructions of ${this.name}, a function`),
     );
     return said === null ? undefined : String(said);
   } as typeof getSystemPrompt;
   Agent.prototype.getPrompt = async function promptThroughDoor(this: Agent, context: RunContext) {
     const scope = currentScope();
     if (typeof scope !== 'object' || typeof this.prompt !== 'function') return getPrompt.call(this, context);
-    const said = await callbackStep(scope, `prompt:${this.name}`, () => getPrompt.call(this, context), unneeded(scope));
+    const said = await callbackStep(
+      scope,
+      `prompt:${this.name}`,
+      () => getPrompt.call(this, context),
+      unneeded(scope, `the prompt of ${this.name}, a function`),
+    );
     // The SDK takes what the callback gave; it is the same, as JSON.
     return (said ?? undefined) as Awaited<ReturnType<typeof getPrompt>>;
   } as typeof getPrompt;
@@ -84,7 +89,8 @@ export function installAgentDoors(): void {
 const isUsers = (predicate: unknown): boolean => typeof predicate === 'function' && predicate.length > 0;
 
 /** What a model is told does not matter where its answer is recorded. */
-const unneeded = (scope: SegmentScope) => (source: RecordedSource) => (source.has(scope.turns + 1) ? null : undefined);
+const unneeded = (scope: SegmentScope, what: string) => (source: RecordedSource) =>
+  source.untold(scope.turns + 1, what);
 
 async function enabledTools(scope: SegmentScope, agent: Agent, context: RunContext<unknown>): Promise<Tool[]> {
   const enabled: Tool[] = [];

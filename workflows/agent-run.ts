@@ -102,8 +102,11 @@ async function execute(options: AgentRunOptions, runId: string, segment: number)
   }
 }
 
+/** What the work of an agent needs of a worker. */
+export type Workplace = Pick<AgentRunOptions, 'agents' | 'provider'>;
+
 /** Lets the agent work until it has finished, must wait, or must stop. Throws only for what is not the run's own. */
-async function work(options: AgentRunOptions, scope: SegmentScope): Promise<Ending> {
+export async function work(options: Workplace, scope: SegmentScope): Promise<Ending> {
   try {
     const { agent } = agentOf(options, scope);
     if (scope.run.model !== null) scope.chosen = await options.provider.getModel(scope.run.model);
@@ -122,7 +125,7 @@ async function work(options: AgentRunOptions, scope: SegmentScope): Promise<Endi
   }
 }
 
-function agentOf(options: AgentRunOptions, scope: SegmentScope): RunnableAgent {
+function agentOf(options: Workplace, scope: SegmentScope): RunnableAgent {
   const runnable = options.agents.get(scope.run.agent);
   if (runnable !== undefined) return runnable;
   throw new HoldfastError(
@@ -131,7 +134,7 @@ function agentOf(options: AgentRunOptions, scope: SegmentScope): RunnableAgent {
   );
 }
 
-async function stateOf(options: AgentRunOptions, scope: SegmentScope, agent: Agent): Promise<RunState<unknown, Agent>> {
+async function stateOf(options: Workplace, scope: SegmentScope, agent: Agent): Promise<RunState<unknown, Agent>> {
   if (scope.first === 0) {
     const input = scope.run.input as string | ConstructorParameters<typeof RunState>[1];
     scope.state = new RunState<unknown, Agent>(new RunContext<unknown>(), input, agent, null);
@@ -163,7 +166,7 @@ async function endOf(scope: SegmentScope, segment: number, ended: Ending) {
   };
 }
 
-const factsOf = (options: AgentRunOptions, run: RunRow): RunFacts => ({
+export const factsOf = (options: Workplace, run: RunRow): RunFacts => ({
   id: run.id,
   tenant: run.tenant,
   agent: run.agent,

@@ -73,7 +73,7 @@ export async function guardrailRefusal(
   const args = { context: guard.context, agent, toolCall: callItem(call.callId, call.name, call.arguments) };
   const recorded = (source: RecordedSource): Verdict | undefined => {
     const refused = source.refusedByGuardrail(call.callId);
-    if (refused === undefined) return undefined;
+    if (refused === undefined) return source.trip === null ? undefined : { type: 'trip', message: source.trip };
     return refused === null ? { type: 'allow' } : { type: 'reject', message: refused };
   };
   const judge = () => ask(guardrails, args, `the call ${call.callId} of ${call.name}`);

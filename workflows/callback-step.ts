@@ -32,7 +32,8 @@ export async function callbackStep(
     }
   };
   // A closed recording takes no steps.
-  const heard = scope.recorded?.closed === true ? await inStep(answer) : await durableStep(scope, name, answer);
+  const again = scope.recorded?.closed === true && scope.recorded.hearsCallbacks;
+  const heard = again ? await inStep(answer) : await durableStep(scope, name, answer);
   if (heard.type === 'threw') throw errorOf(heard);
   return heard.value;
 }

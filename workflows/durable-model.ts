@@ -94,8 +94,10 @@ async function takeTurn(scope: SegmentScope, named: Named, asked: ModelRequest):
   const agent = agentOf(scope);
   const isPause = scope.recorded?.pausesAt(turn) === true;
   const recorded = isPause ? null : (scope.recorded?.answer(turn) ?? null);
-  const name = recorded?.model ?? scope.run.model ?? named.name;
-  const requested = logRequest(scope, request, { turn, agent, model: name });
+  const present = scope.run.model ?? named.name;
+  const name = recorded?.model ?? present;
+  const model = scope.recorded?.modelAsked(turn, name, present) ?? name;
+  const requested = logRequest(scope, request, { turn, agent, model });
   if (isPause) throw waitBefore(scope, null);
   const result =
     recorded === null ? await askModel(scope, chosenOf(scope) ?? named, request, turn) : modelResultOf(recorded);

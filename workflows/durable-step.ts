@@ -5,9 +5,14 @@ import { inStep, type SegmentScope } from './segment-scope.js';
 /**
  * Runs work as one step of the segment. What the work itself may fail with is part of its result: a step that throws means
  * that the database or DBOS failed, which is never the run's own and must not end it. A run with which workers died has the
- * process to itself until one more of its steps is recorded.
+ * process to itself until one more of its steps is recorded. A closed recording takes no steps.
  */
 export async function durableStep<T>(scope: SegmentScope, name: string, work: () => Promise<T>): Promise<T> {
+  const { recorded } = scope;
+  if (recorded?.closed) {
+    scope.broken ??= { error: recorded.beyond(name) };
+    throw scope.broken.error;
+  }
   let leave: (() => void) | null = null;
   try {
     const step = async (): Promise<T> => {

@@ -1,8 +1,6 @@
 import type { Agent, MCPServer, RunContext } from '@openai/agents';
 import { HoldfastError } from '../src/core/errors.js';
 import { listedTools, type McpDefinition } from '../src/core/mcp.js';
-import { readList, readPin } from '../src/storage/mcp-lists.js';
-import { patiently } from '../steps/patience.js';
 import { type Pinned, pinMcpTools } from '../steps/pin-mcp-tools.js';
 import { callbackStep } from './callback-step.js';
 import { durableStep } from './durable-step.js';
@@ -43,7 +41,10 @@ export async function offeredTools(
     }
     return names;
   };
-  const kept = await callbackStep(scope, `mcp:filter:${label}`, filter, () => undefined);
+  const names = definitions.map(({ name }) => name);
+  const kept = await callbackStep(scope, `mcp:filter:${label}`, filter, (source) =>
+    source.leftByFilter(scope.turns + 1, names),
+  );
   return definitions.filter(({ name }) => Array.isArray(kept) && kept.includes(name));
 }
 
@@ -88,15 +89,15 @@ async function recordedPin(scope: SegmentScope, label: string): Promise<Announce
   if (said === undefined) return null;
   const { listed, changes } = said;
   if (listed !== null) return { digest: listed, fresh: true, changes };
-  const pin = await patiently(() => readPin(scope.world.knex, scope.run.id, label));
-  return pin === null ? null : { digest: pin.digest, fresh: false, changes };
+  const digest = await scope.world.mcpLists.pinned(scope.run.id, label);
+  return digest === null ? null : { digest, fresh: false, changes };
 }
 
 type Announced = Omit<Extract<Pinned, { type: 'pinned' }>, 'type'>;
 
 async function announced(scope: SegmentScope, label: string, pinned: Announced): Promise<McpDefinition[]> {
   const { world, run } = scope;
-  const definitions = await patiently(() => readList(world.knex, run.tenant, pinned.digest));
+  const definitions = await world.mcpLists.definitions(run.tenant, pinned.digest);
   if (definitions === null)
     throw new HoldfastError('mcp_list_invalid', `The tool list ${pinned.digest} of the MCP server ${label} is gone.`);
   if (pinned.fresh)

@@ -1,7 +1,7 @@
 import { type Agent, RunContext, RunState } from '@openai/agents';
 import type { Ending } from '../src/core/ending.js';
 import { HoldfastError } from '../src/core/errors.js';
-import { type RecordedSegment, segmentsOf } from '../src/core/recording.js';
+import { areWhole, type RecordedSegment, segmentsOf } from '../src/core/recording.js';
 import { type Standing, standingOf } from '../src/core/standing.js';
 import { decisionsOf, interruptionsByIds } from '../src/storage/interruptions.js';
 import { readKeyedEvents } from '../src/storage/read-events.js';
@@ -11,10 +11,9 @@ import { standingByIds } from '../src/storage/standing-decisions.js';
 import { settledOf } from '../steps/begin-segment.js';
 import { patiently } from '../steps/patience.js';
 import type { World } from '../steps/world.js';
-import { NO_WRITER } from '../steps/write-log.js';
+import { recordedScope } from './recorded-scope.js';
 import { RecordedSource } from './recorded-source.js';
-import { RunLog } from './run-log.js';
-import { freshScope, inSegment, type SegmentScope } from './segment-scope.js';
+import { inSegment, type SegmentScope } from './segment-scope.js';
 
 /** Lets the agent work in a scope. */
 export type Work = (scope: SegmentScope) => Promise<Ending>;
@@ -85,8 +84,7 @@ async function rebuild(scope: SegmentScope, work: Work): Promise<string> {
   // Events of segments that are over never change, so that a replay reads the same.
   const events = await patiently(() => readKeyedEvents(scope.world.knex, scope.run.id, null));
   const before = segmentsOf(events).filter(({ segment }) => segment < scope.first);
-  const whole = before.every(({ first }, index) => first === (before[index - 1]?.segment ?? -1) + 1);
-  if (!whole || before.at(-1)?.segment !== scope.first - 1)
+  if (!areWhole(before) || before.at(-1)?.segment !== scope.first - 1)
     throw lost(`it has ${before.length} of the segments before ${scope.first}`);
   let snapshot: string | null = null;
   const counted = { turns: 0, totalTokens: 0 };
@@ -111,30 +109,13 @@ async function executeAgain(
   if (recorded.ending === null) throw lost(`segment ${recorded.segment} has no end`);
   const standing = await standingIn(live.world, recorded);
   const source = new RecordedSource(recorded, { closed: true, snapshot, standing });
-  const log = new RunLog(recorded.segment, '', NO_WRITER, (draft) => source.accepts(draft), source.keys);
-  log.add('segment.started', { segment: recorded.first, decisions: [...recorded.decisions] });
   const { knex } = live.world;
   const settled = await patiently(async () =>
     settledOf(await interruptionsByIds(knex, recorded.decisions), await decisionsOf(knex, recorded.decisions)),
   );
-  const scope: SegmentScope = freshScope({
-    ...{
-      world: live.world,
-      agents: live.agents,
-      run: live.run,
-      segment: recorded.segment,
-      first: recorded.first,
-      execution: live.execution,
-      log,
-      gate: live.gate,
-    },
-    ...{ isLeaving: () => false, suspected: false },
-    ...{ signal: new AbortController().signal, recorded: source, ...counted },
-    ...{ provider: live.provider, settled, standing: [], deltas: null, earlier: live.earlier, stored: null },
-    turnsPerSegment: recorded.ending === 'cut' ? recorded.answers.size : Number.POSITIVE_INFINITY,
-  });
+  const scope = recordedScope(live, recorded, source, settled, counted);
   const ending = await inSegment(scope, () => work(scope));
-  await log.rest();
+  await scope.log.rest();
   source.assertAllMet();
   if (ending.type !== 'paused' && ending.type !== 'cut') {
     const why = ending.type === 'failed' ? `: ${ending.error.message}` : '';

@@ -1,8 +1,8 @@
 import { HoldfastError, isErrorCode } from '../src/core/errors.js';
 import type { CallOutcome, EventData, EventDraft } from '../src/core/event.js';
-import { canonical, type JsonObject } from '../src/core/json.js';
+import { canonical, type JsonObject, type JsonValue } from '../src/core/json.js';
 import type { McpChange } from '../src/core/mcp.js';
-import type { RecordedSegment } from '../src/core/recording.js';
+import { eventName, type RecordedSegment } from '../src/core/recording.js';
 import type { Standing } from '../src/core/standing.js';
 import type { StartedChild } from '../src/core/sub-agent.js';
 import type { CallWait } from '../src/core/wait.js';
@@ -21,12 +21,14 @@ export class RecordedSource {
   readonly keys: readonly string[];
   /** The state that the segment starts from, where it does not start from the input of the run. */
   readonly snapshot: string | null;
-  readonly #segment: RecordedSegment;
+  /** Whether a callback of which it does not say what it answered is heard again. */
+  readonly hearsCallbacks: boolean = true;
+  protected readonly segment: RecordedSegment;
   readonly #standing: readonly Standing[];
   readonly #checked = new Map<string, EventData<'call.checked'>>();
-  readonly #offered = new Map<number, readonly string[]>();
+  protected readonly offeredAt = new Map<number, readonly string[]>();
   readonly #started = new Set<string>();
-  readonly #unmet: Set<string>;
+  protected readonly unmet: Set<string>;
   #divergence: string | null = null;
 
   constructor(
@@ -34,14 +36,14 @@ export class RecordedSource {
     options: { readonly closed: boolean; readonly snapshot: string | null; readonly standing: readonly Standing[] },
   ) {
     this.#standing = options.standing;
-    this.#segment = segment;
+    this.segment = segment;
     this.first = segment.first;
     this.keys = [...segment.events.keys()];
-    this.#unmet = new Set(this.keys);
+    this.unmet = new Set(this.keys);
     this.closed = options.closed;
     this.snapshot = options.snapshot;
     for (const { kind, data } of segment.events.values()) {
-      if (kind === 'model.requested') this.#offered.set(data.turn, data.tools);
+      if (kind === 'model.requested') this.offeredAt.set(data.turn, data.tools);
       if (kind === 'call.checked') this.#checked.set(data.callId, data);
       if (kind === 'call.started') this.#started.add(data.callId);
     }
@@ -54,72 +56,71 @@ export class RecordedSource {
 
   /** Holds a derived event against the log. False from the first one on that differs. */
   accepts(draft: EventDraft): boolean {
-    const recorded = this.#segment.events.get(draft.key);
-    this.#unmet.delete(draft.key);
-    if (recorded === undefined && this.closed) this.#diverge(`it makes ${nameOf(draft)} where the log has nothing`);
+    const recorded = this.segment.events.get(draft.key);
+    this.unmet.delete(draft.key);
+    if (recorded === undefined && this.closed) this.diverge(`it makes ${eventName(draft)} where the log has nothing`);
     if (recorded !== undefined) {
       const difference = differenceOf(recorded, draft);
-      if (difference !== null) this.#diverge(difference);
+      if (difference !== null) this.diverge(difference);
     }
     return this.#divergence === null;
   }
 
   /** Throws unless everything that the log says of the segment was met. */
   assertAllMet(): void {
-    const [key] = this.#unmet;
-    const left = key === undefined ? undefined : this.#segment.events.get(key);
-    if (left !== undefined) this.#diverge(`it does not come to ${nameOf(left)}`);
+    const [key] = this.unmet;
+    const left = key === undefined ? undefined : this.segment.events.get(key);
+    if (left !== undefined) this.diverge(`it does not come to ${eventName(left)}`);
     if (this.divergence !== null) throw this.divergence;
   }
 
   /** Whether everything was met that the log says of the segment. */
   get isOver(): boolean {
-    return this.#unmet.size === 0;
+    return this.unmet.size === 0;
   }
 
   /** The recorded turn; null: the recording is over. Throws when the replay went another way. */
   answer(turn: number): RecordedAnswer | null {
     if (this.divergence !== null) throw this.divergence;
-    const answer = this.#segment.answers.get(turn) ?? this.#segment.failures.get(turn) ?? null;
-    if (answer === null && this.closed)
-      throw this.#diverge(`it asks the model for turn ${turn}, which the log has not`);
+    const answer = this.segment.answers.get(turn) ?? this.segment.failures.get(turn) ?? null;
+    if (answer === null && this.closed) throw this.diverge(`it asks the model for turn ${turn}, which the log has not`);
     return answer;
   }
 
   /** Whether the segment ended there, to wait until the model may be asked. */
   pausesAt(turn: number): boolean {
-    const { answers, failures, ending } = this.#segment;
+    const { answers, failures, ending } = this.segment;
     return this.closed && ending === 'paused' && this.asked(turn) && !answers.has(turn) && !failures.has(turn);
   }
 
   /** The recorded end of a call; null: the recording is over. Throws when the replay went another way. */
   result(callId: string): ToolResult | null {
     if (this.divergence !== null) throw this.divergence;
-    const result = this.#segment.calls.get(callId) ?? null;
-    if (result === null && this.closed) throw this.#diverge(`the call ${callId} has no end in the log`);
+    const result = this.segment.calls.get(callId) ?? null;
+    if (result === null && this.closed) throw this.diverge(`the call ${callId} has no end in the log`);
     return result?.type === 'waits' ? { type: 'waits', wait: waitOf(result.child) } : result;
   }
 
   /** The recorded outcome of a call whose work is executed again, as that of an agent behind a tool; null: it has none. */
   outcome(callId: string): CallOutcome | null {
-    const call = this.#segment.calls.get(callId);
+    const call = this.segment.calls.get(callId);
     return call?.type === 'settled' ? call.outcome : null;
   }
 
   /** Whether the recording goes on with a turn: what was asked before it let the run go on. */
   has(turn: number): boolean {
-    return this.closed || this.#segment.answers.has(turn);
+    return this.closed || this.segment.answers.has(turn);
   }
 
   /** Whether the model was asked at a turn. */
   asked(turn: number): boolean {
-    return this.#offered.has(turn);
+    return this.offeredAt.has(turn);
   }
 
   /** Whether a tool was offered to the model at a turn; undefined: the recording does not say. */
   offered(turn: number, tool: string): boolean | undefined {
     if (!this.has(turn)) return undefined;
-    return this.#offered.get(turn)?.includes(tool) ?? true;
+    return this.offeredAt.get(turn)?.includes(tool) ?? true;
   }
 
   /** What the log says of the tool list of an MCP server; undefined: the recording is over, and the server is asked. */
@@ -127,11 +128,51 @@ export class RecordedSource {
     if (!this.closed && this.isOver) return undefined;
     let listed: string | null = null;
     let changes: readonly McpChange[] = [];
-    for (const { kind, data } of this.#segment.events.values()) {
+    for (const { kind, data } of this.segment.events.values()) {
       if (kind === 'mcp.listed' && data.server === server) listed = data.digest;
       if (kind === 'mcp.changed' && data.server === server) changes = data.changes;
     }
     return { listed, changes };
+  }
+
+  /** How the model of a turn is called in the log, where agents name another one by now. */
+  modelAsked(_turn: number, recorded: string, _present: string): string {
+    return recorded;
+  }
+
+  /** What stands for what a model is told by a callback: nothing, where its answer is recorded. `what` was not heard. */
+  untold(turn: number, _what: string): null | undefined {
+    return this.has(turn) ? null : undefined;
+  }
+
+  /** Whether an input guardrail stopped the run before a turn; undefined: the recording does not say. */
+  stoppedBefore(turn: number): boolean | undefined {
+    return this.has(turn) ? false : undefined;
+  }
+
+  /** Whether an output guardrail stopped the run, or the agent behind a tool; undefined: the recording does not say. */
+  stoppedAtEnd(_inside: boolean): boolean | undefined {
+    return undefined;
+  }
+
+  /** What `toolUseBehavior` made of results before a turn. `callId`: the call that the agent is behind. */
+  afterTools(turn: number, _agent: string, _callId: string | null): { readonly [key: string]: JsonValue } | undefined {
+    return this.has(turn) ? { isFinalOutput: false } : undefined;
+  }
+
+  /** Which tools of an MCP server its filter left to an agent; undefined: the recording does not say. */
+  leftByFilter(_turn: number, _tools: readonly string[]): readonly string[] | undefined {
+    return undefined;
+  }
+
+  /** What a guardrail of a tool said that ended the run; null: none did, as far as the recording says. */
+  get trip(): string | null {
+    return null;
+  }
+
+  /** What ends the execution where a closed recording does not go on: a step was come to that it does not have. */
+  beyond(step: string): Error {
+    return this.diverge(`it comes to the step ${step}, which the log has not`);
   }
 
   /** The recorded verdict on a call; undefined: it was not judged in this segment. */
@@ -147,14 +188,14 @@ export class RecordedSource {
 
   /** What guardrails made of a call: null when they let it start, undefined when the recording does not say. */
   refusedByGuardrail(callId: string): string | null | undefined {
-    const call = this.#segment.calls.get(callId);
+    const call = this.segment.calls.get(callId);
     const outcome = call?.type === 'settled' ? call.outcome : null;
     if (outcome?.type === 'refused' && outcome.why === 'guardrail') return outcome.message;
     return this.#started.has(callId) ? null : undefined;
   }
 
-  #diverge(how: string): HoldfastError {
-    this.#divergence ??= `Segment ${this.#segment.segment} does not replay: ${how}.`;
+  protected diverge(how: string): HoldfastError {
+    this.#divergence ??= `Segment ${this.segment.segment} does not replay: ${how}.`;
     return new HoldfastError('replay_diverged', this.#divergence);
   }
 }
@@ -165,7 +206,7 @@ const waitOf = (child: StartedChild | null): CallWait => ({
   spec: child === null ? { kind: 'timer', until: null, afterMs: 0 } : { kind: 'child_run', runId: child.childRunId },
 });
 
-type RecordedAnswer = EventData<'model.responded'> | EventData<'model.failed'>;
+export type RecordedAnswer = EventData<'model.responded'> | EventData<'model.failed'>;
 
 /** A recorded turn as the step that asked the model gave it, but for what only accounts of providers need. */
 export function modelResultOf(recorded: RecordedAnswer): ModelResult {
@@ -178,14 +219,8 @@ export function modelResultOf(recorded: RecordedAnswer): ModelResult {
   return { type: 'answer', responseId, output, usage, rest, ...(route && { route }), ...(cost && { cost }) };
 }
 
-const nameOf = ({ kind, data }: EventDraft): string => {
-  const { callId, tool, turn } = data as JsonObject;
-  if (typeof callId === 'string') return `${kind} of ${String(tool)} (${callId})`;
-  return turn === undefined ? kind : `${kind} of turn ${String(turn)}`;
-};
-
 function differenceOf(recorded: EventDraft, draft: EventDraft): string | null {
-  if (recorded.kind !== draft.kind) return `it makes ${nameOf(draft)} where the log has ${nameOf(recorded)}`;
+  if (recorded.kind !== draft.kind) return `it makes ${eventName(draft)} where the log has ${eventName(recorded)}`;
   // What the model was asked may change: its answer is recorded.
   if (draft.kind === 'model.requested' || canonical(recorded.data) === canonical(draft.data)) return null;
   const was: JsonObject = { ...recorded.data } as JsonObject;
@@ -193,5 +228,5 @@ function differenceOf(recorded: EventDraft, draft: EventDraft): string | null {
   const fields = Object.keys({ ...was, ...is }).filter(
     (field) => canonical(was[field] ?? null) !== canonical(is[field] ?? null),
   );
-  return `${nameOf(recorded)} has another ${fields.join(', ')}`;
+  return `${eventName(recorded)} has another ${fields.join(', ')}`;
 }

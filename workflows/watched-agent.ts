@@ -36,6 +36,7 @@ function watchHooks(agent: Agent): void {
   const { emit } = agent;
   const value = (...event: unknown[]): unknown => {
     const scope = currentScope();
+    if (typeof scope === 'object' && scope.recorded?.hearsCallbacks === false) return true;
     const tell = () => Reflect.apply(emit, agent, event);
     return typeof scope === 'object' ? inHook(scope, tell) : tell();
   };
@@ -65,9 +66,7 @@ const inputGuardrail = (scope: SegmentScope, agent: Agent, guardrail: InputGuard
       scope,
       `guardrail:input:${agent.name}:${guardrail.name}`,
       () => guardrail.execute(args),
-      (source) =>
-        // A run that went on was not stopped.
-        source.has(scope.turns + 1) ? { tripwireTriggered: false, outputInfo: null } : undefined,
+      (source) => verdict(source.stoppedBefore(scope.turns + 1)),
     ),
 });
 
@@ -78,9 +77,12 @@ const outputGuardrail = (scope: SegmentScope, agent: Agent, guardrail: OutputGua
       scope,
       `guardrail:output:${agent.name}:${guardrail.name}`,
       () => guardrail.execute(args),
-      () => undefined,
+      (source) => verdict(source.stoppedAtEnd(scope.within !== null)),
     ),
 });
+
+const verdict = (tripwireTriggered: boolean | undefined): JsonValue | undefined =>
+  tripwireTriggered === undefined ? undefined : { tripwireTriggered, outputInfo: null };
 
 async function verdictOf(
   scope: SegmentScope,
@@ -111,7 +113,7 @@ function toolUseBehavior(
       scope,
       `tool-use:${agent.name}`,
       () => behavior(context, results),
-      (source) => (source.has(scope.turns + 1) ? { isFinalOutput: false } : undefined),
+      (source) => source.afterTools(scope.turns + 1, agent.name, scope.within?.callId ?? null),
     );
     if (typeof said !== 'object' || said === null || !('isFinalOutput' in said))
       throw new HoldfastError(

@@ -12,6 +12,7 @@ import {
   interruptionView,
 } from '../core/interruption.js';
 import type { Page } from '../core/page.js';
+import { type ReplayReport, type ReplayRequest, replayReport } from '../core/replay.js';
 import { type RunStatus, type RunView, runView, type StartRun } from '../core/run.js';
 import { type SessionItem, type SessionView, sessionItem, sessionView } from '../core/session.js';
 import { type SpendFilter, type SpendView, spendView } from '../core/spend.js';
@@ -61,6 +62,7 @@ export interface Client {
   streamRun(id: string, after: number, signal: AbortSignal): AsyncGenerator<RunEvent | RunDelta, void>;
   getTrajectory(id: string): Promise<Trajectory>;
   verifyRun(id: string): Promise<VerifyReport>;
+  replayRun(id: string, request: ReplayRequest): Promise<ReplayReport>;
   listCharges(id: string, options: PageOptions): Promise<Page<ChargeView>>;
   listSpend(filter: PageOptions & { [name in keyof SpendFilter]?: string | undefined }): Promise<Page<SpendView>>;
   listSessions(options: PageOptions): Promise<Page<SessionView>>;
@@ -176,5 +178,6 @@ export function createClient(baseUrl: string, token: string): Client {
     listCharges: (id, query) => ask(pageOf(chargeView), GET, `${run(id)}/charges`, { query: { ...query } }),
     listSpend: (query) => ask(pageOf(spendView), GET, '/spend', { query: { ...query } }),
     verifyRun: (id) => ask(verifyReport, POST, `${run(id)}/verify`, { body: {} }),
+    replayRun: (id, body) => ask(replayReport, POST, `${run(id)}/replay`, { body }),
   };
 }

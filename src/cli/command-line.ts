@@ -14,6 +14,7 @@ import { inboxCommand } from './inbox.js';
 import { migrateCommand } from './migrate.js';
 import { packageVersion } from './package-version.js';
 import { printError } from './print.js';
+import { replayCommand } from './replay.js';
 import { runCommand } from './run.js';
 import { runsCommand } from './runs.js';
 import { serveCommand } from './serve.js';
@@ -48,6 +49,7 @@ export const commands = (doors: Doors): readonly Command[] => [
   forkCommand(),
   retryCommand(),
   verifyCommand(),
+  replayCommand(),
   workersCommand(),
   doctorCommand(doors),
   migrateCommand(),

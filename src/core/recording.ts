@@ -1,6 +1,6 @@
 import { HoldfastError } from './errors.js';
 import { type CallOutcome, EVENT_DATA, type EventData, type EventDraft, type EventKind } from './event.js';
-import type { JsonValue } from './json.js';
+import type { JsonObject, JsonValue } from './json.js';
 import type { StartedChild } from './sub-agent.js';
 
 /** An event of a log with its natural keys: what a segment can be executed again from. */
@@ -51,6 +51,13 @@ export function draftOf(event: KeyedEvent): EventDraft {
   throw new HoldfastError('state_unreadable', `Event ${event.seq} cannot be replayed: ${why}.`);
 }
 
+/** What an event is called where a person reads of it. */
+export const eventName = ({ kind, data }: EventDraft): string => {
+  const { callId, tool, turn } = data as JsonObject;
+  if (typeof callId === 'string') return `${kind} of ${String(tool)} (${callId})`;
+  return turn === undefined ? kind : `${kind} of turn ${String(turn)}`;
+};
+
 /** The number of the segment that an event was derived by; null: it was written by something else. */
 const segmentOfKey = (key: string): number | null => {
   const match = /^(\d+):/.exec(key);
@@ -83,6 +90,10 @@ export function segmentsOf(events: readonly KeyedEvent[]): RecordedSegment[] {
   }
   return [...groups].sort(([a], [b]) => a - b).map(([segment, drafts]) => segmentOf(segment, drafts));
 }
+
+/** Whether none is missing between the segments of a log. */
+export const areWhole = (segments: readonly RecordedSegment[]): boolean =>
+  segments.every(({ first }, index) => first === (segments[index - 1]?.segment ?? -1) + 1);
 
 const endOf = (outcome: CallOutcome): RecordedCall =>
   outcome.type === 'error' && outcome.code === 'guardrail_tripped'

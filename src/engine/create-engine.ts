@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { DBOS, DBOSClient } from '@dbos-inc/dbos-sdk';
 import type { ModelProvider } from '@openai/agents';
+import { storedLists } from '../../steps/pin-mcp-tools.js';
 import type { World } from '../../steps/world.js';
 import { SEGMENT_WORKFLOW } from '../../workflows/agent-run.js';
 import { HoldfastError } from '../core/errors.js';
@@ -128,6 +129,7 @@ async function launch(
     approvalTimeoutMs,
     ...money,
     mcp: new McpConnections(),
+    mcpLists: storedLists(database.knex),
     changed: (runId, what) => changes.announce(runId, what),
     stepsKeepOutcomes: () => stepsKeepOutcomes,
   };

@@ -31,7 +31,7 @@ export interface Parts {
 }
 
 /** `pointer`: where a request names it. Throws `agent_unknown`. */
-export function agentNamed(parts: Parts, name: string, pointer?: string): RegisteredAgent {
+export function agentNamed(parts: Pick<Parts, 'agents'>, name: string, pointer?: string): RegisteredAgent {
   const agent = parts.agents.get(name);
   if (agent !== undefined) return agent;
   const known = [...parts.agents.keys()].join(', ') || 'none';

@@ -14,6 +14,7 @@ import { forkRun, retryRun } from './fork-run.js';
 import { decide, getInterruption, listInterruptions } from './interruption-verbs.js';
 import type { Parts } from './parts.js';
 import { getRun, getTrajectory, listEvents, listRuns, streamEvents, streamRun, verifyRun } from './read-runs.js';
+import { replayRun } from './replay-run.js';
 import { savedStateBackend } from './saved-state-backend.js';
 import { deleteSession, getSession, listSessionItems, listSessions } from './session-verbs.js';
 import { listStandingDecisions, revokeStandingDecision } from './standing-verbs.js';
@@ -45,6 +46,7 @@ export function verbsOf(parts: Parts, life: Life): Engine {
     streamRun: (id, options, caller) => streamRun(up(), id, options, caller),
     getTrajectory: async (id, caller) => getTrajectory(up(), id, caller),
     verifyRun: async (id, caller) => verifyRun(up(), id, caller),
+    replayRun: async (id, request, caller) => replayRun(up(), id, request, caller),
     listCharges: async (id, options, caller) => listCharges(up(), id, options, caller),
     listSpend: async (filter, caller) => listSpend(up(), filter, caller),
     listInterruptions: async (filter, caller) => listInterruptions(up(), filter, caller),

@@ -8,6 +8,7 @@ import type { RunEvent } from '../core/event.js';
 import type { ForkRun, RetryRun } from '../core/fork-request.js';
 import type { DecisionRequest, InterruptionView } from '../core/interruption.js';
 import type { Page } from '../core/page.js';
+import type { ReplayReport, ReplayRequest } from '../core/replay.js';
 import type { RunStatus, RunView, StartRun } from '../core/run.js';
 import type { SessionItem, SessionView } from '../core/session.js';
 import type { SpendFilter, SpendView } from '../core/spend.js';
@@ -105,6 +106,11 @@ export interface Engine {
   ): AsyncIterable<RunEvent | RunDelta>;
   getTrajectory(id: string, caller: Caller): Promise<Trajectory>;
   verifyRun(id: string, caller: Caller): Promise<VerifyReport>;
+  /**
+   * Executes the agents of today against the log of a run, without effect, and says where they part from it. Throws `run_unknown`,
+   * `invalid_request`.
+   */
+  replayRun(id: string, request: ReplayRequest, caller: Caller): Promise<ReplayReport>;
   /** What the model calls of a run cost, in the order of its turns, after the first `after`. Throws `run_unknown`. */
   listCharges(
     id: string,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { forkRun, retryRun } from '../core/fork-request.js';
 import { nameText } from '../core/json.js';
+import { replayReport, replayRequest } from '../core/replay.js';
 import { type RunView, runStatus, runView, startRun } from '../core/run.js';
 import { trajectory } from '../core/trajectory.js';
 import { idPath, pageOf, pageQuery } from './fields.js';
@@ -171,5 +172,18 @@ export const RUN_ROUTES = [
     response: verifyReport,
     errors: ['run_unknown'],
     handle: async ({ path }, { engine, caller }) => json(await engine.verifyRun(path.id, caller)),
+  }),
+  guarded({
+    ...NO_INPUT,
+    method: 'POST',
+    path: '/api/v1/runs/{id}/replay',
+    operationId: 'replayRun',
+    summary: 'Hold the agents of today against the log of a run.',
+    role: 'operator',
+    pathParams: idPath,
+    body: replayRequest,
+    response: replayReport,
+    errors: ['run_unknown'],
+    handle: async ({ path, body }, { engine, caller }) => json(await engine.replayRun(path.id, body, caller)),
   }),
 ];

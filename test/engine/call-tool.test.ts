@@ -10,6 +10,7 @@ import { toolSpecOf } from '../../src/tools/define-tool.js';
 import { McpConnections } from '../../src/tools/mcp-connections.js';
 import { callTool } from '../../steps/call-tool.js';
 import { EarlierCalls } from '../../steps/earlier-calls.js';
+import { storedLists } from '../../steps/pin-mcp-tools.js';
 import type { World } from '../../steps/world.js';
 import { createEngineDatabase, describeEachDatabase, type TestDatabase } from '../harness/database.js';
 
@@ -47,6 +48,7 @@ describeEachDatabase('one call', (kind) => {
       ...{ knex: database.knex, worker: { id: 'w', epoch } },
       queue: { enqueue: async () => {}, withdraw: async () => {}, remove: async () => true, wake: nothing },
       ...{ now: Date.now, newId: () => 'x', approvalTimeoutMs: null, changed: nothing, mcp: new McpConnections() },
+      mcpLists: storedLists(database.knex),
       stepsKeepOutcomes: () => false,
       prices: { priceOf: () => null },
       budgets: { onExhausted: 'fail', outputTokens: 1 },

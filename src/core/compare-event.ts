@@ -1,0 +1,52 @@
+import { differenceOf } from './difference.js';
+import type { EventDraft } from './event.js';
+import { type JsonObject, type JsonValue, toJson } from './json.js';
+
+/** A field of an event that says something else. */
+export interface FieldDifference {
+  /** JSON pointer (RFC 6901) into the data. */
+  readonly field: string;
+  readonly expected: JsonValue;
+  readonly actual: JsonValue;
+}
+
+/** How an event that is derived again differs from the recorded one of the same kind, but for the fields at `ignored`. */
+export function fieldDifferences(
+  recorded: EventDraft,
+  derived: EventDraft,
+  ignored: ReadonlySet<string>,
+): FieldDifference[] {
+  const expected = comparable(recorded);
+  return differenceOf(expected, comparable(derived)).flatMap((operation): FieldDifference[] => {
+    const { path, op } = operation;
+    if (ignored.has(path)) return [];
+    return [{ field: path, expected: valueAt(expected, path), actual: op === 'remove' ? null : operation.value }];
+  });
+}
+
+/**
+ * What counts of an event. Of a check it is what was asked for and decided: by which rule of several that say the same, and
+ * in which words, changes nothing that a model or a person reads, unless the call does not go.
+ */
+function comparable(draft: EventDraft): JsonObject {
+  if (draft.kind !== 'call.checked') return toJson(draft.data) as JsonObject;
+  const { checks, reason, ...data } = draft.data;
+  return toJson({
+    ...data,
+    checks: checks.map(({ capability, effect }) => ({ capability, effect })),
+    ...(data.decision === 'allow' ? {} : { reason }),
+  }) as JsonObject;
+}
+
+const unescaped = (part: string): string => part.replaceAll('~1', '/').replaceAll('~0', '~');
+
+/** The value at a pointer; null where there is none. */
+function valueAt(value: JsonValue, pointer: string): JsonValue {
+  let found: JsonValue | undefined = value;
+  for (const part of pointer.split('/').slice(1)) {
+    const at: JsonValue | undefined = found;
+    if (typeof at !== 'object' || at === null) return null;
+    found = new Map<string, JsonValue>(Object.entries(at)).get(unescaped(part));
+  }
+  return found ?? null;
+}

@@ -1,0 +1,38 @@
+import type { McpLists, World } from '../../steps/world.js';
+import type { ReplayPlace } from '../../workflows/replay-log.js';
+import { HoldfastError } from '../core/errors.js';
+import { noDatabase } from '../storage/no-database.js';
+import { McpConnections } from '../tools/mcp-connections.js';
+import type { RegisteredAgent } from './agent-registry.js';
+
+const refused = (what: string): HoldfastError => new HoldfastError('internal', `A replay ${what}.`);
+
+/** Servers that nobody reaches. */
+class NoConnections extends McpConnections {
+  override list(): Promise<never> {
+    return Promise.reject(refused('lists no tools of a server'));
+  }
+
+  override call(): Promise<never> {
+    return Promise.reject(refused('calls no server'));
+  }
+}
+
+/**
+ * A world without effect: it has no database, no queue, no servers and no prices, so that what is executed in it can change
+ * nothing, whatever it tries. `lists` is what it knows of servers.
+ */
+export function replayPlace(agents: ReadonlyMap<string, RegisteredAgent>, lists: McpLists): ReplayPlace {
+  const nothing = async (): Promise<never> => {
+    throw refused('enqueues nothing');
+  };
+  const world: World = {
+    knex: noDatabase(),
+    queue: { enqueue: nothing, withdraw: nothing, remove: nothing, wake: () => undefined },
+    worker: { id: 'replay', epoch: 0 },
+    ...{ now: () => 0, newId: () => 'replay', changed: () => undefined, stepsKeepOutcomes: () => false },
+    ...{ prices: { priceOf: () => null }, budgets: { onExhausted: 'fail', outputTokens: 1 }, approvalTimeoutMs: null },
+    ...{ mcp: new NoConnections(), mcpLists: lists },
+  };
+  return { world, agents };
+}

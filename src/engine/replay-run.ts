@@ -1,0 +1,56 @@
+import type { Knex } from 'knex';
+import { replayLog } from '../../workflows/replay-log.js';
+import type { Caller } from '../core/caller.js';
+import { HoldfastError } from '../core/errors.js';
+import { fieldErrorsOf, invalidRequest } from '../core/field-errors.js';
+import type { GrantSet } from '../core/grants.js';
+import { type ReplayReport, type ReplayRequest, replayRequest } from '../core/replay.js';
+import type { RunRow } from '../storage/runs.js';
+import type { RegisteredAgent } from './agent-registry.js';
+import { agentNamed, type Parts } from './parts.js';
+import { replayPlace } from './replay-place.js';
+import { grantsToday, readForReplay, type StoredRun } from './replayed-run.js';
+
+/** Executes the agents of today against the log of a run. Changes nothing. Throws `run_unknown`, `invalid_request`. */
+export async function replayRun(
+  { world, agents }: Parts,
+  id: string,
+  request: ReplayRequest,
+  { tenant }: Caller,
+): Promise<ReplayReport> {
+  const parsed = replayRequest.safeParse(request);
+  if (!parsed.success) throw invalidRequest(fieldErrorsOf(parsed.error));
+  const stored = await readStored(world.knex, tenant, id);
+  return replayStored(agents, stored, grantsToday, parsed.data.from);
+}
+
+/** Reads a run and its log as of one moment, in a transaction that cannot write. */
+export const readStored = (db: Knex, tenant: string, id: string): Promise<StoredRun> =>
+  db.transaction((trx) => readForReplay(trx, tenant, id), { readOnly: true, isolationLevel: 'repeatable read' });
+
+/** Replays what was read. `grantsOf` says by which grants calls are judged. */
+export async function replayStored(
+  agents: ReadonlyMap<string, RegisteredAgent>,
+  { replayed, lists }: StoredRun,
+  grantsOf: (run: RunRow, agent: RegisteredAgent) => GrantSet,
+  from = 1,
+): Promise<ReplayReport> {
+  const { run } = replayed;
+  const report = { runId: run.id, mode: 'strict', from } as const;
+  try {
+    const grants = grantsOf(run, agentNamed({ agents }, run.agent));
+    const findings = await replayLog(replayPlace(agents, lists), { ...replayed, grants }, from);
+    const { differences, more, events, upTo, notCompared, stoppedAt } = findings;
+    return {
+      ...{ ...report, result: differences.length === 0 ? 'same' : 'diverged', events, upTo },
+      ...{ whole: stoppedAt === null, differences, moreDifferences: more, notCompared: [...notCompared] },
+      reason: null,
+    };
+  } catch (error) {
+    if (!(error instanceof HoldfastError)) throw error;
+    return {
+      ...{ ...report, result: 'cannot_replay', events: 0, upTo: 0, whole: false, differences: [] },
+      ...{ moreDifferences: 0, notCompared: [], reason: error.view() },
+    };
+  }
+}

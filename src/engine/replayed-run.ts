@@ -1,0 +1,82 @@
+import type { Knex } from 'knex';
+import { settledOf } from '../../steps/begin-segment.js';
+import type { McpLists } from '../../steps/world.js';
+import type { ReplayedRun } from '../../workflows/replay-log.js';
+import { HoldfastError } from '../core/errors.js';
+import { EVENT_DATA } from '../core/event.js';
+import { type GrantSet, parseGrants } from '../core/grants.js';
+import type { McpDefinition } from '../core/mcp.js';
+import type { KeyedEvent } from '../core/recording.js';
+import { standingOf } from '../core/standing.js';
+import { decisionsOf, interruptionsByIds } from '../storage/interruptions.js';
+import { readList } from '../storage/mcp-lists.js';
+import { readKeyedEvents } from '../storage/read-events.js';
+import { findRun, grantsOf, type RunRow } from '../storage/runs.js';
+import { standingByIds } from '../storage/standing-decisions.js';
+import type { RegisteredAgent } from './agent-registry.js';
+
+/** All that is stored of a run for its replay. */
+export interface StoredRun {
+  readonly replayed: Omit<ReplayedRun, 'grants'>;
+  readonly lists: McpLists;
+}
+
+/** Reads it, before anything is executed. Throws `run_unknown`. */
+export async function readForReplay(db: Knex, tenant: string, id: string): Promise<StoredRun> {
+  const log = await readKeyedEvents(db, id, null);
+  // Read after the log: what it says of copies holds for all that was read of them.
+  const run = await findRun(db, tenant, id);
+  if (run === undefined) throw new HoldfastError('run_unknown', `There is no run ${JSON.stringify(id)}.`);
+  const decided = idsIn(log, 'segment.started', ({ decisions }) => decisions);
+  const interruptions = await interruptionsByIds(db, decided);
+  const decisions = await decisionsOf(db, decided);
+  const went = idsIn(log, 'call.checked', ({ standingDecision }) =>
+    standingDecision === undefined ? [] : [standingDecision],
+  );
+  const standing = went.length === 0 ? [] : (await standingByIds(db, went)).map(standingOf);
+  const settled = new Map(settledOf(interruptions, decisions).map((one) => [one.interruptionId, one]));
+  return {
+    replayed: { run, log, standing, settledOf: (ids) => ids.flatMap((one) => settled.get(one) ?? []) },
+    lists: await listsOf(db, run, log),
+  };
+}
+
+type Kind = 'segment.started' | 'call.checked' | 'mcp.listed';
+
+/** What events of a kind name. One that this build cannot read is found when it is replayed. */
+function idsIn<K extends Kind>(
+  log: readonly KeyedEvent[],
+  kind: K,
+  of: (data: (typeof EVENT_DATA)[K]['_output']) => readonly string[],
+): string[] {
+  const ids = log.flatMap((event) => {
+    const data = event.kind === kind ? EVENT_DATA[kind].safeParse(event.data).data : undefined;
+    return data === undefined ? [] : of(data);
+  });
+  return [...new Set(ids)];
+}
+
+async function listsOf(db: Knex, run: RunRow, log: readonly KeyedEvent[]): Promise<McpLists> {
+  const pins = new Map<string, string>();
+  const lists = new Map<string, McpDefinition[]>();
+  for (const { kind, data } of log) {
+    const listed = kind === 'mcp.listed' ? EVENT_DATA['mcp.listed'].safeParse(data).data : undefined;
+    if (listed === undefined || lists.has(listed.digest)) continue;
+    pins.set(listed.server, listed.digest);
+    const list = await readList(db, run.tenant, listed.digest);
+    if (list !== null) lists.set(listed.digest, list);
+  }
+  return {
+    pinned: async (_runId, server) => pins.get(server) ?? null,
+    definitions: async (_tenant, digest) => lists.get(digest) ?? null,
+  };
+}
+
+/** What a run may do if its agent's grants of today had been those that it was started with. */
+export function grantsToday(run: RunRow, agent: RegisteredAgent): GrantSet {
+  const held = parseGrants(grantsOf(run), { allowEverything: true });
+  const narrowed = held.grants.filter(({ layer }) => layer > 0);
+  const today = parseGrants([...agent.grants.grants, ...narrowed], { allowEverything: true });
+  // Calls are bound to the policy by which they were judged: what differs is told check by check.
+  return { ...today, policyVersion: held.policyVersion };
+}

@@ -1,0 +1,38 @@
+import type { RecordedSegment } from '../src/core/recording.js';
+import type { Settled } from '../steps/begin-segment.js';
+import { NO_WRITER } from '../steps/write-log.js';
+import type { RecordedSource } from './recorded-source.js';
+import { RunLog } from './run-log.js';
+import { freshScope, type SegmentScope } from './segment-scope.js';
+
+/** What the execution of a recorded segment shares with that of others. */
+export type RecordedPlace = Pick<
+  SegmentScope,
+  'world' | 'agents' | 'run' | 'execution' | 'gate' | 'provider' | 'earlier'
+>;
+
+/** Turns and tokens of the segments before. */
+export interface Counted {
+  readonly turns: number;
+  readonly totalTokens: number;
+}
+
+/** Opens the scope in which a recorded segment is executed again, with its first event. Nothing is written. */
+export function recordedScope(
+  place: RecordedPlace,
+  recorded: RecordedSegment,
+  source: RecordedSource,
+  settled: readonly Settled[],
+  counted: Counted,
+): SegmentScope {
+  const { world, agents, run, execution, gate, provider, earlier } = place;
+  const { segment, first, decisions, ending, answers } = recorded;
+  const log = new RunLog(segment, '', NO_WRITER, (draft) => source.accepts(draft), source.keys);
+  log.add('segment.started', { segment: first, decisions: [...decisions] });
+  return freshScope({
+    ...{ world, agents, run, segment, first, execution, log, gate, provider, earlier, settled },
+    ...{ isLeaving: () => false, suspected: false, signal: new AbortController().signal, recorded: source },
+    ...{ turns: counted.turns, totalTokens: counted.totalTokens, standing: [], deltas: null, stored: null },
+    turnsPerSegment: ending === 'cut' ? answers.size : Number.POSITIVE_INFINITY,
+  });
+}

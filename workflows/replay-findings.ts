@@ -1,0 +1,63 @@
+import type { JsonValue } from '../src/core/json.js';
+import { NAMED_DIFFERENCES, namedValue, type ReplayDifference } from '../src/core/replay.js';
+
+/** What a replay has found so far, over all segments. */
+export class ReplayFindings {
+  readonly differences: ReplayDifference[] = [];
+  /** Differences beside those that are named. */
+  more = 0;
+  /** How many events were derived again, and the number of the last of them. */
+  events = 0;
+  upTo = 0;
+  /** Where the replay could not go on before the end of the log; null: it came to it. */
+  stoppedAt: string | null = null;
+  readonly #notCompared = new Set<string>();
+  readonly #from: number;
+
+  /** Differences of events before `from` are not looked at. */
+  constructor(from: number) {
+    this.#from = from;
+  }
+
+  get notCompared(): readonly string[] {
+    return [...this.#notCompared];
+  }
+
+  leaveOut(what: string): void {
+    if (this.#notCompared.size < NAMED_DIFFERENCES) this.#notCompared.add(what);
+  }
+
+  met(seq: number): void {
+    this.events++;
+    this.upTo = Math.max(this.upTo, seq);
+  }
+
+  isLookedAt(seq: number | null): boolean {
+    return seq === null || seq >= this.#from;
+  }
+
+  /** A difference in what an event says: the replay goes on behind it. */
+  add(difference: ReplayDifference): void {
+    if (!this.isLookedAt(difference.seq)) return;
+    this.#name(difference);
+  }
+
+  /** A difference behind which nothing can be held against the log any more. It counts wherever it is. */
+  addEnd(difference: ReplayDifference): void {
+    this.stoppedAt ??= difference.what;
+    this.#name(difference);
+  }
+
+  #name(difference: ReplayDifference): void {
+    if (this.differences.length >= NAMED_DIFFERENCES) {
+      this.more++;
+      return;
+    }
+    const named = (value: JsonValue): JsonValue => namedValue(value);
+    this.differences.push({
+      ...difference,
+      expected: named(difference.expected),
+      actual: named(difference.actual),
+    });
+  }
+}

@@ -1,0 +1,92 @@
+import type { Model, ModelProvider } from '@openai/agents';
+import { HoldfastError } from '../src/core/errors.js';
+import type { GrantSet } from '../src/core/grants.js';
+import { areWhole, type KeyedEvent, segmentsOf } from '../src/core/recording.js';
+import type { Standing } from '../src/core/standing.js';
+import type { RunRow } from '../src/storage/runs.js';
+import type { Settled } from '../steps/begin-segment.js';
+import { EarlierCalls } from '../steps/earlier-calls.js';
+import type { World } from '../steps/world.js';
+import { factsOf, type RunnableAgent, work } from './agent-run.js';
+import { durableProvider } from './durable-model.js';
+import { type RecordedPlace, recordedScope } from './recorded-scope.js';
+import { type Came, judgeEnding, RecordedEnds } from './replay-ending.js';
+import { ReplayFindings } from './replay-findings.js';
+import { LogEnds, ReplaySource } from './replay-source.js';
+import { inSegment, type SegmentScope } from './segment-scope.js';
+
+/** All that a replay knows of a run. It reads nothing while it executes. */
+export interface ReplayedRun {
+  readonly run: RunRow;
+  readonly log: readonly KeyedEvent[];
+  /** What was decided of interruptions, in the order of their ids. */
+  readonly settledOf: (ids: readonly string[]) => readonly Settled[];
+  readonly standing: readonly Standing[];
+  /** What the run may do by the policy of today. */
+  readonly grants: GrantSet;
+}
+
+export interface ReplayPlace {
+  readonly world: World;
+  readonly agents: ReadonlyMap<string, RunnableAgent>;
+}
+
+/**
+ * Executes the segments of a log from what it says, with the agents of today, and notes what differs. No model is asked, no tool
+ * runs, no callback is heard, and nothing is read or written. Throws `state_unreadable` for a log that cannot be executed.
+ */
+export async function replayLog(place: ReplayPlace, replayed: ReplayedRun, from: number): Promise<ReplayFindings> {
+  const { run, log, standing } = replayed;
+  const segments = segmentsOf(log);
+  if (!areWhole(segments)) throw new HoldfastError('state_unreadable', 'The log is not whole: a segment is missing.');
+  const findings = new ReplayFindings(from);
+  const ends = new RecordedEnds(log);
+  const workplace = { agents: place.agents, provider: UNASKED };
+  const recorded: RecordedPlace = {
+    ...{ ...place, run: { ...factsOf(workplace, run), grants: replayed.grants } },
+    ...{ execution: 'replay', gate: NO_GATE, earlier: new EarlierCalls(null), provider: durableProvider(UNASKED) },
+  };
+  const counted = { turns: 0, totalTokens: 0 };
+  let snapshot: string | null = null;
+  for (const [index, segment] of segments.entries()) {
+    const end = index === segments.length - 1 ? ends.end : null;
+    const part = { snapshot, standing, end, seqOf: ends.seqOf, copiedUpTo: run.recorded_seq ?? 0 };
+    const source = new ReplaySource(segment, part, findings);
+    const begin = ends.seqOf.get(source.keys[0] ?? '') ?? 0;
+    const totalTokens = counted.totalTokens + ends.childTokensBefore(begin);
+    const settled = replayed.settledOf(segment.decisions);
+    const scope = recordedScope(recorded, segment, source, settled, { turns: counted.turns, totalTokens });
+    const came = await execute(scope, () => work(workplace, scope));
+    snapshot = judgeEnding(source, segment, ends, came, findings);
+    if (snapshot === null) break;
+    for (const { usage } of segment.answers.values()) counted.totalTokens += usage.totalTokens;
+    counted.turns += segment.answers.size;
+  }
+  return findings;
+}
+
+/** Lets the agent work to the end of the segment, or of what is recorded of it. */
+async function execute(scope: SegmentScope, work: () => ReturnType<typeof inSegment<Came>>): Promise<Came> {
+  try {
+    return await inSegment(scope, work);
+  } catch (error) {
+    if (!(error instanceof LogEnds)) throw error;
+    // Calls that have ended beside the one where the log ends are still to be told.
+    await Promise.allSettled(scope.results.values());
+    await new Promise((resolve) => setImmediate(resolve));
+    return { type: 'log_ends' };
+  } finally {
+    await scope.log.rest();
+  }
+}
+
+const unasked = (): never => {
+  throw new HoldfastError('internal', 'A replay asks no model.');
+};
+
+/** In place of all models: their answers are in the log, or the replay is over. */
+const SILENT: Model = { getResponse: async () => unasked(), getStreamedResponse: unasked };
+const UNASKED: ModelProvider = { getModel: async () => SILENT };
+
+/** No step of a replay begins. */
+const NO_GATE = { enter: async () => () => undefined };

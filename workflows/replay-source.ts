@@ -1,0 +1,166 @@
+import { fieldDifferences } from '../src/core/compare-event.js';
+import type { EventDraft } from '../src/core/event.js';
+import type { JsonValue } from '../src/core/json.js';
+import { eventName, type RecordedSegment } from '../src/core/recording.js';
+import type { Standing } from '../src/core/standing.js';
+import { type RecordedAnswer, RecordedSource } from './recorded-source.js';
+import type { ReplayFindings } from './replay-findings.js';
+
+/** Thrown through the SDK where the log does not go on: what would come now, nobody has recorded. */
+export class LogEnds extends Error {
+  constructor(step: string) {
+    super(`the log ends before ${step}`);
+    this.name = 'LogEnds';
+  }
+}
+
+/** How the log of a run ends; null: it does not yet, or the segment is not its last. */
+export type RunEnd = Extract<EventDraft, { kind: 'run.completed' | 'run.failed' | 'run.cancelled' }>;
+
+export interface ReplayedPart {
+  readonly snapshot: string | null;
+  readonly standing: readonly Standing[];
+  readonly end: RunEnd | null;
+  /** Numbers of events, by key. */
+  readonly seqOf: ReadonlyMap<string, number>;
+  /** Events up to this one were recorded under models that the run was given no say of. */
+  readonly copiedUpTo: number;
+}
+
+/**
+ * A closed recording that an agent of today is held against: it answers whatever was asked then, hears no callback, and notes what
+ * differs instead of failing the run.
+ */
+export class ReplaySource extends RecordedSource {
+  override readonly hearsCallbacks = false;
+  readonly #part: ReplayedPart;
+  readonly #findings: ReplayFindings;
+  /** The turns of which it is not known what the model was told. */
+  readonly #untold = new Set<number>();
+  readonly #requests = new Map<number, Extract<EventDraft, { kind: 'model.requested' }>>();
+  #astray = false;
+  #surplus: EventDraft | null = null;
+  #step: string | null = null;
+
+  constructor(segment: RecordedSegment, part: ReplayedPart, findings: ReplayFindings) {
+    super(segment, { closed: true, snapshot: part.snapshot, standing: part.standing });
+    this.#part = part;
+    this.#findings = findings;
+    for (const event of segment.events.values())
+      if (event.kind === 'model.requested') this.#requests.set(event.data.turn, event);
+  }
+
+  /** Whether the replay has left the log for good. */
+  get isAstray(): boolean {
+    return this.#astray;
+  }
+
+  /** What was come to where the log has nothing any more: an event or a step. */
+  get cameTo(): string | null {
+    return this.#surplus === null ? this.#step : eventName(this.#surplus);
+  }
+
+  /** The events of the log that were not come to. */
+  unmetEvents(): readonly EventDraft[] {
+    return [...this.unmet].flatMap((key) => this.segment.events.get(key) ?? []);
+  }
+
+  override accepts(draft: EventDraft): boolean {
+    if (this.#astray || this.#surplus !== null) return false;
+    const recorded = this.segment.events.get(draft.key);
+    if (recorded === undefined) {
+      this.#surplus = draft;
+      return false;
+    }
+    const seq = this.#part.seqOf.get(draft.key) ?? null;
+    const place = { seq, key: draft.key, what: eventName(recorded) };
+    // From another kind, call or turn on, the events are not those of the log any more.
+    if (recorded.kind !== draft.kind || identityOf(recorded) !== identityOf(draft)) {
+      this.#astray = true;
+      this.#findings.addEnd({ ...place, field: '', expected: eventName(recorded), actual: eventName(draft) });
+      return false;
+    }
+    this.unmet.delete(draft.key);
+    this.#findings.met(seq ?? 0);
+    for (const difference of fieldDifferences(recorded, draft, this.#ignoredIn(draft)))
+      this.#findings.add({ ...place, ...difference });
+    return true;
+  }
+
+  override answer(turn: number): RecordedAnswer | null {
+    if (this.#astray) throw this.beyond(`model:${turn}`);
+    return this.segment.answers.get(turn) ?? this.segment.failures.get(turn) ?? null;
+  }
+
+  override result(callId: string): ReturnType<RecordedSource['result']> {
+    if (this.#astray || !this.segment.calls.has(callId)) return null;
+    return super.result(callId);
+  }
+
+  override modelAsked(turn: number, recorded: string, present: string): string {
+    return this.#isCopied(turn) ? recorded : present;
+  }
+
+  override untold(turn: number, what: string): null {
+    this.#findings.leaveOut(what);
+    this.#untold.add(turn);
+    return null;
+  }
+
+  override stoppedBefore(turn: number): boolean {
+    return !this.asked(turn) && this.trip !== null;
+  }
+
+  override stoppedAtEnd(inside: boolean): boolean {
+    return !inside && this.trip !== null;
+  }
+
+  override afterTools(turn: number, agent: string, callId: string | null): { readonly [key: string]: JsonValue } {
+    if (callId === null) {
+      const { end } = this.#part;
+      if (this.asked(turn) || end?.kind !== 'run.completed') return { isFinalOutput: false };
+      return { isFinalOutput: true, finalOutput: end.data.output };
+    }
+    const outcome = this.outcome(callId);
+    const goesOn = this.#requests.get(turn)?.data.agent === agent;
+    if (goesOn || outcome?.type !== 'output') return { isFinalOutput: false };
+    return { isFinalOutput: true, finalOutput: outcome.output };
+  }
+
+  override leftByFilter(turn: number, tools: readonly string[]): readonly string[] {
+    const offered = this.offeredAt.get(turn);
+    if (offered === undefined) return tools;
+    return tools.filter((tool) => offered.some((name) => name === tool || name.endsWith(`_${tool}`)));
+  }
+
+  override refusedByGuardrail(callId: string): string | null | undefined {
+    return super.refusedByGuardrail(callId) ?? (this.trip === null ? null : undefined);
+  }
+
+  override get trip(): string | null {
+    const { end } = this.#part;
+    return end?.kind === 'run.failed' && end.data.error.code === 'guardrail_tripped' ? end.data.error.message : null;
+  }
+
+  override beyond(step: string): Error {
+    this.#step ??= step;
+    return new LogEnds(step);
+  }
+
+  #isCopied(turn: number): boolean {
+    const request = this.#requests.get(turn);
+    return request !== undefined && (this.#part.seqOf.get(request.key) ?? 0) <= this.#part.copiedUpTo;
+  }
+
+  #ignoredIn(draft: EventDraft): ReadonlySet<string> {
+    return draft.kind === 'model.requested' && this.#untold.has(draft.data.turn) ? UNTOLD : NOTHING;
+  }
+}
+
+const UNTOLD: ReadonlySet<string> = new Set(['/inputDigest']);
+const NOTHING: ReadonlySet<string> = new Set();
+
+const identityOf = ({ data }: EventDraft): string => {
+  const { callId, turn } = data as { readonly callId?: unknown; readonly turn?: unknown };
+  return JSON.stringify([callId ?? null, turn ?? null]);
+};
