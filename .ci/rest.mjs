@@ -4,5 +4,7 @@ import { relative } from 'node:path';
 
 const { testResults } = JSON.parse(readFileSync(process.argv[2], 'utf8'));
 const isSkipped = ({ status }) => status === 'pending' || status === 'skipped' || status === 'todo';
-const rest = testResults.filter(({ assertionResults }) => assertionResults.length === 0 || assertionResults.some(isSkipped));
+const rest = testResults.filter(
+  ({ assertionResults }) => assertionResults.length === 0 || assertionResults.some(isSkipped),
+);
 console.log(rest.map(({ name }) => relative('.', name)).join('\n'));
