@@ -1,6 +1,5 @@
 import type { Knex } from 'knex';
 import type { Pool } from 'pg';
-import { openPglite } from './pglite.js';
 import { openPostgres } from './postgres.js';
 
 /** A lock of this process's session; it goes with the session, however that ends. */
@@ -38,7 +37,8 @@ export interface DatabaseOptions {
 }
 
 /** Opens the database; throws `database_unreachable`, `database_corrupt` or `data_dir_in_use`. */
-export function openDatabase(options: DatabaseOptions): Promise<Database> {
-  if (options.databaseUrl === null) return openPglite(options.dataDir);
+export async function openDatabase(options: DatabaseOptions): Promise<Database> {
+  // Loaded where it is needed: a process with a PostgreSQL starts sooner.
+  if (options.databaseUrl === null) return (await import('./pglite.js')).openPglite(options.dataDir);
   return openPostgres(options.databaseUrl, options.poolSize ?? 20);
 }
