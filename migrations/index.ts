@@ -18,6 +18,7 @@ import * as deploys from './0016-deploys.js';
 import * as whatIsAtWork from './0017-what-is-at-work.js';
 import * as charges from './0018-charges.js';
 import * as budgets from './0019-budgets.js';
+import * as rewards from './0020-rewards.js';
 
 export interface Migration {
   readonly name: string;
@@ -45,4 +46,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0017-what-is-at-work', up: whatIsAtWork.up },
   { name: '0018-charges', up: charges.up },
   { name: '0019-budgets', up: budgets.up },
+  { name: '0020-rewards', up: rewards.up },
 ];

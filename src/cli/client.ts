@@ -13,6 +13,7 @@ import {
 } from '../core/interruption.js';
 import type { Page } from '../core/page.js';
 import { type ReplayReport, type ReplayRequest, replayReport } from '../core/replay.js';
+import { type GiveReward, type RewardView, rewardView } from '../core/reward.js';
 import { type RunStatus, type RunView, runView, type StartRun } from '../core/run.js';
 import { type SessionItem, type SessionView, sessionItem, sessionView } from '../core/session.js';
 import { type SpendFilter, type SpendView, spendView } from '../core/spend.js';
@@ -60,7 +61,10 @@ export interface Client {
   streamEvents(id: string, after: number, signal: AbortSignal): AsyncGenerator<RunEvent, void>;
   /** The same, with what models say while they answer between the events. */
   streamRun(id: string, after: number, signal: AbortSignal): AsyncGenerator<RunEvent | RunDelta, void>;
-  getTrajectory(id: string): Promise<Trajectory>;
+  /** A page of its steps, after a step. */
+  getTrajectory(id: string, after?: number): Promise<Trajectory>;
+  rewardRun(id: string, request: GiveReward): Promise<RewardView>;
+  listRewards(id: string, options: PageOptions): Promise<Page<RewardView>>;
   verifyRun(id: string): Promise<VerifyReport>;
   replayRun(id: string, request: ReplayRequest): Promise<ReplayReport>;
   listCharges(id: string, options: PageOptions): Promise<Page<ChargeView>>;
@@ -168,7 +172,10 @@ export function createClient(baseUrl: string, token: string): Client {
       for await (const one of stream(id, after, false, signal)) if ('seq' in one) yield one;
     },
     streamRun: (id, after, signal) => stream(id, after, true, signal),
-    getTrajectory: (id) => ask(trajectory, GET, `${run(id)}/trajectory`),
+    getTrajectory: (id, after = 0) =>
+      ask(trajectory, GET, `/trajectories/${encodeURIComponent(id)}`, { query: { after } }),
+    rewardRun: (id, body) => ask(rewardView, POST, `${run(id)}/reward`, { body }),
+    listRewards: (id, query) => ask(pageOf(rewardView), GET, `${run(id)}/rewards`, { query: { ...query } }),
     listSessions: (query) => ask(pageOf(sessionView), GET, '/sessions', { query: { ...query } }),
     listSessionItems: (id, query) => ask(pageOf(sessionItem), GET, `${session(id)}/items`, { query: { ...query } }),
     deleteSession: (id) => ask(sessionView, 'DELETE', session(id)),

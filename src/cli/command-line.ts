@@ -15,6 +15,7 @@ import { migrateCommand } from './migrate.js';
 import { packageVersion } from './package-version.js';
 import { printError } from './print.js';
 import { replayCommand } from './replay.js';
+import { rewardCommand } from './reward.js';
 import { runCommand } from './run.js';
 import { runsCommand } from './runs.js';
 import { serveCommand } from './serve.js';
@@ -41,6 +42,7 @@ export const commands = (doors: Doors): readonly Command[] => [
   emitCommand(),
   eventsCommand(),
   trajectoryCommand(),
+  rewardCommand(),
   chargesCommand(),
   spendCommand(),
   cancelCommand(),

@@ -1,7 +1,9 @@
 import { Command } from 'commander';
 import { z } from 'zod';
 import type { CallOutcome } from '../core/event.js';
-import type { Trajectory, TrajectoryStep } from '../core/trajectory.js';
+import type { Trajectory } from '../core/trajectory.js';
+import type { TrajectoryResult } from '../core/trajectory-result.js';
+import type { TrajectoryStep } from '../core/trajectory-step.js';
 import { connect } from './connect.js';
 import { idArgument, json, jsonOption } from './options.js';
 import { cut, plain, print, printJson, width } from './print.js';
@@ -15,16 +17,32 @@ export const trajectoryCommand = (): Command =>
     .argument('<run>', 'id of a run', idArgument)
     .addOption(jsonOption())
     .action(async (run: string, raw: unknown) => {
-      const trajectory = await connect().getTrajectory(run);
-      if (options.parse(raw).json) printJson(trajectory);
-      else printTrajectory(trajectory);
+      const client = connect();
+      let page = await client.getTrajectory(run);
+      const asJson = options.parse(raw).json;
+      if (!asJson) printHead(page);
+      for (;;) {
+        if (asJson) printJson(page);
+        else page.steps.forEach(printStep);
+        if (page.nextStep === null) return;
+        page = await client.getTrajectory(run, page.nextStep);
+      }
     });
 
-function printTrajectory(trajectory: Trajectory): void {
-  const { agent, agentVersion, status, totalSteps, usage } = trajectory;
+function printHead(trajectory: Trajectory): void {
+  const { agent, agentVersion, status, totalSteps, usage, result, qualityScore } = trajectory;
   print(`${plain(agent)} ${plain(agentVersion)}: ${status}, ${totalSteps} steps, ${usage.totalTokens} tokens`);
+  const quality = qualityScore === null ? '' : `, quality ${qualityScore.toFixed(2)}`;
+  if (result !== null) printFitting('=', `${resultText(result)}${quality}`);
   printFitting('in', oneLine(trajectory.input));
-  for (const step of trajectory.steps) printStep(step);
+}
+
+/** A result in words: its type, its reward, and why. */
+function resultText(result: TrajectoryResult): string {
+  if (result.type === 'success') return result.reward === null ? 'success' : `success, reward ${result.reward}`;
+  if (result.type !== 'partial_success') return `${result.type}: ${plain(result.reason)}`;
+  const missing = result.missing.length === 0 ? '' : `, missing ${result.missing.map(plain).join(' ')}`;
+  return `partial success, reward ${result.reward}${missing}`;
 }
 
 function printStep({ step, action, observation, info }: TrajectoryStep): void {

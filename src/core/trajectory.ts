@@ -1,195 +1,161 @@
 import { z } from 'zod';
-import { callOutcome, capabilityCheck, type EventData, type RunEvent } from './event.js';
-import { type JsonObject, jsonValue } from './json.js';
-import { route } from './route.js';
-import { errorView, isOver, runStatus, type Usage, usage } from './run.js';
+import { jsonValue } from './json.js';
+import { usdText } from './money.js';
+import { type RewardView, rewardView } from './reward.js';
+import { errorView, type RunView, runStatus, usage } from './run.js';
+import { labelsOf } from './run-labels.js';
+import { type ChargesOfTurn, type LoggedEvent, stepFold } from './step-fold.js';
+import { resultOf, trajectoryResult } from './trajectory-result.js';
+import { qualityOf, SCORE_VERSION, tally, trajectoryCounts } from './trajectory-score.js';
+import { type TrajectoryStep, trajectoryStep } from './trajectory-step.js';
 
-const action = z.object({
-  callId: z.string(),
-  tool: z.string(),
-  arguments: jsonValue,
-  decision: z.enum(['allow', 'ask', 'deny', 'invalid']),
-  checks: z.array(capabilityCheck),
-  childRunId: z.string().exactOptional().describe('The run that the call started, if it is a sub-agent.'),
+/** What is known of a run without its log. */
+const trajectoryRun = z.object({
+  trajectoryId: z.string().describe('The id of its run.'),
+  runId: z.string(),
+  taskId: z.string().nullable().describe('`metadata.taskId` of the run; null: none.'),
+  tags: z.array(z.string()).describe('`metadata.tags` of the run.'),
+  seed: z.int().nullable().describe('`metadata.seed` of the run; null: none was given.'),
+  parentRunId: z.string().nullable().describe('The run whose call started it: the id of its trajectory.'),
+  forkedFrom: z.object({ runId: z.string(), seq: z.int() }).nullable(),
+  timestamp: z.iso.datetime().describe('When the run was started.'),
+  completedAt: z.iso.datetime().nullable(),
+  scaffold: z
+    .literal('holdfast')
+    .describe('What stood between model and tools; `agent` and `agentVersion` say which of its agents.'),
+  agent: z.string(),
+  agentVersion: z.string(),
+  status: runStatus,
+  error: errorView.nullable(),
+  result: trajectoryResult.nullable().describe('Null while the run goes on.'),
+  totalReward: z.number().nullable().describe('Null: nobody gave one.'),
+  verificationPassed: z.boolean().nullable().describe('Null: nobody verified.'),
+  usage: usage.describe('With that of the runs that its calls started.'),
+  costUsd: usdText.nullable().describe('The same; null: a price is not known.'),
+  executionTimeMs: z.int().describe('Milliseconds in which it was neither queued nor paused.'),
+});
+type TrajectoryRun = z.infer<typeof trajectoryRun>;
+
+/** What its log says of it as a whole. */
+const trajectoryWhole = z.object({
+  model: z.string().nullable().describe('The one that gave the most answers; null: none did.'),
+  models: z.array(z.string()).describe('All that gave answers, that with the most first.'),
+  totalSteps: z.int(),
+  counts: trajectoryCounts,
+  qualityScore: z.number().min(0).max(1).nullable().describe('Null: it has no steps of its own.'),
+  diversityScore: z.number().min(0).max(1).nullable().describe('Null until the run is over and was compared.'),
+  scoreVersion: z.int(),
 });
 
-/** One step: what the model saw, said and asked for, and what came of it. A call that it never answered is the last step of a run. */
-export const trajectoryStep = z
-  .object({
-    step: z.int().min(1),
-    state: z.object({ hash: z.string(), version: z.int(), inputItems: z.int() }).describe('Before the step.'),
-    action: z.object({
-      agent: z.string(),
-      model: z.string(),
-      route: route.exactOptional(),
-      text: z.string().nullable(),
-      reasoning: z.string().nullable(),
-      calls: z.array(action),
-    }),
-    observation: z.array(z.object({ callId: z.string(), outcome: callOutcome })),
-    done: z.boolean(),
-    info: z.object({
-      error: errorView.nullable().describe('Why the model gave no answer; null if it gave one, or was stopped.'),
-      usage,
-      events: z.object({ from: z.int(), to: z.int() }),
-      startedAt: z.string(),
-      endedAt: z.string(),
-    }),
-  })
-  .meta({ id: 'TrajectoryStep' });
-export type TrajectoryStep = z.infer<typeof trajectoryStep>;
-
-export const trajectory = z
-  .object({
-    runId: z.string(),
-    agent: z.string(),
-    agentVersion: z.string(),
+export const trajectory = trajectoryRun
+  .extend(trajectoryWhole.shape)
+  .extend({
     input: jsonValue,
-    status: runStatus,
     output: jsonValue,
+    reward: rewardView.nullable().describe('The version that counts.'),
     steps: z.array(trajectoryStep),
-    totalSteps: z.int(),
-    usage,
+    nextStep: z
+      .int()
+      .nullable()
+      .describe('The last step that is here, if more follow: `after` of the next page. Totals are of all.'),
     head: z.object({ seq: z.int(), hash: z.string() }),
   })
   .meta({ id: 'Trajectory' });
 export type Trajectory = z.infer<typeof trajectory>;
 
-interface Open {
-  step: number;
-  state: TrajectoryStep['state'];
-  action: Omit<TrajectoryStep['action'], 'calls'>;
-  calls: z.infer<typeof action>[];
-  observation: TrajectoryStep['observation'];
-  info: TrajectoryStep['info'];
+/** What of a run only its row says. */
+export interface RunFacts {
+  readonly run: RunView;
+  readonly executionTimeMs: number;
+  readonly cancelReason: string | null;
+  readonly reward: RewardView | null;
 }
 
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-const texts = (items: unknown, field: 'content' | 'rawContent', types: readonly string[]): string[] =>
-  isObject(items) && Array.isArray(items[field])
-    ? items[field].flatMap((part: unknown) =>
-        isObject(part) && types.includes(String(part['type'])) && typeof part['text'] === 'string'
-          ? [part['text']]
-          : [],
-      )
-    : [];
-
-function said(output: readonly JsonObject[], type: 'message' | 'reasoning'): string | null {
-  const parts = output
-    .filter(
-      (item) =>
-        item['type'] === type || (type === 'message' && item['type'] === undefined && item['role'] === 'assistant'),
-    )
-    .flatMap((item) =>
-      type === 'message'
-        ? texts(item, 'content', ['output_text'])
-        : [...texts(item, 'content', ['input_text']), ...texts(item, 'rawContent', ['reasoning_text'])],
-    );
-  return parts.length === 0 ? null : parts.join('\n');
-}
-
-type Requested = { readonly event: RunEvent; readonly data: EventData<'model.requested'> };
-
-const NO_TOKENS: Usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
-
-/** A step as it begins: `event` is the answer of the model, or what tells that there is none. */
-const opened = (
-  step: number,
-  requested: Requested | null,
-  event: RunEvent,
-  action: Open['action'],
-  info: Pick<Open['info'], 'error' | 'usage'>,
-): Open => ({
-  step,
-  state: {
-    hash: (requested?.event ?? event).stateHashBefore,
-    version: (requested?.event ?? event).stateVersion - 1,
-    inputItems: requested?.data.inputItems ?? 0,
-  },
-  action,
-  calls: [],
-  observation: [],
-  info: {
-    ...info,
-    events: { from: requested?.event.seq ?? event.seq, to: event.seq },
-    startedAt: (requested?.event ?? event).at,
-    endedAt: event.at,
-  },
-});
-
-const silent = ({ agent, model }: { readonly agent: string; readonly model: string }): Open['action'] => ({
-  ...{ agent, model, text: null, reasoning: null },
-});
-
-/** Folds a log into a trajectory. Pure; works for runs that still go on. `agent` and `status` are those of the run's row. */
-export function foldTrajectory(
-  run: Pick<Trajectory, 'runId' | 'agent' | 'agentVersion' | 'input' | 'status' | 'output' | 'usage'>,
-  events: Iterable<RunEvent>,
-): Trajectory {
-  const steps: TrajectoryStep[] = [];
-  let open: Open | null = null;
-  let requested: Requested | null = null;
-  let last: RunEvent | null = null;
-  const close = (done: boolean): void => {
-    if (open === null) return;
-    const { calls, action: said, ...rest } = open;
-    steps.push({ ...rest, action: { ...said, calls }, done });
-    open = null;
+export function trajectoryRunOf({ run, executionTimeMs, cancelReason, reward }: RunFacts): TrajectoryRun {
+  const { id, parentRunId, forkedFrom, agent, agentVersion, status, error, usage, costUsd } = run;
+  return {
+    ...{ trajectoryId: id, runId: id, ...labelsOf(run.metadata), parentRunId, forkedFrom },
+    ...{
+      timestamp: run.createdAt,
+      completedAt: run.completedAt,
+      scaffold: 'holdfast',
+      agent,
+      agentVersion,
+      status,
+      error,
+    },
+    result: resultOf({ status, error, cancelReason }, reward),
+    totalReward: reward?.reward ?? null,
+    verificationPassed: reward?.verificationPassed ?? null,
+    ...{ usage, costUsd, executionTimeMs },
   };
-  for (const event of events) {
-    last = event;
-    if (event.kind === 'model.requested') {
-      close(false);
-      requested = { event, data: event.data as EventData<'model.requested'> };
-      continue;
-    }
-    if (event.kind === 'model.responded') {
-      const { agent, model, output, usage, route } = event.data as EventData<'model.responded'>;
-      const text = said(output, 'message');
-      const reasoning = said(output, 'reasoning');
-      const action = { agent, model, ...(route === undefined ? {} : { route }), text, reasoning };
-      open = opened(steps.length + 1, requested, event, action, { error: null, usage });
-      requested = null;
-      continue;
-    }
-    if (event.kind === 'model.failed') {
-      const data = event.data as EventData<'model.failed'>;
-      open = opened(steps.length + 1, requested, event, silent(data), { error: data.error, usage: NO_TOKENS });
-      requested = null;
-      continue;
-    }
-    const current: Open | null = open;
-    if (current === null) continue;
-    if (event.kind === 'call.checked') {
-      const data = event.data as EventData<'call.checked'>;
-      // Judged again after a decision, it keeps its place in the model's order.
-      const at = current.calls.findIndex((call) => call.callId === data.callId);
-      const before = current.calls[at];
-      current.calls =
-        before === undefined ? [...current.calls, pick(data)] : current.calls.with(at, { ...before, ...pick(data) });
-    } else if (event.kind === 'child.started') {
-      const { callId, childRunId } = event.data as EventData<'child.started'>;
-      current.calls = current.calls.map((call) => (call.callId === callId ? { ...call, childRunId } : call));
-    } else if (event.kind === 'call.finished') {
-      const data = event.data as EventData<'call.finished'>;
-      current.observation.push({ callId: data.callId, outcome: data.outcome });
-    }
-    current.info = { ...current.info, events: { ...current.info.events, to: event.seq }, endedAt: event.at };
-  }
-  const over = isOver(run.status);
-  if (over && requested !== null && last !== null)
-    open = opened(steps.length + 1, requested, last, silent(requested.data), { error: null, usage: NO_TOKENS });
-  close(over);
-  const head = { seq: last?.seq ?? 0, hash: last?.hash ?? '' };
-  return { ...run, steps, totalSteps: steps.length, head };
 }
 
-const pick = (data: EventData<'call.checked'>): z.infer<typeof action> => ({
-  callId: data.callId,
-  tool: data.tool,
-  arguments: data.arguments,
-  decision: data.decision,
-  checks: data.checks,
-});
+/** Which steps of a trajectory are wanted: those after a step, until one of the bounds is reached, and one at least. */
+export interface StepWindow {
+  readonly after: number;
+  readonly limit: number;
+  /** Characters of their JSON. */
+  readonly maxChars: number;
+}
+
+/** What a reader is given at once. */
+export const STEPS_LIMIT = 1000;
+export const STEPS_MAX_CHARS = 32 * 1024 * 1024;
+
+const ALL_STEPS: StepWindow = { after: 0, limit: Number.POSITIVE_INFINITY, maxChars: Number.POSITIVE_INFINITY };
+
+interface FoldOptions {
+  readonly chargesOf?: ChargesOfTurn;
+  readonly diversityScore?: number | null;
+  readonly window?: StepWindow;
+}
+
+/** A trajectory that is made as its log is read: holds the steps that are wanted, and of the others only counts. */
+export function trajectoryFold(facts: RunFacts, options: FoldOptions = {}) {
+  const { chargesOf = () => [], diversityScore = null, window = ALL_STEPS } = options;
+  const fold = stepFold(chargesOf);
+  const counted = tally();
+  const steps: TrajectoryStep[] = [];
+  let total = 0;
+  let chars = 0;
+  let isFull = false;
+  let head = { seq: 0, hash: '' };
+
+  const take = (step: TrajectoryStep): void => {
+    total += 1;
+    counted.add(step);
+    if (isFull || step.step <= window.after) return;
+    chars += window.maxChars === Number.POSITIVE_INFINITY ? 0 : JSON.stringify(step).length;
+    isFull = steps.length > 0 && (steps.length >= window.limit || chars > window.maxChars);
+    if (!isFull) steps.push(step);
+  };
+
+  return {
+    push: (event: LoggedEvent): void => {
+      head = { seq: event.seq, hash: event.hash };
+      fold.push(event).forEach(take);
+    },
+    end: () => {
+      const run = trajectoryRunOf(facts);
+      fold.finish({ over: run.result !== null, reward: run.totalReward }).forEach(take);
+      const counts = counted.counts();
+      const models = [...counted.models()];
+      const record: Trajectory = {
+        ...run,
+        ...{ model: models[0] ?? null, models, totalSteps: total, counts },
+        qualityScore: qualityOf(counts, facts.run.limits.maxTurns),
+        ...{ diversityScore, scoreVersion: SCORE_VERSION, input: facts.run.input, output: facts.run.output },
+        ...{ reward: facts.reward, steps, nextStep: isFull ? (steps.at(-1)?.step ?? null) : null, head },
+      };
+      return { record, sketch: counted.sketch() };
+    },
+  };
+}
+
+/** Folds a log into a trajectory. Pure; works for runs that still go on. */
+export function foldTrajectory(facts: RunFacts, events: Iterable<LoggedEvent>, options: FoldOptions = {}): Trajectory {
+  const fold = trajectoryFold(facts, options);
+  for (const event of events) fold.push(event);
+  return fold.end().record;
+}

@@ -6,7 +6,6 @@ import { HoldfastError } from '../core/errors.js';
 import type { RunEvent } from '../core/event.js';
 import type { Page } from '../core/page.js';
 import { isOver, type RunStatus, type RunView } from '../core/run.js';
-import { foldTrajectory, type Trajectory } from '../core/trajectory.js';
 import { pendingOf } from '../storage/interruptions.js';
 import { readEvents, readHead } from '../storage/read-events.js';
 import { encodeCursor, listRunRows } from '../storage/run-list.js';
@@ -174,12 +173,6 @@ async function wholeLog(parts: Parts, id: string): Promise<RunEvent[]> {
     events.push(...batch);
     if (batch.length < BATCH) return events;
   }
-}
-
-export async function getTrajectory(parts: Parts, id: string, caller: Caller): Promise<Trajectory> {
-  const row = await rowOf(parts, id, caller);
-  const { agent, agentVersion, status, input, output, usage } = runViewOf(row, []);
-  return foldTrajectory({ runId: id, agent, agentVersion, status, input, output, usage }, await wholeLog(parts, id));
 }
 
 export async function verifyRun(parts: Parts, id: string, caller: Caller): Promise<VerifyReport> {

@@ -13,12 +13,14 @@ import { emitEvent } from './emit-event.js';
 import { forkRun, retryRun } from './fork-run.js';
 import { decide, getInterruption, listInterruptions } from './interruption-verbs.js';
 import type { Parts } from './parts.js';
-import { getRun, getTrajectory, listEvents, listRuns, streamEvents, streamRun, verifyRun } from './read-runs.js';
+import { getRun, listEvents, listRuns, streamEvents, streamRun, verifyRun } from './read-runs.js';
 import { replayRun } from './replay-run.js';
+import { listRewards, rewardRun } from './reward-verbs.js';
 import { savedStateBackend } from './saved-state-backend.js';
 import { deleteSession, getSession, listSessionItems, listSessions } from './session-verbs.js';
 import { listStandingDecisions, revokeStandingDecision } from './standing-verbs.js';
 import { startRun } from './start-run.js';
+import { getTrajectory } from './trajectory-verbs.js';
 import type { Engine, Health, Stats } from './verbs.js';
 import { getWorker, listWorkers, stopWorker } from './worker-verbs.js';
 
@@ -44,7 +46,9 @@ export function verbsOf(parts: Parts, life: Life): Engine {
     listEvents: async (id, options, caller) => listEvents(up(), id, options, caller),
     streamEvents: (id, options, caller) => streamEvents(up(), id, options, caller),
     streamRun: (id, options, caller) => streamRun(up(), id, options, caller),
-    getTrajectory: async (id, caller) => getTrajectory(up(), id, caller),
+    getTrajectory: async (id, caller, options) => getTrajectory(up(), id, caller, options),
+    rewardRun: async (id, request, caller) => rewardRun(up(), id, request, caller),
+    listRewards: async (id, options, caller) => listRewards(up(), id, options, caller),
     verifyRun: async (id, caller) => verifyRun(up(), id, caller),
     replayRun: async (id, request, caller) => replayRun(up(), id, request, caller),
     listCharges: async (id, options, caller) => listCharges(up(), id, options, caller),

@@ -9,6 +9,7 @@ import type { ForkRun, RetryRun } from '../core/fork-request.js';
 import type { DecisionRequest, InterruptionView } from '../core/interruption.js';
 import type { Page } from '../core/page.js';
 import type { ReplayReport, ReplayRequest } from '../core/replay.js';
+import type { GiveReward, RewardView } from '../core/reward.js';
 import type { RunStatus, RunView, StartRun } from '../core/run.js';
 import type { SessionItem, SessionView } from '../core/session.js';
 import type { SpendFilter, SpendView } from '../core/spend.js';
@@ -104,7 +105,26 @@ export interface Engine {
     options: { readonly after: number; readonly signal: AbortSignal },
     caller: Caller,
   ): AsyncIterable<RunEvent | RunDelta>;
-  getTrajectory(id: string, caller: Caller): Promise<Trajectory>;
+  /**
+   * The record of a run, with its steps after the step `after`: at most `limit`, 1000 by default, and so many as 32 MiB hold; the
+   * last one that is given is `nextStep` while more follow. Totals and scores are those of all. Throws `run_unknown`.
+   */
+  getTrajectory(
+    id: string,
+    caller: Caller,
+    options?: { readonly after?: number; readonly limit?: number },
+  ): Promise<Trajectory>;
+  /**
+   * Says what a run was worth, also after it is over: the next version, which counts from now on. The last one said again by the
+   * same actor is the same version. Throws `run_unknown`, `invalid_request`.
+   */
+  rewardRun(id: string, request: GiveReward, caller: Caller): Promise<RewardView>;
+  /** What was said of a run, oldest first, after the version `after`. Throws `run_unknown`. */
+  listRewards(
+    id: string,
+    options: { readonly after: number; readonly limit: number },
+    caller: Caller,
+  ): Promise<Page<RewardView>>;
   verifyRun(id: string, caller: Caller): Promise<VerifyReport>;
   /**
    * Executes the agents of today against the log of a run, without effect, and says where they part from it. Throws `run_unknown`,

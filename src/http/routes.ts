@@ -9,6 +9,7 @@ import { RUN_ROUTES } from './runs.js';
 import { SESSION_ROUTES } from './sessions.js';
 import { STANDING_DECISION_ROUTES } from './standing-decisions.js';
 import { OPEN_ROUTES, SYSTEM_ROUTES } from './system.js';
+import { TRAJECTORY_ROUTES } from './trajectories.js';
 import { WORKER_ROUTES } from './workers.js';
 
 const DOCUMENT_ROUTE = guarded({
@@ -27,6 +28,7 @@ export const GUARDED_ROUTES: readonly GuardedRoute[] = [
   ...RUN_ROUTES,
   ...EVENT_ROUTES,
   ...CHARGE_ROUTES,
+  ...TRAJECTORY_ROUTES,
   ...INTERRUPTION_ROUTES,
   ...STANDING_DECISION_ROUTES,
   ...SESSION_ROUTES,

@@ -7,6 +7,7 @@ import { trajectory } from '../core/trajectory.js';
 import { idPath, pageOf, pageQuery } from './fields.js';
 import { idempotencyKey } from './idempotency.js';
 import { guarded, json, NO_INPUT, type Reply } from './route.js';
+import { stepsQuery } from './trajectories.js';
 import { verifyReport } from './views.js';
 
 const WAIT_SECONDS_MAX = 60;
@@ -95,9 +96,10 @@ export const RUN_ROUTES = [
     summary: 'Fold the events of a run into steps.',
     role: 'viewer',
     pathParams: idPath,
+    query: stepsQuery,
     response: trajectory,
     errors: ['run_unknown'],
-    handle: async ({ path }, { engine, caller }) => json(await engine.getTrajectory(path.id, caller)),
+    handle: async ({ path, query }, { engine, caller }) => json(await engine.getTrajectory(path.id, caller, query)),
   }),
   guarded({
     ...NO_INPUT,

@@ -81,6 +81,16 @@ export async function listChargeRows(
   return rows.map(viewOf);
 }
 
+/** All charges of a run, by turn. */
+export async function chargesByTurn(db: Knex, runId: string): Promise<ReadonlyMap<number, readonly ChargeView[]>> {
+  const rows: ChargeRow[] = await charges(db)
+    .where({ run_id: runId })
+    .orderBy(['turn', 'charged_at', 'execution', 'attempt']);
+  const byTurn = new Map<number, ChargeView[]>();
+  for (const view of rows.map(viewOf)) byTurn.set(view.turn, [...(byTurn.get(view.turn) ?? []), view]);
+  return byTurn;
+}
+
 const count = (text: string | null): number => Number(text ?? 0);
 
 const viewOf = (row: ChargeRow): ChargeView => ({

@@ -3,6 +3,7 @@ import { HoldfastError } from '../core/errors.js';
 import type { RunEvent } from '../core/event.js';
 import { jsonValue } from '../core/json.js';
 import type { KeyedEvent } from '../core/recording.js';
+import type { LoggedEvent } from '../core/step-fold.js';
 import type { EventRow } from './events.js';
 
 const events = (db: Knex) => db<EventRow>('holdfast.events');
@@ -32,16 +33,21 @@ export async function eventIdOf(db: Knex, runId: string, key: string): Promise<s
   return `${runId}:${row.seq}`;
 }
 
-/** Events after a sequence number, oldest first. */
-export async function readEvents(db: Knex, runId: string, after: number, limit: number): Promise<RunEvent[]> {
-  const rows: EventRow[] = await events(db)
+const rowsAfter = (db: Knex, runId: string, after: number, limit: number): Promise<EventRow[]> =>
+  events(db)
     .where({ run_id: runId })
     // The column is an int4; what a client says it has seen may be beyond it.
     .whereRaw('seq > ?::bigint', [after])
     .orderBy('seq')
     .limit(limit);
-  return rows.map(eventOf);
-}
+
+/** Events after a sequence number, oldest first. */
+export const readEvents = async (db: Knex, runId: string, after: number, limit: number): Promise<RunEvent[]> =>
+  (await rowsAfter(db, runId, after, limit)).map(eventOf);
+
+/** The same, with who wrote them. */
+export const readLoggedEvents = async (db: Knex, runId: string, after: number, limit: number): Promise<LoggedEvent[]> =>
+  (await rowsAfter(db, runId, after, limit)).map((row) => ({ ...eventOf(row), worker: row.worker }));
 
 /** The log up to a sequence number (null: all of it) with the natural keys of its events. Never changes once it is there. */
 export async function readKeyedEvents(db: Knex, runId: string, upTo: number | null): Promise<KeyedEvent[]> {

@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import { isOver, type RunStatus } from './run.js';
+
+const reward = z.number().nullable();
+
+/** What became of a run, as data to learn from. Null stands for it while the run goes on. */
+export const trajectoryResult = z
+  .discriminatedUnion('type', [
+    z.object({ type: z.literal('success'), reward: reward.describe('Null: nobody gave one.') }),
+    z.object({
+      type: z.literal('partial_success'),
+      reward,
+      missing: z
+        .array(z.string())
+        .describe('Signals below 1 by their names, and `completion` if the run did not complete.'),
+    }),
+    z.object({ type: z.literal('failure'), reason: z.string() }),
+    z.object({ type: z.literal('timeout'), reason: z.string() }),
+    z.object({ type: z.literal('error'), code: z.string(), reason: z.string() }),
+  ])
+  .meta({ id: 'TrajectoryResult' });
+export type TrajectoryResult = z.infer<typeof trajectoryResult>;
+
+/** How the run ended. */
+export interface RunEnd {
+  readonly status: RunStatus;
+  readonly error: { readonly code: string; readonly message: string } | null;
+  readonly cancelReason: string | null;
+}
+
+/** What somebody said of it afterwards. */
+export interface Judgement {
+  readonly reward: number;
+  readonly signals: { readonly [name: string]: number };
+  readonly verificationPassed: boolean | null;
+  readonly reason: string | null;
+}
+
+const TIMEOUTS: ReadonlySet<string> = new Set(['limit_wall_time', 'tool_timeout']);
+/** The agent did not do its job within what it was given, or did what it may not: nothing around it was broken. */
+const FAILURES: ReadonlySet<string> = new Set([
+  ...['limit_turns', 'limit_tokens', 'limit_budget', 'capability_denied', 'output_invalid'],
+  ...['guardrail_tripped', 'guardrail_rejected', 'sub_agent_failed'],
+]);
+
+const shortOf = ({ signals }: Judgement): string[] =>
+  Object.entries(signals)
+    .flatMap(([name, value]) => (value < 1 ? [name] : []))
+    .sort();
+
+/**
+ * The result of a run: see docs/trajectories.md. A run that did not complete never is a success, whatever its reward; one that
+ * completed is a success until somebody says otherwise.
+ */
+export function resultOf(end: RunEnd, judged: Judgement | null): TrajectoryResult | null {
+  if (!isOver(end.status)) return null;
+  if (end.status !== 'completed') {
+    if (judged === null || judged.reward <= 0) return unfinished(end);
+    return { type: 'partial_success', reward: judged.reward, missing: ['completion', ...shortOf(judged)] };
+  }
+  if (judged === null) return { type: 'success', reward: null };
+  const { reward, verificationPassed } = judged;
+  if (verificationPassed ?? reward >= 1) return { type: 'success', reward };
+  if (reward > 0) return { type: 'partial_success', reward, missing: shortOf(judged) };
+  const why = verificationPassed === false ? 'The verification did not pass.' : `The reward is ${reward}.`;
+  return { type: 'failure', reason: judged.reason ?? why };
+}
+
+function unfinished({ status, error, cancelReason }: RunEnd): TrajectoryResult {
+  if (status === 'cancelled' || error === null)
+    return { type: 'failure', reason: cancelReason ?? 'The run was cancelled.' };
+  if (TIMEOUTS.has(error.code)) return { type: 'timeout', reason: error.message };
+  if (FAILURES.has(error.code)) return { type: 'failure', reason: error.message };
+  return { type: 'error', code: error.code, reason: error.message };
+}

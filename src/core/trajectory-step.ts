@@ -1,0 +1,84 @@
+import { z } from 'zod';
+import { callOutcome, capabilityCheck } from './event.js';
+import { jsonObject, jsonValue } from './json.js';
+import { usdText } from './money.js';
+import { usageParts } from './price.js';
+import { route } from './route.js';
+import { errorView, usage } from './run.js';
+
+const trajectoryCall = z.object({
+  callId: z.string(),
+  tool: z.string(),
+  arguments: jsonValue,
+  decision: z.enum(['allow', 'ask', 'deny', 'invalid']),
+  checks: z.array(capabilityCheck),
+  childRunId: z
+    .string()
+    .exactOptional()
+    .describe('The run that the call started, if it is a sub-agent: the id of its trajectory.'),
+});
+export type TrajectoryCall = z.infer<typeof trajectoryCall>;
+
+/** What the world of the run was before the step. */
+const stepState = z
+  .object({
+    hash: z.string(),
+    version: z.int(),
+    inputItems: z.int().describe('How many items the model was shown.'),
+    files: z
+      .array(z.object({ path: z.string(), digest: z.string() }))
+      .describe('Files that the run has changed in its environment. Empty: it has none.'),
+    workingDirectory: z.string().nullable().describe('Null: the run has no environment.'),
+    environmentNames: z.array(z.string()).describe('Names of environment variables, never their values.'),
+    exitCode: z.int().nullable().describe('Of the last command; null: there was none.'),
+    custom: jsonObject.nullable(),
+  })
+  .describe('Before the step.');
+
+/** Of runs that have no environment. */
+export const NO_ENVIRONMENT = {
+  files: [],
+  workingDirectory: null,
+  environmentNames: [],
+  exitCode: null,
+  custom: null,
+} satisfies Partial<z.infer<typeof stepState>>;
+
+/** One step: what the model saw, said and asked for, and what came of it. A call that it never answered is the last step of a run. */
+export const trajectoryStep = z
+  .object({
+    step: z.int().min(1),
+    copied: z.boolean().describe('Whether a fork took the answer over from its source: nothing to learn twice.'),
+    state: stepState,
+    action: z.object({
+      type: z
+        .enum(['tool', 'message', 'none'])
+        .describe('`tool`: it asks for calls, and may say something with them; `none`: the model gave no answer.'),
+      agent: z.string(),
+      model: z.string(),
+      route: route.exactOptional(),
+      text: z.string().nullable(),
+      reasoning: z.string().nullable(),
+      calls: z.array(trajectoryCall).describe('All that one answer asked for, in its order.'),
+    }),
+    observation: z.array(z.object({ callId: z.string(), outcome: callOutcome })),
+    reward: z.number().nullable().describe('On the last step that of the run, if somebody gave one; else null.'),
+    done: z.boolean(),
+    info: z.object({
+      error: errorView.nullable().describe('Why the model gave no answer; null if it gave one, or was stopped.'),
+      usage,
+      tokens: usageParts
+        .pick({ cachedInputTokens: true, cacheWriteTokens: true, reasoningTokens: true })
+        .nullable()
+        .describe('Parts of `usage`; null: the provider did not say, or a fork took the answer over.'),
+      costUsd: usdText.nullable().describe('What the answer cost; null: no price is known.'),
+      attempts: z.int().describe('How many times the model was asked in this run, as far as it was charged.'),
+      latencyMs: z.int().nullable().describe('From the request to the answer; null: it was not requested in this log.'),
+      worker: z.string().nullable().describe('Who wrote the answer into the log; null: a door did.'),
+      events: z.object({ from: z.int(), to: z.int() }),
+      startedAt: z.string(),
+      endedAt: z.string(),
+    }),
+  })
+  .meta({ id: 'TrajectoryStep' });
+export type TrajectoryStep = z.infer<typeof trajectoryStep>;

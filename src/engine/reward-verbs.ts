@@ -1,0 +1,49 @@
+import { isoNow } from '../../steps/world.js';
+import type { Caller } from '../core/caller.js';
+import { HoldfastError } from '../core/errors.js';
+import { fieldErrorsOf, invalidRequest } from '../core/field-errors.js';
+import type { Page } from '../core/page.js';
+import { type GiveReward, giveReward, isSameJudgement, type RewardView, rewardDataOf } from '../core/reward.js';
+import { readHead } from '../storage/read-events.js';
+import { insertReward, lastReward, listRewardRows } from '../storage/rewards.js';
+import { findRun, lockRun } from '../storage/runs.js';
+import type { Parts } from './parts.js';
+
+const unknown = (id: string): HoldfastError =>
+  new HoldfastError('run_unknown', `There is no run ${JSON.stringify(id)}.`);
+
+/**
+ * Says what a run was worth: the next version, which counts from now on. What the same actor has said last, said again, is the
+ * version that is there.
+ */
+export async function rewardRun(parts: Parts, id: string, request: GiveReward, caller: Caller): Promise<RewardView> {
+  const parsed = giveReward.safeParse(request);
+  if (!parsed.success) throw invalidRequest(fieldErrorsOf(parsed.error));
+  const data = rewardDataOf(parsed.data);
+  const { world } = parts;
+  if ((await findRun(world.knex, caller.tenant, id)) === undefined) throw unknown(id);
+  return world.knex.transaction(async (trx) => {
+    const run = await lockRun(trx, id);
+    const head = await readHead(trx, id);
+    if (run === undefined || head === undefined) throw unknown(id);
+    if (head.runKey === null) throw new HoldfastError('run_unknown', `What run ${JSON.stringify(id)} did was erased.`);
+    const last = await lastReward(trx, id);
+    if (last !== null && last.actor === caller.actor && isSameJudgement(last, data)) return last;
+    const { runKey, seq: headSeq, hash: headHash } = head;
+    const made = { runId: id, tenant: run.tenant, actor: caller.actor, at: isoNow(world), headSeq, headHash, runKey };
+    return insertReward(trx, made, data);
+  });
+}
+
+/** What was said of a run, oldest first. Throws `run_unknown`. */
+export async function listRewards(
+  parts: Parts,
+  id: string,
+  { after, limit }: { readonly after: number; readonly limit: number },
+  caller: Caller,
+): Promise<Page<RewardView>> {
+  if ((await findRun(parts.world.knex, caller.tenant, id)) === undefined) throw unknown(id);
+  const rows = await listRewardRows(parts.world.knex, id, { after, limit: limit + 1 });
+  const items = rows.slice(0, limit);
+  return { items, nextCursor: rows.length > limit ? String(items.at(-1)?.version ?? 0) : null };
+}

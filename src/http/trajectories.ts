@@ -1,0 +1,55 @@
+import { z } from 'zod';
+import { giveReward, rewardView } from '../core/reward.js';
+import { STEPS_LIMIT, trajectory } from '../core/trajectory.js';
+import { idPath, pageOf, pageQuery, sequence } from './fields.js';
+import { guarded, json, NO_INPUT } from './route.js';
+
+/** Which steps of a record are wanted. */
+export const stepsQuery = z.strictObject({
+  after: sequence.default(0).describe('Only steps after this one: `nextStep` of the page before.'),
+  limit: z.coerce.number().int().min(1).max(STEPS_LIMIT).default(STEPS_LIMIT),
+});
+
+export const TRAJECTORY_ROUTES = [
+  guarded({
+    ...NO_INPUT,
+    method: 'GET',
+    path: '/api/v1/trajectories/{id}',
+    operationId: 'readTrajectory',
+    summary: 'Read the record of a run: its steps, result, reward and scores.',
+    role: 'viewer',
+    pathParams: idPath,
+    query: stepsQuery,
+    response: trajectory,
+    errors: ['run_unknown'],
+    handle: async ({ path, query }, { engine, caller }) => json(await engine.getTrajectory(path.id, caller, query)),
+  }),
+  guarded({
+    ...NO_INPUT,
+    method: 'POST',
+    path: '/api/v1/runs/{id}/reward',
+    operationId: 'rewardRun',
+    summary: 'Say what a run was worth.',
+    role: 'operator',
+    pathParams: idPath,
+    body: giveReward,
+    response: rewardView,
+    errors: ['run_unknown'],
+    audited: true,
+    handle: async ({ path, body }, { engine, caller }) => json(await engine.rewardRun(path.id, body, caller)),
+  }),
+  guarded({
+    ...NO_INPUT,
+    method: 'GET',
+    path: '/api/v1/runs/{id}/rewards',
+    operationId: 'listRewards',
+    summary: 'List what was said of a run, oldest first.',
+    role: 'viewer',
+    pathParams: idPath,
+    query: z.strictObject({ ...pageQuery, cursor: sequence.default(0) }),
+    response: pageOf(rewardView),
+    errors: ['run_unknown'],
+    handle: async ({ path, query: { cursor, limit } }, { engine, caller }) =>
+      json(await engine.listRewards(path.id, { after: cursor, limit }, caller)),
+  }),
+];

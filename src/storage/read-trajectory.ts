@@ -1,0 +1,38 @@
+import type { Knex } from 'knex';
+import type { Sketch } from '../core/sketch.js';
+import { type RunFacts, type StepWindow, type Trajectory, trajectoryFold } from '../core/trajectory.js';
+import { chargesByTurn } from './charges.js';
+import { readLoggedEvents } from './read-events.js';
+import { lastReward } from './rewards.js';
+import { type RunRow, runViewOf } from './runs.js';
+
+/** A payload may be large, and so many are in memory at once. */
+const EVENTS_AT_ONCE = 100;
+
+/** What of a run only its row, and who judged it, say. */
+export const runFactsOf = (row: RunRow, reward: RunFacts['reward']): RunFacts => ({
+  run: runViewOf(row, []),
+  executionTimeMs: Number(row.active_ms),
+  cancelReason: row.cancel_reason,
+  reward,
+});
+
+/** Reads the log of a run into its record; holds of it the steps of the window, and of the others counts. */
+export async function readTrajectory(
+  db: Knex,
+  row: RunRow,
+  window: StepWindow,
+): Promise<{ readonly record: Trajectory; readonly sketch: Sketch }> {
+  const charges = await chargesByTurn(db, row.id);
+  const fold = trajectoryFold(runFactsOf(row, await lastReward(db, row.id)), {
+    chargesOf: (turn) => charges.get(turn) ?? [],
+    window,
+  });
+  let after = 0;
+  for (;;) {
+    const events = await readLoggedEvents(db, row.id, after, EVENTS_AT_ONCE);
+    for (const event of events) fold.push(event);
+    if (events.length < EVENTS_AT_ONCE) return fold.end();
+    after = events.at(-1)?.seq ?? after;
+  }
+}
