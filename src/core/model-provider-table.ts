@@ -4,6 +4,8 @@ export interface Quirks {
   readonly maxTokens?: 'max_tokens' | 'max_completion_tokens';
   /** How an answer of a given form is asked for. `json_object` and `prompt` tell the model the schema in words. Default `json_schema`. */
   readonly structuredOutput?: 'json_schema' | 'json_object' | 'prompt';
+  /** Which ids of calls it takes: `word` has up to 64 letters, digits, `_` and `-`; `nine` nine letters and digits. Default: any. */
+  readonly callIds?: 'word' | 'nine';
   /** Fields that the API refuses, by their names in the request. They are not sent. */
   readonly omit?: readonly string[];
 }
@@ -44,13 +46,17 @@ export const MODEL_PROVIDERS: { readonly [prefix: string]: ModelProviderRow } = 
     quirks: { maxTokens: 'max_completion_tokens' },
   },
   // Its endpoint takes `response_format` and ignores it.
-  anthropic: hosted('Anthropic', 'https://api.anthropic.com/v1', 'ANTHROPIC_API_KEY', { structuredOutput: 'prompt' }),
+  anthropic: hosted('Anthropic', 'https://api.anthropic.com/v1', 'ANTHROPIC_API_KEY', {
+    structuredOutput: 'prompt',
+    callIds: 'word',
+  }),
   google: hosted('Google', 'https://generativelanguage.googleapis.com/v1beta/openai', 'GEMINI_API_KEY', {
     omit: OPENAI_ONLY,
   }),
   openrouter: hosted('OpenRouter', 'https://openrouter.ai/api/v1', 'OPENROUTER_API_KEY'),
   groq: hosted('Groq', 'https://api.groq.com/openai/v1', 'GROQ_API_KEY', { maxTokens: 'max_completion_tokens' }),
   mistral: hosted('Mistral', 'https://api.mistral.ai/v1', 'MISTRAL_API_KEY', {
+    callIds: 'nine',
     omit: ['stream_options', ...OPENAI_ONLY],
   }),
   deepseek: hosted('DeepSeek', 'https://api.deepseek.com/v1', 'DEEPSEEK_API_KEY', { structuredOutput: 'json_object' }),

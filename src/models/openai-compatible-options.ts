@@ -63,6 +63,7 @@ const shape = z.strictObject(
         structuredOutput: z
           .enum(['json_schema', 'json_object', 'prompt'], 'expected json_schema, json_object or prompt')
           .optional(),
+        callIds: z.enum(['word', 'nine'], 'expected word or nine').optional(),
         omit: z.array(z.string().min(1), 'expected a list of names of fields').optional(),
       })
       .optional(),

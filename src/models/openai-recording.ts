@@ -12,6 +12,7 @@ const shaping = z.strictObject({
   quirks: z.strictObject({
     maxTokens: z.enum(['max_tokens', 'max_completion_tokens']).optional(),
     structuredOutput: z.enum(['json_schema', 'json_object', 'prompt']).optional(),
+    callIds: z.enum(['word', 'nine']).optional(),
     omit: z.array(z.string()).optional(),
   }),
 });
@@ -27,12 +28,13 @@ export function openaiRecorded({ name, head }: Cassette): { readonly baseURL: st
   const parsed = shaping.safeParse(head.settings);
   if (!parsed.success) throw badCassette(`The settings of the cassette "${name}" are none of its API.`, parsed.error);
   const { official, quirks } = parsed.data;
-  const { maxTokens, structuredOutput, omit } = quirks;
+  const { maxTokens, structuredOutput, callIds, omit } = quirks;
   return {
     baseURL: official ? OFFICIAL : 'http://cassette.invalid/v1',
     quirks: {
       ...(maxTokens === undefined ? {} : { maxTokens }),
       ...(structuredOutput === undefined ? {} : { structuredOutput }),
+      ...(callIds === undefined ? {} : { callIds }),
       ...(omit === undefined ? {} : { omit }),
     },
   };

@@ -1,15 +1,20 @@
 import type { Quirks } from '../core/model-provider-table.js';
+import { withCallIds } from './call-id-form.js';
 import { isRecord, textOf } from './failure-causes.js';
 
 type Body = Readonly<Record<string, unknown>>;
 
 /** A request to Chat Completions or Responses as the API of a provider takes it. The request itself is not changed. */
 export function quirkyRequest(body: Body, quirks: Quirks): Body {
-  const { maxTokens = 'max_tokens', structuredOutput = 'json_schema', omit = [] } = quirks;
+  const { maxTokens = 'max_tokens', structuredOutput = 'json_schema', callIds, omit = [] } = quirks;
   const worded = structuredOutput === 'json_schema' ? body : inWords(body, structuredOutput);
   const { max_tokens: bound, ...rest } = worded;
   const bounded = bound === undefined || bound === null ? rest : { ...rest, [maxTokens]: bound };
-  return Object.fromEntries(Object.entries(bounded).filter(([name]) => !omit.includes(name)));
+  const named =
+    callIds === undefined || !('messages' in rest)
+      ? bounded
+      : { ...bounded, messages: withCallIds(rest['messages'], callIds) };
+  return Object.fromEntries(Object.entries(named).filter(([name]) => !omit.includes(name)));
 }
 
 /** The schema of an answer in the instructions, for an API that does not keep to `response_format`. */

@@ -20,7 +20,9 @@ it('docs/models.md has every known provider, and no other', () => {
     row.urlVariable === null || prefix === 'openai' ? [row.baseURL] : [row.urlVariable, row.baseURL],
     `\`${row.keyVariable}\`${row.needsKey ? '' : ', if any'}`,
     row.api,
-    [row.quirks.maxTokens ?? [], row.quirks.structuredOutput ?? [], row.quirks.omit ?? []].flat(),
+    [row.quirks.maxTokens, row.quirks.structuredOutput, row.quirks.callIds, row.quirks.omit].flatMap(
+      (one) => one ?? [],
+    ),
   ]);
   expect(
     documented.map(([prefix = '', title, address = '', key, api = '', quirks = '']) => [

@@ -10,7 +10,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { classifyModelFailure } from '../../src/models/model-failure.js';
 import type { OpenAICompatibleOptions } from '../../src/models/openai-compatible-options.js';
 import { OpenAICompatibleProvider } from '../../src/models/openai-compatible-provider.js';
-import { requestOf, weatherTool } from './requests.js';
+import { callItem, requestOf, resultItem, weatherTool } from './requests.js';
 import { chats, cutChat, failsInChat, silentChat } from './servers/chat-server.js';
 import { responds, textOutput } from './servers/openai-server.js';
 import { type Answerer, htmlPage, reset, status, type WireServer, wireServer } from './servers/wire-server.js';
@@ -177,6 +177,21 @@ describe('quirks', () => {
     expect(first?.content).toMatch(/^Be short\.\n\n/);
     expect(first?.content).toContain(JSON.stringify(schema));
     expect(second).toMatchObject({ role: 'user' });
+  });
+
+  it.each([
+    ['mistral', /^[A-Za-z0-9]{9}$/, 'abcdefgh1'],
+    ['anthropic', /^[A-Za-z0-9_-]{1,64}$/, 'call_abc-1'],
+  ])('give calls of another provider ids that %s takes', async (like, form, fitting) => {
+    const callIds = [fitting, 'functions.weather:0', 'functions.weather:1', `call_${'x'.repeat(80)}`];
+    const input = callIds.flatMap((id) => [callItem('weather', {}, id), resultItem(id, 'weather', 'rain')]);
+    const { messages } = (await bodyFor({ like }, { input })) as { messages: Record<string, unknown>[] };
+    const asked = messages.flatMap(({ tool_calls }) => (tool_calls ?? []) as { id: string }[]).map(({ id }) => id);
+    const answered = messages.flatMap(({ tool_call_id }) => (tool_call_id === undefined ? [] : [tool_call_id]));
+    expect(asked).toEqual(answered);
+    expect(new Set(asked).size).toBe(4);
+    expect(asked[0]).toBe(fitting);
+    for (const id of asked) expect(id).toMatch(form);
   });
 
   it('of the configuration go before those of a known provider', async () => {
