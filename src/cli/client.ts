@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { VerifyReport } from '../core/chain.js';
 import { type ChargeView, chargeView } from '../core/charge.js';
 import type { RunDelta } from '../core/delta.js';
 import { type EmitEvent, type EmittedEvent, emittedEvent } from '../core/emitted-event.js';
@@ -15,10 +14,12 @@ import type { Page } from '../core/page.js';
 import { type ReplayReport, type ReplayRequest, replayReport } from '../core/replay.js';
 import { type GiveReward, type RewardView, rewardView } from '../core/reward.js';
 import { type RunStatus, type RunView, runView, type StartRun } from '../core/run.js';
+import { type RunDiff, runDiff } from '../core/run-diff.js';
 import { type SessionItem, type SessionView, sessionItem, sessionView } from '../core/session.js';
 import { type SpendFilter, type SpendView, spendView } from '../core/spend.js';
 import { type StandingDecisionView, standingDecisionView } from '../core/standing.js';
 import { type Trajectory, trajectory } from '../core/trajectory.js';
+import { type VerifyRange, type VerifyReport, verifyReport } from '../core/verify-log.js';
 import { type WorkerStop, type WorkerView, workerView } from '../core/worker.js';
 import { readStream } from './event-stream.js';
 import { errorOfAnswer, notHoldfast, unreachable } from './problem-answer.js';
@@ -65,7 +66,11 @@ export interface Client {
   getTrajectory(id: string, after?: number): Promise<Trajectory>;
   rewardRun(id: string, request: GiveReward): Promise<RewardView>;
   listRewards(id: string, options: PageOptions): Promise<Page<RewardView>>;
-  verifyRun(id: string): Promise<VerifyReport>;
+  verifyRun(id: string, range?: VerifyRange): Promise<VerifyReport>;
+  verifyRuns(
+    filter: PageOptions & { status?: RunStatus | undefined; agent?: string | undefined },
+  ): Promise<Page<VerifyReport>>;
+  diffRuns(a: string, b: string): Promise<RunDiff>;
   replayRun(id: string, request: ReplayRequest): Promise<ReplayReport>;
   listCharges(id: string, options: PageOptions): Promise<Page<ChargeView>>;
   listSpend(filter: PageOptions & { [name in keyof SpendFilter]?: string | undefined }): Promise<Page<SpendView>>;
@@ -76,15 +81,6 @@ export interface Client {
   getWorker(id: string): Promise<WorkerView>;
   stopWorker(id: string, how: WorkerStop): Promise<WorkerView>;
 }
-
-const verifyReport = z.object({
-  runId: z.string(),
-  ok: z.boolean(),
-  events: z.int(),
-  headHash: z.string(),
-  complete: z.boolean(),
-  broken: z.object({ seq: z.int(), what: z.string() }).nullable(),
-});
 
 const pageOf = <T extends z.ZodType>(item: T) => z.object({ items: z.array(item), nextCursor: z.string().nullable() });
 
@@ -184,7 +180,9 @@ export function createClient(baseUrl: string, token: string): Client {
     stopWorker: (id, body) => ask(workerView, POST, `${worker(id)}/stop`, { body }),
     listCharges: (id, query) => ask(pageOf(chargeView), GET, `${run(id)}/charges`, { query: { ...query } }),
     listSpend: (query) => ask(pageOf(spendView), GET, '/spend', { query: { ...query } }),
-    verifyRun: (id) => ask(verifyReport, POST, `${run(id)}/verify`, { body: {} }),
+    verifyRun: (id, range = {}) => ask(verifyReport, POST, `${run(id)}/verify`, { body: range }),
+    diffRuns: (a, b) => ask(runDiff, GET, `${run(a)}/diff/${encodeURIComponent(b)}`),
+    verifyRuns: (query) => ask(pageOf(verifyReport), GET, '/verify', { query: { ...query } }),
     replayRun: (id, body) => ask(replayReport, POST, `${run(id)}/replay`, { body }),
   };
 }

@@ -5,6 +5,7 @@ import { chargesCommand } from './charges.js';
 import { answerCommand, approveCommand, rejectCommand } from './decide.js';
 import { deleteCommand } from './delete.js';
 import { demoCommand } from './demo.js';
+import { diffCommand } from './diff.js';
 import { doctorCommand } from './doctor.js';
 import type { Doors } from './doors.js';
 import { emitCommand } from './emit.js';
@@ -50,6 +51,7 @@ export const commands = (doors: Doors): readonly Command[] => [
   sessionsCommand(),
   forkCommand(),
   retryCommand(),
+  diffCommand(),
   verifyCommand(),
   replayCommand(),
   workersCommand(),

@@ -1,31 +1,130 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { z } from 'zod';
 import { HoldfastError } from '../core/errors.js';
+import { PAGE_LIMIT, type Page } from '../core/page.js';
+import { RUN_STATUSES, runStatus } from '../core/run.js';
+import type { VerifyRange, VerifyReport } from '../core/verify-log.js';
+import type { Client } from './client.js';
 import { connect } from './connect.js';
-import { idArgument, json, jsonOption } from './options.js';
-import { print, printJson } from './print.js';
+import { idArgument, json, jsonOption, misuse, whole } from './options.js';
+import { plain, print, printJson } from './print.js';
 
-const options = z.object({ json });
+const options = z.object({
+  json,
+  from: z.number().optional(),
+  to: z.number().optional(),
+  all: z.boolean().default(false),
+  status: runStatus.optional(),
+  agent: z.string().optional(),
+});
+type Options = z.infer<typeof options>;
+
+const SEQ_MAX = 999_999_999;
 
 export const verifyCommand = (): Command =>
   new Command('verify')
-    .description('Verify the event log of a run; exit code 1 if it is broken.')
-    .argument('<run>', 'id of a run', idArgument)
+    .description('Verify the event logs of runs; exit code 1 if one is broken.')
+    .argument('[runs...]', 'ids of runs', (id: string, before: readonly string[] = []) => [...before, idArgument(id)])
+    .addOption(new Option('--from <event>', 'the first event, by its number').argParser(whole(1, SEQ_MAX)))
+    .addOption(new Option('--to <event>', 'the last event').argParser(whole(1, SEQ_MAX)))
+    .option('--all', 'all runs, newest first')
+    .addOption(new Option('--status <status>', 'of all runs, only those of this status').choices(RUN_STATUSES))
+    .option('--agent <agent>', 'of all runs, only those of this agent')
     .addOption(jsonOption())
-    .action(async (id: string, raw: unknown) => {
-      const report = await connect().verifyRun(id);
-      if (options.parse(raw).json) {
-        printJson(report);
-        if (!report.ok) process.exitCode = 1;
-        return;
-      }
-      if (!report.ok) {
-        const what =
-          report.broken === null ? 'it does not verify' : `event ${report.broken.seq}: ${report.broken.what}`;
-        throw new HoldfastError('log_broken', `The log of run ${id} is broken: ${what}`, {
-          hint: `Events 1 to ${report.events} are whole; what comes after them cannot be trusted.`,
-        });
-      }
-      print(`ok: ${report.events} events, ${report.complete ? 'complete' : 'the run goes on'}`);
-      print(`head ${report.headHash}`);
+    .action(async (ids: readonly string[] = [], raw: unknown) => {
+      const asked = options.parse(raw);
+      assertOneWay(ids, asked);
+      const client = connect();
+      const [id = ''] = ids;
+      if (asked.all) return showTotal(await verifyAll(client, asked), asked.json);
+      if (ids.length === 1) return showOne(await client.verifyRun(id, rangeOf(asked)), asked.json);
+      const reports: VerifyReport[] = [];
+      for (const one of ids) reports.push(await client.verifyRun(one));
+      return showTotal(totalOf(reports), asked.json);
     });
+
+function assertOneWay(ids: readonly string[], { all, from, to, status, agent }: Options): void {
+  if (all === ids.length > 0) throw misuse('Give the ids of runs, or --all.');
+  if (!all && (status !== undefined || agent !== undefined)) throw misuse('--status and --agent narrow --all.');
+  if (ids.length !== 1 && (from !== undefined || to !== undefined))
+    throw misuse('--from and --to are of the log of one run.');
+}
+
+const rangeOf = ({ from, to }: Options): VerifyRange => ({
+  ...(from === undefined ? {} : { from }),
+  ...(to === undefined ? {} : { to }),
+});
+
+/** What came of several logs. */
+interface Total {
+  readonly ok: boolean;
+  readonly runs: number;
+  readonly complete: number;
+  readonly events: number;
+  /** Reports of those that do not verify. */
+  readonly broken: readonly VerifyReport[];
+}
+
+const NOTHING: Total = { ok: true, runs: 0, complete: 0, events: 0, broken: [] };
+
+const totalOf = (reports: readonly VerifyReport[], before: Total = NOTHING): Total => {
+  const broken = [...before.broken, ...reports.filter(({ ok }) => !ok)];
+  return {
+    ok: broken.length === 0,
+    runs: before.runs + reports.length,
+    complete: before.complete + reports.filter(({ complete }) => complete).length,
+    events: reports.reduce((sum, { events }) => sum + events, before.events),
+    broken,
+  };
+};
+
+/** Page after page, and says on a terminal how far it is. */
+async function verifyAll(client: Client, { status, agent }: Options): Promise<Total> {
+  const { isTTY } = process.stderr;
+  let total = NOTHING;
+  let cursor: string | undefined;
+  do {
+    const page: Page<VerifyReport> = await client.verifyRuns({ limit: PAGE_LIMIT, cursor, status, agent });
+    total = totalOf(page.items, total);
+    cursor = page.nextCursor ?? undefined;
+    if (isTTY) process.stderr.write(`\r${textOf(total)}, ${total.broken.length} broken`);
+  } while (cursor !== undefined);
+  if (isTTY) process.stderr.write('\n');
+  return total;
+}
+
+const textOf = ({ runs, events }: Total): string => `${runs} runs, ${events} events`;
+
+const whyOf = ({ broken }: VerifyReport): string =>
+  broken === null ? 'it does not verify' : `event ${broken.seq}, ${broken.invariant}: ${plain(broken.what)}`;
+
+function showOne(report: VerifyReport, asJson: boolean): void {
+  if (asJson) {
+    printJson(report);
+    if (!report.ok) process.exitCode = 1;
+    return;
+  }
+  const { runId, ok, from, events, headHash, complete, payloads } = report;
+  if (!ok) {
+    throw new HoldfastError('log_broken', `The log of run ${runId} is broken: ${whyOf(report)}`, {
+      hint: `Events ${from} to ${events} are whole; what comes after them cannot be trusted.`,
+    });
+  }
+  const erased = payloads === 'erased' ? ', its payloads are erased' : '';
+  print(`ok: ${events} events, ${complete ? 'complete' : 'the run goes on'}${erased}`);
+  print(`head ${headHash}`);
+}
+
+function showTotal(total: Total, asJson: boolean): void {
+  if (asJson) {
+    printJson(total);
+    if (!total.ok) process.exitCode = 1;
+    return;
+  }
+  for (const report of total.broken) print(`broken ${report.runId} ${whyOf(report)}`);
+  if (!total.ok)
+    throw new HoldfastError('log_broken', `${total.broken.length} of ${total.runs} logs are broken.`, {
+      hint: 'Each is named above, with the first event that is broken and the invariant of docs/events.md.',
+    });
+  print(`ok: ${textOf(total)}, ${total.complete} complete`);
+}

@@ -1,13 +1,12 @@
 import { z } from 'zod';
 import type { Caller } from '../core/caller.js';
-import { type VerifyReport, verifyLog } from '../core/chain.js';
 import type { RunDelta } from '../core/delta.js';
 import { HoldfastError } from '../core/errors.js';
 import type { RunEvent } from '../core/event.js';
 import type { Page } from '../core/page.js';
 import { isOver, type RunStatus, type RunView } from '../core/run.js';
 import { pendingOf } from '../storage/interruptions.js';
-import { readEvents, readHead } from '../storage/read-events.js';
+import { readEvents } from '../storage/read-events.js';
 import { encodeCursor, listRunRows } from '../storage/run-list.js';
 import { findRun, type RunRow, runViewOf } from '../storage/runs.js';
 import type { Watch } from './changes.js';
@@ -164,21 +163,4 @@ async function* untilChanged(
       yield delta;
     }
   }
-}
-
-async function wholeLog(parts: Parts, id: string): Promise<RunEvent[]> {
-  const events: RunEvent[] = [];
-  for (;;) {
-    const batch = await readEvents(parts.world.knex, id, events.at(-1)?.seq ?? 0, BATCH);
-    events.push(...batch);
-    if (batch.length < BATCH) return events;
-  }
-}
-
-export async function verifyRun(parts: Parts, id: string, caller: Caller): Promise<VerifyReport> {
-  const row = await rowOf(parts, id, caller);
-  const head = await readHead(parts.world.knex, id);
-  const broken = { runId: id, ok: false, events: 0, headHash: '', complete: false };
-  if (head === undefined) return { ...broken, broken: { seq: 1, what: 'the log of the run was removed' } };
-  return verifyLog(id, row.tenant, await wholeLog(parts, id), head.runKey, head);
 }

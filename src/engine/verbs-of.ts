@@ -9,11 +9,12 @@ import { cancelRun } from './cancel-run.js';
 import { listCharges, listSpend } from './charge-verbs.js';
 import { databaseSession } from './database-session.js';
 import { deleteRun } from './delete-run.js';
+import { diffRuns } from './diff-runs.js';
 import { emitEvent } from './emit-event.js';
 import { forkRun, retryRun } from './fork-run.js';
 import { decide, getInterruption, listInterruptions } from './interruption-verbs.js';
 import type { Parts } from './parts.js';
-import { getRun, listEvents, listRuns, streamEvents, streamRun, verifyRun } from './read-runs.js';
+import { getRun, listEvents, listRuns, streamEvents, streamRun } from './read-runs.js';
 import { replayRun } from './replay-run.js';
 import { listRewards, rewardRun } from './reward-verbs.js';
 import { savedStateBackend } from './saved-state-backend.js';
@@ -22,6 +23,7 @@ import { listStandingDecisions, revokeStandingDecision } from './standing-verbs.
 import { startRun } from './start-run.js';
 import { getTrajectory } from './trajectory-verbs.js';
 import type { Engine, Health, Stats } from './verbs.js';
+import { verifyRun, verifyRuns } from './verify-runs.js';
 import { getWorker, listWorkers, stopWorker } from './worker-verbs.js';
 
 export interface Life {
@@ -49,7 +51,9 @@ export function verbsOf(parts: Parts, life: Life): Engine {
     getTrajectory: async (id, caller, options) => getTrajectory(up(), id, caller, options),
     rewardRun: async (id, request, caller) => rewardRun(up(), id, request, caller),
     listRewards: async (id, options, caller) => listRewards(up(), id, options, caller),
-    verifyRun: async (id, caller) => verifyRun(up(), id, caller),
+    verifyRun: async (id, caller, range) => verifyRun(up(), id, caller, range),
+    verifyRuns: async (filter, caller) => verifyRuns(up(), filter, caller),
+    diffRuns: async (a, b, caller) => diffRuns(up(), a, b, caller),
     replayRun: async (id, request, caller) => replayRun(up(), id, request, caller),
     listCharges: async (id, options, caller) => listCharges(up(), id, options, caller),
     listSpend: async (filter, caller) => listSpend(up(), filter, caller),

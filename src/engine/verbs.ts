@@ -1,6 +1,5 @@
 import type { Session } from '@openai/agents';
 import type { Caller } from '../core/caller.js';
-import type { VerifyReport } from '../core/chain.js';
 import type { ChargeView } from '../core/charge.js';
 import type { RunDelta } from '../core/delta.js';
 import type { EmitEvent, EmittedEvent } from '../core/emitted-event.js';
@@ -11,10 +10,12 @@ import type { Page } from '../core/page.js';
 import type { ReplayReport, ReplayRequest } from '../core/replay.js';
 import type { GiveReward, RewardView } from '../core/reward.js';
 import type { RunStatus, RunView, StartRun } from '../core/run.js';
+import type { RunDiff } from '../core/run-diff.js';
 import type { SessionItem, SessionView } from '../core/session.js';
 import type { SpendFilter, SpendView } from '../core/spend.js';
 import type { StandingDecisionView } from '../core/standing.js';
 import type { Trajectory } from '../core/trajectory.js';
+import type { VerifyRange, VerifyReport } from '../core/verify-log.js';
 import type { WorkerStop, WorkerView } from '../core/worker.js';
 import type { AccessRow } from '../storage/access-log.js';
 import type { InterruptionFilter } from '../storage/interruptions.js';
@@ -125,7 +126,18 @@ export interface Engine {
     options: { readonly after: number; readonly limit: number },
     caller: Caller,
   ): Promise<Page<RewardView>>;
-  verifyRun(id: string, caller: Caller): Promise<VerifyReport>;
+  /**
+   * Verifies the log of a run, or a range of its events: what it says of itself, and what row, head and key of the run say.
+   * Throws `run_unknown`, `invalid_request` (a range that the log does not have).
+   */
+  verifyRun(id: string, caller: Caller, range?: VerifyRange): Promise<VerifyReport>;
+  /** Verifies all runs that fit, newest first. A page may end before its limit where logs are long. */
+  verifyRuns(
+    filter: { readonly status?: RunStatus; readonly agent?: string; readonly limit: number; readonly cursor?: string },
+    caller: Caller,
+  ): Promise<Page<VerifyReport>>;
+  /** Where two runs part, and what each did from there. Throws `run_unknown`. */
+  diffRuns(a: string, b: string, caller: Caller): Promise<RunDiff>;
   /**
    * Executes the agents of today against the log of a run, without effect, and says where they part from it. Throws `run_unknown`,
    * `invalid_request`.

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { CHARGE_ROUTES } from './charges.js';
 import { EMITTED_EVENT_ROUTES } from './emitted-events.js';
 import { EVENT_ROUTES } from './events.js';
+import { EVIDENCE_ROUTES } from './evidence.js';
 import { INTERRUPTION_ROUTES } from './interruptions.js';
 import { openApiDocument } from './openapi.js';
 import { type GuardedRoute, guarded, json, NO_INPUT, type Route } from './route.js';
@@ -26,6 +27,7 @@ const DOCUMENT_ROUTE = guarded({
 
 export const GUARDED_ROUTES: readonly GuardedRoute[] = [
   ...RUN_ROUTES,
+  ...EVIDENCE_ROUTES,
   ...EVENT_ROUTES,
   ...CHARGE_ROUTES,
   ...TRAJECTORY_ROUTES,

@@ -8,7 +8,6 @@ import { idPath, pageOf, pageQuery } from './fields.js';
 import { idempotencyKey } from './idempotency.js';
 import { guarded, json, NO_INPUT, type Reply } from './route.js';
 import { stepsQuery } from './trajectories.js';
-import { verifyReport } from './views.js';
 
 const WAIT_SECONDS_MAX = 60;
 
@@ -162,18 +161,6 @@ export const RUN_ROUTES = [
     audited: true,
     handle: async ({ path, header, body }, { engine, caller }) =>
       accepted(await engine.retryRun(path.id, body, caller, header['idempotency-key'])),
-  }),
-  guarded({
-    ...NO_INPUT,
-    method: 'POST',
-    path: '/api/v1/runs/{id}/verify',
-    operationId: 'verifyRun',
-    summary: 'Verify the event log of a run.',
-    role: 'viewer',
-    pathParams: idPath,
-    response: verifyReport,
-    errors: ['run_unknown'],
-    handle: async ({ path }, { engine, caller }) => json(await engine.verifyRun(path.id, caller)),
   }),
   guarded({
     ...NO_INPUT,

@@ -3,20 +3,6 @@ import { z } from 'zod';
 import { usdText } from '../core/money.js';
 import { RUN_STATUSES } from '../core/run.js';
 
-export const verifyReport = z
-  .object({
-    runId: z.string(),
-    ok: z.boolean(),
-    events: z.int(),
-    headHash: z.string(),
-    complete: z.boolean().describe('Whether the log ends with a terminal event.'),
-    broken: z
-      .object({ seq: z.int(), what: z.string() })
-      .nullable()
-      .describe('The first broken event; null when the log is whole.'),
-  })
-  .meta({ id: 'VerifyReport' });
-
 export const agentView = z
   .object({
     name: z.string(),

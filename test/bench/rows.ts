@@ -6,6 +6,7 @@ import { RECOVERY_ROWS } from './rows/recovery.js';
 import { ROUTING } from './rows/routing.js';
 import { SIZE } from './rows/size.js';
 import { STREAM_ROWS } from './rows/stream.js';
+import { VERIFY } from './rows/verify.js';
 import { WORKERS } from './rows/workers.js';
 
 /** Everything that is measured. */
@@ -19,5 +20,6 @@ export const ROWS: readonly Row[] = [
   SIZE,
   LENGTH,
   START,
+  VERIFY,
   ...STREAM_ROWS,
 ];

@@ -103,6 +103,12 @@ describe('the commands against a server', () => {
     expect(events.map((line) => JSON.parse(line).seq)).toEqual(events.map((_line, index) => index + 1));
     expect(followed.stdout.trim().split('\n').length).toBe(events.length);
     expect(await json('verify', run.id)).toMatchObject({ ok: true, complete: true, events: events.length });
+    expect((await holdfast('verify', '--all')).stdout).toMatch(
+      /^ok: [1-9]\d* runs, [1-9]\d* events, [1-9]\d* complete\n$/,
+    );
+    expect(await json('verify', run.id, run.id)).toMatchObject({ ok: true, runs: 2, complete: 2, broken: [] });
+    expect((await holdfast('verify', '--all', run.id)).code).toBe(2);
+    expect((await holdfast('diff', run.id, run.id)).stdout).toBe(`The same: ${events.length - 1} events.\n`);
     expect((await holdfast('trajectory', run.id)).stdout).toContain('pay {"amount":5}');
     const runs = await holdfast('runs', '--status', 'completed', '--agent', 'payer');
     expect(runs.stdout).toContain(run.id);

@@ -2,9 +2,10 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { dataHash, genesis, type Head, seal, verifyLog } from '../../src/core/chain.js';
+import { dataHash, eventHash, genesis, type Head, seal } from '../../src/core/chain.js';
 import type { EventDraft, RunEvent } from '../../src/core/event.js';
-import { canonical } from '../../src/core/json.js';
+import { canonical, digestOf } from '../../src/core/json.js';
+import { verifyLog } from '../harness/verify-log.js';
 
 const KEY = '00'.repeat(32);
 const AT = '2026-01-01T00:00:00.000Z';
@@ -109,6 +110,23 @@ describe('the chain of a log', () => {
         ).ok;
       }),
     );
+  });
+
+  it('an event is hashed as canonical JSON of its fields', () => {
+    const text = fc.string({ unit: 'grapheme' });
+    const number = fc.integer();
+    const event = fc.record({
+      ...{ v: fc.constant(1 as const), runId: text, tenant: text, seq: number, parentId: fc.option(text), kind: text },
+      ...{
+        at: text,
+        dataHash: text,
+        stateVersion: number,
+        stateHashBefore: text,
+        stateHashAfter: text,
+        prevHash: text,
+      },
+    });
+    fc.assert(fc.property(event, (one) => eventHash(one) === digestOf(one)));
   });
 
   it('the same payload has another commitment at another place and under another key', () => {

@@ -2,9 +2,10 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { verifyLog } from '../../src/core/chain.js';
 import { EVENT_DATA, EVENT_KINDS, runEvent } from '../../src/core/event.js';
+import { INVARIANTS } from '../../src/core/invariant.js';
 import { EMPTY_STATE } from '../../src/core/state.js';
+import { verifyLog } from '../harness/verify-log.js';
 import { codes, names, pageText, ROOT, rows, section } from './pages.js';
 import { type RealLog, realLogs } from './real-logs.js';
 import { firstBroken } from './verifier.js';
@@ -30,6 +31,11 @@ describe('docs/events.md', () => {
       return [kind, shape instanceof z.ZodObject ? Object.keys(shape.shape) : []];
     });
     expect(Object.fromEntries(documented)).toEqual(Object.fromEntries(real));
+  });
+
+  it('has every invariant, in its words, and no other', () => {
+    const documented = rows(section(page, '### Invariants')).map(([name = '', what = '']) => [codes(name)[0], what]);
+    expect(documented).toEqual(Object.entries(INVARIANTS));
   });
 
   it('has the state that a log starts from, and what each kind makes of it', () => {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runEvent } from '../../src/core/event.js';
 import { interruptionView } from '../../src/core/interruption.js';
 import { type RunView, runView } from '../../src/core/run.js';
+import { verifyReport } from '../../src/core/verify-log.js';
 import { pageOf } from '../../src/http/fields.js';
 import { describeEachDatabase } from '../harness/database.js';
 import { type Actor, type Door, expectProblem, openDoor } from './door.js';
@@ -49,6 +50,13 @@ describeEachDatabase('the routes', (kind) => {
       ok: true,
       complete: true,
     });
+    const range = await door.ask('vera', 'POST', `/api/v1/runs/${id}/verify`, { from: 1, to: 2 });
+    expect(range.json).toMatchObject({ ok: true, events: 2, complete: false });
+    const all = await door.ask('vera', 'GET', '/api/v1/verify?agent=echo&status=completed');
+    expect(pageOf(verifyReport).parse(all.json).items).toContainEqual(expect.objectContaining({ runId: id, ok: true }));
+    const other = await settled((await start('echo')).id);
+    const diff = await door.ask('vera', 'GET', `/api/v1/runs/${id}/diff/${other.id}`);
+    expect(diff.json).toMatchObject({ a: id, b: other.id, parts: null });
   });
 
   test('lists are read page by page', async () => {

@@ -1,0 +1,97 @@
+import type { Knex } from 'knex';
+import { LogCheck, type LoggedEvent } from '../core/check-log.js';
+import { HoldfastError } from '../core/errors.js';
+import { type Broken, type Fault, fault } from '../core/invariant.js';
+import { endFault, reportOn, rowFault, type VerifyReport } from '../core/verify-log.js';
+import { type ClaimRow, readClaim, readLogPage } from '../storage/log-pages.js';
+
+const FIRST_PAGE = 200;
+const PAGE_MAX = 1000;
+/** What payloads of a page may take: where they are large, pages are short. */
+const PAGE_BYTES = 4_194_304;
+
+/** The events of a log after a number, page after page. The next page is read while one is worked on. */
+export async function* logPages(db: Knex, runId: string, after: number): AsyncGenerator<readonly LoggedEvent[], void> {
+  let limit = FIRST_PAGE;
+  let reading = readLogPage(db, runId, after, limit);
+  for (;;) {
+    const page = await reading;
+    const last = page.at(-1);
+    if (last === undefined) return;
+    const isLast = page.length < limit;
+    if (!isLast) {
+      limit = limitAfter(page);
+      reading = readLogPage(db, runId, last.seq, limit);
+      // Nobody may come to wait for it.
+      reading.catch(() => undefined);
+    }
+    yield page;
+    if (isLast) return;
+  }
+}
+
+function limitAfter(page: readonly LoggedEvent[]): number {
+  const bytes = page.reduce((sum, { dataText }) => sum + (dataText?.length ?? 0), 0);
+  const fitting = Math.floor((page.length * PAGE_BYTES) / Math.max(1, bytes));
+  return Math.max(1, Math.min(PAGE_MAX, 2 * page.length, fitting));
+}
+
+/** A log that is being verified against what its run claims. */
+export class LogReading {
+  readonly #row: ClaimRow;
+  readonly #check: LogCheck;
+  readonly #to: number;
+  #broken: Broken | null = null;
+  #beyond = false;
+
+  /** `to`: the last event that is looked at; null: all of them, and how the log ends. */
+  constructor(row: ClaimRow, to: number | null) {
+    this.#row = row;
+    this.#check = LogCheck.fromStart(row.id, row.tenant, row.key);
+    this.#to = to ?? row.seq ?? 0;
+  }
+
+  /** Takes the next events. False: more are not needed. */
+  take(events: readonly LoggedEvent[]): boolean {
+    for (const event of events) {
+      if (this.#check.head.seq >= this.#to) {
+        this.#beyond = true;
+        return false;
+      }
+      this.#broken = this.#check.next(event);
+      if (this.#broken !== null) return false;
+    }
+    return true;
+  }
+
+  /** What the events that were taken make of the log. Throws `run_unknown` when the run was removed meanwhile. */
+  async report(db: Knex): Promise<VerifyReport> {
+    const payloads = this.#row.key === null ? 'erased' : 'checked';
+    const wrong = this.#broken ?? (await this.#atEnd(db));
+    return reportOn(this.#check, 1, wrong, payloads);
+  }
+
+  async #atEnd(db: Knex): Promise<Broken | null> {
+    const { head } = this.#check;
+    if (head.seq === this.#to && this.#to !== (this.#row.seq ?? 0)) return null;
+    const wrong = this.#endFault(this.#beyond && !(await hasGrown(db, this.#row)));
+    if (wrong === null) return null;
+    if ((await readClaim(db, this.#row.tenant, this.#row.id)) !== undefined) return { seq: head.seq + 1, ...wrong };
+    throw new HoldfastError('run_unknown', `The run ${this.#row.id} was removed meanwhile.`);
+  }
+
+  #endFault(beyond: boolean): Fault | null {
+    const { seq, hash, state, state_hash: stateHash, status, output, error, cancel_reason: cancelReason } = this.#row;
+    if (seq === null || hash === null || state === null || stateHash === null)
+      return fault('log_end', 'the head of the log was removed');
+    const erased = this.#row.key === null;
+    return (
+      endFault(this.#check, { seq, hash, state, stateHash }, beyond, erased) ??
+      rowFault(this.#check, { status, output, error, cancelReason }, erased)
+    );
+  }
+}
+
+/** A run that goes on writes more than its head had when it was read. */
+const hasGrown = async (db: Knex, row: ClaimRow): Promise<boolean> =>
+  ((await readClaim(db, row.tenant, row.id))?.seq ?? 0) > (row.seq ?? 0);

@@ -1,0 +1,112 @@
+import type { Caller } from '../core/caller.js';
+import type { LoggedEvent } from '../core/check-log.js';
+import { HoldfastError } from '../core/errors.js';
+import type { Page } from '../core/page.js';
+import type { RunStatus } from '../core/run.js';
+import type { VerifyRange, VerifyReport } from '../core/verify-log.js';
+import { BEFORE_ALL, type ClaimRow, listClaims, readClaim, readLogs } from '../storage/log-pages.js';
+import { encodeCursor } from '../storage/run-list.js';
+import { LogReading, logPages } from './log-reading.js';
+import type { Parts } from './parts.js';
+
+/** A page of many runs ends with the run by which it has so many events, so that no request takes for ever. */
+const EVENTS_PER_PAGE = 50_000;
+/** Logs that are shorter are read together. */
+const EVENTS_TOGETHER = 1000;
+
+/** Verifies the log of a run, or a range of it. Memory is bounded by a few pages of events, however long the log is. */
+export async function verifyRun(
+  parts: Parts,
+  id: string,
+  caller: Caller,
+  range: VerifyRange = {},
+): Promise<VerifyReport> {
+  const row = await readClaim(parts.world.knex, caller.tenant, id);
+  if (row === undefined) throw new HoldfastError('run_unknown', `There is no run ${JSON.stringify(id)}.`);
+  assertRange(row, range);
+  return verifyLong(parts, row, range.to ?? null);
+}
+
+function assertRange({ id, seq }: ClaimRow, { from = 1, to = seq ?? 0 }: VerifyRange): void {
+  const last = seq ?? 0;
+  const wrong = from > to ? '/from' : to > last && last > 0 ? '/to' : null;
+  if (wrong === null || last === 0) return;
+  const detail = wrong === '/from' ? `at most ${to}, the end of the range` : `at most ${last}, the last event`;
+  throw new HoldfastError(
+    'invalid_request',
+    `${wrong}: the log of run ${id} has events 1 to ${last}; expected ${detail}.`,
+    {
+      fields: [{ pointer: wrong, detail }],
+    },
+  );
+}
+
+/** Verifies all runs that fit, newest first, a page of them at a time. */
+export async function verifyRuns(
+  parts: Parts,
+  filter: { readonly status?: RunStatus; readonly agent?: string; readonly limit: number; readonly cursor?: string },
+  caller: Caller,
+): Promise<Page<VerifyReport>> {
+  const rows = await listClaims(parts.world.knex, { ...filter, tenant: caller.tenant });
+  const reports: VerifyReport[] = [];
+  let events = 0;
+  for (const group of groupsOf(rows.slice(0, filter.limit))) {
+    const verified = await verifyTogether(parts, group);
+    reports.push(...verified);
+    for (const one of verified) events += one.events;
+    if (events >= EVENTS_PER_PAGE) break;
+  }
+  const last = rows[reports.length - 1];
+  const more = reports.length < rows.length && last !== undefined;
+  return { items: reports, nextCursor: more ? encodeCursor(last.place, last.id) : null };
+}
+
+/** Neighbours whose logs are short enough to be read in one go. */
+function groupsOf(rows: readonly ClaimRow[]): ClaimRow[][] {
+  const groups: ClaimRow[][] = [];
+  let events = Number.POSITIVE_INFINITY;
+  for (const row of rows) {
+    const own = (row.seq ?? 0) + 1;
+    if (events + own > EVENTS_TOGETHER) {
+      groups.push([]);
+      events = 0;
+    }
+    groups.at(-1)?.push(row);
+    events += own;
+  }
+  return groups;
+}
+
+async function verifyTogether(parts: Parts, rows: readonly ClaimRow[]): Promise<VerifyReport[]> {
+  const { knex } = parts.world;
+  const limit = rows.reduce((sum, { seq }) => sum + (seq ?? 0) + 1, 0);
+  const together =
+    rows.length > 1
+      ? await readLogs(
+          knex,
+          rows.map(({ id }) => id),
+          limit,
+        )
+      : null;
+  const reports: VerifyReport[] = [];
+  // Where there is more than the heads say, one log may have cut off another.
+  if (together === null || together.length >= limit) {
+    for (const row of rows) reports.push(await verifyLong(parts, row, null));
+    return reports;
+  }
+  const logs = new Map<string, LoggedEvent[]>(rows.map(({ id }) => [id, []]));
+  for (const event of together) logs.get(event.runId)?.push(event);
+  for (const row of rows) {
+    const reading = new LogReading(row, null);
+    reading.take(logs.get(row.id) ?? []);
+    reports.push(await reading.report(knex));
+  }
+  return reports;
+}
+
+async function verifyLong(parts: Parts, row: ClaimRow, to: number | null): Promise<VerifyReport> {
+  const { knex } = parts.world;
+  const reading = new LogReading(row, to);
+  for await (const page of logPages(knex, row.id, BEFORE_ALL)) if (!reading.take(page)) break;
+  return reading.report(knex);
+}

@@ -1,0 +1,49 @@
+import { z } from 'zod';
+import { nameText } from '../core/json.js';
+import { runStatus } from '../core/run.js';
+import { runDiff } from '../core/run-diff.js';
+import { verifyRange, verifyReport } from '../core/verify-log.js';
+import { idPath, pageOf, pageQuery } from './fields.js';
+import { guarded, json, NO_INPUT } from './route.js';
+
+const diffPath = idPath.extend({ other: idPath.shape.id });
+
+export const EVIDENCE_ROUTES = [
+  guarded({
+    ...NO_INPUT,
+    method: 'POST',
+    path: '/api/v1/runs/{id}/verify',
+    operationId: 'verifyRun',
+    summary: 'Verify the event log of a run, or a range of it.',
+    role: 'viewer',
+    pathParams: idPath,
+    body: verifyRange,
+    response: verifyReport,
+    errors: ['run_unknown'],
+    handle: async ({ path, body }, { engine, caller }) => json(await engine.verifyRun(path.id, caller, body)),
+  }),
+  guarded({
+    ...NO_INPUT,
+    method: 'GET',
+    path: '/api/v1/verify',
+    operationId: 'verifyRuns',
+    summary: 'Verify the event logs of all runs, newest first, a page at a time.',
+    role: 'viewer',
+    query: z.strictObject({ ...pageQuery, status: runStatus.exactOptional(), agent: nameText.exactOptional() }),
+    response: pageOf(verifyReport),
+    errors: [],
+    handle: async ({ query }, { engine, caller }) => json(await engine.verifyRuns(query, caller)),
+  }),
+  guarded({
+    ...NO_INPUT,
+    method: 'GET',
+    path: '/api/v1/runs/{id}/diff/{other}',
+    operationId: 'diffRuns',
+    summary: 'Show where two runs part.',
+    role: 'viewer',
+    pathParams: diffPath,
+    response: runDiff,
+    errors: ['run_unknown'],
+    handle: async ({ path }, { engine, caller }) => json(await engine.diffRuns(path.id, path.other, caller)),
+  }),
+];

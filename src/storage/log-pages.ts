@@ -1,0 +1,114 @@
+import type { Knex } from 'knex';
+import type { LoggedEvent } from '../core/check-log.js';
+import type { JsonValue } from '../core/json.js';
+import type { RunStatus } from '../core/run.js';
+import type { EventRow } from './events.js';
+import { decodeCursor, placeBy } from './run-list.js';
+
+/** What a log is verified against: what the row of its run, its head and its key say. */
+export interface ClaimRow {
+  readonly id: string;
+  readonly tenant: string;
+  readonly status: RunStatus;
+  readonly output: string | null;
+  readonly error: string | null;
+  readonly cancel_reason: string | null;
+  /** Null: the head was removed. */
+  readonly seq: number | null;
+  readonly hash: string | null;
+  readonly state: string | null;
+  readonly state_hash: string | null;
+  /** Null: the key was erased. */
+  readonly key: string | null;
+  readonly place: string;
+}
+
+const claims = (db: Knex) =>
+  db('holdfast.runs as r')
+    .leftJoin('holdfast.run_heads as h', 'h.run_id', 'r.id')
+    .leftJoin('holdfast.run_keys as k', 'k.run_id', 'r.id')
+    .select('r.id', 'r.tenant', 'r.status', 'r.output', 'r.error', 'r.cancel_reason')
+    .select('h.seq', 'h.hash', 'h.state', 'h.state_hash', 'k.key', placeBy(db, 'r.created_at'));
+
+/** In one statement, so that a run which is over has a head that knows it. */
+export const readClaim = (db: Knex, tenant: string, id: string): Promise<ClaimRow | undefined> =>
+  claims(db).where({ 'r.tenant': tenant, 'r.id': id }).first();
+
+export interface ClaimFilter {
+  readonly tenant: string;
+  readonly status?: RunStatus;
+  readonly agent?: string;
+  readonly limit: number;
+  readonly cursor?: string;
+}
+
+/** A page of runs, newest first, and one more row when there is a next page. */
+export async function listClaims(db: Knex, { tenant, status, agent, limit, cursor }: ClaimFilter): Promise<ClaimRow[]> {
+  const query = claims(db)
+    .where({ 'r.tenant': tenant })
+    .orderBy([
+      { column: 'r.created_at', order: 'desc' },
+      { column: 'r.id', order: 'desc' },
+    ])
+    .limit(limit + 1);
+  if (status !== undefined) query.where({ 'r.status': status });
+  if (agent !== undefined) query.where({ 'r.agent': agent });
+  if (cursor === undefined) return query;
+  const { at, id } = decodeCursor(cursor);
+  return query.whereRaw('(r.created_at, r.id) < (?::timestamptz, ?)', [at, id]);
+}
+
+const COLUMNS = `run_id, seq, tenant, v, parent_id, kind, at, data, data_hash, state_version, state_hash_before, state_hash_after,
+  prev_hash, hash`;
+
+type Stored = Omit<EventRow, 'key' | 'worker'>;
+
+/** Before any number of an event, also of one that was moved out of the way. */
+export const BEFORE_ALL = -2_147_483_649;
+
+/** Events of a log after a number, oldest first, as they are stored. */
+export async function readLogPage(db: Knex, runId: string, after: number, limit: number): Promise<LoggedEvent[]> {
+  const { rows }: { rows: Stored[] } = await db.raw(
+    `select ${COLUMNS} from holdfast.events where run_id = ? and seq > ?::bigint order by seq limit ?`,
+    [runId, after, limit],
+  );
+  return rows.map(loggedOf);
+}
+
+/** The logs of several runs, one after the other, each in its order; at most so many events. */
+export async function readLogs(db: Knex, runIds: readonly string[], limit: number): Promise<LoggedEvent[]> {
+  const { rows }: { rows: Stored[] } = await db.raw(
+    `select ${COLUMNS} from holdfast.events where run_id = any(?) order by run_id, seq limit ?`,
+    [[...runIds], limit],
+  );
+  return rows.map(loggedOf);
+}
+
+const loggedOf = (row: Stored): LoggedEvent => ({
+  id: `${row.run_id}:${row.seq}`,
+  // Whatever it is, its hash covers it.
+  v: row.v as 1,
+  runId: row.run_id,
+  tenant: row.tenant,
+  seq: row.seq,
+  parentId: row.parent_id,
+  kind: row.kind,
+  at: row.at,
+  data: row.data === null ? null : parsed(row.data),
+  dataText: row.data,
+  dataHash: row.data_hash,
+  stateVersion: row.state_version,
+  stateHashBefore: row.state_hash_before,
+  stateHashAfter: row.state_hash_after,
+  prevHash: row.prev_hash,
+  hash: row.hash,
+});
+
+/** What is no JSON any more is no payload either: its hash does not fit, and the shape of its kind is another. */
+function parsed(text: string): JsonValue {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
