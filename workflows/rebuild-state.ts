@@ -28,7 +28,7 @@ export async function storedState(scope: SegmentScope, agent: Agent, work: Work)
   const { world, run, segment, recorded } = scope;
   if (recorded !== null && recorded.snapshot !== null) return recorded.snapshot;
   const snapshot = scope.stored ?? (await patiently(() => readSnapshot(world.knex, run.id, segment)));
-  if (snapshot !== null && versionOf(snapshot) === presentVersion(agent)) return snapshot;
+  if (snapshot !== null && isPresentState(snapshot, agent)) return snapshot;
   try {
     const state = await rebuild(scope, work);
     await patiently(() => repairSnapshot(world.knex, { runId: run.id, tenant: run.tenant, segment, state }));
@@ -60,6 +60,9 @@ function presentVersion(agent: Agent): unknown {
   present ??= versionOf(new RunState<unknown, Agent>(new RunContext<unknown>(), '', agent, null).toString());
   return present;
 }
+
+/** Whether a stored state is of the version that the SDK writes now. */
+export const isPresentState = (text: string, agent: Agent): boolean => versionOf(text) === presentVersion(agent);
 
 /** What a run has of its segment before it executes it: that of a fork begins with a part of its source's log, one that was rebuilt with its own. */
 export async function recordedOf(world: World, run: RunRow): Promise<RecordedSource | null> {

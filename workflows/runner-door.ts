@@ -28,8 +28,8 @@ let installed = false;
  * The door through which the SDK runs an agent. Inside a segment it keeps hold of the state of an agent behind a tool, so
  * that it can be suspended and go on; inside a step, where a judge may run, it lends the models of the engine.
  */
-export function installRunnerDoor(provider: ModelProvider): void {
-  models = provider;
+export function installRunnerDoor(provider: ModelProvider | null): void {
+  if (provider !== null) models = provider;
   if (installed) return;
   const original: unknown = Runner.prototype.run;
   if (typeof original !== 'function')

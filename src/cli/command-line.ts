@@ -14,6 +14,7 @@ import { forkCommand, retryCommand } from './fork.js';
 import { inboxCommand } from './inbox.js';
 import { migrateCommand } from './migrate.js';
 import { packageVersion } from './package-version.js';
+import { preflightCommand } from './preflight.js';
 import { printError } from './print.js';
 import { replayCommand } from './replay.js';
 import { rewardCommand } from './reward.js';
@@ -56,6 +57,7 @@ export const commands = (doors: Doors): readonly Command[] => [
   replayCommand(),
   workersCommand(),
   doctorCommand(doors),
+  preflightCommand(doors),
   migrateCommand(),
   demoCommand(doors),
 ];

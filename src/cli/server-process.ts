@@ -61,7 +61,7 @@ async function assertMayListen({ host, port, tokens, dataDir }: Settings, doors:
   if (tokens.length === 0) await doors.keptToken(dataDir);
 }
 
-async function agentsOf({ configFile }: Settings, doors: Doors): Promise<Agents> {
+export async function agentsOf({ configFile }: Settings, doors: Doors): Promise<Agents> {
   const path = findConfig(configFile);
   if (path === null)
     return { config: await doors.demoConfig(), from: "none here: the demo's agent, with a scripted model" };
@@ -69,7 +69,7 @@ async function agentsOf({ configFile }: Settings, doors: Doors): Promise<Agents>
   return { config: await loadConfig(path, await doors.ownModules()), from: path };
 }
 
-const engineSettings = (settings: Settings) => ({
+export const engineSettings = (settings: Settings) => ({
   databaseUrl: settings.databaseUrl,
   dataDir: settings.dataDir,
   workerId: settings.workerId,

@@ -33,6 +33,12 @@ export const PROCESS_ERRORS = {
     'The database is newer than this build',
     'Run the newer build; migrations only go forward.',
   ),
+  database_older: row(
+    503,
+    'stop',
+    'The database lacks migrations of this build',
+    'Run `holdfast migrate` with this build; servers at work go on meanwhile.',
+  ),
   database_corrupt: row(503, 'stop', 'The database cannot be opened', 'Restore a backup of the data directory.'),
   data_dir_in_use: row(
     503,

@@ -1,14 +1,12 @@
 import { DBOS } from '@dbos-inc/dbos-sdk';
 import type { ModelProvider } from '@openai/agents';
-import { installAgentDoors } from '../../workflows/agent-door.js';
 import { agentRun, SEGMENT_WORKFLOW } from '../../workflows/agent-run.js';
-import { installMcpDoor } from '../../workflows/mcp-door.js';
-import { installRunnerDoor } from '../../workflows/runner-door.js';
 import type { StepGate } from '../../workflows/segment-scope.js';
 import { environmentVariable } from '../config.js';
 import { MultiModelProvider } from '../models/multi-model-provider.js';
 import { MultiModelProviderMap } from '../models/multi-model-provider-map.js';
 import type { EngineConfig } from './engine-config.js';
+import { openDoors } from './open-doors.js';
 import type { Parts } from './parts.js';
 
 const DEFAULT_TURNS_PER_SEGMENT = 50;
@@ -19,9 +17,7 @@ export function registerSegments(
   parts: Parts,
   process: { readonly gate: StepGate; readonly isLeaving: () => boolean; readonly provider: ModelProvider },
 ): void {
-  installAgentDoors();
-  installMcpDoor();
-  installRunnerDoor(process.provider);
+  openDoors(process.provider);
   const options = {
     ...process,
     world: parts.world,

@@ -3,6 +3,7 @@ import { AGENT_ROWS } from './rows/agent.js';
 import { DECISION, LENGTH, START } from './rows/latency.js';
 import { PAUSED_ROWS } from './rows/paused.js';
 import { RECOVERY_ROWS } from './rows/recovery.js';
+import { REPLAY } from './rows/replay.js';
 import { ROUTING } from './rows/routing.js';
 import { SIZE } from './rows/size.js';
 import { STREAM_ROWS } from './rows/stream.js';
@@ -16,6 +17,7 @@ export const ROWS: readonly Row[] = [
   ...PAUSED_ROWS,
   ...RECOVERY_ROWS,
   ROUTING,
+  REPLAY,
   WORKERS,
   SIZE,
   LENGTH,

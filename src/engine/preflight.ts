@@ -1,0 +1,141 @@
+import type { Knex } from 'knex';
+import { reachableAgent } from '../../workflows/reachable-agent.js';
+import { isPresentState } from '../../workflows/rebuild-state.js';
+import { HoldfastError } from '../core/errors.js';
+import { parseGrants } from '../core/grants.js';
+import { judgePreflight, type PreflightFacts, type PreflightRun } from '../core/preflight.js';
+import type { KeyedEvent } from '../core/recording.js';
+import { isOver } from '../core/run.js';
+import { openExisting } from '../storage/existing-database.js';
+import type { InterruptionRow } from '../storage/interruption-rows.js';
+import { pendingOf } from '../storage/interruptions.js';
+import { countLiveRuns, type LiveRun, liveRuns } from '../storage/live-runs.js';
+import { grantsOf } from '../storage/runs.js';
+import { type SnapshotRow, snapshotOf, soundState } from '../storage/snapshots.js';
+import { toolSpecOf } from '../tools/define-tool.js';
+import { type RegisteredAgent, registerAgents } from './agent-registry.js';
+import { assertConfig } from './assert-config.js';
+import type { EngineConfig } from './engine-config.js';
+import { openDoors } from './open-doors.js';
+import { RECORDING_VERSION } from './recording-version.js';
+import { replayStored } from './replay-run.js';
+import { readForReplay, type StoredRun } from './replayed-run.js';
+
+const BATCH = 100;
+
+/** What a build would make of one run, and how far the preflight is. */
+export interface PreflightStep {
+  readonly done: number;
+  readonly total: number;
+  readonly run: PreflightRun;
+}
+
+/**
+ * Replays every run that is not over against this configuration and build, one after the other. It starts no engine: it takes
+ * no work and no lock of a worker, migrates nothing and writes nothing. Throws what a start would throw for the configuration,
+ * `database_older`, `database_newer`, and on the embedded database `data_dir_in_use` while a server runs.
+ */
+export async function* preflight(config: EngineConfig): AsyncGenerator<PreflightStep, void> {
+  assertConfig(config);
+  const agents = registerAgents(config);
+  const database = await openExisting({
+    databaseUrl: config.databaseUrl ?? null,
+    dataDir: config.dataDir ?? '.holdfast',
+  });
+  if (database === null) return;
+  try {
+    openDoors(null);
+    const { knex } = database;
+    let done = 0;
+    let after = '';
+    for (;;) {
+      const batch = await liveRuns(knex, after, BATCH);
+      const total = done + batch.length < BATCH ? done + batch.length : await countLiveRuns(knex);
+      for (const live of batch) {
+        after = live.id;
+        done++;
+        const run = await judge(knex, agents, live);
+        if (run !== null) yield { done, total: Math.max(done, total), run };
+      }
+      if (batch.length < BATCH) return;
+    }
+  } finally {
+    await database.close();
+  }
+}
+
+interface Seen {
+  readonly stored: StoredRun;
+  readonly pending: readonly InterruptionRow[];
+  readonly snapshot: SnapshotRow | undefined;
+}
+
+async function judge(
+  db: Knex,
+  agents: ReadonlyMap<string, RegisteredAgent>,
+  live: LiveRun,
+): Promise<PreflightRun | null> {
+  const seen = await see(db, live);
+  if (seen === null) return null;
+  const { run, log } = seen.stored.replayed;
+  const { id: runId, tenant, agent, status } = run;
+  const registered = agents.get(agent);
+  // It goes on with the grants that it was started with.
+  const report = await replayStored(agents, seen.stored, (row) =>
+    parseGrants(grantsOf(row), { allowEverything: true }),
+  );
+  const facts: PreflightFacts = {
+    ...{ status, agent, report, lastBegan: lastBegan(log), version: versionOf(live) },
+    state: registered === undefined ? 'none' : stateOf(seen, registered),
+    withoutTool: registered === undefined ? [] : seen.pending.flatMap((one) => withoutTool(registered, one)),
+  };
+  const { verdict, reasons } = judgePreflight(facts);
+  return { runId, tenant, agent, status, verdict, reasons: [...reasons], events: report.events };
+}
+
+/** Reads all that is looked at of a run as of one moment; null: it is over, or gone. */
+async function see(db: Knex, { id, tenant }: LiveRun): Promise<Seen | null> {
+  try {
+    return await db.transaction(
+      async (trx) => {
+        const stored = await readForReplay(trx, tenant, id);
+        const { run } = stored.replayed;
+        if (isOver(run.status)) return null;
+        const [snapshot] = await snapshotOf(trx, id, run.segment);
+        return { stored, snapshot, pending: run.status === 'paused' ? await pendingOf(trx, id) : [] };
+      },
+      { readOnly: true, isolationLevel: 'repeatable read' },
+    );
+  } catch (error) {
+    if (error instanceof HoldfastError && error.code === 'run_unknown') return null;
+    throw error;
+  }
+}
+
+const lastBegan = (log: readonly KeyedEvent[]): number =>
+  log.findLast(({ kind }) => kind === 'segment.started')?.seq ?? 0;
+
+const versionOf = ({ version }: LiveRun): PreflightFacts['version'] =>
+  version === null || !/^\d{1,9}$/.test(version) ? null : { recorded: Number(version), present: RECORDING_VERSION };
+
+function stateOf({ stored, snapshot }: Seen, { agent }: RegisteredAgent): PreflightFacts['state'] {
+  const { run } = stored.replayed;
+  // What begins with a recording makes its state of that.
+  if (run.segment === 0 || (snapshot === undefined && run.recorded_seq !== null)) return 'none';
+  const state = soundState(snapshot);
+  if (state === null) return 'lost';
+  return isPresentState(state, agent) ? 'kept' : 'other';
+}
+
+/** A call that waits, if its tool is gone. Tools of servers, and of agents behind tools, are looked for in the replay alone. */
+function withoutTool(
+  { agent: start }: RegisteredAgent,
+  { agent: name, call_id: callId, tool }: InterruptionRow,
+): PreflightFacts['withoutTool'] {
+  const agent = reachableAgent(start, name);
+  if (agent === undefined || agent.mcpServers.length > 0 || callId === null || tool === null) return [];
+  const has = agent.tools.some(
+    (one) => one.type === 'function' && (one.name === tool || toolSpecOf(one).name === tool),
+  );
+  return has ? [] : [{ tool, callId }];
+}
