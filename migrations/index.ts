@@ -19,6 +19,8 @@ import * as whatIsAtWork from './0017-what-is-at-work.js';
 import * as charges from './0018-charges.js';
 import * as budgets from './0019-budgets.js';
 import * as rewards from './0020-rewards.js';
+import * as erasures from './0021-erasures.js';
+import * as retention from './0022-retention.js';
 
 export interface Migration {
   readonly name: string;
@@ -47,4 +49,6 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0018-charges', up: charges.up },
   { name: '0019-budgets', up: budgets.up },
   { name: '0020-rewards', up: rewards.up },
+  { name: '0021-erasures', up: erasures.up },
+  { name: '0022-retention', up: retention.up },
 ];

@@ -120,6 +120,9 @@ async function settleChild(world: World, trx: Knex.Transaction, row: Interruptio
 }
 
 function resultOf(child: RunRow): ChildResult {
+  // A fork made at the same moment may come to read it later.
+  if (child.erased_at !== null)
+    return { status: 'failed', code: 'run_erased', message: `The content of run ${child.id} was erased.` };
   const { output, error } = runViewOf(child, []);
   if (child.status === 'completed') return { status: 'completed', output };
   if (child.status === 'cancelled') return { status: 'cancelled', reason: child.cancel_reason };

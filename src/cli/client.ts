@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type ChargeView, chargeView } from '../core/charge.js';
 import type { RunDelta } from '../core/delta.js';
 import { type EmitEvent, type EmittedEvent, emittedEvent } from '../core/emitted-event.js';
+import { type EraseRun, type ErasureView, erasureView } from '../core/erasure.js';
 import { type RunEvent, runEvent } from '../core/event.js';
 import type { ForkRun, RetryRun } from '../core/fork-request.js';
 import {
@@ -12,6 +13,7 @@ import {
 } from '../core/interruption.js';
 import type { Page } from '../core/page.js';
 import { type ReplayReport, type ReplayRequest, replayReport } from '../core/replay.js';
+import { type RetentionView, retentionView } from '../core/retention.js';
 import { type GiveReward, type RewardView, rewardView } from '../core/reward.js';
 import { type RunStatus, type RunView, runView, type StartRun } from '../core/run.js';
 import { type RunDiff, runDiff } from '../core/run-diff.js';
@@ -48,6 +50,9 @@ export interface Client {
   ): Promise<Page<RunView>>;
   cancelRun(id: string, reason?: string): Promise<RunView>;
   deleteRun(id: string): Promise<RunView>;
+  eraseRun(id: string, request: EraseRun): Promise<ErasureView>;
+  previewRetention(): Promise<RetentionView>;
+  askForRetention(): Promise<RetentionView>;
   forkRun(id: string, request: ForkRun, idempotencyKey: string): Promise<RunView>;
   retryRun(id: string, request: RetryRun, idempotencyKey: string): Promise<RunView>;
   listInterruptions(
@@ -153,6 +158,9 @@ export function createClient(baseUrl: string, token: string): Client {
     cancelRun: (id, reason) =>
       ask(runView, POST, `${run(id)}/cancel`, { body: reason === undefined ? {} : { reason } }),
     deleteRun: (id) => ask(runView, 'DELETE', run(id)),
+    eraseRun: (id, body) => ask(erasureView, POST, `${run(id)}/erase`, { body }),
+    previewRetention: () => ask(retentionView, GET, '/retention'),
+    askForRetention: () => ask(retentionView, POST, '/retention', { body: {} }),
     forkRun: (id, body, key) => ask(runView, POST, `${run(id)}/fork`, { body, headers: keyed(key) }),
     retryRun: (id, body, key) => ask(runView, POST, `${run(id)}/retry`, { body, headers: keyed(key) }),
     listInterruptions: (query) => ask(pageOf(interruptionView), GET, '/interruptions', { query: { ...query } }),

@@ -9,6 +9,7 @@ import { diffCommand } from './diff.js';
 import { doctorCommand } from './doctor.js';
 import type { Doors } from './doors.js';
 import { emitCommand } from './emit.js';
+import { eraseCommand } from './erase.js';
 import { eventsCommand } from './events.js';
 import { forkCommand, retryCommand } from './fork.js';
 import { inboxCommand } from './inbox.js';
@@ -17,6 +18,7 @@ import { packageVersion } from './package-version.js';
 import { preflightCommand } from './preflight.js';
 import { printError } from './print.js';
 import { replayCommand } from './replay.js';
+import { retentionCommand } from './retention.js';
 import { rewardCommand } from './reward.js';
 import { runCommand } from './run.js';
 import { runsCommand } from './runs.js';
@@ -49,6 +51,8 @@ export const commands = (doors: Doors): readonly Command[] => [
   spendCommand(),
   cancelCommand(),
   deleteCommand(),
+  eraseCommand(),
+  retentionCommand(),
   sessionsCommand(),
   forkCommand(),
   retryCommand(),

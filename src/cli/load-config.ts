@@ -22,7 +22,13 @@ const configShape = z.strictObject({
       }),
     )
     .optional(),
-  ...{ prices: judgedLater, unknownPrice: judgedLater, budgets: judgedLater, routers: judgedLater },
+  ...{
+    prices: judgedLater,
+    unknownPrice: judgedLater,
+    budgets: judgedLater,
+    routers: judgedLater,
+    retention: judgedLater,
+  },
   tenants: tenantLimits.optional(),
 } satisfies { readonly [K in keyof Required<HoldfastConfig>]: z.ZodType });
 

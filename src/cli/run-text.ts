@@ -12,6 +12,7 @@ export function printRun(run: RunView): void {
   print(`status   ${run.status}`);
   print(`turns    ${run.turns} (${run.usage.totalTokens} tokens)`);
   print(`cost     ${run.costUsd === null ? 'unknown' : `${run.costUsd} dollars`}`);
+  if (run.erasedAt !== null) print(`erased   ${run.erasedAt}`);
   if (run.error !== null) print(`error    ${plain(run.error.message)} (${plain(run.error.code)})`);
   if (run.output !== null)
     print(`output   ${typeof run.output === 'string' ? run.output : JSON.stringify(run.output, null, 2)}`);

@@ -104,6 +104,13 @@ export const ERRORS = {
     'The run has begun',
     'Cancel it with `holdfast cancel` if it still works; its log is kept.',
   ),
+  run_not_over: row(
+    409,
+    'stop',
+    'The run is not over',
+    'Wait until the run that is named is over, or cancel it with `holdfast cancel`.',
+  ),
+  run_erased: row(410, 'stop', 'The content of the run was erased', 'Start a new run; nothing brings it back.'),
   run_referenced: row(409, 'stop', 'Another run refers to the run', 'Cancel it with `holdfast cancel`; it is kept.'),
   // How a run fails
   limit_turns: row(

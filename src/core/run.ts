@@ -93,6 +93,7 @@ export const runView = z
     createdAt: z.iso.datetime(),
     updatedAt: z.iso.datetime(),
     completedAt: z.iso.datetime().nullable(),
+    erasedAt: z.iso.datetime().nullable().describe('When its content was erased; null: it is there.'),
   })
   .meta({ id: 'Run' });
 export type RunView = z.infer<typeof runView>;

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { HoldfastError } from '../core/errors.js';
 import { fieldErrorsOf } from '../core/field-errors.js';
 import { ollamaAddress } from '../core/ollama-address.js';
+import { retentionConfig } from '../core/retention.js';
 import { LONGEST_MS } from '../core/wait.js';
 import { workerRole } from '../core/worker.js';
 import type { EngineConfig } from './engine-config.js';
@@ -12,6 +13,7 @@ const settings = z.object({
   turnsPerSegment: z.int().min(1).optional(),
   crashLimit: z.int().min(1).optional(),
   role: workerRole.optional(),
+  retention: retentionConfig.optional(),
   approvalTimeoutMs: z.int().min(0).max(LONGEST_MS).nullish(),
 });
 

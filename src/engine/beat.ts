@@ -5,10 +5,12 @@ import { dropExpiredEvents } from '../storage/emitted-events.js';
 import { cancelledAmong } from '../storage/runs.js';
 import { dueTimers } from '../storage/timers.js';
 import { beat, forgetOldWorkers } from '../storage/workers.js';
+import { besideTheBeat } from './beside-the-beat.js';
 import type { DatabaseClock } from './database-clock.js';
 import { expire } from './interruption-verbs.js';
 import type { Parts } from './parts.js';
 import { rebuildLeft } from './rebuild-left.js';
+import { retain } from './retention.js';
 import { SEGMENT_QUEUE } from './segment-queue.js';
 import { setBackWatch } from './set-back-watch.js';
 import { strayWatch, sweep } from './sweep.js';
@@ -43,6 +45,11 @@ export function startBeating(
   const watchStrays = strayWatch(parts);
   const watchTimeOfDay = setBackWatch(parts);
   let beats = 0;
+  const old = besideTheBeat((isStopping) =>
+    retain(parts, isStopping).catch((error: unknown) =>
+      parts.log.warn({ error: String(error) }, 'retention failed; it is tried again'),
+    ),
+  );
 
   const once = async (): Promise<void> => {
     const ids = parts.running.runIds;
@@ -70,6 +77,7 @@ export function startBeating(
     await rebuildLeft(parts);
     await watchStrays();
     await dropExpiredEvents(world.knex, new Date(world.now()), EVENTS_AT_ONCE);
+    old.begin();
   };
 
   const schedule = (): void => {
@@ -83,9 +91,9 @@ export function startBeating(
     }, BEAT_MS).unref();
   };
   schedule();
-  return () => {
+  return async () => {
     stopped = true;
     clearTimeout(timer);
-    return current;
+    await Promise.all([current, old.stop()]);
   };
 }

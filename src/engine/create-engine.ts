@@ -5,6 +5,7 @@ import { storedLists } from '../../steps/pin-mcp-tools.js';
 import type { World } from '../../steps/world.js';
 import { SEGMENT_WORKFLOW } from '../../workflows/agent-run.js';
 import { HoldfastError } from '../core/errors.js';
+import { retentionOf } from '../core/retention.js';
 import { keepAgent } from '../storage/agents.js';
 import { type Database, openDatabase } from '../storage/database.js';
 import { keepLimits, keySegments, type LimitRow } from '../storage/dispatch-limits.js';
@@ -133,7 +134,20 @@ async function launch(
     changed: (runId, what) => changes.announce(runId, what),
     stepsKeepOutcomes: () => stepsKeepOutcomes,
   };
-  const parts: Parts = { world, database, agents, changes, deltas, running, role, crashLimit, log, build: BUILD };
+  const retention = retentionOf(config.retention);
+  const parts: Parts = {
+    world,
+    database,
+    agents,
+    changes,
+    deltas,
+    running,
+    role,
+    crashLimit,
+    log,
+    build: BUILD,
+    retention,
+  };
   const gate = new ProcessGate((runId) => markAlone(database.knex, id, epoch, runId));
   const leave = new Leave(running);
   registerSegments(config, parts, { gate, isLeaving: () => leave.hasBegun, provider });

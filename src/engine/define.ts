@@ -4,6 +4,7 @@ import type { DispatchLimits, TenantLimits } from '../core/dispatch.js';
 import type { GrantInput } from '../core/grants.js';
 import type { McpRules } from '../core/mcp.js';
 import type { ConfiguredPrice, PriceTable } from '../core/price.js';
+import type { RetentionConfig } from '../core/retention.js';
 import type { RoutersConfig } from '../core/router-config.js';
 
 /** An agent with what it may do. A plain `Agent` of the SDK works too, and is granted nothing. */
@@ -45,6 +46,8 @@ export interface HoldfastConfig {
   readonly unknownPrice?: 'refuse' | { readonly ceiling: ConfiguredPrice };
   /** What may be spent, in dollars as texts: `{ perRun: '2.00', perTenant: { each: { perDay: '50' } } }`. See docs/budgets.md. */
   readonly budgets?: BudgetsInput;
+  /** What becomes of what is old: `{ runs: [{ status: 'failed', olderThanDays: 30, do: 'erase' }] }`. See docs/operate/retention.md. */
+  readonly retention?: RetentionConfig;
 }
 
 /** Gives a declaration its type. */

@@ -5,7 +5,7 @@ import { retryPoint } from '../core/fork.js';
 import { type ForkRun, forkRun as forkShape, type RetryRun, retryRun as retryShape } from '../core/fork-request.js';
 import { digestOf, toJson } from '../core/json.js';
 import type { RunView } from '../core/run.js';
-import { findRun, type RunRow } from '../storage/runs.js';
+import { assertNotErased, findRun, type RunRow } from '../storage/runs.js';
 import { makeFork } from './make-fork.js';
 import type { Parts } from './parts.js';
 
@@ -47,6 +47,7 @@ export async function retryRun(
 async function sourceOf(parts: Parts, id: string, caller: Caller): Promise<RunRow> {
   const row = await findRun(parts.world.knex, caller.tenant, id);
   if (row === undefined) throw new HoldfastError('run_unknown', `There is no run ${JSON.stringify(id)}.`);
+  assertNotErased(row);
   return row;
 }
 

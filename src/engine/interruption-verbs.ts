@@ -23,7 +23,7 @@ import {
   waitOf,
 } from '../storage/interruptions.js';
 import { encodeCursor } from '../storage/run-list.js';
-import { lockRun } from '../storage/runs.js';
+import { assertNotErased, lockRun } from '../storage/runs.js';
 import { assertFits } from './answer-fits.js';
 import { judgeExtras } from './approval-terms.js';
 import type { Parts } from './parts.js';
@@ -70,6 +70,7 @@ export async function decide(
   const view = await knex.transaction(async (trx) => {
     const { run, row } = await lockInterruption(trx, caller.tenant, id);
     if (row === undefined || run === undefined) throw unknown(id);
+    assertNotErased(run);
     const choice = choiceOf(row, request);
     const said = await saidOn(trx, row);
     const before = interruptionViewOf(row, said);

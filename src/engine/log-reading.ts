@@ -85,6 +85,9 @@ export class LogReading {
     if (seq === null || hash === null || state === null || stateHash === null)
       return fault('log_end', 'the head of the log was removed');
     const erased = this.#row.key === null;
+    // Who takes a key away without erasing the run hides what was changed.
+    if (erased && this.#row.erased_at === null)
+      return fault('payload_hash', 'the key of the payloads was removed, and nobody erased the run');
     return (
       endFault(this.#check, { seq, hash, state, stateHash }, beyond, erased) ??
       rowFault(this.#check, { status, output, error, cancelReason }, erased)

@@ -17,6 +17,7 @@ import { copyCalls, copyInterruptions, copyStanding } from '../storage/forks.js'
 import { copyPins } from '../storage/mcp-lists.js';
 import { readEvents, readKeyedEvents } from '../storage/read-events.js';
 import {
+  assertNotErased,
   grantsOf,
   inputOf,
   insertRun,
@@ -54,7 +55,8 @@ export async function makeFork(parts: Parts, fork: Fork, caller: Caller, idempot
   const run = pinnedOf(parts, fork, { id, tenant });
   try {
     await world.knex.transaction(async (trx) => {
-      await lockRun(trx, source.id);
+      const locked = await lockRun(trx, source.id);
+      if (locked !== undefined) assertNotErased(locked);
       const log = await readKeyedEvents(trx, source.id, null);
       const at = fork.at(log);
       const plan = planFork(log, at, fork.edits);

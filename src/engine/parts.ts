@@ -1,5 +1,6 @@
 import type { World } from '../../steps/world.js';
 import { HoldfastError } from '../core/errors.js';
+import type { Retention } from '../core/retention.js';
 import type { WorkerRole } from '../core/worker.js';
 import type { Database } from '../storage/database.js';
 import type { RegisteredAgent } from './agent-registry.js';
@@ -27,6 +28,7 @@ export interface Parts {
   /** How often a segment may take a worker with it, without a step in between, before its run ends. */
   readonly crashLimit: number;
   readonly build: string;
+  readonly retention: Retention;
   readonly log: EngineLog;
 }
 

@@ -11,7 +11,7 @@ import { standingOf } from '../core/standing.js';
 import { decisionsOf, interruptionsByIds } from '../storage/interruptions.js';
 import { readList } from '../storage/mcp-lists.js';
 import { readKeyedEvents } from '../storage/read-events.js';
-import { findRun, grantsOf, type RunRow } from '../storage/runs.js';
+import { assertNotErased, findRun, grantsOf, type RunRow } from '../storage/runs.js';
 import { standingByIds } from '../storage/standing-decisions.js';
 import type { RegisteredAgent } from './agent-registry.js';
 
@@ -21,12 +21,13 @@ export interface StoredRun {
   readonly lists: McpLists;
 }
 
-/** Reads it, before anything is executed. Throws `run_unknown`. */
+/** Reads it, before anything is executed. Throws `run_unknown`, `run_erased`. */
 export async function readForReplay(db: Knex, tenant: string, id: string): Promise<StoredRun> {
   const log = await readKeyedEvents(db, id, null);
   // Read after the log: what it says of copies holds for all that was read of them.
   const run = await findRun(db, tenant, id);
   if (run === undefined) throw new HoldfastError('run_unknown', `There is no run ${JSON.stringify(id)}.`);
+  assertNotErased(run);
   const decided = idsIn(log, 'segment.started', ({ decisions }) => decisions);
   const interruptions = await interruptionsByIds(db, decided);
   const decisions = await decisionsOf(db, decided);

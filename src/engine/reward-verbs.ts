@@ -6,7 +6,7 @@ import type { Page } from '../core/page.js';
 import { type GiveReward, giveReward, isSameJudgement, type RewardView, rewardDataOf } from '../core/reward.js';
 import { readHead } from '../storage/read-events.js';
 import { insertReward, lastReward, listRewardRows } from '../storage/rewards.js';
-import { findRun, lockRun } from '../storage/runs.js';
+import { assertNotErased, findRun, lockRun } from '../storage/runs.js';
 import type { Parts } from './parts.js';
 
 const unknown = (id: string): HoldfastError =>
@@ -26,7 +26,8 @@ export async function rewardRun(parts: Parts, id: string, request: GiveReward, c
     const run = await lockRun(trx, id);
     const head = await readHead(trx, id);
     if (run === undefined || head === undefined) throw unknown(id);
-    if (head.runKey === null) throw new HoldfastError('run_unknown', `What run ${JSON.stringify(id)} did was erased.`);
+    assertNotErased(run);
+    if (head.runKey === null) throw unknown(id);
     const last = await lastReward(trx, id);
     if (last !== null && last.actor === caller.actor && isSameJudgement(last, data)) return last;
     const { runKey, seq: headSeq, hash: headHash } = head;

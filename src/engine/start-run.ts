@@ -37,6 +37,8 @@ export async function takeKey(
   const { key, fingerprint } = wanted;
   if (key === undefined) return;
   const taken = await takeIdempotencyKey(trx, { ...wanted, key });
+  if (taken?.fingerprint === '')
+    throw new HoldfastError('run_erased', `The key ${key} started run ${taken.runId}, whose content was erased.`);
   if (taken !== null && taken.fingerprint !== fingerprint) {
     throw new HoldfastError('idempotency_key_reused', `The key ${key} started run ${taken.runId} with another body.`);
   }

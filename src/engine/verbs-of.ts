@@ -11,11 +11,13 @@ import { databaseSession } from './database-session.js';
 import { deleteRun } from './delete-run.js';
 import { diffRuns } from './diff-runs.js';
 import { emitEvent } from './emit-event.js';
+import { eraseRun } from './erase-run.js';
 import { forkRun, retryRun } from './fork-run.js';
 import { decide, getInterruption, listInterruptions } from './interruption-verbs.js';
 import type { Parts } from './parts.js';
 import { getRun, listEvents, listRuns, streamEvents, streamRun } from './read-runs.js';
 import { replayRun } from './replay-run.js';
+import { askForRetention, previewRetention } from './retention.js';
 import { listRewards, rewardRun } from './reward-verbs.js';
 import { savedStateBackend } from './saved-state-backend.js';
 import { deleteSession, getSession, listSessionItems, listSessions } from './session-verbs.js';
@@ -43,6 +45,9 @@ export function verbsOf(parts: Parts, life: Life): Engine {
     listRuns: async (filter, caller) => listRuns(up(), filter, caller),
     cancelRun: async (id, reason, caller) => cancelRun(up(), id, reason, caller),
     deleteRun: async (id, caller) => deleteRun(up(), id, caller),
+    previewRetention: async (caller) => previewRetention(up(), caller),
+    askForRetention: async (caller) => askForRetention(up(), caller),
+    eraseRun: async (id, request, caller) => eraseRun(up(), id, request, caller),
     forkRun: async (id, request, caller, key) => forkRun(up(), id, request, caller, key),
     retryRun: async (id, request, caller, key) => retryRun(up(), id, request, caller, key),
     listEvents: async (id, options, caller) => listEvents(up(), id, options, caller),

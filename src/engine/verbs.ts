@@ -3,11 +3,13 @@ import type { Caller } from '../core/caller.js';
 import type { ChargeView } from '../core/charge.js';
 import type { RunDelta } from '../core/delta.js';
 import type { EmitEvent, EmittedEvent } from '../core/emitted-event.js';
+import type { EraseRun, ErasureView } from '../core/erasure.js';
 import type { RunEvent } from '../core/event.js';
 import type { ForkRun, RetryRun } from '../core/fork-request.js';
 import type { DecisionRequest, InterruptionView } from '../core/interruption.js';
 import type { Page } from '../core/page.js';
 import type { ReplayReport, ReplayRequest } from '../core/replay.js';
+import type { RetentionView } from '../core/retention.js';
 import type { GiveReward, RewardView } from '../core/reward.js';
 import type { RunStatus, RunView, StartRun } from '../core/run.js';
 import type { RunDiff } from '../core/run-diff.js';
@@ -78,6 +80,15 @@ export interface Engine {
    * `run_begun`, `run_referenced`.
    */
   deleteRun(id: string, caller: Caller): Promise<RunView>;
+  /**
+   * Erases the content of a run that is over, for good; its log still verifies. Repeating it is no error. Throws `run_unknown`,
+   * `run_not_over`, `invalid_request`.
+   */
+  eraseRun(id: string, request: EraseRun, caller: Caller): Promise<ErasureView>;
+  /** What would go now by the retention of the configuration, of the caller's tenant. */
+  previewRetention(caller: Caller): Promise<RetentionView>;
+  /** Has a worker do it now, in the background. Gives what will go of the caller's tenant. */
+  askForRetention(caller: Caller): Promise<RetentionView>;
   /**
    * Makes a run that takes over the log of another one up to an event, with edits, and goes on live from there. Throws
    * `run_unknown`, `fork_invalid`, `agent_unknown`, `invalid_request`; with an idempotency key as `startRun` does.

@@ -28,6 +28,7 @@ const DECISION_ERRORS: readonly ErrorCode[] = [
   'interruption_cancelled',
   'verdict_not_allowed',
   'digest_mismatch',
+  'run_erased',
 ];
 
 export const INTERRUPTION_ROUTES = [

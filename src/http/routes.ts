@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { CHARGE_ROUTES } from './charges.js';
 import { EMITTED_EVENT_ROUTES } from './emitted-events.js';
+import { ERASURE_ROUTES } from './erasures.js';
 import { EVENT_ROUTES } from './events.js';
 import { EVIDENCE_ROUTES } from './evidence.js';
 import { INTERRUPTION_ROUTES } from './interruptions.js';
@@ -28,6 +29,7 @@ const DOCUMENT_ROUTE = guarded({
 export const GUARDED_ROUTES: readonly GuardedRoute[] = [
   ...RUN_ROUTES,
   ...EVIDENCE_ROUTES,
+  ...ERASURE_ROUTES,
   ...EVENT_ROUTES,
   ...CHARGE_ROUTES,
   ...TRAJECTORY_ROUTES,

@@ -20,7 +20,7 @@ const accepted = (run: RunView): Reply => ({
 });
 
 const FORK_ERRORS = [
-  ...(['run_unknown', 'fork_invalid', 'state_unreadable', 'agent_unknown'] as const),
+  ...(['run_unknown', 'run_erased', 'fork_invalid', 'state_unreadable', 'agent_unknown'] as const),
   ...(['idempotency_key_reused', 'value_not_json', 'payload_too_large'] as const),
 ];
 
@@ -41,6 +41,7 @@ export const RUN_ROUTES = [
       'capability_invalid',
       'grants_widened',
       'idempotency_key_reused',
+      'run_erased',
       'value_not_json',
       'payload_too_large',
       'session_busy',
@@ -97,7 +98,7 @@ export const RUN_ROUTES = [
     pathParams: idPath,
     query: stepsQuery,
     response: trajectory,
-    errors: ['run_unknown'],
+    errors: ['run_unknown', 'run_erased'],
     handle: async ({ path, query }, { engine, caller }) => json(await engine.getTrajectory(path.id, caller, query)),
   }),
   guarded({
@@ -172,7 +173,7 @@ export const RUN_ROUTES = [
     pathParams: idPath,
     body: replayRequest,
     response: replayReport,
-    errors: ['run_unknown'],
+    errors: ['run_unknown', 'run_erased'],
     handle: async ({ path, body }, { engine, caller }) => json(await engine.replayRun(path.id, body, caller)),
   }),
 ];

@@ -21,7 +21,7 @@ export const TRAJECTORY_ROUTES = [
     pathParams: idPath,
     query: stepsQuery,
     response: trajectory,
-    errors: ['run_unknown'],
+    errors: ['run_unknown', 'run_erased'],
     handle: async ({ path, query }, { engine, caller }) => json(await engine.getTrajectory(path.id, caller, query)),
   }),
   guarded({
@@ -34,7 +34,7 @@ export const TRAJECTORY_ROUTES = [
     pathParams: idPath,
     body: giveReward,
     response: rewardView,
-    errors: ['run_unknown'],
+    errors: ['run_unknown', 'run_erased'],
     audited: true,
     handle: async ({ path, body }, { engine, caller }) => json(await engine.rewardRun(path.id, body, caller)),
   }),

@@ -64,7 +64,7 @@ export async function createLog(
 /** Holds the head of a run's log, and reads what the log has under some keys. */
 async function lockHead(trx: Knex.Transaction, runId: string, keys: readonly string[]) {
   const head = trx('holdfast.run_heads as h')
-    .join('holdfast.run_keys as k', 'k.run_id', 'h.run_id')
+    .leftJoin('holdfast.run_keys as k', 'k.run_id', 'h.run_id')
     .where('h.run_id', runId)
     .select('h.run_id', 'h.tenant', 'h.seq', 'h.hash', 'h.state', 'h.state_hash', 'h.at', 'k.key')
     .forUpdate('h');
@@ -72,7 +72,7 @@ async function lockHead(trx: Knex.Transaction, runId: string, keys: readonly str
     .where({ run_id: runId })
     .whereRaw('key = any(?)', [[...keys]])
     .select('key', 'seq', 'kind', 'data_hash');
-  const [[row], stored] = await inOneFlight<[HeadRow & { key: string }, StoredEvent]>(trx, [head, there]);
+  const [[row], stored] = await inOneFlight<[HeadRow & { key: string | null }, StoredEvent]>(trx, [head, there]);
   if (row === undefined) throw new HoldfastError('run_unknown', `The log of run ${runId} does not exist.`);
   return { head: headOf(row), runKey: row.key, stored };
 }
@@ -129,7 +129,8 @@ export async function appendEvents(
   if (last === undefined) return null;
   const wanted = drafts.flatMap((draft) => (draft.parentKey === null ? [draft.key] : [draft.key, draft.parentKey]));
   const { head, runKey, stored } = await lockHead(trx, runId, [...new Set(wanted)]);
-  if (head.state.status !== 'none' && isOver(head.state.status)) return null;
+  // Its key goes only when a run is over.
+  if (runKey === null || (head.state.status !== 'none' && isOver(head.state.status))) return null;
   if (context.segment !== undefined && context.segment < head.state.segment) return null;
   const known = new Map(stored.map((row) => [row.key, row]));
   for (const draft of drafts) {

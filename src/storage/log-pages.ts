@@ -20,6 +20,7 @@ export interface ClaimRow {
   readonly state_hash: string | null;
   /** Null: the key was erased. */
   readonly key: string | null;
+  readonly erased_at: Date | null;
   readonly place: string;
 }
 
@@ -27,7 +28,7 @@ const claims = (db: Knex) =>
   db('holdfast.runs as r')
     .leftJoin('holdfast.run_heads as h', 'h.run_id', 'r.id')
     .leftJoin('holdfast.run_keys as k', 'k.run_id', 'r.id')
-    .select('r.id', 'r.tenant', 'r.status', 'r.output', 'r.error', 'r.cancel_reason')
+    .select('r.id', 'r.tenant', 'r.status', 'r.output', 'r.error', 'r.cancel_reason', 'r.erased_at')
     .select('h.seq', 'h.hash', 'h.state', 'h.state_hash', 'k.key', placeBy(db, 'r.created_at'));
 
 /** In one statement, so that a run which is over has a head that knows it. */

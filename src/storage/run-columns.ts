@@ -46,4 +46,5 @@ export const runColumns = columnsOf<RunRow>({
   completed_at: true,
   session_id: true,
   history_items: true,
+  erased_at: true,
 });

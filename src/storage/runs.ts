@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import { z } from 'zod';
 import type { ErrorView } from '../core/errors.js';
-import { isErrorCode } from '../core/errors.js';
+import { HoldfastError, isErrorCode } from '../core/errors.js';
 import { canonical, type JsonObject, type JsonValue, jsonObject, jsonValue } from '../core/json.js';
 import { usdOf } from '../core/money.js';
 import {
@@ -68,6 +68,8 @@ export interface RunRow {
   session_id: string | null;
   /** How many items of the input came from the session. */
   history_items: number;
+  /** When its content was erased; null: it is there. */
+  erased_at: Date | null;
 }
 
 export interface NewRun {
@@ -252,7 +254,13 @@ export function runViewOf(row: RunRow, pending: readonly string[]): RunView {
     createdAt: row.created_at.toISOString(),
     updatedAt: row.updated_at.toISOString(),
     completedAt: row.completed_at?.toISOString() ?? null,
+    erasedAt: row.erased_at?.toISOString() ?? null,
   };
+}
+
+/** Throws `run_erased` where the content of a run is needed, and was erased. */
+export function assertNotErased({ id, erased_at: at }: RunRow): void {
+  if (at !== null) throw new HoldfastError('run_erased', `The content of run ${id} was erased at ${at.toISOString()}.`);
 }
 
 /** Which of these runs somebody asked to stop. */

@@ -30,7 +30,14 @@ function rowOf({ events }: Log): RunView {
     status: runStatus.parse(last?.kind.replace('run.', '')),
     ...{ output: end.output ?? null, error: end.error ?? null, interruptions: [] },
     ...{ usage: { inputTokens: 0, outputTokens: 0, totalTokens: 0 }, costUsd: null, limits: data.limits },
-    ...{ metadata: data.metadata, forkedFrom: null, createdAt: at, updatedAt: at, completedAt: last?.at ?? null },
+    ...{
+      metadata: data.metadata,
+      forkedFrom: null,
+      createdAt: at,
+      updatedAt: at,
+      completedAt: last?.at ?? null,
+      erasedAt: null,
+    },
   };
 }
 const factsOf = (log: Log) => ({ run: rowOf(log), executionTimeMs: 1, cancelReason: null, reward: null });

@@ -1,0 +1,29 @@
+import { Command } from 'commander';
+import { z } from 'zod';
+import { reasonOfRule } from '../core/retention.js';
+import { connect } from './connect.js';
+import { json, jsonOption } from './options.js';
+import { plain, print, printJson } from './print.js';
+
+const options = z.object({ json, dryRun: z.boolean().default(false) });
+
+const counted = ({ count, atLeast }: { readonly count: number; readonly atLeast: boolean }): string =>
+  `${atLeast ? 'more than ' : ''}${count}`;
+
+export const retentionCommand = (): Command =>
+  new Command('retention')
+    .description('Have a worker do now what the retention of the configuration says, and print what goes.')
+    .option('--dry-run', 'only print what would go')
+    .addOption(jsonOption())
+    .action(async (raw: unknown) => {
+      const { json: asJson, dryRun } = options.parse(raw);
+      const client = connect();
+      const view = await (dryRun ? client.previewRetention() : client.askForRetention());
+      if (asJson) return printJson(view);
+      for (const { rule, ...of } of view.runs) {
+        const narrowed = [rule.tenant, rule.agent].filter((one) => one !== undefined).map(plain);
+        print(`${counted(of)} runs  ${reasonOfRule(rule)}${narrowed.length === 0 ? '' : ` (${narrowed.join(', ')})`}`);
+      }
+      for (const { what, olderThanDays, ...of } of view.trimmed)
+        print(`${counted(of)} ${what}  older than ${olderThanDays} days`);
+    });

@@ -1,0 +1,46 @@
+import type { Knex } from 'knex';
+import type { CopyElsewhere } from '../core/erasure.js';
+import { HoldfastError } from '../core/errors.js';
+import { isOver } from '../core/run.js';
+import { eraseContent } from '../storage/erase-run.js';
+import { copiesOf, type Erasing, insertErasure, readerOf } from '../storage/erasures.js';
+import { lockFamily } from '../storage/families.js';
+import { removeRun } from '../storage/remove-run.js';
+import type { RunRow } from '../storage/runs.js';
+import { removeSegments } from '../storage/segment-rows.js';
+
+/** `before`: nothing is left of it. `ending`: its last segment is still at work, and nothing was done. */
+export type Gone = { readonly copies: readonly CopyElsewhere[] } | 'before' | 'ending';
+
+/** Throws `run_not_over`. */
+export function assertOver({ id, status }: Pick<RunRow, 'id' | 'status'>, of = ''): void {
+  if (!isOver(status)) throw new HoldfastError('run_not_over', `Run ${id}${of} is ${status}.`);
+}
+
+/** Erases the content of a run, in the caller's transaction. Throws `run_not_over`. */
+export async function eraseLocked(trx: Knex.Transaction, id: string, by: Erasing): Promise<Gone> {
+  const run = await lockFamily(trx, id);
+  if (run === undefined || run.erased_at !== null) return 'before';
+  if (!(await isFree(trx, run))) return 'ending';
+  const copies = await copiesOf(trx, run);
+  await insertErasure(trx, id, by);
+  await eraseContent(trx, run);
+  return { copies };
+}
+
+/** Removes a run with its log, and keeps where that ended. Throws `run_not_over`. */
+export async function removeLocked(trx: Knex.Transaction, id: string, by: Erasing): Promise<Gone> {
+  const run = await lockFamily(trx, id);
+  if (run === undefined) return 'before';
+  if (!(await isFree(trx, run))) return 'ending';
+  const copies = await copiesOf(trx, run);
+  await removeRun(trx, run, by);
+  return { copies };
+}
+
+async function isFree(trx: Knex.Transaction, run: RunRow): Promise<boolean> {
+  assertOver(run);
+  const reader = await readerOf(trx, run);
+  if (reader !== null) assertOver(reader, `, which may still read the result of run ${run.id},`);
+  return removeSegments(trx, run);
+}

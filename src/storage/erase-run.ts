@@ -1,0 +1,81 @@
+import type { Knex } from 'knex';
+import { ERRORS, isErrorCode } from '../core/errors.js';
+import { canonical } from '../core/json.js';
+import { errorView } from '../core/run.js';
+import { EMPTY_STATE } from '../core/state.js';
+import type { RunRow } from './runs.js';
+import { runs } from './runs.js';
+import { removeItemsOfRun } from './session-cut.js';
+
+/** Stands where a text was. */
+const ERASED = '(erased)';
+
+/**
+ * Takes the content of a run away, under the lock of its row and after DBOS has nothing of it: its key, payloads and every copy
+ * of them. What proves and what counts stays: hashes, heads, statuses, times, who decided what, tokens and charges.
+ */
+export async function eraseContent(trx: Knex.Transaction, run: RunRow): Promise<void> {
+  const { id } = run;
+  await eraseToldEvents(trx, run);
+  await trx('holdfast.run_keys').where({ run_id: id }).delete();
+  // Names in the log are made of ids, and models choose the ids of calls.
+  await trx('holdfast.events')
+    .where({ run_id: id })
+    .update({ data: null, key: trx.raw("'erased:' || seq") });
+  const { status, segment } = run;
+  const state = canonical({ ...EMPTY_STATE, status, segment });
+  await trx('holdfast.run_heads').where({ run_id: id }).update({ state });
+  for (const table of ['calls', 'snapshots', 'timers', 'mcp_pins', 'crashes'])
+    await trx(`holdfast.${table}`).where({ run_id: id }).delete();
+  await eraseInterruptions(trx, id);
+  await trx('holdfast.rewards').where({ run_id: id }).update({ data: null });
+  // The key of a request still starts no second run.
+  await trx('holdfast.idempotency_keys').where({ run_id: id }).update({ fingerprint: '' });
+  if (run.session_id !== null) await removeItemsOfRun(trx, run.tenant, run.session_id, id);
+  await runs(trx)
+    .where({ id })
+    .update({
+      ...{ input: 'null', output: null, error: errorOf(run), metadata: '{}', grants: '[]', cancel_reason: null },
+      ...{ session_id: null, history_items: 0, erased_at: trx.fn.now() as unknown as Date },
+    });
+}
+
+/** What was told to the run: events for it alone, and those that settled a wait of it. */
+export async function eraseToldEvents(trx: Knex.Transaction, { id, tenant }: RunRow): Promise<void> {
+  const events = () => trx('holdfast.emitted_events');
+  await events().where({ run_id: id, status: 'kept' }).delete();
+  const empty = { payload: 'null', digest: '', key: null };
+  await events().where({ run_id: id }).update(empty);
+  await events()
+    .where({ tenant })
+    .whereIn('id', (told) =>
+      told
+        .select(trx.raw("d.value::json ->> 'eventId'"))
+        .from('holdfast.interruptions as i')
+        .join('holdfast.decisions as d', 'd.interruption_id', 'i.id')
+        .where({ 'i.run_id': id, 'i.kind': 'event', 'd.verdict': 'answer' }),
+    )
+    .update(empty);
+}
+
+async function eraseInterruptions(trx: Knex.Transaction, runId: string): Promise<void> {
+  const asked = trx('holdfast.interruptions').where({ run_id: runId }).select('id');
+  await trx('holdfast.decisions')
+    .whereIn('interruption_id', asked)
+    .update({ message: null, value: 'null', edit: null, always: null });
+  await trx('holdfast.interruptions')
+    .where({ run_id: runId })
+    .update({
+      ...{ arguments: 'null', capabilities: '[]', reason_text: ERASED, digest: '', wait: null },
+      ...{ call_id: null, event_name: null },
+    });
+  await trx('holdfast.standing_decisions').where({ run_id: runId }).update({ scope: '[]' });
+}
+
+/** Why it failed, in no words of its own. */
+function errorOf({ error }: RunRow): string | null {
+  if (error === null) return null;
+  const { code } = errorView.parse(JSON.parse(error));
+  const known = isErrorCode(code) ? code : 'run_failed';
+  return canonical({ code: known, message: ERASED, hint: ERRORS[known].hint });
+}

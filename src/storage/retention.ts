@@ -1,0 +1,108 @@
+import type { Knex } from 'knex';
+import { type RetentionRule, type RuleStatus, statusesOf, type Trimmed } from '../core/retention.js';
+import { OVER } from '../core/run.js';
+import { runIdSql, segmentSql } from './workflow-id.js';
+
+/** The place of a run among those that a rule takes: what comes after it was not looked at yet. */
+export interface PlaceInRule {
+  readonly at: string;
+  readonly id: string;
+}
+
+const DUE = "now() - ? * interval '1 day'";
+
+function underRule(db: Knex, rule: RetentionRule): Knex.QueryBuilder {
+  const { olderThanDays, tenant, agent } = rule;
+  const query = db('holdfast.runs')
+    .whereIn('status', [...statusesOf(rule)])
+    .whereNotNull('completed_at')
+    .whereRaw(`completed_at < ${DUE}`, [olderThanDays]);
+  if (rule.do === 'erase') query.whereNull('erased_at');
+  if (tenant !== undefined) query.where({ tenant });
+  if (agent !== undefined) query.where({ agent });
+  return query;
+}
+
+/** Runs that a rule takes, those first that were over first, after a place. */
+export async function runsUnder(
+  db: Knex,
+  rule: RetentionRule & RuleStatus,
+  after: PlaceInRule | null,
+  limit: number,
+): Promise<PlaceInRule[]> {
+  const query = underRule(db, rule)
+    .orderBy(['completed_at', 'id'])
+    .limit(limit)
+    .select('id', db.raw('completed_at::text as at'));
+  if (after !== null) query.whereRaw('(completed_at, id) > (?::timestamptz, ?)', [after.at, after.id]);
+  return query;
+}
+
+/** How many runs of a tenant a rule takes; it counts no further than `most`. */
+export async function countUnder(db: Knex, rule: RetentionRule, tenant: string, most: number): Promise<number> {
+  const found = underRule(db, rule).where({ tenant }).limit(most).select('id').as('found');
+  const [row] = await db.from(found).count({ n: '*' });
+  return Number(row?.['n'] ?? 0);
+}
+
+/**
+ * Segments of which DBOS is not asked any more: the run is gone or over, or has left them behind. What a run needs to go on is
+ * its log, its snapshot and its present segment.
+ */
+const RECORDINGS = `
+  select s.workflow_uuid as id from dbos.workflow_status s
+    left join holdfast.runs r on r.id = ${runIdSql('s.workflow_uuid')}
+   where s.name = :workflow and s.status in ('SUCCESS', 'ERROR', 'CANCELLED')
+     and s.completed_at < (extract(epoch from now()) * 1000)::bigint - :days::bigint * 86400000
+     and (r.id is null or r.status = any(:over) or ${segmentSql('s.workflow_uuid')} < r.segment)`;
+
+/** Rows that are older than some days, of one tenant or of all. */
+const OLD: { readonly [what in Exclude<Trimmed, 'recordings'>]: string } = {
+  accessLog: `select id from holdfast.access_log where at < now() - :days * interval '1 day'`,
+  idempotencyKeys: `select tenant, operation, key from holdfast.idempotency_keys
+                     where created_at < now() - :days * interval '1 day'`,
+};
+
+interface Trimming {
+  readonly days: number;
+  readonly limit: number;
+  /** Name of the workflow of segments. */
+  readonly workflow: string;
+}
+
+const bound = ({ days, limit, workflow }: Trimming) => ({ days, limit, workflow, over: [...OVER] });
+
+/** Removes some of what DBOS recorded and nobody needs, the oldest first. Gives how many segments went. */
+export async function trimRecordings(db: Knex, trimming: Trimming): Promise<number> {
+  return db.transaction(async (trx) => {
+    const { rows }: { rows: { id: string }[] } = await trx.raw(
+      `${RECORDINGS} order by s.completed_at limit :limit for update of s skip locked`,
+      bound(trimming),
+    );
+    const ids = rows.map(({ id }) => id);
+    for (const table of ['workflow_input', 'workflow_output', 'operation_outputs', 'workflow_status'])
+      await trx.raw('delete from dbos.?? where workflow_uuid = any(?)', [table, ids]);
+    return ids.length;
+  });
+}
+
+/** Removes some rows that are too old, the oldest first. Gives how many went. */
+export async function trimRows(db: Knex, what: Exclude<Trimmed, 'recordings'>, trimming: Trimming): Promise<number> {
+  const deletion =
+    what === 'accessLog'
+      ? `delete from holdfast.access_log where id in (${OLD.accessLog} order by at limit :limit)`
+      : `delete from holdfast.idempotency_keys
+          where (tenant, operation, key) in (${OLD.idempotencyKeys} order by created_at limit :limit)`;
+  const { rowCount }: { rowCount: number } = await db.raw(deletion, bound(trimming));
+  return rowCount;
+}
+
+/** How many rows of a tenant would be trimmed; it counts no further than the limit. */
+export async function countToTrim(db: Knex, what: Trimmed, tenant: string, trimming: Trimming): Promise<number> {
+  const of = what === 'recordings' ? `${RECORDINGS} and r.tenant = :tenant` : `${OLD[what]} and tenant = :tenant`;
+  const { rows } = await db.raw(`select count(*)::int as n from (${of} limit :limit) found`, {
+    ...bound(trimming),
+    tenant,
+  });
+  return rows[0].n;
+}

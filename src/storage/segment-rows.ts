@@ -1,0 +1,25 @@
+import type { Knex } from 'knex';
+import type { RunRow } from './runs.js';
+import { workflowIdOf } from './workflow-id.js';
+
+/** Tables of DBOS that hold what was recorded of a workflow, and do not go with its status. */
+const RECORDED = ['workflow_input', 'workflow_output', 'operation_outputs'];
+
+const segmentsOf = (run: Pick<RunRow, 'id' | 'segment'>): string[] =>
+  Array.from({ length: run.segment + 1 }, (_, segment) => workflowIdOf(run.id, segment));
+
+/**
+ * Removes all that DBOS has of the segments of a run that is over. False: one of them is still being executed, and nothing is
+ * removed; it has its last step to record, or its worker has died and nobody has taken it over yet.
+ */
+export async function removeSegments(trx: Knex.Transaction, run: Pick<RunRow, 'id' | 'segment'>): Promise<boolean> {
+  const ids = segmentsOf(run);
+  const { rows }: { rows: { status: string }[] } = await trx.raw(
+    'select status from dbos.workflow_status where workflow_uuid = any(?) order by workflow_uuid for update',
+    [ids],
+  );
+  if (rows.some(({ status }) => status === 'PENDING')) return false;
+  for (const table of [...RECORDED, 'workflow_status'])
+    await trx.raw('delete from dbos.?? where workflow_uuid = any(?)', [table, ids]);
+  return true;
+}

@@ -1,0 +1,154 @@
+import { Agent } from '@openai/agents';
+import { afterEach, expect, it } from 'vitest';
+import { z } from 'zod';
+import type { HoldfastConfig } from '../../src/index.js';
+import { createEngine, defineAgent, defineTool } from '../../src/index.js';
+import { describeEachDatabase } from '../harness/database.js';
+import { ADMIN, openTestEngine, restOf, runToRest, type TestEngine } from '../harness/engine.js';
+import { call, say, scripted } from '../harness/script.js';
+
+const ask = defineTool({
+  ...{ name: 'ask', description: 'Asks.', input: z.object({}), output: z.string(), effect: 'unsafe' },
+  approval: () => 'because',
+  execute: () => 'asked',
+});
+const agents = [
+  defineAgent({ agent: new Agent({ name: 'plain', model: scripted([[say('done')]]) }) }),
+  defineAgent({ agent: new Agent({ name: 'other', model: scripted([[say('done')]]) }) }),
+  defineAgent({
+    agent: new Agent({ name: 'asker', model: scripted([[call('ask', {})]]), tools: [ask] }),
+    grants: ['tool:call:*'],
+  }),
+];
+const RULES: HoldfastConfig['retention'] = {
+  runs: [
+    { status: 'completed', olderThanDays: 30, agent: 'plain', do: 'erase' },
+    { olderThanDays: 365, do: 'delete' },
+    { olderThanDays: 30, tenant: 'acme', do: 'delete' },
+  ],
+  accessLogDays: 10,
+  idempotencyKeysDays: 10,
+};
+
+describeEachDatabase('retention', (kind) => {
+  let t: TestEngine;
+  afterEach(() => t.close());
+  const open = async (retention: HoldfastConfig['retention'] = RULES) => {
+    t = await openTestEngine(kind, { agents, retention });
+  };
+  /** Makes runs as old as if they had been over so many days ago, with all that DBOS has of them. */
+  const age = (days: number, ids: readonly string[]) =>
+    t.between(async (knex) => {
+      for (const id of ids) {
+        const then = knex.raw("now() - ? * interval '1 day'", [days]);
+        await knex('holdfast.runs').where({ id }).whereNotNull('completed_at').update({ completed_at: then });
+        await knex('dbos.workflow_status')
+          .where('workflow_uuid', 'like', `${id}%`)
+          .update({ completed_at: knex.raw('completed_at - ?::bigint * 86400000', [days]) });
+      }
+    });
+  const codeOf = (id: string) =>
+    t.engine.getRun(id, ADMIN).then(
+      (run) => (run.erasedAt === null ? 'there' : 'erased'),
+      (error: unknown) => (error as { code?: string }).code,
+    );
+  const done = async (expected: () => Promise<void>) => {
+    await t.engine.askForRetention(ADMIN);
+    await expect.poll(() => expected().then(() => 'as expected', String), { timeout: 20_000 }).toBe('as expected');
+  };
+  const recorded = (id: string) =>
+    t.between(async (knex) => (await knex('dbos.operation_outputs').where('workflow_uuid', 'like', `${id}%`)).length);
+
+  it('erases and removes what the rules name, and says before what would go', async () => {
+    await open();
+    const [old, young, ancient] = [
+      await runToRest(t.engine, 'plain'),
+      await runToRest(t.engine, 'plain'),
+      await runToRest(t.engine, 'other'),
+    ];
+    const [other, waits] = [await runToRest(t.engine, 'other'), await runToRest(t.engine, 'asker')];
+    const acme = await runToRest(t.engine, 'other', 'go', { ...ADMIN, tenant: 'acme' });
+    await age(400, [ancient.id]);
+    await age(31, [old.id, other.id, waits.id, acme.id]);
+    const before = await t.engine.verifyRun(ancient.id, ADMIN);
+    const preview = await t.engine.previewRetention(ADMIN);
+    expect(preview.runs.map(({ count }) => count)).toEqual([1, 1, 0]);
+    expect(preview.trimmed).toContainEqual({ what: 'accessLog', olderThanDays: 10, count: 0, atLeast: false });
+    expect(await codeOf(old.id)).toBe('there');
+    await done(async () => {
+      expect(await codeOf(old.id)).toBe('erased');
+      expect(await codeOf(ancient.id)).toBe('run_unknown');
+    });
+    for (const { id } of [young, other, waits]) expect(await codeOf(id)).toBe('there');
+    const acmeAdmin = { ...ADMIN, tenant: 'acme' };
+    await expect(t.engine.getRun(acme.id, acmeAdmin)).rejects.toMatchObject({ code: 'run_unknown' });
+    expect(await t.engine.verifyRun(old.id, ADMIN)).toMatchObject({ ok: true, payloads: 'erased' });
+    const kept = await t.between(async (knex) => ({
+      removed: await knex('holdfast.removed_runs').where({ run_id: ancient.id }).first(),
+      charges: await knex('holdfast.charges').where({ run_id: ancient.id }),
+      erasure: await knex('holdfast.erasures').where({ run_id: old.id }).first(),
+    }));
+    const reason = 'retention: delete completed after 365 days';
+    expect(kept.removed).toMatchObject({ seq: before.events, hash: before.headHash, actor: 'retention', reason });
+    expect(kept.charges).toHaveLength(1);
+    expect(kept.erasure).toMatchObject({ actor: 'retention', reason: 'retention: erase completed after 30 days' });
+  });
+
+  it('trims what DBOS recorded of runs that have no use for it, and rows that are too old', async () => {
+    await open();
+    const [over, young] = [await runToRest(t.engine, 'other'), await runToRest(t.engine, 'other')];
+    const waits = await runToRest(t.engine, 'asker');
+    const keyed = await t.engine.startRun({ agent: 'other', input: 'go' }, ADMIN, 'old-key');
+    await restOf(t.engine, keyed.id);
+    await t.engine.recordAccess({
+      tenant: 'default',
+      actor: 'ada',
+      role: 'admin',
+      method: 'POST',
+      route: '/',
+      target: null,
+      status: 200,
+    });
+    await age(8, [over.id, waits.id]);
+    const old = new Date(Date.now() - 11 * 86_400_000);
+    await t.between(async (knex) => {
+      await knex('holdfast.access_log').update({ at: old });
+      await knex('holdfast.idempotency_keys').update({ created_at: old });
+    });
+    expect(await recorded(waits.id)).toBeGreaterThan(0);
+    const { trimmed } = await t.engine.previewRetention(ADMIN);
+    expect(trimmed.map(({ what, count }) => [what, count])).toEqual([
+      ['recordings', 2],
+      ['accessLog', 1],
+      ['idempotencyKeys', 1],
+    ]);
+    await done(async () =>
+      expect((await t.engine.previewRetention(ADMIN)).trimmed.map(({ count }) => count)).toEqual([0, 0, 0]),
+    );
+    expect(await recorded(over.id)).toBe(0);
+    expect(await recorded(waits.id)).toBe(0);
+    expect(await recorded(young.id)).toBeGreaterThan(0);
+    // What is paused goes on from its log and its snapshot alone; what is over can be forked.
+    const { items } = await t.engine.listInterruptions({ runId: waits.id, status: 'pending', limit: 1 }, ADMIN);
+    await t.engine.decide(items[0]?.id ?? '', { verdict: 'approve' }, ADMIN);
+    await expect
+      .poll(async () => (await t.engine.getRun(waits.id, ADMIN)).status, { timeout: 20_000 })
+      .toBe('completed');
+    const fork = await t.engine.forkRun(over.id, { at: 2 }, ADMIN);
+    expect(await restOf(t.engine, fork.id)).toMatchObject({ status: 'completed' });
+    const again = await t.engine.startRun({ agent: 'other', input: 'go' }, ADMIN, 'old-key');
+    expect(again.id).not.toBe(keyed.id);
+  });
+
+  it('of a configuration that cannot be is refused by the name of its field', async () => {
+    await open();
+    const wrong = { runs: [{ olderThanDays: 0, do: 'burn' }], accessLogDays: -1, more: 1 };
+    const config = { agents, retention: wrong as unknown as NonNullable<HoldfastConfig['retention']> };
+    await expect(createEngine(config)).rejects.toMatchObject({
+      code: 'config_invalid',
+      message: expect.stringMatching(
+        /retention\.runs\.0\.olderThanDays.*retention\.runs\.0\.do.*retention\.accessLogDays/,
+      ),
+    });
+  });
+});
