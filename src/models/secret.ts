@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { FieldError } from '../core/errors.js';
 import { readCommand } from './secret-command.js';
@@ -27,7 +28,7 @@ export const isSecret = (value: unknown): value is Secret =>
 /** The field of a configuration whose secret is not there. */
 export const missingAt = (pointer: string, value: unknown): readonly FieldError[] =>
   isSecret(value) && !value.problem && value.isThere?.() === false
-    ? [{ pointer, detail: `${value.place} is not set` }]
+    ? [{ pointer, detail: `${value.place} is missing` }]
     : [];
 
 /** What a header can carry. */
@@ -57,7 +58,7 @@ export const variableSecret = (name: string, variable: (name: string) => string 
 export const fileSecret = (path: string): Secret => {
   const problem = hasNothing(path) ? 'expected the path of a file' : null;
   const whole = problem === null ? resolve(path) : '';
-  return { place: `the file ${whole}`, problem, read: () => readSecretFile(whole) };
+  return { place: `the file ${whole}`, problem, isThere: () => existsSync(whole), read: () => readSecretFile(whole) };
 };
 
 /**

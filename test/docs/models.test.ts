@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { loadConfig } from '../../src/cli/load-config.js';
@@ -41,7 +41,10 @@ it('docs/models.md has every option of openaiCompatible, and no other', () => {
 it('the example of docs/models.md is a configuration that can start', async () => {
   const [example] = wholeExamples('docs/models.md');
   if (example === undefined) throw new Error('there is no example');
-  const config = await loadConfig(writeExample(folder, example), { holdfast });
+  const key = join(folder, 'key');
+  writeFileSync(key, 'the-key-of-the-lab');
+  const code = example.code.replace('/run/secrets/lab', key);
+  const config = await loadConfig(writeExample(folder, { ...example, code }), { holdfast });
   const t = await openTestEngine('pglite', config);
   expect(t.engine.listAgents().map(({ name }) => name)).toEqual(['clerk']);
   await t.close();

@@ -73,15 +73,15 @@ test('a key that is not there stops who executes runs, and nobody else', async (
   const unset = secret.env('HOLDFAST_TEST_NO_SUCH_KEY');
   const providers = {
     lab: openaiCompatible({ baseURL: 'http://127.0.0.1:9', key: unset, headers: { 'X-Key': unset } }),
-    gpu: new OllamaModelProvider({ baseURL: 'http://127.0.0.1:9', apiKey: unset }),
+    gpu: new OllamaModelProvider({ baseURL: 'http://127.0.0.1:9', apiKey: secret.file('/no/such/key') }),
   };
   await expect(createEngine({ agents: [], dataDir: join(dir, 'data'), providers })).rejects.toMatchObject({
     code: 'config_invalid',
     message: expect.stringMatching(
-      /providers\.lab\.key: the environment variable HOLDFAST_TEST_NO_SUCH_KEY is not set/,
+      /providers\.lab\.key: the environment variable HOLDFAST_TEST_NO_SUCH_KEY is missing/,
     ),
     fields: ['lab/key', 'lab/headers/X-Key', 'gpu/apiKey'].map((place) => ({
-      ...{ pointer: `/providers/${place}`, detail: expect.stringContaining('is not set') },
+      ...{ pointer: `/providers/${place}`, detail: expect.stringContaining('is missing') },
     })),
   });
   expect(providerProblems(providers, 'api')).toEqual([]);
