@@ -21,6 +21,7 @@ import * as budgets from './0019-budgets.js';
 import * as rewards from './0020-rewards.js';
 import * as erasures from './0021-erasures.js';
 import * as retention from './0022-retention.js';
+import * as logEntries from './0023-log-entries.js';
 
 export interface Migration {
   readonly name: string;
@@ -51,4 +52,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0020-rewards', up: rewards.up },
   { name: '0021-erasures', up: erasures.up },
   { name: '0022-retention', up: retention.up },
+  { name: '0023-log-entries', up: logEntries.up },
 ];

@@ -16,6 +16,7 @@ import {
   type Setting,
   secret,
   setting,
+  text,
   webAddress,
   whole,
   workerId,
@@ -117,6 +118,16 @@ const TABLE = {
     'HOLDFAST_RECORD_TO',
     path,
     'Directory to which the traffic of all known providers of models is recorded.',
+  ),
+  signingKeyFile: optional(
+    'HOLDFAST_SIGNING_KEY_FILE',
+    path,
+    'File of the key that signs checkpoints of the log. Without one: made in the data directory on the embedded database, and none on PostgreSQL.',
+  ),
+  checkpoints: optional(
+    'HOLDFAST_CHECKPOINTS',
+    text,
+    'File that checkpoints are added to, or `-` for standard output. Without one: `checkpoints.jsonl` in the data directory.',
   ),
   serverUrl: optional(
     'HOLDFAST_URL',
@@ -229,6 +240,10 @@ export function readSettings(env: NodeJS.ProcessEnv = process.env) {
     cassettesDir: read(TABLE.cassettesDir),
     /** Absolute; null: nothing is recorded. */
     recordTo: read(TABLE.recordTo),
+    /** Absolute; null: as the configuration file says. */
+    signingKeyFile: read(TABLE.signingKeyFile),
+    /** A path or `-`; null: as the configuration file says. */
+    checkpoints: read(TABLE.checkpoints),
     /** Where the commands find a server, and what they show it. */
     serverUrl: read(TABLE.serverUrl),
     clientToken: read(TABLE.clientToken),

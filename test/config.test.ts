@@ -50,6 +50,8 @@ test('an empty environment gives the defaults', () => {
     ollamaHost: null,
     cassettesDir: resolve('cassettes'),
     recordTo: null,
+    signingKeyFile: null,
+    checkpoints: null,
     serverUrl: null,
     clientToken: null,
   });
@@ -82,6 +84,8 @@ test('every setting that is listed is read, and changes what comes out', () => {
     OLLAMA_HOST: '127.0.0.1:11434',
     HOLDFAST_CASSETTES: 'tapes',
     HOLDFAST_RECORD_TO: 'tapes',
+    HOLDFAST_SIGNING_KEY_FILE: '/run/secrets/signing-key',
+    HOLDFAST_CHECKPOINTS: '-',
     HOLDFAST_URL: 'https://holdfast.example',
     HOLDFAST_TOKEN: TOKEN,
   };

@@ -11,7 +11,16 @@ import {
   type InterruptionView,
   interruptionView,
 } from '../core/interruption.js';
+import {
+  type AnchoredReport,
+  anchoredReport,
+  type LogReport,
+  type LogView,
+  logReport,
+  logView,
+} from '../core/log-view.js';
 import type { Page } from '../core/page.js';
+import { type ProofBundle, proofBundle } from '../core/proof.js';
 import { type ReplayReport, type ReplayRequest, replayReport } from '../core/replay.js';
 import { type RetentionView, retentionView } from '../core/retention.js';
 import { type GiveReward, type RewardView, rewardView } from '../core/reward.js';
@@ -71,12 +80,16 @@ export interface Client {
   getTrajectory(id: string, after?: number): Promise<Trajectory>;
   rewardRun(id: string, request: GiveReward): Promise<RewardView>;
   listRewards(id: string, options: PageOptions): Promise<Page<RewardView>>;
-  verifyRun(id: string, range?: VerifyRange): Promise<VerifyReport>;
+  verifyRun(id: string, range?: VerifyRange): Promise<AnchoredReport>;
   verifyRuns(
     filter: PageOptions & { status?: RunStatus | undefined; agent?: string | undefined },
   ): Promise<Page<VerifyReport>>;
   diffRuns(a: string, b: string): Promise<RunDiff>;
   replayRun(id: string, request: ReplayRequest): Promise<ReplayReport>;
+  exportProof(id: string, payloads: boolean): Promise<ProofBundle>;
+  getLog(): Promise<LogView>;
+  checkpointNow(): Promise<LogView>;
+  verifyLog(): Promise<LogReport>;
   listCharges(id: string, options: PageOptions): Promise<Page<ChargeView>>;
   listSpend(filter: PageOptions & { [name in keyof SpendFilter]?: string | undefined }): Promise<Page<SpendView>>;
   listSessions(options: PageOptions): Promise<Page<SessionView>>;
@@ -188,9 +201,13 @@ export function createClient(baseUrl: string, token: string): Client {
     stopWorker: (id, body) => ask(workerView, POST, `${worker(id)}/stop`, { body }),
     listCharges: (id, query) => ask(pageOf(chargeView), GET, `${run(id)}/charges`, { query: { ...query } }),
     listSpend: (query) => ask(pageOf(spendView), GET, '/spend', { query: { ...query } }),
-    verifyRun: (id, range = {}) => ask(verifyReport, POST, `${run(id)}/verify`, { body: range }),
+    verifyRun: (id, range = {}) => ask(anchoredReport, POST, `${run(id)}/verify`, { body: range }),
     diffRuns: (a, b) => ask(runDiff, GET, `${run(a)}/diff/${encodeURIComponent(b)}`),
     verifyRuns: (query) => ask(pageOf(verifyReport), GET, '/verify', { query: { ...query } }),
     replayRun: (id, body) => ask(replayReport, POST, `${run(id)}/replay`, { body }),
+    exportProof: (id, payloads) => ask(proofBundle, GET, `${run(id)}/proof`, { query: { payloads: String(payloads) } }),
+    getLog: () => ask(logView, GET, '/log/checkpoint'),
+    checkpointNow: () => ask(logView, POST, '/log/checkpoint', { body: {} }),
+    verifyLog: () => ask(logReport, POST, '/log/verify', { body: {} }),
   };
 }

@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { HoldfastError } from '../core/errors.js';
 import { cancelCommand } from './cancel.js';
 import { chargesCommand } from './charges.js';
+import { checkpointCommand } from './checkpoint.js';
 import { answerCommand, approveCommand, rejectCommand } from './decide.js';
 import { deleteCommand } from './delete.js';
 import { demoCommand } from './demo.js';
@@ -17,6 +18,7 @@ import { migrateCommand } from './migrate.js';
 import { packageVersion } from './package-version.js';
 import { preflightCommand } from './preflight.js';
 import { printError } from './print.js';
+import { proofCommand } from './proof.js';
 import { replayCommand } from './replay.js';
 import { retentionCommand } from './retention.js';
 import { rewardCommand } from './reward.js';
@@ -24,6 +26,7 @@ import { runCommand } from './run.js';
 import { runsCommand } from './runs.js';
 import { serveCommand } from './serve.js';
 import { sessionsCommand } from './sessions.js';
+import { signingKeyCommand } from './signing-key.js';
 import { spendCommand } from './spend.js';
 import { standingDecisionsCommand } from './standing-decisions.js';
 import { trajectoryCommand } from './trajectory.js';
@@ -59,6 +62,9 @@ export const commands = (doors: Doors): readonly Command[] => [
   diffCommand(),
   verifyCommand(),
   replayCommand(),
+  proofCommand(),
+  checkpointCommand(),
+  signingKeyCommand(),
   workersCommand(),
   doctorCommand(doors),
   preflightCommand(doors),

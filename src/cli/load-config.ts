@@ -28,6 +28,7 @@ const configShape = z.strictObject({
     budgets: judgedLater,
     routers: judgedLater,
     retention: judgedLater,
+    evidence: judgedLater,
   },
   tenants: tenantLimits.optional(),
 } satisfies { readonly [K in keyof Required<HoldfastConfig>]: z.ZodType });

@@ -82,6 +82,8 @@ export const engineSettings = (settings: Settings) => ({
   ollamaHost: settings.ollamaHost,
   cassettesDir: settings.cassettesDir,
   recordTo: settings.recordTo,
+  signingKeyFile: settings.signingKeyFile,
+  checkpoints: settings.checkpoints,
 });
 
 /** What the engine cannot survive ends the process at once: another one may be doing its work already. */

@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander';
 import { z } from 'zod';
 import { HoldfastError } from '../core/errors.js';
+import type { AnchoredReport, AnchorReport } from '../core/log-view.js';
 import { PAGE_LIMIT, type Page } from '../core/page.js';
 import { RUN_STATUSES, runStatus } from '../core/run.js';
 import type { VerifyRange, VerifyReport } from '../core/verify-log.js';
@@ -98,7 +99,14 @@ const textOf = ({ runs, events }: Total): string => `${runs} runs, ${events} eve
 const whyOf = ({ broken }: VerifyReport): string =>
   broken === null ? 'it does not verify' : `event ${broken.seq}, ${broken.invariant}: ${plain(broken.what)}`;
 
-function showOne(report: VerifyReport, asJson: boolean): void {
+/** Up to where a signed checkpoint commits to the log, and where that one was read. */
+function anchoredLine({ seq, size, outside, why }: AnchorReport): string {
+  if (seq === 0) return `not anchored: ${why ?? 'no checkpoint commits to it'}`;
+  const by = `anchored up to event ${seq} by a checkpoint of ${size} entries${outside ? '' : ', kept in the database alone'}`;
+  return why === null ? by : `${by}; ${why}`;
+}
+
+function showOne(report: AnchoredReport, asJson: boolean): void {
   if (asJson) {
     printJson(report);
     if (!report.ok) process.exitCode = 1;
@@ -113,6 +121,7 @@ function showOne(report: VerifyReport, asJson: boolean): void {
   const erased = payloads === 'erased' ? ', its payloads are erased' : '';
   print(`ok: ${events} events, ${complete ? 'complete' : 'the run goes on'}${erased}`);
   print(`head ${headHash}`);
+  print(anchoredLine(report.anchor));
 }
 
 function showTotal(total: Total, asJson: boolean): void {

@@ -26,12 +26,16 @@ export const genesis = (runId: string, tenant: string): Head => ({
   at: '',
 });
 
+/** The salt of one payload. Who has it can check that payload, and no other. */
+export const dataSalt = (runKey: string, seq: number): Buffer =>
+  createHmac('sha256', Buffer.from(runKey, 'hex')).update(String(seq)).digest();
+
 /**
  * Commits to a payload without revealing it: HMAC-SHA256 under a salt that only the run's key gives. When the key is
  * erased, nobody can test guesses of the payload any more, and the chain stays whole.
  */
 export function dataHash(runKey: string, seq: number, dataText: string): string {
-  const salt = createHmac('sha256', Buffer.from(runKey, 'hex')).update(String(seq)).digest();
+  const salt = dataSalt(runKey, seq);
   return `hmac-sha256:${createHmac('sha256', salt).update(dataText, 'utf8').digest('hex')}`;
 }
 

@@ -1,5 +1,6 @@
 import { type ErrorRow, row } from './error-row.js';
 import { PROCESS_ERRORS } from './process-errors.js';
+import { PROOF_ERRORS } from './proof-errors.js';
 import { SUB_AGENT_ERRORS } from './sub-agent-errors.js';
 
 /** The one table of errors. `docs/errors.md` documents it, and a test holds the two equal. */
@@ -263,6 +264,7 @@ export const ERRORS = {
   wait_invalid: row(422, 'stop', 'This cannot be waited for', 'Correct what is named; docs/waiting.md says how.'),
   // Evidence
   log_broken: row(409, 'stop', 'The event log does not verify', 'Read the report: it names the first broken event.'),
+  ...PROOF_ERRORS,
   replay_diverged: row(
     500,
     'stop',

@@ -31,6 +31,7 @@ export const INVARIANTS = {
   decision_known: 'Segments and standing decisions follow from decisions of this log.',
   decision_bound: 'A decision has the digest that was asked for.',
   log_end: 'The log ends where the head of the run says: with that number, hash and state.',
+  log_entry: 'What the log over all runs says of the run, and checkpoints commit to, is what its log says.',
   run_row: 'The row of the run says what the log says: that it is over, how, and with which result.',
 } as const;
 

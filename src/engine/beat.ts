@@ -69,6 +69,7 @@ export function startBeating(
         parts.log.warn({ run: due.run_id, error: String(error) }, 'an interruption could not be expired'),
       );
     }
+    await parts.anchor.beat();
     if (++beats % FORGET_EVERY_BEATS === 1) await forgetOldWorkers(world.knex);
     if (beats % SWEEP_EVERY_BEATS !== 0) return;
     await keySegments(world.knex, SEGMENT_QUEUE);

@@ -14,6 +14,7 @@ import { notify } from '../storage/notify.js';
 import { markAlone, markStopped } from '../storage/workers.js';
 import { McpConnections } from '../tools/mcp-connections.js';
 import { type RegisteredAgent, registerAgents } from './agent-registry.js';
+import type { Anchor } from './anchor.js';
 import { assertConfig } from './assert-config.js';
 import { startBeating } from './beat.js';
 import { Changes } from './changes.js';
@@ -25,6 +26,7 @@ import { Dispatch } from './dispatch.js';
 import { limitsIn } from './dispatch-limits.js';
 import { limitHere, listenNow } from './dispatcher-door.js';
 import { type EngineConfig, withDefaults } from './engine-config.js';
+import { openAnchor } from './evidence-config.js';
 import { holdLock } from './hold-lock.js';
 import { launchDbos } from './launch-dbos.js';
 import { Leave } from './leave.js';
@@ -75,12 +77,13 @@ export async function createEngine(config: EngineConfig): Promise<Engine> {
     await migrate(database.knex);
     tellTrouble(database.knex, log);
     const clock = await DatabaseClock.open(database.knex);
+    const anchor = await openAnchor(config, database, clock.now);
     const started = await startTurn(database);
     const worker = await becomeWorker(database, {
       ...{ id: config.workerId ?? null, role, capacity, build: BUILD, pid: process.pid },
       ...{ workflow: SEGMENT_WORKFLOW, recordingVersion: RECORDING_VERSION, crashLimit },
     });
-    return await launch(config, { database, clock, worker, started }, { agents, limits, money, provider });
+    return await launch(config, { database, clock, worker, started }, { agents, limits, money, provider, anchor });
   } catch (error) {
     // It may have been launched before something else failed, and would keep the process.
     await DBOS.shutdown({ deregister: true }).catch(() => undefined);
@@ -102,12 +105,13 @@ interface Configured {
   readonly limits: readonly LimitRow[];
   readonly money: Money;
   readonly provider: ModelProvider;
+  readonly anchor: Anchor;
 }
 
 async function launch(
   config: EngineConfig,
   { database, clock, worker, started }: Place,
-  { agents, limits, money, provider }: Configured,
+  { agents, limits, money, provider, anchor }: Configured,
 ): Promise<Engine> {
   const { role, capacity, crashLimit, approvalTimeoutMs, log } = withDefaults(config);
   let client: DBOSClient | undefined;
@@ -136,17 +140,8 @@ async function launch(
   };
   const retention = retentionOf(config.retention);
   const parts: Parts = {
-    world,
-    database,
-    agents,
-    changes,
-    deltas,
-    running,
-    role,
-    crashLimit,
-    log,
-    build: BUILD,
-    retention,
+    ...{ world, database, agents, changes, deltas, running, anchor },
+    ...{ role, crashLimit, log, build: BUILD, retention },
   };
   const gate = new ProcessGate((runId) => markAlone(database.knex, id, epoch, runId));
   const leave = new Leave(running);
@@ -193,6 +188,7 @@ async function launch(
       deltas.close();
       await DBOS.shutdown({ deregister: true, workflowCompletionTimeoutMS: graceOf(options.graceMs) });
       await stopBeating();
+      await anchor.last();
       await world.mcp.close();
       await client?.destroy();
       await markStopped(database.knex, id, epoch).catch(() => undefined);

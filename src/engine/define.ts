@@ -6,6 +6,7 @@ import type { McpRules } from '../core/mcp.js';
 import type { ConfiguredPrice, PriceTable } from '../core/price.js';
 import type { RetentionConfig } from '../core/retention.js';
 import type { RoutersConfig } from '../core/router-config.js';
+import type { EvidenceConfig } from './evidence-config.js';
 
 /** An agent with what it may do. A plain `Agent` of the SDK works too, and is granted nothing. */
 export interface AgentDeclaration {
@@ -44,6 +45,8 @@ export interface HoldfastConfig {
   readonly prices?: PriceTable;
   /** What a call whose price is not known is taken to cost. Default `refuse`: none goes out where a budget applies. */
   readonly unknownPrice?: 'refuse' | { readonly ceiling: ConfiguredPrice };
+  /** With which key checkpoints of the log are signed, and where they are written. See docs/evidence.md. */
+  readonly evidence?: EvidenceConfig;
   /** What may be spent, in dollars as texts: `{ perRun: '2.00', perTenant: { each: { perDay: '50' } } }`. See docs/budgets.md. */
   readonly budgets?: BudgetsInput;
   /** What becomes of what is old: `{ runs: [{ status: 'failed', olderThanDays: 30, do: 'erase' }] }`. See docs/operate/retention.md. */

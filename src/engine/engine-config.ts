@@ -30,6 +30,10 @@ export interface EngineConfig extends HoldfastConfig {
   readonly cassettesDir?: string;
   /** A directory, to which the traffic of all known providers is recorded (docs/cassettes.md). Default: none. */
   readonly recordTo?: string | null;
+  /** File of the key that signs checkpoints of the log; goes before that of `evidence`. */
+  readonly signingKeyFile?: string | null;
+  /** File that checkpoints are added to, or `-` for standard output; goes before that of `evidence`. */
+  readonly checkpoints?: string | null;
   readonly log?: EngineLog;
   /** Called once when this process must not work on: it lost its lock for good, or a newer process took over. The engine stops. */
   readonly onFatal?: (error: HoldfastError) => void;

@@ -4,6 +4,7 @@ import type { Retention } from '../core/retention.js';
 import type { WorkerRole } from '../core/worker.js';
 import type { Database } from '../storage/database.js';
 import type { RegisteredAgent } from './agent-registry.js';
+import type { Anchor } from './anchor.js';
 import type { Changes } from './changes.js';
 import type { DeltaHub } from './delta-hub.js';
 import type { RunningSegments } from './running-segments.js';
@@ -24,6 +25,7 @@ export interface Parts {
   readonly changes: Changes;
   readonly deltas: DeltaHub;
   readonly running: RunningSegments;
+  readonly anchor: Anchor;
   readonly role: WorkerRole;
   /** How often a segment may take a worker with it, without a step in between, before its run ends. */
   readonly crashLimit: number;

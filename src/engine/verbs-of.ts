@@ -14,6 +14,7 @@ import { emitEvent } from './emit-event.js';
 import { eraseRun } from './erase-run.js';
 import { forkRun, retryRun } from './fork-run.js';
 import { decide, getInterruption, listInterruptions } from './interruption-verbs.js';
+import { checkpointNow, exportProof, getConsistency, getLog, listLogEntries } from './log-verbs.js';
 import type { Parts } from './parts.js';
 import { getRun, listEvents, listRuns, streamEvents, streamRun } from './read-runs.js';
 import { replayRun } from './replay-run.js';
@@ -25,6 +26,8 @@ import { listStandingDecisions, revokeStandingDecision } from './standing-verbs.
 import { startRun } from './start-run.js';
 import { getTrajectory } from './trajectory-verbs.js';
 import type { Engine, Health, Stats } from './verbs.js';
+import { withAnchor } from './verify-anchor.js';
+import { verifyWholeLog } from './verify-entries.js';
 import { verifyRun, verifyRuns } from './verify-runs.js';
 import { getWorker, listWorkers, stopWorker } from './worker-verbs.js';
 
@@ -56,10 +59,16 @@ export function verbsOf(parts: Parts, life: Life): Engine {
     getTrajectory: async (id, caller, options) => getTrajectory(up(), id, caller, options),
     rewardRun: async (id, request, caller) => rewardRun(up(), id, request, caller),
     listRewards: async (id, options, caller) => listRewards(up(), id, options, caller),
-    verifyRun: async (id, caller, range) => verifyRun(up(), id, caller, range),
+    verifyRun: async (id, caller, range) => withAnchor(up(), await verifyRun(up(), id, caller, range)),
     verifyRuns: async (filter, caller) => verifyRuns(up(), filter, caller),
     diffRuns: async (a, b, caller) => diffRuns(up(), a, b, caller),
     replayRun: async (id, request, caller) => replayRun(up(), id, request, caller),
+    exportProof: async (id, options, caller) => exportProof(up(), id, options, caller),
+    getLog: async () => getLog(up()),
+    checkpointNow: async () => checkpointNow(up()),
+    listLogEntries: async (options, caller) => listLogEntries(up(), options, caller),
+    getConsistency: async (sizes) => getConsistency(up(), sizes),
+    verifyLog: async (caller) => verifyWholeLog(up(), caller.tenant),
     listCharges: async (id, options, caller) => listCharges(up(), id, options, caller),
     listSpend: async (filter, caller) => listSpend(up(), filter, caller),
     listInterruptions: async (filter, caller) => listInterruptions(up(), filter, caller),

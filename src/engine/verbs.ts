@@ -7,7 +7,9 @@ import type { EraseRun, ErasureView } from '../core/erasure.js';
 import type { RunEvent } from '../core/event.js';
 import type { ForkRun, RetryRun } from '../core/fork-request.js';
 import type { DecisionRequest, InterruptionView } from '../core/interruption.js';
+import type { AnchoredReport, ConsistencyView, LogEntryView, LogReport, LogView } from '../core/log-view.js';
 import type { Page } from '../core/page.js';
+import type { ProofBundle } from '../core/proof.js';
 import type { ReplayReport, ReplayRequest } from '../core/replay.js';
 import type { RetentionView } from '../core/retention.js';
 import type { GiveReward, RewardView } from '../core/reward.js';
@@ -138,10 +140,11 @@ export interface Engine {
     caller: Caller,
   ): Promise<Page<RewardView>>;
   /**
-   * Verifies the log of a run, or a range of its events: what it says of itself, and what row, head and key of the run say.
+   * Verifies the log of a run, or a range of its events: what it says of itself, what row, head and key of the run say, and how far a
+   * signed checkpoint commits to it.
    * Throws `run_unknown`, `invalid_request` (a range that the log does not have).
    */
-  verifyRun(id: string, caller: Caller, range?: VerifyRange): Promise<VerifyReport>;
+  verifyRun(id: string, caller: Caller, range?: VerifyRange): Promise<AnchoredReport>;
   /** Verifies all runs that fit, newest first. A page may end before its limit where logs are long. */
   verifyRuns(
     filter: { readonly status?: RunStatus; readonly agent?: string; readonly limit: number; readonly cursor?: string },
@@ -154,6 +157,21 @@ export interface Engine {
    * `invalid_request`.
    */
   replayRun(id: string, request: ReplayRequest, caller: Caller): Promise<ReplayReport>;
+  /** What proves the log of a run to others. Throws `run_unknown`, `run_not_anchored`, `log_broken`, `payload_too_large`. */
+  exportProof(id: string, options: { readonly payloads: boolean }, caller: Caller): Promise<ProofBundle>;
+  /** The log over all runs, and its newest signed checkpoint. */
+  getLog(): Promise<LogView>;
+  /** Enters what runs have done into that log, and signs it now. */
+  checkpointNow(): Promise<LogView>;
+  /** Entries from the index `after`, in order. Of other tenants the leaf alone. */
+  listLogEntries(
+    options: { readonly after: number; readonly limit: number },
+    caller: Caller,
+  ): Promise<Page<LogEntryView>>;
+  /** Throws `invalid_request` where the log has no such sizes, `log_broken`. */
+  getConsistency(sizes: { readonly earlier: number; readonly size: number }): Promise<ConsistencyView>;
+  /** Verifies the log over all runs. Of other tenants it names no run. */
+  verifyLog(caller: Caller): Promise<LogReport>;
   /** What the model calls of a run cost, in the order of its turns, after the first `after`. Throws `run_unknown`. */
   listCharges(
     id: string,

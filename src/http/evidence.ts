@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { nameText } from '../core/json.js';
+import { anchoredReport } from '../core/log-view.js';
 import { runStatus } from '../core/run.js';
 import { runDiff } from '../core/run-diff.js';
 import { verifyRange, verifyReport } from '../core/verify-log.js';
@@ -18,7 +19,7 @@ export const EVIDENCE_ROUTES = [
     role: 'viewer',
     pathParams: idPath,
     body: verifyRange,
-    response: verifyReport,
+    response: anchoredReport,
     errors: ['run_unknown'],
     handle: async ({ path, body }, { engine, caller }) => json(await engine.verifyRun(path.id, caller, body)),
   }),

@@ -5,6 +5,7 @@ import { ERASURE_ROUTES } from './erasures.js';
 import { EVENT_ROUTES } from './events.js';
 import { EVIDENCE_ROUTES } from './evidence.js';
 import { INTERRUPTION_ROUTES } from './interruptions.js';
+import { LOG_ROUTES } from './log.js';
 import { openApiDocument } from './openapi.js';
 import { type GuardedRoute, guarded, json, NO_INPUT, type Route } from './route.js';
 import { RUN_ROUTES } from './runs.js';
@@ -30,6 +31,7 @@ export const GUARDED_ROUTES: readonly GuardedRoute[] = [
   ...RUN_ROUTES,
   ...EVIDENCE_ROUTES,
   ...ERASURE_ROUTES,
+  ...LOG_ROUTES,
   ...EVENT_ROUTES,
   ...CHARGE_ROUTES,
   ...TRAJECTORY_ROUTES,

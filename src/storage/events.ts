@@ -199,7 +199,7 @@ const CHARGED = `, charged as (
 async function writeSealed(db: Knex, before: Head, { rows, charges, tail: { head } }: SealedEvents): Promise<boolean> {
   const { rowCount }: { rowCount: number } = await db.raw(
     `with head as (
-       update holdfast.run_heads set seq = ?, hash = ?, state = ?, state_hash = ?, at = ?
+       update holdfast.run_heads set seq = ?, hash = ?, state = ?, state_hash = ?, at = ?, moved = true
         where run_id = ? and seq = ? and hash = ? returning run_id)${charges.length === 0 ? '' : CHARGED}
      insert into holdfast.events (${COLUMNS})
      select ${COLUMNS} from json_populate_recordset(null::holdfast.events, ?::json)

@@ -1,9 +1,20 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import canonicalize from 'canonicalize';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { canonical, toJson } from '../../src/core/json.js';
 
+const { pairs } = z
+  .object({ pairs: z.array(z.object({ name: z.string(), input: z.string(), output: z.string() })) })
+  .parse(JSON.parse(readFileSync(join(import.meta.dirname, '../vectors/json-canonicalization.json'), 'utf8')));
+
 describe('canonical JSON', () => {
+  it.each(pairs)('is the published one: $name', ({ input, output }) => {
+    expect(canonical(JSON.parse(input))).toBe(output);
+  });
+
   it('follows RFC 8785', () => {
     // The examples of the RFC: numbers as ECMAScript writes them, keys by UTF-16 code units, escapes as short as can be.
     expect(canonical({ numbers: [Number('333333333.33333329'), 1e30, 4.5, 2e-3, 1e-27] })).toBe(

@@ -11,13 +11,13 @@ const files = (folder: string): string[] =>
   readdirSync(join(ROOT, folder)).flatMap((name) => {
     const path = join(folder, name);
     if (statSync(join(ROOT, path)).isDirectory()) return files(path);
-    return name.endsWith('.ts') ? [path] : [];
+    return /\.m?ts$/.test(name) ? [path] : [];
   });
 const SOURCES = ['src', 'steps', 'workflows', 'migrations'].flatMap(files);
 
 const roomOf = (path: string): string => {
   const [top = '', second = ''] = path.split('/');
-  return top === 'src' ? second.replace(/\.ts$/, '') : top;
+  return top === 'src' ? second.replace(/\.m?ts$/, '') : top;
 };
 
 const packageOf = (specifier: string): string =>

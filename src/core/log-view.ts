@@ -1,0 +1,70 @@
+import { z } from 'zod';
+import { proofBundle } from './proof.js';
+import { verifyReport } from './verify-log.js';
+
+/** What the log over all runs is, for whoever watches it. */
+export const logView = z
+  .object({
+    entries: z.int().describe('How many entries the log has.'),
+    checkpoint: z
+      .object({
+        size: z.int(),
+        root: z.string().describe('SHA-256 of the tree over the entries, in hex.'),
+        note: z.string().describe('The signed note (C2SP tlog-checkpoint).'),
+      })
+      .nullable()
+      .describe('The newest that is signed; null: none is.'),
+    keys: z.array(z.string()).describe('Public keys that have signed checkpoints of this log.'),
+    handovers: z.array(z.string()).describe('Notes by which a key handed over to the next.'),
+    signs: z.boolean().describe('Whether this server has a key to sign with.'),
+    writesTo: z.string().describe('Where checkpoints are written outside the database.'),
+    problem: z.string().nullable().describe('Why the log is not signed any more; null: nothing is wrong.'),
+  })
+  .meta({ id: 'Log' });
+export type LogView = z.infer<typeof logView>;
+
+const hashes = z.array(z.string().regex(/^[0-9a-f]{64}$/));
+
+export const consistencyView = z.object({ earlier: z.int(), size: z.int(), proof: hashes }).meta({ id: 'Consistency' });
+export type ConsistencyView = z.infer<typeof consistencyView>;
+
+/** How far a run is anchored: what a checkpoint outside the database commits to. */
+export const anchorReport = z
+  .object({
+    seq: z.int().describe('The last event that a signed checkpoint commits to; 0: none does.'),
+    size: z.int().nullable().describe('Size of that checkpoint.'),
+    key: z.string().nullable().describe('The public key that it is signed with.'),
+    outside: z.boolean().describe('Whether it was read from outside the database.'),
+    entered: z.int().describe('The last event that an entry of the log commits to, signed or not.'),
+    why: z.string().nullable().describe('Why not all events are anchored; null: they are.'),
+  })
+  .meta({ id: 'Anchor' });
+export type AnchorReport = z.infer<typeof anchorReport>;
+
+/** What verifying a run found, and how far it is anchored. */
+export const anchoredReport = verifyReport.extend({ anchor: anchorReport }).meta({ id: 'AnchoredReport' });
+export type AnchoredReport = z.infer<typeof anchoredReport>;
+
+/** What verifying the whole log over all runs found. */
+export const logReport = z
+  .object({
+    ok: z.boolean(),
+    entries: z.int().describe('Entries from the first on that are what their hashes say.'),
+    checkpoints: z.int().describe('Signed checkpoints that were compared with them.'),
+    size: z.int().nullable().describe('Size of the greatest checkpoint that fits; null: there is none.'),
+    key: z.string().nullable().describe('The public key that it is signed with.'),
+    outside: z.boolean().describe('Whether it was read from outside the database.'),
+    problems: z.array(z.object({ what: z.string(), runId: z.string().nullable() })).describe('At most 20.'),
+  })
+  .meta({ id: 'LogReport' });
+export type LogReport = z.infer<typeof logReport>;
+
+/** An entry of the log; what it says is told to its tenant alone. */
+export const logEntryView = z
+  .object({
+    index: z.int(),
+    leaf: z.string(),
+    entry: proofBundle.shape.entry.nullable().describe('Null: it is of another tenant.'),
+  })
+  .meta({ id: 'LogEntry' });
+export type LogEntryView = z.infer<typeof logEntryView>;

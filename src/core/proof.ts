@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { dataSalt } from './chain.js';
+import type { RunEvent } from './event.js';
+import { jsonValue } from './json.js';
+import type { LogEntry } from './log-entry.js';
+
+const hash = z.string().regex(/^[0-9a-f]{64}$/);
+
+/** An event as a proof has it: what its hash covers, and the payload with its salt where it is shown. */
+const provenEvent = z.object({
+  v: z.literal(1),
+  runId: z.string(),
+  tenant: z.string(),
+  seq: z.int(),
+  parentId: z.string().nullable(),
+  kind: z.string(),
+  at: z.string(),
+  dataHash: z.string(),
+  stateVersion: z.int(),
+  stateHashBefore: z.string(),
+  stateHashAfter: z.string(),
+  prevHash: z.string(),
+  hash: z.string(),
+  data: jsonValue.exactOptional(),
+  salt: hash.exactOptional().describe('With it, `dataHash` can be computed from `data`. It opens no other event.'),
+});
+type ProvenEvent = z.infer<typeof provenEvent>;
+
+/** What someone needs, beside a public key that they trust, to check what a run did without asking anybody. */
+export const proofBundle = z
+  .object({
+    format: z.literal('holdfast-proof-v1'),
+    runId: z.string(),
+    tenant: z.string(),
+    events: z.array(provenEvent),
+    entry: z.object({
+      index: z.int(),
+      v: z.literal(1),
+      runId: z.string(),
+      tenant: z.string(),
+      seq: z.int(),
+      hash: z.string(),
+      stateHash: z.string(),
+      complete: z.boolean(),
+      previous: hash.nullable(),
+    }),
+    inclusion: z.array(hash).describe('From the leaf of the entry to the root of the checkpoint.'),
+    checkpoint: z.string().describe('The signed note.'),
+    keys: z.array(z.string()).describe('Public keys of the log. That they are here is no reason to trust them.'),
+    handovers: z.array(z.string()).describe('Notes by which a key handed over to the next.'),
+  })
+  .meta({ id: 'Proof' });
+export type ProofBundle = z.infer<typeof proofBundle>;
+
+/** `runKey` null: payloads are withheld. */
+export function provenEventOf({ id: _id, data, ...fields }: RunEvent, runKey: string | null): ProvenEvent {
+  if (runKey === null || data === null) return fields;
+  return { ...fields, data: jsonValue.parse(data), salt: dataSalt(runKey, fields.seq).toString('hex') };
+}
+
+export const provenEntryOf = (entry: LogEntry & { readonly index: number }): ProofBundle['entry'] => {
+  const { index, v, runId, tenant, seq, hash: head, stateHash, complete, previous } = entry;
+  return { index, v, runId, tenant, seq, hash: head, stateHash, complete, previous };
+};

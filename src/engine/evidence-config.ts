@@ -1,0 +1,51 @@
+import { join } from 'node:path';
+import { z } from 'zod';
+import { HoldfastError } from '../core/errors.js';
+import { fieldErrorsOf } from '../core/field-errors.js';
+import { isSecret, type Secret } from '../models/secret.js';
+import type { Database } from '../storage/database.js';
+import { Anchor } from './anchor.js';
+import { checkpointPlace } from './checkpoint-place.js';
+import { type EngineConfig, withDefaults } from './engine-config.js';
+import { openLogKeys } from './log-keys.js';
+
+/** How the log over all runs is signed. */
+export interface EvidenceConfig {
+  /** Where the signing key is: `secret.file('/run/secrets/signing-key')`. */
+  readonly signingKey?: Secret;
+  /** Earlier keys, as `holdfast signing-key` prints them. Those of a key file stand beside it. */
+  readonly publicKeys?: readonly string[];
+  /** A file, or `-` for standard output. Default: `checkpoints.jsonl` in the data directory. */
+  readonly checkpoints?: string;
+  /** How often what has happened is entered and signed. Default 5000. */
+  readonly intervalMs?: number;
+}
+
+const DEFAULT_INTERVAL_MS = 5000;
+
+const shape = z.strictObject({
+  signingKey: z.custom<Secret>(isSecret, 'expected a secret, such as secret.file(path)').optional(),
+  publicKeys: z.array(z.string()).optional(),
+  checkpoints: z.string().min(1).optional(),
+  intervalMs: z.int().min(100).max(3_600_000).optional(),
+});
+
+/** Throws `config_invalid`, `secret_unreadable`. */
+export async function openAnchor(config: EngineConfig, database: Database, now: () => number): Promise<Anchor> {
+  const { data, error } = z.object({ evidence: shape.prefault({}) }).safeParse({ evidence: config.evidence });
+  if (data === undefined) {
+    const fields = fieldErrorsOf(error);
+    const said = fields.map(({ pointer, detail }) => `${pointer.slice(1).replaceAll('/', '.')}: ${detail}`).join('; ');
+    throw new HoldfastError('config_invalid', `The engine cannot work like this: ${said}.`, { fields });
+  }
+  const { signingKey, publicKeys = [], checkpoints, intervalMs = DEFAULT_INTERVAL_MS } = data.evidence;
+  const dataDir = config.dataDir ?? '.holdfast';
+  const keys = await openLogKeys({
+    keyFile: config.signingKeyFile ?? null,
+    key: signingKey ?? null,
+    publicKeys,
+    madeIn: database.kind === 'pglite' ? dataDir : null,
+  });
+  const place = checkpointPlace(config.checkpoints ?? checkpoints ?? join(dataDir, 'checkpoints.jsonl'));
+  return new Anchor({ knex: database.knex, keys, place, intervalMs, now, log: withDefaults(config).log });
+}

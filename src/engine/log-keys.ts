@@ -1,0 +1,110 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { HoldfastError } from '../core/errors.js';
+import { signHandover, trustedBy } from '../core/key-handover.js';
+import {
+  isKeyName,
+  type NoteKey,
+  parsePublicKey,
+  parseSigningKey,
+  type SigningKey,
+  signingKeyText,
+} from '../core/signed-note.js';
+import { knowSecret } from '../models/known-secrets.js';
+import { fileSecret, type Secret } from '../models/secret.js';
+import { makeKeyFile, readKeyFile, replaceKeyFile } from '../storage/key-file.js';
+import { addPublicKey, publicKeysOf, readPublicKeys } from '../storage/public-key-file.js';
+
+/** With which keys checkpoints of the log are signed and checked. */
+export interface LogKeys {
+  /** Null: this process signs nothing. */
+  readonly signing: SigningKey | null;
+  readonly trusted: readonly NoteKey[];
+  /** Notes by which earlier keys handed over. */
+  readonly handovers: readonly string[];
+}
+
+export interface LogKeysConfig {
+  /** File of the signing key; goes before `key`. */
+  readonly keyFile: string | null;
+  readonly key: Secret | null;
+  /** Earlier keys, as text. */
+  readonly publicKeys: readonly string[];
+  /** Where a key is made when none is configured; null: none is made. */
+  readonly madeIn: string | null;
+}
+
+const invalid = (message: string): HoldfastError => new HoldfastError('config_invalid', message);
+
+/** Throws `secret_unreadable`, `config_invalid`. */
+export async function openLogKeys({ keyFile, key, publicKeys, madeIn }: LogKeysConfig): Promise<LogKeys> {
+  const path = keyFile ?? (key === null && madeIn !== null ? join(madeIn, 'signing-key') : null);
+  if (path !== null && keyFile === null) makeLogKey(path, `holdfast/${randomBytes(8).toString('hex')}`);
+  const secret = path === null ? key : fileSecret(path);
+  const signing = secret === null ? null : await readSigningKey(secret);
+  const beside = path === null ? [] : readBeside(publicKeysOf(path));
+  const texts = [...publicKeys, ...beside.map((one) => one.key)];
+  const earlier = texts.map((text) => {
+    const parsed = parsePublicKey(text);
+    if (parsed === null) throw invalid(`${JSON.stringify(text)} is no public key of a log: expected name+id+base64.`);
+    return parsed;
+  });
+  const handovers = beside.flatMap(({ handover }) => (handover === null ? [] : [handover]));
+  const known = signing === null ? earlier : [signing.public, ...earlier];
+  return { signing, trusted: trustedBy(known, handovers), handovers };
+}
+
+function readBeside(path: string): ReturnType<typeof readPublicKeys> {
+  try {
+    return readPublicKeys(path);
+  } catch (error) {
+    throw invalid(`The public keys of the log cannot be read from ${path}: ${whyOf(error)}.`);
+  }
+}
+
+const whyOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+async function readSigningKey(secret: Secret): Promise<SigningKey> {
+  const text = await secret.read().catch((error: unknown) => {
+    throw new HoldfastError(
+      'secret_unreadable',
+      `The key of the log cannot be read from ${secret.place}: ${whyOf(error)}.`,
+    );
+  });
+  // Before it is refused as well: it may be a key with a letter too few.
+  knowSecret(text);
+  const key = parseSigningKey(text);
+  if (key !== null) return key;
+  throw new HoldfastError('secret_unreadable', `What ${secret.place} holds is no signing key of a log.`, {
+    hint: 'Make one with `holdfast signing-key make <file>`.',
+  });
+}
+
+/** Makes a signing key in a file, with its public one beside it, if there is none. Gives the public one. */
+export function makeLogKey(path: string, name: string): NoteKey {
+  if (!isKeyName(name))
+    throw invalid(`${JSON.stringify(name)} is no name of a log: expected 1 to 200 characters without space and plus.`);
+  const key = parseSigningKey(readKeyFile(path) ?? makeKeyFile(path, signingKeyText(name, randomBytes(32))));
+  if (key === null)
+    throw new HoldfastError('secret_unreadable', `What the file ${path} holds is no signing key of a log.`);
+  const beside = readBeside(publicKeysOf(path));
+  if (!beside.some((one) => one.key === key.public.text))
+    addPublicKey(publicKeysOf(path), { key: key.public.text, handover: null });
+  return key.public;
+}
+
+/**
+ * Puts a new key of the same name into the file. The note by which the old one hands over to it is written first, so that a crash
+ * in between leaves the old key, and one more public key whose private half nobody has.
+ */
+export function rotateLogKey(path: string): NoteKey {
+  const old = parseSigningKey(readKeyFile(path) ?? '');
+  if (old === null)
+    throw new HoldfastError('secret_unreadable', `What the file ${path} holds is no signing key of a log.`);
+  const text = signingKeyText(old.public.name, randomBytes(32));
+  const next = parseSigningKey(text);
+  if (next === null) throw new Error('a key that was just made is one');
+  addPublicKey(publicKeysOf(path), { key: next.public.text, handover: signHandover(old, next) });
+  replaceKeyFile(path, text);
+  return next.public;
+}

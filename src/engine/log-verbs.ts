@@ -1,0 +1,99 @@
+import type { Caller } from '../core/caller.js';
+import { HoldfastError } from '../core/errors.js';
+import type { RunEvent } from '../core/event.js';
+import type { ConsistencyView, LogEntryView, LogView } from '../core/log-view.js';
+import { consistencyRecipe, inclusionRecipe } from '../core/merkle.js';
+import type { Page } from '../core/page.js';
+import { type ProofBundle, provenEntryOf, provenEventOf } from '../core/proof.js';
+import { entriesOfRun, logSize, readEntries } from '../storage/log-entries.js';
+import { readTree } from '../storage/log-tree.js';
+import { readEvents, readHead } from '../storage/read-events.js';
+import { findRun } from '../storage/runs.js';
+import type { Parts } from './parts.js';
+
+const EVENTS_AT_ONCE = 500;
+const EVENTS_MAX = 100_000;
+
+export const getLog = (parts: Parts): Promise<LogView> => parts.anchor.view();
+
+export async function checkpointNow(parts: Parts): Promise<LogView> {
+  await parts.anchor.all();
+  return parts.anchor.view();
+}
+
+/** Of entries of other tenants, only the leaf is told. */
+export async function listLogEntries(
+  parts: Parts,
+  { after, limit }: { readonly after: number; readonly limit: number },
+  caller: Caller,
+): Promise<Page<LogEntryView>> {
+  const entries = await readEntries(parts.world.knex, after, limit + 1);
+  const items = entries.slice(0, limit).map((one) => ({
+    index: one.index,
+    leaf: one.leaf,
+    entry: one.tenant === caller.tenant ? provenEntryOf(one) : null,
+  }));
+  return { items, nextCursor: entries.length > limit ? String(after + limit) : null };
+}
+
+export async function getConsistency(
+  parts: Parts,
+  { earlier, size }: { readonly earlier: number; readonly size: number },
+): Promise<ConsistencyView> {
+  const entries = await logSize(parts.world.knex);
+  if (earlier > size || size > entries) {
+    const detail = `expected sizes that rise, up to ${entries}`;
+    throw new HoldfastError('invalid_request', `The log has no such part: ${detail}.`, {
+      fields: [{ pointer: '/size', detail }],
+    });
+  }
+  return { earlier, size, proof: [...(await readTree(parts.world.knex, consistencyRecipe(earlier, size)))] };
+}
+
+export async function exportProof(
+  parts: Parts,
+  id: string,
+  { payloads }: { readonly payloads: boolean },
+  caller: Caller,
+): Promise<ProofBundle> {
+  const { knex } = parts.world;
+  const run = await findRun(knex, caller.tenant, id);
+  const head = await readHead(knex, id);
+  if (run === undefined || head === undefined)
+    throw new HoldfastError('run_unknown', `There is no run ${JSON.stringify(id)}.`);
+  const newest = await parts.anchor.newest();
+  const size = newest?.checkpoint.size ?? 0;
+  const entry = (await entriesOfRun(knex, id)).findLast(({ index }) => index < size);
+  if (newest === null || entry === undefined) throw notAnchored(parts, id);
+  const events = await wholeLog(parts, id);
+  return {
+    format: 'holdfast-proof-v1',
+    runId: id,
+    tenant: run.tenant,
+    events: events.map((event) => provenEventOf(event, payloads ? head.runKey : null)),
+    entry: provenEntryOf(entry),
+    inclusion: [...(await readTree(knex, inclusionRecipe(entry.index, size)))],
+    checkpoint: newest.checkpoint.note,
+    keys: parts.anchor.keys.trusted.map(({ text }) => text),
+    handovers: [...parts.anchor.keys.handovers],
+  };
+}
+
+const notAnchored = (parts: Parts, id: string): HoldfastError =>
+  new HoldfastError('run_not_anchored', `No signed checkpoint commits to an event of run ${id}.`, {
+    hint:
+      parts.anchor.keys.signing === null
+        ? 'This server has no signing key: set HOLDFAST_SIGNING_KEY_FILE; see docs/evidence.md.'
+        : 'Wait some seconds, or sign what has happened up to now with `holdfast checkpoint --now`.',
+  });
+
+async function wholeLog(parts: Parts, id: string): Promise<readonly RunEvent[]> {
+  const events: RunEvent[] = [];
+  for (;;) {
+    const batch = await readEvents(parts.world.knex, id, events.at(-1)?.seq ?? 0, EVENTS_AT_ONCE);
+    events.push(...batch);
+    if (batch.length < EVENTS_AT_ONCE) return events;
+    if (events.length >= EVENTS_MAX)
+      throw new HoldfastError('payload_too_large', `The log of run ${id} has more than ${EVENTS_MAX} events.`);
+  }
+}

@@ -1,0 +1,210 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Agent } from '@openai/agents';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { z } from 'zod';
+import type { ProofBundle } from '../../src/core/proof.js';
+import { makeLogKey, rotateLogKey } from '../../src/engine/log-keys.js';
+import { createEngine, defineAgent, defineTool, type Engine } from '../../src/index.js';
+import { checkProof, main } from '../../src/proof/verify.mjs';
+import { createEngineDatabase, describeEachDatabase, type TestDatabase } from '../harness/database.js';
+import { ADMIN, runToRest } from '../harness/engine.js';
+import { call, scripted } from '../harness/script.js';
+
+const echo = defineTool({
+  name: 'echo',
+  description: 'Echoes.',
+  input: z.object({ text: z.string() }),
+  output: z.string(),
+  effect: 'pure',
+  execute: ({ text }) => text,
+});
+const config = {
+  agents: [
+    defineAgent({
+      agent: new Agent({ name: 'echo', model: scripted([[call('echo', { text: 'secret words' })]]), tools: [echo] }),
+      grants: ['tool:call:echo'],
+    }),
+  ],
+  evidence: { intervalMs: 3_600_000 },
+};
+
+type Events = ProofBundle['events'];
+const changed = (bundle: ProofBundle, change: (copy: ProofBundle) => void): string => {
+  const copy = structuredClone(bundle);
+  change(copy);
+  return JSON.stringify(copy);
+};
+
+describeEachDatabase('a proof', (kind) => {
+  let database: TestDatabase;
+  let engine: Engine;
+  let keyFile: string;
+  let key: string;
+  let bundle: ProofBundle;
+  const open = async () => {
+    engine = await createEngine({ workerId: 'test', ...config, ...database.options, signingKeyFile: keyFile });
+  };
+
+  beforeAll(async () => {
+    database = await createEngineDatabase(kind);
+    keyFile = join(database.options.dataDir, 'signing-key');
+    key = makeLogKey(keyFile, 'holdfast/test').text;
+    await open();
+    await runToRest(engine, 'echo');
+    const { id } = await runToRest(engine, 'echo');
+    await runToRest(engine, 'echo');
+    await engine.checkpointNow();
+    bundle = await engine.exportProof(id, { payloads: true }, ADMIN);
+  });
+  afterAll(async () => {
+    await engine.stop({ graceMs: 1000 });
+    await database.drop();
+  });
+
+  it('is checked with a public key alone, and its state made again', () => {
+    const report = checkProof(JSON.stringify(bundle), [key]);
+    const { length } = bundle.events;
+    expect(report).toMatchObject({ ok: true, problem: null });
+    expect(report.proven.join('\n')).toMatch(new RegExp(`event ${length} is the last`));
+    expect(report.proven.join('\n')).toMatch(new RegExp(`${length} of ${length} payloads`));
+    expect(report.proven.join('\n')).toMatch(new RegExp(`made again up to event ${length}`));
+  });
+
+  it('without payloads proves the rest, and gives none away', async () => {
+    const bare = await engine.exportProof(bundle.runId, { payloads: false }, ADMIN);
+    expect(JSON.stringify(bare)).not.toMatch(/secret words|"salt"/);
+    const report = checkProof(JSON.stringify(bare), [key]);
+    expect(report).toMatchObject({ ok: true });
+    expect(report.proven.join('\n')).toMatch(/0 of \d+ payloads/);
+    expect(report.notProven.join('\n')).toMatch(/withheld or erased/);
+    // Some may be shown, and others not.
+    const one = changed(bundle, ({ events }) => {
+      const [, second] = events;
+      if (second !== undefined) {
+        Reflect.deleteProperty(second, 'data');
+        Reflect.deleteProperty(second, 'salt');
+      }
+    });
+    expect(checkProof(one, [key])).toMatchObject({ ok: true });
+  });
+
+  it('needs a key that the reader has from elsewhere', () => {
+    const other = makeLogKey(join(database.options.dataDir, 'another-key'), 'holdfast/test').text;
+    expect(checkProof(JSON.stringify(bundle), [])).toMatchObject({ ok: false, problem: /no public key/ });
+    expect(checkProof(JSON.stringify(bundle), [other])).toMatchObject({ ok: false, problem: /not signed by a key/ });
+  });
+
+  const at = (events: Events, index: number) => {
+    const event = events[index];
+    if (event === undefined) throw new Error(`there is no event ${index + 1}`);
+    return event as { -readonly [K in keyof typeof event]: (typeof event)[K] };
+  };
+  const TAMPERED: [string, (copy: ProofBundle) => void, RegExp][] = [
+    [
+      'a changed payload',
+      ({ events }) => Object.assign(at(events, 3), { data: { a: 1 } }),
+      /event 4: its payload is not/,
+    ],
+    [
+      'a changed time',
+      ({ events }) => Object.assign(at(events, 3), { at: '2001-01-01T00:00:00.000Z' }),
+      /event 4: its hash/,
+    ],
+    ['a removed event', ({ events }) => events.splice(3, 1), /event 4: it is not the one of this place/],
+    ['a removed last event', ({ events }) => events.pop(), /its end is missing/],
+    ['two in each other’s place', ({ events }) => events.splice(2, 2, at(events, 3), at(events, 2)), /event 3/],
+    ['an inserted event', ({ events }) => events.splice(3, 0, at(events, 3)), /event 5: it is not the one/],
+    [
+      'a payload without its salt',
+      ({ events }) => Reflect.deleteProperty(at(events, 3), 'salt'),
+      /shows a payload that nothing proves/,
+    ],
+    ['another run', (copy) => Object.assign(copy, { runId: 'run_other' }), /belongs to another run/],
+    ['another entry', ({ entry }) => Object.assign(entry, { seq: entry.seq - 1 }), /commits to another event/],
+    ['an entry that does not end', ({ entry }) => Object.assign(entry, { complete: false }), /whether the run is over/],
+    ['another place', ({ entry }) => Object.assign(entry, { index: entry.index + 1 }), /not in the log/],
+    ['another way up', ({ inclusion }) => inclusion.push('0'.repeat(64)), /not in the log/],
+    [
+      'another size',
+      (copy) => Object.assign(copy, { checkpoint: copy.checkpoint.replace(/\n\d+\n/, '\n9\n') }),
+      /not signed/,
+    ],
+    [
+      'no signature',
+      (copy) => Object.assign(copy, { checkpoint: copy.checkpoint.replace(/— .*\n/, '') }),
+      /not signed/,
+    ],
+    [
+      'another way of hashing',
+      ({ events }) => Object.assign(at(events, 3), { dataHash: 'md5:00' }),
+      /event 4: its hash/,
+    ],
+    ['another format', (copy) => Object.assign(copy, { format: 'holdfast-proof-v2' }), /no proof of a format/],
+  ];
+  it.each(TAMPERED)('with %s proves nothing', (_name, change, says) => {
+    const report = checkProof(changed(bundle, change), [key]);
+    expect(report.problem).toMatch(says);
+    expect(report).toMatchObject({ ok: false, proven: [] });
+  });
+
+  it('of a run that goes on or has nothing signed says so', async () => {
+    const { id } = await runToRest(engine, 'echo');
+    await expect(engine.exportProof(id, { payloads: true }, ADMIN)).rejects.toMatchObject({ code: 'run_not_anchored' });
+    await expect(engine.exportProof(id, { payloads: true }, { ...ADMIN, tenant: 'other' })).rejects.toMatchObject({
+      code: 'run_unknown',
+    });
+  });
+
+  it('is compared with a later checkpoint, and one of another log is found', async () => {
+    await runToRest(engine, 'echo');
+    const log = await engine.checkpointNow();
+    const earlier = Number(bundle.checkpoint.split('\n')[1]);
+    const { proof } = await engine.getConsistency({ earlier, size: log.entries });
+    const other = { note: log.checkpoint?.note ?? '', proof };
+    const report = checkProof(JSON.stringify(bundle), [key], other);
+    expect(report.proven.join('\n')).toMatch(
+      new RegExp(`log of ${log.entries} entries begins with the one of ${earlier}`),
+    );
+    const forked = checkProof(JSON.stringify(bundle), [key], { ...other, proof: [...proof].reverse() });
+    expect(forked.problem).toMatch(/rewritten, or forked/);
+  });
+
+  it('holds after the key was rotated, for who trusts the old one and for who trusts the new one', async () => {
+    await engine.stop({ graceMs: 1000 });
+    const next = rotateLogKey(keyFile).text;
+    await open();
+    const { id } = await runToRest(engine, 'echo');
+    const log = await engine.checkpointNow();
+    expect(log.keys).toEqual(expect.arrayContaining([key, next]));
+    const later = await engine.exportProof(id, { payloads: true }, ADMIN);
+    for (const trusted of [key, next]) expect(checkProof(JSON.stringify(later), [trusted])).toMatchObject({ ok: true });
+    // Without the note of the hand-over, the new key is a stranger.
+    expect(
+      checkProof(
+        changed(later, (copy) => copy.handovers.splice(0)),
+        [key],
+      ),
+    ).toMatchObject({ ok: false });
+    expect(
+      checkProof(
+        changed(later, (copy) => copy.handovers.splice(0, 1, copy.handovers[0]?.replace(/\n— [^\n]+\n$/, '\n') ?? '')),
+        [key],
+      ),
+    ).toMatchObject({ ok: false });
+    expect(await engine.verifyLog(ADMIN)).toMatchObject({ ok: true, problems: [], key: next });
+    expect((await engine.verifyRun(bundle.runId, ADMIN)).anchor).toMatchObject({ why: null, key: next });
+  });
+
+  it('is checked by a program of one file, which needs nothing but Node', () => {
+    const file = join(database.options.dataDir, 'run.proof.json');
+    writeFileSync(file, JSON.stringify(bundle));
+    const said: string[] = [];
+    expect(main([file, '--key', key], (line) => said.push(line))).toBe(0);
+    expect(said.at(-1)).toBe('ok');
+    expect(main([file], (line) => said.push(line))).toBe(2);
+    writeFileSync(file, JSON.stringify({ ...bundle, events: bundle.events.slice(0, -1) }));
+    expect(main([file, '--key', key], (line) => said.push(line))).toBe(1);
+    expect(said.at(-1)).toMatch(/NOT PROVEN: .*its end is missing/);
+  });
+});
