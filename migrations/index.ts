@@ -22,6 +22,7 @@ import * as rewards from './0020-rewards.js';
 import * as erasures from './0021-erasures.js';
 import * as retention from './0022-retention.js';
 import * as logEntries from './0023-log-entries.js';
+import * as exported from './0024-exports.js';
 
 export interface Migration {
   readonly name: string;
@@ -53,4 +54,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0021-erasures', up: erasures.up },
   { name: '0022-retention', up: retention.up },
   { name: '0023-log-entries', up: logEntries.up },
+  { name: '0024-exports', up: exported.up },
 ];

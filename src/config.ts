@@ -114,6 +114,11 @@ const TABLE = {
     'cassettes',
     'Directory of the cassettes that `replay/<name>` plays.',
   ),
+  exportDir: optional(
+    'HOLDFAST_EXPORT_DIR',
+    path,
+    'Directory below which trajectories are exported. Without one: `exports` in the data directory.',
+  ),
   recordTo: optional(
     'HOLDFAST_RECORD_TO',
     path,
@@ -238,6 +243,8 @@ export function readSettings(env: NodeJS.ProcessEnv = process.env) {
     ollamaHost: read(TABLE.ollamaHost),
     /** Absolute. */
     cassettesDir: read(TABLE.cassettesDir),
+    /** Absolute; null: `exports` in `dataDir`. */
+    exportDir: read(TABLE.exportDir),
     /** Absolute; null: nothing is recorded. */
     recordTo: read(TABLE.recordTo),
     /** Absolute; null: as the configuration file says. */

@@ -4,6 +4,7 @@ export type { RunDelta } from './core/delta.js';
 export type { EmitEvent, EmittedEvent } from './core/emitted-event.js';
 export { ERRORS, type ErrorCode, HoldfastError } from './core/errors.js';
 export type { RunEvent } from './core/event.js';
+export type { ExportView, StartExport } from './core/export.js';
 export type { DecisionRequest, InterruptionView } from './core/interruption.js';
 export type { RunView, StartRun } from './core/run.js';
 export type { SessionItem, SessionView } from './core/session.js';

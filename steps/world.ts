@@ -51,6 +51,8 @@ export interface World {
   /** Connections to servers of the Model Context Protocol. */
   readonly mcp: McpConnections;
   readonly mcpLists: McpLists;
+  /** Absolute: the directory below which trajectories are exported. */
+  readonly exportDir: string;
   /** Tells those who wait in this process that a run changed, or only its log. */
   readonly changed: (runId: string, what?: 'log') => void;
   /** Whether the outcome of a call can be kept together with its step. */

@@ -12,6 +12,7 @@ const FLOORS: Record<string, number> = {
   config: 1,
   storage: 1,
   models: 1,
+  datasets: 1,
   migrations: 1,
   tools: 2,
   steps: 3,

@@ -4,6 +4,7 @@ import type { RunDelta } from '../core/delta.js';
 import { type EmitEvent, type EmittedEvent, emittedEvent } from '../core/emitted-event.js';
 import { type EraseRun, type ErasureView, erasureView } from '../core/erasure.js';
 import { type RunEvent, runEvent } from '../core/event.js';
+import { type ExportView, exportView, type StartExport } from '../core/export.js';
 import type { ForkRun, RetryRun } from '../core/fork-request.js';
 import {
   type DecisionRequest,
@@ -90,6 +91,10 @@ export interface Client {
   getLog(): Promise<LogView>;
   checkpointNow(): Promise<LogView>;
   verifyLog(): Promise<LogReport>;
+  startExport(request: StartExport): Promise<ExportView>;
+  getExport(id: string): Promise<ExportView>;
+  listExports(options: PageOptions): Promise<Page<ExportView>>;
+  cancelExport(id: string): Promise<ExportView>;
   listCharges(id: string, options: PageOptions): Promise<Page<ChargeView>>;
   listSpend(filter: PageOptions & { [name in keyof SpendFilter]?: string | undefined }): Promise<Page<SpendView>>;
   listSessions(options: PageOptions): Promise<Page<SessionView>>;
@@ -161,6 +166,7 @@ export function createClient(baseUrl: string, token: string): Client {
 
   const run = (id: string): string => `/runs/${encodeURIComponent(id)}`;
   const worker = (id: string): string => `/workers/${encodeURIComponent(id)}`;
+  const exported = (id: string): string => `/trajectories/exports/${encodeURIComponent(id)}`;
   const session = (id: string): string => `/sessions/${encodeURIComponent(id)}`;
   const standing = (runId: string): string => `${run(runId)}/standing-decisions`;
   return {
@@ -193,6 +199,10 @@ export function createClient(baseUrl: string, token: string): Client {
       ask(trajectory, GET, `/trajectories/${encodeURIComponent(id)}`, { query: { after } }),
     rewardRun: (id, body) => ask(rewardView, POST, `${run(id)}/reward`, { body }),
     listRewards: (id, query) => ask(pageOf(rewardView), GET, `${run(id)}/rewards`, { query: { ...query } }),
+    startExport: (body) => ask(exportView, POST, '/trajectories/export', { body }),
+    getExport: (id) => ask(exportView, GET, exported(id)),
+    listExports: (query) => ask(pageOf(exportView), GET, '/trajectories/exports', { query: { ...query } }),
+    cancelExport: (id) => ask(exportView, POST, `${exported(id)}/cancel`, { body: {} }),
     listSessions: (query) => ask(pageOf(sessionView), GET, '/sessions', { query: { ...query } }),
     listSessionItems: (id, query) => ask(pageOf(sessionItem), GET, `${session(id)}/items`, { query: { ...query } }),
     deleteSession: (id) => ask(sessionView, 'DELETE', session(id)),

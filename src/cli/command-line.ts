@@ -12,6 +12,8 @@ import type { Doors } from './doors.js';
 import { emitCommand } from './emit.js';
 import { eraseCommand } from './erase.js';
 import { eventsCommand } from './events.js';
+import { exportCommand } from './export.js';
+import { exportsCommand } from './exports.js';
 import { forkCommand, retryCommand } from './fork.js';
 import { inboxCommand } from './inbox.js';
 import { migrateCommand } from './migrate.js';
@@ -50,6 +52,8 @@ export const commands = (doors: Doors): readonly Command[] => [
   eventsCommand(),
   trajectoryCommand(),
   rewardCommand(),
+  exportCommand(),
+  exportsCommand(),
   chargesCommand(),
   spendCommand(),
   cancelCommand(),

@@ -81,6 +81,7 @@ export const engineSettings = (settings: Settings) => ({
   ollamaApiKey: settings.ollamaApiKey,
   ollamaHost: settings.ollamaHost,
   cassettesDir: settings.cassettesDir,
+  exportDir: settings.exportDir,
   recordTo: settings.recordTo,
   signingKeyFile: settings.signingKeyFile,
   checkpoints: settings.checkpoints,

@@ -1,4 +1,5 @@
 import { type ErrorRow, row } from './error-row.js';
+import { EXPORT_ERRORS } from './export-errors.js';
 import { PROCESS_ERRORS } from './process-errors.js';
 import { PROOF_ERRORS } from './proof-errors.js';
 import { SUB_AGENT_ERRORS } from './sub-agent-errors.js';
@@ -293,5 +294,6 @@ export const ERRORS = {
   agent_invalid: row(400, 'stop', 'The agent is not valid', 'Correct the field that is named.'),
   tool_invalid: row(400, 'stop', 'The tool is not valid', 'Correct the field that is named.'),
   ...SUB_AGENT_ERRORS,
+  ...EXPORT_ERRORS,
   ...PROCESS_ERRORS,
 } as const satisfies Record<string, ErrorRow>;

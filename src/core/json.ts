@@ -33,6 +33,10 @@ export function isJson(value: unknown, depth = 0): value is JsonValue {
 
 const isJsonObject = (value: unknown): value is JsonObject => isPlainObject(value) && isJson(value);
 
+/** The objects of a list; of what is no list, none. */
+export const objectsIn = (value: JsonValue | undefined): readonly JsonObject[] =>
+  Array.isArray(value) ? value.filter(isJsonObject) : [];
+
 const nameOf = (value: unknown): string => (value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value);
 const expected =
   (what: string) =>

@@ -77,6 +77,7 @@ export function startBeating(
     await sweep(parts);
     await rebuildLeft(parts);
     await watchStrays();
+    await parts.exports.watch(world, parts.log);
     await dropExpiredEvents(world.knex, new Date(world.now()), EVENTS_AT_ONCE);
     old.begin();
   };

@@ -25,8 +25,9 @@ import { openQueueDoor } from './dequeue-door.js';
 import { Dispatch } from './dispatch.js';
 import { limitsIn } from './dispatch-limits.js';
 import { limitHere, listenNow } from './dispatcher-door.js';
-import { type EngineConfig, withDefaults } from './engine-config.js';
+import { DEFAULT_DATA_DIR, type EngineConfig, withDefaults } from './engine-config.js';
 import { openAnchor } from './evidence-config.js';
+import { ExportQueue } from './export-queue.js';
 import { holdLock } from './hold-lock.js';
 import { launchDbos } from './launch-dbos.js';
 import { Leave } from './leave.js';
@@ -71,7 +72,7 @@ export async function createEngine(config: EngineConfig): Promise<Engine> {
   if (role !== 'api') await assertServed(routers, provider);
   const database = await openDatabase({
     databaseUrl: config.databaseUrl ?? null,
-    dataDir: config.dataDir ?? '.holdfast',
+    dataDir: config.dataDir ?? DEFAULT_DATA_DIR,
   });
   try {
     await migrate(database.knex);
@@ -113,7 +114,7 @@ async function launch(
   { database, clock, worker, started }: Place,
   { agents, limits, money, provider, anchor }: Configured,
 ): Promise<Engine> {
-  const { role, capacity, crashLimit, approvalTimeoutMs, log } = withDefaults(config);
+  const { role, capacity, crashLimit, approvalTimeoutMs, exportDir, log } = withDefaults(config);
   let client: DBOSClient | undefined;
   const theClient = (): DBOSClient => {
     if (client === undefined) throw new Error('the client is there before anything is enqueued');
@@ -135,17 +136,20 @@ async function launch(
     ...money,
     mcp: new McpConnections(),
     mcpLists: storedLists(database.knex),
+    exportDir,
     changed: (runId, what) => changes.announce(runId, what),
     stepsKeepOutcomes: () => stepsKeepOutcomes,
   };
   const retention = retentionOf(config.retention);
+  const exports = new ExportQueue(theClient);
   const parts: Parts = {
-    ...{ world, database, agents, changes, deltas, running, anchor },
+    ...{ world, database, agents, changes, deltas, running, anchor, exports },
     ...{ role, crashLimit, log, build: BUILD, retention },
   };
   const gate = new ProcessGate((runId) => markAlone(database.knex, id, epoch, runId));
   const leave = new Leave(running);
   registerSegments(config, parts, { gate, isLeaving: () => leave.hasBegun, provider });
+  exports.register(world);
   tryAgainSooner();
   await launchDbos(id, {
     systemDatabaseUrl: database.url,
@@ -170,6 +174,7 @@ async function launch(
     const queue = await DBOS.registerQueue(SEGMENT_QUEUE, { workerConcurrency: capacity, onConflict: 'always_update' });
     listenNow(queue);
     limitHere(SEGMENT_QUEUE, () => (leave.hasBegun ? 0 : capacity));
+    await exports.listen();
   }
   for (const { name, version, definitionHash, definition } of agents.values()) {
     await keepAgent(database.knex, { tenant: 'default', name, version, definitionHash, definition });

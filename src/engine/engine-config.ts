@@ -1,3 +1,4 @@
+import { join, resolve } from 'node:path';
 import type { HoldfastError } from '../core/errors.js';
 import type { WorkerRole } from '../core/worker.js';
 import type { Secret } from '../models/secret.js';
@@ -28,6 +29,8 @@ export interface EngineConfig extends HoldfastConfig {
   readonly ollamaHost?: string | null;
   /** Where the cassettes of `replay/<name>` are. Default: `cassettes` in the working directory. */
   readonly cassettesDir?: string;
+  /** The directory below which trajectories are exported. Default: `exports` in `dataDir`. */
+  readonly exportDir?: string | null;
   /** A directory, to which the traffic of all known providers is recorded (docs/cassettes.md). Default: none. */
   readonly recordTo?: string | null;
   /** File of the key that signs checkpoints of the log; goes before that of `evidence`. */
@@ -43,6 +46,7 @@ export interface EngineConfig extends HoldfastConfig {
 
 export const SILENT: EngineLog = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
+export const DEFAULT_DATA_DIR = '.holdfast';
 const DEFAULT_CONCURRENCY = 32;
 const DEFAULT_CRASH_LIMIT = 5;
 const SEVEN_DAYS_MS = 7 * 24 * 3600 * 1000;
@@ -53,5 +57,6 @@ export const withDefaults = (config: EngineConfig) => ({
   capacity: config.role === 'api' ? 0 : (config.concurrency ?? DEFAULT_CONCURRENCY),
   crashLimit: config.crashLimit ?? DEFAULT_CRASH_LIMIT,
   approvalTimeoutMs: config.approvalTimeoutMs === undefined ? SEVEN_DAYS_MS : config.approvalTimeoutMs,
+  exportDir: resolve(config.exportDir ?? join(config.dataDir ?? DEFAULT_DATA_DIR, 'exports')),
   log: config.log ?? SILENT,
 });

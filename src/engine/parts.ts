@@ -7,6 +7,7 @@ import type { RegisteredAgent } from './agent-registry.js';
 import type { Anchor } from './anchor.js';
 import type { Changes } from './changes.js';
 import type { DeltaHub } from './delta-hub.js';
+import type { ExportQueue } from './export-queue.js';
 import type { RunningSegments } from './running-segments.js';
 
 /** Where the engine says what an operator should know. Never payloads, never secrets. */
@@ -26,6 +27,7 @@ export interface Parts {
   readonly deltas: DeltaHub;
   readonly running: RunningSegments;
   readonly anchor: Anchor;
+  readonly exports: ExportQueue;
   readonly role: WorkerRole;
   /** How often a segment may take a worker with it, without a step in between, before its run ends. */
   readonly crashLimit: number;

@@ -12,6 +12,7 @@ import { deleteRun } from './delete-run.js';
 import { diffRuns } from './diff-runs.js';
 import { emitEvent } from './emit-event.js';
 import { eraseRun } from './erase-run.js';
+import { cancelExport, getExport, listExports, startExport } from './export-verbs.js';
 import { forkRun, retryRun } from './fork-run.js';
 import { decide, getInterruption, listInterruptions } from './interruption-verbs.js';
 import { checkpointNow, exportProof, getConsistency, getLog, listLogEntries } from './log-verbs.js';
@@ -69,6 +70,10 @@ export function verbsOf(parts: Parts, life: Life): Engine {
     listLogEntries: async (options, caller) => listLogEntries(up(), options, caller),
     getConsistency: async (sizes) => getConsistency(up(), sizes),
     verifyLog: async (caller) => verifyWholeLog(up(), caller.tenant),
+    startExport: async (request, caller) => startExport(up(), request, caller),
+    getExport: async (id, caller) => getExport(up(), id, caller),
+    listExports: async (filter, caller) => listExports(up(), filter, caller),
+    cancelExport: async (id, caller) => cancelExport(up(), id, caller),
     listCharges: async (id, options, caller) => listCharges(up(), id, options, caller),
     listSpend: async (filter, caller) => listSpend(up(), filter, caller),
     listInterruptions: async (filter, caller) => listInterruptions(up(), filter, caller),

@@ -5,6 +5,7 @@ import type { RunDelta } from '../core/delta.js';
 import type { EmitEvent, EmittedEvent } from '../core/emitted-event.js';
 import type { EraseRun, ErasureView } from '../core/erasure.js';
 import type { RunEvent } from '../core/event.js';
+import type { ExportView, StartExport } from '../core/export.js';
 import type { ForkRun, RetryRun } from '../core/fork-request.js';
 import type { DecisionRequest, InterruptionView } from '../core/interruption.js';
 import type { AnchoredReport, ConsistencyView, LogEntryView, LogReport, LogView } from '../core/log-view.js';
@@ -172,6 +173,14 @@ export interface Engine {
   getConsistency(sizes: { readonly earlier: number; readonly size: number }): Promise<ConsistencyView>;
   /** Verifies the log over all runs. Of other tenants it names no run. */
   verifyLog(caller: Caller): Promise<LogReport>;
+  /** Starts an export of trajectories into a folder of the export directory. Throws `invalid_request`. */
+  startExport(request: StartExport, caller: Caller): Promise<ExportView>;
+  /** Throws `export_unknown`. */
+  getExport(id: string, caller: Caller): Promise<ExportView>;
+  /** Exports, newest first. */
+  listExports(filter: { readonly limit: number; readonly cursor?: string }, caller: Caller): Promise<Page<ExportView>>;
+  /** Asks an export to stop. Repeating it is no error. Throws `export_unknown`, `export_over`. */
+  cancelExport(id: string, caller: Caller): Promise<ExportView>;
   /** What the model calls of a run cost, in the order of its turns, after the first `after`. Throws `run_unknown`. */
   listCharges(
     id: string,

@@ -4,6 +4,7 @@ import { EMITTED_EVENT_ROUTES } from './emitted-events.js';
 import { ERASURE_ROUTES } from './erasures.js';
 import { EVENT_ROUTES } from './events.js';
 import { EVIDENCE_ROUTES } from './evidence.js';
+import { EXPORT_ROUTES } from './exports.js';
 import { INTERRUPTION_ROUTES } from './interruptions.js';
 import { LOG_ROUTES } from './log.js';
 import { openApiDocument } from './openapi.js';
@@ -34,6 +35,8 @@ export const GUARDED_ROUTES: readonly GuardedRoute[] = [
   ...LOG_ROUTES,
   ...EVENT_ROUTES,
   ...CHARGE_ROUTES,
+  // Before those that read a trajectory by its id.
+  ...EXPORT_ROUTES,
   ...TRAJECTORY_ROUTES,
   ...INTERRUPTION_ROUTES,
   ...STANDING_DECISION_ROUTES,

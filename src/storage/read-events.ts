@@ -49,6 +49,27 @@ export const readEvents = async (db: Knex, runId: string, after: number, limit: 
 export const readLoggedEvents = async (db: Knex, runId: string, after: number, limit: number): Promise<LoggedEvent[]> =>
   (await rowsAfter(db, runId, after, limit)).map((row) => ({ ...eventOf(row), worker: row.worker }));
 
+/** Bytes of the payloads of whole logs, by run. */
+export async function logSizes(db: Knex, runIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  const rows: { run_id: string; bytes: string | number | null }[] = await events(db)
+    .whereIn('run_id', runIds)
+    .groupBy('run_id')
+    .select('run_id', db.raw('sum(octet_length(data)) as bytes'));
+  return new Map(rows.map(({ run_id, bytes }) => [run_id, Number(bytes ?? 0)]));
+}
+
+/** Whole logs, by run. */
+export async function readLogs(db: Knex, runIds: readonly string[]): Promise<ReadonlyMap<string, readonly RunEvent[]>> {
+  const rows: EventRow[] = await events(db).whereIn('run_id', runIds).orderBy(['run_id', 'seq']);
+  const logs = new Map<string, RunEvent[]>();
+  for (const row of rows) {
+    const log = logs.get(row.run_id);
+    if (log === undefined) logs.set(row.run_id, [eventOf(row)]);
+    else log.push(eventOf(row));
+  }
+  return logs;
+}
+
 /** The log up to a sequence number (null: all of it) with the natural keys of its events. Never changes once it is there. */
 export async function readKeyedEvents(db: Knex, runId: string, upTo: number | null): Promise<KeyedEvent[]> {
   const query = events(db).where({ run_id: runId }).orderBy('seq').select('seq', 'key', 'parent_id', 'kind', 'data');

@@ -1,0 +1,80 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { z } from 'zod';
+import { EXPORT_FORMATS, type StartExport, startExport } from '../core/export.js';
+import { fieldErrorsOf, invalidRequest } from '../core/field-errors.js';
+import { jsonObject } from '../core/json.js';
+import { connect } from './connect.js';
+import { exportOver, printExport } from './export-progress.js';
+import { json, jsonObjectOption, jsonOption, timeOption } from './options.js';
+import { print, printJson } from './print.js';
+
+const STATUSES = ['completed', 'failed', 'cancelled'] as const;
+
+const options = z.object({
+  json,
+  format: startExport.shape.format,
+  to: z.string(),
+  agent: z.string().optional(),
+  status: z.array(z.enum(STATUSES)).optional(),
+  model: z.string().optional(),
+  since: z.string().optional(),
+  until: z.string().optional(),
+  validation: z.number().optional(),
+  deduplicate: z.boolean(),
+  options: jsonObject.optional(),
+  wait: z.boolean().default(false),
+});
+
+function partOption(text: string): number {
+  const value = /^0?\.\d{1,6}$|^0$/.test(text) ? Number(text) : Number.NaN;
+  if (value <= 0.5) return value;
+  throw new InvalidArgumentError('Expected a number from 0 to 0.5.');
+}
+
+export const exportCommand = (): Command =>
+  new Command('export')
+    .description('Export trajectories as training data, into a folder of the export directory of the server.')
+    .addOption(new Option('--format <format>', 'format of the rows').choices(EXPORT_FORMATS).makeOptionMandatory())
+    .requiredOption('--to <folder>', 'name of a new folder')
+    .option('--agent <agent>', 'only runs of this agent')
+    .addOption(new Option('--status <status...>', 'only runs that ended so; default: completed').choices(STATUSES))
+    .option('--model <model>', 'only runs in which this model answered')
+    .addOption(new Option('--since <time>', 'only runs that ended at this time or after it').argParser(timeOption))
+    .addOption(new Option('--until <time>', 'only runs that ended before this time').argParser(timeOption))
+    .addOption(
+      new Option('--validation <part>', 'part of the tasks that goes into the validation split, 0 to 0.5').argParser(
+        partOption,
+      ),
+    )
+    .option('--no-deduplicate', 'keep rows that say the same')
+    .addOption(
+      new Option('--options <json>', 'more options as JSON, or @ and a file: what docs/export.md lists').argParser(
+        jsonObjectOption,
+      ),
+    )
+    .option('--wait', 'wait until it is over, with a progress bar; exit code 1 if it failed or was cancelled')
+    .addOption(jsonOption())
+    .action(async (raw: unknown) => {
+      const asked = options.parse(raw);
+      const client = connect();
+      const started = await client.startExport(requestOf(asked));
+      if (!asked.json) print(`export ${started.id} ${started.status}`);
+      const ended = asked.wait ? await exportOver(client, started) : started;
+      if (ended.status === 'failed' || ended.status === 'cancelled') process.exitCode = 1;
+      if (asked.json) printJson(ended);
+      else if (asked.wait) printExport(ended);
+    });
+
+/** Options of the command line go before those of `--options`. */
+function requestOf(asked: z.output<typeof options>): StartExport {
+  const { format, to, agent, status, model, since, until, validation, deduplicate } = asked;
+  const chosen = { ...(validation === undefined ? {} : { validation }), ...(deduplicate ? {} : { deduplicate }) };
+  const parsed = startExport.safeParse({
+    format,
+    filters: { agent, status, model, since, until },
+    options: { ...asked.options, ...chosen },
+    to: { folder: to },
+  });
+  if (!parsed.success) throw invalidRequest(fieldErrorsOf(parsed.error));
+  return parsed.data;
+}

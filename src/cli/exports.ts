@@ -1,0 +1,36 @@
+import { Command } from 'commander';
+import { z } from 'zod';
+import { connect } from './connect.js';
+import { printExport } from './export-progress.js';
+import { idArgument, json, jsonOption, limit, limitOption, misuse } from './options.js';
+import { print, printJson, printTable } from './print.js';
+
+const options = z.object({ json, limit, cancel: z.boolean().default(false) });
+
+export const exportsCommand = (): Command =>
+  new Command('exports')
+    .description('List exports, newest first, or read one.')
+    .argument('[export]', 'id of an export', idArgument)
+    .option('--cancel', 'ask the export to stop')
+    .addOption(limitOption())
+    .addOption(jsonOption())
+    .action(async (id: string | undefined, raw: unknown) => {
+      const asked = options.parse(raw);
+      if (id === undefined && asked.cancel) throw misuse('The option --cancel needs the id of an export.');
+      const client = connect();
+      if (id === undefined) {
+        const page = await client.listExports({ limit: asked.limit });
+        if (asked.json) return printJson(page);
+        printTable(
+          ['EXPORT', 'STATUS', 'FORMAT', 'RUNS', 'ROWS', 'FOLDER'],
+          page.items.map(({ id: exported, status, request, progress: { runs, done, rows }, folder }) => [
+            ...[exported, status, request.format, `${done}/${runs ?? '?'}`, String(rows), folder],
+          ]),
+        );
+        if (page.nextCursor !== null) print('There are more; raise --limit.');
+        return;
+      }
+      const view = asked.cancel ? await client.cancelExport(id) : await client.getExport(id);
+      if (asked.json) printJson(view);
+      else printExport(view);
+    });

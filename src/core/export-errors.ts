@@ -1,0 +1,26 @@
+import { type ErrorRow, row } from './error-row.js';
+
+/** Errors of exports. */
+export const EXPORT_ERRORS = {
+  export_unknown: row(404, 'stop', 'No such export', 'Check the id; `holdfast exports` lists the exports.'),
+  export_over: row(409, 'stop', 'The export is over', 'Read it: it says how it ended.'),
+  export_exists: row(
+    409,
+    'stop',
+    'There is something in the place of the export',
+    'Use another folder, or move it away.',
+  ),
+  export_not_writable: row(
+    507,
+    'stop',
+    'The export cannot be written',
+    'Make room or give the server the right to write in its export directory, and start the export again.',
+  ),
+  export_too_slow: row(
+    422,
+    'stop',
+    'A rule of the redaction takes too long',
+    'Use simpler expressions: without repetitions beside each other that match the same.',
+  ),
+  export_failed: row(500, 'stop', 'The export stopped', 'Read the detail, and start it again.'),
+} as const satisfies Record<string, ErrorRow>;

@@ -1,0 +1,125 @@
+import { type AtifNotes, atifOf, type Family } from './atif.js';
+import { chatOf, chatTools, shareGptOf } from './chat-row.js';
+import { type ConversationMessage, isAssistant, isToolMessage, modelsOf } from './conversation.js';
+import type { ExportFilters, ExportFormat, ExportOptions } from './export.js';
+import { digestOf, type JsonObject, type JsonValue, toJson } from './json.js';
+import { type Thread, threadsOf } from './thread.js';
+import type { Trajectory } from './trajectory.js';
+
+/** One row of an export: its columns, and a digest of what is said in it, by which rows that say the same are found. */
+export interface ExportRow {
+  readonly columns: JsonObject;
+  readonly digest: string;
+}
+
+/** What the columns of a format are made of. */
+export type ColumnKind = 'text' | 'json' | 'whole' | 'real' | 'messages' | 'turns';
+
+const OF_RUN = {
+  id: 'text',
+  run_id: 'text',
+  task: 'text',
+  agent: 'text',
+  agent_version: 'text',
+  model: 'text',
+  status: 'text',
+  result: 'text',
+  reward: 'real',
+  completed_at: 'text',
+  head_hash: 'text',
+} as const;
+
+const OF_THREAD = { ...OF_RUN, context_messages: 'whole' } as const;
+
+/** The columns of each format, in their order. */
+export const EXPORT_COLUMNS: { readonly [F in ExportFormat]: { readonly [column: string]: ColumnKind } } = {
+  messages: { messages: 'messages', tools: 'json', ...OF_THREAD },
+  'prime-rl': { messages: 'messages', tools: 'text', ...OF_THREAD },
+  sharegpt: { conversations: 'turns', tools: 'text', ...OF_THREAD },
+  atif: { trajectory: 'json', ...OF_RUN },
+  jsonl: { trajectory: 'json', ...OF_RUN },
+};
+
+/** A run as it is exported. */
+export interface ExportedRun {
+  readonly family: Family;
+  /** What runs that try the same have in common. */
+  readonly task: string;
+  /** What became of it, and what it was found to be worth. */
+  readonly worth: Pick<Trajectory, 'result' | 'totalReward' | 'verificationPassed' | 'tags'>;
+  /** Of the format `jsonl`. */
+  readonly trajectory: () => JsonValue;
+}
+
+/** The rows of a run. None: nobody said anything in it. */
+export function exportRows(run: ExportedRun, format: ExportFormat, options: ExportOptions): ExportRow[] {
+  const { family } = run;
+  const threads = threadsOf(family.conversation, family.prompts);
+  if (threads.length === 0) return [];
+  if (format === 'atif' || format === 'jsonl') {
+    const document = format === 'atif' ? atifOf(family, notesOf(run)) : run.trajectory();
+    const [first] = threads;
+    if (document === null || first === undefined) return [];
+    const trajectory = toJson(document);
+    const columns = { trajectory, ...columnsOf(run, first, family.conversation.run.id) };
+    return [{ columns, digest: digestOf(threads.map(said)) }];
+  }
+  return threads.map((thread) => {
+    const { messages, context } = chatOf(thread, options);
+    const tools = toJson(chatTools(thread.tools));
+    const content: JsonObject =
+      format === 'sharegpt'
+        ? { conversations: toJson(shareGptOf(messages)), tools: JSON.stringify(tools) }
+        : { messages: toJson(messages), tools: format === 'messages' ? tools : JSON.stringify(tools) };
+    return {
+      columns: { ...content, ...columnsOf(run, thread, thread.id), context_messages: context },
+      digest: digestOf(said(thread)),
+    };
+  });
+}
+
+/** Whether the filters let a run through that only its log and those who judged it can tell. */
+export function isWanted({ family, worth }: ExportedRun, filters: ExportFilters): boolean {
+  const { model, result, minReward, maxReward, tag } = filters;
+  const reward = worth.totalReward;
+  return (
+    (model === undefined || modelsOf(family.conversation).includes(model)) &&
+    (result === undefined || (worth.result !== null && result.includes(worth.result.type))) &&
+    (minReward === undefined || (reward !== null && reward >= minReward)) &&
+    (maxReward === undefined || (reward !== null && reward <= maxReward)) &&
+    (tag === undefined || worth.tags.includes(tag))
+  );
+}
+
+const notesOf = ({ task, worth }: ExportedRun): AtifNotes => ({
+  root: { task_id: task, scaffold: 'holdfast', result: toJson(worth.result), tags: [...worth.tags] },
+  final: { reward: worth.totalReward, verification_passed: worth.verificationPassed },
+});
+
+function columnsOf({ family, task, worth }: ExportedRun, { agent, models }: Thread, id: string) {
+  const { run, head } = family.conversation;
+  return {
+    ...{ id, run_id: run.id, task, agent, agent_version: run.agentVersion, model: models[0] ?? '' },
+    ...{
+      status: run.status,
+      result: worth.result?.type ?? '',
+      reward: worth.totalReward,
+      completed_at: run.completedAt ?? '',
+      head_hash: head.hash,
+    },
+  } satisfies { [column in keyof typeof OF_RUN]: JsonValue };
+}
+
+/** What a thread says, without the ids of its calls and where it comes from. */
+const said = ({ system, tools, messages }: Thread): JsonValue => [
+  system,
+  tools.map(({ name }) => name),
+  messages.map(saidIn),
+];
+
+function saidIn(message: ConversationMessage): JsonValue {
+  if (isToolMessage(message)) return ['tool', message.tool, message.text];
+  if (!isAssistant(message)) return [message.role, message.text];
+  const calls = message.calls.map(({ tool, arguments: args }): JsonValue => [tool, args]);
+  return ['assistant', message.text, message.reasoning, calls];
+}

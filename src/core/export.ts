@@ -1,0 +1,126 @@
+import { z } from 'zod';
+import { chatOptions } from './chat-row.js';
+import { nameText } from './json.js';
+import { redaction } from './redaction.js';
+import { errorView } from './run.js';
+import type { TrajectoryResult } from './trajectory-result.js';
+
+/** Exports of trajectories: what is asked for, and how far it is. */
+
+export const EXPORT_FORMATS = ['messages', 'prime-rl', 'sharegpt', 'atif', 'jsonl'] as const;
+export type ExportFormat = (typeof EXPORT_FORMATS)[number];
+
+export const EXPORT_STATUSES = ['queued', 'running', 'completed', 'failed', 'cancelled'] as const;
+export type ExportStatus = (typeof EXPORT_STATUSES)[number];
+export const isExportOver = (status: ExportStatus): boolean =>
+  status === 'completed' || status === 'failed' || status === 'cancelled';
+
+/** Runs that are over: what still goes on would be another thing tomorrow. */
+const overStatus = z.enum(['completed', 'failed', 'cancelled']);
+
+const RESULTS = [
+  'success',
+  'partial_success',
+  'failure',
+  'timeout',
+  'error',
+] as const satisfies TrajectoryResult['type'][];
+
+export const exportFilters = z
+  .strictObject({
+    agent: nameText.optional(),
+    status: z.array(overStatus).min(1).max(3).default(['completed']).describe('How the runs ended.'),
+    model: nameText.optional().describe('Only runs in which this model answered, as the log names it.'),
+    result: z.array(z.enum(RESULTS)).min(1).max(5).optional().describe('What came of the runs.'),
+    minReward: z.number().optional().describe('Only runs with this reward or more.'),
+    maxReward: z.number().optional().describe('Only runs with this reward or less.'),
+    tag: nameText.optional().describe('Only runs with this one of `metadata.tags`.'),
+    since: z.iso.datetime({ offset: true }).optional().describe('Only runs that ended at this time or after it.'),
+    until: z.iso.datetime({ offset: true }).optional().describe('Only runs that ended before this time.'),
+  })
+  .meta({ id: 'ExportFilters' });
+export type ExportFilters = z.output<typeof exportFilters>;
+
+/** Each part begins with a letter or a digit, so that none leads upwards or is hidden. */
+const FOLDER = /^[A-Za-z0-9][\w.-]{0,99}(\/[A-Za-z0-9][\w.-]{0,99}){0,4}$/;
+
+export const exportOptions = z
+  .strictObject({
+    ...chatOptions.shape,
+    validation: z
+      .number()
+      .min(0)
+      .max(0.5)
+      .default(0)
+      .describe('Which part of the tasks goes into the validation split. All runs of a task are in the same one.'),
+    deduplicate: z.boolean().default(true).describe('Whether of rows that say the same the first alone is kept.'),
+    runsPerFile: z.int().min(1).max(1000).default(1000).describe('Runs in one file at most.'),
+    redact: redaction.optional(),
+  })
+  .meta({ id: 'ExportOptions' });
+export type ExportOptions = z.output<typeof exportOptions>;
+
+export const startExport = z
+  .strictObject({
+    format: z.enum(EXPORT_FORMATS),
+    filters: exportFilters.prefault({}),
+    options: exportOptions.prefault({}),
+    to: z.strictObject({
+      folder: z
+        .string()
+        .regex(
+          FOLDER,
+          'expected names of letters, digits and _ . - with / between them, each beginning with a letter or digit',
+        )
+        .describe('A new folder in the export directory of the server.'),
+    }),
+  })
+  .meta({ id: 'StartExport' });
+export type StartExport = z.input<typeof startExport>;
+export type ExportRequest = z.output<typeof startExport>;
+
+/** Why runs and rows are not in an export. */
+export const SKIP_REASONS = ['duplicate', 'filtered', 'nothing_said', 'erased', 'too_large', 'deleted'] as const;
+export type SkipReason = (typeof SKIP_REASONS)[number];
+export const skipped = z.partialRecord(z.enum(SKIP_REASONS), z.int());
+export type Skipped = z.infer<typeof skipped>;
+
+export const exportFile = z.object({
+  path: z.string().describe('In the folder.'),
+  split: z.enum(['train', 'validation']).nullable().describe('Null: no data.'),
+  rows: z.int(),
+  sizeBytes: z.int(),
+  sha256: z.string(),
+});
+export type ExportFile = z.infer<typeof exportFile>;
+
+export const exportView = z
+  .object({
+    id: z.string(),
+    tenant: z.string(),
+    status: z.enum(EXPORT_STATUSES),
+    request: startExport,
+    actor: z.string(),
+    folder: z.string().describe('Where it is, or will be, on the disk of the worker.'),
+    progress: z.object({
+      runs: z.int().nullable().describe('How many runs there are to look at; null: not known yet.'),
+      done: z.int(),
+      rows: z.int(),
+      skipped,
+    }),
+    files: z.array(exportFile).describe('Empty until it is completed.'),
+    error: errorView.nullable(),
+    createdAt: z.iso.datetime(),
+    updatedAt: z.iso.datetime(),
+    completedAt: z.iso.datetime().nullable(),
+  })
+  .meta({ id: 'Export' });
+export type ExportView = z.infer<typeof exportView>;
+
+export const addSkipped = (a: Skipped, b: Skipped): Skipped =>
+  Object.fromEntries(
+    SKIP_REASONS.flatMap((why) => {
+      const sum = (a[why] ?? 0) + (b[why] ?? 0);
+      return sum === 0 ? [] : [[why, sum]];
+    }),
+  );

@@ -1,0 +1,60 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { JsonObject } from '../core/json.js';
+
+/** What a file came to. */
+export interface WrittenFile {
+  readonly rows: number;
+  readonly sizeBytes: number;
+  readonly sha256: string;
+}
+
+/** A file of rows that grows, and is there under its name when it is whole. */
+export interface PartFile {
+  /** Gives how many characters the rows have as JSON. */
+  write(rows: readonly JsonObject[]): Promise<number>;
+  /** Null: no row was written, and there is no file. */
+  end(): Promise<WrittenFile | null>;
+  /** Leaves nothing behind. After `end` it does nothing. */
+  abandon(): Promise<void>;
+}
+
+/** Bytes that are on the disk under a name of their own until they are whole. */
+export class Growing {
+  readonly #path: string;
+  readonly #temporary: string;
+  readonly #hash = createHash('sha256');
+  #file: Awaited<ReturnType<typeof open>> | null = null;
+  #sizeBytes = 0;
+
+  constructor(path: string) {
+    this.#path = path;
+    // Another process may write the same part.
+    this.#temporary = `${path}.${randomUUID()}.tmp`;
+  }
+
+  async append(bytes: Uint8Array): Promise<void> {
+    if (this.#file === null) {
+      await mkdir(dirname(this.#path), { recursive: true });
+      this.#file = await open(this.#temporary, 'wx', 0o640);
+    }
+    this.#hash.update(bytes);
+    this.#sizeBytes += bytes.byteLength;
+    await this.#file.writeFile(bytes);
+  }
+
+  async end(): Promise<Omit<WrittenFile, 'rows'>> {
+    await this.#file?.sync();
+    await this.#file?.close();
+    this.#file = null;
+    await rename(this.#temporary, this.#path);
+    return { sizeBytes: this.#sizeBytes, sha256: this.#hash.digest('hex') };
+  }
+
+  async abandon(): Promise<void> {
+    await this.#file?.close().catch(() => undefined);
+    this.#file = null;
+    await rm(this.#temporary, { force: true });
+  }
+}

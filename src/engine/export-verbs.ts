@@ -1,0 +1,64 @@
+import { transact } from '../../steps/patience.js';
+import type { Caller } from '../core/caller.js';
+import { HoldfastError } from '../core/errors.js';
+import { type ExportView, isExportOver, type StartExport, startExport as startExportShape } from '../core/export.js';
+import { fieldErrorsOf, invalidRequest } from '../core/field-errors.js';
+import type { Page } from '../core/page.js';
+import { exportFolder } from '../datasets/export-folder.js';
+import {
+  askToCancel,
+  type ExportRow,
+  exportViewOf,
+  findExport,
+  insertExport,
+  listExportRows,
+} from '../storage/exports.js';
+import { encodeCursor } from '../storage/run-list.js';
+import type { Parts } from './parts.js';
+
+/** Starts an export of the caller's own runs, in one transaction with its workflow. */
+export async function startExport(parts: Parts, request: StartExport, caller: Caller): Promise<ExportView> {
+  const parsed = startExportShape.safeParse(request);
+  if (!parsed.success) throw invalidRequest(fieldErrorsOf(parsed.error));
+  const { world } = parts;
+  const id = `exp_${world.newId().replaceAll('-', '')}`;
+  const { tenant, actor } = caller;
+  const folder = exportFolder(world.exportDir, { tenant, id, folder: parsed.data.to.folder }).path;
+  const row = await transact(world, async (trx) => {
+    const made = await insertExport(trx, { id, tenant, actor, folder, asked: parsed.data });
+    await parts.exports.enqueue(trx, id);
+    return made;
+  });
+  parts.exports.wake();
+  return exportViewOf(row);
+}
+
+async function known({ world }: Parts, id: string, caller: Caller): Promise<ExportRow> {
+  const row = await findExport(world.knex, caller.tenant, id);
+  if (row !== undefined) return row;
+  throw new HoldfastError('export_unknown', `There is no export ${JSON.stringify(id)}.`);
+}
+
+export const getExport = async (parts: Parts, id: string, caller: Caller): Promise<ExportView> =>
+  exportViewOf(await known(parts, id, caller));
+
+export async function listExports(
+  parts: Parts,
+  filter: { readonly limit: number; readonly cursor?: string },
+  caller: Caller,
+): Promise<Page<ExportView>> {
+  const rows = await listExportRows(parts.world.knex, { ...filter, tenant: caller.tenant });
+  const last = rows[filter.limit - 1];
+  return {
+    items: rows.slice(0, filter.limit).map(exportViewOf),
+    nextCursor: rows.length > filter.limit && last ? encodeCursor(last.place, last.id) : null,
+  };
+}
+
+/** Asks an export to stop; it does so within a page of runs. Repeating it is no error. */
+export async function cancelExport(parts: Parts, id: string, caller: Caller): Promise<ExportView> {
+  const row = await known(parts, id, caller);
+  if (isExportOver(row.status)) throw new HoldfastError('export_over', `The export ${id} is ${row.status}.`);
+  await askToCancel(parts.world.knex, id);
+  return getExport(parts, id, caller);
+}

@@ -1,0 +1,95 @@
+import type { Knex } from 'knex';
+import type { ExportFilters } from '../core/export.js';
+import type { ExportRow } from './exports.js';
+import type { RunRow } from './runs.js';
+
+/** The runs of an export are listed once, when it begins, so that it is the same however often a part of it is written. */
+
+interface ListedRun {
+  readonly position: number;
+  readonly run_id: string;
+  readonly task: string;
+}
+
+/** A task is what runs say that they try (`taskId` of their metadata), or else the agent with its input. */
+const TASK = `case when strpos(r.metadata, '"taskId":') > 0 and strpos(r.metadata, '\\u0000') = 0
+     and json_typeof(r.metadata::json -> 'taskId') = 'string'
+  then 'task:' || (r.metadata::json ->> 'taskId')
+  else 'input:' || encode(sha256(convert_to(r.agent || chr(10) || r.input, 'UTF8')), 'hex') end`;
+
+/** Lists the runs of an export in the order in which they ended, and says how many they are. */
+export async function listRunsOf(
+  trx: Knex.Transaction,
+  { id, tenant, created_at }: ExportRow,
+  filters: ExportFilters,
+): Promise<number> {
+  const { agent, status, since, until } = filters;
+  await trx('holdfast.export_runs').where({ export_id: id }).delete();
+  await trx.raw(
+    `insert into holdfast.export_runs (tenant, export_id, position, run_id, task)
+     select r.tenant, ?, row_number() over (order by r.completed_at, r.id), r.id, ${TASK}
+       from holdfast.runs r
+      where r.tenant = ? and r.status = any(?) and r.completed_at <= ?
+        and (?::text is null or r.agent = ?) and (?::timestamptz is null or r.completed_at >= ?)
+        and (?::timestamptz is null or r.completed_at < ?)`,
+    [
+      ...[id, tenant, [...status], created_at, agent ?? null, agent ?? null],
+      ...[since ?? null, since ?? null, until ?? null, until ?? null],
+    ],
+  );
+  const listed: { n?: number | null } | undefined = await trx('holdfast.export_runs')
+    .where({ export_id: id })
+    .max({ n: 'position' })
+    .first();
+  return Number(listed?.n ?? 0);
+}
+
+/** A listed run with its row; null: it was deleted since. */
+export interface RunToExport extends ListedRun {
+  readonly row: RunRow | null;
+}
+
+/** The listed runs after a position. */
+export async function readListed(db: Knex, exportId: string, after: number, limit: number): Promise<RunToExport[]> {
+  const listed: ListedRun[] = await db('holdfast.export_runs')
+    .where({ export_id: exportId })
+    .where('position', '>', after)
+    .orderBy('position')
+    .limit(limit)
+    .select('position', 'run_id', 'task');
+  const rows: RunRow[] = await db<RunRow>('holdfast.runs').whereIn(
+    'id',
+    listed.map(({ run_id }) => run_id),
+  );
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return listed.map((one) => ({ ...one, row: byId.get(one.run_id) ?? null }));
+}
+
+/** Forgets what a part has said, before it is written again. */
+export const forgetDigests = (db: Knex, exportId: string, part: number): Promise<number> =>
+  db('holdfast.export_digests').where({ export_id: exportId, part }).delete();
+
+/** Keeps digests for a part; gives those that nobody had before. */
+export async function keepDigests(
+  db: Knex,
+  { tenant, id }: Pick<ExportRow, 'tenant' | 'id'>,
+  part: number,
+  digests: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (digests.length === 0) return new Set();
+  const rows = [...new Set(digests)].map((digest) => ({ tenant, export_id: id, digest, part }));
+  const kept: { digest: string }[] = await db('holdfast.export_digests')
+    .insert(rows)
+    .onConflict(['export_id', 'digest'])
+    .ignore()
+    .returning('digest');
+  return new Set(kept.map(({ digest }) => digest));
+}
+
+/** Definitions of agents by their digest, as they were when runs used them. */
+export async function readDefinitions(db: Knex, hashes: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const rows: { definition_hash: string; definition: string }[] = await db('holdfast.agents')
+    .whereIn('definition_hash', hashes)
+    .select('definition_hash', 'definition');
+  return new Map(rows.map(({ definition_hash, definition }) => [definition_hash, definition]));
+}
