@@ -23,6 +23,7 @@ import * as erasures from './0021-erasures.js';
 import * as retention from './0022-retention.js';
 import * as logEntries from './0023-log-entries.js';
 import * as exported from './0024-exports.js';
+import * as toolMarks from './0025-tool-marks.js';
 
 export interface Migration {
   readonly name: string;
@@ -55,4 +56,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0022-retention', up: retention.up },
   { name: '0023-log-entries', up: logEntries.up },
   { name: '0024-exports', up: exported.up },
+  { name: '0025-tool-marks', up: toolMarks.up },
 ];

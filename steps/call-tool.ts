@@ -184,7 +184,7 @@ async function conclude(
   return settleLive(world, call, record, outputOf(spec, ended.output));
 }
 
-const errorOutcome = (spec: ToolSpec, error: unknown): CallOutcome => {
+export const errorOutcome = (spec: ToolSpec, error: unknown): CallOutcome => {
   const code = error instanceof HoldfastError ? error.code : 'tool_failed';
   const message = error instanceof Error ? error.message : String(error);
   if (code === 'capability_denied')
@@ -192,7 +192,7 @@ const errorOutcome = (spec: ToolSpec, error: unknown): CallOutcome => {
   return { type: 'error', code, message: `${spec.name} failed: ${message}`.slice(0, 4096).toWellFormed() };
 };
 
-function outputOf(spec: ToolSpec, value: unknown): CallOutcome {
+export function outputOf(spec: ToolSpec, value: unknown): CallOutcome {
   const parsed = spec.parseOutput(value);
   if (!parsed.ok)
     return {
@@ -231,7 +231,7 @@ const contextOf = (world: World, call: ToolCall, origin: string, signal: AbortSi
 });
 
 /** Runs a body until it ends, its time is over, or the run is stopped. A body that ignores its signal is left behind. */
-async function withTimeout(
+export async function withTimeout(
   body: ToolCall['body'],
   context: ToolContext,
   timeoutMs: number,

@@ -67,9 +67,13 @@ const refusalOf = (plan: PlannedCall): ToolResult | null =>
   plan.refusal === null ? null : { type: 'settled', outcome: { type: 'refused', ...plan.refusal } };
 
 async function runTool(scope: SegmentScope, plan: PlannedCall): Promise<ToolResult> {
-  const recorded = scope.recorded?.result(plan.callId) ?? null;
-  if (recorded !== null) return recorded;
   const { spec } = plan.guard;
+  const recorded = scope.recorded?.result(plan.callId) ?? null;
+  if (recorded !== null) {
+    const { callId, agent, input } = plan;
+    scope.recorded?.answered({ callId, agent, spec, input, require: requirementOf(scope, plan) }, recorded);
+    return recorded;
+  }
   const intent = {
     ...{
       runId: scope.run.id,

@@ -8,6 +8,7 @@ import type { StartedChild } from '../src/core/sub-agent.js';
 import type { CallWait } from '../src/core/wait.js';
 import type { ModelResult } from '../steps/call-model.js';
 import type { ToolResult } from '../steps/call-tool.js';
+import type { RepeatableCall } from '../steps/execute-again.js';
 
 /**
  * What a segment is executed from in place of the world: what the log says of models, calls and verdicts. It takes no steps
@@ -99,6 +100,11 @@ export class RecordedSource {
     const result = this.segment.calls.get(callId) ?? null;
     if (result === null && this.closed) throw this.diverge(`the call ${callId} has no end in the log`);
     return result?.type === 'waits' ? { type: 'waits', wait: waitOf(result.child) } : result;
+  }
+
+  /** Hears of a call that was answered from the recording. */
+  answered(_call: RepeatableCall, _result: ToolResult): void {
+    // An execution that goes by the recording asks nothing more of it.
   }
 
   /** The recorded outcome of a call whose work is executed again, as that of an agent behind a tool; null: it has none. */

@@ -1,5 +1,15 @@
+import type { CallOutcome } from '../src/core/event.js';
 import type { JsonValue } from '../src/core/json.js';
 import { NAMED_DIFFERENCES, namedValue, type ReplayDifference } from '../src/core/replay.js';
+import type { RepeatableCall } from '../steps/execute-again.js';
+
+/** A call that can be executed again, how it ended, and the event that says so. */
+export interface RecordedEnd {
+  readonly call: RepeatableCall;
+  readonly outcome: CallOutcome;
+  readonly key: string;
+  readonly seq: number;
+}
 
 /** What a replay has found so far, over all segments. */
 export class ReplayFindings {
@@ -11,6 +21,8 @@ export class ReplayFindings {
   upTo = 0;
   /** Where the replay could not go on before the end of the log; null: it came to it. */
   stoppedAt: string | null = null;
+  /** Calls of deterministic tools, as they ended. */
+  readonly repeatable: RecordedEnd[] = [];
   readonly #notCompared = new Set<string>();
   readonly #from: number;
 

@@ -3,6 +3,8 @@ import type { EventDraft } from '../src/core/event.js';
 import type { JsonValue } from '../src/core/json.js';
 import { eventName, type RecordedSegment } from '../src/core/recording.js';
 import type { Standing } from '../src/core/standing.js';
+import type { ToolResult } from '../steps/call-tool.js';
+import type { RepeatableCall } from '../steps/execute-again.js';
 import { type RecordedAnswer, RecordedSource } from './recorded-source.js';
 import type { ReplayFindings } from './replay-findings.js';
 
@@ -38,6 +40,7 @@ export class ReplaySource extends RecordedSource {
   /** The turns of which it is not known what the model was told. */
   readonly #untold = new Set<number>();
   readonly #requests = new Map<number, Extract<EventDraft, { kind: 'model.requested' }>>();
+  readonly #finished = new Map<string, EventDraft>();
   #astray = false;
   #surplus: EventDraft | null = null;
   #step: string | null = null;
@@ -46,8 +49,10 @@ export class ReplaySource extends RecordedSource {
     super(segment, { closed: true, snapshot: part.snapshot, standing: part.standing });
     this.#part = part;
     this.#findings = findings;
-    for (const event of segment.events.values())
+    for (const event of segment.events.values()) {
       if (event.kind === 'model.requested') this.#requests.set(event.data.turn, event);
+      if (event.kind === 'call.finished') this.#finished.set(event.data.callId, event);
+    }
   }
 
   /** Whether the replay has left the log for good. */
@@ -95,6 +100,17 @@ export class ReplaySource extends RecordedSource {
   override result(callId: string): ReturnType<RecordedSource['result']> {
     if (this.#astray || !this.segment.calls.has(callId)) return null;
     return super.result(callId);
+  }
+
+  /** What is declared to give the same again can be asked to, unless it goes on from a wait. */
+  override answered(call: RepeatableCall, result: ToolResult): void {
+    const { spec, callId } = call;
+    const isRepeatable = spec.deterministic && spec.effect === 'pure' && spec.resume === null;
+    const finished = this.#finished.get(callId);
+    if (!isRepeatable || finished === undefined || result.type !== 'settled' || result.outcome.type === 'refused')
+      return;
+    const seq = this.#part.seqOf.get(finished.key) ?? 0;
+    this.#findings.repeatable.push({ call, outcome: result.outcome, key: finished.key, seq });
   }
 
   override modelAsked(turn: number, recorded: string, present: string): string {

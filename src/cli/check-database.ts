@@ -6,6 +6,7 @@ import { type Database, openDatabase } from '../storage/database.js';
 import { refuseNewer, schemaState } from '../storage/migrate.js';
 import { databaseExists } from '../storage/postgres-place.js';
 import { checkStrays } from './check-strays.js';
+import { checkTools } from './check-tools.js';
 import { type Finding, failed, ok, warn } from './finding.js';
 
 const CHECK = 'database';
@@ -33,7 +34,8 @@ export async function checkDatabase({ databaseUrl, dataDir }: Settings): Promise
 async function examine({ knex }: Database, name: string): Promise<readonly Finding[]> {
   const state = await schemaState(knex);
   refuseNewer(state);
-  if (state.pending.length === 0) return [ok(CHECK, `${name}, schema up to date`), ...(await checkStrays(knex))];
+  if (state.pending.length === 0)
+    return [ok(CHECK, `${name}, schema up to date`), ...(await checkStrays(knex)), ...(await checkTools(knex))];
   const wayOut = 'Run `holdfast migrate`, or start `holdfast serve`.';
   return [warn(CHECK, `${name} lacks ${state.pending.length} migrations`, wayOut)];
 }

@@ -11,7 +11,7 @@ const DIVERGED = 1;
 const CANNOT_REPLAY = 3;
 const VALUE_CHARS = 300;
 
-const options = z.object({ json, from: z.string().optional() });
+const options = z.object({ json, from: z.string().optional(), executePure: z.boolean().default(false) });
 
 export const replayCommand = (): Command =>
   new Command('replay')
@@ -20,10 +20,14 @@ export const replayCommand = (): Command =>
     )
     .argument('<run>', 'id of a run', idArgument)
     .option('--from <event>', 'look only at differences from this event on (its number or id)')
+    .option('--execute-pure', 'execute calls of tools that are declared deterministic again, and compare')
     .addOption(jsonOption())
     .action(async (id: string, raw: unknown) => {
-      const { json: asJson, from } = options.parse(raw);
-      const report = await connect().replayRun(id, from === undefined ? {} : { from: numberOf(id, from) });
+      const { json: asJson, from, executePure } = options.parse(raw);
+      const report = await connect().replayRun(id, {
+        ...(from === undefined ? {} : { from: numberOf(id, from) }),
+        ...(executePure ? { executePure } : {}),
+      });
       if (asJson) printJson(report);
       else for (const line of replayText(report)) print(line);
       if (report.result === 'diverged') process.exitCode = DIVERGED;
@@ -38,7 +42,7 @@ function numberOf(runId: string, event: string): number {
 
 /** What a report says, line by line. */
 export function replayText(report: ReplayReport): string[] {
-  const { result, events, upTo, differences, moreDifferences, notCompared, reason } = report;
+  const { result, events, upTo, differences, moreDifferences, executed, notCompared, reason } = report;
   if (reason !== null) return [`cannot replay: ${plain(reason.message)}`, plain(reason.hint)];
   const many = differences.length + moreDifferences;
   const first = result === 'same' ? `same: ${events} events, up to event ${upTo}` : `diverged: ${many} differences`;
@@ -46,6 +50,7 @@ export function replayText(report: ReplayReport): string[] {
     first,
     ...differences.flatMap(differenceText),
     ...(moreDifferences > 0 ? [`and ${moreDifferences} more`] : []),
+    ...(executed > 0 ? [`executed again: ${executed} calls of deterministic tools`] : []),
     ...notCompared.map((what) => `not compared: ${plain(what)}`),
   ];
 }

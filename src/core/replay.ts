@@ -12,6 +12,10 @@ const VALUE_CHARS = 2000;
 export const replayRequest = z
   .strictObject({
     from: z.int().min(1).optional().describe('Differences of events before this one are not looked at. Default 1.'),
+    executePure: z
+      .boolean()
+      .optional()
+      .describe('Whether calls of tools that are declared deterministic are executed again. Default false.'),
   })
   .meta({ id: 'Replay' });
 export type ReplayRequest = z.infer<typeof replayRequest>;
@@ -33,7 +37,7 @@ export type ReplayDifference = z.infer<typeof replayDifference>;
 export const replayReport = z
   .object({
     runId: z.string(),
-    mode: z.enum(['strict', 'live_model']),
+    mode: z.literal('strict'),
     result: z.enum(['same', 'diverged', 'cannot_replay']),
     from: z.int().describe('Differences of events before this one were not looked at.'),
     events: z.int().describe('How many events of the log were derived again.'),
@@ -41,6 +45,7 @@ export const replayReport = z
     whole: z.boolean().describe('Whether the replay came to the end of what the log says.'),
     differences: z.array(replayDifference).describe('The first is where today parts from the log.'),
     moreDifferences: z.int().describe('How many there are beside those that are named.'),
+    executed: z.int().describe('How many calls of deterministic tools were executed again.'),
     notCompared: z.array(z.string()).describe('What a replay does not ask or look at in this run.'),
     reason: errorView.nullable().describe('Why the run cannot be replayed; else null.'),
   })

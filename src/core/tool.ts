@@ -55,7 +55,7 @@ export interface ToolDeclaration<I, O> {
   readonly capabilities?: readonly string[] | ((input: I) => readonly string[]);
   /** Default 'unsafe'. */
   readonly effect?: Effect;
-  /** Whether the same input always gives the same output. Default false. */
+  /** Whether the same input always gives the same output; only of a `pure` tool. Default false. */
   readonly deterministic?: boolean;
   /** Default 60,000; at most 3,600,000. In-process tools are stopped through `signal`; memory and cpu are not bounded. */
   readonly timeoutMs?: number;

@@ -6,12 +6,17 @@ import { fieldErrorsOf, invalidRequest } from '../core/field-errors.js';
 import type { GrantSet } from '../core/grants.js';
 import { type ReplayReport, type ReplayRequest, replayRequest } from '../core/replay.js';
 import type { RunRow } from '../storage/runs.js';
+import { markTool, type ToolMark } from '../storage/tool-marks.js';
 import type { RegisteredAgent } from './agent-registry.js';
 import { agentNamed, type Parts } from './parts.js';
+import { type Repeat, repeatCalls } from './repeat-calls.js';
 import { replayPlace } from './replay-place.js';
 import { grantsToday, readForReplay, type StoredRun } from './replayed-run.js';
 
-/** Executes the agents of today against the log of a run. Changes nothing. Throws `run_unknown`, `invalid_request`. */
+/**
+ * Executes the agents of today against the log of a run. Changes nothing but the marks of tools that were found not to be
+ * deterministic. Throws `run_unknown`, `invalid_request`.
+ */
 export async function replayRun(
   { world, agents }: Parts,
   id: string,
@@ -21,7 +26,12 @@ export async function replayRun(
   const parsed = replayRequest.safeParse(request);
   if (!parsed.success) throw invalidRequest(fieldErrorsOf(parsed.error));
   const stored = await readStored(world.knex, tenant, id);
-  return replayStored(agents, stored, grantsToday, parsed.data.from);
+  const { from, executePure = false } = parsed.data;
+  const marks: ToolMark[] = [];
+  const repeat = executePure ? { now: world.now, found: (mark: ToolMark) => marks.push(mark) } : null;
+  const report = await replayStored(agents, stored, grantsToday, { from, repeat });
+  for (const mark of marks) await markTool(world.knex, tenant, mark);
+  return report;
 }
 
 /** Reads a run and its log as of one moment, in a transaction that cannot write. */
@@ -31,26 +41,28 @@ export const readStored = (db: Knex, tenant: string, id: string): Promise<Stored
 /** Replays what was read. `grantsOf` says by which grants calls are judged. */
 export async function replayStored(
   agents: ReadonlyMap<string, RegisteredAgent>,
-  { replayed, lists }: StoredRun,
+  stored: StoredRun,
   grantsOf: (run: RunRow, agent: RegisteredAgent) => GrantSet,
-  from = 1,
+  { from = 1, repeat = null }: { readonly from?: number | undefined; readonly repeat?: Repeat | null } = {},
 ): Promise<ReplayReport> {
+  const { replayed, lists } = stored;
   const { run } = replayed;
   const report = { runId: run.id, mode: 'strict', from } as const;
   try {
     const grants = grantsOf(run, agentNamed({ agents }, run.agent));
     const findings = await replayLog(replayPlace(agents, lists), { ...replayed, grants }, from);
+    const executed = repeat === null ? 0 : await repeatCalls(stored.replayed, findings, repeat);
     const { differences, more, events, upTo, notCompared, stoppedAt } = findings;
     return {
       ...{ ...report, result: differences.length === 0 ? 'same' : 'diverged', events, upTo },
-      ...{ whole: stoppedAt === null, differences, moreDifferences: more, notCompared: [...notCompared] },
+      ...{ whole: stoppedAt === null, differences, moreDifferences: more, executed, notCompared: [...notCompared] },
       reason: null,
     };
   } catch (error) {
     if (!(error instanceof HoldfastError)) throw error;
     return {
       ...{ ...report, result: 'cannot_replay', events: 0, upTo: 0, whole: false, differences: [] },
-      ...{ moreDifferences: 0, notCompared: [], reason: error.view() },
+      ...{ moreDifferences: 0, executed: 0, notCompared: [], reason: error.view() },
     };
   }
 }

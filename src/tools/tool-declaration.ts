@@ -41,6 +41,12 @@ const declaration = z
     resume: anyFunction.optional(),
   })
   .superRefine((tool, context) => {
+    if (tool.deterministic === true && tool.effect !== 'pure')
+      context.addIssue({
+        code: 'custom',
+        path: ['deterministic'],
+        message: "is only of a tool whose effect is 'pure'",
+      });
     const probes = tool.onUnknownEffect === 'probe';
     if (probes === (tool.probe !== undefined)) return;
     const message = probes ? "is needed for onUnknownEffect 'probe'" : "is never asked without onUnknownEffect 'probe'";

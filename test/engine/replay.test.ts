@@ -2,6 +2,7 @@ import { Agent, type AgentInputItem, handoff, tool } from '@openai/agents';
 import type { Knex } from 'knex';
 import { beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
+import { checkTools } from '../../src/cli/check-tools.js';
 import type { ReplayReport } from '../../src/core/replay.js';
 import { defineAgent, defineTool, type EngineConfig, functionModel } from '../../src/index.js';
 import { describeEachDatabase, describeEachDatabaseSlowly } from '../harness/database.js';
@@ -201,6 +202,60 @@ describeEachDatabase('a replay with agents that were changed', (kind) => {
     expect(await t.engine.replayRun(run.id, { from: second + 1 }, ADMIN)).toMatchObject(SAME);
     await expect(t.engine.replayRun(run.id, { from: 0 }, ADMIN)).rejects.toMatchObject({ code: 'invalid_request' });
     await expect(t.engine.replayRun('run_none', {}, ADMIN)).rejects.toMatchObject({ code: 'run_unknown' });
+  });
+});
+
+describeEachDatabase('tools that are declared deterministic', (kind) => {
+  const output = z.object({ sum: z.number() });
+  const sum = (version: string, execute: (n: number) => number) =>
+    defineTool({
+      ...{ name: 'sum', version, description: 'Adds.', input, output, effect: 'pure', deterministic: true },
+      execute: ({ n }) => {
+        effects.push(`sum ${n}`);
+        return { sum: execute(n) };
+      },
+    });
+  const adder = (execute: (n: number) => number, version = '1'): EngineConfig => ({
+    agents: [
+      defineAgent({
+        agent: new Agent({
+          name: 'adder',
+          model: scripted([[call('sum', { n: 1 }, 'a'), call('pay', { n: 2 }, 'b')]]),
+          tools: [sum(version, execute), pay()],
+        }),
+        grants: ['tool:call:*'],
+      }),
+    ],
+  });
+  const t = engineFor(
+    kind,
+    adder((n) => n + 1),
+  );
+
+  it('are executed again where that is asked for, and marked if they differ', async () => {
+    effects = [];
+    const { id } = await runToRest(t.engine, 'adder');
+    expect(await t.engine.replayRun(id, {}, ADMIN)).toMatchObject({ ...SAME, executed: 0 });
+    expect(effects).toEqual(['sum 1', 'pay 2']);
+    expect(await t.engine.replayRun(id, { executePure: true }, ADMIN)).toMatchObject({ ...SAME, executed: 1 });
+    expect(effects).toEqual(['sum 1', 'pay 2', 'sum 1']);
+    await t.restart(adder((n) => n + 2));
+    const { differences, result } = await t.engine.replayRun(id, { executePure: true }, ADMIN);
+    expect(result).toBe('diverged');
+    expect(differences).toMatchObject([
+      {
+        ...{ what: 'call.finished of sum (a), executed again', field: '/outcome' },
+        expected: { type: 'output', output: { sum: 2 } },
+        actual: { type: 'output', output: { sum: 3 } },
+      },
+    ]);
+    const said = await t.between(checkTools);
+    expect(said).toMatchObject([
+      {
+        status: 'warn',
+        detail: expect.stringContaining(`gave something else than event ${differences[0]?.seq} of ${id}`),
+      },
+    ]);
   });
 });
 

@@ -254,7 +254,7 @@ describeEachDatabase('the routes', (kind) => {
       for (const path of ['', '/events', '/trajectory']) {
         expectProblem(await door.ask('zoe', 'GET', `/api/v1/runs/${run.id}${path}`), 'run_unknown');
       }
-      for (const verb of ['cancel', 'verify']) {
+      for (const verb of ['cancel', 'verify', 'replay']) {
         expectProblem(await door.ask('zoe', 'POST', `/api/v1/runs/${run.id}/${verb}`), 'run_unknown');
       }
       const stream = await door.ask('zoe', 'GET', `/api/v1/runs/${run.id}/events`, undefined, {
@@ -298,6 +298,7 @@ describeEachDatabase('the routes', (kind) => {
   test.each<[Actor, string, string]>([
     ['vera', '/api/v1/runs', 'forbidden'],
     ['vera', '/api/v1/runs/x/cancel', 'forbidden'],
+    ['vera', '/api/v1/runs/x/replay', 'forbidden'],
     ['vera', '/api/v1/events/paid', 'forbidden'],
     ['vera', '/api/v1/interruptions/x/approve', 'forbidden'],
     ['otto', '/api/v1/interruptions/x/approve', 'forbidden'],

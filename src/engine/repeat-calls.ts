@@ -1,0 +1,43 @@
+import { executeAgain } from '../../steps/execute-again.js';
+import type { ReplayFindings } from '../../workflows/replay-findings.js';
+import type { ReplayedRun } from '../../workflows/replay-log.js';
+import { EVENT_DATA } from '../core/event.js';
+import { canonical } from '../core/json.js';
+import type { KeyedEvent } from '../core/recording.js';
+import type { ToolMark } from '../storage/tool-marks.js';
+
+/** How calls of deterministic tools are executed again, and who hears of those that differ. */
+export interface Repeat {
+  readonly now: () => number;
+  readonly found: (mark: ToolMark) => void;
+}
+
+/** Executes them one after the other, and holds what they give against the log. Returns how many were. */
+export async function repeatCalls(
+  { run, log }: Pick<ReplayedRun, 'run' | 'log'>,
+  findings: ReplayFindings,
+  { now, found }: Repeat,
+): Promise<number> {
+  const edited = editedCalls(log);
+  let executed = 0;
+  for (const { call, outcome, key, seq } of findings.repeatable) {
+    const { callId, spec } = call;
+    if (edited.has(callId) || !findings.isLookedAt(seq)) continue;
+    const again = await executeAgain(call, run, now);
+    executed++;
+    if (again === null) findings.leaveOut(`${spec.name} (${callId}), which gave nothing to compare within its time`);
+    if (again === null || canonical(again) === canonical(outcome)) continue;
+    const what = `call.finished of ${spec.name} (${callId}), executed again`;
+    findings.add({ seq, key, what, field: '/outcome', expected: outcome, actual: again });
+    found({ tool: spec.name, toolVersion: spec.version, runId: run.id, seq });
+  }
+  return executed;
+}
+
+/** Calls whose outcome somebody has put in the place of what the tool gave. */
+function editedCalls(log: readonly KeyedEvent[]): ReadonlySet<unknown> {
+  const edits = log.flatMap(({ kind, data }) =>
+    kind === 'run.forked' ? (EVENT_DATA['run.forked'].safeParse(data).data?.edits ?? []) : [],
+  );
+  return new Set(edits.map((edit) => edit['callId']));
+}

@@ -1,0 +1,41 @@
+import type { CallOutcome } from '../src/core/event.js';
+import { seededRandom } from '../src/core/seeded-random.js';
+import type { ToolContext, ToolSpec } from '../src/core/tool.js';
+import { isInterruption } from '../src/core/wait.js';
+import { errorOutcome, outputOf, withTimeout } from './call-tool.js';
+
+/** A recorded call whose tool says that the same input always gives the same output. */
+export interface RepeatableCall {
+  readonly callId: string;
+  readonly agent: string;
+  readonly spec: ToolSpec;
+  readonly input: unknown;
+  /** Throws for what the run does not hold. */
+  readonly require: (capability: string) => void;
+}
+
+/** Whoever holds calls against a log does not wait longer for one of them, whatever its tool allows. */
+const LONGEST_MS = 10_000;
+
+/**
+ * Executes the body of a pure, deterministic call by itself, within its grants and its limit of time, and gives what came of it; nothing
+ * is kept of it. Null: nothing that can be compared, as it took too long or wants to wait.
+ */
+export async function executeAgain(
+  { callId, agent, spec, input, require }: RepeatableCall,
+  run: { readonly id: string; readonly tenant: string },
+  now: () => number,
+): Promise<CallOutcome | null> {
+  const stop = new AbortController();
+  const key = `${run.id}:${callId}`;
+  const context: ToolContext = {
+    ...{ runId: run.id, callId, tenant: run.tenant, agent, idempotencyKey: key, signal: stop.signal },
+    ...{ now, random: seededRandom(key), require },
+  };
+  const never = new AbortController().signal;
+  const execute = (inside: ToolContext): Promise<unknown> => spec.execute(input, inside);
+  const ended = await withTimeout(execute, context, Math.min(spec.timeoutMs, LONGEST_MS), stop, never);
+  if (typeof ended === 'string') return null;
+  if ('error' in ended) return errorOutcome(spec, ended.error);
+  return isInterruption(ended.output) ? null : outputOf(spec, ended.output);
+}
