@@ -14,6 +14,7 @@ import { emitEvent } from './emit-event.js';
 import { eraseRun } from './erase-run.js';
 import { cancelExport, getExport, listExports, startExport } from './export-verbs.js';
 import { forkRun, retryRun } from './fork-run.js';
+import { inTurn } from './in-turn.js';
 import { decide, getInterruption, listInterruptions } from './interruption-verbs.js';
 import { checkpointNow, exportProof, getConsistency, getLog, listLogEntries } from './log-verbs.js';
 import type { Parts } from './parts.js';
@@ -43,6 +44,7 @@ export function verbsOf(parts: Parts, life: Life): Engine {
     if (life.isStopping()) throw new HoldfastError('engine_not_running', 'The engine is stopping.');
     return parts;
   };
+  const replays = inTurn();
   return {
     startRun: async (request, caller, key) => startRun(up(), request, caller, key),
     getRun: async (id, caller, options) => getRun(up(), id, caller, options),
@@ -63,7 +65,8 @@ export function verbsOf(parts: Parts, life: Life): Engine {
     verifyRun: async (id, caller, range) => withAnchor(up(), await verifyRun(up(), id, caller, range)),
     verifyRuns: async (filter, caller) => verifyRuns(up(), filter, caller),
     diffRuns: async (a, b, caller) => diffRuns(up(), a, b, caller),
-    replayRun: async (id, request, caller) => replayRun(up(), id, request, caller),
+    // Each holds a whole log in memory.
+    replayRun: (id, request, caller) => replays(async () => replayRun(up(), id, request, caller)),
     exportProof: async (id, options, caller) => exportProof(up(), id, options, caller),
     getLog: async () => getLog(up()),
     checkpointNow: async () => checkpointNow(up()),
