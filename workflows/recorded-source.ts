@@ -207,7 +207,7 @@ export class RecordedSource {
 }
 
 /** What a call waits for is in its interruption; of a state it is no part. The log names the run that it started. */
-const waitOf = (child: StartedChild | null): CallWait => ({
+export const waitOf = (child: StartedChild | null): CallWait => ({
   ...{ ordinal: 1, dueAt: null, memo: child },
   spec: child === null ? { kind: 'timer', until: null, afterMs: 0 } : { kind: 'child_run', runId: child.childRunId },
 });

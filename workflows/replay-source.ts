@@ -3,9 +3,10 @@ import type { EventDraft } from '../src/core/event.js';
 import type { JsonValue } from '../src/core/json.js';
 import { eventName, type RecordedSegment } from '../src/core/recording.js';
 import type { Standing } from '../src/core/standing.js';
+import type { StartedChild } from '../src/core/sub-agent.js';
 import type { ToolResult } from '../steps/call-tool.js';
 import type { RepeatableCall } from '../steps/execute-again.js';
-import { type RecordedAnswer, RecordedSource } from './recorded-source.js';
+import { type RecordedAnswer, RecordedSource, waitOf } from './recorded-source.js';
 import type { ReplayFindings } from './replay-findings.js';
 
 /** Thrown through the SDK where the log does not go on: what would come now, nobody has recorded. */
@@ -41,6 +42,8 @@ export class ReplaySource extends RecordedSource {
   readonly #untold = new Set<number>();
   readonly #requests = new Map<number, Extract<EventDraft, { kind: 'model.requested' }>>();
   readonly #finished = new Map<string, EventDraft>();
+  /** Calls that wait, and the runs that they have started. */
+  readonly #waiting: ReadonlyMap<string, StartedChild | null>;
   #astray = false;
   #surplus: EventDraft | null = null;
   #step: string | null = null;
@@ -49,6 +52,7 @@ export class ReplaySource extends RecordedSource {
     super(segment, { closed: true, snapshot: part.snapshot, standing: part.standing });
     this.#part = part;
     this.#findings = findings;
+    this.#waiting = waitingIn(segment, part.end !== null);
     for (const event of segment.events.values()) {
       if (event.kind === 'model.requested') this.#requests.set(event.data.turn, event);
       if (event.kind === 'call.finished') this.#finished.set(event.data.callId, event);
@@ -98,8 +102,10 @@ export class ReplaySource extends RecordedSource {
   }
 
   override result(callId: string): ReturnType<RecordedSource['result']> {
-    if (this.#astray || !this.segment.calls.has(callId)) return null;
-    return super.result(callId);
+    if (this.#astray) return null;
+    const child = this.#waiting.get(callId);
+    if (child !== undefined) return { type: 'waits', wait: waitOf(child) };
+    return this.segment.calls.has(callId) ? super.result(callId) : null;
   }
 
   /** What is declared to give the same again can be asked to, unless it goes on from a wait. */
@@ -171,6 +177,28 @@ export class ReplaySource extends RecordedSource {
   #ignoredIn(draft: EventDraft): ReadonlySet<string> {
     return draft.kind === 'model.requested' && this.#untold.has(draft.data.turn) ? UNTOLD : NOTHING;
   }
+}
+
+/**
+ * Calls that were begun and have no end, of which it can be told that they wait: ends are logged in the order of the calls, so that one
+ * before another that has ended, or of a run that is over, is at work no more.
+ */
+function waitingIn({ events, calls }: RecordedSegment, isOver: boolean): ReadonlyMap<string, StartedChild | null> {
+  const started: string[] = [];
+  const children = new Map<string, StartedChild>();
+  for (const { kind, data } of events.values()) {
+    if (kind === 'call.started') started.push(data.callId);
+    if (kind !== 'child.started') continue;
+    const { callId, ...child } = data;
+    children.set(callId, child);
+  }
+  const waiting = new Map<string, StartedChild | null>();
+  let isPassed = isOver;
+  for (const callId of started.reverse()) {
+    if (!calls.has(callId) && (isPassed || children.has(callId))) waiting.set(callId, children.get(callId) ?? null);
+    isPassed ||= calls.has(callId) || children.has(callId);
+  }
+  return waiting;
 }
 
 const UNTOLD: ReadonlySet<string> = new Set(['/inputDigest']);

@@ -4,7 +4,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
 import { checkTools } from '../../src/cli/check-tools.js';
 import type { ReplayReport } from '../../src/core/replay.js';
-import { defineAgent, defineTool, type EngineConfig, functionModel } from '../../src/index.js';
+import { defineAgent, defineTool, type EngineConfig, functionModel, waitFor } from '../../src/index.js';
 import { describeEachDatabase, describeEachDatabaseSlowly } from '../harness/database.js';
 import { ADMIN, engineFor, restOf, runToRest } from '../harness/engine.js';
 import { call, say, scripted } from '../harness/script.js';
@@ -279,6 +279,14 @@ const raises = tool({
 });
 const guardrail = { name: 'no', execute: async () => ({ tripwireTriggered: true, outputInfo: 'secret' }) };
 
+const question = defineTool({
+  ...{ name: 'question', description: 'Asks.', input, output: z.string() },
+  execute: () => waitFor({ kind: 'question', text: 'Which?' }),
+});
+const no = () => {
+  throw new Error('no');
+};
+
 const ENDS: EngineConfig = {
   agents: [
     agentOf('model', { model: failing }),
@@ -309,6 +317,10 @@ const ENDS: EngineConfig = {
       ...{ grants: ['tool:call:*'], maxTurns: 1 },
     }),
     agentOf('slow', { tools: [slow] }),
+    agentOf('beside', {
+      model: scripted([[call('question', { n: 1 }, 'q'), call('pay', { n: 2 }, 'b')]]),
+      tools: [question, pay({ onFailure: 'fail', execute: no })],
+    }),
   ],
 };
 
