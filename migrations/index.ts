@@ -24,6 +24,7 @@ import * as retention from './0022-retention.js';
 import * as logEntries from './0023-log-entries.js';
 import * as exported from './0024-exports.js';
 import * as toolMarks from './0025-tool-marks.js';
+import * as foldSnapshots from './0026-fold-snapshots.js';
 
 export interface Migration {
   readonly name: string;
@@ -57,4 +58,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0023-log-entries', up: logEntries.up },
   { name: '0024-exports', up: exported.up },
   { name: '0025-tool-marks', up: toolMarks.up },
+  { name: '0026-fold-snapshots', up: foldSnapshots.up },
 ];

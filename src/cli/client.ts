@@ -30,6 +30,7 @@ import { type RunDiff, runDiff } from '../core/run-diff.js';
 import { type SessionItem, type SessionView, sessionItem, sessionView } from '../core/session.js';
 import { type SpendFilter, type SpendView, spendView } from '../core/spend.js';
 import { type StandingDecisionView, standingDecisionView } from '../core/standing.js';
+import { type StateAt, stateAt } from '../core/state-at.js';
 import { type Trajectory, trajectory } from '../core/trajectory.js';
 import { type VerifyRange, type VerifyReport, verifyReport } from '../core/verify-log.js';
 import { type WorkerStop, type WorkerView, workerView } from '../core/worker.js';
@@ -85,6 +86,7 @@ export interface Client {
   verifyRuns(
     filter: PageOptions & { status?: RunStatus | undefined; agent?: string | undefined },
   ): Promise<Page<VerifyReport>>;
+  stateAt(id: string, at?: number): Promise<StateAt>;
   diffRuns(a: string, b: string): Promise<RunDiff>;
   replayRun(id: string, request: ReplayRequest): Promise<ReplayReport>;
   exportProof(id: string, payloads: boolean): Promise<ProofBundle>;
@@ -212,6 +214,7 @@ export function createClient(baseUrl: string, token: string): Client {
     listCharges: (id, query) => ask(pageOf(chargeView), GET, `${run(id)}/charges`, { query: { ...query } }),
     listSpend: (query) => ask(pageOf(spendView), GET, '/spend', { query: { ...query } }),
     verifyRun: (id, range = {}) => ask(anchoredReport, POST, `${run(id)}/verify`, { body: range }),
+    stateAt: (id, at) => ask(stateAt, GET, `${run(id)}/state`, { query: { at } }),
     diffRuns: (a, b) => ask(runDiff, GET, `${run(a)}/diff/${encodeURIComponent(b)}`),
     verifyRuns: (query) => ask(pageOf(verifyReport), GET, '/verify', { query: { ...query } }),
     replayRun: (id, body) => ask(replayReport, POST, `${run(id)}/replay`, { body }),

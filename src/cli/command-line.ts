@@ -31,6 +31,7 @@ import { sessionsCommand } from './sessions.js';
 import { signingKeyCommand } from './signing-key.js';
 import { spendCommand } from './spend.js';
 import { standingDecisionsCommand } from './standing-decisions.js';
+import { stateCommand } from './state.js';
 import { trajectoryCommand } from './trajectory.js';
 import { verifyCommand } from './verify.js';
 import { workersCommand } from './workers.js';
@@ -63,6 +64,7 @@ export const commands = (doors: Doors): readonly Command[] => [
   sessionsCommand(),
   forkCommand(),
   retryCommand(),
+  stateCommand(),
   diffCommand(),
   verifyCommand(),
   replayCommand(),

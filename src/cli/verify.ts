@@ -112,7 +112,7 @@ function showOne(report: AnchoredReport, asJson: boolean): void {
     if (!report.ok) process.exitCode = 1;
     return;
   }
-  const { runId, ok, from, events, headHash, complete, payloads } = report;
+  const { runId, ok, from, events, headHash, complete, payloads, states } = report;
   if (!ok) {
     throw new HoldfastError('log_broken', `The log of run ${runId} is broken: ${whyOf(report)}`, {
       hint: `Events ${from} to ${events} are whole; what comes after them cannot be trusted.`,
@@ -120,6 +120,7 @@ function showOne(report: AnchoredReport, asJson: boolean): void {
   }
   const erased = payloads === 'erased' ? ', its payloads are erased' : '';
   print(`ok: ${events} events, ${complete ? 'complete' : 'the run goes on'}${erased}`);
+  for (const seq of states.wrong) print(`the kept state at event ${seq} does not fit the log and is not used`);
   print(`head ${headHash}`);
   print(anchoredLine(report.anchor));
 }

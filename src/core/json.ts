@@ -108,13 +108,19 @@ function plain(value: unknown): JsonValue {
   return value as JsonValue;
 }
 
+/** What was canonical before has its names in order. */
+function inOrder(names: string[]): string[] {
+  for (let at = 1; at < names.length; at++) if ((names[at - 1] ?? '') > (names[at] ?? '')) return names.sort();
+  return names;
+}
+
 /** Members in the order of their names' UTF-16 code units (RFC 8785, 3.2.3); JSON.stringify writes the rest as it wants it. */
 function written(value: JsonValue): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(written).join(',')}]`;
   const object = value as JsonObject;
   let text = '';
-  for (const key of Object.keys(object).sort())
+  for (const key of inOrder(Object.keys(object)))
     text += `${text === '' ? '' : ','}${JSON.stringify(key)}:${written(object[key] ?? null)}`;
   return `{${text}}`;
 }

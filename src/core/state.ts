@@ -37,7 +37,21 @@ export const EMPTY_STATE: RunState = {
   result: null,
 };
 
-export const stateHash = (state: RunState): string => digestOf(state);
+/**
+ * SHA-256 over the state in canonical JSON (RFC 8785). It is taken for every event that changes it, so that its members are written in
+ * the order of their names here; what is in them came out of JSON.
+ */
+export function stateHash(state: RunState): string {
+  const { cancelRequested, closedCalls, conversation, openCalls, pending, result, segment, status, turns, usage } =
+    state;
+  const text = JSON.stringify;
+  return sha256(
+    `{"cancelRequested":${cancelRequested},"closedCalls":{"count":${closedCalls.count},"digest":${text(closedCalls.digest)}},` +
+      `"conversation":${text(conversation)},"openCalls":${canonical(openCalls)},"pending":${canonical(pending)},` +
+      `"result":${text(result)},"segment":${segment},"status":${text(status)},"turns":${turns},"usage":{` +
+      `"inputTokens":${usage.inputTokens},"outputTokens":${usage.outputTokens},"totalTokens":${usage.totalTokens}}}`,
+  );
+}
 
 const roll = (digest: string, value: unknown): string => sha256(`${digest}\n${canonical(value)}`);
 

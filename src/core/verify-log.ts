@@ -14,6 +14,9 @@ export const verifyReport = z
     events: z.int().describe('Up to this event the log is whole.'),
     headHash: z.string(),
     complete: z.boolean().describe('Whether the log ends with a terminal event.'),
+    states: z
+      .object({ fit: z.int(), wrong: z.array(z.int()) })
+      .describe('States that are kept of the log: how many fit, and at which events one does not and is not used.'),
     payloads: z.enum(['checked', 'erased']).describe('Of a run whose key is erased, only the chain is checked.'),
     broken: broken.nullable().describe('The first broken event, and which invariant; null when the log is whole.'),
   })
@@ -84,9 +87,9 @@ export function reportOn(
   check: LogCheck,
   from: number,
   wrong: Broken | null,
-  payloads: VerifyReport['payloads'],
+  { payloads, states }: Pick<VerifyReport, 'payloads' | 'states'>,
 ): VerifyReport {
   const { runId, seq: events, hash: headHash } = check.head;
   const complete = wrong === null && check.isOver;
-  return { runId, ok: wrong === null, from, events, headHash, complete, payloads, broken: wrong };
+  return { runId, ok: wrong === null, from, events, headHash, complete, states, payloads, broken: wrong };
 }

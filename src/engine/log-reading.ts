@@ -1,8 +1,10 @@
 import type { Knex } from 'knex';
+import type { Head } from '../core/chain.js';
 import { LogCheck, type LoggedEvent } from '../core/check-log.js';
 import { HoldfastError } from '../core/errors.js';
 import { type Broken, type Fault, fault } from '../core/invariant.js';
 import { endFault, reportOn, rowFault, type VerifyReport } from '../core/verify-log.js';
+import { fits, type KeptFold } from '../storage/fold-snapshots.js';
 import { type ClaimRow, readClaim, readLogPage } from '../storage/log-pages.js';
 
 const FIRST_PAGE = 200;
@@ -40,15 +42,29 @@ function limitAfter(page: readonly LoggedEvent[]): number {
 export class LogReading {
   readonly #row: ClaimRow;
   readonly #check: LogCheck;
+  readonly #from: number;
   readonly #to: number;
+  /** States that are kept of the log and were not come to yet, oldest first. */
+  readonly #folds: KeptFold[];
+  readonly #states: { fit: number; readonly wrong: number[] } = { fit: 0, wrong: [] };
   #broken: Broken | null = null;
   #beyond = false;
 
-  /** `to`: the last event that is looked at; null: all of them, and how the log ends. */
-  constructor(row: ClaimRow, to: number | null) {
+  /** `to`: the last event that is looked at; left out: all of them, and how the log ends. `since`: where it begins. */
+  constructor(
+    row: ClaimRow,
+    {
+      to,
+      since,
+      folds = [],
+    }: { readonly to?: number; readonly since?: Head; readonly folds?: readonly KeptFold[] } = {},
+  ) {
     this.#row = row;
-    this.#check = LogCheck.fromStart(row.id, row.tenant, row.key);
+    const { id, tenant, key: runKey } = row;
+    this.#check = since === undefined ? LogCheck.fromStart(id, tenant, runKey) : new LogCheck({ head: since, runKey });
+    this.#from = this.#check.head.seq + 1;
     this.#to = to ?? row.seq ?? 0;
+    this.#folds = [...folds];
   }
 
   /** Takes the next events. False: more are not needed. */
@@ -60,15 +76,24 @@ export class LogReading {
       }
       this.#broken = this.#check.next(event);
       if (this.#broken !== null) return false;
+      this.#compareFold();
     }
     return true;
+  }
+
+  #compareFold(): void {
+    const [fold] = this.#folds;
+    if (fold === undefined || fold.seq > this.#check.head.seq) return;
+    this.#folds.shift();
+    if (fold.seq === this.#check.head.seq && fits(fold, this.#check.head)) this.#states.fit += 1;
+    else this.#states.wrong.push(fold.seq);
   }
 
   /** What the events that were taken make of the log. Throws `run_unknown` when the run was removed meanwhile. */
   async report(db: Knex): Promise<VerifyReport> {
     const payloads = this.#row.key === null ? 'erased' : 'checked';
     const wrong = this.#broken ?? (await this.#atEnd(db));
-    return reportOn(this.#check, 1, wrong, payloads);
+    return reportOn(this.#check, this.#from, wrong, { payloads, states: this.#states });
   }
 
   async #atEnd(db: Knex): Promise<Broken | null> {

@@ -26,6 +26,7 @@ import { savedStateBackend } from './saved-state-backend.js';
 import { deleteSession, getSession, listSessionItems, listSessions } from './session-verbs.js';
 import { listStandingDecisions, revokeStandingDecision } from './standing-verbs.js';
 import { startRun } from './start-run.js';
+import { stateAt } from './state-at.js';
 import { getTrajectory } from './trajectory-verbs.js';
 import type { Engine, Health, Stats } from './verbs.js';
 import { withAnchor } from './verify-anchor.js';
@@ -64,6 +65,7 @@ export function verbsOf(parts: Parts, life: Life): Engine {
     listRewards: async (id, options, caller) => listRewards(up(), id, options, caller),
     verifyRun: async (id, caller, range) => withAnchor(up(), await verifyRun(up(), id, caller, range)),
     verifyRuns: async (filter, caller) => verifyRuns(up(), filter, caller),
+    stateAt: async (id, at, caller) => stateAt(up(), id, at, caller),
     diffRuns: async (a, b, caller) => diffRuns(up(), a, b, caller),
     // Each holds a whole log in memory.
     replayRun: (id, request, caller) => replays(async () => replayRun(up(), id, request, caller)),

@@ -19,6 +19,7 @@ import type { RunDiff } from '../core/run-diff.js';
 import type { SessionItem, SessionView } from '../core/session.js';
 import type { SpendFilter, SpendView } from '../core/spend.js';
 import type { StandingDecisionView } from '../core/standing.js';
+import type { StateAt } from '../core/state-at.js';
 import type { Trajectory } from '../core/trajectory.js';
 import type { VerifyRange, VerifyReport } from '../core/verify-log.js';
 import type { WorkerStop, WorkerView } from '../core/worker.js';
@@ -151,6 +152,11 @@ export interface Engine {
     filter: { readonly status?: RunStatus; readonly agent?: string; readonly limit: number; readonly cursor?: string },
     caller: Caller,
   ): Promise<Page<VerifyReport>>;
+  /**
+   * The state that the log of a run folds to after an event; undefined: the last. Throws `run_unknown`, `invalid_request`, `log_broken`,
+   * `state_unreadable` (payloads were erased).
+   */
+  stateAt(id: string, at: number | undefined, caller: Caller): Promise<StateAt>;
   /** Where two runs part, and what each did from there. Throws `run_unknown`. */
   diffRuns(a: string, b: string, caller: Caller): Promise<RunDiff>;
   /**

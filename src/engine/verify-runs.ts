@@ -4,6 +4,7 @@ import { HoldfastError } from '../core/errors.js';
 import type { Page } from '../core/page.js';
 import type { RunStatus } from '../core/run.js';
 import type { VerifyRange, VerifyReport } from '../core/verify-log.js';
+import { readFolds, soundPlace } from '../storage/fold-snapshots.js';
 import { BEFORE_ALL, type ClaimRow, listClaims, readClaim, readLogs } from '../storage/log-pages.js';
 import { encodeCursor } from '../storage/run-list.js';
 import { LogReading, logPages } from './log-reading.js';
@@ -24,7 +25,7 @@ export async function verifyRun(
   const row = await readClaim(parts.world.knex, caller.tenant, id);
   if (row === undefined) throw new HoldfastError('run_unknown', `There is no run ${JSON.stringify(id)}.`);
   assertRange(row, range);
-  return verifyLong(parts, row, range.to ?? null);
+  return verifyLong(parts, row, range);
 }
 
 function assertRange({ id, seq }: ClaimRow, { from = 1, to = seq ?? 0 }: VerifyRange): void {
@@ -91,29 +92,39 @@ async function verifyTogether(parts: Parts, rows: readonly ClaimRow[]): Promise<
   const reports: VerifyReport[] = [];
   // Where there is more than the heads say, one log may have cut off another.
   if (together === null || together.length >= limit) {
-    for (const row of rows) reports.push(await verifyLong(parts, row, null));
+    for (const row of rows) reports.push(await verifyLong(parts, row, {}));
     return reports;
   }
   const logs = new Map<string, LoggedEvent[]>(rows.map(({ id }) => [id, []]));
   for (const event of together) logs.get(event.runId)?.push(event);
   for (const row of rows) {
-    const reading = new LogReading(row, null);
+    const reading = new LogReading(row);
     reading.take(logs.get(row.id) ?? []);
-    reports.push(await unlessErased(parts, row, null, await reading.report(knex)));
+    reports.push(await unlessErased(parts, row, {}, await reading.report(knex)));
   }
   return reports;
 }
 
 /** A run that is erased while its log is read has payloads that are gone, and a key that was there before. */
-async function unlessErased(parts: Parts, row: ClaimRow, to: number | null, said: VerifyReport): Promise<VerifyReport> {
+async function unlessErased(
+  parts: Parts,
+  row: ClaimRow,
+  range: VerifyRange,
+  said: VerifyReport,
+): Promise<VerifyReport> {
   if (said.ok || row.key === null) return said;
   const now = await readClaim(parts.world.knex, row.tenant, row.id);
-  return now === undefined || now.key !== null ? said : verifyLong(parts, now, to);
+  return now === undefined || now.key !== null ? said : verifyLong(parts, now, range);
 }
 
-async function verifyLong(parts: Parts, row: ClaimRow, to: number | null): Promise<VerifyReport> {
+async function verifyLong(parts: Parts, row: ClaimRow, range: VerifyRange): Promise<VerifyReport> {
   const { knex } = parts.world;
-  const reading = new LogReading(row, to);
-  for await (const page of logPages(knex, row.id, BEFORE_ALL)) if (!reading.take(page)) break;
-  return unlessErased(parts, row, to, await reading.report(knex));
+  const { from = 1, to } = range;
+  const since = from > 1 ? await soundPlace(knex, row, from - 1) : null;
+  const folds = (await readFolds(knex, row.id)).filter(
+    ({ seq }) => seq > (since?.seq ?? 0) && seq <= (to ?? row.seq ?? 0),
+  );
+  const reading = new LogReading(row, { folds, ...(to !== undefined && { to }), ...(since !== null && { since }) });
+  for await (const page of logPages(knex, row.id, since?.seq ?? BEFORE_ALL)) if (!reading.take(page)) break;
+  return unlessErased(parts, row, range, await reading.report(knex));
 }

@@ -3,6 +3,7 @@ import { nameText } from '../core/json.js';
 import { anchoredReport } from '../core/log-view.js';
 import { runStatus } from '../core/run.js';
 import { runDiff } from '../core/run-diff.js';
+import { stateAt } from '../core/state-at.js';
 import { verifyRange, verifyReport } from '../core/verify-log.js';
 import { idPath, pageOf, pageQuery } from './fields.js';
 import { guarded, json, NO_INPUT } from './route.js';
@@ -34,6 +35,21 @@ export const EVIDENCE_ROUTES = [
     response: pageOf(verifyReport),
     errors: [],
     handle: async ({ query }, { engine, caller }) => json(await engine.verifyRuns(query, caller)),
+  }),
+  guarded({
+    ...NO_INPUT,
+    method: 'GET',
+    path: '/api/v1/runs/{id}/state',
+    operationId: 'stateAt',
+    summary: 'Read the state that the log of a run folds to, after any of its events.',
+    role: 'viewer',
+    pathParams: idPath,
+    query: z.strictObject({
+      at: z.coerce.number().int().min(1).exactOptional().describe('Number of the event. Without: the last.'),
+    }),
+    response: stateAt,
+    errors: ['run_unknown', 'log_broken', 'state_unreadable'],
+    handle: async ({ path, query }, { engine, caller }) => json(await engine.stateAt(path.id, query.at, caller)),
   }),
   guarded({
     ...NO_INPUT,

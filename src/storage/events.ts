@@ -6,6 +6,7 @@ import { canonical } from '../core/json.js';
 import { isOver } from '../core/run.js';
 import type { RunState } from '../core/state.js';
 import { CHARGE_COLUMNS, chargeRowsOf, type NewChargeRow } from './charges.js';
+import { FOLDED, foldedBy, keepsFold } from './keep-fold.js';
 import { inOneFlight } from './one-flight.js';
 
 export interface EventRow {
@@ -197,10 +198,11 @@ const CHARGED = `, charged as (
 
 /** Writes events and the new head, if the head is still the one that they are chained to. False: it is not. */
 async function writeSealed(db: Knex, before: Head, { rows, charges, tail: { head } }: SealedEvents): Promise<boolean> {
+  const folds = keepsFold(before.seq, head.seq);
   const { rowCount }: { rowCount: number } = await db.raw(
     `with head as (
        update holdfast.run_heads set seq = ?, hash = ?, state = ?, state_hash = ?, at = ?, moved = true
-        where run_id = ? and seq = ? and hash = ? returning run_id)${charges.length === 0 ? '' : CHARGED}
+        where run_id = ? and seq = ? and hash = ? returning run_id)${charges.length === 0 ? '' : CHARGED}${folds ? FOLDED : ''}
      insert into holdfast.events (${COLUMNS})
      select ${COLUMNS} from json_populate_recordset(null::holdfast.events, ?::json)
       where exists (select from head)`,
@@ -208,6 +210,7 @@ async function writeSealed(db: Knex, before: Head, { rows, charges, tail: { head
       ...[head.seq, head.hash, canonical(head.state), head.stateHash, head.at],
       ...[head.runId, before.seq, before.hash],
       ...(charges.length === 0 ? [] : [JSON.stringify(charges)]),
+      ...(folds ? foldedBy(head) : []),
       JSON.stringify(rows),
     ],
   );

@@ -108,6 +108,7 @@ describe('the commands against a server', () => {
     );
     expect(await json('verify', run.id, run.id)).toMatchObject({ ok: true, runs: 2, complete: 2, broken: [] });
     expect((await holdfast('verify', '--all', run.id)).code).toBe(2);
+    expect((await holdfast('state', run.id)).stdout).toContain('status           completed');
     expect((await holdfast('diff', run.id, run.id)).stdout).toBe(`The same: ${events.length - 1} events.\n`);
     expect(await json('replay', run.id)).toMatchObject({ result: 'same', whole: true, upTo: events.length });
     expect((await holdfast('replay', run.id)).stdout).toContain(`same: ${events.length} events`);

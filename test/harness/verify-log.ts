@@ -10,12 +10,13 @@ export function verifyLog(
   { seq, hash, stateHash }: Pick<ClaimedEnd, 'seq' | 'hash' | 'stateHash'>,
 ): VerifyReport {
   const check = LogCheck.fromStart(runId, tenant, runKey);
-  const payloads = runKey === null ? 'erased' : 'checked';
+  const payloads = runKey === null ? ('erased' as const) : ('checked' as const);
+  const about = { payloads, states: { fit: 0, wrong: [] } };
   for (const event of events) {
     const wrong = check.next(event);
-    if (wrong !== null) return reportOn(check, 1, wrong, payloads);
+    if (wrong !== null) return reportOn(check, 1, wrong, about);
   }
   const claimed = { seq, hash, ...(stateHash === undefined ? {} : { stateHash }) };
   const end = endFault(check, claimed, false, runKey === null);
-  return reportOn(check, 1, end && { seq: check.head.seq + 1, ...end }, payloads);
+  return reportOn(check, 1, end && { seq: check.head.seq + 1, ...end }, about);
 }

@@ -54,6 +54,8 @@ describeEachDatabase('the routes', (kind) => {
     expect(range.json).toMatchObject({ ok: true, events: 2, complete: false });
     const all = await door.ask('vera', 'GET', '/api/v1/verify?agent=echo&status=completed');
     expect(pageOf(verifyReport).parse(all.json).items).toContainEqual(expect.objectContaining({ runId: id, ok: true }));
+    const state = await door.ask('vera', 'GET', `/api/v1/runs/${id}/state?at=1`);
+    expect(state.json).toMatchObject({ runId: id, seq: 1, state: { status: 'queued' } });
     const other = await settled((await start('echo')).id);
     const diff = await door.ask('vera', 'GET', `/api/v1/runs/${id}/diff/${other.id}`);
     expect(diff.json).toMatchObject({ a: id, b: other.id, parts: null });

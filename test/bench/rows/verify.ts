@@ -117,9 +117,9 @@ export const VERIFY: Row = {
     if (side === undefined) throw new Error(`There is no side ${name}.`);
     const place = await newPlace('postgres');
     const share = scale === 'quick' ? 4 : 1;
-    const { long, many } = await logsIn(place, 4000 / share, 400 / share);
     const engine = await createEngine({ agents: [], ...place, workerId: 'bench', role: 'api' });
     try {
+      const { long, many } = await logsIn(place, 4000 / share, 400 / share);
       await side.one(engine);
       const rate = async (events: number, work: (engine: Engine) => Promise<void>) => {
         const begun = performance.now();
