@@ -57,26 +57,37 @@ export class Anchor {
     return this.#parts.place;
   }
 
-  /** What is due, if anything is. */
+  /** What is due, if anything is. Never throws: what fails is told, and done later. */
   async beat(): Promise<void> {
     if (performance.now() < this.#nextAt) return;
     this.#nextAt = performance.now() + this.#parts.intervalMs;
-    await this.#enter(this.#parts.intervalMs, BATCHES_AT_ONCE);
-    await this.#sign();
+    await this.#pass(this.#parts.intervalMs, BATCHES_AT_ONCE).catch((error: unknown) =>
+      this.#parts.log.warn({ error: String(error) }, 'the log of all runs could not be signed; it is tried again'),
+    );
   }
 
   /** Before the process ends. What fails is done by the next one. */
   async last(): Promise<void> {
     await this.all().catch((error: unknown) =>
-      this.#parts.log.warn({ error: String(error) }, 'the log was not signed at the end'),
+      this.#parts.log.warn({ error: String(error) }, 'the log of all runs was not signed at the end'),
     );
   }
 
   /** Everything that has happened up to now. */
   async all(): Promise<void> {
     this.#after = '';
-    await this.#enter(0, Number.POSITIVE_INFINITY);
-    await this.#sign();
+    await this.#pass(0, Number.POSITIVE_INFINITY);
+  }
+
+  /** A log that is broken is told as the problem that it is, and neither grows nor is signed. */
+  async #pass(restMs: number, batches: number): Promise<void> {
+    try {
+      await this.#enter(restMs, batches);
+      await this.#sign();
+    } catch (error) {
+      if (!(error instanceof HoldfastError && error.code === 'log_broken')) throw error;
+      this.#tell(error.message);
+    }
   }
 
   /** Goes once through the runs that have moved, in turns of so many batches. */
@@ -112,7 +123,7 @@ export class Anchor {
     if (size === this.#signed) return;
     const before = await this.newest();
     if (size === 0 && before === null) return;
-    const extension = await this.#extension(before?.checkpoint ?? null, size).catch(whyBroken);
+    const extension = await this.#extension(before?.checkpoint ?? null, size);
     this.#tell(typeof extension === 'string' ? extension : null);
     if (typeof extension === 'string') return;
     if (!(before?.outside === true && before.checkpoint.size === size && isBy(before, keys.signing))) {
@@ -162,10 +173,5 @@ export class Anchor {
 
 const greater = (a: SignedCheckpoint | null, b: SignedCheckpoint): SignedCheckpoint =>
   a !== null && a.size >= b.size ? a : b;
-
-function whyBroken(error: unknown): string {
-  if (error instanceof HoldfastError && error.code === 'log_broken') return error.message;
-  throw error;
-}
 
 const isBy = ({ checkpoint }: Newest, key: SigningKey): boolean => checkpoint.signedBy.text === key.public.text;

@@ -19,34 +19,35 @@ interface Anchored {
 /** Adds to what a run's own log says what the log over all runs says of it. */
 export async function withAnchor(parts: Parts, report: VerifyReport): Promise<AnchoredReport> {
   const head = await readHead(parts.world.knex, report.runId);
-  const { anchor, broken } = await verifyAnchor(parts, report.runId, head?.seq ?? 0);
+  const { anchor, broken } = await verifyAnchor(parts, report.runId, head ?? { seq: 0, moved: true });
   return report.broken === null && broken !== null ? { ...report, ok: false, broken, anchor } : { ...report, anchor };
 }
 
 /** Compares the log of a run with what the log over all runs says of it, and says how far a checkpoint commits to it. */
-async function verifyAnchor(parts: Parts, runId: string, events: number): Promise<Anchored> {
+async function verifyAnchor(
+  parts: Parts,
+  runId: string,
+  { seq: events, moved }: { readonly seq: number; readonly moved: boolean },
+): Promise<Anchored> {
   const { knex } = parts.world;
   const entries = await entriesOfRun(knex, runId);
   const newest = await parts.anchor.newest();
   const signed = entries.findLast(({ index }) => index < (newest?.checkpoint.size ?? 0));
-  const at = new Map(
-    (
-      await eventsAt(
-        knex,
-        runId,
-        entries.map(({ seq }) => seq),
-      )
-    ).map((event) => [event.seq, event]),
-  );
+  const seqs = entries.map(({ seq }) => seq);
+  const at = new Map((await eventsAt(knex, runId, seqs)).map((event) => [event.seq, event]));
   let broken: Broken | null = null;
-  for (const [place, entry] of entries.entries())
-    broken ??= whyBroken(
-      entry,
-      entries[place - 1],
-      at.get(entry.seq),
-      entries[place + 1] !== undefined || events > entry.seq,
-    );
-  if (broken === null && newest !== null && signed !== undefined) broken = await whyNotIncluded(parts, signed, newest);
+  for (const [place, entry] of entries.entries()) {
+    const goesOn = entries[place + 1] !== undefined || events > entry.seq;
+    broken ??= whyBroken(entry, entries[place - 1], at.get(entry.seq), goesOn);
+  }
+  if (newest !== null) broken ??= await whyCut(parts, events, newest);
+  if (newest !== null && signed !== undefined) broken ??= await whyNotIncluded(parts, signed, newest);
+  if (!moved && !seqs.includes(events))
+    broken ??= {
+      seq: events,
+      invariant: 'log_entry',
+      what: 'this event was entered into the log of all runs, which has no such entry',
+    };
   const entered = entries.at(-1)?.seq ?? 0;
   const seq = broken === null ? (signed?.seq ?? 0) : 0;
   const why = seq >= events ? null : whyNot(parts, { entered, events, signed: newest !== null });
@@ -82,17 +83,16 @@ function whyBroken(
   return entry.complete && goesOn ? broken('says that the run was over here') : null;
 }
 
+async function whyCut(parts: Parts, seq: number, { checkpoint: { size } }: Newest): Promise<Broken | null> {
+  const entries = await logSize(parts.world.knex);
+  const what = `a checkpoint of ${size} entries was signed, and the log of all runs has ${entries}`;
+  return entries < size ? { seq, invariant: 'log_entry', what } : null;
+}
+
 async function whyNotIncluded(parts: Parts, entry: IndexedEntry, { checkpoint }: Newest): Promise<Broken | null> {
   const { size, root } = checkpoint;
   const { index, seq } = entry;
   const invariant = 'log_entry' as const;
-  const entries = await logSize(parts.world.knex);
-  if (entries < size)
-    return {
-      seq,
-      invariant,
-      what: `a checkpoint of ${size} entries was signed, and the log of all runs has ${entries}`,
-    };
   const proof = await readTree(parts.world.knex, inclusionRecipe(index, size)).catch(() => []);
   return verifyInclusion(proof, { index, size, leaf: leafOf(entry), root })
     ? null

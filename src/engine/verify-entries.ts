@@ -2,7 +2,7 @@ import { openCheckpoint } from '../core/checkpoint.js';
 import { leafOf } from '../core/log-entry.js';
 import type { LogReport } from '../core/log-view.js';
 import { rootRecipe, TreeEdge } from '../core/merkle.js';
-import { changedSince, unentered, unlinked } from '../storage/log-check.js';
+import { changedSince, unentered, unlinked, vanished } from '../storage/log-check.js';
 import { newestCheckpoints } from '../storage/log-checkpoints.js';
 import { logSize, readEntries } from '../storage/log-entries.js';
 import { readTree } from '../storage/log-tree.js';
@@ -28,6 +28,8 @@ export async function verifyWholeLog(parts: Parts, tenant: string): Promise<LogR
   const { checkpoints, size, key, outside } = await checkCheckpoints(parts, entries, found);
   for (const one of await changedSince(knex, PROBLEMS_MAX))
     found(`entry ${one.index} commits to event ${one.seq} of a run, which is missing or says something else`, one);
+  for (const one of await vanished(knex, PROBLEMS_MAX))
+    found(`entry ${one.index} is of a run that is gone, and that nobody has removed by a command`, one);
   for (const one of await unlinked(knex, PROBLEMS_MAX))
     found(`entry ${one.index} does not follow from the entry before of its run`, one);
   for (const one of await unentered(knex, PROBLEMS_MAX))

@@ -41,6 +41,18 @@ export const changedSince = (db: Knex, limit: number): Promise<Mismatch[]> =>
     limit,
   );
 
+/** Entries of runs that are gone, and that nobody has removed by a command after them. */
+export const vanished = (db: Knex, limit: number): Promise<Mismatch[]> =>
+  select(
+    db,
+    `select e.index, e.tenant, e.run_id, e.seq from holdfast.log_entries e
+       left join holdfast.runs r on r.id = e.run_id
+       left join holdfast.removed_runs g on g.run_id = e.run_id
+      where r.id is null
+        and (g.run_id is null or g.seq < e.seq or (g.seq = e.seq and g.hash <> e.hash) or g.tenant <> e.tenant)`,
+    limit,
+  );
+
 /** Entries that do not follow from the entry before of their run. */
 export const unlinked = (db: Knex, limit: number): Promise<Mismatch[]> =>
   select(

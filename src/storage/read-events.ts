@@ -88,11 +88,11 @@ export async function readKeyedEvents(db: Knex, runId: string, upTo: number | nu
 export async function readHead(
   db: Knex,
   runId: string,
-): Promise<{ seq: number; hash: string; stateHash: string; runKey: string | null } | undefined> {
+): Promise<{ seq: number; hash: string; stateHash: string; moved: boolean; runKey: string | null } | undefined> {
   return db('holdfast.run_heads as h')
     .leftJoin('holdfast.run_keys as k', 'k.run_id', 'h.run_id')
     .where('h.run_id', runId)
-    .select('h.seq', 'h.hash', 'h.state_hash as stateHash', 'k.key as runKey')
+    .select('h.seq', 'h.hash', 'h.state_hash as stateHash', 'h.moved', 'k.key as runKey')
     .first();
 }
 

@@ -8,6 +8,7 @@ import { parsePublicKey } from '../../src/core/signed-note.js';
 import { makeLogKey } from '../../src/engine/log-keys.js';
 import { createEngine, defineAgent, type Engine } from '../../src/index.js';
 import { openDatabase } from '../../src/storage/database.js';
+import { enterMoved } from '../../src/storage/log-entries.js';
 import { createEngineDatabase, describeEachDatabase, type TestDatabase } from '../harness/database.js';
 import { ADMIN, runToRest } from '../harness/engine.js';
 import { say, scripted } from '../harness/script.js';
@@ -131,6 +132,41 @@ describeEachDatabase('the log over all runs', (kind) => {
     await open();
     await engine.checkpointNow();
     expect((await engine.verifyRun(id, ADMIN)).anchor).toMatchObject({ why: null });
+  });
+
+  it('is written outside by the next process when the disk was full, and is the same then', async () => {
+    await engine.stop({ graceMs: 1000 });
+    await open({ checkpoints: '/dev/full' });
+    await runToRest(engine, 'short');
+    await expect(engine.checkpointNow()).rejects.toMatchObject({ code: 'ENOSPC' });
+    const { checkpoint } = await engine.getLog();
+    await engine.stop({ graceMs: 1000 });
+    await open();
+    const later = await engine.checkpointNow();
+    expect(later.checkpoint).toEqual(checkpoint);
+    expect(lines().at(-1)?.note).toBe(checkpoint?.note);
+    expect(await engine.verifyLog(ADMIN)).toMatchObject({ ok: true, outside: true });
+  });
+
+  it('has each head once, in one order, when two processes enter at once and one of them is killed', async () => {
+    if (kind === 'pglite') return;
+    for (let run = 0; run < 4; run++) await runToRest(engine, 'short');
+    const before = (await engine.getLog()).entries;
+    const [one, two] = await Promise.all([openDatabase(database.options), openDatabase(database.options)]);
+    const enter = (knex: typeof one.knex) => enterMoved(knex, { after: '', limit: 1, restMs: 0 });
+    // What was entered by a transaction that does not commit was not entered.
+    await one.knex
+      .transaction(async (trx) => {
+        await enterMoved(trx, { after: '', limit: 10, restMs: 0 });
+        await trx.raw('select pg_terminate_backend(pg_backend_pid())');
+      })
+      .catch(() => undefined);
+    expect((await engine.getLog()).entries).toBe(before);
+    for (let round = 0; round < 8; round++) await Promise.all([enter(one.knex), enter(two.knex)]);
+    await Promise.all([one.close(), two.close()]);
+    const log = await engine.checkpointNow();
+    expect(log.entries).toBe(before + 4);
+    expect(await engine.verifyLog(ADMIN)).toMatchObject({ ok: true, problems: [] });
   });
 
   it('goes on behind a line that a killed process has left half written', async () => {

@@ -1,0 +1,290 @@
+import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Agent } from '@openai/agents';
+import type { Knex } from 'knex';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { z } from 'zod';
+import { genesis, type Head, seal } from '../../src/core/chain.js';
+import type { EventDraft } from '../../src/core/event.js';
+import { canonical } from '../../src/core/json.js';
+import { leafOf } from '../../src/core/log-entry.js';
+import { TreeEdge, verifyConsistency } from '../../src/core/merkle.js';
+import { makeLogKey } from '../../src/engine/log-keys.js';
+import { createEngine, defineAgent, defineTool, type Engine } from '../../src/index.js';
+import { openDatabase } from '../../src/storage/database.js';
+import { readEntries } from '../../src/storage/log-entries.js';
+import { readEvents } from '../../src/storage/read-events.js';
+import { createEngineDatabase, describeEachDatabase, type TestDatabase } from '../harness/database.js';
+import { ADMIN, runToRest } from '../harness/engine.js';
+import { call, scripted } from '../harness/script.js';
+
+/** What the owner of the database does, with all of SQL and this very code, but without the signing key and the file outside. */
+
+const echo = defineTool({
+  name: 'echo',
+  description: 'Echoes.',
+  input: z.object({ text: z.string() }),
+  output: z.string(),
+  effect: 'pure',
+  execute: ({ text }) => text,
+});
+const config = {
+  agents: [
+    defineAgent({
+      agent: new Agent({ name: 'echo', model: scripted([[call('echo', { text: 'one' })]]), tools: [echo] }),
+      grants: ['tool:call:echo'],
+    }),
+  ],
+  evidence: { intervalMs: 3_600_000 },
+};
+
+/** Chains the log of a run anew from its first event, so that it verifies by itself: with other words in it, and so many events. */
+async function chainAnew(
+  knex: Knex,
+  runId: string,
+  { upTo = 1000, from = '"input":"go"', to = '"input":"no"' } = {},
+): Promise<void> {
+  const events = await readEvents(knex, runId, 0, upTo);
+  const { key }: { key: string } = await knex('holdfast.run_keys').where({ run_id: runId }).first('key');
+  let head: Head = genesis(runId, 'default');
+  await knex('holdfast.events').where({ run_id: runId }).where('seq', '>', upTo).delete();
+  for (const event of events) {
+    const data = JSON.parse(canonical(event.data).replaceAll(from, to));
+    const draft = { key: 'any', parentKey: null, kind: event.kind, data } as EventDraft;
+    const sealed = seal(head, draft, event.parentId, event.at, key);
+    head = sealed.head;
+    await knex('holdfast.events')
+      .where({ run_id: runId, seq: event.seq })
+      .update({
+        ...{ data: sealed.dataText, data_hash: sealed.event.dataHash, hash: sealed.event.hash },
+        ...{ prev_hash: sealed.event.prevHash, state_hash_before: sealed.event.stateHashBefore },
+        ...{ state_hash_after: sealed.event.stateHashAfter },
+      });
+  }
+  await knex('holdfast.run_heads')
+    .where({ run_id: runId })
+    .update({ seq: head.seq, hash: head.hash, state: canonical(head.state), state_hash: head.stateHash, at: head.at });
+}
+
+/** Makes the entry of a run fit its log again, and the tree over all entries with it. */
+async function treeAnew(knex: Knex, runId: string): Promise<void> {
+  const head = await knex('holdfast.run_heads').where({ run_id: runId }).first('seq', 'hash', 'state_hash');
+  await knex('holdfast.log_entries').where({ run_id: runId }).update(head);
+  const edge = new TreeEdge();
+  for (const entry of await readEntries(knex, 0, 1000))
+    await knex('holdfast.log_entries')
+      .where({ index: entry.index })
+      .update({ hashes: edge.append(leafOf(entry)).join('') });
+}
+
+const entriesFrom = (index: number) => (knex: Knex) =>
+  knex('holdfast.log_entries').where('index', '>=', index).delete();
+
+interface Attack {
+  readonly name: string;
+  readonly act: (knex: Knex, runId: string) => Promise<unknown>;
+  /** What verifying the run says; null: it is not found there. */
+  readonly run: RegExp | null | 'gone';
+  /** What verifying the log over all runs says; null: it is not found there. */
+  readonly log: RegExp | null;
+  /** Why the log is not signed any more, when a run comes later; null: it is signed. */
+  readonly refused?: RegExp;
+}
+
+const ENTRY = /entry \d+ commits to event 10 of a run, which is missing or says something else/;
+const ATTACKS: readonly Attack[] = [
+  {
+    name: 'a whole run is removed',
+    act: (knex, id) => knex('holdfast.runs').where({ id }).delete(),
+    run: 'gone',
+    log: /entry 1 is of a run that is gone, and that nobody has removed by a command/,
+  },
+  {
+    name: 'the tail and its head are cut',
+    act: (knex, id) => chainAnew(knex, id, { upTo: 9, from: 'no', to: 'no' }),
+    run: /its log does not end/,
+    log: ENTRY,
+  },
+  {
+    name: 'the chain is made anew from its first event',
+    act: (knex, id) => chainAnew(knex, id),
+    run: /commits to another event here/,
+    log: ENTRY,
+  },
+  {
+    name: 'the chain and its entry are made anew',
+    act: async (knex, id) => {
+      await chainAnew(knex, id);
+      const head = await knex('holdfast.run_heads').where({ run_id: id }).first('seq', 'hash', 'state_hash');
+      await knex('holdfast.log_entries').where({ run_id: id }).update(head);
+    },
+    run: /was changed/,
+    log: /is not what its hashes say/,
+  },
+  {
+    name: 'the chain, its entry and the tree are made anew',
+    act: async (knex, id) => {
+      await chainAnew(knex, id);
+      await treeAnew(knex, id);
+    },
+    run: /not in the log of all runs as it was signed/,
+    log: /are not those that were signed/,
+    refused: /it was rewritten/,
+  },
+  {
+    name: 'the log over all runs is cut',
+    act: entriesFrom(1),
+    run: /was signed, and the log of all runs has 1/,
+    log: /a checkpoint of 3 entries was signed, and 1 of them are there/,
+    refused: /its end was cut/,
+  },
+  {
+    name: 'the log over all runs is emptied, with its checkpoints',
+    act: async (knex) => {
+      await knex('holdfast.log_entries').delete();
+      await knex('holdfast.log_checkpoints').delete();
+    },
+    run: /was signed, and the log of all runs has 0/,
+    log: /a checkpoint of 3 entries was signed, and 0 of them are there/,
+    refused: /its end was cut/,
+  },
+  {
+    name: 'the entry of a run is removed',
+    act: (knex, id) => knex('holdfast.log_entries').where({ run_id: id }).delete(),
+    run: /was entered into the log of all runs, which has no such entry/,
+    log: /entry 1 of the log is missing/,
+    refused: /has no hash at level/,
+  },
+  {
+    name: 'the entries of two runs are in each other’s place',
+    act: async (knex) => {
+      await knex.raw('update holdfast.log_entries set index = -1 - index where index < 2');
+      await knex.raw('update holdfast.log_entries set index = 2 + index where index < 0');
+    },
+    run: /is not in the log of all runs|was changed/,
+    log: /is not what its hashes say/,
+    refused: /has no hash at level/,
+  },
+  {
+    name: 'an entry says that the run goes on',
+    act: (knex, id) => knex('holdfast.log_entries').where({ run_id: id }).update({ complete: false }),
+    run: /was changed/,
+    log: /is not what its hashes say/,
+  },
+  {
+    name: 'an entry is passed off as another run’s',
+    act: (knex, id) => knex('holdfast.log_entries').where({ run_id: id }).update({ run_id: 'run_other' }),
+    run: /has no such entry/,
+    log: /is not what its hashes say/,
+  },
+  {
+    name: 'an older checkpoint is put in the place of the newer ones',
+    act: async (knex) => {
+      const rows = await knex('holdfast.log_checkpoints').orderBy('size');
+      await knex('holdfast.log_checkpoints').where('size', '>', rows[0].size).delete();
+    },
+    run: null,
+    log: null,
+  },
+  {
+    name: 'a checkpoint is signed by another key',
+    act: async (knex) => {
+      const { note }: { note: string } = await knex('holdfast.log_checkpoints').first('note');
+      const forged = note.replace(/(— \S+ \S{8})\S+/, (_, start: string) => `${start}${'A'.repeat(82)}==`);
+      await knex('holdfast.log_checkpoints').update({ note: forged });
+    },
+    run: null,
+    log: /no key that is trusted here has signed it|it is no signed note/,
+  },
+  {
+    name: 'the signatures of checkpoints are stripped',
+    act: async (knex) => {
+      const { note }: { note: string } = await knex('holdfast.log_checkpoints').first('note');
+      await knex('holdfast.log_checkpoints').update({ note: note.split('\n\n')[0] });
+    },
+    run: null,
+    log: /it is no signed note/,
+  },
+];
+
+describeEachDatabase('somebody who owns the database', (kind) => {
+  let database: TestDatabase;
+  let engine: Engine;
+  let runId: string;
+  const open = async () => {
+    engine = await createEngine({
+      ...{ workerId: 'test', ...config, ...database.options },
+      signingKeyFile: join(database.options.dataDir, 'signing-key'),
+    });
+  };
+  const behind = async (act: (knex: Knex) => Promise<unknown>): Promise<void> => {
+    await engine.stop({ graceMs: 1000 });
+    const opened = await openDatabase(database.options);
+    await act(opened.knex);
+    await opened.close();
+    await open();
+  };
+
+  beforeEach(async () => {
+    database = await createEngineDatabase(kind);
+    makeLogKey(join(database.options.dataDir, 'signing-key'), 'holdfast/test');
+    await open();
+    await runToRest(engine, 'echo');
+    await engine.checkpointNow();
+    runId = (await runToRest(engine, 'echo')).id;
+    await engine.checkpointNow();
+    await runToRest(engine, 'echo');
+    await engine.checkpointNow();
+  });
+  afterEach(async () => {
+    await engine.stop({ graceMs: 1000 });
+    await database.drop();
+  });
+
+  it.each(ATTACKS)('is found when $name', async ({ act, run, log, refused }) => {
+    await behind((knex) => act(knex, runId));
+    const report = run === 'gone' ? null : await engine.verifyRun(runId, ADMIN);
+    if (run === null) expect(report?.broken).toBe(null);
+    else if (run !== 'gone') expect(report).toMatchObject({ ok: false, broken: { what: expect.stringMatching(run) } });
+    const whole = await engine.verifyLog(ADMIN);
+    if (log === null) expect(whole).toMatchObject({ ok: true, size: 3 });
+    else {
+      expect(whole.ok).toBe(false);
+      expect(whole.problems.map(({ what }) => what).join('\n')).toMatch(log);
+    }
+    const lines = () => readFileSync(join(database.options.dataDir, 'checkpoints.jsonl'), 'utf8');
+    const before = lines();
+    await runToRest(engine, 'echo');
+    const later = await engine.checkpointNow();
+    if (refused === undefined) expect(later.problem).toBe(null);
+    else {
+      expect(later.problem).toMatch(refused);
+      expect(lines()).toBe(before);
+    }
+  });
+
+  it('is found when the file outside is the older one: by who has kept the newer checkpoint', async () => {
+    const path = join(database.options.dataDir, 'checkpoints.jsonl');
+    copyFileSync(path, `${path}.kept`);
+    const [first = ''] = readFileSync(path, 'utf8').split('\n');
+    const { checkpoint } = await engine.getLog();
+    await behind(async (knex) => {
+      writeFileSync(path, `${first}\n`);
+      await knex('holdfast.log_checkpoints').where('size', '>', 1).delete();
+      await chainAnew(knex, runId);
+      await treeAnew(knex, runId);
+    });
+    // Here nothing contradicts what was forged, and it is signed.
+    await runToRest(engine, 'echo');
+    const later = await engine.checkpointNow();
+    expect(await engine.verifyLog(ADMIN)).toMatchObject({ ok: true });
+    const sizes = { earlier: checkpoint?.size ?? 0, size: later.entries };
+    const { proof } = await engine.getConsistency(sizes);
+    const roots = { earlierRoot: checkpoint?.root ?? '', root: later.checkpoint?.root ?? '' };
+    expect(verifyConsistency(proof, { ...sizes, ...roots })).toBe(false);
+    // And with the file that was kept, it is found here as well.
+    copyFileSync(`${path}.kept`, path);
+    rmSync(`${path}.kept`);
+    expect(await engine.verifyLog(ADMIN)).toMatchObject({ ok: false });
+  });
+});
