@@ -1,0 +1,67 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createEngineDatabase, describeEachDatabaseSlowly } from '../harness/database.js';
+import type { KillAt } from './place.js';
+import { type ChildEnd, startChild } from './run-child.js';
+
+/**
+ * An export whose process is killed around the statements that let it begin, keep a part and end, and whenever a file or the
+ * folder gets its name: what is there in the end is the whole, and the same bytes as those of an export that nobody disturbed.
+ */
+const scratch = mkdtempSync(join(tmpdir(), 'holdfast-export-crash-'));
+afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+
+const PROGRAM = 'export-child.js';
+/** Seven parts that get their names, once as parts and once in the folder, and the folder itself. */
+const RENAMES = 15;
+const WHEN = ['before', 'sent', 'after'] as const;
+
+describeEachDatabaseSlowly('an export', (kind) => {
+  let whole: ChildEnd;
+  let statements = 0;
+
+  /** Runs one process that dies, then one that goes on, on a database and a disk of their own. */
+  const finish = async (kill: KillAt | undefined, more: Readonly<Record<string, string>> = {}) => {
+    const { options, drop } = await createEngineDatabase(kind);
+    const { databaseUrl, dataDir } = options;
+    const exportDir = mkdtempSync(join(scratch, 'dir-'));
+    const place = databaseUrl === null ? { HOLDFAST_DATA_DIR: dataDir } : { DATABASE_URL: databaseUrl };
+    const env = { ...place, EXPORT_DIR: exportDir };
+    try {
+      const first = await startChild({ ...env, ...more }, kill, PROGRAM).ended;
+      return first.signal === 'SIGKILL'
+        ? { died: true, ended: await startChild(env, undefined, PROGRAM).ended }
+        : { died: false, ended: first };
+    } finally {
+      await drop();
+    }
+  };
+
+  beforeAll(async () => {
+    const log = join(scratch, kind);
+    whole = (await finish(undefined, { STATEMENT_LOG: log })).ended;
+    expect(whole.runs, whole.stderr).toMatchObject([{ status: 'completed', ok: true, output: { rows: 10 } }]);
+    statements = readFileSync(log, 'utf8').trim().split('\n').length;
+  }, 120_000);
+
+  it('is whole, and the same, whenever its process died', { timeout: 1_800_000 }, async () => {
+    // The second export of the process is no aim.
+    const all: KillAt[] = Array.from({ length: Math.floor(statements / 2) }, (_, statement) => ({
+      when: WHEN[statement % 3] ?? 'after',
+      statement,
+    }));
+    for (let index = 0; index < RENAMES; index++)
+      for (const side of ['before', 'after']) all.push({ when: 'place', place: `${side} rename ${index}` });
+    const every = Math.max(1, Math.round(Number(process.env['HOLDFAST_CRASH_STRIDE'] ?? 24) / 12));
+    const kills = all.filter((_, index) => index % every === every - 1);
+    let deaths = 0;
+    for (const kill of kills) {
+      const { died, ended } = await finish(kill);
+      if (died) deaths++;
+      expect(ended.runs, `${JSON.stringify(kill)}: ${ended.stderr}`).toEqual(whole.runs);
+    }
+    expect(deaths).toBeGreaterThan(kills.length / 2);
+  });
+});
