@@ -25,6 +25,7 @@ import * as logEntries from './0023-log-entries.js';
 import * as exported from './0024-exports.js';
 import * as toolMarks from './0025-tool-marks.js';
 import * as foldSnapshots from './0026-fold-snapshots.js';
+import * as trajectories from './0027-trajectories.js';
 
 export interface Migration {
   readonly name: string;
@@ -59,4 +60,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0024-exports', up: exported.up },
   { name: '0025-tool-marks', up: toolMarks.up },
   { name: '0026-fold-snapshots', up: foldSnapshots.up },
+  { name: '0027-trajectories', up: trajectories.up },
 ];

@@ -31,7 +31,8 @@ import { type SessionItem, type SessionView, sessionItem, sessionView } from '..
 import { type SpendFilter, type SpendView, spendView } from '../core/spend.js';
 import { type StandingDecisionView, standingDecisionView } from '../core/standing.js';
 import { type StateAt, stateAt } from '../core/state-at.js';
-import { type Trajectory, trajectory } from '../core/trajectory.js';
+import { type Trajectory, type TrajectorySummary, trajectory, trajectorySummary } from '../core/trajectory.js';
+import type { TrajectoryFilter } from '../core/trajectory-filter.js';
 import { type VerifyRange, type VerifyReport, verifyReport } from '../core/verify-log.js';
 import { type WorkerStop, type WorkerView, workerView } from '../core/worker.js';
 import { readStream } from './event-stream.js';
@@ -50,6 +51,8 @@ export interface InboxFilter {
   readonly kind?: string | undefined;
   readonly expiresBefore?: string | undefined;
 }
+
+export type TrajectoryQuery = { readonly [name in keyof TrajectoryFilter]?: TrajectoryFilter[name] | undefined };
 
 /** The verbs over HTTP. All throw `server_unreachable`, and the errors that the server answers with. */
 export interface Client {
@@ -78,6 +81,7 @@ export interface Client {
   streamEvents(id: string, after: number, signal: AbortSignal): AsyncGenerator<RunEvent, void>;
   /** The same, with what models say while they answer between the events. */
   streamRun(id: string, after: number, signal: AbortSignal): AsyncGenerator<RunEvent | RunDelta, void>;
+  listTrajectories(filter: PageOptions & TrajectoryQuery): Promise<Page<TrajectorySummary>>;
   /** A page of its steps, after a step. */
   getTrajectory(id: string, after?: number): Promise<Trajectory>;
   rewardRun(id: string, request: GiveReward): Promise<RewardView>;
@@ -197,6 +201,7 @@ export function createClient(baseUrl: string, token: string): Client {
       for await (const one of stream(id, after, false, signal)) if ('seq' in one) yield one;
     },
     streamRun: (id, after, signal) => stream(id, after, true, signal),
+    listTrajectories: (query) => ask(pageOf(trajectorySummary), GET, '/trajectories', { query: { ...query } }),
     getTrajectory: (id, after = 0) =>
       ask(trajectory, GET, `/trajectories/${encodeURIComponent(id)}`, { query: { after } }),
     rewardRun: (id, body) => ask(rewardView, POST, `${run(id)}/reward`, { body }),

@@ -32,6 +32,7 @@ import { signingKeyCommand } from './signing-key.js';
 import { spendCommand } from './spend.js';
 import { standingDecisionsCommand } from './standing-decisions.js';
 import { stateCommand } from './state.js';
+import { trajectoriesCommand } from './trajectories.js';
 import { trajectoryCommand } from './trajectory.js';
 import { verifyCommand } from './verify.js';
 import { workersCommand } from './workers.js';
@@ -51,6 +52,7 @@ export const commands = (doors: Doors): readonly Command[] => [
   standingDecisionsCommand(),
   emitCommand(),
   eventsCommand(),
+  trajectoriesCommand(),
   trajectoryCommand(),
   rewardCommand(),
   exportCommand(),

@@ -17,6 +17,11 @@ export const whole =
     throw new InvalidArgumentError(`Expected a whole number from ${min} to ${max}.`);
   };
 
+export function numberOf(text: string): number {
+  if (/^-?\d{1,9}(\.\d{1,9})?$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('Expected a number, such as 0.5.');
+}
+
 export const limitOption = (): Option =>
   new Option('--limit <n>', `how many at most, 1 to ${PAGE_LIMIT}`).argParser(whole(1, PAGE_LIMIT)).default(50);
 export const limit = z.number();

@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
 import { connect } from './connect.js';
-import { idArgument, json, jsonOption } from './options.js';
+import { idArgument, json, jsonOption, numberOf } from './options.js';
 import { plain, print, printJson } from './print.js';
 
 const options = z.object({
@@ -11,12 +11,6 @@ const options = z.object({
   reason: z.string().min(1).optional(),
   signal: z.record(z.string(), z.number()).default({}),
 });
-
-const numberOf = (text: string): number => {
-  const value = Number(text);
-  if (text.trim() === '' || !Number.isFinite(value)) throw new InvalidArgumentError('Expected a number, such as 0.5.');
-  return value;
-};
 
 function addSignal(text: string, before: Record<string, number> = {}): Record<string, number> {
   const at = text.lastIndexOf('=');

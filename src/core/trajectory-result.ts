@@ -4,6 +4,9 @@ import { isOver, type RunStatus } from './run.js';
 const reward = z.number().nullable();
 
 /** What became of a run, as data to learn from. Null stands for it while the run goes on. */
+export const TRAJECTORY_RESULTS = ['success', 'partial_success', 'failure', 'timeout', 'error'] as const;
+export const resultType = z.enum(TRAJECTORY_RESULTS);
+
 export const trajectoryResult = z
   .discriminatedUnion('type', [
     z.object({ type: z.literal('success'), reward: reward.describe('Null: nobody gave one.') }),

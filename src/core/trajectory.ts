@@ -47,6 +47,21 @@ const trajectoryWhole = z.object({
   scoreVersion: z.int(),
 });
 
+const notRead = 'Null: the run goes on, or is over since a moment.';
+/** A trajectory in a list. */
+export const trajectorySummary = trajectoryRun
+  .extend({
+    model: trajectoryWhole.shape.model,
+    models: trajectoryWhole.shape.models,
+    totalSteps: z.int().nullable().describe(notRead),
+    counts: trajectoryCounts.nullable().describe(notRead),
+    qualityScore: trajectoryWhole.shape.qualityScore,
+    diversityScore: trajectoryWhole.shape.diversityScore,
+    scoreVersion: z.int().nullable().describe(notRead),
+  })
+  .meta({ id: 'TrajectorySummary' });
+export type TrajectorySummary = z.infer<typeof trajectorySummary>;
+
 export const trajectory = trajectoryRun
   .extend(trajectoryWhole.shape)
   .extend({
@@ -65,7 +80,7 @@ export type Trajectory = z.infer<typeof trajectory>;
 
 /** What of a run only its row says. */
 export interface RunFacts {
-  readonly run: RunView;
+  readonly run: Omit<RunView, 'tenant' | 'sessionId' | 'interruptions' | 'segment' | 'turns' | 'updatedAt'>;
   readonly executionTimeMs: number;
   readonly cancelReason: string | null;
   readonly reward: RewardView | null;
@@ -91,11 +106,11 @@ export function trajectoryRunOf({ run, executionTimeMs, cancelReason, reward }: 
   };
 }
 
-/** Which steps of a trajectory are wanted: those after a step, until one of the bounds is reached, and one at least. */
+/** Which steps of a trajectory are wanted: those after a step, until one of the bounds is reached. */
 export interface StepWindow {
   readonly after: number;
   readonly limit: number;
-  /** Characters of their JSON. */
+  /** Characters of their JSON; a single step may have more. */
   readonly maxChars: number;
 }
 
@@ -103,6 +118,8 @@ export interface StepWindow {
 export const STEPS_LIMIT = 1000;
 export const STEPS_MAX_CHARS = 32 * 1024 * 1024;
 
+/** Only what the whole run was. */
+export const NO_STEPS: StepWindow = { after: 0, limit: 0, maxChars: 0 };
 const ALL_STEPS: StepWindow = { after: 0, limit: Number.POSITIVE_INFINITY, maxChars: Number.POSITIVE_INFINITY };
 
 interface FoldOptions {
@@ -127,7 +144,7 @@ export function trajectoryFold(facts: RunFacts, options: FoldOptions = {}) {
     counted.add(step);
     if (isFull || step.step <= window.after) return;
     chars += window.maxChars === Number.POSITIVE_INFINITY ? 0 : JSON.stringify(step).length;
-    isFull = steps.length > 0 && (steps.length >= window.limit || chars > window.maxChars);
+    isFull = steps.length >= window.limit || (steps.length > 0 && chars > window.maxChars);
     if (!isFull) steps.push(step);
   };
 

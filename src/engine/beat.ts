@@ -7,6 +7,7 @@ import { dueTimers } from '../storage/timers.js';
 import { beat, forgetOldWorkers } from '../storage/workers.js';
 import { besideTheBeat } from './beside-the-beat.js';
 import type { DatabaseClock } from './database-clock.js';
+import { indexDue } from './index-trajectories.js';
 import { expire } from './interruption-verbs.js';
 import type { Parts } from './parts.js';
 import { rebuildLeft } from './rebuild-left.js';
@@ -44,6 +45,7 @@ export function startBeating(
   const watchTheDead = deathWatch(parts);
   const watchStrays = strayWatch(parts);
   const watchTimeOfDay = setBackWatch(parts);
+  const trajectories = besideTheBeat((isStopping) => indexDue(parts, isStopping));
   let beats = 0;
   const old = besideTheBeat((isStopping) =>
     retain(parts, isStopping).catch((error: unknown) =>
@@ -78,6 +80,7 @@ export function startBeating(
     await rebuildLeft(parts);
     await watchStrays();
     await parts.exports.watch(world, parts.log);
+    trajectories.begin();
     await dropExpiredEvents(world.knex, new Date(world.now()), EVENTS_AT_ONCE);
     old.begin();
   };
@@ -96,6 +99,6 @@ export function startBeating(
   return async () => {
     stopped = true;
     clearTimeout(timer);
-    await Promise.all([current, old.stop()]);
+    await Promise.all([current, old.stop(), trajectories.stop()]);
   };
 }

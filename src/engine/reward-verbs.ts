@@ -4,9 +4,12 @@ import { HoldfastError } from '../core/errors.js';
 import { fieldErrorsOf, invalidRequest } from '../core/field-errors.js';
 import type { Page } from '../core/page.js';
 import { type GiveReward, giveReward, isSameJudgement, type RewardView, rewardDataOf } from '../core/reward.js';
+import { resultOf } from '../core/trajectory-result.js';
 import { readHead } from '../storage/read-events.js';
+import { runFactsOf } from '../storage/read-trajectory.js';
 import { insertReward, lastReward, listRewardRows } from '../storage/rewards.js';
 import { assertNotErased, findRun, lockRun } from '../storage/runs.js';
+import { judgeTrajectory } from '../storage/trajectories.js';
 import type { Parts } from './parts.js';
 
 const unknown = (id: string): HoldfastError =>
@@ -32,7 +35,10 @@ export async function rewardRun(parts: Parts, id: string, request: GiveReward, c
     if (last !== null && last.actor === caller.actor && isSameJudgement(last, data)) return last;
     const { runKey, seq: headSeq, hash: headHash } = head;
     const made = { runId: id, tenant: run.tenant, actor: caller.actor, at: isoNow(world), headSeq, headHash, runKey };
-    return insertReward(trx, made, data);
+    const view = await insertReward(trx, made, data);
+    const result = resultOf({ ...runFactsOf(run, view).run, cancelReason: run.cancel_reason }, view);
+    if (result !== null) await judgeTrajectory(trx, id, { result, reward: view.reward });
+    return view;
   });
 }
 

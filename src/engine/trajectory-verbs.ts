@@ -1,8 +1,15 @@
 import type { Caller } from '../core/caller.js';
 import { HoldfastError } from '../core/errors.js';
-import { STEPS_LIMIT, STEPS_MAX_CHARS, type Trajectory } from '../core/trajectory.js';
+import { fieldErrorsOf, invalidRequest } from '../core/field-errors.js';
+import type { Page } from '../core/page.js';
+import { STEPS_LIMIT, STEPS_MAX_CHARS, type Trajectory, type TrajectorySummary } from '../core/trajectory.js';
+import { type TrajectoryFilter, trajectoryFilter } from '../core/trajectory-filter.js';
 import { readTrajectory } from '../storage/read-trajectory.js';
+import { lastRewards } from '../storage/rewards.js';
+import { encodeCursor } from '../storage/run-list.js';
 import { assertNotErased, findRun } from '../storage/runs.js';
+import { listTrajectoryRows, summaryOf } from '../storage/trajectory-list.js';
+import { indexShortDue } from './index-trajectories.js';
 import type { Parts } from './parts.js';
 
 /** The record of a run, with steps after a step. Throws `run_unknown`, `run_erased`. */
@@ -17,4 +24,60 @@ export async function getTrajectory(
   if (row === undefined) throw new HoldfastError('run_unknown', `There is no run ${JSON.stringify(id)}.`);
   assertNotErased(row);
   return (await readTrajectory(knex, row, { after, limit, maxChars: STEPS_MAX_CHARS })).record;
+}
+
+function filterOf(asked: TrajectoryFilter): TrajectoryFilter {
+  const parsed = trajectoryFilter.safeParse(asked);
+  if (!parsed.success) throw invalidRequest(fieldErrorsOf(parsed.error));
+  return parsed.data;
+}
+
+/** Runs as trajectories without their steps, newest first. Throws `invalid_request`. */
+export async function listTrajectories(
+  parts: Parts,
+  { limit, cursor, ...asked }: TrajectoryFilter & { readonly limit: number; readonly cursor?: string },
+  caller: Caller,
+): Promise<Page<TrajectorySummary>> {
+  const filter = filterOf(asked);
+  const { knex } = parts.world;
+  await indexShortDue(parts, caller.tenant);
+  const page = { limit, ...(cursor === undefined ? {} : { cursor }) };
+  const rows = await listTrajectoryRows(knex, caller.tenant, filter, page);
+  const given = rows.slice(0, limit);
+  const rewards = await lastRewards(
+    knex,
+    given.map(({ id }) => id),
+  );
+  const last = given.at(-1);
+  return {
+    items: given.map((row) => summaryOf(row, rewards.get(row.id) ?? null)),
+    nextCursor: rows.length > limit && last ? encodeCursor(last.place, last.id) : null,
+  };
+}
+
+const PAGE = 50;
+
+/** Records one after the other, newest first; one is in memory at a time. Throws `invalid_request`. */
+export async function* streamTrajectories(
+  parts: Parts,
+  asked: TrajectoryFilter,
+  caller: Caller,
+): AsyncIterable<Trajectory> {
+  const filter = filterOf(asked);
+  const { knex } = parts.world;
+  await indexShortDue(parts, caller.tenant);
+  let cursor: string | null = null;
+  do {
+    const page: { limit: number; cursor?: string } = { limit: PAGE, ...(cursor === null ? {} : { cursor }) };
+    const rows = await listTrajectoryRows(knex, caller.tenant, filter, page);
+    for (const { id } of rows.slice(0, PAGE)) {
+      const row = await findRun(knex, caller.tenant, id);
+      // It was deleted since, or nothing is left of it.
+      if (row === undefined || row.erased_at !== null) continue;
+      yield (await readTrajectory(knex, row, { after: 0, limit: Number.POSITIVE_INFINITY, maxChars: STEPS_MAX_CHARS }))
+        .record;
+    }
+    const last = rows[PAGE - 1];
+    cursor = rows.length > PAGE && last ? encodeCursor(last.place, last.id) : null;
+  } while (cursor !== null);
 }

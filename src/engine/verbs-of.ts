@@ -27,7 +27,7 @@ import { deleteSession, getSession, listSessionItems, listSessions } from './ses
 import { listStandingDecisions, revokeStandingDecision } from './standing-verbs.js';
 import { startRun } from './start-run.js';
 import { stateAt } from './state-at.js';
-import { getTrajectory } from './trajectory-verbs.js';
+import { getTrajectory, listTrajectories, streamTrajectories } from './trajectory-verbs.js';
 import type { Engine, Health, Stats } from './verbs.js';
 import { withAnchor } from './verify-anchor.js';
 import { verifyWholeLog } from './verify-entries.js';
@@ -61,6 +61,8 @@ export function verbsOf(parts: Parts, life: Life): Engine {
     streamEvents: (id, options, caller) => streamEvents(up(), id, options, caller),
     streamRun: (id, options, caller) => streamRun(up(), id, options, caller),
     getTrajectory: async (id, caller, options) => getTrajectory(up(), id, caller, options),
+    listTrajectories: async (filter, caller) => listTrajectories(up(), filter, caller),
+    streamTrajectories: (filter, caller) => streamTrajectories(up(), filter, caller),
     rewardRun: async (id, request, caller) => rewardRun(up(), id, request, caller),
     listRewards: async (id, options, caller) => listRewards(up(), id, options, caller),
     verifyRun: async (id, caller, range) => withAnchor(up(), await verifyRun(up(), id, caller, range)),

@@ -20,7 +20,8 @@ import type { SessionItem, SessionView } from '../core/session.js';
 import type { SpendFilter, SpendView } from '../core/spend.js';
 import type { StandingDecisionView } from '../core/standing.js';
 import type { StateAt } from '../core/state-at.js';
-import type { Trajectory } from '../core/trajectory.js';
+import type { Trajectory, TrajectorySummary } from '../core/trajectory.js';
+import type { TrajectoryFilter } from '../core/trajectory-filter.js';
 import type { VerifyRange, VerifyReport } from '../core/verify-log.js';
 import type { WorkerStop, WorkerView } from '../core/worker.js';
 import type { AccessRow } from '../storage/access-log.js';
@@ -130,6 +131,16 @@ export interface Engine {
     caller: Caller,
     options?: { readonly after?: number; readonly limit?: number },
   ): Promise<Trajectory>;
+  /** Trajectories without their steps, newest first. Throws `invalid_request`. */
+  listTrajectories(
+    filter: TrajectoryFilter & { readonly limit: number; readonly cursor?: string },
+    caller: Caller,
+  ): Promise<Page<TrajectorySummary>>;
+  /**
+   * Records with their steps, newest first, one in memory at a time. Of one whose steps take more than 32 MiB `nextStep` is not
+   * null: `getTrajectory` has the rest. Throws `invalid_request`.
+   */
+  streamTrajectories(filter: TrajectoryFilter, caller: Caller): AsyncIterable<Trajectory>;
   /**
    * Says what a run was worth, also after it is over: the next version, which counts from now on. The last one said again by the
    * same actor is the same version. Throws `run_unknown`, `invalid_request`.

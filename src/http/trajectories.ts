@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { giveReward, rewardView } from '../core/reward.js';
-import { STEPS_LIMIT, trajectory } from '../core/trajectory.js';
+import { STEPS_LIMIT, trajectory, trajectorySummary } from '../core/trajectory.js';
+import { trajectoryFilter } from '../core/trajectory-filter.js';
 import { idPath, pageOf, pageQuery, sequence } from './fields.js';
 import { guarded, json, NO_INPUT } from './route.js';
 
@@ -10,7 +11,25 @@ export const stepsQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(STEPS_LIMIT).default(STEPS_LIMIT),
 });
 
+const reward = z
+  .string()
+  .regex(/^-?\d{1,9}(\.\d{1,9})?$/, 'expected a number, such as 0.5')
+  .transform(Number)
+  .exactOptional();
+
 export const TRAJECTORY_ROUTES = [
+  guarded({
+    ...NO_INPUT,
+    method: 'GET',
+    path: '/api/v1/trajectories',
+    operationId: 'listTrajectories',
+    summary: 'List trajectories without their steps, newest first.',
+    role: 'viewer',
+    query: z.strictObject({ ...trajectoryFilter.shape, minReward: reward, maxReward: reward, ...pageQuery }),
+    response: pageOf(trajectorySummary),
+    errors: [],
+    handle: async ({ query }, { engine, caller }) => json(await engine.listTrajectories(query, caller)),
+  }),
   guarded({
     ...NO_INPUT,
     method: 'GET',

@@ -25,8 +25,17 @@ export async function eraseContent(trx: Knex.Transaction, run: RunRow): Promise<
   const { status, segment } = run;
   const state = canonical({ ...EMPTY_STATE, status, segment });
   await trx('holdfast.run_heads').where({ run_id: id }).update({ state });
-  for (const table of ['calls', 'snapshots', 'fold_snapshots', 'timers', 'mcp_pins', 'crashes'])
-    await trx(`holdfast.${table}`).where({ run_id: id }).delete();
+  const made = [
+    'calls',
+    'snapshots',
+    'fold_snapshots',
+    'timers',
+    'mcp_pins',
+    'crashes',
+    'trajectories',
+    'trajectories_due',
+  ];
+  for (const table of made) await trx(`holdfast.${table}`).where({ run_id: id }).delete();
   await eraseInterruptions(trx, id);
   await trx('holdfast.rewards').where({ run_id: id }).update({ data: null });
   // The key of a request still starts no second run.

@@ -5,6 +5,7 @@ import { chargesByTurn } from './charges.js';
 import { readLoggedEvents } from './read-events.js';
 import { lastReward } from './rewards.js';
 import { type RunRow, runViewOf } from './runs.js';
+import { diversityOfRun } from './trajectories.js';
 
 /** A payload may be large, and so many are in memory at once. */
 const EVENTS_AT_ONCE = 100;
@@ -27,6 +28,7 @@ export async function readTrajectory(
   const fold = trajectoryFold(runFactsOf(row, await lastReward(db, row.id)), {
     chargesOf: (turn) => charges.get(turn) ?? [],
     window,
+    diversityScore: await diversityOfRun(db, row.id),
   });
   let after = 0;
   for (;;) {

@@ -1,8 +1,8 @@
+import type { Knex } from 'knex';
 import { columnsOf } from './columns.js';
 import type { RunRow } from './runs.js';
 
-/** The columns of `holdfast.runs`. */
-export const runColumns = columnsOf<RunRow>({
+const COLUMNS: { readonly [C in keyof RunRow]-?: true } = {
   id: true,
   tenant: true,
   parent_run_id: true,
@@ -47,4 +47,17 @@ export const runColumns = columnsOf<RunRow>({
   session_id: true,
   history_items: true,
   erased_at: true,
-});
+};
+
+/** The columns of `holdfast.runs`. */
+export const runColumns = columnsOf<RunRow>(COLUMNS);
+
+const LARGE: ReadonlySet<string> = new Set(['input', 'output', 'grants'] satisfies (keyof RunRow)[]);
+
+/** The same of a table under another name, with null in place of what may be large. */
+export const lightRunColumns = (db: Knex, table: string): Knex.Raw =>
+  db.raw(
+    Object.keys(COLUMNS)
+      .map((column) => (LARGE.has(column) ? `'null' as "${column}"` : `${table}."${column}"`))
+      .join(', '),
+  );

@@ -16,6 +16,7 @@ import {
 } from '../core/run.js';
 import { runColumns } from './run-columns.js';
 import { releasingSession } from './sessions.js';
+import { trajectoryDue } from './trajectories-due.js';
 
 /** A row of `holdfast.runs` as the driver gives it: int8 as text. */
 export interface RunRow {
@@ -192,13 +193,17 @@ export const findRun = (db: Knex, tenant: string, id: string): Promise<RunRow | 
 export const readRun = (db: Knex, id: string): Promise<RunRow | undefined> =>
   runs(db).where({ id }).first(runColumns(db));
 
-/** The one place where a run ends: whoever ends it, and however, the session that it was in is free. Gives the run as it is now. */
+/**
+ * The one place where a run ends: whoever ends it, and however, the session that it was in is free, and its trajectory is due.
+ * Gives the run as it is now.
+ */
 export async function updateRun(trx: Knex.Transaction, id: string, change: Partial<RunRow>): Promise<RunRow> {
   const update = runs(trx)
     .where({ id })
     .update({ ...change, updated_at: trx.fn.now() as unknown as Date })
     .returning(runColumns(trx));
-  if (change.status !== undefined && isOver(change.status)) update.with('released', releasingSession(trx, id));
+  if (change.status !== undefined && isOver(change.status))
+    update.with('released', releasingSession(trx, id)).with('due', trajectoryDue(trx, id));
   const [row] = await update;
   // Its row is locked, and there.
   return row as RunRow;

@@ -113,6 +113,13 @@ describe('the commands against a server', () => {
     expect(await json('replay', run.id)).toMatchObject({ result: 'same', whole: true, upTo: events.length });
     expect((await holdfast('replay', run.id)).stdout).toContain(`up to event ${events.length}`);
     expect((await holdfast('trajectory', run.id)).stdout).toContain('pay {"amount":5}');
+    const given = await holdfast('reward', run.id, '0.5', '--signal', 'tests=1', '--signal', 'a=b=0', '--passed');
+    expect(given.stdout).toBe(`${run.id}: reward 0.5, version 1\n`);
+    expect((await holdfast('trajectory', run.id)).stdout).toContain('success, reward 0.5');
+    const found = await json('trajectories', '--result', 'success', '--min-reward', '0.5', '--agent', 'payer');
+    expect(found.items).toMatchObject([{ runId: run.id, verificationPassed: true }]);
+    expect((await holdfast('trajectories', '--max-reward', '0.5')).stdout).toContain(run.id);
+    expect((await holdfast('reward', run.id, 'much')).code).toBe(2);
     const runs = await holdfast('runs', '--status', 'completed', '--agent', 'payer');
     expect(runs.stdout).toContain(run.id);
   });

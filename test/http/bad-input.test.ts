@@ -79,6 +79,8 @@ describeEachDatabase('bad input', (kind) => {
       ['run_unknown', 'GET', '/api/v1/runs/run_x?wait=5'],
       ['run_unknown', 'GET', '/api/v1/runs/run_x/events'],
       ['run_unknown', 'GET', '/api/v1/runs/run_x/trajectory'],
+      ['run_unknown', 'GET', '/api/v1/trajectories/run_x'],
+      ['run_unknown', 'GET', '/api/v1/runs/run_x/rewards'],
       ['run_unknown', 'POST', '/api/v1/runs/run_x/cancel'],
       ['run_unknown', 'POST', '/api/v1/runs/run_x/verify'],
       ['interruption_unknown', 'GET', '/api/v1/interruptions/int_x'],
@@ -131,6 +133,18 @@ describeEachDatabase('bad input', (kind) => {
       ['/api/v1/interruptions?status=paused', '/query/status'],
       ['/api/v1/interruptions?run=a%20b', '/query/run'],
       ['/api/v1/agents?x=1', '/query/x'],
+      ['/api/v1/trajectories?result=fine', '/query/result'],
+      ['/api/v1/trajectories?status=done', '/query/status'],
+      ['/api/v1/trajectories?minReward=', '/query/minReward'],
+      ['/api/v1/trajectories?maxReward=1e3', '/query/maxReward'],
+      ['/api/v1/trajectories?from=yesterday', '/query/from'],
+      ['/api/v1/trajectories?to=0000-01-01T00:00:00Z', '/query/to'],
+      ['/api/v1/trajectories?tag=', '/query/tag'],
+      ['/api/v1/trajectories?task=a%00b', '/query/task'],
+      ['/api/v1/trajectories?cursor=eyJ4IjoxfQ', '/query/cursor'],
+      ['/api/v1/trajectories/x?limit=0', '/query/limit'],
+      ['/api/v1/trajectories/x?after=-1', '/query/after'],
+      [`${RUNS}/x/rewards?cursor=last`, '/query/cursor'],
     ])('%s', async (path, pointer) => {
       expect(expectProblem(await get(path), 'invalid_request').errors.map((error) => error.pointer)).toEqual([pointer]);
     });

@@ -61,6 +61,34 @@ describeEachDatabase('the routes', (kind) => {
     expect(diff.json).toMatchObject({ a: id, b: other.id, parts: null });
   });
 
+  test('a run is rewarded and found by its result', async () => {
+    const { id } = await settled((await start('echo')).id);
+    const path = `/api/v1/runs/${id}/reward`;
+    const given = { reward: 0.5, signals: { tests: 0.5 }, reason: 'Half of it.' };
+    expectProblem(await door.ask('vera', 'POST', path, given), 'forbidden');
+    expectProblem(await door.ask('zoe', 'POST', path, given), 'run_unknown');
+    for (const bad of [
+      {},
+      { reward: '1' },
+      { reward: 1e7 },
+      { reward: 1, signals: { '': 1 } },
+      { reward: 1, by: 'me' },
+    ])
+      expectProblem(await door.ask('otto', 'POST', path, bad), 'invalid_request');
+    expect((await door.ask('otto', 'POST', path, given)).json).toMatchObject({ ...given, version: 1, actor: 'otto' });
+    const found = await door.ask(
+      'vera',
+      'GET',
+      '/api/v1/trajectories?result=partial_success&minReward=0.5&maxReward=0.5',
+    );
+    expect(found.json).toMatchObject({ items: [{ runId: id, totalReward: 0.5 }], nextCursor: null });
+    expect((await door.ask('zoe', 'GET', '/api/v1/trajectories')).json).toEqual({ items: [], nextCursor: null });
+    expect((await door.ask('vera', 'GET', `/api/v1/runs/${id}/rewards`)).json).toMatchObject({
+      items: [{ version: 1 }],
+    });
+    expect((await door.ask('vera', 'GET', `/api/v1/trajectories/${id}?after=1`)).json).toMatchObject({ steps: [] });
+  });
+
   test('lists are read page by page', async () => {
     const started = [await start('echo'), await start('echo'), await start('echo')].map(({ id }) => id);
     const seen: string[] = [];

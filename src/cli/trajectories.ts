@@ -1,0 +1,42 @@
+import { Command, Option } from 'commander';
+import { z } from 'zod';
+import { RUN_STATUSES } from '../core/run.js';
+import { trajectoryFilter } from '../core/trajectory-filter.js';
+import { TRAJECTORY_RESULTS } from '../core/trajectory-result.js';
+import { connect } from './connect.js';
+import { json, jsonOption, limit, limitOption, numberOf, timeOption } from './options.js';
+import { print, printJson, printTable } from './print.js';
+
+const options = z.object({ ...trajectoryFilter.shape, json, limit, cursor: z.string().optional() });
+
+export const trajectoriesCommand = (): Command =>
+  new Command('trajectories')
+    .description('List trajectories, newest first.')
+    .addOption(new Option('--result <result>', 'only those of this result').choices(TRAJECTORY_RESULTS))
+    .addOption(new Option('--status <status>', 'only runs of this status').choices(RUN_STATUSES))
+    .option('--agent <agent>', 'only runs of this agent')
+    .option('--model <model>', 'only runs in which this model gave an answer')
+    .option('--task <id>', 'only runs of this task')
+    .option('--tag <tag>', 'only runs with this tag')
+    .addOption(new Option('--min-reward <n>', 'only runs with this reward or more').argParser(numberOf))
+    .addOption(new Option('--max-reward <n>', 'only runs with this reward or less').argParser(numberOf))
+    .addOption(new Option('--from <time>', 'only runs that were started at this time or later').argParser(timeOption))
+    .addOption(new Option('--to <time>', 'only runs that were started before this time').argParser(timeOption))
+    .option('--cursor <cursor>', 'where the page before ended')
+    .addOption(limitOption())
+    .addOption(jsonOption())
+    .action(async (raw: unknown) => {
+      const { json: asJson, ...asked } = options.parse(raw);
+      const page = await connect().listTrajectories(asked);
+      if (asJson) return printJson(page);
+      printTable(
+        ['RUN', 'RESULT', 'REWARD', 'STEPS', 'QUALITY', 'DIVERSITY', 'AGENT', 'MODEL', 'STARTED'],
+        page.items.map((one) => [
+          ...[one.runId, one.result?.type ?? one.status, score(one.totalReward), score(one.totalSteps)],
+          ...[score(one.qualityScore), score(one.diversityScore), one.agent, one.model ?? '', one.timestamp],
+        ]),
+      );
+      if (page.nextCursor !== null) print(`There are more; go on with --cursor ${page.nextCursor}.`);
+    });
+
+const score = (value: number | null): string => (value === null ? '' : String(Math.round(value * 100) / 100));

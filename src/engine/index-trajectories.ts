@@ -1,0 +1,63 @@
+import { isOver } from '../core/run.js';
+import { NO_STEPS } from '../core/trajectory.js';
+import { resultOf } from '../core/trajectory-result.js';
+import { diversityOf } from '../core/trajectory-score.js';
+import { readTrajectory, runFactsOf } from '../storage/read-trajectory.js';
+import { lastReward } from '../storage/rewards.js';
+import { lockRun, readRun } from '../storage/runs.js';
+import { insertTrajectory, sketchesBefore } from '../storage/trajectories.js';
+import { isDone, shortDue, takeDue } from '../storage/trajectories-due.js';
+import type { Parts } from './parts.js';
+
+/** With how many others a run is compared. */
+const COMPARED = 50;
+/** How many a worker reads at once that has nothing else to do, and one that has. */
+const IDLE_AT_ONCE = 500;
+const BUSY_AT_ONCE = 25;
+/** What a list waits for. */
+const SHORT = { limit: 20, maxEvents: 1000 };
+
+/** Reads what a run was from its log, and keeps it for lists. Doing it again, or twice at a time, changes nothing. */
+async function indexRun(parts: Parts, runId: string): Promise<void> {
+  const { knex } = parts.world;
+  const row = await readRun(knex, runId);
+  if (row === undefined || row.erased_at !== null || !isOver(row.status)) return;
+  const { record, sketch } = await readTrajectory(knex, row, NO_STEPS);
+  await knex.transaction(async (trx) => {
+    // Under its lock nobody says what it was worth meanwhile.
+    const run = await lockRun(trx, runId);
+    if (run === undefined || run.erased_at !== null) return;
+    const reward = await lastReward(trx, runId);
+    const result = resultOf({ ...runFactsOf(run, reward).run, cancelReason: run.cancel_reason }, reward);
+    if (result === null) return;
+    const { agent, taskId } = record;
+    const others = await sketchesBefore(trx, { runId, tenant: run.tenant, agent, taskId }, COMPARED);
+    const whole = { ...record, totalReward: reward?.reward ?? null };
+    await insertTrajectory(trx, run, whole, { sketch, diversity: diversityOf(sketch, others), result });
+    await isDone(trx, runId);
+  });
+}
+
+/** One that fails is due again later, and holds up no other. */
+const tryIndex = (parts: Parts, runId: string): Promise<void> =>
+  indexRun(parts, runId).catch((error: unknown) =>
+    parts.log.warn({ run: runId, error: String(error) }, 'the trajectory of a run could not be read'),
+  );
+
+/** What a list is to find: runs of a tenant that are over since a moment. The rest comes with the next beats. */
+export async function indexShortDue(parts: Parts, tenant: string): Promise<void> {
+  for (const runId of await shortDue(parts.world.knex, tenant, SHORT)) await tryIndex(parts, runId);
+}
+
+/** Reads what is due beside everything else, never in the way of a run. Throws nothing. */
+export async function indexDue(parts: Parts, isStopping: () => boolean): Promise<void> {
+  const busy = parts.running.runIds.length > 0;
+  const due = await takeDue(parts.world.knex, busy ? BUSY_AT_ONCE : IDLE_AT_ONCE).catch((error: unknown) => {
+    parts.log.warn({ error: String(error) }, 'trajectories could not be read; it is tried again');
+    return [];
+  });
+  for (const runId of due) {
+    if (isStopping()) return;
+    await tryIndex(parts, runId);
+  }
+}

@@ -1,0 +1,71 @@
+import type { Knex } from 'knex';
+import type { RewardView } from '../core/reward.js';
+import { type TrajectorySummary, trajectoryRunOf } from '../core/trajectory.js';
+import { asksForEnded, type TrajectoryFilter } from '../core/trajectory-filter.js';
+import { trajectoryCounts } from '../core/trajectory-score.js';
+import { runFactsOf } from './read-trajectory.js';
+import { lightRunColumns } from './run-columns.js';
+import { decodeCursor, placeBy } from './run-list.js';
+import type { RunRow } from './runs.js';
+import type { TrajectoryRow } from './trajectories.js';
+
+type Read = Pick<TrajectoryRow, 'models' | 'steps' | 'counts' | 'quality' | 'diversity' | 'score_version'>;
+
+/** A run, and what its log says of it; null: it was not read yet. */
+export type ListedRow = RunRow & { readonly place: string } & { readonly [C in keyof Read]: Read[C] | null };
+
+/**
+ * A page of runs by the time of their creation, newest first, and one more row when there is a next page. What only the log of
+ * a run that is over says is answered from the rows of those, in their order; everything else from the runs.
+ */
+export async function listTrajectoryRows(
+  db: Knex,
+  tenant: string,
+  filter: TrajectoryFilter,
+  page: { readonly limit: number; readonly cursor?: string },
+): Promise<ListedRow[]> {
+  const by = asksForEnded(filter) ? { table: 't', id: 't.run_id' } : { table: 'r', id: 'r.id' };
+  const at = `${by.table}.created_at`;
+  const query = db('holdfast.runs as r')
+    [asksForEnded(filter) ? 'join' : 'leftJoin']('holdfast.trajectories as t', 't.run_id', 'r.id')
+    .where({ [`${by.table}.tenant`]: tenant })
+    .orderBy([
+      { column: at, order: 'desc' },
+      { column: by.id, order: 'desc' },
+    ])
+    .limit(page.limit + 1)
+    .select(lightRunColumns(db, 'r'), placeBy(db, at))
+    .select('t.models', 't.steps', 't.counts', 't.quality', 't.diversity', 't.score_version');
+  narrow(query, filter, by.table);
+  if (page.cursor !== undefined) {
+    const cursor = decodeCursor(page.cursor);
+    query.whereRaw(`(${at}, ${by.id}) < (?::timestamptz, ?)`, [cursor.at, cursor.id]);
+  }
+  const rows: ListedRow[] = await query;
+  return rows;
+}
+
+function narrow(query: Knex.QueryBuilder, filter: TrajectoryFilter, table: string): void {
+  const { result, status, agent, model, task, tag, minReward, maxReward, from, to } = filter;
+  if (status !== undefined) query.where({ 'r.status': status });
+  if (agent !== undefined) query.where({ [`${table}.agent`]: agent });
+  if (from !== undefined) query.whereRaw(`${table}.created_at >= ?::timestamptz`, [from]);
+  if (to !== undefined) query.whereRaw(`${table}.created_at < ?::timestamptz`, [to]);
+  if (result !== undefined) query.where({ 't.result': result });
+  if (task !== undefined) query.where({ 't.task_id': task });
+  if (model !== undefined) query.whereRaw('t.models @> array[?]::text[]', [model]);
+  if (tag !== undefined) query.whereRaw('t.tags @> array[?]::text[]', [tag]);
+  if (minReward !== undefined) query.where('t.reward', '>=', minReward);
+  if (maxReward !== undefined) query.where('t.reward', '<=', maxReward);
+}
+
+export const summaryOf = (row: ListedRow, reward: RewardView | null): TrajectorySummary => ({
+  ...trajectoryRunOf(runFactsOf(row, reward)),
+  model: row.models?.[0] ?? null,
+  models: row.models ?? [],
+  totalSteps: row.steps,
+  counts: row.counts === null ? null : trajectoryCounts.parse(JSON.parse(row.counts)),
+  qualityScore: row.quality,
+  diversityScore: row.diversity,
+  scoreVersion: row.score_version,
+});
