@@ -40,7 +40,7 @@ describeEachDatabase('the log over all runs', (kind) => {
 
   beforeAll(async () => {
     database = await createEngineDatabase(kind);
-    keyFile = join(database.options.dataDir, 'signing-key');
+    keyFile = join(database.options.dataDir, 'test-key');
     makeLogKey(keyFile, 'holdfast/test');
     await open();
   });

@@ -214,7 +214,7 @@ describeEachDatabase('somebody who owns the database', (kind) => {
   const open = async () => {
     engine = await createEngine({
       ...{ workerId: 'test', ...config, ...database.options },
-      signingKeyFile: join(database.options.dataDir, 'signing-key'),
+      signingKeyFile: join(database.options.dataDir, 'test-key'),
     });
   };
   const behind = async (act: (knex: Knex) => Promise<unknown>): Promise<void> => {
@@ -227,7 +227,7 @@ describeEachDatabase('somebody who owns the database', (kind) => {
 
   beforeEach(async () => {
     database = await createEngineDatabase(kind);
-    makeLogKey(join(database.options.dataDir, 'signing-key'), 'holdfast/test');
+    makeLogKey(join(database.options.dataDir, 'test-key'), 'holdfast/test');
     await open();
     await runToRest(engine, 'echo');
     await engine.checkpointNow();

@@ -48,7 +48,7 @@ describeEachDatabase('a proof', (kind) => {
 
   beforeAll(async () => {
     database = await createEngineDatabase(kind);
-    keyFile = join(database.options.dataDir, 'signing-key');
+    keyFile = join(database.options.dataDir, 'test-key');
     key = makeLogKey(keyFile, 'holdfast/test').text;
     await open();
     await runToRest(engine, 'echo');
