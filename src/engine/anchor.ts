@@ -66,9 +66,10 @@ export class Anchor {
     );
   }
 
-  /** Before the process ends. What fails is done by the next one. */
+  /** Before the process ends. What fails, and what is too much for it, is done by the next one. */
   async last(): Promise<void> {
-    await this.all().catch((error: unknown) =>
+    this.#after = '';
+    await this.#pass(0, BATCHES_AT_ONCE).catch((error: unknown) =>
       this.#parts.log.warn({ error: String(error) }, 'the log of all runs was not signed at the end'),
     );
   }

@@ -45,6 +45,7 @@ export function startBeating(
   const watchTheDead = deathWatch(parts);
   const watchStrays = strayWatch(parts);
   const watchTimeOfDay = setBackWatch(parts);
+  const anchoring = besideTheBeat(() => parts.anchor.beat());
   const trajectories = besideTheBeat((isStopping) => indexDue(parts, isStopping));
   let beats = 0;
   const old = besideTheBeat((isStopping) =>
@@ -71,7 +72,7 @@ export function startBeating(
         parts.log.warn({ run: due.run_id, error: String(error) }, 'an interruption could not be expired'),
       );
     }
-    await parts.anchor.beat();
+    anchoring.begin();
     if (++beats % FORGET_EVERY_BEATS === 1) await forgetOldWorkers(world.knex);
     if (beats % SWEEP_EVERY_BEATS !== 0) return;
     await keySegments(world.knex, SEGMENT_QUEUE);
@@ -99,6 +100,6 @@ export function startBeating(
   return async () => {
     stopped = true;
     clearTimeout(timer);
-    await Promise.all([current, old.stop(), trajectories.stop()]);
+    await Promise.all([current, anchoring.stop(), old.stop(), trajectories.stop()]);
   };
 }

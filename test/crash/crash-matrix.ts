@@ -29,8 +29,8 @@ const cellsOf = ({ places, statements, around = [] }: Scenario): readonly Cell[]
     kill: { when: 'place' as const, place },
   })),
   ...around.map((kill) => ({ name: `${kill.when} ${kill.commit ? 'commit of ' : ''}${kill.text}`, kill })),
-  ...Array.from({ length: Math.ceil(statements / stride) }, (_, index) => {
-    const statement = index * stride;
+  ...Array.from({ length: Math.ceil((statements - Math.floor(stride / 4)) / stride) }, (_, index) => {
+    const statement = Math.floor(stride / 4) + index * stride;
     const when = WHEN[index % WHEN.length] ?? 'after';
     return { name: `${when} durable statement ${statement}`, kill: { when, statement } };
   }),
@@ -58,7 +58,8 @@ const withoutIds = <T>(value: T): T =>
  */
 export function crashMatrix(scenarioName: ScenarioName, { deploys = false } = {}): void {
   const scenario = scenarioOf(scenarioName);
-  const describeEach = scenarioName === 'tools' && !deploys ? describeEachDatabase : describeEachDatabaseSlowly;
+  const describeEach =
+    scenarioName === 'tools' && !deploys && !SLOW ? describeEachDatabase : describeEachDatabaseSlowly;
   const scratch = mkdtempSync(join(tmpdir(), 'holdfast-effects-'));
   let newer = '';
   if (deploys)
@@ -74,7 +75,10 @@ export function crashMatrix(scenarioName: ScenarioName, { deploys = false } = {}
 
   describeEach(`crash matrix of ${scenarioName}${deploys ? ' under deploys' : ''}`, (kind) => {
     /** Where the one run of the chain dies: everywhere, or as often as the stride says. */
-    const chain = everyNth(scenario.places, SLOW ? (scenarioName === 'tools' ? 1 : Math.ceil(stride / 8)) : 6);
+    const chain = everyNth(
+      scenario.places,
+      SLOW ? Math.ceil(stride / (scenarioName === 'tools' && !deploys ? 48 : 8)) : 6,
+    );
     let template: Template;
     let whole: readonly RunReport[];
     let copies = 0;

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { createEngineDatabase, describeEachDatabase } from '../harness/database.js';
-import { SLOW } from '../harness/slow.js';
+import { createEngineDatabase, describeEachDatabaseSlowly } from '../harness/database.js';
 import { startChild } from './run-child.js';
 import { effectsIn } from './world.js';
 
@@ -15,32 +14,28 @@ const stopped = async (pid: number): Promise<void> => {
   throw new Error(`process ${pid} did not stop`);
 };
 
-describeEachDatabase('a second process', (kind) => {
-  it.runIf(SLOW)(
-    'is refused while the first lives, even when that stands still, and goes on after its death',
-    async () => {
-      const database = await createEngineDatabase(kind);
-      const { databaseUrl, dataDir } = database.options;
-      const env = {
-        ...(databaseUrl === null ? { HOLDFAST_DATA_DIR: dataDir } : { DATABASE_URL: databaseUrl }),
-        EFFECTS_FILE: join(dataDir, 'effects'),
-      };
-      const first = startChild(env, { when: 'stop', place: 'model:1' });
-      await stopped(first.pid);
-      const second = await startChild(env).ended;
-      expect(second).toMatchObject({
-        code: 3,
-        stderr: expect.stringContaining(kind === 'pglite' ? 'data_dir_in_use' : 'worker_id_in_use'),
-      });
-      process.kill(first.pid, 'SIGKILL');
-      await first.ended;
-      const third = await startChild(env).ended;
-      expect(third.runs, third.stderr).toMatchObject([{ status: 'completed', ok: true, complete: true }]);
-      expect(effectsIn(join(dataDir, 'effects')).toSorted()).toEqual([
-        ...['look:call_look', 'pay:call_pay', 'put:call_put', 'transfer:call_transfer', 'wire:call_wire'],
-      ]);
-      await database.drop();
-    },
-    90_000,
-  );
+describeEachDatabaseSlowly('a second process', (kind) => {
+  it('is refused while the first lives, even when that stands still, and goes on after its death', async () => {
+    const database = await createEngineDatabase(kind);
+    const { databaseUrl, dataDir } = database.options;
+    const env = {
+      ...(databaseUrl === null ? { HOLDFAST_DATA_DIR: dataDir } : { DATABASE_URL: databaseUrl }),
+      EFFECTS_FILE: join(dataDir, 'effects'),
+    };
+    const first = startChild(env, { when: 'stop', place: 'model:1' });
+    await stopped(first.pid);
+    const second = await startChild(env).ended;
+    expect(second).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining(kind === 'pglite' ? 'data_dir_in_use' : 'worker_id_in_use'),
+    });
+    process.kill(first.pid, 'SIGKILL');
+    await first.ended;
+    const third = await startChild(env).ended;
+    expect(third.runs, third.stderr).toMatchObject([{ status: 'completed', ok: true, complete: true }]);
+    expect(effectsIn(join(dataDir, 'effects')).toSorted()).toEqual([
+      ...['look:call_look', 'pay:call_pay', 'put:call_put', 'transfer:call_transfer', 'wire:call_wire'],
+    ]);
+    await database.drop();
+  }, 90_000);
 });

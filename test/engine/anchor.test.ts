@@ -9,7 +9,7 @@ import { makeLogKey } from '../../src/engine/log-keys.js';
 import { createEngine, defineAgent, type Engine } from '../../src/index.js';
 import { openDatabase } from '../../src/storage/database.js';
 import { enterMoved } from '../../src/storage/log-entries.js';
-import { createEngineDatabase, describeEachDatabase, type TestDatabase } from '../harness/database.js';
+import { createEngineDatabase, describeEachDatabaseSlowly, type TestDatabase } from '../harness/database.js';
 import { ADMIN, runToRest } from '../harness/engine.js';
 import { say, scripted } from '../harness/script.js';
 
@@ -19,7 +19,7 @@ const config = {
   evidence: { intervalMs: 3_600_000 },
 };
 
-describeEachDatabase('the log over all runs', (kind) => {
+describeEachDatabaseSlowly('the log over all runs', (kind) => {
   let database: TestDatabase;
   let engine: Engine;
   let keyFile: string;

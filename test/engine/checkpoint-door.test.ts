@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineAgent, defineTool } from '../../src/index.js';
 import type { SystemPool } from '../../src/storage/checkpoints.js';
-import { describeEachDatabase } from '../harness/database.js';
+import { describeEachDatabaseSlowly } from '../harness/database.js';
 import { ADMIN, engineFor, restOf, runToRest } from '../harness/engine.js';
 import { call, say, scripted } from '../harness/script.js';
 
@@ -33,7 +33,7 @@ const agentOf = (name: string, outputs: Parameters<typeof scripted>[0]) =>
     grants: ['tool:call:*'],
   });
 
-describeEachDatabase('the way of a run to its steps', (kind) => {
+describeEachDatabaseSlowly('the way of a run to its steps', (kind) => {
   const engine = engineFor(kind, {
     agents: [
       agentOf('both', [[call('note', {}, 'c1'), call('fail', {}, 'c2')], [say('done')]]),

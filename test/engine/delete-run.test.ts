@@ -2,7 +2,7 @@ import { Agent } from '@openai/agents';
 import { afterEach, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineAgent, defineTool, subAgent } from '../../src/index.js';
-import { type DatabaseKind, describeEachDatabase } from '../harness/database.js';
+import { type DatabaseKind, describeEachDatabaseSlowly } from '../harness/database.js';
 import { ADMIN, openTestEngine, restOf, runToRest, type TestEngine } from '../harness/engine.js';
 import { call, say, scripted } from '../harness/script.js';
 
@@ -29,7 +29,7 @@ const agents = [
   child,
 ];
 
-describeEachDatabase('a run that has not begun', (kind: DatabaseKind) => {
+describeEachDatabaseSlowly('a run that has not begun', (kind: DatabaseKind) => {
   let t: TestEngine;
   afterEach(() => t.close());
   const open = async (role: 'api' | 'all') => {

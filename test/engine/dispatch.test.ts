@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { DispatchLimits, TenantLimits } from '../../src/core/dispatch.js';
 import { type Caller, createEngine, defineAgent, defineTool, type Engine, functionModel } from '../../src/index.js';
-import { describeEachDatabase } from '../harness/database.js';
+import { describeEachDatabaseSlowly } from '../harness/database.js';
 import { ADMIN, openTestEngine, restOf, type TestEngine } from '../harness/engine.js';
 import { call, resultsIn, say, textOf } from '../harness/script.js';
 
@@ -69,7 +69,7 @@ const start = async (
 const finish = async (engine: Engine, runs: readonly Started[]) =>
   (await Promise.all(runs.map(({ id, caller }) => restOf(engine, id, caller)))).map(({ status }) => status);
 
-describeEachDatabase('dispatch', (kind) => {
+describeEachDatabaseSlowly('dispatch', (kind) => {
   let t: TestEngine;
   const open = async (
     config: { agents?: typeof plain; concurrency?: number; tenants?: TenantLimits; role?: 'api' } = {},

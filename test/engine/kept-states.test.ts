@@ -3,7 +3,7 @@ import type { EventDraft } from '../../src/core/event.js';
 import { appendEvents, createLog, extendLog } from '../../src/storage/events.js';
 import { insertRun } from '../../src/storage/runs.js';
 import { LOG } from '../core/sealed-log.js';
-import { describeEachDatabase } from '../harness/database.js';
+import { describeEachDatabaseSlowly } from '../harness/database.js';
 import { ADMIN, engineFor } from '../harness/engine.js';
 
 const TURNS = 1100;
@@ -32,7 +32,7 @@ const DRAFTS: readonly EventDraft[] = [
   { key: 'end', parentKey: 'created', kind: 'run.completed', data: { output: 'done' } },
 ];
 
-describeEachDatabase('States that are kept of a log', (kind) => {
+describeEachDatabaseSlowly('States that are kept of a log', (kind) => {
   const t = engineFor(kind, { agents: [] });
   const id = 'run_long';
   const kept = () => t.between((knex) => knex('holdfast.fold_snapshots').where({ run_id: id }).orderBy('seq'));

@@ -14,7 +14,7 @@ import { createEngine, defineAgent, defineTool, type Engine } from '../../src/in
 import { openDatabase } from '../../src/storage/database.js';
 import { readEntries } from '../../src/storage/log-entries.js';
 import { readEvents } from '../../src/storage/read-events.js';
-import { createEngineDatabase, describeEachDatabase, type TestDatabase } from '../harness/database.js';
+import { createEngineDatabase, describePostgresSlowly, type TestDatabase } from '../harness/database.js';
 import { ADMIN, runToRest } from '../harness/engine.js';
 import { call, scripted } from '../harness/script.js';
 
@@ -207,7 +207,7 @@ const ATTACKS: readonly Attack[] = [
   },
 ];
 
-describeEachDatabase('somebody who owns the database', (kind) => {
+describePostgresSlowly('somebody who owns the database', () => {
   let database: TestDatabase;
   let engine: Engine;
   let runId: string;
@@ -226,7 +226,7 @@ describeEachDatabase('somebody who owns the database', (kind) => {
   };
 
   beforeEach(async () => {
-    database = await createEngineDatabase(kind);
+    database = await createEngineDatabase('postgres');
     makeLogKey(join(database.options.dataDir, 'test-key'), 'holdfast/test');
     await open();
     await runToRest(engine, 'echo');

@@ -8,7 +8,7 @@ import { createEngine, defineAgent, defineTool, type Engine, type EngineConfig }
 import { openDatabase } from '../../src/storage/database.js';
 import {
   createEngineDatabase,
-  describeEachDatabase,
+  describeEachDatabaseSlowly,
   describePostgres,
   type TestDatabase,
 } from '../harness/database.js';
@@ -44,7 +44,7 @@ const buildOf = ({ instructions = 'You pay.', tools = [look(), pay()], name = 'c
   ],
 });
 
-describeEachDatabase('a preflight', (kind) => {
+describeEachDatabaseSlowly('a preflight', (kind) => {
   let database: TestDatabase;
   let engine: Engine | null = null;
   let runId = '';

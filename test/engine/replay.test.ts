@@ -324,7 +324,7 @@ const ENDS: EngineConfig = {
   ],
 };
 
-describeEachDatabase('a replay of a run that ends otherwise', (kind) => {
+describeEachDatabaseSlowly('a replay of a run that ends otherwise', (kind) => {
   const t = engineFor(kind, ENDS);
 
   for (const name of ENDS.agents.map((entry) => ('agent' in entry ? entry.agent.name : entry.name))) {

@@ -3,7 +3,7 @@ import { afterEach, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { HoldfastConfig } from '../../src/index.js';
 import { createEngine, defineAgent, defineTool } from '../../src/index.js';
-import { describeEachDatabase } from '../harness/database.js';
+import { describeEachDatabaseSlowly } from '../harness/database.js';
 import { ADMIN, openTestEngine, restOf, runToRest, type TestEngine } from '../harness/engine.js';
 import { call, say, scripted } from '../harness/script.js';
 
@@ -30,7 +30,7 @@ const RULES: HoldfastConfig['retention'] = {
   idempotencyKeysDays: 10,
 };
 
-describeEachDatabase('retention', (kind) => {
+describeEachDatabaseSlowly('retention', (kind) => {
   let t: TestEngine;
   afterEach(() => t.close());
   const open = async (retention: HoldfastConfig['retention'] = RULES) => {

@@ -1,7 +1,7 @@
 import { Agent } from '@openai/agents';
 import { expect, it } from 'vitest';
 import { defineAgent, functionModel, type StartRun } from '../../src/index.js';
-import { describeEachDatabase } from '../harness/database.js';
+import { describeEachDatabaseSlowly } from '../harness/database.js';
 import { ADMIN, engineFor, restOf } from '../harness/engine.js';
 import { say, scripted } from '../harness/script.js';
 
@@ -18,7 +18,7 @@ const AGENTS = [
   agent('mute', mute),
 ];
 
-describeEachDatabase('lists of trajectories', (kind) => {
+describeEachDatabaseSlowly('lists of trajectories', (kind) => {
   const t = engineFor(kind, { agents: AGENTS });
   const run = async (name: string, metadata: StartRun['metadata'] = {}, caller = ADMIN): Promise<string> => {
     const { id } = await t.engine.startRun({ agent: name, input: 'go', metadata }, caller);
