@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { askHumanTool, defineAgent, defineTool, subAgent, waitForEventTool } from '../../src/index.js';
 import type { Database } from '../../src/storage/database.js';
-import { describeEachDatabase } from '../harness/database.js';
+import { describeEachDatabaseSlowly } from '../harness/database.js';
 import {
   ADMIN,
   BOB,
@@ -84,7 +84,7 @@ async function everyRow(knex: Database['knex']): Promise<string[]> {
 const tablesWith = (rows: readonly string[], text: string): string[] =>
   [...new Set(rows.filter((row) => row.includes(text)).map((row) => row.slice(0, row.indexOf(':'))))].sort();
 
-describeEachDatabase('a run that is erased', (kind) => {
+describeEachDatabaseSlowly('a run that is erased', (kind) => {
   let t: TestEngine;
   const reason = 'asked for';
   const erase = (id: string, family = false) => t.engine.eraseRun(id, { reason, family }, ADMIN);

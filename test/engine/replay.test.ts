@@ -205,7 +205,7 @@ describeEachDatabase('a replay with agents that were changed', (kind) => {
   });
 });
 
-describeEachDatabase('tools that are declared deterministic', (kind) => {
+describeEachDatabaseSlowly('tools that are declared deterministic', (kind) => {
   const output = z.object({ sum: z.number() });
   const sum = (version: string, execute: (n: number) => number) =>
     defineTool({

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { ChatMessage } from '../../src/core/chat-row.js';
 import type { Engine, ExportView, StartExport } from '../../src/index.js';
-import { describeEachDatabase } from '../harness/database.js';
+import { describeEachDatabaseSlowly } from '../harness/database.js';
 import { ADMIN, decideAndRest, engineFor, restOf, runToRest } from '../harness/engine.js';
 import { config } from './agents.js';
 import { atifProblems } from './atif-schema.js';
@@ -32,7 +32,7 @@ async function ended(engine: Engine, { id }: ExportView): Promise<ExportView> {
   }
 }
 
-describeEachDatabase('an export', (kind) => {
+describeEachDatabaseSlowly('an export', (kind) => {
   const dir = join(scratch, kind);
   const t = engineFor(kind, { ...config, exportDir: dir });
   let folders = 0;

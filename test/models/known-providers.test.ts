@@ -17,6 +17,7 @@ for (const [prefix, { title, api, quirks }] of Object.entries(MODEL_PROVIDERS)) 
       open: (url) => openaiCompatible({ like: prefix, baseURL: `${url}/v1`, api, key: SECRET }).getModel('test'),
       // Bounds are those of the way that all of them share: model.test.ts has them.
       blind: LIMITS.map((limit) => limit.title),
+      pieceBytes: [3],
       formInWords: quirks.structuredOutput !== undefined && quirks.structuredOutput !== 'json_schema',
     });
   if (SLOW) suite();

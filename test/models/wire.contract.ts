@@ -21,6 +21,8 @@ export interface WiredModel {
   readonly blind?: readonly string[];
   /** Whether the model is told in words what form its answer is to have. */
   readonly formInWords?: boolean;
+  /** Of how many bytes the pieces are in which answers come. One byte at a time takes seconds. */
+  readonly pieceBytes?: readonly number[];
 }
 
 const OSLO = { id: 'call_1', name: 'weather', args: { city: 'Oslo' } };
@@ -41,7 +43,8 @@ const scripts = (wire: Wire): Record<Scenario, readonly Answerer[]> => {
 };
 
 /** What the engine needs of every model that talks to a server: all of a model, and that it holds when the server does not. */
-export function wireContract({ name, wire, open, blind = [], formInWords = false }: WiredModel): void {
+export function wireContract(wired: WiredModel): void {
+  const { name, wire, open, blind = [], formInWords = false, pieceBytes: pieces = SLOW ? [1, 2, 3] : [3] } = wired;
   modelContract({
     name,
     open: async (scenario) => {
@@ -55,8 +58,7 @@ export function wireContract({ name, wire, open, blind = [], formInWords = false
   });
 
   describe(`${name}, and its server`, () => {
-    // One byte at a time takes seconds.
-    it.each(SLOW ? [1, 2, 3] : [3])(
+    it.each(pieces)(
       'gives the same answer in pieces of %i bytes, which cut lines and characters',
       async (pieceBytes) => {
         await using server = await wireServer(answers(wire, { text: HELLO }, pieceBytes));
