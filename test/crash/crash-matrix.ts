@@ -77,7 +77,7 @@ export function crashMatrix(scenarioName: ScenarioName, { deploys = false } = {}
     /** Where the one run of the chain dies: everywhere, or as often as the stride says. */
     const chain = everyNth(
       scenario.places,
-      SLOW ? Math.ceil(stride / (scenarioName === 'tools' && !deploys ? 48 : 8)) : 12,
+      SLOW ? Math.ceil(stride / (scenarioName === 'tools' && !deploys ? 48 : deploys ? 4 : 8)) : 12,
     );
     let template: Template;
     let whole: readonly RunReport[];
