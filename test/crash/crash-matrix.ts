@@ -60,6 +60,8 @@ export function crashMatrix(scenarioName: ScenarioName, { deploys = false } = {}
   const scenario = scenarioOf(scenarioName);
   const describeEach =
     scenarioName === 'tools' && !deploys && !SLOW ? describeEachDatabase : describeEachDatabaseSlowly;
+  /** Of the stride: the tools are killed more often than the rest. */
+  const share = scenarioName === 'tools' ? 48 : 8;
   const scratch = mkdtempSync(join(tmpdir(), 'holdfast-effects-'));
   let newer = '';
   if (deploys)
@@ -75,10 +77,7 @@ export function crashMatrix(scenarioName: ScenarioName, { deploys = false } = {}
 
   describeEach(`crash matrix of ${scenarioName}${deploys ? ' under deploys' : ''}`, (kind) => {
     /** Where the one run of the chain dies: everywhere, or as often as the stride says. */
-    const chain = everyNth(
-      scenario.places,
-      SLOW ? Math.ceil(stride / (scenarioName === 'tools' && !deploys ? 48 : deploys ? 4 : 8)) : 12,
-    );
+    const chain = everyNth(scenario.places, SLOW ? Math.ceil(stride / (deploys ? 4 : share)) : 12);
     let template: Template;
     let whole: readonly RunReport[];
     let copies = 0;
