@@ -1,30 +1,14 @@
-import { Agent } from '@openai/agents';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { z } from 'zod';
 import type { Invariant } from '../../src/core/invariant.js';
 import type { VerifyReport } from '../../src/core/verify-log.js';
-import { createEngine, defineAgent, defineTool, type Engine, type RunEvent } from '../../src/index.js';
+import { createEngine, type Engine, type RunEvent } from '../../src/index.js';
 import { openDatabase } from '../../src/storage/database.js';
 import { createEngineDatabase, describeEachDatabase, type TestDatabase } from '../harness/database.js';
+import { echoAgent } from '../harness/echo-agent.js';
 import { ADMIN, eventsOf, restOf } from '../harness/engine.js';
-import { call, scripted } from '../harness/script.js';
-
-const echo = defineTool({
-  name: 'echo',
-  description: 'Echoes.',
-  input: z.object({ text: z.string() }),
-  output: z.string(),
-  effect: 'pure',
-  execute: ({ text }) => text,
-});
 
 const config = {
-  agents: [
-    defineAgent({
-      agent: new Agent({ name: 'echo', model: scripted([[call('echo', { text: 'one' })]]), tools: [echo] }),
-      grants: ['tool:call:echo'],
-    }),
-  ],
+  agents: [echoAgent('one')],
 };
 
 /** Ways in which somebody with the database's password might rewrite history, and what `verify` must say. */

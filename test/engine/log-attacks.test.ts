@@ -1,40 +1,25 @@
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Agent } from '@openai/agents';
 import type { Knex } from 'knex';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { z } from 'zod';
 import { genesis, type Head, seal } from '../../src/core/chain.js';
 import type { EventDraft } from '../../src/core/event.js';
 import { canonical } from '../../src/core/json.js';
 import { leafOf } from '../../src/core/log-entry.js';
 import { TreeEdge, verifyConsistency } from '../../src/core/merkle.js';
 import { makeLogKey } from '../../src/engine/log-keys.js';
-import { createEngine, defineAgent, defineTool, type Engine } from '../../src/index.js';
+import { createEngine, type Engine } from '../../src/index.js';
 import { openDatabase } from '../../src/storage/database.js';
 import { readEntries } from '../../src/storage/log-entries.js';
 import { readEvents } from '../../src/storage/read-events.js';
 import { createEngineDatabase, describePostgresSlowly, type TestDatabase } from '../harness/database.js';
+import { echoAgent } from '../harness/echo-agent.js';
 import { ADMIN, runToRest } from '../harness/engine.js';
-import { call, scripted } from '../harness/script.js';
 
 /** What the owner of the database does, with all of SQL and this very code, but without the signing key and the file outside. */
 
-const echo = defineTool({
-  name: 'echo',
-  description: 'Echoes.',
-  input: z.object({ text: z.string() }),
-  output: z.string(),
-  effect: 'pure',
-  execute: ({ text }) => text,
-});
 const config = {
-  agents: [
-    defineAgent({
-      agent: new Agent({ name: 'echo', model: scripted([[call('echo', { text: 'one' })]]), tools: [echo] }),
-      grants: ['tool:call:echo'],
-    }),
-  ],
+  agents: [echoAgent('one')],
   evidence: { intervalMs: 3_600_000 },
 };
 

@@ -1,31 +1,16 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Agent } from '@openai/agents';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { z } from 'zod';
 import type { ProofBundle } from '../../src/core/proof.js';
 import { makeLogKey, rotateLogKey } from '../../src/engine/log-keys.js';
-import { createEngine, defineAgent, defineTool, type Engine } from '../../src/index.js';
+import { createEngine, type Engine } from '../../src/index.js';
 import { checkProof, main } from '../../src/proof/verify.mjs';
 import { createEngineDatabase, describeEachDatabase, type TestDatabase } from '../harness/database.js';
+import { echoAgent } from '../harness/echo-agent.js';
 import { ADMIN, runToRest } from '../harness/engine.js';
-import { call, scripted } from '../harness/script.js';
 
-const echo = defineTool({
-  name: 'echo',
-  description: 'Echoes.',
-  input: z.object({ text: z.string() }),
-  output: z.string(),
-  effect: 'pure',
-  execute: ({ text }) => text,
-});
 const config = {
-  agents: [
-    defineAgent({
-      agent: new Agent({ name: 'echo', model: scripted([[call('echo', { text: 'secret words' })]]), tools: [echo] }),
-      grants: ['tool:call:echo'],
-    }),
-  ],
+  agents: [echoAgent('secret words')],
   evidence: { intervalMs: 3_600_000 },
 };
 
