@@ -39,9 +39,15 @@ describePostgres('an idle worker', () => {
   const t = engineFor('postgres', { agents: [asker] });
   let waits = '';
 
+  const hourlyIsDone = async () => {
+    const { nextAt } = await t.engine.previewRetention(ADMIN);
+    expect(Date.parse(nextAt ?? '') - Date.now()).toBeGreaterThan(1_800_000);
+  };
+
   beforeAll(async () => {
     waits = (await runToRest(t.engine, 'asker')).id;
     await t.between((knex) => cloneWaiting(async (sql) => (await knex.raw(sql)).rows, 'holdfast', WAITING));
+    await vi.waitFor(hourlyIsDone, { timeout: 30_000, interval: 200 });
   }, 120_000);
 
   it('asks nothing for each run that waits, and reads little for what it asks', { timeout: 60_000 }, async () => {
