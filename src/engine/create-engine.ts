@@ -24,13 +24,14 @@ import { DeltaHub } from './delta-hub.js';
 import { openQueueDoor } from './dequeue-door.js';
 import { Dispatch } from './dispatch.js';
 import { limitsIn } from './dispatch-limits.js';
-import { limitHere, listenNow } from './dispatcher-door.js';
+import { limitHere, listenNow, wakeDispatcher } from './dispatcher-door.js';
 import { DEFAULT_DATA_DIR, type EngineConfig, withDefaults } from './engine-config.js';
 import { openAnchor } from './evidence-config.js';
 import { ExportQueue } from './export-queue.js';
 import { holdLock } from './hold-lock.js';
 import { launchDbos } from './launch-dbos.js';
 import { Leave } from './leave.js';
+import { Looks } from './looks.js';
 import { type Money, openMoney } from './money-config.js';
 import { once } from './once.js';
 import type { EngineLog, Parts } from './parts.js';
@@ -126,9 +127,10 @@ async function launch(
   const running = new RunningSegments();
   const send = (payloads: readonly string[]) => notify(database.knex, DELTA_CHANNEL, payloads);
   const deltas = new DeltaHub({ newId: randomUUID, send: database.kind === 'pglite' ? null : send });
+  const looks = new Looks(() => wakeDispatcher(SEGMENT_QUEUE));
   const world: World = {
     knex: database.knex,
-    queue: segmentQueue(theClient),
+    queue: segmentQueue(theClient, looks),
     worker: { id, epoch },
     now: clock.now,
     newId: randomUUID,
@@ -159,7 +161,7 @@ async function launch(
     ...(role === 'api' ? { listenQueues: [] } : {}),
   });
   stepsKeepOutcomes = shortenCheckpoints();
-  const dispatch = new Dispatch({ database, worker: id, wake: () => world.queue.wake() });
+  const dispatch = new Dispatch({ database, worker: id, looks });
   // Before the dispatcher looks for the first time: nothing is waited for between the launch and this.
   if (role !== 'api' && !openQueueDoor(SEGMENT_QUEUE, dispatch)) assertNoLimits(limits);
   await started();

@@ -2,6 +2,7 @@ import type { Database } from '../storage/database.js';
 import { type Dequeued, dequeue } from '../storage/dequeue.js';
 import { notify } from '../storage/notify.js';
 import type { QueueDoor } from './dequeue-door.js';
+import type { Looks } from './looks.js';
 import { APPLICATION, RECORDING_VERSION } from './recording-version.js';
 import { SEGMENT_QUEUE, WAKE_CHANNEL } from './segment-queue.js';
 
@@ -15,8 +16,7 @@ const TRIES_MAX = 20;
 export interface DispatchOptions {
   readonly database: Database;
   readonly worker: string;
-  /** Makes the dispatcher look again now. */
-  readonly wake: () => void;
+  readonly looks: Looks;
 }
 
 /** What this worker takes out of the queue, when, and whom it tells of room that has become free. */
@@ -36,6 +36,7 @@ export class Dispatch implements QueueDoor {
 
   readonly take: QueueDoor['take'] = async ({ room, owner }) => {
     const ids: string[] = [];
+    if (room > 0) this.#options.looks.taken();
     let next = Number.POSITIVE_INFINITY;
     let fromTheFirst = false;
     for (let tries = 0; ids.length < room && tries < TRIES_MAX; tries++) {
@@ -76,12 +77,12 @@ export class Dispatch implements QueueDoor {
   /** When a rate lets the next run begin, nobody else wakes the dispatcher. */
   #lookIn(ms: number): void {
     clearTimeout(this.#timer);
-    if (ms < LOOK_WITHIN_MS) this.#timer = setTimeout(this.#options.wake, Math.max(1, Math.ceil(ms))).unref();
+    if (ms < LOOK_WITHIN_MS) this.#timer = setTimeout(this.#options.looks.wake, Math.max(1, Math.ceil(ms))).unref();
   }
 
   /** A segment has ended here: there is room in this process, and under limits perhaps for others. */
   readonly ended = (): void => {
-    this.#options.wake();
+    this.#options.looks.wake();
     if (!this.#limited) return;
     this.#toTell = true;
     if (!this.#telling) void this.#tell();
