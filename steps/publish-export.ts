@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { datasetCard, exportManifest } from '../src/core/dataset-card.js';
 import type { ErrorView } from '../src/core/errors.js';
 import { HoldfastError } from '../src/core/errors.js';
-import type { ExportFile } from '../src/core/export.js';
+import type { ExportEncoding, ExportFile } from '../src/core/export.js';
 import {
   type ExportFolder,
   hasFile,
@@ -32,7 +32,7 @@ interface Placed {
   readonly file: ExportFile;
 }
 
-function placed(parts: readonly WrittenPart[]): Placed[] {
+function placed(parts: readonly WrittenPart[], encoding: ExportEncoding): Placed[] {
   return PART_KINDS.flatMap((kind) => {
     const those = parts.flatMap((part) => {
       const file = part.files[kind];
@@ -41,7 +41,7 @@ function placed(parts: readonly WrittenPart[]): Placed[] {
     return those.map(({ part, file }, index) => ({
       ...{ kind, part },
       file: {
-        path: `${FOLDER_OF[kind]}/${kind}-${five(index)}-of-${five(those.length)}.jsonl`,
+        path: `${FOLDER_OF[kind]}/${kind}-${five(index)}-of-${five(those.length)}.${kind === 'runs' ? 'jsonl' : encoding}`,
         split: kind === 'runs' ? null : kind,
         ...file,
       },
@@ -56,7 +56,8 @@ export async function publishExport(
   folder: ExportFolder,
   parts: readonly WrittenPart[],
 ): Promise<Published> {
-  const all = placed(parts);
+  const request = requestOf(row);
+  const all = placed(parts, request.options.encoding);
   const files = all.map(({ file }) => file);
   try {
     if (await isPublished(folder, row.id)) return { type: 'published', files };
@@ -66,7 +67,7 @@ export async function publishExport(
     }
     const last = parts.at(-1);
     const facts = {
-      ...{ id: row.id, tenant: row.tenant, request: requestOf(row), snapshotAt: row.created_at.toISOString() },
+      ...{ id: row.id, tenant: row.tenant, request, snapshotAt: row.created_at.toISOString() },
       ...{ runs: row.runs ?? 0, skipped: last?.skipped ?? {}, files },
     };
     const card = datasetCard(facts);

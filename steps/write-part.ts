@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Knex } from 'knex';
+import { datasetFields } from '../src/core/dataset-field.js';
 import type { ErrorView } from '../src/core/errors.js';
 import { addSkipped, type ExportRequest, type Skipped, type SkipReason } from '../src/core/export.js';
 import { type ExportedRun, exportRows, isWanted, type ExportRow as Row } from '../src/core/export-row.js';
@@ -7,6 +8,7 @@ import type { JsonObject } from '../src/core/json.js';
 import { type Redaction, redactFamily, redactorOf } from '../src/core/redaction.js';
 import { splitOf } from '../src/core/split.js';
 import { jsonlFile } from '../src/datasets/jsonl-file.js';
+import { parquetFile } from '../src/datasets/parquet-file.js';
 import type { PartFile, WrittenFile } from '../src/datasets/part-file.js';
 import { withoutKnownSecrets } from '../src/models/known-secrets.js';
 import { forgetDigests, keepDigests, readListed } from '../src/storage/export-runs.js';
@@ -63,7 +65,7 @@ export async function writePart(
   if (row === undefined) return { type: 'cancelled' };
   const request = requestOf(row);
   await forgetDigests(knex, id, part);
-  const open = (kind: PartKind): PartFile => jsonlFile(partPath(staging, kind, part));
+  const open = (kind: PartKind): PartFile => openFile(partPath(staging, kind, part), kind, request);
   const files = { train: open('train'), validation: open('validation'), runs: open('runs') };
   try {
     const after = await fill(world, row, request, files, part, far);
@@ -80,6 +82,12 @@ export async function writePart(
     for (const kind of PART_KINDS) await files[kind].abandon();
   }
 }
+
+/** Evidence is for people and their tools: lines of JSON, whatever the data are. */
+const openFile = (path: string, kind: PartKind, { format, options }: ExportRequest): PartFile =>
+  kind !== 'runs' && options.encoding === 'parquet'
+    ? parquetFile(path, datasetFields(format, options.reasoningKey))
+    : jsonlFile(path);
 
 async function fill(
   world: World,

@@ -47,6 +47,7 @@ const HOMES: Record<string, readonly string[]> = {
   yaml: ['cli'],
   'eventsource-parser': ['cli', 'demo'],
   pino: ['main'],
+  'hyparquet-writer': ['datasets'],
 };
 
 /** Type-only imports that other rooms may make, because a type of the package is part of a signature. */

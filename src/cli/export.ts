@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
-import { EXPORT_FORMATS, type StartExport, startExport } from '../core/export.js';
+import { EXPORT_ENCODINGS, EXPORT_FORMATS, type StartExport, startExport } from '../core/export.js';
 import { fieldErrorsOf, invalidRequest } from '../core/field-errors.js';
 import { jsonObject } from '../core/json.js';
 import { connect } from './connect.js';
@@ -19,6 +19,7 @@ const options = z.object({
   model: z.string().optional(),
   since: z.string().optional(),
   until: z.string().optional(),
+  encoding: z.enum(EXPORT_ENCODINGS).optional(),
   validation: z.number().optional(),
   deduplicate: z.boolean(),
   options: jsonObject.optional(),
@@ -35,6 +36,7 @@ export const exportCommand = (): Command =>
   new Command('export')
     .description('Export trajectories as training data, into a folder of the export directory of the server.')
     .addOption(new Option('--format <format>', 'format of the rows').choices(EXPORT_FORMATS).makeOptionMandatory())
+    .addOption(new Option('--encoding <encoding>', 'how rows are written; default: jsonl').choices(EXPORT_ENCODINGS))
     .requiredOption('--to <folder>', 'name of a new folder')
     .option('--agent <agent>', 'only runs of this agent')
     .addOption(new Option('--status <status...>', 'only runs that ended so; default: completed').choices(STATUSES))
@@ -67,8 +69,12 @@ export const exportCommand = (): Command =>
 
 /** Options of the command line go before those of `--options`. */
 function requestOf(asked: z.output<typeof options>): StartExport {
-  const { format, to, agent, status, model, since, until, validation, deduplicate } = asked;
-  const chosen = { ...(validation === undefined ? {} : { validation }), ...(deduplicate ? {} : { deduplicate }) };
+  const { format, encoding, to, agent, status, model, since, until, validation, deduplicate } = asked;
+  const chosen = {
+    ...(encoding === undefined ? {} : { encoding }),
+    ...(validation === undefined ? {} : { validation }),
+    ...(deduplicate ? {} : { deduplicate }),
+  };
   const parsed = startExport.safeParse({
     format,
     filters: { agent, status, model, since, until },

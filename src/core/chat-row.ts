@@ -4,6 +4,8 @@ import { type AssistantMessage, type ConversationCall, type ConversationMessage,
 import type { JsonObject, JsonValue } from './json.js';
 import type { Thread } from './thread.js';
 
+const MESSAGE_FIELDS: ReadonlySet<string> = new Set(['role', 'content', 'name', 'tool_calls', 'tool_call_id']);
+
 /** How chat messages are written. What chat templates want is the default. */
 export const chatOptions = z.strictObject({
   arguments: z
@@ -13,6 +15,7 @@ export const chatOptions = z.strictObject({
   reasoningKey: z
     .string()
     .regex(/^[a-z_]{1,40}$/)
+    .refine((key) => !MESSAGE_FIELDS.has(key), 'expected a name that no other field of a message has')
     .nullable()
     .default('reasoning_content')
     .describe('The field of what the model thought; null: it is left out.'),

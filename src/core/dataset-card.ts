@@ -1,5 +1,5 @@
-import type { ExportFile, ExportRequest, Skipped } from './export.js';
-import { type ColumnKind, EXPORT_COLUMNS } from './export-row.js';
+import { datasetFields, fieldLines } from './dataset-field.js';
+import type { ExportEncoding, ExportFile, ExportRequest, Skipped } from './export.js';
 import { type JsonObject, type JsonValue, sha256 } from './json.js';
 import { SPLITS } from './split.js';
 
@@ -16,22 +16,7 @@ export interface ExportFacts {
   readonly files: readonly ExportFile[];
 }
 
-const CALLS = { name: 'tool_calls', list: 'json' } as const;
-const MESSAGE = ['role', 'content', 'name', 'tool_call_id'] as const;
-
-/** A column as `dataset_info` of a card writes it; `reasoning`: the field of what the model thought. */
-function featureLines(name: string, kind: ColumnKind, reasoning: string | null): string[] {
-  if (kind === 'text') return [`  - name: ${name}`, '    dtype: string'];
-  if (kind === 'whole') return [`  - name: ${name}`, '    dtype: int64'];
-  if (kind === 'real') return [`  - name: ${name}`, '    dtype: float64'];
-  if (kind === 'json') return [`  - name: ${name}`, '    dtype: json'];
-  const fields = kind === 'turns' ? ['from', 'value'] : [...MESSAGE, ...(reasoning === null ? [] : [reasoning])];
-  return [
-    ...[`  - name: ${name}`, '    list:'],
-    ...fields.flatMap((field) => [`    - name: ${field}`, '      dtype: string']),
-    ...(kind === 'turns' ? [] : [`    - name: ${CALLS.name}`, `      list: ${CALLS.list}`]),
-  ];
-}
+const ENCODING_NAMES = { jsonl: 'JSON Lines', parquet: 'Parquet' } as const satisfies Record<ExportEncoding, string>;
 
 const inSplit = (files: readonly ExportFile[], split: string): readonly ExportFile[] =>
   files.filter((file) => file.split === split);
@@ -47,10 +32,10 @@ export function datasetCard({ id, request, snapshotAt, runs, skipped, files }: E
     'configs:',
     '- config_name: default',
     '  data_files:',
-    ...splits.flatMap((split) => [`  - split: ${split}`, `    path: data/${split}-*`]),
+    ...splits.flatMap((split) => [`  - split: ${split}`, `    path: data/${split}-*.${options.encoding}`]),
     'dataset_info:',
     '  features:',
-    ...Object.entries(EXPORT_COLUMNS[format]).flatMap(([name, kind]) => featureLines(name, kind, options.reasoningKey)),
+    ...datasetFields(format, options.reasoningKey).flatMap((field) => fieldLines(field, '  ')),
     '  splits:',
     ...splits.flatMap((split) => [
       `  - name: ${split}`,
@@ -63,7 +48,7 @@ export function datasetCard({ id, request, snapshotAt, runs, skipped, files }: E
   const left = Object.entries(skipped).map(([why, count]) => `| ${why} | ${count} |`);
   return [
     ...['---', ...head, '---', '', '# Trajectories', ''],
-    `Export \`${id}\` of Holdfast, in the format \`${format}\`: ${runs} runs that had ended by ${snapshotAt}.`,
+    `Export \`${id}\` of Holdfast, in the format \`${format}\`, as ${ENCODING_NAMES[options.encoding]}: ${runs} runs that had ended by ${snapshotAt}.`,
     `How they ended: ${filters.status.join(', ')}. The digests of all files, and the head of the log of every run, are in \`manifest.json\` and \`evidence/\`.`,
     '',
     ...(splits.length === 0 ? ['There is nothing in it.', ''] : ['| Split | Rows |', '| --- | --- |']),

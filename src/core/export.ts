@@ -10,6 +10,10 @@ import type { TrajectoryResult } from './trajectory-result.js';
 export const EXPORT_FORMATS = ['messages', 'prime-rl', 'sharegpt', 'atif', 'jsonl'] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
+/** How rows are written; the name is the ending of the files, too. */
+export const EXPORT_ENCODINGS = ['jsonl', 'parquet'] as const;
+export type ExportEncoding = (typeof EXPORT_ENCODINGS)[number];
+
 export const EXPORT_STATUSES = ['queued', 'running', 'completed', 'failed', 'cancelled'] as const;
 export type ExportStatus = (typeof EXPORT_STATUSES)[number];
 export const isExportOver = (status: ExportStatus): boolean =>
@@ -47,6 +51,10 @@ const FOLDER = /^[A-Za-z0-9][\w.-]{0,99}(\/[A-Za-z0-9][\w.-]{0,99}){0,4}$/;
 export const exportOptions = z
   .strictObject({
     ...chatOptions.shape,
+    encoding: z
+      .enum(EXPORT_ENCODINGS)
+      .default('jsonl')
+      .describe('How rows are written: a line of JSON each, or Parquet.'),
     validation: z
       .number()
       .min(0)

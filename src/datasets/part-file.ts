@@ -12,7 +12,7 @@ export interface WrittenFile {
 
 /** A file of rows that grows, and is there under its name when it is whole. */
 export interface PartFile {
-  /** Gives how many characters the rows have as JSON. */
+  /** Gives how many characters the rows have, about. */
   write(rows: readonly JsonObject[]): Promise<number>;
   /** Null: no row was written, and there is no file. */
   end(): Promise<WrittenFile | null>;

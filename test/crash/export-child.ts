@@ -50,7 +50,8 @@ for (const input of ['a', 'b', 'c', 'd', 'e']) {
 }
 arm();
 counting = true;
-const request = { format: 'messages', options: { validation: 0.4, runsPerFile: 2 } } as const;
+const encoding = process.env['EXPORT_ENCODING'] === 'parquet' ? 'parquet' : 'jsonl';
+const request = { format: 'messages', options: { encoding, validation: 0.4, runsPerFile: 2 } } as const;
 
 async function ended({ id }: ExportView): Promise<ExportView> {
   for (;;) {

@@ -28,7 +28,8 @@ describeEachDatabaseSlowly('an export', (kind) => {
     const { databaseUrl, dataDir } = options;
     const exportDir = mkdtempSync(join(scratch, 'dir-'));
     const place = databaseUrl === null ? { HOLDFAST_DATA_DIR: dataDir } : { DATABASE_URL: databaseUrl };
-    const env = { ...place, EXPORT_DIR: exportDir };
+    const encoding = kind === 'postgres' ? 'jsonl' : 'parquet';
+    const env = { ...place, EXPORT_DIR: exportDir, EXPORT_ENCODING: encoding };
     try {
       const first = await startChild({ ...env, ...more }, kill, PROGRAM).ended;
       return first.signal === 'SIGKILL'

@@ -5,11 +5,13 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { ChatMessage } from '../../src/core/chat-row.js';
+import { datasetFields } from '../../src/core/dataset-field.js';
 import type { Engine, ExportView, StartExport } from '../../src/index.js';
 import { describeEachDatabaseSlowly } from '../harness/database.js';
 import { ADMIN, decideAndRest, engineFor, restOf, runToRest } from '../harness/engine.js';
 import { config } from './agents.js';
 import { atifProblems } from './atif-schema.js';
+import { byDuckdb, byHyparquet, withNulls } from './read-parquet.js';
 
 /** Exports of real runs into a folder. */
 
@@ -134,15 +136,41 @@ describeEachDatabaseSlowly('an export', (kind) => {
     expect(readdirSync(view.folder).sort()).toEqual(['README.md', 'data', 'evidence', 'manifest.json']);
     const [, head = ''] = readFileSync(join(view.folder, 'README.md'), 'utf8').split('---\n');
     expect(parse(head)).toMatchObject({
-      configs: [{ config_name: 'default', data_files: [{ split: 'train', path: 'data/train-*' }] }],
+      configs: [{ config_name: 'default', data_files: [{ split: 'train', path: 'data/train-*.jsonl' }] }],
       dataset_info: { splits: [{ name: 'train', num_examples: 9 }] },
     });
   });
 
   it('is the same, byte by byte, when it is made again', async () => {
-    const request: Omit<StartExport, 'to'> = { format: 'messages', options: { validation: 0.5 } };
-    const [one, two] = [await exported(request), await exported(request)];
-    expect(one.files.map(({ sha256 }) => sha256)).toEqual(two.files.map(({ sha256 }) => sha256));
+    for (const encoding of ['jsonl', 'parquet'] as const) {
+      const request: Omit<StartExport, 'to'> = { format: 'messages', options: { encoding, validation: 0.5 } };
+      const [one, two] = [await exported(request), await exported(request)];
+      expect(one.files.map(({ sha256 }) => sha256)).toEqual(two.files.map(({ sha256 }) => sha256));
+    }
+  });
+
+  it('has the same rows and evidence as Parquet', async () => {
+    const request = { format: 'messages', options: { validation: 0.4, runsPerFile: 3 } } as const;
+    const lines = await exported(request);
+    const view = await exported({ ...request, options: { ...request.options, encoding: 'parquet' } });
+    expect(view).toMatchObject({ status: 'completed', progress: lines.progress });
+    const fields = datasetFields('messages', 'reasoning_content');
+    for (const [index, file] of view.files.entries()) {
+      const other = lines.files[index];
+      expect(file).toMatchObject({ split: other?.split, rows: other?.rows });
+      if (file.split === null) {
+        expect(file).toEqual(other);
+        continue;
+      }
+      expect(file.path).toBe(other?.path.replace(/jsonl$/, 'parquet'));
+      const expected = withNulls(rowsIn(join(lines.folder, other?.path ?? '')), fields);
+      for (const read of [byHyparquet, byDuckdb])
+        expect(await read(join(view.folder, file.path), fields)).toStrictEqual(expected);
+    }
+    const [, head = ''] = readFileSync(join(view.folder, 'README.md'), 'utf8').split('---\n');
+    expect(parse(head)).toMatchObject({
+      configs: [{ data_files: [{ path: 'data/train-*.parquet' }, { path: 'data/validation-*.parquet' }] }],
+    });
   });
 
   it('is ATIF, with agents behind tools and sub-agents as documents within', async () => {
