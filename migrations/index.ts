@@ -26,6 +26,7 @@ import * as exported from './0024-exports.js';
 import * as toolMarks from './0025-tool-marks.js';
 import * as foldSnapshots from './0026-fold-snapshots.js';
 import * as trajectories from './0027-trajectories.js';
+import * as subjects from './0028-subjects.js';
 
 export interface Migration {
   readonly name: string;
@@ -61,4 +62,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0025-tool-marks', up: toolMarks.up },
   { name: '0026-fold-snapshots', up: foldSnapshots.up },
   { name: '0027-trajectories', up: trajectories.up },
+  { name: '0028-subjects', up: subjects.up },
 ];

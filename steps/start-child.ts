@@ -17,6 +17,7 @@ import {
 import { createLog, extendLog } from '../src/storage/events.js';
 import { eventIdOf, readEvents } from '../src/storage/read-events.js';
 import { ancestorsOf, insertRun, limitsOf, lockRun, type RunRow, runs } from '../src/storage/runs.js';
+import { copySubjects } from '../src/storage/subjects.js';
 import { transact } from './patience.js';
 import { timeLeftMs } from './time-left.js';
 import { isoNow, type World } from './world.js';
@@ -78,6 +79,7 @@ export async function startChild(world: World, start: ChildStart): Promise<Start
         timeLeftMs: timeLeftMs(row, limitsOf(row).maxDurationMs, world.now()),
       },
     });
+    await copySubjects(trx, parent.id, id);
     const log = await createLog(trx, id, row.tenant, randomBytes(32).toString('hex'));
     const eventId = await eventIdOf(trx, parent.id, start.causeKey);
     const data: EventData<'run.created'> = {

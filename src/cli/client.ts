@@ -31,6 +31,7 @@ import { type SessionItem, type SessionView, sessionItem, sessionView } from '..
 import { type SpendFilter, type SpendView, spendView } from '../core/spend.js';
 import { type StandingDecisionView, standingDecisionView } from '../core/standing.js';
 import { type StateAt, stateAt } from '../core/state-at.js';
+import { type EraseSubject, type SubjectErasureView, subjectErasureView } from '../core/subject-erasure.js';
 import { type Trajectory, type TrajectorySummary, trajectory, trajectorySummary } from '../core/trajectory.js';
 import type { TrajectoryFilter } from '../core/trajectory-filter.js';
 import { type VerifyRange, type VerifyReport, verifyReport } from '../core/verify-log.js';
@@ -65,6 +66,8 @@ export interface Client {
   cancelRun(id: string, reason?: string): Promise<RunView>;
   deleteRun(id: string): Promise<RunView>;
   eraseRun(id: string, request: EraseRun): Promise<ErasureView>;
+  eraseSubject(request: EraseSubject): Promise<SubjectErasureView>;
+  getSubjectErasure(id: string): Promise<SubjectErasureView>;
   previewRetention(): Promise<RetentionView>;
   askForRetention(): Promise<RetentionView>;
   forkRun(id: string, request: ForkRun, idempotencyKey: string): Promise<RunView>;
@@ -184,6 +187,8 @@ export function createClient(baseUrl: string, token: string): Client {
       ask(runView, POST, `${run(id)}/cancel`, { body: reason === undefined ? {} : { reason } }),
     deleteRun: (id) => ask(runView, 'DELETE', run(id)),
     eraseRun: (id, body) => ask(erasureView, POST, `${run(id)}/erase`, { body }),
+    eraseSubject: (body) => ask(subjectErasureView, POST, '/erasures', { body }),
+    getSubjectErasure: (id) => ask(subjectErasureView, GET, `/erasures/${encodeURIComponent(id)}`),
     previewRetention: () => ask(retentionView, GET, '/retention'),
     askForRetention: () => ask(retentionView, POST, '/retention', { body: {} }),
     forkRun: (id, body, key) => ask(runView, POST, `${run(id)}/fork`, { body, headers: keyed(key) }),

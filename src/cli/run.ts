@@ -18,6 +18,7 @@ const options = z.object({
   wait: z.boolean().default(false),
   key: z.string().optional(),
   session: z.string().optional(),
+  subject: z.array(z.string()).optional(),
 });
 
 export const runCommand = (): Command =>
@@ -30,12 +31,13 @@ export const runCommand = (): Command =>
       new Option('--key <key>', 'idempotency key: the same key and request again is the same run').argParser(keyOption),
     )
     .option('--session <session>', 'the conversation that the run goes on with; the first run of a session begins it')
+    .option('--subject <subjects...>', 'whom the run is about: all of one of them can be erased')
     .addOption(jsonOption())
     .action(async (agent: string, input: string, raw: unknown) => {
       const asked = options.parse(raw);
       const client = connect();
-      const { session: sessionId } = asked;
-      const request = { agent, input: input === '-' ? await fromStdin() : input, sessionId };
+      const { session: sessionId, subject: subjects } = asked;
+      const request = { agent, input: input === '-' ? await fromStdin() : input, sessionId, subjects };
       const started = await client.startRun(request, asked.key ?? randomUUID());
       // Said before the wait, so that the run can be found if the wait is broken off.
       if (!asked.json) print(`run ${started.id} ${started.status}`);

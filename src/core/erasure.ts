@@ -1,10 +1,10 @@
 import { z } from 'zod';
 
-const reason = z.string().trim().min(1).max(1000).describe('Why; kept, so it should name no person.');
+export const erasureReason = z.string().trim().min(1).max(1000).describe('Why; kept, so it should name no person.');
 
 export const eraseRun = z
   .strictObject({
-    reason,
+    reason: erasureReason,
     family: z.boolean().default(false).describe('Also the runs below it, and forks of any of them.'),
   })
   .meta({ id: 'EraseRun' });

@@ -1,3 +1,4 @@
+import { ERASURE_ERRORS } from './erasure-errors.js';
 import { type ErrorRow, row } from './error-row.js';
 import { EXPORT_ERRORS } from './export-errors.js';
 import { PROCESS_ERRORS } from './process-errors.js';
@@ -106,13 +107,6 @@ export const ERRORS = {
     'The run has begun',
     'Cancel it with `holdfast cancel` if it still works; its log is kept.',
   ),
-  run_not_over: row(
-    409,
-    'stop',
-    'The run is not over',
-    'Wait until the run that is named is over, or cancel it with `holdfast cancel`.',
-  ),
-  run_erased: row(410, 'stop', 'The content of the run was erased', 'Start a new run; nothing brings it back.'),
   run_referenced: row(409, 'stop', 'Another run refers to the run', 'Cancel it with `holdfast cancel`; it is kept.'),
   // How a run fails
   limit_turns: row(
@@ -293,6 +287,7 @@ export const ERRORS = {
   ),
   agent_invalid: row(400, 'stop', 'The agent is not valid', 'Correct the field that is named.'),
   tool_invalid: row(400, 'stop', 'The tool is not valid', 'Correct the field that is named.'),
+  ...ERASURE_ERRORS,
   ...SUB_AGENT_ERRORS,
   ...EXPORT_ERRORS,
   ...PROCESS_ERRORS,

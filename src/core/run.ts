@@ -3,6 +3,7 @@ import { askedBudget, runBudget } from './budget.js';
 import { jsonObject, jsonValue } from './json.js';
 import { usdText } from './money.js';
 import { sessionId } from './session.js';
+import { subjectNames } from './subject-erasure.js';
 
 export const RUN_STATUSES = ['queued', 'running', 'paused', 'completed', 'failed', 'cancelled'] as const;
 export const runStatus = z.enum(RUN_STATUSES);
@@ -61,6 +62,7 @@ export const startRun = z
       .optional()
       .describe('Whether its models answer in pieces, which the event stream shows live. Without: as the agent says.'),
     metadata: jsonObject.optional().describe('Kept with the run as it is; 16 KiB at most.'),
+    subjects: subjectNames.optional().describe('Whom the run is about: all of one of them can be erased.'),
   })
   .meta({ id: 'StartRun' });
 export type StartRun = z.input<typeof startRun>;

@@ -7,6 +7,7 @@ import { dueTimers } from '../storage/timers.js';
 import { beat, forgetOldWorkers } from '../storage/workers.js';
 import { besideTheBeat } from './beside-the-beat.js';
 import type { DatabaseClock } from './database-clock.js';
+import { goOnErasing } from './erase-subject.js';
 import { indexDue } from './index-trajectories.js';
 import { expire } from './interruption-verbs.js';
 import type { Parts } from './parts.js';
@@ -49,9 +50,11 @@ export function startBeating(
   const trajectories = besideTheBeat((isStopping) => indexDue(parts, isStopping));
   let beats = 0;
   const old = besideTheBeat((isStopping) =>
-    retain(parts, isStopping).catch((error: unknown) =>
-      parts.log.warn({ error: String(error) }, 'retention failed; it is tried again'),
-    ),
+    goOnErasing(parts, isStopping)
+      .then(() => retain(parts, isStopping))
+      .catch((error: unknown) =>
+        parts.log.warn({ error: String(error) }, 'an erasure or retention failed; it is tried again'),
+      ),
   );
 
   const once = async (): Promise<void> => {

@@ -5,6 +5,14 @@ import { canonical, digestOf, type JsonObject, type JsonValue } from '../core/js
 import { itemsOfInput, SESSION_BYTES, SESSION_ITEMS, shownHistory } from '../core/session.js';
 import { readRun, updateRun } from '../storage/runs.js';
 import { holdSession, lockOrMakeSession, readSessionItems, type SessionRow } from '../storage/sessions.js';
+import { subjectsInSession } from '../storage/subjects.js';
+
+interface TakenSession {
+  readonly input: readonly JsonObject[];
+  readonly loaded: EventDraft;
+  /** Whom the runs were about that said something in it. */
+  readonly subjects: readonly string[];
+}
 
 /**
  * Lets a run into a session, in the transaction that starts the run: what the run is asked follows what was said before, and
@@ -15,7 +23,7 @@ export async function takeSession(
   session: { readonly tenant: string; readonly id: string },
   runId: string,
   asked: JsonValue,
-): Promise<{ readonly input: readonly JsonObject[]; readonly loaded: EventDraft }> {
+): Promise<TakenSession> {
   const row = await lockOrMakeSession(trx, session.tenant, session.id);
   await assertFree(trx, row);
   assertRoom(row);
@@ -25,7 +33,8 @@ export async function takeSession(
   const input = [...history, ...itemsOfInput(asked)];
   await updateRun(trx, runId, { input: canonical(input), session_id: row.id, history_items: history.length });
   const data = { sessionId: row.id, items: history.length, digest: digestOf(history) };
-  return { input, loaded: { key: 'session:loaded', parentKey: 'created', kind: 'session.loaded', data } };
+  const subjects = stored.length === 0 ? [] : await subjectsInSession(trx, row.tenant, row.id);
+  return { input, loaded: { key: 'session:loaded', parentKey: 'created', kind: 'session.loaded', data }, subjects };
 }
 
 /** Throws `session_busy` while a run is in the session. */

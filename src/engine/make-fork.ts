@@ -27,6 +27,8 @@ import {
   type NewRun,
   type RunRow,
 } from '../storage/runs.js';
+import { assertNotErasing } from '../storage/subject-starts.js';
+import { copySubjects, subjectsOf } from '../storage/subjects.js';
 import { assertEditFits } from './edit-fits.js';
 import { agentNamed, type Parts } from './parts.js';
 import { AlreadyStarted, assertMetadata, limitsUnder, takeKey, viewOf } from './start-run.js';
@@ -65,6 +67,7 @@ export async function makeFork(parts: Parts, fork: Fork, caller: Caller, idempot
       const { turns, usage, segment } = plan;
       const model = fork.onward.model ?? source.model;
       const place = { runId: source.id, seq: at, recordedSeq: plan.events.length + 2 };
+      await assertNotErasing(trx, tenant, await subjectsOf(trx, source.id));
       await insertRun(trx, { ...run, fork: { ...place, segment, turns, usage, model } });
       await takeKey(trx, { tenant, operation: why, key: idempotencyKey, fingerprint, runId: id });
       await createLog(trx, id, tenant, randomBytes(32).toString('hex'));
@@ -135,6 +138,7 @@ async function takeOver(
   await copyStanding(trx, id, binding, { made, revoked: new Set(revoked) });
   await copyCalls(trx, { from, to: id, tenant }, binding.digests, begun);
   await copyPins(trx, from, id, servers);
+  await copySubjects(trx, from, id);
 }
 
 /** What is given, without what is null or left out. */

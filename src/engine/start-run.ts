@@ -12,6 +12,8 @@ import { type RunLimits, type RunView, type StartRun, startRun as startRunShape 
 import { createLog, extendLog } from '../storage/events.js';
 import { takeIdempotencyKey } from '../storage/idempotency.js';
 import { findRun, insertRun, type RunRow, runViewOf } from '../storage/runs.js';
+import { assertNotErasing } from '../storage/subject-starts.js';
+import { insertSubjects } from '../storage/subjects.js';
 import type { RegisteredAgent } from './agent-registry.js';
 import { takeSession } from './hold-session.js';
 import { agentNamed, type Parts } from './parts.js';
@@ -81,8 +83,11 @@ export async function startRun(
       });
       const { sessionId } = parsed.data;
       const session = sessionId === undefined ? null : { tenant: caller.tenant, id: sessionId };
-      const { input, loaded } =
-        session === null ? { input: asked, loaded: null } : await takeSession(trx, session, id, asked);
+      const { input, loaded, subjects } =
+        session === null ? { input: asked, loaded: null, subjects: [] } : await takeSession(trx, session, id, asked);
+      const about = [...(parsed.data.subjects ?? []), ...subjects];
+      await assertNotErasing(trx, caller.tenant, about);
+      await insertSubjects(trx, of, about);
       const log = await createLog(trx, id, caller.tenant, randomBytes(32).toString('hex'));
       const data = {
         ...{ agent: name, agentVersion: version, agentHash: definitionHash, input, metadata },

@@ -12,6 +12,7 @@ import { deleteRun } from './delete-run.js';
 import { diffRuns } from './diff-runs.js';
 import { emitEvent } from './emit-event.js';
 import { eraseRun } from './erase-run.js';
+import { eraseSubject, getSubjectErasure } from './erase-subject.js';
 import { cancelExport, getExport, listExports, startExport } from './export-verbs.js';
 import { forkRun, retryRun } from './fork-run.js';
 import { inTurn } from './in-turn.js';
@@ -52,6 +53,8 @@ export function verbsOf(parts: Parts, life: Life): Engine {
     listRuns: async (filter, caller) => listRuns(up(), filter, caller),
     cancelRun: async (id, reason, caller) => cancelRun(up(), id, reason, caller),
     deleteRun: async (id, caller) => deleteRun(up(), id, caller),
+    eraseSubject: async (request, caller) => eraseSubject(up(), request, caller),
+    getSubjectErasure: async (id, caller) => getSubjectErasure(up(), id, caller),
     previewRetention: async (caller) => previewRetention(up(), caller),
     askForRetention: async (caller) => askForRetention(up(), caller),
     eraseRun: async (id, request, caller) => eraseRun(up(), id, request, caller),

@@ -20,6 +20,7 @@ import type { SessionItem, SessionView } from '../core/session.js';
 import type { SpendFilter, SpendView } from '../core/spend.js';
 import type { StandingDecisionView } from '../core/standing.js';
 import type { StateAt } from '../core/state-at.js';
+import type { EraseSubject, SubjectErasureView } from '../core/subject-erasure.js';
 import type { Trajectory, TrajectorySummary } from '../core/trajectory.js';
 import type { TrajectoryFilter } from '../core/trajectory-filter.js';
 import type { VerifyRange, VerifyReport } from '../core/verify-log.js';
@@ -73,6 +74,8 @@ export interface Engine {
       readonly agent?: string;
       /** Only runs that calls of this run started. */
       readonly parent?: string;
+      /** Only runs that are about this one, and are not erased. */
+      readonly subject?: string;
       readonly limit: number;
       readonly cursor?: string;
     },
@@ -90,6 +93,13 @@ export interface Engine {
    * `run_not_over`, `invalid_request`.
    */
   eraseRun(id: string, request: EraseRun, caller: Caller): Promise<ErasureView>;
+  /**
+   * Erases all runs of a subject, in the background where they are many. Throws `run_not_over` where some are not over and are not to be
+   * cancelled, `invalid_request`.
+   */
+  eraseSubject(request: EraseSubject, caller: Caller): Promise<SubjectErasureView>;
+  /** How far it is. Throws `erasure_unknown`. */
+  getSubjectErasure(id: string, caller: Caller): Promise<SubjectErasureView>;
   /** What would go now by the retention of the configuration, of the caller's tenant. */
   previewRetention(caller: Caller): Promise<RetentionView>;
   /** Has a worker do it now, in the background. Gives what will go of the caller's tenant. */

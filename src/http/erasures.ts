@@ -1,5 +1,6 @@
 import { eraseRun, erasureView } from '../core/erasure.js';
 import { retentionView } from '../core/retention.js';
+import { eraseSubject, subjectErasureView } from '../core/subject-erasure.js';
 import { idPath } from './fields.js';
 import { guarded, json, NO_INPUT } from './route.js';
 
@@ -17,6 +18,34 @@ export const ERASURE_ROUTES = [
     errors: ['run_unknown', 'run_not_over'],
     audited: true,
     handle: async ({ path, body }, { engine, caller }) => json(await engine.eraseRun(path.id, body, caller)),
+  }),
+  guarded({
+    ...NO_INPUT,
+    method: 'POST',
+    path: '/api/v1/erasures',
+    operationId: 'eraseSubject',
+    summary: 'Erase all runs of a subject.',
+    role: 'admin',
+    body: eraseSubject,
+    status: 202,
+    response: subjectErasureView,
+    errors: ['run_not_over'],
+    audited: true,
+    handle: async ({ body }, { engine, caller }) => ({
+      ...{ type: 'json', status: 202, body: await engine.eraseSubject(body, caller) },
+    }),
+  }),
+  guarded({
+    ...NO_INPUT,
+    method: 'GET',
+    path: '/api/v1/erasures/{id}',
+    operationId: 'getSubjectErasure',
+    summary: 'Say how far the erasure of a subject is.',
+    role: 'viewer',
+    pathParams: idPath,
+    response: subjectErasureView,
+    errors: ['erasure_unknown'],
+    handle: async ({ path }, { engine, caller }) => json(await engine.getSubjectErasure(path.id, caller)),
   }),
   guarded({
     ...NO_INPUT,

@@ -3,6 +3,7 @@ import { forkRun, retryRun } from '../core/fork-request.js';
 import { nameText } from '../core/json.js';
 import { replayReport, replayRequest } from '../core/replay.js';
 import { type RunView, runStatus, runView, startRun } from '../core/run.js';
+import { subjectName } from '../core/subject-erasure.js';
 import { trajectory } from '../core/trajectory.js';
 import { idPath, pageOf, pageQuery } from './fields.js';
 import { idempotencyKey } from './idempotency.js';
@@ -20,7 +21,7 @@ const accepted = (run: RunView): Reply => ({
 });
 
 const FORK_ERRORS = [
-  ...(['run_unknown', 'run_erased', 'fork_invalid', 'state_unreadable', 'agent_unknown'] as const),
+  ...(['run_unknown', 'run_erased', 'subject_erasing', 'fork_invalid', 'state_unreadable', 'agent_unknown'] as const),
   ...(['idempotency_key_reused', 'value_not_json', 'payload_too_large'] as const),
 ];
 
@@ -46,6 +47,7 @@ export const RUN_ROUTES = [
       'payload_too_large',
       'session_busy',
       'session_full',
+      'subject_erasing',
     ],
     handle: async ({ header, body }, { engine, caller }) =>
       accepted(await engine.startRun(body, caller, header['idempotency-key'])),
@@ -62,6 +64,7 @@ export const RUN_ROUTES = [
       status: runStatus.exactOptional(),
       agent: nameText.exactOptional(),
       parent: idPath.shape.id.exactOptional().describe('Only runs that calls of this run started.'),
+      subject: subjectName.exactOptional(),
     }),
     response: pageOf(runView),
     errors: [],

@@ -6,6 +6,7 @@ import { EMPTY_STATE } from '../core/state.js';
 import type { RunRow } from './runs.js';
 import { runs } from './runs.js';
 import { removeItemsOfRun } from './session-cut.js';
+import { forgetSubjects } from './subjects.js';
 
 /** Stands where a text was. */
 const ERASED = '(erased)';
@@ -38,6 +39,7 @@ export async function eraseContent(trx: Knex.Transaction, run: RunRow): Promise<
   for (const table of made) await trx(`holdfast.${table}`).where({ run_id: id }).delete();
   await eraseInterruptions(trx, id);
   await trx('holdfast.rewards').where({ run_id: id }).update({ data: null });
+  await forgetSubjects(trx, id);
   // The key of a request still starts no second run.
   await trx('holdfast.idempotency_keys').where({ run_id: id }).update({ fingerprint: '' });
   if (run.session_id !== null) await removeItemsOfRun(trx, run.tenant, run.session_id, id);

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { HoldfastError } from '../core/errors.js';
 import type { RunStatus } from '../core/run.js';
 import { type RunRow, runs } from './runs.js';
+import { idsOfSubject } from './subjects.js';
 
 /** Newest first: the place after the last item of a page. */
 const cursorShape = z.tuple([
@@ -56,6 +57,7 @@ export async function listRunRows(
     readonly status?: RunStatus;
     readonly agent?: string;
     readonly parent?: string;
+    readonly subject?: string;
     readonly limit: number;
     readonly cursor?: string;
   },
@@ -64,6 +66,7 @@ export async function listRunRows(
   if (filter.status !== undefined) query.where({ status: filter.status });
   if (filter.agent !== undefined) query.where({ agent: filter.agent });
   if (filter.parent !== undefined) query.where({ parent_run_id: filter.parent });
+  if (filter.subject !== undefined) query.whereIn('id', idsOfSubject(db, filter.tenant, filter.subject));
   return newestFirst<RunRow>(db, query, filter);
 }
 

@@ -157,6 +157,18 @@ describe('the commands against a server', () => {
     expect((await holdfast('delete', id)).stderr).toContain('(run_unknown)');
   });
 
+  it('erase takes away all runs of a subject, and says before which', async () => {
+    const { id } = await json('run', 'payer', 'go', '--subject', 'ann', 'bob');
+    const erase = (...more: string[]) => holdfast('erase', '--subject', 'ann', '-m', 'asked for', ...more);
+    expect((await erase('--dry-run')).stdout).toBe(`1 runs would be erased, not over: ${id}\n`);
+    expect((await erase()).stderr).toContain('(run_not_over)');
+    expect((await erase('--cancel')).stdout).toMatch(/^era_[0-9a-f]{32} done: 1 runs erased, 0 left\n$/m);
+    expect((await holdfast('runs', '--status', 'cancelled')).stdout).toContain(id);
+    expect((await erase('--family')).code).toBe(2);
+    expect((await holdfast('erase', id, '-m', 'why', '--cancel')).code).toBe(2);
+    expect((await holdfast('erase', '-m', 'why')).stderr).toContain('--subject');
+  });
+
   it.runIf(SLOW)('a worker serves nothing and makes no token', async () => {
     const own = await createEngineDatabase('pglite');
     const { dataDir } = own.options;

@@ -1,4 +1,5 @@
 import { MAX_BODY_BYTES } from './door.js';
+import { ERASURES } from './refused-erasures.js';
 
 /** What is asked, as `<actor> <method> <path below /api/v1>`; `{name}` is one of the stage. What comes: a code and pointers. */
 export type Refused = readonly [
@@ -295,4 +296,5 @@ export const REFUSED: readonly (readonly [string, readonly Refused[]])[] = [
   ['a list', LISTS],
   ['a stream', STREAMS],
   ['a worker', WORKERS],
+  ['an erasure', ERASURES],
 ];

@@ -1,0 +1,128 @@
+import type { Knex } from 'knex';
+import type { Caller } from '../core/caller.js';
+import { HoldfastError } from '../core/errors.js';
+import { fieldErrorsOf, invalidRequest } from '../core/field-errors.js';
+import { plainText } from '../core/json.js';
+import { isOver } from '../core/run.js';
+import { type EraseSubject, eraseSubject as eraseShape, type SubjectErasureView } from '../core/subject-erasure.js';
+import {
+  countErased,
+  type ErasureRequestRow,
+  findErasureRequest,
+  finishErasureRequest,
+  holdErasureRequest,
+  insertErasureRequest,
+  openErasureOf,
+  takeErasureRequest,
+} from '../storage/erasure-requests.js';
+import { readRun } from '../storage/runs.js';
+import { leftOfSubject, lockSubject, runsOfSubject } from '../storage/subjects.js';
+import { cancelRun } from './cancel-run.js';
+import { eraseLocked } from './erase-locked.js';
+import type { Parts } from './parts.js';
+
+const RUNS_AT_ONCE = 50;
+/** For so long a request is worked on before its answer; what is left then is done in the background. */
+const ANSWER_WITHIN_MS = 5000;
+const TAKEN_SECONDS = 30;
+const LOOK_AGAIN_SECONDS = 2;
+
+/**
+ * Erases all runs of a subject. The request is kept, and worked on until no run of the subject is left, whatever dies meanwhile;
+ * no run of it starts until then. A second request while one is open is the same. Throws `run_not_over` where runs of the
+ * subject are not over and are not to be cancelled.
+ */
+export async function eraseSubject(parts: Parts, request: EraseSubject, caller: Caller): Promise<SubjectErasureView> {
+  const parsed = eraseShape.safeParse(request);
+  if (!parsed.success) throw invalidRequest(fieldErrorsOf(parsed.error));
+  const { subject, cancel, dryRun } = parsed.data;
+  const { tenant, actor } = caller;
+  const { knex, newId } = parts.world;
+  const reason = plainText(parsed.data.reason);
+  if (dryRun) {
+    const none = { id: null, status: 'dry_run', erased: 0, requestedAt: null, finishedAt: null } as const;
+    return { ...none, subject, actor, reason, ...(await leftOfSubject(knex, tenant, subject)) };
+  }
+  const made = await knex.transaction(async (trx) => {
+    await lockSubject(trx, tenant, subject);
+    const open = await openErasureOf(trx, tenant, [subject]);
+    if (open !== undefined) return open;
+    if (!cancel) await assertAllOver(trx, tenant, subject);
+    const id = `era_${newId().replaceAll('-', '')}`;
+    return insertErasureRequest(trx, { id, tenant, subject, cancel, actor, reason });
+  });
+  const until = performance.now() + ANSWER_WITHIN_MS;
+  const taken = await takeErasureRequest(knex, made.id);
+  if (taken !== undefined) await workOn(parts, taken, () => performance.now() > until);
+  return getSubjectErasure(parts, made.id, caller);
+}
+
+async function assertAllOver(trx: Knex.Transaction, tenant: string, subject: string): Promise<void> {
+  const { notOver } = await leftOfSubject(trx, tenant, subject);
+  if (notOver.length > 0)
+    throw new HoldfastError('run_not_over', `Of this subject these runs are not over: ${notOver.join(', ')}.`, {
+      hint: 'Wait until they are over, or ask with `cancel`, which cancels them.',
+    });
+}
+
+export async function getSubjectErasure(parts: Parts, id: string, { tenant }: Caller): Promise<SubjectErasureView> {
+  const { knex } = parts.world;
+  const row = await findErasureRequest(knex, tenant, id);
+  if (row === undefined) throw new HoldfastError('erasure_unknown', `There is no erasure ${JSON.stringify(id)}.`);
+  const left = row.subject === null ? { left: 0, notOver: [] } : await leftOfSubject(knex, tenant, row.subject);
+  const { status, subject, actor, reason, erased } = row;
+  const times = { requestedAt: row.requested_at.toISOString(), finishedAt: row.finished_at?.toISOString() ?? null };
+  return { id, status, subject, actor, reason, erased, ...left, ...times };
+}
+
+/** Works on one request that somebody has left, if there is one. */
+export async function goOnErasing(parts: Parts, isStopping: () => boolean): Promise<void> {
+  const taken = await takeErasureRequest(parts.world.knex, null);
+  if (taken !== undefined) await workOn(parts, taken, isStopping);
+}
+
+async function workOn(parts: Parts, request: ErasureRequestRow, isStopping: () => boolean): Promise<void> {
+  const { knex } = parts.world;
+  const { id, tenant, subject } = request;
+  if (subject === null) return;
+  let after = '';
+  while (!isStopping()) {
+    const ids = await runsOfSubject(knex, { tenant, subject }, after, RUNS_AT_ONCE);
+    for (const one of ids) {
+      if (isStopping()) break;
+      await eraseFor(parts, request, one);
+    }
+    after = ids.at(-1) ?? after;
+    if (ids.length < RUNS_AT_ONCE) break;
+    await holdErasureRequest(knex, id, TAKEN_SECONDS);
+  }
+  await knex.transaction(async (trx) => {
+    // A fork that is being made of one of its runs is counted, or is refused.
+    await lockSubject(trx, tenant, subject);
+    if ((await leftOfSubject(trx, tenant, subject)).left === 0) await finishErasureRequest(trx, id);
+    else await holdErasureRequest(trx, id, isStopping() ? 0 : LOOK_AGAIN_SECONDS);
+  });
+}
+
+/** What is not over yet is left for the next look, and so is one that fails: it holds up no other. */
+async function eraseFor(
+  parts: Parts,
+  { id, tenant, cancel, actor, reason }: ErasureRequestRow,
+  runId: string,
+): Promise<void> {
+  const { knex } = parts.world;
+  try {
+    const run = await readRun(knex, runId);
+    // Those below a run are cancelled with it: alone, the run above would go on without them.
+    if (cancel && run !== undefined && !isOver(run.status) && run.parent_run_id === null)
+      await cancelRun(parts, runId, null, { actor, tenant, role: 'admin' });
+    await knex.transaction(async (trx) => {
+      const outcome = await eraseLocked(trx, runId, { actor, reason });
+      if (typeof outcome !== 'string') await countErased(trx, id);
+    });
+    parts.changes.announce(runId);
+  } catch (error) {
+    if (error instanceof HoldfastError && (error.code === 'run_not_over' || error.code === 'run_over')) return;
+    parts.log.warn({ run: runId, erasure: id, error: String(error) }, 'a run could not be erased; it is tried again');
+  }
+}

@@ -1,0 +1,98 @@
+import type { Knex } from 'knex';
+import { OVER } from '../core/run.js';
+
+interface SubjectRow {
+  tenant: string;
+  subject: string;
+  run_id: string;
+}
+
+const subjects = (db: Knex) => db<SubjectRow>('holdfast.run_subjects');
+
+const KEY = "hashtextextended('holdfast:subject:' || ?::text || ':' || name, 0)";
+
+/**
+ * Keeps the beginning and the end of an erasure apart from starts of runs of its subject: whoever erases is alone, and waits
+ * for nothing else while it is.
+ */
+export async function lockSubject(trx: Knex.Transaction, tenant: string, subject: string): Promise<void> {
+  await trx.raw(`select pg_advisory_xact_lock(${KEY}) from (select ?::text as name) one`, [tenant, subject]);
+}
+
+/** The same for starts, which are many. All at once and in one order, so that no two wait for each other. */
+export async function shareSubjects(trx: Knex.Transaction, tenant: string, names: readonly string[]): Promise<void> {
+  await trx.raw(
+    `select pg_advisory_xact_lock_shared(${KEY})
+       from (select distinct name from unnest(?::text[]) as name order by name) ordered`,
+    [tenant, [...names]],
+  );
+}
+
+export async function insertSubjects(
+  trx: Knex.Transaction,
+  run: { readonly id: string; readonly tenant: string },
+  names: readonly string[],
+): Promise<void> {
+  const rows = [...new Set(names)].map((subject) => ({ tenant: run.tenant, subject, run_id: run.id }));
+  if (rows.length > 0) await subjects(trx).insert(rows);
+}
+
+export const subjectsOf = (db: Knex, runId: string): Promise<string[]> =>
+  subjects(db).where({ run_id: runId }).orderBy('subject').pluck('subject');
+
+/** Whom the runs are about whose items a session has. */
+export const subjectsInSession = (db: Knex, tenant: string, sessionId: string): Promise<string[]> =>
+  subjects(db)
+    .whereIn('run_id', db('holdfast.session_items').where({ tenant, session_id: sessionId }).select('run_id'))
+    .distinct()
+    .pluck('subject');
+
+/** What a run is about, a run that takes over its content is about, too. */
+export async function copySubjects(trx: Knex.Transaction, from: string, to: string): Promise<void> {
+  await trx.raw(
+    `insert into holdfast.run_subjects (tenant, subject, run_id)
+     select tenant, subject, ? from holdfast.run_subjects where run_id = ?`,
+    [to, from],
+  );
+}
+
+/** Nobody knows any more whom a run was about. */
+export async function forgetSubjects(trx: Knex.Transaction, runId: string): Promise<void> {
+  await subjects(trx).where({ run_id: runId }).delete();
+}
+
+export const idsOfSubject = (db: Knex, tenant: string, subject: string) =>
+  subjects(db).where({ tenant, subject }).select('run_id');
+
+/** Runs of a subject after an id. An erased run is of none. */
+export const runsOfSubject = (
+  db: Knex,
+  of: { readonly tenant: string; readonly subject: string },
+  after: string,
+  limit: number,
+): Promise<string[]> =>
+  subjects(db)
+    .where({ tenant: of.tenant, subject: of.subject })
+    .where('run_id', '>', after)
+    .orderBy('run_id')
+    .limit(limit)
+    .pluck('run_id');
+
+const NOT_OVER_SHOWN = 20;
+
+/** How many runs of a subject are left, and some of those that are not over. */
+export async function leftOfSubject(
+  db: Knex,
+  tenant: string,
+  subject: string,
+): Promise<{ readonly left: number; readonly notOver: string[] }> {
+  const [row] = await subjects(db).where({ tenant, subject }).count({ n: '*' });
+  const notOver: string[] = await db('holdfast.run_subjects as s')
+    .join('holdfast.runs as r', 'r.id', 's.run_id')
+    .where({ 's.tenant': tenant, 's.subject': subject })
+    .whereNotIn('r.status', [...OVER])
+    .orderBy('r.id')
+    .limit(NOT_OVER_SHOWN)
+    .pluck('r.id');
+  return { left: Number(row?.['n'] ?? 0), notOver };
+}
