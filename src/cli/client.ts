@@ -22,6 +22,7 @@ import {
 } from '../core/log-view.js';
 import type { Page } from '../core/page.js';
 import { type ProofBundle, proofBundle } from '../core/proof.js';
+import { type RepairReport, type RepairRequest, repairReport } from '../core/repair.js';
 import { type ReplayReport, type ReplayRequest, replayReport } from '../core/replay.js';
 import { type RetentionView, retentionView } from '../core/retention.js';
 import { type GiveReward, type RewardView, rewardView } from '../core/reward.js';
@@ -93,6 +94,7 @@ export interface Client {
   verifyRuns(
     filter: PageOptions & { status?: RunStatus | undefined; agent?: string | undefined },
   ): Promise<Page<VerifyReport>>;
+  repairRun(id: string, request: RepairRequest): Promise<RepairReport>;
   stateAt(id: string, at?: number): Promise<StateAt>;
   diffRuns(a: string, b: string): Promise<RunDiff>;
   replayRun(id: string, request: ReplayRequest): Promise<ReplayReport>;
@@ -227,6 +229,7 @@ export function createClient(baseUrl: string, token: string): Client {
     stateAt: (id, at) => ask(stateAt, GET, `${run(id)}/state`, { query: { at } }),
     diffRuns: (a, b) => ask(runDiff, GET, `${run(a)}/diff/${encodeURIComponent(b)}`),
     verifyRuns: (query) => ask(pageOf(verifyReport), GET, '/verify', { query: { ...query } }),
+    repairRun: (id, body) => ask(repairReport, POST, `${run(id)}/repair`, { body }),
     replayRun: (id, body) => ask(replayReport, POST, `${run(id)}/replay`, { body }),
     exportProof: (id, payloads) => ask(proofBundle, GET, `${run(id)}/proof`, { query: { payloads: String(payloads) } }),
     getLog: () => ask(logView, GET, '/log/checkpoint'),

@@ -21,6 +21,7 @@ import { packageVersion } from './package-version.js';
 import { preflightCommand } from './preflight.js';
 import { printError } from './print.js';
 import { proofCommand } from './proof.js';
+import { repairCommand } from './repair.js';
 import { replayCommand } from './replay.js';
 import { retentionCommand } from './retention.js';
 import { rewardCommand } from './reward.js';
@@ -69,6 +70,7 @@ export const commands = (doors: Doors): readonly Command[] => [
   stateCommand(),
   diffCommand(),
   verifyCommand(),
+  repairCommand(),
   replayCommand(),
   proofCommand(),
   checkpointCommand(),

@@ -115,7 +115,7 @@ function showOne(report: AnchoredReport, asJson: boolean): void {
   const { runId, ok, from, events, headHash, complete, payloads, states } = report;
   if (!ok) {
     throw new HoldfastError('log_broken', `The log of run ${runId} is broken: ${whyOf(report)}`, {
-      hint: `Events ${from} to ${events} are whole; what comes after them cannot be trusted.`,
+      hint: `Events ${from} to ${events} are whole; what comes after them cannot be trusted. ${goesOn(report)}`,
     });
   }
   const erased = payloads === 'erased' ? ', its payloads are erased' : '';
@@ -124,6 +124,9 @@ function showOne(report: AnchoredReport, asJson: boolean): void {
   print(`head ${headHash}`);
   print(anchoredLine(report.anchor));
 }
+
+const goesOn = ({ runId, repairedBy }: AnchoredReport): string =>
+  repairedBy === null ? `\`holdfast repair ${runId}\` says what is lost.` : `Run ${repairedBy} goes on for it.`;
 
 function showTotal(total: Total, asJson: boolean): void {
   if (asJson) {

@@ -24,6 +24,9 @@ export const capabilityCheck = z.object({
 });
 export type CapabilityCheck = z.infer<typeof capabilityCheck>;
 
+/** What a tool does to the world: src/core/tool.ts. */
+export const CALL_EFFECTS = ['pure', 'idempotent', 'unsafe'] as const;
+
 /** How a call ended. `refused` means that its body never ran. */
 export const callOutcome = z.discriminatedUnion('type', [
   z.object({ type: z.literal('output'), output: jsonValue }),
@@ -56,10 +59,19 @@ const DATA = {
     runId: z.string(),
     seq: z.int(),
     hash: z.string(),
-    why: z.enum(['fork', 'retry']),
+    why: z.enum(['fork', 'retry', 'repair']),
     copied: z.int(),
     edits: z.array(jsonObject),
     model: z.string().nullable(),
+    repair: z
+      .object({
+        seq: z.int(),
+        invariant: z.string(),
+        lostEvents: z.int(),
+        accepted: z.array(z.string()),
+        actor: z.string(),
+      })
+      .exactOptional(),
   }),
   'segment.started': z.object({ segment: z.int(), decisions: z.array(z.string()) }),
   'model.requested': z.object({
@@ -94,7 +106,7 @@ const DATA = {
     callId,
     tool,
     toolVersion: z.string(),
-    effect: z.enum(['pure', 'idempotent', 'unsafe']),
+    effect: z.enum(CALL_EFFECTS),
     arguments: jsonValue,
     digest: z.string(),
     decision: z.enum(['allow', 'ask', 'deny', 'invalid']),
@@ -102,7 +114,7 @@ const DATA = {
     reason: z.string(),
     standingDecision: z.string().exactOptional(),
   }),
-  'call.started': z.object({ callId, tool, effect: z.enum(['pure', 'idempotent', 'unsafe']) }),
+  'call.started': z.object({ callId, tool, effect: z.enum(CALL_EFFECTS) }),
   'call.unknown': z.object({ callId, tool, text: z.string() }),
   'call.finished': z.object({ callId, tool, outcome: callOutcome }),
   'child.started': startedChild.extend({ callId }),

@@ -42,7 +42,12 @@ export const anchorReport = z
 export type AnchorReport = z.infer<typeof anchorReport>;
 
 /** What verifying a run found, and how far it is anchored. */
-export const anchoredReport = verifyReport.extend({ anchor: anchorReport }).meta({ id: 'AnchoredReport' });
+export const anchoredReport = verifyReport
+  .extend({
+    anchor: anchorReport,
+    repairedBy: z.string().nullable().describe('The run that goes on for it since its broken log was repaired.'),
+  })
+  .meta({ id: 'AnchoredReport' });
 export type AnchoredReport = z.infer<typeof anchoredReport>;
 
 /** What verifying the whole log over all runs found. */

@@ -3,7 +3,7 @@ import type { Knex } from 'knex';
 import { isoNow } from '../../steps/world.js';
 import { budgetOfRun } from '../core/budget.js';
 import type { Caller } from '../core/caller.js';
-import type { EventDraft } from '../core/event.js';
+import type { EventData, EventDraft } from '../core/event.js';
 import { type ForkPlan, planFork } from '../core/fork.js';
 import type { ForkEdit } from '../core/fork-edits.js';
 import type { Onward } from '../core/fork-request.js';
@@ -35,7 +35,9 @@ import { AlreadyStarted, assertMetadata, limitsUnder, takeKey, viewOf } from './
 
 /** A run to be made of a part of another one's log. */
 export interface Fork {
-  readonly why: 'fork' | 'retry';
+  readonly why: 'fork' | 'retry' | 'repair';
+  /** Natural key of the event that names the source. */
+  readonly key?: string;
   readonly source: RunRow;
   /** The last event that is taken over. */
   readonly at: (log: readonly KeyedEvent[]) => number;
@@ -43,6 +45,11 @@ export interface Fork {
   readonly edits: readonly ForkEdit[];
   readonly onward: Onward;
   readonly fingerprint: string;
+  /** No event after this one is read: the log is broken there. */
+  readonly upTo?: number;
+  readonly repair?: EventData<'run.forked'>['repair'];
+  /** Asked under the lock of the source's row. What it throws is what becomes of the fork. */
+  readonly under?: (trx: Knex.Transaction) => Promise<void>;
 }
 
 /**
@@ -59,7 +66,8 @@ export async function makeFork(parts: Parts, fork: Fork, caller: Caller, idempot
     await world.knex.transaction(async (trx) => {
       const locked = await lockRun(trx, source.id);
       if (locked !== undefined) assertNotErased(locked);
-      const log = await readKeyedEvents(trx, source.id, null);
+      await fork.under?.(trx);
+      const log = await readKeyedEvents(trx, source.id, fork.upTo ?? null);
       const at = fork.at(log);
       const plan = planFork(log, at, fork.edits);
       for (const [number, edit] of fork.edits.entries())
@@ -75,12 +83,13 @@ export async function makeFork(parts: Parts, fork: Fork, caller: Caller, idempot
       await takeOver(trx, source.id, run, plan, binding);
       const [event] = await readEvents(trx, source.id, at - 1, 1);
       const forked: EventDraft = {
-        key: 'forked',
+        key: fork.key ?? 'forked',
         parentKey: 'created',
         kind: 'run.forked',
         data: {
           ...{ runId: source.id, seq: at, hash: event?.hash ?? '', why, copied: plan.events.length, model },
           edits: toJson(fork.edits) as JsonObject[],
+          ...(fork.repair === undefined ? {} : { repair: fork.repair }),
         },
       };
       const copies = plan.events.map((one) => rebound(one, binding));

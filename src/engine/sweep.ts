@@ -7,6 +7,7 @@ import { canonical } from '../core/json.js';
 import { isOver } from '../core/run.js';
 import { appendEvents } from '../storage/events.js';
 import { lockFamily } from '../storage/families.js';
+import { takesEvents } from '../storage/lost-rows.js';
 import { updateRun } from '../storage/runs.js';
 import { type StrandedRun, strandedRuns } from '../storage/stranded.js';
 import { crashesOf, requeue, segmentsUnder } from '../storage/takeover.js';
@@ -50,7 +51,8 @@ export async function endStranded(parts: Parts, stranded: StrandedRun): Promise<
     const run = await lockFamily(trx, stranded.id);
     if (run === undefined || run.segment !== stranded.segment || isOver(run.status)) return;
     const draft = { key: 'end', parentKey: 'created', kind: 'run.failed', data: { error: { ...error } } } as const;
-    await appendEvents(trx, run.id, [draft], { at: isoNow(world), worker: null });
+    // A log that somebody has damaged does not keep the run, and those after it, from ending.
+    if (await takesEvents(trx, run.id)) await appendEvents(trx, run.id, [draft], { at: isoNow(world), worker: null });
     const ended = await updateRun(trx, run.id, {
       status: 'failed',
       error: canonical(error),

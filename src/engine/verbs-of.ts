@@ -20,6 +20,7 @@ import { decide, getInterruption, listInterruptions } from './interruption-verbs
 import { checkpointNow, exportProof, getConsistency, getLog, listLogEntries } from './log-verbs.js';
 import type { Parts } from './parts.js';
 import { getRun, listEvents, listRuns, streamEvents, streamRun } from './read-runs.js';
+import { repairRun } from './repair-run.js';
 import { replayRun } from './replay-run.js';
 import { askForRetention, previewRetention } from './retention.js';
 import { listRewards, rewardRun } from './reward-verbs.js';
@@ -70,6 +71,7 @@ export function verbsOf(parts: Parts, life: Life): Engine {
     listRewards: async (id, options, caller) => listRewards(up(), id, options, caller),
     verifyRun: async (id, caller, range) => withAnchor(up(), await verifyRun(up(), id, caller, range)),
     verifyRuns: async (filter, caller) => verifyRuns(up(), filter, caller),
+    repairRun: async (id, request, caller) => repairRun(up(), id, request, caller),
     stateAt: async (id, at, caller) => stateAt(up(), id, at, caller),
     diffRuns: async (a, b, caller) => diffRuns(up(), a, b, caller),
     // Each holds a whole log in memory.

@@ -11,6 +11,7 @@ import type { DecisionRequest, InterruptionView } from '../core/interruption.js'
 import type { AnchoredReport, ConsistencyView, LogEntryView, LogReport, LogView } from '../core/log-view.js';
 import type { Page } from '../core/page.js';
 import type { ProofBundle } from '../core/proof.js';
+import type { RepairReport, RepairRequest } from '../core/repair.js';
 import type { ReplayReport, ReplayRequest } from '../core/replay.js';
 import type { RetentionView } from '../core/retention.js';
 import type { GiveReward, RewardView } from '../core/reward.js';
@@ -173,6 +174,12 @@ export interface Engine {
     filter: { readonly status?: RunStatus; readonly agent?: string; readonly limit: number; readonly cursor?: string },
     caller: Caller,
   ): Promise<Page<VerifyReport>>;
+  /**
+   * Says what is broken of a log, and what is lost by it; with `apply`, makes a run that goes on from the last event up to which it is
+   * whole. Repeating it gives the same run. Throws `run_unknown`, `run_erased`, `log_whole`, `log_lost`, `repair_repeats`, `run_not_over`,
+   * `invalid_request`, `agent_unknown`.
+   */
+  repairRun(id: string, request: RepairRequest, caller: Caller): Promise<RepairReport>;
   /**
    * The state that the log of a run folds to after an event; undefined: the last. Throws `run_unknown`, `invalid_request`, `log_broken`,
    * `state_unreadable` (payloads were erased).

@@ -7,6 +7,7 @@ import type { VerifyReport } from '../core/verify-log.js';
 import { eventsAt } from '../storage/log-check.js';
 import { entriesOfRun, type IndexedEntry, logSize } from '../storage/log-entries.js';
 import { readTree } from '../storage/log-tree.js';
+import { repairOf } from '../storage/lost-rows.js';
 import { readHead } from '../storage/read-events.js';
 import type { Newest } from './anchor.js';
 import type { Parts } from './parts.js';
@@ -20,7 +21,9 @@ interface Anchored {
 export async function withAnchor(parts: Parts, report: VerifyReport): Promise<AnchoredReport> {
   const head = await readHead(parts.world.knex, report.runId);
   const { anchor, broken } = await verifyAnchor(parts, report.runId, head ?? { seq: 0, moved: true });
-  return report.broken === null && broken !== null ? { ...report, ok: false, broken, anchor } : { ...report, anchor };
+  const found = report.broken ?? broken;
+  const repairedBy = found === null ? null : await repairOf(parts.world.knex, report.runId);
+  return { ...report, ok: found === null, broken: found, anchor, repairedBy };
 }
 
 /** Compares the log of a run with what the log over all runs says of it, and says how far a checkpoint commits to it. */

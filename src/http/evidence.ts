@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { nameText } from '../core/json.js';
 import { anchoredReport } from '../core/log-view.js';
+import { repairReport, repairRequest } from '../core/repair.js';
 import { runStatus } from '../core/run.js';
 import { runDiff } from '../core/run-diff.js';
 import { stateAt } from '../core/state-at.js';
@@ -35,6 +36,20 @@ export const EVIDENCE_ROUTES = [
     response: pageOf(verifyReport),
     errors: [],
     handle: async ({ query }, { engine, caller }) => json(await engine.verifyRuns(query, caller)),
+  }),
+  guarded({
+    ...NO_INPUT,
+    method: 'POST',
+    path: '/api/v1/runs/{id}/repair',
+    operationId: 'repairRun',
+    summary: 'Say what a broken log has lost, and go on from its last whole event in a new run.',
+    role: 'admin',
+    pathParams: idPath,
+    body: repairRequest,
+    response: repairReport,
+    errors: ['run_unknown', 'run_erased', 'run_not_over', 'log_whole', 'log_lost', 'repair_repeats', 'agent_unknown'],
+    audited: true,
+    handle: async ({ path, body }, { engine, caller }) => json(await engine.repairRun(path.id, body, caller)),
   }),
   guarded({
     ...NO_INPUT,

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { OVER, type Usage } from '../core/run.js';
+import { OVER, type RunStatus, type Usage } from '../core/run.js';
 import { inOneFlight } from './one-flight.js';
 import { runColumns } from './run-columns.js';
 import { ancestorsOf, type RunRow, runs } from './runs.js';
@@ -24,6 +24,18 @@ export const liveChildrenOf = (trx: Knex.Transaction, parentId: string): Promise
     .orderBy('id')
     .forNoKeyUpdate()
     .select(runColumns(trx));
+
+/** A run, or one below it, that is not over; null: all of them are. */
+export async function liveBelow(db: Knex, id: string): Promise<{ id: string; status: RunStatus } | null> {
+  const { rows }: { rows: { id: string; status: RunStatus }[] } = await db.raw(
+    `with recursive family as (
+       select id, status from holdfast.runs where id = :id
+       union select r.id, r.status from holdfast.runs r join family f on r.parent_run_id = f.id)
+     select id, status from family where status <> all(:over) order by id limit 1`,
+    { id, over: [...OVER] },
+  );
+  return rows[0] ?? null;
+}
 
 /** Adds what a run itself used to every run above it. Once, when it ends. */
 export async function countOnAncestors(trx: Knex.Transaction, run: RunRow): Promise<void> {

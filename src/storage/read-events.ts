@@ -73,7 +73,7 @@ export async function readLogs(db: Knex, runIds: readonly string[]): Promise<Rea
 /** The log up to a sequence number (null: all of it) with the natural keys of its events. Never changes once it is there. */
 export async function readKeyedEvents(db: Knex, runId: string, upTo: number | null): Promise<KeyedEvent[]> {
   const query = events(db).where({ run_id: runId }).orderBy('seq').select('seq', 'key', 'parent_id', 'kind', 'data');
-  if (upTo !== null) query.where('seq', '<=', upTo);
+  if (upTo !== null) query.whereBetween('seq', [1, upTo]);
   const rows: Pick<EventRow, 'seq' | 'key' | 'parent_id' | 'kind' | 'data'>[] = await query;
   const keys = new Map(rows.map((row) => [`${runId}:${row.seq}`, row.key]));
   return rows.map((row) => ({

@@ -23,3 +23,12 @@ export async function removeSegments(trx: Knex.Transaction, run: Pick<RunRow, 'i
     await trx.raw('delete from dbos.?? where workflow_uuid = any(?)', [table, ids]);
   return true;
 }
+
+/** Whether a worker has a segment of the run, living or dead. */
+export async function hasWorkingSegment(db: Knex, run: Pick<RunRow, 'id' | 'segment'>): Promise<boolean> {
+  const { rows }: { rows: object[] } = await db.raw(
+    "select from dbos.workflow_status where workflow_uuid = any(?) and status = 'PENDING' limit 1",
+    [segmentsOf(run)],
+  );
+  return rows.length > 0;
+}

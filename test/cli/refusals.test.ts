@@ -150,6 +150,8 @@ describe('what the server refuses', () => {
     refused('fork_invalid', 'event 1000', 'fork', '{completed}', '--at', '1000'),
     refused('fork_invalid', 'turn 9', 'fork', '{completed}', '--at', '3', '--edits', '[{"turn": 9, "output": [{}]}]'),
     refused('run_not_failed', 'completed', 'retry', '{completed}'),
+    refused('log_whole', '{completed}', 'repair', '{completed}'),
+    by('vera', 'forbidden', 'admin', 'repair', '{completed}'),
     refused('invalid_request', '/query/parent: ', 'runs', '--parent', 'a b'),
   ];
   for (const { named, ...rest } of cases) {

@@ -2,16 +2,13 @@ import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Knex } from 'knex';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { genesis, type Head, seal } from '../../src/core/chain.js';
-import type { EventDraft } from '../../src/core/event.js';
-import { canonical } from '../../src/core/json.js';
 import { leafOf } from '../../src/core/log-entry.js';
 import { TreeEdge, verifyConsistency } from '../../src/core/merkle.js';
 import { makeLogKey } from '../../src/engine/log-keys.js';
 import { createEngine, type Engine } from '../../src/index.js';
 import { openDatabase } from '../../src/storage/database.js';
 import { readEntries } from '../../src/storage/log-entries.js';
-import { readEvents } from '../../src/storage/read-events.js';
+import { chainAnew } from '../harness/chain-anew.js';
 import { createEngineDatabase, describePostgresSlowly, type TestDatabase } from '../harness/database.js';
 import { echoAgent } from '../harness/echo-agent.js';
 import { ADMIN, runToRest } from '../harness/engine.js';
@@ -22,34 +19,6 @@ const config = {
   agents: [echoAgent('one')],
   evidence: { intervalMs: 3_600_000 },
 };
-
-/** Chains the log of a run anew from its first event, so that it verifies by itself: with other words in it, and so many events. */
-async function chainAnew(
-  knex: Knex,
-  runId: string,
-  { upTo = 1000, from = '"input":"go"', to = '"input":"no"' } = {},
-): Promise<void> {
-  const events = await readEvents(knex, runId, 0, upTo);
-  const { key }: { key: string } = await knex('holdfast.run_keys').where({ run_id: runId }).first('key');
-  let head: Head = genesis(runId, 'default');
-  await knex('holdfast.events').where({ run_id: runId }).where('seq', '>', upTo).delete();
-  for (const event of events) {
-    const data = JSON.parse(canonical(event.data).replaceAll(from, to));
-    const draft = { key: 'any', parentKey: null, kind: event.kind, data } as EventDraft;
-    const sealed = seal(head, draft, event.parentId, event.at, key);
-    head = sealed.head;
-    await knex('holdfast.events')
-      .where({ run_id: runId, seq: event.seq })
-      .update({
-        ...{ data: sealed.dataText, data_hash: sealed.event.dataHash, hash: sealed.event.hash },
-        ...{ prev_hash: sealed.event.prevHash, state_hash_before: sealed.event.stateHashBefore },
-        ...{ state_hash_after: sealed.event.stateHashAfter },
-      });
-  }
-  await knex('holdfast.run_heads')
-    .where({ run_id: runId })
-    .update({ seq: head.seq, hash: head.hash, state: canonical(head.state), state_hash: head.stateHash, at: head.at });
-}
 
 /** Makes the entry of a run fit its log again, and the tree over all entries with it. */
 async function treeAnew(knex: Knex, runId: string): Promise<void> {

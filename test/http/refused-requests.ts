@@ -189,6 +189,14 @@ const RETRIES: readonly Refused[] = [
   ],
 ];
 
+const REPAIRS: readonly Refused[] = [
+  ['of an approver', 'anna POST runs/{completed}/repair', {}, 'forbidden'],
+  ['of no run', 'adam POST runs/run_x/repair', {}, 'run_unknown'],
+  ['of a log that is whole', 'adam POST runs/{completed}/repair', { apply: true }, 'log_whole'],
+  ['of wrong types', 'adam POST runs/{completed}/repair', { apply: 1, accept: 'a' }, 'invalid_request /apply /accept'],
+  ['with a field that is not known', 'adam POST runs/{completed}/repair', { at: 1 }, 'invalid_request /at'],
+];
+
 const approve = (name: string): string => `anna POST interruptions/{${name}.wait}/approve`;
 const answer = (name: string): string => `anna POST interruptions/{${name}.wait}/answer`;
 const scope = (...capabilities: string[]) => ({ always: { scope: capabilities } });
@@ -292,6 +300,7 @@ export const REFUSED: readonly (readonly [string, readonly Refused[]])[] = [
   ['a session', SESSIONS],
   ['a fork', FORKS],
   ['a retry', RETRIES],
+  ['a repair', REPAIRS],
   ['a decision', DECISIONS],
   ['a list', LISTS],
   ['a stream', STREAMS],

@@ -1,0 +1,139 @@
+import type { Caller } from '../core/caller.js';
+import { dataHash, eventHash } from '../core/chain.js';
+import { LogCheck, type LoggedEvent } from '../core/check-log.js';
+import { HoldfastError } from '../core/errors.js';
+import { EVENT_DATA, type EventDraft } from '../core/event.js';
+import { type ForkPlan, planFork } from '../core/fork.js';
+import type { Broken } from '../core/invariant.js';
+import { type LostCall, type LostEvent, listed, type RepairReport } from '../core/repair.js';
+import { type ClaimRow, readClaim } from '../storage/log-pages.js';
+import { callsBeside, countOutside, decisionsBeside, repairOf } from '../storage/lost-rows.js';
+import { readKeyedEvents } from '../storage/read-events.js';
+import { assertNotErased, findRun, type RunRow } from '../storage/runs.js';
+import { againstEntries } from './against-entries.js';
+import { logPages } from './log-reading.js';
+import type { Parts } from './parts.js';
+import { withAnchor } from './verify-anchor.js';
+import { verifyRun } from './verify-runs.js';
+
+const READABLE_MAX = 100;
+const DECISIONS_MAX = 1000;
+
+/** What is broken of a log, and what is left of it. */
+export interface Damage {
+  readonly run: RunRow;
+  readonly report: RepairReport;
+  /** All of them, also those that the report leaves out. */
+  readonly calls: readonly LostCall[];
+}
+
+/**
+ * Finds the last event up to which a log is whole, by its chain and by the entries of the log over all runs, and what came after
+ * it. Throws `run_unknown`, `run_erased`, `log_whole`.
+ */
+export async function damageOf(parts: Parts, id: string, caller: Caller): Promise<Damage> {
+  const { knex } = parts.world;
+  const run = await findRun(knex, caller.tenant, id);
+  const claim = run && (await readClaim(knex, caller.tenant, id));
+  if (run === undefined || claim === undefined)
+    throw new HoldfastError('run_unknown', `There is no run ${JSON.stringify(id)}.`);
+  assertNotErased(run);
+  const own = await verifyRun(parts, id, caller);
+  const chain = await goThrough(parts, claim);
+  const entries = await againstEntries(parts, id, chain.valid);
+  const { valid } = entries;
+  const broken = valid < chain.valid ? entries.broken : (chain.broken ?? own.broken ?? entries.broken);
+  if (broken === null) throw await nothingBroken(parts, id, own);
+  const plan = planFork(await readKeyedEvents(knex, id, valid), valid, []);
+  const after = await readLost(parts, claim, valid);
+  const calls = await lostCalls(parts, id, plan, after);
+  const known = new Set(plan.events.flatMap((one) => (one.kind === 'interruption.decided' ? [one.data.id] : [])));
+  const report: RepairReport = {
+    ...{ runId: id, status: run.status, broken, valid },
+    lost: {
+      events: Math.max((claim.seq ?? 0) - valid, await countOutside(knex, id, valid)),
+      ...{ readable: [...after.events], calls: listed(calls) },
+      decisions: await decisionsBeside(knex, id, known, DECISIONS_MAX),
+    },
+    repairedBy: await repairOf(knex, id),
+  };
+  return { run, report, calls };
+}
+
+async function nothingBroken(
+  parts: Parts,
+  id: string,
+  own: Awaited<ReturnType<typeof verifyRun>>,
+): Promise<HoldfastError> {
+  const { broken } = await withAnchor(parts, own);
+  if (broken === null) return new HoldfastError('log_whole', `The log of run ${id} verifies.`);
+  return new HoldfastError(
+    'log_whole',
+    `The log of run ${id} is whole by itself; what is broken is the log over all runs: ${broken.what}`,
+    { hint: 'No new run mends that log: docs/evidence.md says what each finding means.' },
+  );
+}
+
+interface Chain {
+  readonly valid: number;
+  readonly broken: Broken | null;
+}
+
+/** How far the chain is whole by itself. Rows that stand before the first event are none of it. */
+async function goThrough({ world }: Parts, { id, tenant, key }: ClaimRow): Promise<Chain> {
+  const check = LogCheck.fromStart(id, tenant, key);
+  for await (const page of logPages(world.knex, id, 0)) {
+    for (const event of page) {
+      const broken = check.next(event);
+      if (broken !== null) return { valid: check.head.seq, broken };
+    }
+  }
+  return { valid: check.head.seq, broken: null };
+}
+
+interface After {
+  readonly events: readonly LostEvent[];
+  /** Calls that events say to be begun which still fit their own hashes. */
+  readonly begun: ReadonlyMap<string, Omit<LostCall, 'unsafe'>>;
+}
+
+async function readLost({ world }: Parts, { id, key }: ClaimRow, valid: number): Promise<After> {
+  const events: LostEvent[] = [];
+  const begun = new Map<string, Omit<LostCall, 'unsafe'>>();
+  for await (const page of logPages(world.knex, id, valid)) {
+    for (const event of page) {
+      const whole = fitsItself(event, key);
+      const { seq, kind, at } = event;
+      if (events.length < READABLE_MAX) events.push({ seq, kind, at, whole });
+      if (whole) noteCall(begun, event);
+    }
+  }
+  return { events, begun };
+}
+
+function fitsItself(event: LoggedEvent, key: string | null): boolean {
+  if (event.hash !== eventHash(event) || key === null || typeof event.dataText !== 'string') return false;
+  return dataHash(key, event.seq, event.dataText) === event.dataHash;
+}
+
+function noteCall(begun: Map<string, Omit<LostCall, 'unsafe'>>, { kind, data }: LoggedEvent): void {
+  const started = kind === 'call.started' ? EVENT_DATA[kind].safeParse(data).data : undefined;
+  if (started !== undefined) begun.set(started.callId, { ...started, outcome: null });
+  const finished = kind === 'call.finished' ? EVENT_DATA[kind].safeParse(data).data : undefined;
+  const call = begun.get(finished?.callId ?? '');
+  if (finished !== undefined && call !== undefined) begun.set(call.callId, { ...call, outcome: finished.outcome.type });
+}
+
+/** What was begun and the repaired run does not know: by the rows of the run, and by what is left of its log. */
+async function lostCalls(parts: Parts, id: string, { begun, events }: ForkPlan, after: After): Promise<LostCall[]> {
+  const known = new Set([...begun.keys(), ...events.flatMap(endedCall)]);
+  const rows = await callsBeside(parts.world.knex, id, known);
+  const kept = new Set(rows.map(({ callId }) => callId));
+  const logged = [...after.begun.values()].filter(({ callId }) => !known.has(callId) && !kept.has(callId));
+  return [...rows, ...logged].map((call) => ({
+    ...call,
+    unsafe: call.effect === 'unsafe' && call.outcome !== 'refused',
+  }));
+}
+
+const endedCall = (one: EventDraft): string[] => (one.kind === 'call.finished' ? [one.data.callId] : []);

@@ -1,0 +1,105 @@
+import type { Caller } from '../core/caller.js';
+import { HoldfastError } from '../core/errors.js';
+import { EVENT_DATA } from '../core/event.js';
+import { fieldErrorsOf, invalidRequest } from '../core/field-errors.js';
+import { canonical, digestOf } from '../core/json.js';
+import { type LostCall, type RepairReport, type RepairRequest, repairRequest, unaccepted } from '../core/repair.js';
+import { isOver } from '../core/run.js';
+import { REPAIRED, repairOf } from '../storage/lost-rows.js';
+import { readEvents } from '../storage/read-events.js';
+import type { RunRow } from '../storage/runs.js';
+import { type Damage, damageOf } from './log-damage.js';
+import { makeFork } from './make-fork.js';
+import type { Parts } from './parts.js';
+import { AlreadyStarted } from './start-run.js';
+import { stopBroken } from './stop-broken.js';
+
+const NAMED_MAX = 20;
+
+/**
+ * Says what is broken of a log and what is lost by it; with `apply`, makes a run that goes on from the last event up to which it is whole.
+ * The broken log stays as it is: a run that is not over is stopped first. However often and wherever it is repeated, one run
+ * goes on. Throws `run_unknown`, `run_erased`, `log_whole`, `log_lost`, `repair_repeats`, `run_not_over`, `invalid_request`, and as
+ * `forkRun` does.
+ */
+export async function repairRun(
+  parts: Parts,
+  id: string,
+  request: RepairRequest,
+  caller: Caller,
+): Promise<RepairReport> {
+  const parsed = repairRequest.safeParse(request);
+  if (!parsed.success) throw invalidRequest(fieldErrorsOf(parsed.error));
+  const { apply, accept } = parsed.data;
+  const seen = await damageOf(parts, id, caller);
+  if (!apply || seen.report.repairedBy !== null) return seen.report;
+  assertRepairable(seen, accept);
+  if (!isOver(seen.run.status)) await stopBroken(parts, id, caller);
+  // What it did until it was stopped counts too.
+  const damage = isOver(seen.run.status) ? seen : await damageOf(parts, id, caller);
+  assertRepairable(damage, accept);
+  return { ...damage.report, repairedBy: await goOn(parts, damage, accept, caller) };
+}
+
+function assertRepairable({ report, calls }: Damage, accept: readonly string[]): void {
+  const { runId, valid, broken } = report;
+  if (valid === 0)
+    throw new HoldfastError(
+      'log_lost',
+      `Event ${broken.seq} of run ${runId} is broken (${broken.what}), and none before it is whole.`,
+    );
+  const lost = new Set(calls.map(({ callId }) => callId));
+  const wrong = accept.findIndex((id) => !lost.has(id));
+  if (wrong >= 0) {
+    const detail = `expected the id of a lost call of run ${runId}, received ${JSON.stringify(accept[wrong])}`;
+    throw new HoldfastError('invalid_request', `/accept/${wrong}: ${detail}.`, {
+      fields: [{ pointer: `/accept/${wrong}`, detail }],
+    });
+  }
+  const open = unaccepted(calls, accept);
+  if (open.length === 0) return;
+  throw new HoldfastError(
+    'repair_repeats',
+    `After event ${valid} of run ${runId} ${named(open)} may have happened, and may be made again.`,
+  );
+}
+
+const named = (calls: readonly LostCall[]): string => {
+  const names = calls.slice(0, NAMED_MAX).map(({ tool, callId }) => `${tool} (${callId})`);
+  const more = calls.length - names.length;
+  return more > 0 ? `${names.join(', ')} and ${more} more` : names.join(', ');
+};
+
+async function goOn(
+  parts: Parts,
+  { run, report: { broken, valid, lost } }: Damage,
+  accept: readonly string[],
+  caller: Caller,
+): Promise<string> {
+  const { seq, invariant } = broken;
+  const made = await makeFork(
+    parts,
+    {
+      ...{ why: 'repair', key: REPAIRED, source: await asLogged(parts, run, valid), at: () => valid, upTo: valid },
+      ...{ input: undefined, edits: [], onward: {}, fingerprint: digestOf(['repair', run.id]) },
+      repair: { seq, invariant, lostEvents: lost.events, accepted: [...accept], actor: caller.actor },
+      under: async (trx) => {
+        const before = await repairOf(trx, run.id);
+        if (before !== null) throw new AlreadyStarted(before);
+      },
+    },
+    caller,
+  );
+  return made.id;
+}
+
+/** The run as the whole part of its log says that it is: who changed its log may have changed its row. */
+async function asLogged({ world }: Parts, row: RunRow, valid: number): Promise<RunRow> {
+  const [first, second] = await readEvents(world.knex, row.id, 0, Math.min(2, valid));
+  const { agent, input, grants, limits, metadata } = EVENT_DATA['run.created'].parse(first?.data);
+  const forked = second?.kind === 'run.forked' ? EVENT_DATA['run.forked'].parse(second.data) : null;
+  return {
+    ...{ ...row, agent, input: canonical(input), grants: canonical(grants), limits: canonical(limits) },
+    ...{ metadata: canonical(metadata), model: forked?.model ?? null },
+  };
+}

@@ -1,0 +1,70 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Knex } from 'knex';
+import { endFamily, stopRun } from '../../steps/family.js';
+import type { Caller } from '../core/caller.js';
+import { HoldfastError } from '../core/errors.js';
+import { isOver } from '../core/run.js';
+import { liveBelow, lockFamily } from '../storage/families.js';
+import { pendingOf, settleInterruption } from '../storage/interruptions.js';
+import { takesEvents } from '../storage/lost-rows.js';
+import { type RunRow, updateRun } from '../storage/runs.js';
+import { hasWorkingSegment } from '../storage/segment-rows.js';
+import type { Parts } from './parts.js';
+
+const STOPS_WITHIN_MS = 10_000;
+const LOOK_EVERY_MS = 100;
+const WHY = 'Its log is broken; it is repaired in a run of its own.';
+
+/**
+ * Stops a run whose log is broken, with those below it and all that they wait for, and waits until they are over. What works is asked
+ * to stop first. Repeating it is no error. Throws `run_not_over` where a worker does not let go.
+ */
+export async function stopBroken(parts: Parts, id: string, caller: Caller): Promise<void> {
+  const { world } = parts;
+  for (let waitedMs = 0; ; waitedMs += LOOK_EVERY_MS) {
+    const stopping = await world.knex.transaction((trx) => stopLocked(parts, trx, id, caller));
+    for (const one of stopping) parts.running.cancel(one);
+    if (stopping.length > 0) world.queue.wake();
+    parts.changes.announce(id);
+    const working = await liveBelow(world.knex, id);
+    if (working === null) return;
+    if (waitedMs >= STOPS_WITHIN_MS)
+      throw new HoldfastError('run_not_over', `Run ${working.id} is ${working.status}, and was asked to stop.`, {
+        hint: 'Repeat it in a moment: nothing else was changed. If its worker has died, another one must run to end it.',
+      });
+    await sleep(LOOK_EVERY_MS);
+  }
+}
+
+/** Gives the runs that work and are asked to stop. */
+async function stopLocked(
+  { world }: Parts,
+  trx: Knex.Transaction,
+  id: string,
+  { actor }: Caller,
+): Promise<readonly string[]> {
+  const run = await lockFamily(trx, id);
+  if (run === undefined || isOver(run.status)) return [];
+  if (await takesEvents(trx, id))
+    return run.cancel_requested_at === null ? stopRun(world, trx, run, { actor, reason: WHY }) : [];
+  if (await hasWorkingSegment(trx, run)) {
+    await updateRun(trx, id, { cancel_requested_at: new Date(world.now()), cancel_reason: WHY });
+    return [id];
+  }
+  return endByRows({ world }, trx, run);
+}
+
+/** Ends a run whose log takes no event any more: its rows alone say so. */
+async function endByRows(
+  { world }: Pick<Parts, 'world'>,
+  trx: Knex.Transaction,
+  run: RunRow,
+): Promise<readonly string[]> {
+  for (const row of await pendingOf(trx, run.id)) await settleInterruption(trx, row, 'cancelled');
+  const at = new Date(world.now());
+  const over = await updateRun(trx, run.id, {
+    ...{ status: 'cancelled', cancel_requested_at: at, cancel_reason: WHY, completed_at: at },
+  });
+  await world.queue.withdraw(trx, { runId: run.id, segment: run.segment });
+  return endFamily(world, trx, over);
+}
