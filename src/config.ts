@@ -3,9 +3,10 @@ import { resolve } from 'node:path';
 import { z } from 'zod';
 import { invalidSettings, parseTokens, type Token } from './core/access-token.js';
 import type { FieldError } from './core/errors.js';
-import { MODEL_PROVIDERS } from './core/model-provider-table.js';
+import { KEY_VARIABLES, keySettings } from './core/key-settings.js';
 import {
   database,
+  exportRoots,
   header,
   host,
   modelServer,
@@ -13,6 +14,7 @@ import {
   oneOf,
   optional,
   port,
+  region,
   type Setting,
   secret,
   setting,
@@ -119,6 +121,17 @@ const TABLE = {
     path,
     'Directory below which trajectories are exported. Without one: `exports` in the data directory.',
   ),
+  exportBuckets: optional(
+    'HOLDFAST_EXPORT_BUCKETS',
+    exportRoots,
+    'Places in an object store below which trajectories may be exported, with spaces between. Without one: none.',
+  ),
+  objectStoreUrl: optional(
+    'AWS_ENDPOINT_URL_S3',
+    modelServer,
+    'Address of an object store that speaks S3. Without one: Amazon S3 in the region.',
+  ),
+  objectStoreRegion: setting('AWS_REGION', region, 'us-east-1', 'Region of the object store.'),
   recordTo: optional(
     'HOLDFAST_RECORD_TO',
     path,
@@ -146,18 +159,7 @@ const TABLE = {
   ),
 };
 
-/** What the known providers of models take; each looks for its own when it is asked for a model. */
-const OF_PROVIDERS: readonly Setting<unknown>[] = Object.values(MODEL_PROVIDERS).flatMap(
-  ({ title, keyVariable, urlVariable, baseURL, needsKey }) => [
-    optional(keyVariable, header, `Key of ${title}${needsKey ? '' : ', if the server wants one'}.`),
-    optional(`${keyVariable}_FILE`, path, `File with that key, instead of \`${keyVariable}\`.`),
-    ...(urlVariable === null
-      ? []
-      : [optional(urlVariable, modelServer, `Address of ${title}. Without one: \`${baseURL}\`.`)]),
-  ],
-);
-
-const ALL: readonly Setting<unknown>[] = [...Object.values(TABLE), ...OF_PROVIDERS];
+const ALL: readonly Setting<unknown>[] = [...Object.values(TABLE), ...keySettings(path)];
 
 /** Every setting. docs/settings.md lists them, and a test holds the two equal. */
 export const SETTINGS = ALL.map(({ name, default: fallback, description }) => ({
@@ -175,10 +177,10 @@ const valueIn = (env: Env, name: string): string | undefined => (env[name] === '
 
 /** A key is in one place. */
 const doubleKeys = (env: Env): readonly FieldError[] =>
-  Object.values(MODEL_PROVIDERS).flatMap(({ keyVariable }) => {
-    const file = `${keyVariable}_FILE`;
-    if (valueIn(env, keyVariable) === undefined || valueIn(env, file) === undefined) return [];
-    return [{ pointer: `/${file}`, detail: `${keyVariable} and ${file} are both set; expected one of them.` }];
+  KEY_VARIABLES.flatMap((key) => {
+    const file = `${key}_FILE`;
+    if (valueIn(env, key) === undefined || valueIn(env, file) === undefined) return [];
+    return [{ pointer: `/${file}`, detail: `${key} and ${file} are both set; expected one of them.` }];
   });
 
 function problemOf({ name, kind }: Setting<unknown>, env: Env): FieldError | null {
@@ -245,6 +247,11 @@ export function readSettings(env: NodeJS.ProcessEnv = process.env) {
     cassettesDir: read(TABLE.cassettesDir),
     /** Absolute; null: `exports` in `dataDir`. */
     exportDir: read(TABLE.exportDir),
+    /** As an operator wrote them; null: none. */
+    exportBuckets: read(TABLE.exportBuckets),
+    /** Null: Amazon S3. */
+    objectStoreUrl: read(TABLE.objectStoreUrl),
+    objectStoreRegion: read(TABLE.objectStoreRegion),
     /** Absolute; null: nothing is recorded. */
     recordTo: read(TABLE.recordTo),
     /** Absolute; null: as the configuration file says. */

@@ -1,33 +1,27 @@
 import type { ErrorView } from '../src/core/errors.js';
 import type { ExportFile, ExportStatus } from '../src/core/export.js';
-import {
-  type ExportFolder,
-  exportFolder,
-  isPublished,
-  prepareFolder,
-  removeStaging,
-} from '../src/datasets/export-folder.js';
+import { removeStaging, stagingOf } from '../src/datasets/export-folder.js';
 import { listRunsOf } from '../src/storage/export-runs.js';
 import { type ExportRow, endExportRow, markRunning, readExport, requestOf } from '../src/storage/exports.js';
 import { exportError } from './export-error.js';
 import { transact } from './patience.js';
+import { placeOf } from './place-of.js';
+import { exportPaths } from './publish-export.js';
 import type { World } from './world.js';
+import type { WrittenPart } from './write-part.js';
 
 export type Begun =
   | { readonly type: 'begun'; readonly runs: number }
   | { readonly type: 'cancelled' }
   | { readonly type: 'failed'; readonly error: ErrorView };
 
-export const folderOf = ({ exportDir }: World, row: ExportRow): ExportFolder =>
-  exportFolder(exportDir, { tenant: row.tenant, id: row.id, folder: requestOf(row).to.folder });
-
 /** Makes the place of an export and lists its runs. */
 export async function beginExport(world: World, id: string): Promise<Begun> {
   const row = await readExport(world.knex, id);
   if (row === undefined || row.cancel_requested_at !== null) return { type: 'cancelled' };
-  const folder = folderOf(world, row);
   try {
-    if (!(await isPublished(folder, id))) await prepareFolder(world.exportDir, folder);
+    const place = placeOf(world, row);
+    if (!(await place.isPublished())) await place.prepare();
   } catch (error) {
     return { type: 'failed', error: exportError(error) };
   }
@@ -46,10 +40,23 @@ export interface ExportEnd {
   readonly error?: ErrorView;
 }
 
-/** Ends an export, once; what does not come about leaves nothing behind. */
-export async function endExport(world: World, id: string, end: ExportEnd): Promise<void> {
+/**
+ * Ends an export, once; nothing is left behind of how it was made. `tried`: the parts that may have been published of one that
+ * does not come about. That it does not is kept by then, so that no other worker can be publishing it.
+ */
+export async function endExport(
+  world: World,
+  id: string,
+  end: ExportEnd,
+  tried: readonly WrittenPart[] | null,
+): Promise<void> {
   const row = await readExport(world.knex, id);
   if (row === undefined) return;
-  if (end.status !== 'completed') await removeStaging(folderOf(world, row)).catch(() => undefined);
+  // The store may be why it failed: what is left there has no manifest.
+  if (tried !== null) await withdraw(world, row, tried).catch(() => undefined);
+  await removeStaging(stagingOf(world.exportDir, row)).catch(() => undefined);
   await transact(world, (trx) => endExportRow(trx, id, end));
 }
+
+const withdraw = async (world: World, row: ExportRow, parts: readonly WrittenPart[]): Promise<void> =>
+  placeOf(world, row).withdraw(exportPaths(parts, requestOf(row).options.encoding));

@@ -4,15 +4,9 @@ import { datasetCard, exportManifest } from '../src/core/dataset-card.js';
 import type { ErrorView } from '../src/core/errors.js';
 import { HoldfastError } from '../src/core/errors.js';
 import type { ExportEncoding, ExportFile } from '../src/core/export.js';
-import {
-  type ExportFolder,
-  hasFile,
-  isPublished,
-  moveFile,
-  publishFolder,
-  writeText,
-} from '../src/datasets/export-folder.js';
-import { type ExportRow, requestOf } from '../src/storage/exports.js';
+import { hasFile, moveFile, writeText } from '../src/datasets/export-folder.js';
+import type { ExportPlace } from '../src/datasets/export-place.js';
+import { type ExportRow, readExport, requestOf } from '../src/storage/exports.js';
 import { exportError } from './export-error.js';
 import type { World } from './world.js';
 import { type Far, PART_KINDS, type PartKind, partPath, type WrittenPart, writePart } from './write-part.js';
@@ -49,20 +43,30 @@ function placed(parts: readonly WrittenPart[], encoding: ExportEncoding): Placed
   });
 }
 
-/** Gives the parts their names, adds card and manifest, and then the folder its name: it is there as a whole or not at all. */
+const CARD = 'README.md';
+const MANIFEST = 'manifest.json';
+
+/** What an export consists of, in the order in which it is published. */
+export const exportPaths = (parts: readonly WrittenPart[], encoding: ExportEncoding): readonly string[] => [
+  ...placed(parts, encoding).map(({ file }) => file.path),
+  ...[CARD, MANIFEST],
+];
+
+/** Gives the parts their names, adds card and manifest, and puts all of it in its place: it is there as a whole or not at all. */
 export async function publishExport(
   world: World,
   row: ExportRow,
-  folder: ExportFolder,
+  place: ExportPlace,
   parts: readonly WrittenPart[],
 ): Promise<Published> {
   const request = requestOf(row);
   const all = placed(parts, request.options.encoding);
   const files = all.map(({ file }) => file);
+  const { staging } = place;
   try {
-    if (await isPublished(folder, row.id)) return { type: 'published', files };
+    if (await place.isPublished()) return { type: 'published', files };
     for (const one of all) {
-      const lost = await place(world, row, folder, one, parts);
+      const lost = await nameFile(world, row, staging, one, parts);
       if (lost !== null) return lost;
     }
     const last = parts.at(-1);
@@ -71,11 +75,12 @@ export async function publishExport(
       ...{ runs: row.runs ?? 0, skipped: last?.skipped ?? {}, files },
     };
     const card = datasetCard(facts);
-    await writeText(join(folder.staging, 'README.md'), card);
-    await rm(join(folder.staging, 'parts'), { recursive: true, force: true });
-    await writeText(join(folder.staging, 'manifest.json'), `${JSON.stringify(exportManifest(facts, card), null, 2)}\n`);
-    await publishFolder(folder, row.id);
-    return { type: 'published', files };
+    await writeText(join(staging, CARD), card);
+    await rm(join(staging, 'parts'), { recursive: true, force: true });
+    await writeText(join(staging, MANIFEST), `${JSON.stringify(exportManifest(facts, card), null, 2)}\n`);
+    const goesOn = async () => (await readExport(world.knex, row.id))?.cancel_requested_at === null;
+    const isThere = await place.publish(exportPaths(parts, request.options.encoding), goesOn);
+    return isThere ? { type: 'published', files } : { type: 'cancelled' };
   } catch (error) {
     return { type: 'failed', error: exportError(error) };
   }
@@ -84,10 +89,10 @@ export async function publishExport(
 const NOTHING: Far = { done: 0, rows: 0, skipped: {} };
 
 /** A part that is on the disk of another worker, or was lost with one, is written again: to the same bytes. */
-async function place(
+async function nameFile(
   world: World,
   row: ExportRow,
-  { staging }: ExportFolder,
+  staging: string,
   { kind, part, file }: Placed,
   parts: readonly WrittenPart[],
 ): Promise<Exclude<Published, { type: 'published' }> | null> {

@@ -4,6 +4,7 @@ import type { Band } from '../src/core/dispatch.js';
 import type { McpDefinition } from '../src/core/mcp.js';
 import type { PriceBook } from '../src/models/price-book.js';
 import type { RunRow } from '../src/storage/runs.js';
+import type { ObjectStore } from '../src/stores/object-store.js';
 import type { McpConnections } from '../src/tools/mcp-connections.js';
 
 /** A segment that is to work, of this run and for this reason. */
@@ -37,6 +38,13 @@ export interface McpLists {
   readonly definitions: (tenant: string, digest: string) => Promise<McpDefinition[] | null>;
 }
 
+/** An object store, and the places in it below which tenants may export. */
+export interface ExportBuckets {
+  readonly store: ObjectStore;
+  /** As an operator wrote them. */
+  readonly roots: readonly string[];
+}
+
 /** Everything that steps reach of the world. Time, ids and randomness are inputs. */
 export interface World {
   readonly knex: Knex;
@@ -53,6 +61,8 @@ export interface World {
   readonly mcpLists: McpLists;
   /** Absolute: the directory below which trajectories are exported. */
   readonly exportDir: string;
+  /** Where trajectories are exported to in an object store; null: this process has none. */
+  readonly buckets: ExportBuckets | null;
   /** Tells those who wait in this process that a run changed, or only its log. */
   readonly changed: (runId: string, what?: 'log') => void;
   /** Whether the outcome of a call can be kept together with its step. */

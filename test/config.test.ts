@@ -5,12 +5,15 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { environmentVariable, pinDbosIdentity, readSettings, SETTINGS } from '../src/config.js';
 import { HoldfastError } from '../src/core/errors.js';
 import { MODEL_PROVIDERS } from '../src/core/model-provider-table.js';
+import { OBJECT_STORE_KEYS } from '../src/core/object-store-keys.js';
 
 const OF_PROVIDERS = Object.values(MODEL_PROVIDERS).flatMap(({ keyVariable, urlVariable }) => [
   keyVariable,
   `${keyVariable}_FILE`,
   ...(urlVariable === null ? [] : [urlVariable]),
 ]);
+
+const OF_OBJECT_STORES = Object.values(OBJECT_STORE_KEYS).flatMap(({ variable }) => [variable, `${variable}_FILE`]);
 
 const directory = mkdtempSync(join(tmpdir(), 'holdfast-config-'));
 afterAll(() => rmSync(directory, { recursive: true }));
@@ -50,6 +53,9 @@ test('an empty environment gives the defaults', () => {
     ollamaHost: null,
     cassettesDir: resolve('cassettes'),
     exportDir: null,
+    exportBuckets: null,
+    objectStoreUrl: null,
+    objectStoreRegion: 'us-east-1',
     recordTo: null,
     signingKeyFile: null,
     checkpoints: null,
@@ -85,13 +91,17 @@ test('every setting that is listed is read, and changes what comes out', () => {
     OLLAMA_HOST: '127.0.0.1:11434',
     HOLDFAST_CASSETTES: 'tapes',
     HOLDFAST_EXPORT_DIR: 'data',
+    HOLDFAST_EXPORT_BUCKETS: 's3://data/a s3://data/{tenant}',
+    AWS_ENDPOINT_URL_S3: 'http://127.0.0.1:9000',
+    AWS_REGION: 'eu-central-1',
     HOLDFAST_RECORD_TO: 'tapes',
     HOLDFAST_SIGNING_KEY_FILE: '/run/secrets/signing-key',
     HOLDFAST_CHECKPOINTS: '-',
     HOLDFAST_URL: 'https://holdfast.example',
     HOLDFAST_TOKEN: TOKEN,
   };
-  const names = SETTINGS.map((setting) => setting.name).filter((name) => !OF_PROVIDERS.includes(name));
+  const elsewhere = [...OF_PROVIDERS, ...OF_OBJECT_STORES];
+  const names = SETTINGS.map((setting) => setting.name).filter((name) => !elsewhere.includes(name));
   expect(Object.keys(values).toSorted()).toEqual(names.toSorted());
   for (const [name, value] of Object.entries(values)) {
     expect(readSettings({ [name]: value }), name).not.toEqual(readSettings({}));
@@ -100,7 +110,7 @@ test('every setting that is listed is read, and changes what comes out', () => {
 
 test('keys and addresses of model providers are judged at start, and read when a model is asked for', () => {
   const names = new Set(SETTINGS.map((setting) => setting.name));
-  for (const name of OF_PROVIDERS) expect(names).toContain(name);
+  for (const name of [...OF_PROVIDERS, ...OF_OBJECT_STORES]) expect(names).toContain(name);
   expect(environmentVariable('HOLDFAST_TEST_NO_SUCH_VARIABLE')).toBeNull();
   expect(environmentVariable('PATH')).toBe(process.env['PATH']);
 });
@@ -120,6 +130,13 @@ test('a key of a model provider is a header, and in one place', () => {
       detail: expect.stringContaining('GROQ_API_KEY and GROQ_API_KEY_FILE are both set'),
     },
   ]);
+});
+
+test('a key of an object store is in one place, and is not repeated', () => {
+  const twice = refusal({ AWS_SECRET_ACCESS_KEY: 'secret-one', AWS_SECRET_ACCESS_KEY_FILE: '/run/key' });
+  expect(twice.fields[0]?.pointer).toBe('/AWS_SECRET_ACCESS_KEY_FILE');
+  expect(twice.message).not.toContain('secret-one');
+  expect(refusal({ AWS_SECRET_ACCESS_KEY: 'secret two' }).message).not.toContain('two');
 });
 
 test('an empty variable counts as unset', () => {
@@ -153,6 +170,10 @@ describe('a bad value names the variable, what came and what was expected', () =
     ['HOLDFAST_HOST', 'http://localhost', 'a host name or an IP address'],
     ['HOLDFAST_WORKER_ID', 'a b', 'at most 100 letters'],
     ['HOLDFAST_URL', 'localhost', 'an address with http:// or https://'],
+    ['HOLDFAST_EXPORT_BUCKETS', 's3://a', 's3://bucket/prefix'],
+    ['HOLDFAST_EXPORT_BUCKETS', 's3://data/../x', 's3://bucket/prefix'],
+    ['HOLDFAST_EXPORT_BUCKETS', 's3://data/x /etc', 's3://bucket/prefix'],
+    ['AWS_REGION', 'a/b', 'the name of a region'],
   ])('%s=%s', (name, value, expected) => {
     const error = refusal({ [name]: value });
     expect(error.code).toBe('config_invalid');

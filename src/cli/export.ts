@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
+import { isBucketText } from '../core/bucket-place.js';
 import { EXPORT_ENCODINGS, EXPORT_FORMATS, type StartExport, startExport } from '../core/export.js';
 import { fieldErrorsOf, invalidRequest } from '../core/field-errors.js';
 import { jsonObject } from '../core/json.js';
@@ -34,10 +35,13 @@ function partOption(text: string): number {
 
 export const exportCommand = (): Command =>
   new Command('export')
-    .description('Export trajectories as training data, into a folder of the export directory of the server.')
+    .description('Export trajectories as training data, into a folder of the server or an object store.')
     .addOption(new Option('--format <format>', 'format of the rows').choices(EXPORT_FORMATS).makeOptionMandatory())
     .addOption(new Option('--encoding <encoding>', 'how rows are written; default: jsonl').choices(EXPORT_ENCODINGS))
-    .requiredOption('--to <folder>', 'name of a new folder')
+    .requiredOption(
+      '--to <folder>',
+      'name of a new folder in the export directory of the server, or s3://bucket/prefix',
+    )
     .option('--agent <agent>', 'only runs of this agent')
     .addOption(new Option('--status <status...>', 'only runs that ended so; default: completed').choices(STATUSES))
     .option('--model <model>', 'only runs in which this model answered')
@@ -79,7 +83,7 @@ function requestOf(asked: z.output<typeof options>): StartExport {
     format,
     filters: { agent, status, model, since, until },
     options: { ...asked.options, ...chosen },
-    to: { folder: to },
+    to: isBucketText(to) ? { s3: to } : { folder: to },
   });
   if (!parsed.success) throw invalidRequest(fieldErrorsOf(parsed.error));
   return parsed.data;

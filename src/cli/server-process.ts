@@ -82,6 +82,8 @@ export const engineSettings = (settings: Settings) => ({
   ollamaHost: settings.ollamaHost,
   cassettesDir: settings.cassettesDir,
   exportDir: settings.exportDir,
+  exportBuckets: settings.exportBuckets,
+  objectStore: { endpoint: settings.objectStoreUrl, region: settings.objectStoreRegion },
   recordTo: settings.recordTo,
   signingKeyFile: settings.signingKeyFile,
   checkpoints: settings.checkpoints,

@@ -1,6 +1,7 @@
 import { type ErrorRow, row } from './error-row.js';
+import { OBJECT_STORE_ERRORS } from './object-store-errors.js';
 
-/** Errors of exports. */
+/** Errors of exports, and of the stores that they go to. */
 export const EXPORT_ERRORS = {
   export_unknown: row(404, 'stop', 'No such export', 'Check the id; `holdfast exports` lists the exports.'),
   export_over: row(409, 'stop', 'The export is over', 'Read it: it says how it ended.'),
@@ -23,4 +24,5 @@ export const EXPORT_ERRORS = {
     'Use simpler expressions: without repetitions beside each other that match the same.',
   ),
   export_failed: row(500, 'stop', 'The export stopped', 'Read the detail, and start it again.'),
+  ...OBJECT_STORE_ERRORS,
 } as const satisfies Record<string, ErrorRow>;

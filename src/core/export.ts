@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { bucketPlaceText } from './bucket-place.js';
 import { chatOptions } from './chat-row.js';
 import { nameText } from './json.js';
 import { redaction } from './redaction.js';
@@ -73,15 +74,21 @@ export const startExport = z
     format: z.enum(EXPORT_FORMATS),
     filters: exportFilters.prefault({}),
     options: exportOptions.prefault({}),
-    to: z.strictObject({
-      folder: z
-        .string()
-        .regex(
-          FOLDER,
-          'expected names of letters, digits and _ . - with / between them, each beginning with a letter or digit',
-        )
-        .describe('A new folder in the export directory of the server.'),
-    }),
+    to: z
+      .strictObject({
+        folder: z
+          .string()
+          .regex(
+            FOLDER,
+            'expected names of letters, digits and _ . - with / between them, each beginning with a letter or digit',
+          )
+          .optional()
+          .describe('A new folder in the export directory of the server.'),
+        s3: bucketPlaceText
+          .optional()
+          .describe('A new place in an object store, `s3://bucket/prefix`, below one that the server exports to.'),
+      })
+      .refine(({ folder, s3 }) => (folder === undefined) !== (s3 === undefined), 'expected one of `folder` and `s3`'),
   })
   .meta({ id: 'StartExport' });
 export type StartExport = z.input<typeof startExport>;
@@ -109,7 +116,7 @@ export const exportView = z
     status: z.enum(EXPORT_STATUSES),
     request: startExport,
     actor: z.string(),
-    folder: z.string().describe('Where it is, or will be, on the disk of the worker.'),
+    folder: z.string().describe('Where it is, or will be: on the disk of the worker, or `s3://bucket/prefix`.'),
     progress: z.object({
       runs: z.int().nullable().describe('How many runs there are to look at; null: not known yet.'),
       done: z.int(),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { exportRootsOf } from './bucket-place.js';
 import { isOllamaAddress, OLLAMA_ADDRESS } from './ollama-address.js';
 
 /** What a setting is made of: a name, what it may be, and what it is when nothing is said. */
@@ -51,6 +52,18 @@ export const webAddress = { schema: z.url({ protocol: /^https?$/ }), expected: '
 /** An address that may hold a password. */
 export const modelServer = { ...webAddress, secret: true };
 export const ollamaServer = { schema: z.string().refine(isOllamaAddress), expected: OLLAMA_ADDRESS, secret: true };
+/** A place in an object store, or more with spaces between them. */
+export const exportRoots = {
+  schema: z
+    .string()
+    .refine((value) => exportRootsOf(value) !== null)
+    .transform((value) => exportRootsOf(value) ?? []),
+  expected: 's3://bucket/prefix, with {tenant} as a part of it where other tenants export, and spaces between several',
+};
+export const region = {
+  schema: z.string().regex(/^[a-z0-9-]{1,40}$/),
+  expected: 'the name of a region, such as eu-central-1',
+};
 export const workerId = {
   schema: z.string().regex(/^[\w.:-]{1,100}$/),
   expected: 'at most 100 letters, digits and the characters . _ : -',

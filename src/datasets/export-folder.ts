@@ -13,13 +13,20 @@ export interface ExportFolder {
 /** A tenant has a folder of its own; its name is written so that it is one. */
 const tenantName = (tenant: string): string => encodeURIComponent(tenant).replaceAll('.', '%2E');
 
-export function exportFolder(
-  dir: string,
-  { tenant, id, folder }: { readonly tenant: string; readonly id: string; readonly folder: string },
-): ExportFolder {
-  const own = join(dir, tenantName(tenant));
-  return { path: join(own, folder), staging: join(own, `.${id}.partial`) };
+export interface Whose {
+  readonly tenant: string;
+  /** Of the export. */
+  readonly id: string;
 }
+
+/** Where an export is made before it is anywhere as a whole. */
+export const stagingOf = (dir: string, { tenant, id }: Whose): string =>
+  join(dir, tenantName(tenant), `.${id}.partial`);
+
+export const exportFolder = (dir: string, whose: Whose, folder: string): ExportFolder => ({
+  path: join(dir, tenantName(whose.tenant), folder),
+  staging: stagingOf(dir, whose),
+});
 
 const exists = (path: string): Promise<boolean> =>
   access(path).then(
@@ -85,6 +92,5 @@ export async function publishFolder(folder: ExportFolder, id: string): Promise<v
   });
 }
 
-/** Removes what was made of an export that does not come about. */
-export const removeStaging = ({ staging }: ExportFolder): Promise<void> =>
-  rm(staging, { recursive: true, force: true });
+/** Removes what was made of an export that does not come about, or is elsewhere now. */
+export const removeStaging = (staging: string): Promise<void> => rm(staging, { recursive: true, force: true });

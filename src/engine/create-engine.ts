@@ -34,6 +34,7 @@ import { Leave } from './leave.js';
 import { Looks } from './looks.js';
 import { type Money, openMoney } from './money-config.js';
 import { once } from './once.js';
+import { openBuckets } from './open-object-store.js';
 import type { EngineLog, Parts } from './parts.js';
 import { rebuildLeft } from './rebuild-left.js';
 import { APPLICATION, RECORDING_VERSION } from './recording-version.js';
@@ -139,6 +140,7 @@ async function launch(
     mcp: new McpConnections(),
     mcpLists: storedLists(database.knex),
     exportDir,
+    buckets: openBuckets(config),
     changed: (runId, what) => changes.announce(runId, what),
     stepsKeepOutcomes: () => stepsKeepOutcomes,
   };

@@ -3,6 +3,7 @@ import type { HoldfastError } from '../core/errors.js';
 import type { WorkerRole } from '../core/worker.js';
 import type { Secret } from '../models/secret.js';
 import type { HoldfastConfig } from './define.js';
+import type { ObjectStoreConfig } from './open-object-store.js';
 import type { EngineLog } from './parts.js';
 
 export interface EngineConfig extends HoldfastConfig {
@@ -31,6 +32,13 @@ export interface EngineConfig extends HoldfastConfig {
   readonly cassettesDir?: string;
   /** The directory below which trajectories are exported. Default: `exports` in `dataDir`. */
   readonly exportDir?: string | null;
+  /**
+   * Places in an object store below which trajectories may be exported: `s3://bucket/prefix` for the tenant `default`, and
+   * with `{tenant}` in it for every tenant. Default: none.
+   */
+  readonly exportBuckets?: readonly string[] | null;
+  /** The object store of exports and checkpoints. What is left out of its key says the environment. */
+  readonly objectStore?: ObjectStoreConfig;
   /** A directory, to which the traffic of all known providers is recorded (docs/cassettes.md). Default: none. */
   readonly recordTo?: string | null;
   /** File of the key that signs checkpoints of the log; goes before that of `evidence`. */

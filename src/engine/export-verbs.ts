@@ -1,10 +1,18 @@
 import { transact } from '../../steps/patience.js';
+import type { World } from '../../steps/world.js';
+import { isBelow, openRoots } from '../core/bucket-place.js';
 import type { Caller } from '../core/caller.js';
 import { HoldfastError } from '../core/errors.js';
-import { type ExportView, isExportOver, type StartExport, startExport as startExportShape } from '../core/export.js';
+import {
+  type ExportRequest,
+  type ExportView,
+  isExportOver,
+  type StartExport,
+  startExport as startExportShape,
+} from '../core/export.js';
 import { fieldErrorsOf, invalidRequest } from '../core/field-errors.js';
 import type { Page } from '../core/page.js';
-import { exportFolder } from '../datasets/export-folder.js';
+import { exportFolder, type Whose } from '../datasets/export-folder.js';
 import {
   askToCancel,
   type ExportRow,
@@ -23,7 +31,7 @@ export async function startExport(parts: Parts, request: StartExport, caller: Ca
   const { world } = parts;
   const id = `exp_${world.newId().replaceAll('-', '')}`;
   const { tenant, actor } = caller;
-  const folder = exportFolder(world.exportDir, { tenant, id, folder: parsed.data.to.folder }).path;
+  const folder = placeFor(world, { tenant, id }, parsed.data.to);
   const row = await transact(world, async (trx) => {
     const made = await insertExport(trx, { id, tenant, actor, folder, asked: parsed.data });
     await parts.exports.enqueue(trx, id);
@@ -31,6 +39,18 @@ export async function startExport(parts: Parts, request: StartExport, caller: Ca
   });
   parts.exports.wake();
   return exportViewOf(row);
+}
+
+/** Where an export will be, as a person reads it. Throws `invalid_request` for what is not open to the tenant. */
+function placeFor({ exportDir, buckets }: World, whose: Whose, { folder = '', s3 }: ExportRequest['to']): string {
+  if (s3 === undefined) return exportFolder(exportDir, whose, folder).path;
+  const open = openRoots(buckets?.roots ?? [], whose.tenant);
+  if (isBelow(s3, open)) return s3;
+  const detail =
+    open.length === 0
+      ? 'this server exports to no object store for you; its operator sets HOLDFAST_EXPORT_BUCKETS'
+      : `expected a place below ${open.join(' or ')}`;
+  throw invalidRequest([{ pointer: '/to/s3', detail }]);
 }
 
 async function known({ world }: Parts, id: string, caller: Caller): Promise<ExportRow> {

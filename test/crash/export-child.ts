@@ -6,6 +6,7 @@ import { Agent } from '@openai/agents';
 import { z } from 'zod';
 import { createEngine, defineAgent, defineTool, type ExportView } from '../../src/index.js';
 import { call, scripted } from '../harness/script.js';
+import { BUCKET, KEYS, REGION } from '../stores/s3-server.js';
 import { REVIEWER } from './careful-person.js';
 import { arm, install } from './kill-switch.js';
 import { place } from './place.js';
@@ -37,11 +38,16 @@ const agent = defineAgent({
 });
 
 const exportDir = process.env['EXPORT_DIR'] ?? '';
+/** Address of the object store to export to. */
+const store = process.env['EXPORT_STORE'];
+const ROOT = `s3://${BUCKET}/exports`;
+const to = (name: string) => (store === undefined ? { folder: name } : { s3: `${ROOT}/${name}` });
 const engine = await createEngine({
   agents: [agent],
   databaseUrl: process.env['DATABASE_URL'] ?? null,
   dataDir: process.env['HOLDFAST_DATA_DIR'] ?? '',
   exportDir,
+  ...(store === undefined ? {} : { exportBuckets: [ROOT], objectStore: { endpoint: store, region: REGION, ...KEYS } }),
   workerId: 'crash',
 });
 for (const input of ['a', 'b', 'c', 'd', 'e']) {
@@ -62,11 +68,9 @@ async function ended({ id }: ExportView): Promise<ExportView> {
 }
 
 const { items } = await engine.listExports({ limit: 10 }, REVIEWER);
-const first = await ended(
-  items.at(-1) ?? (await engine.startExport({ ...request, to: { folder: 'first' } }, REVIEWER)),
-);
+const first = await ended(items.at(-1) ?? (await engine.startExport({ ...request, to: to('first') }, REVIEWER)));
 const again = items.length > 1 ? items[0] : undefined;
-const second = await ended(again ?? (await engine.startExport({ ...request, to: { folder: 'second' } }, REVIEWER)));
+const second = await ended(again ?? (await engine.startExport({ ...request, to: to('second') }, REVIEWER)));
 const digests = ({ files: written }: ExportView) => written.map(({ path, sha256 }) => `${path} ${sha256}`);
 const same = JSON.stringify(digests(first)) === JSON.stringify(digests(second));
 const { skipped, ...progress } = first.progress;
@@ -82,7 +86,7 @@ print([
         rows: first.files.map(({ rows }) => rows).reduce((a, b) => a + b, 0),
       },
       there: readdirSync(join(exportDir, 'default')).sort(),
-      inside: readdirSync(first.folder).sort(),
+      inside: store === undefined ? readdirSync(first.folder).sort() : [],
     },
   },
 ]);

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createEngineDatabase, describeEachDatabaseSlowly } from '../harness/database.js';
+import { type S3Server, startS3 } from '../stores/s3-server.js';
 import type { KillAt } from './place.js';
 import { type ChildEnd, startChild } from './run-child.js';
 
@@ -17,6 +18,13 @@ const PROGRAM = 'export-child.js';
 /** Seven parts that get their names, once as parts and once in the folder, and the folder itself. */
 const RENAMES = 15;
 const WHEN = ['before', 'sent', 'after'] as const;
+
+/** What is in a store, without what says by which export it was made. */
+const madeIn = ({ objects }: S3Server) =>
+  [...objects]
+    .filter(([key]) => key.includes('/data/') || key.includes('/evidence/'))
+    .map(([key, { content }]) => `${key} ${content.byteLength}`)
+    .toSorted();
 
 describeEachDatabaseSlowly('an export', (kind) => {
   let whole: ChildEnd;
@@ -64,5 +72,43 @@ describeEachDatabaseSlowly('an export', (kind) => {
       expect(ended.runs, `${JSON.stringify(kill)}: ${ended.stderr}`).toEqual(whole.runs);
     }
     expect(deaths).toBeGreaterThan(kills.length / 2);
+  });
+
+  it('has each object once in a store, whenever its process died while it sent one', { timeout: 600_000 }, async () => {
+    /** Kills the process with the n-th object that it sends: on its way, or when it is made and nobody has heard of it. */
+    const killAt = async (nth: number, fault: 'cut' | 'lost') => {
+      const store = await startS3();
+      const { options, drop } = await createEngineDatabase(kind);
+      const place =
+        options.databaseUrl === null ? { HOLDFAST_DATA_DIR: options.dataDir } : { DATABASE_URL: options.databaseUrl };
+      const env = { ...place, EXPORT_DIR: mkdtempSync(join(scratch, 'dir-')), EXPORT_STORE: store.url };
+      try {
+        const first = startChild(env, undefined, PROGRAM);
+        let sent = 0;
+        store.fault = (method) => {
+          if (method !== 'PUT' || sent++ !== nth) return null;
+          process.kill(first.pid, 'SIGKILL');
+          return fault;
+        };
+        expect((await first.ended).signal).toBe('SIGKILL');
+        store.fault = () => null;
+        const { runs, stderr } = await startChild(env, undefined, PROGRAM).ended;
+        return { runs, stderr, made: madeIn(store), sent: store.asked.filter((one) => one.startsWith('PUT ')).length };
+      } finally {
+        await drop();
+        await store.close();
+      }
+    };
+    const [begun, card, manifest] = [
+      await killAt(0, 'cut'),
+      await killAt(kind === 'pglite' ? 2 : 5, 'lost'),
+      await killAt(8, 'lost'),
+    ];
+    // Two exports of nine objects; what was cut off was sent twice, and what was made was not.
+    expect([begun.sent, card.sent, manifest.sent], begun.stderr).toEqual([19, 18, 18]);
+    for (const { runs, made, stderr } of [begun, card, manifest]) {
+      expect(runs, stderr).toMatchObject([{ status: 'completed', ok: true, output: { rows: 10, files: 7 } }]);
+      expect(made).toEqual(begun.made);
+    }
   });
 });

@@ -49,7 +49,7 @@ describeEachDatabase('one call', (kind) => {
       queue: { enqueue: async () => {}, withdraw: async () => {}, remove: async () => true, wake: nothing },
       ...{ now: Date.now, newId: () => 'x', approvalTimeoutMs: null, changed: nothing, mcp: new McpConnections() },
       mcpLists: storedLists(database.knex),
-      ...{ exportDir: '', stepsKeepOutcomes: () => false },
+      ...{ exportDir: '', buckets: null, stepsKeepOutcomes: () => false },
       prices: { priceOf: () => null },
       budgets: { onExhausted: 'fail', outputTokens: 1 },
     };

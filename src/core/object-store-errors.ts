@@ -1,0 +1,29 @@
+import { type ErrorRow, row } from './error-row.js';
+
+/** Errors of object stores. */
+export const OBJECT_STORE_ERRORS = {
+  object_store_denied: row(
+    502,
+    'stop',
+    'The object store refuses the key',
+    'Check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION, and what the key may do in the bucket.',
+  ),
+  bucket_unknown: row(
+    502,
+    'stop',
+    'The object store has no such bucket',
+    'Make the bucket, or correct its name, AWS_REGION or AWS_ENDPOINT_URL_S3.',
+  ),
+  object_store_unreachable: row(
+    503,
+    'retry',
+    'The object store does not answer',
+    'Check AWS_ENDPOINT_URL_S3, the network and the store; then do it again.',
+  ),
+  object_store_failed: row(
+    502,
+    'stop',
+    'The object store refuses the request',
+    'Read the detail: it has the code that the store gave.',
+  ),
+} as const satisfies Record<string, ErrorRow>;

@@ -1,0 +1,81 @@
+import type { ExportBuckets } from '../../steps/world.js';
+import { environmentVariable } from '../config.js';
+import { exportRootsOf } from '../core/bucket-place.js';
+import { HoldfastError } from '../core/errors.js';
+import { OBJECT_STORE_KEYS } from '../core/object-store-keys.js';
+import { HeldSecret } from '../models/held-secret.js';
+import { literalSecret, type Secret } from '../models/secret.js';
+import { type CredentialSource, ObjectStore } from '../stores/object-store.js';
+import type { EngineConfig } from './engine-config.js';
+import { secret } from './secret.js';
+
+type Part = keyof typeof OBJECT_STORE_KEYS;
+
+/** A store that speaks S3. */
+export interface ObjectStoreConfig extends Partial<Readonly<Record<Part, string | Secret>>> {
+  /** Null or left out: Amazon S3. */
+  readonly endpoint?: string | null;
+  /** Default `us-east-1`. */
+  readonly region?: string;
+}
+
+const DEFAULT_REGION = 'us-east-1';
+const IDLE_MS = 30_000;
+const EXPORT_PATIENCE_MS = 120_000;
+
+/** Where this engine exports to in an object store; null: nowhere. Throws `config_invalid`. */
+export function openBuckets(config: EngineConfig): ExportBuckets | null {
+  const { exportBuckets: roots } = config;
+  if (!roots || roots.length === 0) return null;
+  const wrong = roots.find((root) => exportRootsOf(root)?.length !== 1);
+  if (wrong !== undefined)
+    throw new HoldfastError(
+      'config_invalid',
+      `${JSON.stringify(wrong)} is no place to export to: expected s3://bucket/prefix.`,
+    );
+  return { store: openObjectStore(config.objectStore, { idleMs: IDLE_MS, patienceMs: EXPORT_PATIENCE_MS }), roots };
+}
+
+/** Throws `config_invalid`: no key is named. What it is made of is read when the first request needs it. */
+function openObjectStore(
+  { endpoint = null, region = DEFAULT_REGION, ...keys }: ObjectStoreConfig = {},
+  times: { readonly idleMs: number; readonly patienceMs: number },
+): ObjectStore {
+  return new ObjectStore({ endpoint, region, credentials: credentialsOf(keys), ...times });
+}
+
+function credentialsOf(keys: Omit<ObjectStoreConfig, 'endpoint' | 'region'>): CredentialSource {
+  const held = (part: Part): HeldSecret | null => {
+    const found = keys[part] ?? ofEnvironment(part);
+    return found === null ? null : new HeldSecret(typeof found === 'string' ? literalSecret(found) : found);
+  };
+  const [id, key, token] = [held('accessKeyId'), held('secretAccessKey'), held('sessionToken')];
+  if (id === null || key === null)
+    throw new HoldfastError(
+      'config_invalid',
+      'An object store is named, and no key of it: expected AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or files with them.',
+    );
+  const read = async () => ({
+    accessKeyId: await id.value(),
+    secretAccessKey: await key.value(),
+    sessionToken: token === null ? null : await token.value(),
+  });
+  return {
+    read,
+    renewed: async ({ accessKeyId, secretAccessKey, sessionToken }) => {
+      const changed = [
+        await id.renewed(accessKeyId),
+        await key.renewed(secretAccessKey),
+        token === null || sessionToken === null ? null : await token.renewed(sessionToken),
+      ];
+      return changed.every((one) => one === null) ? null : read();
+    },
+  };
+}
+
+function ofEnvironment(part: Part): Secret | null {
+  const { variable } = OBJECT_STORE_KEYS[part];
+  const file = environmentVariable(`${variable}_FILE`);
+  if (file !== null) return secret.file(file);
+  return environmentVariable(variable) === null ? null : secret.env(variable);
+}

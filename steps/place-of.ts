@@ -1,0 +1,19 @@
+import { bucketPlaceOf, isBelow, openRoots } from '../src/core/bucket-place.js';
+import { HoldfastError } from '../src/core/errors.js';
+import { exportFolder, stagingOf } from '../src/datasets/export-folder.js';
+import { bucketPlace, type ExportPlace, folderPlace } from '../src/datasets/export-place.js';
+import { type ExportRow, requestOf } from '../src/storage/exports.js';
+import type { World } from './world.js';
+
+/** Where an export comes to be. Throws `export_not_writable`: this process may not export there. */
+export function placeOf({ exportDir, buckets }: Pick<World, 'exportDir' | 'buckets'>, row: ExportRow): ExportPlace {
+  const { folder = '', s3 } = requestOf(row).to;
+  if (s3 === undefined) return folderPlace(exportDir, exportFolder(exportDir, row, folder), row.id);
+  const place = bucketPlaceOf(s3);
+  // It was found to be open when it was asked for; the settings of this process may be others.
+  if (buckets === null || place === null || !isBelow(s3, openRoots(buckets.roots, row.tenant)))
+    throw new HoldfastError('export_not_writable', `${s3} is not below a place that this worker exports to.`, {
+      hint: 'Give all processes the same HOLDFAST_EXPORT_BUCKETS.',
+    });
+  return bucketPlace(stagingOf(exportDir, row), { store: buckets.store, place, id: row.id });
+}
