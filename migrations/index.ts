@@ -27,6 +27,7 @@ import * as toolMarks from './0025-tool-marks.js';
 import * as foldSnapshots from './0026-fold-snapshots.js';
 import * as trajectories from './0027-trajectories.js';
 import * as subjects from './0028-subjects.js';
+import * as exportRetention from './0029-export-retention.js';
 
 export interface Migration {
   readonly name: string;
@@ -63,4 +64,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0026-fold-snapshots', up: foldSnapshots.up },
   { name: '0027-trajectories', up: trajectories.up },
   { name: '0028-subjects', up: subjects.up },
+  { name: '0029-export-retention', up: exportRetention.up },
 ];

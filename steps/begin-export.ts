@@ -2,7 +2,14 @@ import type { ErrorView } from '../src/core/errors.js';
 import type { ExportFile, ExportStatus } from '../src/core/export.js';
 import { removeStaging, stagingOf } from '../src/datasets/export-folder.js';
 import { listRunsOf } from '../src/storage/export-runs.js';
-import { type ExportRow, endExportRow, markRunning, readExport, requestOf } from '../src/storage/exports.js';
+import {
+  type ExportRow,
+  endExportRow,
+  lockExport,
+  markRunning,
+  readExport,
+  requestOf,
+} from '../src/storage/exports.js';
 import { exportError } from './export-error.js';
 import { transact } from './patience.js';
 import { placeOf } from './place-of.js';
@@ -26,6 +33,7 @@ export async function beginExport(world: World, id: string): Promise<Begun> {
     return { type: 'failed', error: exportError(error) };
   }
   const runs = await transact(world, async (trx) => {
+    await lockExport(trx, id);
     const listed = await listRunsOf(trx, row, requestOf(row).filters);
     await markRunning(trx, id, listed);
     return listed;
@@ -54,9 +62,13 @@ export async function endExport(
   if (row === undefined) return;
   // The store may be why it failed: what is left there has no manifest.
   if (tried !== null) await withdraw(world, row, tried).catch(() => undefined);
-  await removeStaging(stagingOf(world.exportDir, row)).catch(() => undefined);
+  await dropStaging(world, row);
   await transact(world, (trx) => endExportRow(trx, id, end));
 }
 
 const withdraw = async (world: World, row: ExportRow, parts: readonly WrittenPart[]): Promise<void> =>
   placeOf(world, row).withdraw(exportPaths(parts, requestOf(row).options.encoding));
+
+/** Removes what is on this disk of how an export was made. */
+export const dropStaging = (world: World, row: ExportRow): Promise<void> =>
+  removeStaging(stagingOf(world.exportDir, row)).catch(() => undefined);

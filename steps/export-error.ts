@@ -18,6 +18,8 @@ export function exportError(error: unknown): ErrorView {
     const what = error instanceof Error ? error.message : code;
     return new HoldfastError('export_not_writable', `The export cannot be written: ${DISK[code] ?? what}.`).view();
   }
-  const what = error instanceof Error ? error.message : String(error);
+  // What a parser says quotes what it has read, which may be erased while the export is kept.
+  const quotes = error instanceof SyntaxError;
+  const what = quotes ? 'a text in the database is not valid' : error instanceof Error ? error.message : String(error);
   return new HoldfastError('export_failed', `The export stopped: ${what.slice(0, 2000).toWellFormed()}`).view();
 }

@@ -19,16 +19,18 @@ export type RetentionRule = z.infer<typeof retentionRule>;
 export const retentionConfig = z.strictObject({
   /** What becomes of runs that are over. Default: nothing. */
   runs: z.array(retentionRule).max(100).optional(),
-  /** Days for which what DBOS recorded of a segment is kept that its run does not need any more; null: for ever. */
+  /** Days for which what DBOS recorded of a segment or an export is kept that is not needed any more; null: for ever. */
   recordingsDays: days.nullish(),
   accessLogDays: days.nullish(),
   idempotencyKeysDays: days.nullish(),
+  /** Days since an export was over for which it is listed; its folder stays. */
+  exportsDays: days.nullish(),
 });
 /** How long what is kept. */
 export type RetentionConfig = z.input<typeof retentionConfig>;
 
 /** Rows that go by their age alone, and the setting that says when. */
-export const TRIMMED = ['recordings', 'accessLog', 'idempotencyKeys'] as const;
+export const TRIMMED = ['recordings', 'accessLog', 'idempotencyKeys', 'exports'] as const;
 export type Trimmed = (typeof TRIMMED)[number];
 
 /** A configuration with what it leaves out. */
@@ -45,6 +47,7 @@ export const retentionOf = (config: RetentionConfig | undefined): Retention => (
     recordings: config?.recordingsDays === undefined ? RECORDINGS_DAYS : config.recordingsDays,
     accessLog: config?.accessLogDays ?? null,
     idempotencyKeys: config?.idempotencyKeysDays ?? null,
+    exports: config?.exportsDays ?? null,
   },
 });
 

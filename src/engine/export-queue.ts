@@ -1,5 +1,6 @@
 import { DBOS, type DBOSClient } from '@dbos-inc/dbos-sdk';
 import type { Knex } from 'knex';
+import { dropStaging } from '../../steps/begin-export.js';
 import type { World } from '../../steps/world.js';
 import { EXPORT_WORKFLOW, exportRun } from '../../workflows/export-run.js';
 import { HoldfastError } from '../core/errors.js';
@@ -55,7 +56,8 @@ export class ExportQueue {
    * Puts exports back into the queue that nobody works on: their worker is gone, or this process has given them up. Work that
    * is done twice is done to the same end. Exports whose workflow can never go on end by name.
    */
-  async watch({ knex, worker }: World, log: EngineLog): Promise<void> {
+  async watch(world: World, log: EngineLog): Promise<void> {
+    const { knex, worker } = world;
     const left = await leftExports(knex, EXPORT_WORKFLOW, worker.id);
     const idle = left.flatMap(({ id, executor }) => (executor === worker.id && !this.#running.has(id) ? [id] : []));
     const stray = idle.filter((id) => this.#suspects.has(id));
@@ -67,6 +69,6 @@ export class ExportQueue {
       this.wake();
     }
     const error = new HoldfastError('export_failed', 'The workflow of the export cannot go on.').view();
-    await endDeadExports(knex, EXPORT_WORKFLOW, error);
+    for (const row of await endDeadExports(knex, EXPORT_WORKFLOW, error)) await dropStaging(world, row);
   }
 }

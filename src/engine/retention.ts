@@ -1,4 +1,5 @@
 import { SEGMENT_WORKFLOW } from '../../workflows/agent-run.js';
+import { EXPORT_WORKFLOW } from '../../workflows/export-run.js';
 import type { Caller } from '../core/caller.js';
 import { HoldfastError } from '../core/errors.js';
 import {
@@ -30,6 +31,7 @@ const RUNS_AT_ONCE = 50;
 const ROWS_AT_ONCE = 500;
 const COUNTED = 10_000;
 const ACTOR = 'retention';
+const WORKFLOWS = [SEGMENT_WORKFLOW, EXPORT_WORKFLOW];
 
 /**
  * Does what the configuration says of what is old, whenever it is due, one worker at a time and in small transactions: each is
@@ -44,7 +46,7 @@ export async function retain(parts: Parts, isStopping: () => boolean): Promise<v
   for (const what of TRIMMED) {
     const days = retention.days[what];
     if (days === null) continue;
-    const trimming = { days, limit: ROWS_AT_ONCE, workflow: SEGMENT_WORKFLOW };
+    const trimming = { days, limit: ROWS_AT_ONCE, workflows: WORKFLOWS };
     const trim = () => (what === 'recordings' ? trimRecordings(knex, trimming) : trimRows(knex, what, trimming));
     while (!isStopping() && (await trim()) === ROWS_AT_ONCE) await putOffChore(knex, CHORE, TAKEN_MS);
   }
@@ -78,9 +80,10 @@ async function letGo(parts: Parts, id: string, rule: RetentionRule): Promise<boo
     parts.changes.announce(id);
     return true;
   } catch (error) {
-    // A run above it, or a fork of that, still works and may read its result.
-    if (error instanceof HoldfastError && error.code === 'run_not_over') return false;
-    throw error;
+    // A run above it, or a fork of that, still works and may read its result. One that fails otherwise holds up no other.
+    if (!(error instanceof HoldfastError && error.code === 'run_not_over'))
+      parts.log.warn({ run: id, error: String(error) }, 'a run could not go by retention; it is tried again');
+    return false;
   }
 }
 
@@ -95,7 +98,7 @@ export async function previewRetention(parts: Parts, { tenant }: Caller): Promis
   for (const what of TRIMMED) {
     const olderThanDays = parts.retention.days[what];
     if (olderThanDays === null) continue;
-    const trimming = { days: olderThanDays, limit: COUNTED + 1, workflow: SEGMENT_WORKFLOW };
+    const trimming = { days: olderThanDays, limit: COUNTED + 1, workflows: WORKFLOWS };
     trimmed.push({ what, olderThanDays, ...counted(await countToTrim(knex, what, tenant, trimming)) });
   }
   return { runs, trimmed, nextAt: (await choreDueAt(knex, CHORE))?.toISOString() ?? null };

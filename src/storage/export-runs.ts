@@ -17,13 +17,17 @@ const TASK = `case when strpos(r.metadata, '"taskId":') > 0 and strpos(r.metadat
   then 'task:' || (r.metadata::json ->> 'taskId')
   else 'input:' || encode(sha256(convert_to(r.agent || chr(10) || r.input, 'UTF8')), 'hex') end`;
 
-/** Lists the runs of an export in the order in which they ended, and says how many they are. */
+/**
+ * Lists the runs of an export in the order in which they ended, and says how many they are. An erasure at the same moment is
+ * before it, and leaves no task to list, or after it, and finds what is listed: it waits for the lock of the table.
+ */
 export async function listRunsOf(
   trx: Knex.Transaction,
   { id, tenant, created_at }: ExportRow,
   filters: ExportFilters,
 ): Promise<number> {
   const { agent, status, since, until } = filters;
+  await trx.raw('lock table holdfast.export_runs in share row exclusive mode');
   await trx('holdfast.export_runs').where({ export_id: id }).delete();
   await trx.raw(
     `insert into holdfast.export_runs (tenant, export_id, position, run_id, task)
@@ -42,6 +46,11 @@ export async function listRunsOf(
     .max({ n: 'position' })
     .first();
   return Number(listed?.n ?? 0);
+}
+
+/** Takes away what exports that are at work have of a run that is erased or removed: its task may be in words of its own. */
+export async function forgetInExports(trx: Knex.Transaction, runId: string): Promise<void> {
+  await trx('holdfast.export_runs').where({ run_id: runId }).update({ task: '' });
 }
 
 /** A listed run with its row; null: it was deleted since. */

@@ -74,6 +74,10 @@ export const askToCancel = (db: Knex, id: string): Promise<number> =>
     .whereNull('cancel_requested_at')
     .update({ cancel_requested_at: now(db), updated_at: now(db) });
 
+/** Holds the row of an export until the transaction ends: before what is listed of it. */
+export const lockExport = (trx: Knex.Transaction, id: string): Promise<ExportRow | undefined> =>
+  exports_(trx).where({ id }).forNoKeyUpdate().first();
+
 /** From here on it works on so many runs. */
 export const markRunning = (db: Knex, id: string, runs: number): Promise<number> =>
   exports_(db)

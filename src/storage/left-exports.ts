@@ -2,6 +2,7 @@ import type { Knex } from 'knex';
 import type { ErrorView } from '../core/errors.js';
 import { canonical } from '../core/json.js';
 import { NOW_MS } from './clock.js';
+import type { ExportRow } from './exports.js';
 
 /** A worker whose heartbeat is older than this does not export any more; that another one does the same would do no harm. */
 const SILENT_SECONDS = 15;
@@ -31,13 +32,19 @@ export const requeueExports = (db: Knex, workflow: string, ids: readonly string[
     .whereIn('workflow_uuid', ids)
     .update({ status: 'ENQUEUED', owner_xid: null, started_at_epoch_ms: null, updated_at: db.raw(NOW_MS) });
 
-/** Ends exports whose workflow has ended, and did not end them. */
-export async function endDeadExports(db: Knex, workflow: string, error: ErrorView): Promise<void> {
-  await db.raw(
-    `update holdfast.exports e set status = 'failed', error = ?, updated_at = now(), completed_at = now()
-       from dbos.workflow_status s
-      where s.workflow_uuid = e.id and s.name = ? and e.status in ('queued', 'running')
-        and e.updated_at < now() - interval '5 seconds' and s.status not in ('ENQUEUED', 'PENDING', 'DELAYED')`,
+/** Ends exports whose workflow has ended, and did not end them, with all that is listed of them. Gives which. */
+export async function endDeadExports(db: Knex, workflow: string, error: ErrorView): Promise<ExportRow[]> {
+  const { rows }: { rows: ExportRow[] } = await db.raw(
+    `with dead as (
+       update holdfast.exports e set status = 'failed', error = ?, updated_at = now(), completed_at = now()
+         from dbos.workflow_status s
+        where s.workflow_uuid = e.id and s.name = ? and e.status in ('queued', 'running')
+          and e.updated_at < now() - interval '5 seconds' and s.status not in ('ENQUEUED', 'PENDING', 'DELAYED')
+       returning e.*),
+     listed as (delete from holdfast.export_runs where export_id in (select id from dead)),
+     said as (delete from holdfast.export_digests where export_id in (select id from dead))
+     select * from dead`,
     [canonical({ ...error }), workflow],
   );
+  return rows;
 }

@@ -46,33 +46,43 @@ export async function countUnder(db: Knex, rule: RetentionRule, tenant: string, 
 }
 
 /**
- * Segments of which DBOS is not asked any more: the run is gone or over, or has left them behind. What a run needs to go on is
- * its log, its snapshot and its present segment.
+ * Segments and exports of which DBOS is not asked any more: the run or export is gone or over, or the run has left the segment
+ * behind. What a run needs to go on is its log, its snapshot and its present segment.
  */
 const RECORDINGS = `
   select s.workflow_uuid as id from dbos.workflow_status s
     left join holdfast.runs r on r.id = ${runIdSql('s.workflow_uuid')}
-   where s.name = :workflow and s.status in ('SUCCESS', 'ERROR', 'CANCELLED')
+    left join holdfast.exports e on e.id = s.workflow_uuid
+   where s.name = any(:workflows) and s.status in ('SUCCESS', 'ERROR', 'CANCELLED')
      and s.completed_at < (extract(epoch from now()) * 1000)::bigint - :days::bigint * 86400000
-     and (r.id is null or r.status = any(:over) or ${segmentSql('s.workflow_uuid')} < r.segment)`;
+     and (r.id is null or r.status = any(:over) or ${segmentSql('s.workflow_uuid')} < r.segment)
+     and (e.id is null or e.status = any(:over))`;
 
 /** Rows that are older than some days, of one tenant or of all. */
 const OLD: { readonly [what in Exclude<Trimmed, 'recordings'>]: string } = {
   accessLog: `select id from holdfast.access_log where at < now() - :days * interval '1 day'`,
   idempotencyKeys: `select tenant, operation, key from holdfast.idempotency_keys
                      where created_at < now() - :days * interval '1 day'`,
+  exports: `select id from holdfast.exports where completed_at < now() - :days * interval '1 day'`,
+};
+
+const DELETIONS: { readonly [what in keyof typeof OLD]: string } = {
+  accessLog: `delete from holdfast.access_log where id in (${OLD.accessLog} order by at limit :limit)`,
+  idempotencyKeys: `delete from holdfast.idempotency_keys
+    where (tenant, operation, key) in (${OLD.idempotencyKeys} order by created_at limit :limit)`,
+  exports: `delete from holdfast.exports where id in (${OLD.exports} order by completed_at limit :limit)`,
 };
 
 interface Trimming {
   readonly days: number;
   readonly limit: number;
-  /** Name of the workflow of segments. */
-  readonly workflow: string;
+  /** Names of the workflows of segments and of exports. Both are over in the same words. */
+  readonly workflows: readonly string[];
 }
 
-const bound = ({ days, limit, workflow }: Trimming) => ({ days, limit, workflow, over: [...OVER] });
+const bound = ({ days, limit, workflows }: Trimming) => ({ days, limit, workflows: [...workflows], over: [...OVER] });
 
-/** Removes some of what DBOS recorded and nobody needs, the oldest first. Gives how many segments went. */
+/** Removes some of what DBOS recorded and nobody needs, the oldest first. Gives how many segments and exports went. */
 export async function trimRecordings(db: Knex, trimming: Trimming): Promise<number> {
   return db.transaction(async (trx) => {
     const { rows }: { rows: { id: string }[] } = await trx.raw(
@@ -88,18 +98,16 @@ export async function trimRecordings(db: Knex, trimming: Trimming): Promise<numb
 
 /** Removes some rows that are too old, the oldest first. Gives how many went. */
 export async function trimRows(db: Knex, what: Exclude<Trimmed, 'recordings'>, trimming: Trimming): Promise<number> {
-  const deletion =
-    what === 'accessLog'
-      ? `delete from holdfast.access_log where id in (${OLD.accessLog} order by at limit :limit)`
-      : `delete from holdfast.idempotency_keys
-          where (tenant, operation, key) in (${OLD.idempotencyKeys} order by created_at limit :limit)`;
-  const { rowCount }: { rowCount: number } = await db.raw(deletion, bound(trimming));
+  const { rowCount }: { rowCount: number } = await db.raw(DELETIONS[what], bound(trimming));
   return rowCount;
 }
 
 /** How many rows of a tenant would be trimmed; it counts no further than the limit. */
 export async function countToTrim(db: Knex, what: Trimmed, tenant: string, trimming: Trimming): Promise<number> {
-  const of = what === 'recordings' ? `${RECORDINGS} and r.tenant = :tenant` : `${OLD[what]} and tenant = :tenant`;
+  const of =
+    what === 'recordings'
+      ? `${RECORDINGS} and coalesce(r.tenant, e.tenant) = :tenant`
+      : `${OLD[what]} and tenant = :tenant`;
   const { rows } = await db.raw(`select count(*)::int as n from (${of} limit :limit) found`, {
     ...bound(trimming),
     tenant,

@@ -81,6 +81,14 @@ async function everyRow(knex: Database['knex']): Promise<string[]> {
   return texts;
 }
 
+/** An export that is at work, and has a run in its list. */
+async function listedBy(knex: Database['knex'], exportId: string, runId: string): Promise<void> {
+  const request = JSON.stringify({ format: 'messages', to: { folder: exportId } });
+  const row = { id: exportId, status: 'running', request, actor: 'ada', folder: '', runs: 1 };
+  await knex('holdfast.exports').insert(row);
+  await knex('holdfast.export_runs').insert({ export_id: exportId, position: 1, run_id: runId, task: of('task') });
+}
+
 const tablesWith = (rows: readonly string[], text: string): string[] =>
   [...new Set(rows.filter((row) => row.includes(text)).map((row) => row.slice(0, row.indexOf(':'))))].sort();
 
@@ -124,7 +132,10 @@ describeEachDatabaseSlowly('a run that is erased', (kind) => {
     await restOf(t.engine, fork.id);
     await t.engine.cancelRun(fork.id, of('cancel-reason'), ADMIN);
     await t.engine.rewardRun(id, { reward: 1, reason: of('reward') }, ADMIN);
-    const before = await t.between(everyRow);
+    const before = await t.between(async (knex) => {
+      await listedBy(knex, 'exp_at_work', id);
+      return everyRow(knex);
+    });
     for (const table of [
       'events',
       'runs',
@@ -134,6 +145,7 @@ describeEachDatabaseSlowly('a run that is erased', (kind) => {
       'session_items',
       'emitted_events',
       'rewards',
+      'export_runs',
     ])
       expect(tablesWith(before, CANARY), table).toContain(`holdfast.${table}`);
     expect(tablesWith(before, CANARY)).toContain('dbos.operation_outputs');

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { Agent } from '@openai/agents';
 import { afterEach, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -28,6 +30,7 @@ const RULES: HoldfastConfig['retention'] = {
   ],
   accessLogDays: 10,
   idempotencyKeysDays: 10,
+  exportsDays: 10,
 };
 
 describeEachDatabaseSlowly('retention', (kind) => {
@@ -75,13 +78,13 @@ describeEachDatabaseSlowly('retention', (kind) => {
     expect(preview.runs.map(({ count }) => count)).toEqual([1, 1, 0]);
     expect(preview.trimmed).toContainEqual({ what: 'accessLog', olderThanDays: 10, count: 0, atLeast: false });
     expect(await codeOf(old.id)).toBe('there');
+    const acmeAdmin = { ...ADMIN, tenant: 'acme' };
     await done(async () => {
       expect(await codeOf(old.id)).toBe('erased');
       expect(await codeOf(ancient.id)).toBe('run_unknown');
+      await expect(t.engine.getRun(acme.id, acmeAdmin)).rejects.toMatchObject({ code: 'run_unknown' });
     });
     for (const { id } of [young, other, waits]) expect(await codeOf(id)).toBe('there');
-    const acmeAdmin = { ...ADMIN, tenant: 'acme' };
-    await expect(t.engine.getRun(acme.id, acmeAdmin)).rejects.toMatchObject({ code: 'run_unknown' });
     expect(await t.engine.verifyRun(old.id, ADMIN)).toMatchObject({ ok: true, payloads: 'erased' });
     const kept = await t.between(async (knex) => ({
       removed: await knex('holdfast.removed_runs').where({ run_id: ancient.id }).first(),
@@ -109,25 +112,34 @@ describeEachDatabaseSlowly('retention', (kind) => {
       target: null,
       status: 200,
     });
-    await age(8, [over.id, waits.id]);
+    const asked = await t.engine.startExport({ format: 'messages', to: { folder: 'old' } }, ADMIN);
+    const exported = () => t.engine.getExport(asked.id, ADMIN);
+    await expect.poll(async () => (await exported()).status, { timeout: 20_000 }).toBe('completed');
+    await age(8, [over.id, waits.id, asked.id]);
+    expect(await recorded(asked.id)).toBeGreaterThan(0);
     const old = new Date(Date.now() - 11 * 86_400_000);
     await t.between(async (knex) => {
       await knex('holdfast.access_log').update({ at: old });
       await knex('holdfast.idempotency_keys').update({ created_at: old });
+      await knex('holdfast.exports').update({ completed_at: old });
     });
     expect(await recorded(waits.id)).toBeGreaterThan(0);
     const { trimmed } = await t.engine.previewRetention(ADMIN);
     expect(trimmed.map(({ what, count }) => [what, count])).toEqual([
-      ['recordings', 2],
+      ['recordings', 3],
       ['accessLog', 1],
       ['idempotencyKeys', 1],
+      ['exports', 1],
     ]);
     await done(async () =>
-      expect((await t.engine.previewRetention(ADMIN)).trimmed.map(({ count }) => count)).toEqual([0, 0, 0]),
+      expect((await t.engine.previewRetention(ADMIN)).trimmed.map(({ count }) => count)).toEqual([0, 0, 0, 0]),
     );
     expect(await recorded(over.id)).toBe(0);
     expect(await recorded(waits.id)).toBe(0);
     expect(await recorded(young.id)).toBeGreaterThan(0);
+    expect(await recorded(asked.id)).toBe(0);
+    await expect(exported()).rejects.toMatchObject({ code: 'export_unknown' });
+    expect(existsSync(join(asked.folder, 'manifest.json'))).toBe(true);
     // What is paused goes on from its log and its snapshot alone; what is over can be forked.
     const { items } = await t.engine.listInterruptions({ runId: waits.id, status: 'pending', limit: 1 }, ADMIN);
     await t.engine.decide(items[0]?.id ?? '', { verdict: 'approve' }, ADMIN);
