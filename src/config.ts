@@ -145,7 +145,7 @@ const TABLE = {
   checkpoints: optional(
     'HOLDFAST_CHECKPOINTS',
     text,
-    'File that checkpoints are added to, or `-` for standard output. Without one: `checkpoints.jsonl` in the data directory.',
+    'File that checkpoints are added to, `-` for standard output, or `s3://bucket/prefix`. Without one: `checkpoints.jsonl` in the data directory.',
   ),
   serverUrl: optional(
     'HOLDFAST_URL',

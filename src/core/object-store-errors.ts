@@ -27,3 +27,6 @@ export const OBJECT_STORE_ERRORS = {
     'Read the detail: it has the code that the store gave.',
   ),
 } as const satisfies Record<string, ErrorRow>;
+
+/** What whoever asks a store may hear. */
+export const OBJECT_STORE_CODES = Object.keys(OBJECT_STORE_ERRORS) as readonly (keyof typeof OBJECT_STORE_ERRORS)[];

@@ -130,7 +130,7 @@ export class Anchor {
     if (!(before?.outside === true && before.checkpoint.size === size && isBy(before, keys.signing))) {
       const signed = signCheckpoint(size, extension.root, keys.signing);
       await keepCheckpoint(knex, signed);
-      await place.write({ at: new Date(now()).toISOString(), note: signed.note });
+      await place.write(size, { at: new Date(now()).toISOString(), note: signed.note });
     }
     this.#signed = size;
   }

@@ -1,40 +1,52 @@
-import { CheckpointFile, type CheckpointLine } from '../storage/checkpoint-file.js';
+import type { CheckpointLine } from '../core/checkpoint-line.js';
+import { CheckpointFile } from '../storage/checkpoint-file.js';
+import type { CheckpointObjects } from '../stores/checkpoint-objects.js';
 
 /** Where checkpoints are written outside the database. */
 export interface CheckpointPlace {
   /** For messages. */
   readonly name: string;
-  /** The file, where they are kept in one that can be read again. */
-  readonly file: CheckpointFile | null;
-  write(one: CheckpointLine): Promise<void>;
+  /** Writes a checkpoint of so many entries. */
+  write(size: number, one: CheckpointLine): Promise<void>;
   /** The last that were written. */
   newest(): Promise<readonly string[]>;
+  /** What is there to be verified. */
+  lines(): AsyncIterable<CheckpointLine>;
 }
 
 /** On standard output what was written is not read again: of the last one this process knows itself. */
-function standardOutput(): CheckpointPlace {
+export function standardOutput(): CheckpointPlace {
   let last: readonly string[] = [];
   return {
     name: 'standard output',
-    file: null,
-    write: async (one) => {
+    write: async (_size, one) => {
       await new Promise<void>((resolve, reject) => {
         process.stdout.write(`${JSON.stringify(one)}\n`, (error) => (error ? reject(error) : resolve()));
       });
       last = [one.note];
     },
     newest: async () => last,
+    lines: async function* () {},
   };
 }
 
-/** `-` is standard output, everything else a file. */
-export function checkpointPlace(where: string): CheckpointPlace {
-  if (where === '-') return standardOutput();
-  const file = new CheckpointFile(where);
+export function inFile(path: string): CheckpointPlace {
+  const file = new CheckpointFile(path);
   return {
-    name: where,
-    file,
-    write: (one) => file.append(one),
+    name: path,
+    write: (_size, one) => file.append(one),
     newest: async () => (await file.tail()).map(({ note }) => note),
+    lines: () => file.lines(),
   };
 }
+
+/** Objects that are verified, the newest: each commits to those before it. */
+const OBJECTS_MAX = 10_000;
+
+/** `name` is what the operator called the place. */
+export const inBucket = (name: string, objects: CheckpointObjects): CheckpointPlace => ({
+  name,
+  write: (size, one) => objects.write(size, one),
+  newest: async () => (await objects.newest()).map(({ note }) => note),
+  lines: () => objects.lines(OBJECTS_MAX),
+});

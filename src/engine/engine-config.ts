@@ -43,7 +43,7 @@ export interface EngineConfig extends HoldfastConfig {
   readonly recordTo?: string | null;
   /** File of the key that signs checkpoints of the log; goes before that of `evidence`. */
   readonly signingKeyFile?: string | null;
-  /** File that checkpoints are added to, or `-` for standard output; goes before that of `evidence`. */
+  /** Where checkpoints are written, as in `evidence`; goes before that. */
   readonly checkpoints?: string | null;
   readonly log?: EngineLog;
   /** Called once when this process must not work on: it lost its lock for good, or a newer process took over. The engine stops. */

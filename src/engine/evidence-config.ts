@@ -1,13 +1,16 @@
 import { join } from 'node:path';
 import { z } from 'zod';
+import { bucketPlaceOf, isBucketText, PLACE_EXPECTED } from '../core/bucket-place.js';
 import { HoldfastError } from '../core/errors.js';
 import { fieldErrorsOf } from '../core/field-errors.js';
 import { isSecret, type Secret } from '../models/secret.js';
 import type { Database } from '../storage/database.js';
+import { CheckpointObjects } from '../stores/checkpoint-objects.js';
 import { Anchor } from './anchor.js';
-import { checkpointPlace } from './checkpoint-place.js';
+import { type CheckpointPlace, inBucket, inFile, standardOutput } from './checkpoint-place.js';
 import { type EngineConfig, withDefaults } from './engine-config.js';
 import { openLogKeys } from './log-keys.js';
+import { openCheckpointStore } from './open-object-store.js';
 
 /** How the log over all runs is signed. */
 export interface EvidenceConfig {
@@ -15,7 +18,7 @@ export interface EvidenceConfig {
   readonly signingKey?: Secret;
   /** Earlier keys, as `holdfast signing-key` prints them. Those of a key file stand beside it. */
   readonly publicKeys?: readonly string[];
-  /** A file, or `-` for standard output. Default: `checkpoints.jsonl` in the data directory. */
+  /** A file, `-` for standard output, or a place in an object store: `s3://bucket/prefix`. Default: `checkpoints.jsonl` in the data directory. */
   readonly checkpoints?: string;
   /** How often what has happened is entered and signed. Default 5000. */
   readonly intervalMs?: number;
@@ -46,6 +49,19 @@ export async function openAnchor(config: EngineConfig, database: Database, now: 
     publicKeys,
     madeIn: database.kind === 'pglite' ? dataDir : null,
   });
-  const place = checkpointPlace(config.checkpoints ?? checkpoints ?? join(dataDir, 'checkpoints.jsonl'));
+  const place = placeAt(config.checkpoints ?? checkpoints ?? join(dataDir, 'checkpoints.jsonl'), config);
   return new Anchor({ knex: database.knex, keys, place, intervalMs, now, log: withDefaults(config).log });
+}
+
+/** Throws `config_invalid`. */
+function placeAt(where: string, config: EngineConfig): CheckpointPlace {
+  if (where === '-') return standardOutput();
+  if (!isBucketText(where)) return inFile(where);
+  const place = bucketPlaceOf(where);
+  if (place === null)
+    throw new HoldfastError(
+      'config_invalid',
+      `Checkpoints cannot be written to ${JSON.stringify(where)}: ${PLACE_EXPECTED}.`,
+    );
+  return inBucket(where, new CheckpointObjects(openCheckpointStore(config), place));
 }

@@ -20,8 +20,9 @@ export interface ObjectStoreConfig extends Partial<Readonly<Record<Part, string 
 }
 
 const DEFAULT_REGION = 'us-east-1';
-const IDLE_MS = 30_000;
-const EXPORT_PATIENCE_MS = 120_000;
+const EXPORT_TIMES = { idleMs: 30_000, patienceMs: 120_000 };
+/** What fails is done again at the next interval. */
+const CHECKPOINT_TIMES = { idleMs: 5000, patienceMs: 1000 };
 
 /** Where this engine exports to in an object store; null: nowhere. Throws `config_invalid`. */
 export function openBuckets(config: EngineConfig): ExportBuckets | null {
@@ -33,8 +34,12 @@ export function openBuckets(config: EngineConfig): ExportBuckets | null {
       'config_invalid',
       `${JSON.stringify(wrong)} is no place to export to: expected s3://bucket/prefix.`,
     );
-  return { store: openObjectStore(config.objectStore, { idleMs: IDLE_MS, patienceMs: EXPORT_PATIENCE_MS }), roots };
+  return { store: openObjectStore(config.objectStore, EXPORT_TIMES), roots };
 }
+
+/** The store of checkpoints. Throws `config_invalid`. */
+export const openCheckpointStore = ({ objectStore }: EngineConfig): ObjectStore =>
+  openObjectStore(objectStore, CHECKPOINT_TIMES);
 
 /** Throws `config_invalid`: no key is named. What it is made of is read when the first request needs it. */
 function openObjectStore(

@@ -83,8 +83,7 @@ async function checkCheckpoints(parts: Parts, entries: number, found: Found): Pr
     if (size < (seen.size ?? 0) || (size === seen.size && seen.outside)) return;
     Object.assign(seen, { size, key: signedBy.text, outside });
   };
-  for await (const { at, note } of place.file?.lines() ?? [])
-    await check(note, `the checkpoint of ${at} in ${place.name}`, true);
+  for await (const { at, note } of place.lines()) await check(note, `the checkpoint of ${at} in ${place.name}`, true);
   for (const { size, note } of await newestCheckpoints(parts.world.knex, STORED_MAX))
     await check(note, `the stored checkpoint of ${size} entries`, false);
   return seen;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { nameText } from '../core/json.js';
 import { anchoredReport } from '../core/log-view.js';
+import { OBJECT_STORE_CODES } from '../core/object-store-errors.js';
 import { repairReport, repairRequest } from '../core/repair.js';
 import { runStatus } from '../core/run.js';
 import { runDiff } from '../core/run-diff.js';
@@ -22,7 +23,7 @@ export const EVIDENCE_ROUTES = [
     pathParams: idPath,
     body: verifyRange,
     response: anchoredReport,
-    errors: ['run_unknown'],
+    errors: ['run_unknown', ...OBJECT_STORE_CODES],
     handle: async ({ path, body }, { engine, caller }) => json(await engine.verifyRun(path.id, caller, body)),
   }),
   guarded({

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { consistencyView, logEntryView, logReport, logView } from '../core/log-view.js';
+import { OBJECT_STORE_CODES } from '../core/object-store-errors.js';
 import { proofBundle } from '../core/proof.js';
 import { idPath, pageOf, pageQuery } from './fields.js';
 import { guarded, json, NO_INPUT } from './route.js';
@@ -20,7 +21,7 @@ export const LOG_ROUTES = [
       payloads: z.enum(['true', 'false']).default('true').describe('Whether payloads are shown, with their salts.'),
     }),
     response: proofBundle,
-    errors: ['run_unknown', 'run_not_anchored', 'log_broken', 'payload_too_large'],
+    errors: ['run_unknown', 'run_not_anchored', 'log_broken', 'payload_too_large', ...OBJECT_STORE_CODES],
     handle: async ({ path, query }, { engine, caller }) =>
       json(await engine.exportProof(path.id, { payloads: query.payloads === 'true' }, caller)),
   }),
@@ -32,7 +33,7 @@ export const LOG_ROUTES = [
     summary: 'Read the newest signed checkpoint of the log over all runs.',
     role: 'viewer',
     response: logView,
-    errors: [],
+    errors: OBJECT_STORE_CODES,
     handle: async (_input, { engine }) => json(await engine.getLog()),
   }),
   guarded({
@@ -43,7 +44,7 @@ export const LOG_ROUTES = [
     summary: 'Enter what runs have done into the log over all of them, and sign it now.',
     role: 'operator',
     response: logView,
-    errors: [],
+    errors: OBJECT_STORE_CODES,
     handle: async (_input, { engine }) => json(await engine.checkpointNow()),
   }),
   guarded({
@@ -79,7 +80,7 @@ export const LOG_ROUTES = [
     summary: 'Verify the log over all runs: its tree, every checkpoint, and every event that an entry commits to.',
     role: 'operator',
     response: logReport,
-    errors: [],
+    errors: OBJECT_STORE_CODES,
     handle: async (_input, { engine, caller }) => json(await engine.verifyLog(caller)),
   }),
 ];

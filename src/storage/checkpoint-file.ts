@@ -1,11 +1,7 @@
 import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { z } from 'zod';
+import { type CheckpointLine, checkpointLineOf } from '../core/checkpoint-line.js';
 import { makeDirectory } from './make-directory.js';
-
-/** A line of a file of checkpoints. */
-const line = z.object({ at: z.string(), note: z.string() });
-export type CheckpointLine = z.infer<typeof line>;
 
 const TAIL_BYTES = 64 * 1024;
 const LINE_FEED = 0x0a;
@@ -43,7 +39,7 @@ export class CheckpointFile {
       const from = Math.max(0, size - TAIL_BYTES);
       const { buffer, bytesRead } = await file.read(Buffer.alloc(TAIL_BYTES), 0, TAIL_BYTES, from);
       const lines = buffer.toString('utf8', 0, bytesRead).split('\n');
-      return (from === 0 ? lines : lines.slice(1)).map(parsed).filter((one) => one !== null);
+      return (from === 0 ? lines : lines.slice(1)).map(checkpointLineOf).filter((one) => one !== null);
     } finally {
       await file.close();
     }
@@ -55,20 +51,12 @@ export class CheckpointFile {
     if (file === null) return;
     try {
       for await (const text of file.readLines()) {
-        const one = parsed(text);
+        const one = checkpointLineOf(text);
         if (one !== null) yield one;
       }
     } finally {
       await file.close();
     }
-  }
-}
-
-function parsed(text: string): CheckpointLine | null {
-  try {
-    return line.parse(JSON.parse(text));
-  } catch {
-    return null;
   }
 }
 

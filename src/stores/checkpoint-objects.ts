@@ -1,0 +1,82 @@
+import type { BucketPlace } from '../core/bucket-place.js';
+import { type CheckpointLine, checkpointLineOf } from '../core/checkpoint-line.js';
+import { textBody } from './bodies.js';
+import type { ObjectStore } from './object-store.js';
+
+/** Digits of the largest size that there can be. */
+const DIGITS = 16;
+const NAME = new RegExp(`^\\d{${DIGITS}}-\\d{1,${DIGITS}}-[0-9a-f]{16}\\.json$`);
+const PAGE = 1000;
+const NEWEST = 20;
+const AT_ONCE = 16;
+/** Checkpoints that were read are kept: what is under a name never changes. */
+const KEPT = 200;
+
+/**
+ * Checkpoints in an object store, each an object of its own, which is never written again. Stores list names in their order, so
+ * that a name begins with how much of the largest size is left: the newest is the first. Behind it are the size and a digest of the
+ * note: two checkpoints that say something else never have the same name.
+ */
+export class CheckpointObjects {
+  readonly #store: ObjectStore;
+  readonly #place: BucketPlace;
+  readonly #kept = new Map<string, CheckpointLine>();
+
+  constructor(store: ObjectStore, place: BucketPlace) {
+    this.#store = store;
+    this.#place = place;
+  }
+
+  /** Throws what the store throws. */
+  async write(size: number, one: CheckpointLine): Promise<void> {
+    const left = String(Number.MAX_SAFE_INTEGER - size).padStart(DIGITS, '0');
+    const name = `${left}-${size}-${textBody(one.note).sha256.slice(0, 16)}.json`;
+    // What is there already says the same.
+    await this.#store.make(this.#nameOf(name), textBody(`${JSON.stringify(one)}\n`), {}, 'application/json');
+  }
+
+  /** The newest, newest first; what cannot be read is left out. Throws what the store throws. */
+  async newest(): Promise<CheckpointLine[]> {
+    return this.#read(await this.#names(undefined, NEWEST));
+  }
+
+  /** The newest, as many as asked for, newest first. Throws what the store throws. */
+  async *lines(limit: number): AsyncGenerator<CheckpointLine, void> {
+    let after: string | undefined;
+    for (let seen = 0; seen < limit; ) {
+      const names = await this.#names(after, Math.min(PAGE, limit - seen));
+      for (let from = 0; from < names.length; from += AT_ONCE)
+        yield* await this.#read(names.slice(from, from + AT_ONCE));
+      after = names.at(-1);
+      if (after === undefined) return;
+      seen += names.length;
+    }
+  }
+
+  async #names(after: string | undefined, limit: number): Promise<readonly string[]> {
+    const { bucket, prefix } = this.#place;
+    const from = after === undefined ? {} : { after: `${prefix}/${after}` };
+    const keys = await this.#store.list(bucket, { prefix: `${prefix}/`, ...from, limit });
+    return keys.map((key) => key.slice(prefix.length + 1));
+  }
+
+  async #read(names: readonly string[]): Promise<CheckpointLine[]> {
+    const read = await Promise.all(names.filter((name) => NAME.test(name)).map((name) => this.#one(name)));
+    return read.filter((one) => one !== null);
+  }
+
+  async #one(name: string): Promise<CheckpointLine | null> {
+    const kept = this.#kept.get(name);
+    if (kept !== undefined) return kept;
+    const line = checkpointLineOf((await this.#store.read(this.#nameOf(name))) ?? '');
+    if (line === null) return null;
+    const [oldest] = this.#kept.keys();
+    if (this.#kept.size >= KEPT && oldest !== undefined) this.#kept.delete(oldest);
+    this.#kept.set(name, line);
+    return line;
+  }
+
+  #nameOf(name: string) {
+    return { bucket: this.#place.bucket, key: `${this.#place.prefix}/${name}` };
+  }
+}
