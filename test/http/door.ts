@@ -5,6 +5,7 @@ import type { Token } from '../../src/core/access-token.js';
 import { isErrorCode } from '../../src/core/errors.js';
 import { createEngine } from '../../src/engine/create-engine.js';
 import { defineAgent, type HoldfastConfig } from '../../src/engine/define.js';
+import type { EngineConfig } from '../../src/engine/engine-config.js';
 import type { EngineLog } from '../../src/engine/parts.js';
 import type { Engine } from '../../src/engine/verbs.js';
 import { errorsOf } from '../../src/http/openapi.js';
@@ -109,10 +110,14 @@ export function collectingLog(): { readonly log: EngineLog; readonly logged: Log
 }
 
 /** A real engine on a database of a kind, and the HTTP server over it. */
-export async function openDoor(kind: DatabaseKind, agents: HoldfastConfig['agents'] = AGENTS): Promise<Door> {
+export async function openDoor(
+  kind: DatabaseKind,
+  agents: HoldfastConfig['agents'] = AGENTS,
+  more: Partial<EngineConfig> = {},
+): Promise<Door> {
   const database = await createEngineDatabase(kind);
   const { log, logged } = collectingLog();
-  const engine = await createEngine({ agents, ...database.options });
+  const engine = await createEngine({ agents, ...more, ...database.options });
   const http = await createHttpServer(engine, options(log));
   return {
     engine,

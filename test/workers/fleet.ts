@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createEngine, type Engine, type RunView } from '../../src/index.js';
+import { createEngine, type Engine, type EngineConfig, type RunView } from '../../src/index.js';
 import type { Database } from '../../src/storage/database.js';
 import { openDatabase } from '../../src/storage/database.js';
 import { createEngineDatabase, type TestDatabase } from '../harness/database.js';
@@ -32,12 +32,19 @@ export interface Fleet {
 }
 
 /** `given`: on this database; without one, on a fresh one of the test server. */
-export async function openFleet(given?: TestDatabase): Promise<Fleet> {
+export async function openFleet(given?: TestDatabase, more: Partial<EngineConfig> = {}): Promise<Fleet> {
   const database = given ?? (await createEngineDatabase('postgres'));
   const { databaseUrl, dataDir } = database.options;
   const ledger = join(dataDir, 'ledger');
   const network = await openNetwork(databaseUrl ?? '');
-  const engine = await createEngine({ agents, dataDir, databaseUrl: network.url, role: 'api', workerId: 'api' });
+  const engine = await createEngine({
+    ...more,
+    agents,
+    dataDir,
+    databaseUrl: network.url,
+    role: 'api',
+    workerId: 'api',
+  });
   const opened = await openDatabase(database.options);
   const processes: WorkerProcess[] = [];
 

@@ -1,4 +1,12 @@
+import { BUCKET, KEYS, REGION } from '../stores/s3-server.js';
 import { agents, prices } from './agents.js';
 import { work } from './work.js';
 
-await work({ agents, prices, tenants: JSON.parse(process.env['TENANTS'] ?? '{}') });
+const { EXPORT_STORE: endpoint, EXPORT_DIR: exportDir } = process.env;
+await work({
+  ...{ agents, prices, tenants: JSON.parse(process.env['TENANTS'] ?? '{}') },
+  ...(endpoint === undefined
+    ? {}
+    : { exportBuckets: [`s3://${BUCKET}/exports`], objectStore: { endpoint, region: REGION, ...KEYS } }),
+  ...(exportDir === undefined ? {} : { exportDir }),
+});
