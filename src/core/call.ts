@@ -10,7 +10,11 @@ export const callDigest = (call: {
   readonly toolVersion: string;
   readonly arguments: JsonValue;
   readonly policyVersion: string;
-}): string => digestOf(call);
+}): string => {
+  const { arguments: args, callId, policyVersion, runId, tool, toolVersion } = call;
+  // In the order of their names, as they are written.
+  return digestOf({ arguments: args, callId, policyVersion, runId, tool, toolVersion });
+};
 
 export interface CallFacts {
   readonly effect: Effect;

@@ -41,16 +41,13 @@ export function dataHash(runKey: string, seq: number, dataText: string): string 
 
 /**
  * SHA-256 over exactly the named fields in canonical JSON, with `dataHash` in place of `data`. They are texts and numbers, and
- * are written in the order of their names (RFC 8785) without looking for it again for every event.
+ * stand here in the order of their names (RFC 8785), as JSON.stringify writes them.
  */
 export function eventHash(event: Omit<RunEvent, 'hash' | 'data' | 'id'>): string {
-  const { v, runId, tenant, seq, parentId, kind, at, stateVersion, stateHashBefore, stateHashAfter, prevHash } = event;
-  const text = JSON.stringify;
-  return sha256(
-    `{"at":${text(at)},"dataHash":${text(event.dataHash)},"kind":${text(kind)},"parentId":${text(parentId)},"prevHash":${text(prevHash)},` +
-      `"runId":${text(runId)},"seq":${text(seq)},"stateHashAfter":${text(stateHashAfter)},"stateHashBefore":${text(stateHashBefore)},` +
-      `"stateVersion":${text(stateVersion)},"tenant":${text(tenant)},"v":${text(v)}}`,
-  );
+  const { at, dataHash, kind, parentId, prevHash, runId, seq, tenant, v } = event;
+  const { stateHashAfter, stateHashBefore, stateVersion } = event;
+  const states = { stateHashAfter, stateHashBefore, stateVersion };
+  return sha256(JSON.stringify({ at, dataHash, kind, parentId, prevHash, runId, seq, ...states, tenant, v }));
 }
 
 export interface Sealed {

@@ -69,40 +69,50 @@ const at = (key: string | number, { path, what }: Fault): Fault => ({ path: `/${
 
 const here = (what: string): Fault => ({ path: '', what });
 
+/** What a look at a value finds beside what is wrong with it. */
+interface Seen {
+  /** The names of all its objects stand in their order, and nothing writes itself: JSON.stringify writes it as it is to be. */
+  inOrder: boolean;
+}
+
 /**
  * What of a value RFC 8785 cannot carry or libraries convert silently, and where: non-finite numbers, lone surrogates, holes,
  * `undefined`, `toJSON`, class instances, symbols, cycles and nesting beyond 200 levels. Null: nothing.
  */
-function faultIn(value: unknown, depth = 0): Fault | null {
+function faultIn(value: unknown, seen: Seen, depth = 0): Fault | null {
   if (value === null || typeof value === 'boolean') return null;
   if (typeof value === 'string') return value.isWellFormed() ? null : here('a string with a lone surrogate');
   if (typeof value === 'number') return Number.isFinite(value) ? null : here(String(value));
   if (typeof value !== 'object') return here(typeof value);
   if (depth > DEPTH_LIMIT) return here(`nesting beyond ${DEPTH_LIMIT} levels`);
-  if (Array.isArray(value)) return faultInItems(value, depth + 1);
-  return isPlainObject(value) ? faultInMembers(value, depth + 1) : here('an instance of a class');
+  if (Array.isArray(value)) return faultInItems(value, seen, depth + 1);
+  return isPlainObject(value) ? faultInMembers(value, seen, depth + 1) : here('an instance of a class');
 }
 
-function faultInItems(items: readonly unknown[], depth: number): Fault | null {
+function faultInItems(items: readonly unknown[], seen: Seen, depth: number): Fault | null {
+  if (Object.getPrototypeOf(items) !== Array.prototype) seen.inOrder = false;
   for (let index = 0; index < items.length; index++) {
-    const fault = index in items ? faultIn(items[index], depth) : here('a hole');
+    const fault = index in items ? faultIn(items[index], seen, depth) : here('a hole');
     if (fault !== null) return at(index, fault);
   }
   return null;
 }
 
-function faultInMembers(object: Readonly<Record<string, unknown>>, depth: number): Fault | null {
+function faultInMembers(object: Readonly<Record<string, unknown>>, seen: Seen, depth: number): Fault | null {
   if (Object.getOwnPropertySymbols(object).length > 0) return here('a symbol key');
+  let before = '';
   for (const key of Object.keys(object)) {
     if (!key.isWellFormed()) return here('a key with a lone surrogate');
-    const fault = faultIn(object[key], depth);
+    if (key < before) seen.inOrder = false;
+    before = key;
+    const fault = faultIn(object[key], seen, depth);
     if (fault !== null) return at(key, fault);
   }
   return null;
 }
 
-function plain(value: unknown): JsonValue {
-  const fault = faultIn(value);
+function plain(value: unknown, seen: Seen = { inOrder: true }): JsonValue {
+  const fault = faultIn(value, seen);
   if (fault !== null) throw notJson(fault.path, fault.what);
   // Nothing is in it that is not JSON.
   return value as JsonValue;
@@ -126,7 +136,11 @@ function written(value: JsonValue): string {
 }
 
 /** Canonical JSON text (RFC 8785). Throws `value_not_json`. */
-export const canonical = (value: unknown): string => written(plain(value));
+export function canonical(value: unknown): string {
+  const seen: Seen = { inOrder: true };
+  const json = plain(value, seen);
+  return seen.inOrder ? JSON.stringify(json) : written(json);
+}
 
 /** How JSON.stringify writes half of a pair of surrogates. */
 const LONE_SURROGATE = /\\u[dD][89a-fA-F]/;

@@ -96,7 +96,7 @@ const FOLD: Fold = {
   'mcp.changed': (state) => state,
   'call.checked': (state, data) => ({
     ...state,
-    openCalls: { ...state.openCalls, [data.callId]: { tool: data.tool, digest: data.digest, at: 'checked' } },
+    openCalls: { ...state.openCalls, [data.callId]: { at: 'checked', digest: data.digest, tool: data.tool } },
   }),
   'call.started': (state, data) => markCall(state, data.callId, 'started'),
   'call.unknown': (state, data) => markCall(state, data.callId, 'unknown'),

@@ -28,6 +28,40 @@ describe('canonical JSON', () => {
     );
   });
 
+  /** RFC 8785, appendix B: the bits of a number, and how it is written; null: it cannot be. */
+  it.each([
+    ['0000000000000000', '0'],
+    ['8000000000000000', '0'],
+    ['0000000000000001', '5e-324'],
+    ['8000000000000001', '-5e-324'],
+    ['7fefffffffffffff', '1.7976931348623157e+308'],
+    ['ffefffffffffffff', '-1.7976931348623157e+308'],
+    ['4340000000000000', '9007199254740992'],
+    ['c340000000000000', '-9007199254740992'],
+    ['4430000000000000', '295147905179352830000'],
+    ['7fffffffffffffff', null],
+    ['7ff0000000000000', null],
+    ['44b52d02c7e14af5', '9.999999999999997e+22'],
+    ['44b52d02c7e14af6', '1e+23'],
+    ['44b52d02c7e14af7', '1.0000000000000001e+23'],
+    ['444b1ae4d6e2ef4e', '999999999999999700000'],
+    ['444b1ae4d6e2ef4f', '999999999999999900000'],
+    ['444b1ae4d6e2ef50', '1e+21'],
+    ['3eb0c6f7a0b5ed8c', '9.999999999999997e-7'],
+    ['3eb0c6f7a0b5ed8d', '0.000001'],
+    ['41b3de4355555553', '333333333.3333332'],
+    ['41b3de4355555554', '333333333.33333325'],
+    ['41b3de4355555555', '333333333.3333333'],
+    ['41b3de4355555556', '333333333.3333334'],
+    ['41b3de4355555557', '333333333.33333343'],
+    ['becbf647612f3696', '-0.0000033333333333333333'],
+    ['43143ff3c1cb0959', '1424953923781206.2'],
+  ])('writes the number %s as %s', (bits, text) => {
+    const number = Buffer.from(bits, 'hex').readDoubleBE();
+    if (text === null) expect(() => canonical(number)).toThrow(expect.objectContaining({ code: 'value_not_json' }));
+    else expect(canonical([number])).toBe(`[${text}]`);
+  });
+
   it.each([
     ['NaN', Number.NaN],
     ['Infinity', { a: [Number.POSITIVE_INFINITY] }],
@@ -78,6 +112,24 @@ describe('canonical JSON', () => {
         return canonical(json) === canonicalize(json);
       }),
       { numRuns: 500 },
+    );
+  });
+
+  it('writes what is in order, what is not, and what would write itself, the same way', () => {
+    class Row extends Array {
+      toJSON() {
+        return 'another text';
+      }
+    }
+    expect(canonical({ a: { 1: 1, 10: 2, 9: 3 }, b: [] })).toBe('{"a":{"1":1,"10":2,"9":3},"b":[]}');
+    expect(canonical({ b: 1, a: Row.of(1, 2) })).toBe('{"a":[1,2],"b":1}');
+    expect(canonical(Row.of({ a: 1 }))).toBe('[{"a":1}]');
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        // Read from canonical JSON, its names are in order but for those that are numbers.
+        const back: unknown = JSON.parse(canonical(value));
+        return canonical(back) === canonicalize(value) && canonical([back, { b: 1, a: 2 }]).endsWith(',{"a":2,"b":1}]');
+      }),
     );
   });
 
