@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { HoldfastError } from '../core/errors.js';
 import type { LogView } from '../core/log-view.js';
 import { connect } from './connect.js';
+import { logLine } from './log-line.js';
 import { json, jsonOption, misuse } from './options.js';
 import { plain, print, printJson } from './print.js';
 
@@ -54,9 +55,5 @@ async function verifyLog(asJson: boolean): Promise<void> {
         hint: 'docs/evidence.md says what each finding means, and what to do.',
       },
     );
-  const signed =
-    report.size === null
-      ? 'no checkpoint'
-      : `signed up to ${report.size}${report.outside ? '' : ', kept in the database alone'}`;
-  print(`ok: ${report.entries} entries, ${report.checkpoints} checkpoints, ${signed}`);
+  print(`ok: ${logLine(report)}`);
 }

@@ -35,7 +35,7 @@ import { type StateAt, stateAt } from '../core/state-at.js';
 import { type EraseSubject, type SubjectErasureView, subjectErasureView } from '../core/subject-erasure.js';
 import { type Trajectory, type TrajectorySummary, trajectory, trajectorySummary } from '../core/trajectory.js';
 import type { TrajectoryFilter } from '../core/trajectory-filter.js';
-import { type VerifyRange, type VerifyReport, verifyReport } from '../core/verify-log.js';
+import type { VerifyRange } from '../core/verify-log.js';
 import { type WorkerStop, type WorkerView, workerView } from '../core/worker.js';
 import { readStream } from './event-stream.js';
 import { errorOfAnswer, notHoldfast, unreachable } from './problem-answer.js';
@@ -93,7 +93,7 @@ export interface Client {
   verifyRun(id: string, range?: VerifyRange): Promise<AnchoredReport>;
   verifyRuns(
     filter: PageOptions & { status?: RunStatus | undefined; agent?: string | undefined },
-  ): Promise<Page<VerifyReport>>;
+  ): Promise<Page<AnchoredReport>>;
   repairRun(id: string, request: RepairRequest): Promise<RepairReport>;
   stateAt(id: string, at?: number): Promise<StateAt>;
   diffRuns(a: string, b: string): Promise<RunDiff>;
@@ -228,7 +228,7 @@ export function createClient(baseUrl: string, token: string): Client {
     verifyRun: (id, range = {}) => ask(anchoredReport, POST, `${run(id)}/verify`, { body: range }),
     stateAt: (id, at) => ask(stateAt, GET, `${run(id)}/state`, { query: { at } }),
     diffRuns: (a, b) => ask(runDiff, GET, `${run(a)}/diff/${encodeURIComponent(b)}`),
-    verifyRuns: (query) => ask(pageOf(verifyReport), GET, '/verify', { query: { ...query } }),
+    verifyRuns: (query) => ask(pageOf(anchoredReport), GET, '/verify', { query: { ...query } }),
     repairRun: (id, body) => ask(repairReport, POST, `${run(id)}/repair`, { body }),
     replayRun: (id, body) => ask(replayReport, POST, `${run(id)}/replay`, { body }),
     exportProof: (id, payloads) => ask(proofBundle, GET, `${run(id)}/proof`, { query: { payloads: String(payloads) } }),

@@ -1,12 +1,13 @@
 import { Command, Option } from 'commander';
 import { z } from 'zod';
 import { HoldfastError } from '../core/errors.js';
-import type { AnchoredReport, AnchorReport } from '../core/log-view.js';
+import type { AnchoredReport, AnchorReport, LogReport } from '../core/log-view.js';
 import { PAGE_LIMIT, type Page } from '../core/page.js';
 import { RUN_STATUSES, runStatus } from '../core/run.js';
-import type { VerifyRange, VerifyReport } from '../core/verify-log.js';
+import type { VerifyRange } from '../core/verify-log.js';
 import type { Client } from './client.js';
 import { connect } from './connect.js';
+import { logLine } from './log-line.js';
 import { idArgument, json, jsonOption, misuse, whole } from './options.js';
 import { plain, print, printJson } from './print.js';
 
@@ -37,9 +38,9 @@ export const verifyCommand = (): Command =>
       assertOneWay(ids, asked);
       const client = connect();
       const [id = ''] = ids;
-      if (asked.all) return showTotal(await verifyAll(client, asked), asked.json);
+      if (asked.all) return showTotal(await verifyAll(client, asked), asked.json, true);
       if (ids.length === 1) return showOne(await client.verifyRun(id, rangeOf(asked)), asked.json);
-      const reports: VerifyReport[] = [];
+      const reports: AnchoredReport[] = [];
       for (const one of ids) reports.push(await client.verifyRun(one));
       return showTotal(totalOf(reports), asked.json);
     });
@@ -62,41 +63,57 @@ interface Total {
   readonly runs: number;
   readonly complete: number;
   readonly events: number;
+  /** How many of them are anchored with their last event. */
+  readonly anchored: number;
   /** Reports of those that do not verify. */
-  readonly broken: readonly VerifyReport[];
+  readonly broken: readonly AnchoredReport[];
+  /** What the log over all runs is, where all runs were verified and the token may ask; null: it was not looked at. */
+  readonly log: LogReport | null;
 }
 
-const NOTHING: Total = { ok: true, runs: 0, complete: 0, events: 0, broken: [] };
+const NOTHING: Total = { ok: true, runs: 0, complete: 0, events: 0, anchored: 0, broken: [], log: null };
 
-const totalOf = (reports: readonly VerifyReport[], before: Total = NOTHING): Total => {
+const totalOf = (reports: readonly AnchoredReport[], before: Total = NOTHING): Total => {
   const broken = [...before.broken, ...reports.filter(({ ok }) => !ok)];
   return {
     ok: broken.length === 0,
     runs: before.runs + reports.length,
     complete: before.complete + reports.filter(({ complete }) => complete).length,
     events: reports.reduce((sum, { events }) => sum + events, before.events),
-    broken,
+    anchored: before.anchored + reports.filter(({ anchor }) => anchor.seq > 0 && anchor.why === null).length,
+    ...{ broken, log: null },
   };
 };
 
-/** Page after page, and says on a terminal how far it is. */
+/** The log over all runs, once, and then its runs page after page; says on a terminal how far it is. */
 async function verifyAll(client: Client, { status, agent }: Options): Promise<Total> {
   const { isTTY } = process.stderr;
+  const log = await logOf(client);
   let total = NOTHING;
   let cursor: string | undefined;
   do {
-    const page: Page<VerifyReport> = await client.verifyRuns({ limit: PAGE_LIMIT, cursor, status, agent });
+    const page: Page<AnchoredReport> = await client.verifyRuns({ limit: PAGE_LIMIT, cursor, status, agent });
     total = totalOf(page.items, total);
     cursor = page.nextCursor ?? undefined;
     if (isTTY) process.stderr.write(`\r${textOf(total)}, ${total.broken.length} broken`);
   } while (cursor !== undefined);
   if (isTTY) process.stderr.write('\n');
-  return total;
+  return { ...total, log, ok: total.ok && log?.ok !== false };
+}
+
+/** Null: the token may not ask for it. */
+async function logOf(client: Client): Promise<LogReport | null> {
+  try {
+    return await client.verifyLog();
+  } catch (error) {
+    if (error instanceof HoldfastError && error.code === 'forbidden') return null;
+    throw error;
+  }
 }
 
 const textOf = ({ runs, events }: Total): string => `${runs} runs, ${events} events`;
 
-const whyOf = ({ broken }: VerifyReport): string =>
+const whyOf = ({ broken }: AnchoredReport): string =>
   broken === null ? 'it does not verify' : `event ${broken.seq}, ${broken.invariant}: ${plain(broken.what)}`;
 
 /** Up to where a signed checkpoint commits to the log, and where that one was read. */
@@ -128,16 +145,24 @@ function showOne(report: AnchoredReport, asJson: boolean): void {
 const goesOn = ({ runId, repairedBy }: AnchoredReport): string =>
   repairedBy === null ? `\`holdfast repair ${runId}\` says what is lost.` : `Run ${repairedBy} goes on for it.`;
 
-function showTotal(total: Total, asJson: boolean): void {
+function showTotal(total: Total, asJson: boolean, all = false): void {
   if (asJson) {
     printJson(total);
     if (!total.ok) process.exitCode = 1;
     return;
   }
+  const { log } = total;
   for (const report of total.broken) print(`broken ${report.runId} ${whyOf(report)}`);
-  if (!total.ok)
-    throw new HoldfastError('log_broken', `${total.broken.length} of ${total.runs} logs are broken.`, {
-      hint: 'Each is named above, with the first event that is broken and the invariant of docs/events.md.',
+  for (const { what, runId } of log?.problems ?? [])
+    print(`broken ${plain(runId === null ? what : `${runId} ${what}`)}`);
+  if (!total.ok) {
+    const also = log?.ok === false ? `${total.broken.length === 0 ? 'T' : ' T'}he log over all runs is broken.` : '';
+    const logs = total.broken.length === 0 ? '' : `${total.broken.length} of ${total.runs} logs are broken.`;
+    throw new HoldfastError('log_broken', `${logs}${also}`, {
+      hint: 'Each is named above, with the first event that is broken and the invariant of docs/events.md, or with what docs/evidence.md says of it.',
     });
-  print(`ok: ${textOf(total)}, ${total.complete} complete`);
+  }
+  print(`ok: ${textOf(total)}, ${total.complete} complete, ${total.anchored} anchored`);
+  if (log !== null) print(`log over all runs: ${logLine(log)}`);
+  else if (all) print('log over all runs: not verified, which takes a token of the role operator');
 }

@@ -92,6 +92,18 @@ export function rootRecipe(size: number): Recipe<string> {
   return { nodes: nodesOf([0, size]), make: foldUp };
 }
 
+/** Several recipes as one, so that what they are made of is read together. */
+export const inOneRecipe = <T>(recipes: readonly Recipe<T>[]): Recipe<readonly T[]> => ({
+  nodes: recipes.flatMap(({ nodes }) => nodes),
+  make(hashes) {
+    let from = 0;
+    return recipes.map(({ nodes, make }) => {
+      from += nodes.length;
+      return make(hashes.slice(from - nodes.length, from));
+    });
+  },
+});
+
 /** The proof that leaf `index` is in the tree of `size` leaves, `index` below `size`. */
 export const inclusionRecipe = (index: number, size: number) => rangesRecipe(inclusionRanges(index, [0, size]));
 

@@ -15,8 +15,7 @@ export async function againstEntries(
 ): Promise<{ readonly broken: Broken | null; readonly valid: number }> {
   const { knex } = parts.world;
   const entries = (await entriesOfRun(knex, runId)).filter((entry) => entry.leaf === leafOf(entry));
-  const seqs = entries.map(({ seq }) => seq);
-  const at = new Map((await eventsAt(knex, runId, seqs)).map((event) => [event.seq, event]));
+  const at = new Map((await eventsAt(knex, entries)).map((event) => [event.seq, event]));
   let before = 0;
   for (const { index, seq, hash, stateHash } of entries) {
     const event = at.get(seq);

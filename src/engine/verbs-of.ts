@@ -31,7 +31,7 @@ import { startRun } from './start-run.js';
 import { stateAt } from './state-at.js';
 import { getTrajectory, listTrajectories, streamTrajectories } from './trajectory-verbs.js';
 import type { Engine, Health, Stats } from './verbs.js';
-import { withAnchor } from './verify-anchor.js';
+import { withAnchor, withAnchors } from './verify-anchor.js';
 import { verifyWholeLog } from './verify-entries.js';
 import { verifyRun, verifyRuns } from './verify-runs.js';
 import { getWorker, listWorkers, stopWorker } from './worker-verbs.js';
@@ -70,7 +70,10 @@ export function verbsOf(parts: Parts, life: Life): Engine {
     rewardRun: async (id, request, caller) => rewardRun(up(), id, request, caller),
     listRewards: async (id, options, caller) => listRewards(up(), id, options, caller),
     verifyRun: async (id, caller, range) => withAnchor(up(), await verifyRun(up(), id, caller, range)),
-    verifyRuns: async (filter, caller) => verifyRuns(up(), filter, caller),
+    verifyRuns: async (filter, caller) => {
+      const { items, nextCursor } = await verifyRuns(up(), filter, caller);
+      return { items: await withAnchors(up(), items), nextCursor };
+    },
     repairRun: async (id, request, caller) => repairRun(up(), id, request, caller),
     stateAt: async (id, at, caller) => stateAt(up(), id, at, caller),
     diffRuns: async (a, b, caller) => diffRuns(up(), a, b, caller),

@@ -24,7 +24,7 @@ import type { StateAt } from '../core/state-at.js';
 import type { EraseSubject, SubjectErasureView } from '../core/subject-erasure.js';
 import type { Trajectory, TrajectorySummary } from '../core/trajectory.js';
 import type { TrajectoryFilter } from '../core/trajectory-filter.js';
-import type { VerifyRange, VerifyReport } from '../core/verify-log.js';
+import type { VerifyRange } from '../core/verify-log.js';
 import type { WorkerStop, WorkerView } from '../core/worker.js';
 import type { AccessRow } from '../storage/access-log.js';
 import type { InterruptionFilter } from '../storage/interruptions.js';
@@ -169,11 +169,11 @@ export interface Engine {
    * Throws `run_unknown`, `invalid_request` (a range that the log does not have).
    */
   verifyRun(id: string, caller: Caller, range?: VerifyRange): Promise<AnchoredReport>;
-  /** Verifies all runs that fit, newest first. A page may end before its limit where logs are long. */
+  /** Verifies all runs that fit, newest first, each as `verifyRun` does. A page may end before its limit where logs are long. */
   verifyRuns(
     filter: { readonly status?: RunStatus; readonly agent?: string; readonly limit: number; readonly cursor?: string },
     caller: Caller,
-  ): Promise<Page<VerifyReport>>;
+  ): Promise<Page<AnchoredReport>>;
   /**
    * Says what is broken of a log, and what is lost by it; with `apply`, makes a run that goes on from the last event up to which it is
    * whole. Repeating it gives the same run. Throws `run_unknown`, `run_erased`, `log_whole`, `log_lost`, `repair_repeats`, `run_not_over`,

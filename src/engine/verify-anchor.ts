@@ -2,50 +2,110 @@ import { TERMINAL_KINDS } from '../core/event.js';
 import type { Broken } from '../core/invariant.js';
 import { leafOf } from '../core/log-entry.js';
 import type { AnchoredReport, AnchorReport } from '../core/log-view.js';
-import { inclusionRecipe, verifyInclusion } from '../core/merkle.js';
+import { inclusionRecipe, inOneRecipe, verifyInclusion } from '../core/merkle.js';
 import type { VerifyReport } from '../core/verify-log.js';
-import { eventsAt } from '../storage/log-check.js';
-import { entriesOfRun, type IndexedEntry, logSize } from '../storage/log-entries.js';
+import { type CommittedEvent, eventsAt } from '../storage/log-check.js';
+import { entriesOfRuns, type IndexedEntry, logSize } from '../storage/log-entries.js';
 import { readTree } from '../storage/log-tree.js';
 import { repairOf } from '../storage/lost-rows.js';
-import { readHead } from '../storage/read-events.js';
+import { readHeads } from '../storage/read-events.js';
 import type { Newest } from './anchor.js';
 import type { Parts } from './parts.js';
+
+/** Adds to what a run's own log says what the log over all runs says of it. */
+export async function withAnchor(parts: Parts, report: VerifyReport): Promise<AnchoredReport> {
+  const [anchored] = await withAnchors(parts, [report]);
+  // One goes in.
+  return anchored as AnchoredReport;
+}
+
+/** The same of many runs, in as many statements as of one. */
+export async function withAnchors(parts: Parts, reports: readonly VerifyReport[]): Promise<AnchoredReport[]> {
+  const { knex } = parts.world;
+  const ids = reports.map(({ runId }) => runId);
+  const heads = await readHeads(knex, ids);
+  const seen = await readSeen(parts, ids);
+  const anchored: AnchoredReport[] = [];
+  for (const report of reports) {
+    const { anchor, broken } = verifyAnchor(parts, seen, report.runId, heads.get(report.runId) ?? UNKNOWN);
+    const found = report.broken ?? broken;
+    const repairedBy = found === null ? null : await repairOf(knex, report.runId);
+    anchored.push({ ...report, ok: found === null, broken: found, anchor, repairedBy });
+  }
+  return anchored;
+}
+
+const UNKNOWN = { seq: 0, moved: true };
+
+/** What the log over all runs says of some of them, and what its newest checkpoint says of it. */
+interface Seen {
+  readonly newest: Newest | null;
+  /** How many entries the log has. */
+  readonly size: number;
+  readonly entries: ReadonlyMap<string, readonly IndexedEntry[]>;
+  readonly eventOf: (entry: IndexedEntry) => CommittedEvent | undefined;
+  /** Ways up the tree that was signed, by the index of their entry. */
+  readonly proofs: ReadonlyMap<number, readonly string[]>;
+}
+
+async function readSeen(parts: Parts, ids: readonly string[]): Promise<Seen> {
+  const { knex } = parts.world;
+  const entries = await entriesOfRuns(knex, ids);
+  const newest = await parts.anchor.newest();
+  const size = newest === null ? 0 : await logSize(knex);
+  const events = new Map(
+    (await eventsAt(knex, [...entries.values()].flat())).map((event) => [`${event.runId}:${event.seq}`, event]),
+  );
+  const signed = [...entries.values()].flatMap((of) => signedOf(of, newest) ?? []);
+  const proofs = await proofsOf(
+    parts,
+    signed.map(({ index }) => index),
+    newest?.checkpoint.size ?? 0,
+  );
+  return { newest, size, entries, eventOf: ({ runId, seq }) => events.get(`${runId}:${seq}`), proofs };
+}
+
+const signedOf = (entries: readonly IndexedEntry[], newest: Newest | null): IndexedEntry | undefined =>
+  entries.findLast(({ index }) => index < (newest?.checkpoint.size ?? 0));
+
+/** Where a part of the tree is missing, entry by entry: those that are not below it have their proof. */
+async function proofsOf(
+  { world }: Parts,
+  indexes: readonly number[],
+  size: number,
+): Promise<ReadonlyMap<number, readonly string[]>> {
+  const all = inOneRecipe(indexes.map((index) => inclusionRecipe(index, size)));
+  const proofs = await readTree(world.knex, all).catch(() => null);
+  if (proofs !== null) return new Map(indexes.map((index, place) => [index, proofs[place] ?? []]));
+  const each = new Map<number, readonly string[]>();
+  for (const index of indexes)
+    each.set(index, await readTree(world.knex, inclusionRecipe(index, size)).catch(() => []));
+  return each;
+}
 
 interface Anchored {
   readonly anchor: AnchorReport;
   readonly broken: Broken | null;
 }
 
-/** Adds to what a run's own log says what the log over all runs says of it. */
-export async function withAnchor(parts: Parts, report: VerifyReport): Promise<AnchoredReport> {
-  const head = await readHead(parts.world.knex, report.runId);
-  const { anchor, broken } = await verifyAnchor(parts, report.runId, head ?? { seq: 0, moved: true });
-  const found = report.broken ?? broken;
-  const repairedBy = found === null ? null : await repairOf(parts.world.knex, report.runId);
-  return { ...report, ok: found === null, broken: found, anchor, repairedBy };
-}
-
 /** Compares the log of a run with what the log over all runs says of it, and says how far a checkpoint commits to it. */
-async function verifyAnchor(
+function verifyAnchor(
   parts: Parts,
+  seen: Seen,
   runId: string,
   { seq: events, moved }: { readonly seq: number; readonly moved: boolean },
-): Promise<Anchored> {
-  const { knex } = parts.world;
-  const entries = await entriesOfRun(knex, runId);
-  const newest = await parts.anchor.newest();
-  const signed = entries.findLast(({ index }) => index < (newest?.checkpoint.size ?? 0));
-  const seqs = entries.map(({ seq }) => seq);
-  const at = new Map((await eventsAt(knex, runId, seqs)).map((event) => [event.seq, event]));
+): Anchored {
+  const { newest } = seen;
+  const entries = seen.entries.get(runId) ?? [];
+  const signed = signedOf(entries, newest);
   let broken: Broken | null = null;
   for (const [place, entry] of entries.entries()) {
     const goesOn = entries[place + 1] !== undefined || events > entry.seq;
-    broken ??= whyBroken(entry, entries[place - 1], at.get(entry.seq), goesOn);
+    broken ??= whyBroken(entry, entries[place - 1], seen.eventOf(entry), goesOn);
   }
-  if (newest !== null) broken ??= await whyCut(parts, events, newest);
-  if (newest !== null && signed !== undefined) broken ??= await whyNotIncluded(parts, signed, newest);
-  if (!moved && !seqs.includes(events))
+  if (newest !== null) broken ??= whyCut(seen.size, events, newest);
+  if (newest !== null && signed !== undefined) broken ??= whyNotIncluded(seen, signed, newest);
+  if (!moved && !entries.some(({ seq }) => seq === events))
     broken ??= {
       seq: events,
       invariant: 'log_entry',
@@ -67,7 +127,7 @@ async function verifyAnchor(
 function whyBroken(
   entry: IndexedEntry,
   before: IndexedEntry | undefined,
-  event: { readonly hash: string; readonly stateHash: string; readonly kind: string } | undefined,
+  event: CommittedEvent | undefined,
   goesOn: boolean,
 ): Broken | null {
   const { index, seq } = entry;
@@ -86,18 +146,16 @@ function whyBroken(
   return entry.complete && goesOn ? broken('says that the run was over here') : null;
 }
 
-async function whyCut(parts: Parts, seq: number, { checkpoint: { size } }: Newest): Promise<Broken | null> {
-  const entries = await logSize(parts.world.knex);
+function whyCut(entries: number, seq: number, { checkpoint: { size } }: Newest): Broken | null {
   const what = `a checkpoint of ${size} entries was signed, and the log of all runs has ${entries}`;
   return entries < size ? { seq, invariant: 'log_entry', what } : null;
 }
 
-async function whyNotIncluded(parts: Parts, entry: IndexedEntry, { checkpoint }: Newest): Promise<Broken | null> {
+function whyNotIncluded({ proofs }: Seen, entry: IndexedEntry, { checkpoint }: Newest): Broken | null {
   const { size, root } = checkpoint;
   const { index, seq } = entry;
   const invariant = 'log_entry' as const;
-  const proof = await readTree(parts.world.knex, inclusionRecipe(index, size)).catch(() => []);
-  return verifyInclusion(proof, { index, size, leaf: leafOf(entry), root })
+  return verifyInclusion(proofs.get(index) ?? [], { index, size, leaf: leafOf(entry), root })
     ? null
     : { seq, invariant, what: `entry ${index} is not in the log of all runs as it was signed at ${size} entries` };
 }

@@ -6,7 +6,7 @@ import { repairReport, repairRequest } from '../core/repair.js';
 import { runStatus } from '../core/run.js';
 import { runDiff } from '../core/run-diff.js';
 import { stateAt } from '../core/state-at.js';
-import { verifyRange, verifyReport } from '../core/verify-log.js';
+import { verifyRange } from '../core/verify-log.js';
 import { idPath, pageOf, pageQuery } from './fields.js';
 import { guarded, json, NO_INPUT } from './route.js';
 
@@ -34,7 +34,7 @@ export const EVIDENCE_ROUTES = [
     summary: 'Verify the event logs of all runs, newest first, a page at a time.',
     role: 'viewer',
     query: z.strictObject({ ...pageQuery, status: runStatus.exactOptional(), agent: nameText.exactOptional() }),
-    response: pageOf(verifyReport),
+    response: pageOf(anchoredReport),
     errors: [],
     handle: async ({ query }, { engine, caller }) => json(await engine.verifyRuns(query, caller)),
   }),

@@ -75,15 +75,25 @@ export async function unentered(db: Knex, limit: number): Promise<{ runId: strin
   return rows;
 }
 
+/** An event that an entry commits to, as it is by now. */
+export interface CommittedEvent {
+  readonly runId: string;
+  readonly seq: number;
+  readonly hash: string;
+  readonly stateHash: string;
+  readonly kind: string;
+}
+
 /** What the events say that entries commit to. */
 export async function eventsAt(
   db: Knex,
-  runId: string,
-  seqs: readonly number[],
-): Promise<{ readonly seq: number; readonly hash: string; readonly stateHash: string; readonly kind: string }[]> {
-  return db('holdfast.events')
-    .where({ run_id: runId })
-    .whereRaw('seq = any(?)', [[...seqs]])
-    .orderBy('seq')
-    .select('seq', 'hash', 'state_hash_after as stateHash', 'kind');
+  entries: readonly { readonly runId: string; readonly seq: number }[],
+): Promise<CommittedEvent[]> {
+  const { rows }: { rows: CommittedEvent[] } = await db.raw(
+    `select e.run_id as "runId", e.seq, e.hash, e.state_hash_after as "stateHash", e.kind
+       from unnest(?::text[], ?::int[]) as wanted (run_id, seq)
+       join holdfast.events e on e.run_id = wanted.run_id and e.seq = wanted.seq`,
+    [entries.map(({ runId }) => runId), entries.map(({ seq }) => seq)],
+  );
+  return rows;
 }

@@ -63,6 +63,20 @@ export async function entriesOfRun(db: Knex, runId: string): Promise<IndexedEntr
   return rows.map(entryOf);
 }
 
+/** The same of several runs, by run. */
+export async function entriesOfRuns(
+  db: Knex,
+  runIds: readonly string[],
+): Promise<ReadonlyMap<string, readonly IndexedEntry[]>> {
+  const rows = await entries(db)
+    .whereRaw('run_id = any(?)', [[...runIds]])
+    .orderBy('index')
+    .select(...COLUMNS);
+  const byRun = new Map<string, IndexedEntry[]>(runIds.map((id) => [id, []]));
+  for (const row of rows) byRun.get(row.run_id)?.push(entryOf(row));
+  return byRun;
+}
+
 /** How many entries the log has. */
 export async function logSize(db: Knex): Promise<number> {
   const last = await entries(db).orderBy('index', 'desc').first('index');

@@ -96,6 +96,17 @@ export async function readHead(
     .first();
 }
 
+/** Where the logs of several runs end, and whether that is still to be entered into the log over all runs. */
+export async function readHeads(
+  db: Knex,
+  runIds: readonly string[],
+): Promise<ReadonlyMap<string, { readonly seq: number; readonly moved: boolean }>> {
+  const rows: { run_id: string; seq: number; moved: boolean }[] = await db('holdfast.run_heads')
+    .whereRaw('run_id = any(?)', [[...runIds]])
+    .select('run_id', 'seq', 'moved');
+  return new Map(rows.map(({ run_id: id, seq, moved }) => [id, { seq, moved }]));
+}
+
 export async function countEvents(db: Knex, tenant: string): Promise<number> {
   const row: { n?: string | number | null } | undefined = await db('holdfast.run_heads')
     .where({ tenant })

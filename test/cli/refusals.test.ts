@@ -53,6 +53,13 @@ async function assertRefused({ line, code, named, actor }: Refused, exitCode: nu
   expect({ code: ended.code, stdout: ended.stdout }).toEqual({ code: exitCode, stdout: '' });
 }
 
+test('all logs are verified by a viewer without the log over all runs, and by an operator with it', async () => {
+  const [seen, whole] = [await holdfast(['verify', '--all'], 'vera'), await holdfast(['verify', '--all'])];
+  expect([seen.code, whole.code], seen.stderr + whole.stderr).toEqual([0, 0]);
+  expect(seen.stdout).toContain('log over all runs: not verified, which takes a token of the role operator');
+  expect(whole.stdout).toMatch(/log over all runs: \d+ entries, /);
+});
+
 describe('a command line that is wrong', () => {
   const wrong = (named: string | RegExp, ...line: readonly string[]): Refused => ({
     line,

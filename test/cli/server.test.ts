@@ -104,8 +104,9 @@ describe('the commands against a server', () => {
     expect(followed.stdout.trim().split('\n').length).toBe(events.length);
     expect(await json('verify', run.id)).toMatchObject({ ok: true, complete: true, events: events.length });
     expect((await holdfast('verify', '--all')).stdout).toMatch(
-      /^ok: [1-9]\d* runs, [1-9]\d* events, [1-9]\d* complete\n$/,
+      /^ok: [1-9]\d* runs, [1-9]\d* events, [1-9]\d* complete, \d+ anchored\nlog over all runs: \d+ entries, [^\n]+\n$/,
     );
+    expect(await json('verify', '--all')).toMatchObject({ ok: true, log: { ok: true, problems: [] }, broken: [] });
     expect(await json('verify', run.id, run.id)).toMatchObject({ ok: true, runs: 2, complete: 2, broken: [] });
     expect((await holdfast('verify', '--all', run.id)).code).toBe(2);
     expect((await holdfast('state', run.id)).stdout).toContain('status           completed');

@@ -61,6 +61,8 @@ describeEachDatabaseSlowly('the log over all runs', (kind) => {
       ok: true,
       anchor: { seq: report.events, size: log.entries, outside: true, why: null, key: log.keys[0] },
     });
+    const { items } = await engine.verifyRuns({ limit: 5 }, ADMIN);
+    expect(items).toEqual([report]);
     const [note] = lines()
       .map((line) => line.note)
       .slice(-1);

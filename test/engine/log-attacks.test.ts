@@ -200,6 +200,9 @@ describePostgresSlowly('somebody who owns the database', () => {
     const report = run === 'gone' ? null : await engine.verifyRun(runId, ADMIN);
     if (run === null) expect(report?.broken).toBe(null);
     else if (run !== 'gone') expect(report).toMatchObject({ ok: false, broken: { what: expect.stringMatching(run) } });
+    // All runs together are told the same as each of them alone.
+    const { items } = await engine.verifyRuns({ limit: 50 }, ADMIN);
+    for (const item of items) expect(item).toEqual(await engine.verifyRun(item.runId, ADMIN));
     const whole = await engine.verifyLog(ADMIN);
     if (log === null) expect(whole).toMatchObject({ ok: true, size: 3 });
     else {
