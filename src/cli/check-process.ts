@@ -2,6 +2,7 @@ import type { Settings } from '../config.js';
 import { registerAgents } from '../engine/agent-registry.js';
 import { assertConfig } from '../engine/assert-config.js';
 import { routersIn } from '../engine/routers.js';
+import { checkSigningKey } from './check-signing-key.js';
 import { serverUrl } from './connect.js';
 import type { Doors } from './doors.js';
 import { findConfig } from './find-config.js';
@@ -20,17 +21,24 @@ export function checkNode(): Finding {
   return fail('node', `${process.versions.node} is too old`, `Install Node ${NODE_MAJOR}.${NODE_MINOR} or newer.`);
 }
 
-export async function checkConfig({ configFile, role }: Settings, doors: Doors): Promise<Finding> {
+/** The configuration file, and the signing key that it may name. */
+export async function checkConfig(settings: Settings, doors: Doors): Promise<readonly Finding[]> {
+  const { configFile, role } = settings;
   const path = findConfig(configFile);
-  if (path === null) return ok('config', "no holdfast.config.ts here: the demo's agent is served");
+  if (path === null)
+    return [
+      ok('config', "no holdfast.config.ts here: the demo's agent is served"),
+      await checkSigningKey(settings, null),
+    ];
   try {
     const config = await loadConfig(path, await doors.ownModules());
     assertConfig({ ...config, role });
     const agents = registerAgents(config);
     routersIn(config, agents);
-    return ok('config', `${path} (agents: ${[...agents.keys()].join(', ') || 'none'})`);
+    const found = ok('config', `${path} (agents: ${[...agents.keys()].join(', ') || 'none'})`);
+    return [found, await checkSigningKey(settings, config.evidence?.signingKey ?? null)];
   } catch (error) {
-    return failed('config', error);
+    return [failed('config', error)];
   }
 }
 

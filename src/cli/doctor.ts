@@ -35,13 +35,13 @@ async function examine(doors: Doors, cloud: boolean): Promise<readonly Finding[]
   const first = [checkNode(), ok('settings', 'every variable can be read')];
   if (cloud) {
     const { checkCloud } = await import('./check-cloud.js');
-    return [...first, await checkConfig(settings, doors), ...checkCloud(settings, process.cwd())];
+    return [...first, ...(await checkConfig(settings, doors)), ...checkCloud(settings, process.cwd())];
   }
   return [
     ...first,
     checkDataDir(settings),
     checkTokenFiles(settings),
-    await checkConfig(settings, doors),
+    ...(await checkConfig(settings, doors)),
     ...(await checkDatabase(settings)),
     await checkPort(settings),
   ];

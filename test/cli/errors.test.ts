@@ -4,6 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { checkSigningKey } from '../../src/cli/check-signing-key.js';
+import { makeLogKey } from '../../src/engine/log-keys.js';
 import { SLOW } from '../harness/slow.js';
 import { runHere } from './in-process.js';
 import { type Ended, Program } from './program.js';
@@ -160,6 +162,7 @@ describe('doctor', () => {
       'data directory': 'ok',
       tokens: 'ok',
       config: 'ok',
+      'signing key': 'ok',
       database: 'ok',
       port: 'ok',
     });
@@ -194,6 +197,23 @@ describe('doctor', () => {
     expect(lines.filter((line) => /^ {6}/.test(line)).length, 'a way out of each').toBe(5);
     expect(ended.stdout).toContain('chmod 600');
     expect(ended.stdout + ended.stderr).not.toContain('secret');
+  });
+
+  it('warns where nothing signs, and reads the key that is to', async () => {
+    const signs = (databaseUrl: string | null, signingKeyFile: string | null) =>
+      checkSigningKey({ databaseUrl, dataDir: dir, signingKeyFile }, null);
+    const url = 'postgresql://127.0.0.1/none';
+    expect(await signs(null, null)).toMatchObject({ status: 'ok' });
+    const none = await signs(url, null);
+    expect(none).toMatchObject({ status: 'warn', wayOut: expect.stringContaining('holdfast signing-key make') });
+    const file = join(dir, 'key-of-the-log');
+    makeLogKey(file, 'holdfast/test');
+    expect(await signs(url, file)).toMatchObject({ status: 'ok', detail: 'signs as holdfast/test' });
+    writeFileSync(join(dir, 'no-key'), 'no key', { mode: 0o600 });
+    for (const wrong of ['no-key', 'not-there'])
+      expect(await signs(url, join(dir, wrong)), wrong).toMatchObject({ status: 'fail', wayOut: expect.any(String) });
+    const told = await signs(url, join(dir, 'no-key'));
+    expect(told.detail).toContain('(secret_unreadable)');
   });
 
   it('names a setting that cannot be read', async () => {

@@ -75,6 +75,47 @@ describe('signed notes', () => {
   });
 });
 
+describe('Ed25519', () => {
+  /** RFC 8032, 7.1. */
+  const VECTORS = [
+    {
+      seed: '9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60',
+      public: 'd75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a',
+      text: '',
+      signature:
+        'e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e065224901555fb8821590a33bacc61e39701cf9b46bd25bf5f0595bbe24655141438e7a100b',
+    },
+    {
+      seed: '4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb',
+      public: '3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c',
+      text: 'r',
+      signature:
+        '92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb00d291612bb0c00',
+    },
+  ] as const;
+  const ORDER = 2n ** 252n + 27742317777372353535851937790883648493n;
+  /** Another number that is the same by the order of the group: a signature that nobody made. */
+  const beyondOrder = (signature: Buffer): Buffer => {
+    const s = BigInt(`0x${Buffer.from(signature.subarray(32)).reverse().toString('hex')}`) + ORDER;
+    return Buffer.concat([signature.subarray(0, 32), Buffer.from(s.toString(16).padStart(64, '0'), 'hex').reverse()]);
+  };
+
+  it.each(VECTORS)('makes and accepts the published signature of "$text", and no other', (vector) => {
+    const { public: known, ...key } = keyFrom(signingKeyText('rfc8032', Buffer.from(vector.seed, 'hex')));
+    const bytes = Buffer.from(vector.signature, 'hex');
+    expect(Buffer.from(known.text.split('+').slice(2).join('+'), 'base64').toString('hex')).toBe(`01${vector.public}`);
+    const [, base64 = ''] = /rfc8032 (\S+)\n$/.exec(signNote(vector.text, { public: known, ...key })) ?? [];
+    expect(Buffer.from(base64, 'base64').toString('hex')).toBe(`${known.id}${vector.signature}`);
+    const signers = (text: string, signed: Buffer) =>
+      signersOf({ text, signatures: [{ name: known.name, id: known.id, bytes: signed }] }, [known]);
+    expect(signers(vector.text, bytes)).toEqual([known]);
+    expect(signers(`${vector.text}x`, bytes)).toEqual([]);
+    expect(signers(vector.text, beyondOrder(bytes))).toEqual([]);
+    expect(signers(vector.text, bytes.subarray(1))).toEqual([]);
+    expect(signers(vector.text, Buffer.alloc(64))).toEqual([]);
+  });
+});
+
 describe('checkpoints', () => {
   const key = keyOf('holdfast/test', 7);
 
