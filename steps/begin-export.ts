@@ -34,7 +34,8 @@ export async function beginExport(world: World, id: string): Promise<Begun> {
   }
   const runs = await transact(world, async (trx) => {
     await lockExport(trx, id);
-    const listed = await listRunsOf(trx, row, requestOf(row).filters);
+    const { filters, format } = requestOf(row);
+    const listed = await listRunsOf(trx, row, filters, { byTask: format === 'preference' });
     await markRunning(trx, id, listed);
     return listed;
   });

@@ -22,9 +22,10 @@ const READ_BYTES = 8 * 1024 * 1024;
 const READ_RUNS = 50;
 const DEPTH_MAX = 10;
 
-export type Exported =
+export type Exported = { readonly listed: RunToExport } & (
   | { readonly type: 'run'; readonly run: ExportedRun }
-  | { readonly type: 'skipped'; readonly why: SkipReason };
+  | { readonly type: 'skipped'; readonly why: SkipReason }
+);
 
 /** Definitions of agents that were read before, by their digest. */
 export type Definitions = Map<string, JsonValue>;
@@ -49,16 +50,12 @@ export async function* readExported(
     const [logs, rewards] = [await readLogs(db, ids), await lastRewards(db, ids)];
     const read: Exported[] = [];
     for (const one of batch) {
-      if (one.row === null) read.push({ type: 'skipped', why: 'deleted' });
-      else if (sizeOf(one) > LOG_BYTES_MAX) read.push({ type: 'skipped', why: 'too_large' });
+      if (one.row === null) read.push({ listed: one, type: 'skipped', why: 'deleted' });
+      else if (sizeOf(one) > LOG_BYTES_MAX) read.push({ listed: one, type: 'skipped', why: 'too_large' });
       else {
         const facts = runFactsOf(one.row, rewards.get(one.run_id) ?? null);
         read.push(
-          await exportedOf(
-            db,
-            { task: one.task, row: one.row, facts, format, definitions },
-            logs.get(one.run_id) ?? [],
-          ),
+          await exportedOf(db, { listed: one, row: one.row, facts, format, definitions }, logs.get(one.run_id) ?? []),
         );
       }
     }
@@ -91,7 +88,7 @@ async function learnDefinitions(db: Knex, rows: readonly RunRow[], definitions: 
 }
 
 interface ToRead {
-  readonly task: string;
+  readonly listed: RunToExport;
   readonly row: RunRow;
   readonly facts: RunFacts;
   readonly format: ExportFormat;
@@ -100,18 +97,19 @@ interface ToRead {
 
 async function exportedOf(
   db: Knex,
-  { task, row, facts, format, definitions }: ToRead,
+  { listed, row, facts, format, definitions }: ToRead,
   events: readonly RunEvent[],
 ): Promise<Exported> {
   const conversation = conversationOf(row, events);
-  if (conversation === null) return { type: 'skipped', why: 'erased' };
+  if (conversation === null) return { listed, type: 'skipped', why: 'erased' };
   const children = format === 'atif' ? await childrenOf(db, conversation, definitions, 1) : new Map<string, Family>();
   const prompts = promptsIn(definitions.get(row.agent_hash) ?? null);
   const charges = format === 'jsonl' ? await chargesByTurn(db, row.id) : null;
   const chargesOf = (turn: number) => charges?.get(turn) ?? [];
   const trajectory = () => toJson(foldTrajectory(facts, events, { chargesOf }));
   const worth = trajectoryRunOf(facts);
-  return { type: 'run', run: { family: { conversation, prompts, children }, task, worth, trajectory } };
+  const { task } = listed;
+  return { listed, type: 'run', run: { family: { conversation, prompts, children }, task, worth, trajectory } };
 }
 
 const conversationOf = (row: RunRow, events: readonly RunEvent[]): Conversation | null =>

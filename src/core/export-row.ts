@@ -31,14 +31,32 @@ const OF_RUN = {
 
 const OF_THREAD = { ...OF_RUN, context_messages: 'whole' } as const;
 
+const OF_SIDE = {
+  chosen_run_id: 'text',
+  chosen_model: 'text',
+  chosen_reward: 'real',
+  chosen_head_hash: 'text',
+  rejected_run_id: 'text',
+  rejected_model: 'text',
+  rejected_reward: 'real',
+  rejected_head_hash: 'text',
+} as const;
+
 /** The columns of each format, in their order. */
 export const EXPORT_COLUMNS: { readonly [F in ExportFormat]: { readonly [column: string]: ColumnKind } } = {
   messages: { messages: 'messages', tools: 'json', ...OF_THREAD },
   'prime-rl': { messages: 'messages', tools: 'text', ...OF_THREAD },
   sharegpt: { conversations: 'turns', tools: 'text', ...OF_THREAD },
+  preference: {
+    ...{ prompt: 'messages', chosen: 'messages', rejected: 'messages', tools: 'json' },
+    ...{ id: 'text', task: 'text', agent: 'text', margin: 'real', ...OF_SIDE },
+  },
   atif: { trajectory: 'json', ...OF_RUN },
   jsonl: { trajectory: 'json', ...OF_RUN },
 };
+
+/** Formats of which each row is made of one run. */
+export type RowFormat = Exclude<ExportFormat, 'preference'>;
 
 /** A run as it is exported. */
 export interface ExportedRun {
@@ -52,7 +70,7 @@ export interface ExportedRun {
 }
 
 /** The rows of a run. None: nobody said anything in it. */
-export function exportRows(run: ExportedRun, format: ExportFormat, options: ExportOptions): ExportRow[] {
+export function exportRows(run: ExportedRun, format: RowFormat, options: ExportOptions): ExportRow[] {
   const { family } = run;
   const threads = threadsOf(family.conversation, family.prompts);
   if (threads.length === 0) return [];
@@ -111,7 +129,7 @@ function columnsOf({ family, task, worth }: ExportedRun, { agent, models }: Thre
 }
 
 /** What a thread says, without the ids of its calls and where it comes from. */
-const said = ({ system, tools, messages }: Thread): JsonValue => [
+export const said = ({ system, tools, messages }: Thread): JsonValue => [
   system,
   tools.map(({ name }) => name),
   messages.map(saidIn),

@@ -8,7 +8,7 @@ import type { TrajectoryResult } from './trajectory-result.js';
 
 /** Exports of trajectories: what is asked for, and how far it is. */
 
-export const EXPORT_FORMATS = ['messages', 'prime-rl', 'sharegpt', 'atif', 'jsonl'] as const;
+export const EXPORT_FORMATS = ['messages', 'prime-rl', 'sharegpt', 'preference', 'atif', 'jsonl'] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
 /** How rows are written; the name is the ending of the files, too. */
@@ -63,6 +63,15 @@ export const exportOptions = z
       .default(0)
       .describe('Which part of the tasks goes into the validation split. All runs of a task are in the same one.'),
     deduplicate: z.boolean().default(true).describe('Whether of rows that say the same the first alone is kept.'),
+    minMargin: z
+      .number()
+      .positive()
+      .max(2_000_000)
+      .default(0.1)
+      .describe(
+        'Of `preference`: by how much the reward of the chosen run is above that of the rejected one, at least.',
+      ),
+    pairsPerTask: z.int().min(1).max(20).default(4).describe('Of `preference`: pairs of one task at most.'),
     runsPerFile: z.int().min(1).max(1000).default(1000).describe('Runs in one file at most.'),
     redact: redaction.optional(),
   })
@@ -95,7 +104,10 @@ export type StartExport = z.input<typeof startExport>;
 export type ExportRequest = z.output<typeof startExport>;
 
 /** Why runs and rows are not in an export. */
-export const SKIP_REASONS = ['duplicate', 'filtered', 'nothing_said', 'erased', 'too_large', 'deleted'] as const;
+export const SKIP_REASONS = [
+  ...(['duplicate', 'filtered', 'nothing_said', 'erased', 'too_large', 'deleted'] as const),
+  ...(['unrated', 'handed_over', 'unpaired'] as const),
+] as const;
 export type SkipReason = (typeof SKIP_REASONS)[number];
 export const skipped = z.partialRecord(z.enum(SKIP_REASONS), z.int());
 export type Skipped = z.infer<typeof skipped>;

@@ -18,24 +18,27 @@ const TASK = `case when strpos(r.metadata, '"taskId":') > 0 and strpos(r.metadat
   else 'input:' || encode(sha256(convert_to(r.agent || chr(10) || r.input, 'UTF8')), 'hex') end`;
 
 /**
- * Lists the runs of an export in the order in which they ended, and says how many they are. An erasure at the same moment is
- * before it, and leaves no task to list, or after it, and finds what is listed: it waits for the lock of the table.
+ * Lists the runs of an export in the order in which they ended, and says how many they are. With `byTask` those of a task
+ * follow each other; the task of which a run ended first is the first. An erasure at the same moment is before it, and leaves
+ * no task to list, or after it, and finds what is listed: it waits for the lock of the table.
  */
 export async function listRunsOf(
   trx: Knex.Transaction,
   { id, tenant, created_at }: ExportRow,
   filters: ExportFilters,
+  { byTask = false }: { readonly byTask?: boolean } = {},
 ): Promise<number> {
   const { agent, status, since, until } = filters;
   await trx.raw('lock table holdfast.export_runs in share row exclusive mode');
   await trx('holdfast.export_runs').where({ export_id: id }).delete();
   await trx.raw(
     `insert into holdfast.export_runs (tenant, export_id, position, run_id, task)
-     select r.tenant, ?, row_number() over (order by r.completed_at, r.id), r.id, ${TASK}
-       from holdfast.runs r
+     select tenant, ?, row_number() over (order by ${byTask ? 'first_at, task, ' : ''}completed_at, id), id, task
+       from (select *, ${byTask ? 'min(completed_at) over (partition by task)' : 'completed_at'} as first_at
+       from (select r.id, r.tenant, r.completed_at, ${TASK} as task from holdfast.runs r
       where r.tenant = ? and r.status = any(?) and r.completed_at <= ?
         and (?::text is null or r.agent = ?) and (?::timestamptz is null or r.completed_at >= ?)
-        and (?::timestamptz is null or r.completed_at < ?)`,
+        and (?::timestamptz is null or r.completed_at < ?)) found) dated`,
     [
       ...[id, tenant, [...status], created_at, agent ?? null, agent ?? null],
       ...[since ?? null, since ?? null, until ?? null, until ?? null],

@@ -24,12 +24,16 @@ const SOURCE = `
 {%- elif message.role == 'tool' %}
 {{- '<|im_start|>tool\\n<tool_response name="' + message.name + '">\\n' + message.content + '\\n</tool_response><|im_end|>\\n' }}
 {%- endif %}
-{%- endfor %}`;
+{%- endfor %}
+{%- if add_generation_prompt %}{{- '<|im_start|>assistant\\n' }}{%- endif %}`;
 
 const template = new Template(SOURCE);
 
-export const rendered = (messages: readonly ChatMessage[], tools: readonly ChatTool[]): string =>
-  template.render({ messages, tools });
+export const rendered = (
+  messages: readonly ChatMessage[],
+  tools: readonly ChatTool[],
+  { addGenerationPrompt = false } = {},
+): string => template.render({ messages, tools, add_generation_prompt: addGenerationPrompt });
 
 /** The calls of a rendered conversation, as a program reads them that gets the answer of a model. */
 export const callsIn = (text: string): unknown[] =>

@@ -6,33 +6,18 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { ChatMessage } from '../../src/core/chat-row.js';
 import { datasetFields } from '../../src/core/dataset-field.js';
-import type { Engine, ExportView, StartExport } from '../../src/index.js';
+import type { ExportView, StartExport } from '../../src/index.js';
 import { describeEachDatabaseSlowly } from '../harness/database.js';
 import { ADMIN, decideAndRest, engineFor, restOf, runToRest } from '../harness/engine.js';
 import { config } from './agents.js';
 import { atifProblems } from './atif-schema.js';
-import { byDuckdb, byHyparquet, withNulls } from './read-parquet.js';
+import { ended, rowsIn } from './exported.js';
+import { byDuckdb, byHyparquet, type Row, withNulls } from './read-parquet.js';
 
 /** Exports of real runs into a folder. */
 
 const scratch = mkdtempSync(join(tmpdir(), 'holdfast-exports-'));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
-
-type Row = { readonly [column: string]: unknown };
-
-const rowsIn = (file: string): Row[] =>
-  readFileSync(file, 'utf8')
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line));
-
-async function ended(engine: Engine, { id }: ExportView): Promise<ExportView> {
-  for (;;) {
-    const view = await engine.getExport(id, ADMIN);
-    if (['completed', 'failed', 'cancelled'].includes(view.status)) return view;
-    await new Promise((resolve) => setTimeout(resolve, 30));
-  }
-}
 
 describeEachDatabaseSlowly('an export', (kind) => {
   const dir = join(scratch, kind);

@@ -1,0 +1,61 @@
+import type { Knex } from 'knex';
+import { addSkipped, type ExportRequest, type Skipped, type SkipReason } from '../src/core/export.js';
+import { type ExportedRun, type ExportRow, exportRows, isWanted, type RowFormat } from '../src/core/export-row.js';
+import { readListed } from '../src/storage/export-runs.js';
+import { type Definitions, type Exported, readExported } from './read-exported.js';
+import { madeOfRedacted } from './redact-run.js';
+
+/** Listed runs are read so many at once. */
+export const PAGE_RUNS = 100;
+
+/** Rows that belong together, and the runs that they were made of. */
+export interface MadeRows {
+  readonly task: string;
+  readonly rows: readonly ExportRow[];
+  readonly runs: readonly { readonly id: string; readonly head: { readonly seq: number; readonly hash: string } }[];
+}
+
+/** What was made of the listed runs up to the position `done`. */
+export interface RowBatch {
+  readonly done: number;
+  readonly made: readonly MadeRows[];
+  readonly skipped: Skipped;
+}
+
+/** Reads the runs after a position and makes rows of each, batch by batch, up to as many runs as a file may have. */
+export async function* rowsOfRuns(
+  db: Knex,
+  exportId: string,
+  request: ExportRequest & { readonly format: RowFormat },
+  after: number,
+): AsyncIterable<RowBatch> {
+  const definitions: Definitions = new Map();
+  const last = after + request.options.runsPerFile;
+  for (let done = after; done < last; ) {
+    const page = await readListed(db, exportId, done, Math.min(PAGE_RUNS, last - done));
+    if (page.length === 0) return;
+    for await (const read of readExported(db, page, definitions, request.format)) {
+      done += read.length;
+      const made = read.map((one) => madeOf(one, request));
+      const skipped = made.reduce(
+        (sum: Skipped, one) => (typeof one === 'string' ? addSkipped(sum, { [one]: 1 }) : sum),
+        {},
+      );
+      yield { done, skipped, made: made.filter((one) => typeof one !== 'string') };
+    }
+  }
+}
+
+function madeOf(read: Exported, request: ExportRequest & { readonly format: RowFormat }): MadeRows | SkipReason {
+  if (read.type === 'skipped') return read.why;
+  const { run } = read;
+  if (!isWanted(run, request.filters)) return 'filtered';
+  const rows = madeOfRedacted(run, request, (clean) => exportRows(clean, request.format, request.options));
+  return rows.length === 0 ? 'nothing_said' : { task: run.task, rows, runs: [sourceOf(run)] };
+}
+
+/** What of a run is evidence. */
+export const sourceOf = ({ family: { conversation } }: ExportedRun): MadeRows['runs'][number] => ({
+  id: conversation.run.id,
+  head: conversation.head,
+});
