@@ -11,9 +11,10 @@ export function placeOf({ exportDir, buckets }: Pick<World, 'exportDir' | 'bucke
   if (s3 === undefined) return folderPlace(exportDir, exportFolder(exportDir, row, folder), row.id);
   const place = bucketPlaceOf(s3);
   // It was found to be open when it was asked for; the settings of this process may be others.
-  if (buckets === null || place === null || !isBelow(s3, openRoots(buckets.roots, row.tenant)))
+  const { store = null, roots = [] } = buckets ?? {};
+  if (store === null || place === null || !isBelow(s3, openRoots(roots, row.tenant)))
     throw new HoldfastError('export_not_writable', `${s3} is not below a place that this worker exports to.`, {
       hint: 'Give all processes the same HOLDFAST_EXPORT_BUCKETS.',
     });
-  return bucketPlace(stagingOf(exportDir, row), { store: buckets.store, place, id: row.id });
+  return bucketPlace(stagingOf(exportDir, row), { store, place, id: row.id });
 }

@@ -40,7 +40,8 @@ export interface McpLists {
 
 /** An object store, and the places in it below which tenants may export. */
 export interface ExportBuckets {
-  readonly store: ObjectStore;
+  /** Null: this process judges what is asked for, and exports nothing itself. */
+  readonly store: ObjectStore | null;
   /** As an operator wrote them. */
   readonly roots: readonly string[];
 }

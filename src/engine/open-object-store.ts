@@ -3,6 +3,7 @@ import { environmentVariable } from '../config.js';
 import { exportRootsOf } from '../core/bucket-place.js';
 import { HoldfastError } from '../core/errors.js';
 import { OBJECT_STORE_KEYS } from '../core/object-store-keys.js';
+import { webAddress } from '../core/setting.js';
 import { HeldSecret } from '../models/held-secret.js';
 import { literalSecret, type Secret } from '../models/secret.js';
 import { type CredentialSource, ObjectStore } from '../stores/object-store.js';
@@ -34,18 +35,25 @@ export function openBuckets(config: EngineConfig): ExportBuckets | null {
       'config_invalid',
       `${JSON.stringify(wrong)} is no place to export to: expected s3://bucket/prefix.`,
     );
-  return { store: openObjectStore(config.objectStore, EXPORT_TIMES), roots };
+  // Who only serves needs no key: workers export.
+  return { store: config.role === 'api' ? null : openObjectStore(config.objectStore, EXPORT_TIMES), roots };
 }
 
 /** The store of checkpoints. Throws `config_invalid`. */
 export const openCheckpointStore = ({ objectStore }: EngineConfig): ObjectStore =>
   openObjectStore(objectStore, CHECKPOINT_TIMES);
 
-/** Throws `config_invalid`: no key is named. What it is made of is read when the first request needs it. */
+/** Throws `config_invalid`: no key is named, or no address. What it is made of is read when the first request needs it. */
 function openObjectStore(
   { endpoint = null, region = DEFAULT_REGION, ...keys }: ObjectStoreConfig = {},
   times: { readonly idleMs: number; readonly patienceMs: number },
 ): ObjectStore {
+  // It may hold a password.
+  if (endpoint !== null && !webAddress.schema.safeParse(endpoint).success)
+    throw new HoldfastError(
+      'config_invalid',
+      `The endpoint of the object store is none: expected ${webAddress.expected}.`,
+    );
   return new ObjectStore({ endpoint, region, credentials: credentialsOf(keys), ...times });
 }
 

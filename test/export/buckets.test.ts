@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type Engine, type ExportView, HoldfastError, type StartExport } from '../../src/index.js';
+import { type Engine, type EngineConfig, type ExportView, HoldfastError, type StartExport } from '../../src/index.js';
 import { ADMIN, openTestEngine, runToRest, type TestEngine } from '../harness/engine.js';
 import { BUCKET, type Fault, KEYS, REGION, type S3Server, startS3 } from '../stores/s3-server.js';
 import { config } from './agents.js';
@@ -163,8 +163,17 @@ describe('an export to an object store', () => {
 });
 
 it('an engine that is to export to a store, and has no key of it, does not start', async () => {
-  const opened = openTestEngine('pglite', { ...config, exportBuckets: [ROOT], objectStore: { endpoint: null } });
-  const error: unknown = await opened.catch((thrown: unknown) => thrown);
+  const open = (more: Partial<EngineConfig>) => openTestEngine('pglite', { ...config, exportBuckets: [ROOT], ...more });
+  const error: unknown = await open({}).catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(HoldfastError);
   expect(error).toMatchObject({ code: 'config_invalid', message: expect.stringContaining('AWS_ACCESS_KEY_ID') });
+  await expect(open({ objectStore: { endpoint: 'minio:9000', ...KEYS } })).rejects.toMatchObject({
+    code: 'config_invalid',
+    message: expect.stringContaining('http://'),
+  });
+  // One that serves alone sends nothing.
+  const api = await open({ role: 'api' });
+  const asked = await api.engine.startExport({ format: 'jsonl', to: { s3: `${ROOT}/x` } }, ADMIN);
+  expect(asked).toMatchObject({ status: 'queued', folder: `${ROOT}/x` });
+  await api.close();
 });

@@ -76,4 +76,34 @@ describePostgresSlowly('workers that export', () => {
     expect(folder.files).toEqual(view.files);
     expect(readdirSync(join(scratch, 'south', 'default'))).toEqual(['one']);
   }, 120_000);
+
+  it('end what one began that was killed while it wrote parts, on a disk that they share', async () => {
+    const shared = join(scratch, 'shared');
+    const start = (id: string) => fleet.start({ WORKER_ID: id, EXPORT_DIR: shared });
+    let worker = await start('w0');
+    await fleet.finish(await fleet.runs('looker', 30));
+    const request = { format: 'messages', options: { runsPerFile: 1, deduplicate: false } } as const;
+    const begin = (folder: string) => fleet.engine.startExport({ ...request, to: { folder } }, ADMIN);
+    const whole = await ended(await begin('whole'));
+    // A worker that was faster than the kill shows nothing: another export is begun.
+    let cut = 0;
+    for (let n = 1; cut === 0 && n <= 5; n++) {
+      const started = await begin(`cut-${n}`);
+      await expect.poll(async () => (await fleet.engine.getExport(started.id, ADMIN)).progress.done).toBeGreaterThan(2);
+      worker.kill('SIGKILL');
+      await worker.ended;
+      if ((await fleet.engine.getExport(started.id, ADMIN)).status === 'running') cut += 1;
+      worker = await start(`w${n}`);
+      const view = await ended(started);
+      expect(view).toMatchObject({ status: 'completed', progress: { done: 30, rows: 30 } });
+      expect(view.files).toEqual(whole.files);
+      const there = (folder: string) =>
+        readdirSync(join(shared, 'default', folder), { recursive: true })
+          .map(String)
+          .toSorted();
+      expect(there(`cut-${n}`)).toEqual(there('whole'));
+    }
+    expect(cut).toBe(1);
+    expect(readdirSync(join(shared, 'default')).filter((name) => name.startsWith('.'))).toEqual([]);
+  }, 180_000);
 });
