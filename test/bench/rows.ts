@@ -1,5 +1,6 @@
 import type { Row } from './row.js';
 import { AGENT_ROWS } from './rows/agent.js';
+import { EXPORT } from './rows/export.js';
 import { DECISION, LENGTH, START } from './rows/latency.js';
 import { PAUSED_ROWS } from './rows/paused.js';
 import { RECOVERY_ROWS } from './rows/recovery.js';
@@ -23,5 +24,6 @@ export const ROWS: readonly Row[] = [
   LENGTH,
   START,
   VERIFY,
+  EXPORT,
   ...STREAM_ROWS,
 ];
