@@ -35,7 +35,7 @@ export const EVIDENCE_ROUTES = [
     role: 'viewer',
     query: z.strictObject({ ...pageQuery, status: runStatus.exactOptional(), agent: nameText.exactOptional() }),
     response: pageOf(anchoredReport),
-    errors: [],
+    errors: OBJECT_STORE_CODES,
     handle: async ({ query }, { engine, caller }) => json(await engine.verifyRuns(query, caller)),
   }),
   guarded({

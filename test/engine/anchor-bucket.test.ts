@@ -128,6 +128,7 @@ describe('checkpoints in an object store', () => {
     const away = { code: 'object_store_unreachable', message: expect.stringContaining(server.url) };
     await expect(t.engine.getLog()).rejects.toMatchObject(away);
     await expect(t.engine.verifyLog(ADMIN)).rejects.toMatchObject(away);
+    await expect(t.engine.verifyRuns({ limit: 5 }, ADMIN)).rejects.toMatchObject(away);
     server.fault = () => ({ status: 403, code: 'AccessDenied' });
     await expect(t.engine.checkpointNow()).rejects.toMatchObject({ code: 'object_store_denied' });
   });
