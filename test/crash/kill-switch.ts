@@ -1,7 +1,7 @@
 import { appendFileSync } from 'node:fs';
 import { PGlite } from '@electric-sql/pglite';
 import pg from 'pg';
-import { die, killAt } from './place.js';
+import { die, killAt, standStill } from './place.js';
 
 const statementLog = process.env['STATEMENT_LOG'];
 
@@ -20,6 +20,8 @@ const textOf = (query: unknown): string =>
   typeof query === 'string' ? query : ((query as { text?: string } | null)?.text ?? '');
 
 let inTransaction: unknown;
+/** Who stands still there goes on afterwards. */
+let met = false;
 
 /** Whether this is the statement that was named. */
 function isAim(session: unknown, text: string, index: number): boolean {
@@ -34,11 +36,13 @@ function around<T>(session: unknown, text: string, send: () => T): T {
   const index = counted++;
   if (statementLog !== undefined)
     appendFileSync(statementLog, `${index} ${text.replaceAll(/\s+/g, ' ').slice(0, 120)}\n`);
-  const hit = isAim(session, text, index) ? killAt?.when : null;
+  const hit = !met && isAim(session, text, index) ? killAt?.when : null;
+  met ||= hit !== null;
   if (hit === 'before') die();
   const sent = send();
   if (hit === 'sent') setImmediate(die);
   if (hit === 'after' && sent instanceof Promise) return sent.then(die, die) as T;
+  if (hit === 'stop' && sent instanceof Promise) return sent.finally(standStill) as T;
   return sent;
 }
 

@@ -2,7 +2,8 @@ import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 
 /**
  * One instant at which a process is killed with SIGKILL, named from outside: before or after the n-th statement that makes
- * something durable, right after such a statement was sent, or at a named place inside a tool or model of the test.
+ * something durable, right after such a statement was sent, or at a named place inside a tool or model of the test. `stop`: it
+ * stands still there, after the statement.
  */
 export interface KillAt {
   readonly when: 'before' | 'sent' | 'after' | 'place' | 'stop' | 'each';
@@ -24,6 +25,11 @@ export const die = (): never => {
   throw new Error('unreachable');
 };
 
+/** Stands still until SIGCONT. */
+export const standStill = (): void => {
+  process.kill(process.pid, 'SIGSTOP');
+};
+
 const asked: KillAt | null = process.env['KILL_AT'] === undefined ? null : JSON.parse(process.env['KILL_AT']);
 /** Dies when the first run is committed and nothing of it has been executed. */
 const started: KillAt = { when: 'after', text: 'insert into "holdfast"."runs"', commit: true };
@@ -39,5 +45,5 @@ export function place(name: string): void {
   }
   if (killAt?.place !== name) return;
   if (killAt.when === 'place') die();
-  if (killAt.when === 'stop') process.kill(process.pid, 'SIGSTOP');
+  if (killAt.when === 'stop') standStill();
 }

@@ -1,18 +1,9 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { createEngineDatabase, describeEachDatabaseSlowly } from '../harness/database.js';
+import { stopped } from './other-process.js';
 import { startChild } from './run-child.js';
 import { effectsIn } from './world.js';
-
-/** Waits until the process stands still (state T), as the kernel tells it. */
-const stopped = async (pid: number): Promise<void> => {
-  for (let tries = 0; tries < 600; tries++) {
-    if (/^State:\s+T/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))) return;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  throw new Error(`process ${pid} did not stop`);
-};
 
 describeEachDatabaseSlowly('a second process', (kind) => {
   it('is refused while the first lives, even when that stands still, and goes on after its death', async () => {
