@@ -4,11 +4,10 @@ import { nameText } from '../core/json.js';
 import { replayReport, replayRequest } from '../core/replay.js';
 import { type RunView, runStatus, runView, startRun } from '../core/run.js';
 import { subjectName } from '../core/subject-erasure.js';
-import { trajectory } from '../core/trajectory.js';
 import { idPath, pageOf, pageQuery } from './fields.js';
 import { idempotencyKey } from './idempotency.js';
 import { guarded, json, NO_INPUT, type Reply } from './route.js';
-import { stepsQuery } from './trajectories.js';
+import { trajectoryAt } from './trajectories.js';
 
 const WAIT_SECONDS_MAX = 60;
 
@@ -91,19 +90,7 @@ export const RUN_ROUTES = [
     handle: async ({ path, query }, { engine, caller, signal }) =>
       json(await engine.getRun(path.id, caller, { waitMs: query.wait * 1000, signal })),
   }),
-  guarded({
-    ...NO_INPUT,
-    method: 'GET',
-    path: '/api/v1/runs/{id}/trajectory',
-    operationId: 'getTrajectory',
-    summary: 'Fold the events of a run into steps.',
-    role: 'viewer',
-    pathParams: idPath,
-    query: stepsQuery,
-    response: trajectory,
-    errors: ['run_unknown', 'run_erased'],
-    handle: async ({ path, query }, { engine, caller }) => json(await engine.getTrajectory(path.id, caller, query)),
-  }),
+  trajectoryAt('/api/v1/runs/{id}/trajectory', 'getTrajectory'),
   guarded({
     ...NO_INPUT,
     method: 'POST',

@@ -5,8 +5,7 @@ import { trajectoryFilter } from '../core/trajectory-filter.js';
 import { idPath, pageOf, pageQuery, sequence } from './fields.js';
 import { guarded, json, NO_INPUT } from './route.js';
 
-/** Which steps of a record are wanted. */
-export const stepsQuery = z.strictObject({
+const stepsQuery = z.strictObject({
   after: sequence.default(0).describe('Only steps after this one: `nextStep` of the page before.'),
   limit: z.coerce.number().int().min(1).max(STEPS_LIMIT).default(STEPS_LIMIT),
 });
@@ -16,6 +15,22 @@ const reward = z
   .regex(/^-?\d{1,9}(\.\d{1,9})?$/, 'expected a number, such as 0.5')
   .transform(Number)
   .exactOptional();
+
+/** The record has a place among trajectories, and one at its run. */
+export const trajectoryAt = (path: `/${string}`, operationId: string) =>
+  guarded({
+    ...NO_INPUT,
+    method: 'GET',
+    path,
+    operationId,
+    summary: 'Read the record of a run: its steps, result, reward and scores.',
+    role: 'viewer',
+    pathParams: idPath,
+    query: stepsQuery,
+    response: trajectory,
+    errors: ['run_unknown', 'run_erased'],
+    handle: async ({ path: { id }, query }, { engine, caller }) => json(await engine.getTrajectory(id, caller, query)),
+  });
 
 export const TRAJECTORY_ROUTES = [
   guarded({
@@ -30,19 +45,7 @@ export const TRAJECTORY_ROUTES = [
     errors: [],
     handle: async ({ query }, { engine, caller }) => json(await engine.listTrajectories(query, caller)),
   }),
-  guarded({
-    ...NO_INPUT,
-    method: 'GET',
-    path: '/api/v1/trajectories/{id}',
-    operationId: 'readTrajectory',
-    summary: 'Read the record of a run: its steps, result, reward and scores.',
-    role: 'viewer',
-    pathParams: idPath,
-    query: stepsQuery,
-    response: trajectory,
-    errors: ['run_unknown', 'run_erased'],
-    handle: async ({ path, query }, { engine, caller }) => json(await engine.getTrajectory(path.id, caller, query)),
-  }),
+  trajectoryAt('/api/v1/trajectories/{id}', 'readTrajectory'),
   guarded({
     ...NO_INPUT,
     method: 'POST',

@@ -3,6 +3,7 @@ import type { LoggedEvent } from '../core/check-log.js';
 import type { JsonValue } from '../core/json.js';
 import type { RunStatus } from '../core/run.js';
 import type { EventRow } from './events.js';
+import { eventWith } from './read-events.js';
 import { decodeCursor, placeBy } from './run-list.js';
 
 /** What a log is verified against: what the row of its run, its head and its key say. */
@@ -86,23 +87,8 @@ export async function readLogs(db: Knex, runIds: readonly string[], limit: numbe
 }
 
 const loggedOf = (row: Stored): LoggedEvent => ({
-  id: `${row.run_id}:${row.seq}`,
-  // Whatever it is, its hash covers it.
-  v: row.v as 1,
-  runId: row.run_id,
-  tenant: row.tenant,
-  seq: row.seq,
-  parentId: row.parent_id,
-  kind: row.kind,
-  at: row.at,
-  data: row.data === null ? null : parsed(row.data),
+  ...eventWith(row, row.data === null ? null : parsed(row.data)),
   dataText: row.data,
-  dataHash: row.data_hash,
-  stateVersion: row.state_version,
-  stateHashBefore: row.state_hash_before,
-  stateHashAfter: row.state_hash_after,
-  prevHash: row.prev_hash,
-  hash: row.hash,
 });
 
 /** What is no JSON any more is no payload either: its hash does not fit, and the shape of its kind is another. */

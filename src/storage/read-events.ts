@@ -1,23 +1,24 @@
 import type { Knex } from 'knex';
 import { HoldfastError } from '../core/errors.js';
 import type { RunEvent } from '../core/event.js';
-import { jsonValue } from '../core/json.js';
+import { type JsonValue, jsonValue } from '../core/json.js';
 import type { KeyedEvent } from '../core/recording.js';
 import type { LoggedEvent } from '../core/step-fold.js';
 import type { EventRow } from './events.js';
 
 const events = (db: Knex) => db<EventRow>('holdfast.events');
 
-const eventOf = (row: EventRow): RunEvent => ({
+/** A stored event with its payload as it was read. `v` is whatever is stored: its hash covers it. */
+export const eventWith = (row: Omit<EventRow, 'key' | 'worker'>, data: JsonValue | null): RunEvent => ({
   id: `${row.run_id}:${row.seq}`,
-  v: 1,
+  v: row.v as 1,
   runId: row.run_id,
   tenant: row.tenant,
   seq: row.seq,
   parentId: row.parent_id,
   kind: row.kind,
   at: row.at,
-  data: row.data === null ? null : jsonValue.parse(JSON.parse(row.data)),
+  data,
   dataHash: row.data_hash,
   stateVersion: row.state_version,
   stateHashBefore: row.state_hash_before,
@@ -25,6 +26,9 @@ const eventOf = (row: EventRow): RunEvent => ({
   prevHash: row.prev_hash,
   hash: row.hash,
 });
+
+const eventOf = (row: EventRow): RunEvent =>
+  eventWith(row, row.data === null ? null : jsonValue.parse(JSON.parse(row.data)));
 
 /** Id of the event that was written under a key. Throws `run_unknown` when the log has none. */
 export async function eventIdOf(db: Knex, runId: string, key: string): Promise<string> {

@@ -2,10 +2,11 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createEngineDatabase, describeEachDatabaseSlowly } from '../harness/database.js';
+import { describeEachDatabaseSlowly } from '../harness/database.js';
 import { type S3Server, startS3 } from '../stores/s3-server.js';
 import type { KillAt } from './place.js';
-import { type ChildEnd, startChild } from './run-child.js';
+import type { ChildEnd } from './run-child.js';
+import { twoLives } from './two-lives.js';
 
 /**
  * An export whose process is killed around the statements that let it begin, keep a part and end, and whenever a file or the
@@ -30,22 +31,12 @@ describeEachDatabaseSlowly('an export', (kind) => {
   let whole: ChildEnd;
   let statements = 0;
 
-  /** Runs one process that dies, then one that goes on, on a database and a disk of their own. */
-  const finish = async (kill: KillAt | undefined, more: Readonly<Record<string, string>> = {}) => {
-    const { options, drop } = await createEngineDatabase(kind);
-    const { databaseUrl, dataDir } = options;
-    const exportDir = mkdtempSync(join(scratch, 'dir-'));
-    const place = databaseUrl === null ? { HOLDFAST_DATA_DIR: dataDir } : { DATABASE_URL: databaseUrl };
-    const encoding = kind === 'postgres' ? 'jsonl' : 'parquet';
-    const env = { ...place, EXPORT_DIR: exportDir, EXPORT_ENCODING: encoding };
-    try {
-      const first = await startChild({ ...env, ...more }, kill, PROGRAM).ended;
-      return first.signal === 'SIGKILL'
-        ? { died: true, ended: await startChild(env, undefined, PROGRAM).ended }
-        : { died: false, ended: first };
-    } finally {
-      await drop();
-    }
+  const finish = (kill: KillAt | undefined, first: Readonly<Record<string, string>> = {}) => {
+    const env = {
+      EXPORT_DIR: mkdtempSync(join(scratch, 'dir-')),
+      EXPORT_ENCODING: kind === 'postgres' ? 'jsonl' : 'parquet',
+    };
+    return twoLives({ kind, program: PROGRAM, kill, first, env });
   };
 
   beforeAll(async () => {

@@ -2,9 +2,10 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createEngineDatabase, describeEachDatabaseSlowly } from '../harness/database.js';
+import { describeEachDatabaseSlowly } from '../harness/database.js';
 import type { KillAt } from './place.js';
-import { type ChildEnd, startChild } from './run-child.js';
+import type { ChildEnd } from './run-child.js';
+import { twoLives } from './two-lives.js';
 
 /**
  * A conversation of three runs, whose process is killed around the statements that let a run into its session, keep what it
@@ -21,20 +22,8 @@ describeEachDatabaseSlowly('a session', (kind) => {
   let whole: ChildEnd;
   let kills: readonly KillAt[] = [];
 
-  /** Runs one process that dies, then one that goes on, on a database of their own. */
-  const finish = async (kill: KillAt | undefined, more: Readonly<Record<string, string>> = {}) => {
-    const { options, drop } = await createEngineDatabase(kind);
-    const { databaseUrl, dataDir } = options;
-    const env = databaseUrl === null ? { HOLDFAST_DATA_DIR: dataDir } : { DATABASE_URL: databaseUrl };
-    try {
-      const first = await startChild({ ...env, ...more }, kill, PROGRAM).ended;
-      return first.signal === 'SIGKILL'
-        ? { died: true, ended: await startChild(env, undefined, PROGRAM).ended }
-        : { died: false, ended: first };
-    } finally {
-      await drop();
-    }
-  };
+  const finish = (kill: KillAt | undefined, first: Readonly<Record<string, string>> = {}) =>
+    twoLives({ kind, program: PROGRAM, kill, first });
 
   beforeAll(async () => {
     const log = join(scratch, kind);
