@@ -12,7 +12,7 @@ const CODES: Readonly<Record<DatabaseTrouble, RegExp>> = {
 };
 /** What sockets, pg and knex say of a connection that is gone. */
 const SOCKET =
-  /ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|connection (terminated|error|timeout|ended)|closed the connection|timeout exceeded when trying to connect|Timeout acquiring/i;
+  /ECONN(REFUSED|RESET|ABORTED)|EPIPE|ETIMEDOUT|E(HOST|NET)UNREACH|ENOTFOUND|EAI_AGAIN|ERR_STREAM_|connection (terminated|error|timeout|ended)|closed the connection|client was closed|timeout (expired|exceeded when trying to connect)|Timeout acquiring/i;
 
 /** Null: the error is not one of these, and asking again would get it again. */
 export function databaseTrouble(error: unknown): DatabaseTrouble | null {

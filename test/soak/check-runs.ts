@@ -20,12 +20,12 @@ interface PaidCall {
 
 /** Every order is one run, which ended as it had to. */
 export async function checkEnds(knex: Knex, orders: readonly Order[]): Promise<string[]> {
-  const wrong = orders.flatMap(({ key, agent, runId, status, cancelled, fails, error }) => {
+  const wrong = orders.flatMap(({ key, agent, runId, status, cancelled, fails, error, why }) => {
     const what = `${key} (${agent}, ${runId})`;
     if (!isOver(status)) return [`${what} is ${status}`];
     if (status === 'cancelled') return cancelled ? [] : [`${what} was cancelled by nobody`];
     if (status === 'completed') return fails === null ? [] : [`${what} is completed; it was to fail`];
-    return error === fails ? [] : [`${what} failed with ${error}`];
+    return error === fails ? [] : [`${what} failed with ${error}: ${why}`];
   });
   const [row] = await knex('holdfast.runs').whereNull('parent_run_id').count<{ count: string }[]>();
   const runs = Number(row?.count);

@@ -22,6 +22,8 @@ export interface Order {
   runId: string | null;
   status: RunView['status'] | null;
   error: string | null;
+  /** What the error says. */
+  why: string | null;
 }
 
 export interface Tally {
@@ -88,7 +90,7 @@ export class People {
     const agent = pick(AGENTS);
     const cancelled = random() < CANCELLED_PART;
     const fails = ENDS[agent] ?? null;
-    const order: Order = { key, agent, cancelled, fails, runId: null, status: null, error: null };
+    const order: Order = { key, agent, cancelled, fails, runId: null, status: null, error: null, why: null };
     this.tally.orders.push(order);
     const session = agent === 'talker' ? { sessionId: `session-${Math.floor(random() * SESSIONS)}` } : {};
     const started = await this.#patiently(() => door().start({ agent, input: key, ...session }, key), 'session_busy');
@@ -105,6 +107,7 @@ export class People {
       if (run === null) continue;
       if (run.status === 'paused') await sleep(AGAIN_MS);
       order.error = run.error?.code ?? null;
+      order.why = run.error?.message ?? null;
       order.status = run.status;
     }
     streaming.abort();
