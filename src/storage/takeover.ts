@@ -98,13 +98,16 @@ export async function takeSegments(trx: Knex.Transaction, takeover: Takeover): P
   return rows;
 }
 
-/** A worker that has left by itself did not crash. */
+/**
+ * A worker that has left by itself did not crash, and a segment that its run has left behind has ended but for its own record:
+ * a worker may have that one and the present one.
+ */
 const countCrashes = (trx: Knex.Transaction, takeover: Takeover): Promise<unknown> =>
   trx.raw(
     `insert into holdfast.crashes as c (run_id, tenant, segment, steps, crashes, worker)
      select l.run_id, r.tenant, l.segment, l.steps, 1, w.id
        from (${LEFT}) l
-       join holdfast.runs r on r.id = l.run_id
+       join holdfast.runs r on r.id = l.run_id and r.segment = l.segment
        join holdfast.workers w on w.id = :worker and w.stopped_at is null
         and coalesce(w.alone_run_id, l.run_id) = l.run_id
      on conflict (run_id) do update

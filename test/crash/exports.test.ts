@@ -2,10 +2,10 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { describeEachDatabaseSlowly } from '../harness/database.js';
+import { createEngineDatabase, describeEachDatabaseSlowly } from '../harness/database.js';
 import { type S3Server, startS3 } from '../stores/s3-server.js';
 import type { KillAt } from './place.js';
-import type { ChildEnd } from './run-child.js';
+import { type ChildEnd, startChild } from './run-child.js';
 import { twoLives } from './two-lives.js';
 
 /**

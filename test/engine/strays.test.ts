@@ -3,8 +3,8 @@ import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { createEngine, defineAgent, defineTool } from '../../src/index.js';
 import { openDatabase } from '../../src/storage/database.js';
-import { createEngineDatabase, describePostgresSlowly } from '../harness/database.js';
-import { ADMIN } from '../harness/engine.js';
+import { createEngineDatabase, describeEachDatabase, describePostgresSlowly } from '../harness/database.js';
+import { ADMIN, engineFor, runToRest } from '../harness/engine.js';
 import { call, scripted } from '../harness/script.js';
 
 let executions = 0;
@@ -44,5 +44,38 @@ describePostgresSlowly('an execution that DBOS gave up', () => {
       await engine.stop();
       await database.drop();
     }
+  });
+});
+
+const look = defineTool({
+  ...{ name: 'look', description: 'Looks.', input: z.object({}), output: z.string(), effect: 'pure' },
+  execute: () => 'seen',
+});
+const looker = defineAgent({
+  agent: new Agent({ name: 'looker', model: scripted([[call('look', {})], [call('look', {})]]), tools: [look] }),
+  grants: ['tool:call:look'],
+});
+
+describeEachDatabase('a worker that died with two segments of one run', (kind) => {
+  const t = engineFor(kind, { agents: [looker], turnsPerSegment: 1 });
+
+  it('is taken over: of the one that had ended but for its record, only that is made good', async () => {
+    const { id, status, output } = await runToRest(t.engine, 'looker');
+    expect(status).toBe('completed');
+    const segments = await t.between(async (knex) => {
+      // As if it had died before DBOS wrote that the segments had ended.
+      await knex('holdfast.workers').update({ stopped_at: null });
+      const of = () => knex('dbos.workflow_status').where('workflow_uuid', 'like', `${id}%`);
+      await of().update({ status: 'PENDING', executor_id: 'test', completed_at: null, output: null });
+      return of().pluck('workflow_uuid');
+    });
+    expect(segments.length).toBeGreaterThan(1);
+    const statuses = () =>
+      t.between((knex) => knex('dbos.workflow_status').whereIn('workflow_uuid', segments).pluck('status'));
+    await expect.poll(async () => new Set(await statuses()), { timeout: 20_000 }).toEqual(new Set(['SUCCESS']));
+    const crashes = await t.between((knex) => knex('holdfast.crashes').where({ run_id: id }));
+    expect(crashes).toMatchObject([{ segment: segments.length - 1, crashes: 1 }]);
+    expect(await t.engine.getRun(id, ADMIN)).toMatchObject({ status: 'completed', output });
+    expect(await t.engine.verifyRun(id, ADMIN)).toMatchObject({ ok: true, complete: true });
   });
 });
