@@ -43,6 +43,7 @@ import { tryAgainSooner } from './retry-door.js';
 import { assertServed, routersIn, withRouters } from './routers.js';
 import { RunningSegments } from './running-segments.js';
 import { SEGMENT_QUEUE, segmentQueue, WAKE_CHANNEL } from './segment-queue.js';
+import { shutDbosDown } from './shut-dbos-down.js';
 import { startTurn } from './start-turn.js';
 import { STEP_FORMAT } from './step-format.js';
 import { ProcessGate } from './step-gate.js';
@@ -195,7 +196,7 @@ async function launch(
       dispatch.close();
       await unlisten();
       deltas.close();
-      await DBOS.shutdown({ deregister: true, workflowCompletionTimeoutMS: graceOf(options.graceMs) });
+      await shutDbosDown(database, graceOf(options.graceMs));
       await stopBeating();
       await anchor.last();
       await world.mcp.close();

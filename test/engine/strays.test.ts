@@ -1,10 +1,11 @@
+import { DBOSExecutor } from '@dbos-inc/dbos-sdk/internal/dbos-executor';
 import { Agent } from '@openai/agents';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { createEngine, defineAgent, defineTool } from '../../src/index.js';
 import { openDatabase } from '../../src/storage/database.js';
 import { createEngineDatabase, describeEachDatabase, describePostgresSlowly } from '../harness/database.js';
-import { ADMIN, engineFor, runToRest } from '../harness/engine.js';
+import { ADMIN, engineFor, restOf, runToRest } from '../harness/engine.js';
 import { call, scripted } from '../harness/script.js';
 
 let executions = 0;
@@ -20,6 +21,42 @@ const wait = defineTool({
 const waiter = defineAgent({
   agent: new Agent({ name: 'waiter', model: scripted([[call('wait', {})]]), tools: [wait] }),
   grants: ['tool:call:wait'],
+});
+
+describeEachDatabase('an execution that outlives the grace of its process', (kind) => {
+  let executed = 0;
+  const outlives = defineTool({
+    ...{ name: 'outlive', description: 'Ends late.', input: z.object({}), output: z.string(), effect: 'idempotent' },
+    execute: async () => {
+      executed += 1;
+      // Its next step begins when DBOS is gone, and the database is not.
+      if (executed === 1) await expect.poll(() => DBOSExecutor.globalInstance, { interval: 1 }).toBeUndefined();
+      return 'ended';
+    },
+  });
+  const model = scripted([[call('outlive', {})], [call('outlive', {})]]);
+  const agent = defineAgent({
+    agent: new Agent({ name: 'outliver', model, tools: [outlives] }),
+    grants: ['tool:call:outlive'],
+  });
+
+  it('records nothing, and is executed again', async () => {
+    const database = await createEngineDatabase(kind);
+    const start = () => createEngine({ ...database.options, agents: [agent], workerId: 'test' });
+    const first = await start();
+    const { id } = await first.startRun({ agent: 'outliver', input: 'go' }, ADMIN);
+    await expect.poll(() => executed, { timeout: 20_000, interval: 5 }).toBe(1);
+    await first.stop({ graceMs: 50 });
+    const second = await start();
+    try {
+      expect(await restOf(second, id)).toMatchObject({ status: 'completed' });
+      expect(await second.verifyRun(id, ADMIN)).toMatchObject({ ok: true, complete: true });
+      expect(executed).toBe(3);
+    } finally {
+      await second.stop();
+      await database.drop();
+    }
+  });
 });
 
 describePostgresSlowly('an execution that DBOS gave up', () => {
