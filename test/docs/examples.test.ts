@@ -4,6 +4,7 @@ import { basename, join, relative } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { loadConfig } from '../../src/cli/load-config.js';
 import { registerAgents } from '../../src/engine/agent-registry.js';
+import { SLOW } from '../harness/slow.js';
 import { pages, ROOT } from './pages.js';
 import { exampleFolder, wholeExamples, writeExample } from './whole-examples.js';
 
@@ -21,7 +22,7 @@ it('there are examples, and each has a file of its own', () => {
   expect(new Set(examples.map(({ path }) => path)).size).toBe(examples.length);
 });
 
-it('they compile against the types that are built', () => {
+it.runIf(SLOW)('they compile against the types that are built', () => {
   const config = join(dir, 'tsconfig.json');
   const up = relative(dir, ROOT);
   const paths = { holdfast: [`${up}/dist/src/index.d.ts`], 'holdfast/demo': [`${up}/dist/src/demo/config.d.ts`] };

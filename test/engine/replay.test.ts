@@ -1,6 +1,6 @@
 import { Agent, type AgentInputItem, handoff, tool } from '@openai/agents';
 import type { Knex } from 'knex';
-import { beforeEach, expect, it } from 'vitest';
+import { beforeAll, beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
 import { checkTools } from '../../src/cli/check-tools.js';
 import type { ReplayReport } from '../../src/core/replay.js';
@@ -119,19 +119,22 @@ const clerkIn = ({ instructions, tools, handoffs, grants }: Today = {}): EngineC
 
 describeEachDatabase('a replay with agents that were changed', (kind) => {
   const t = engineFor(kind, clerkIn());
-  beforeEach(() => {
+  /** What the clerk did as it was. */
+  let before: string;
+  let done: number;
+  beforeAll(async () => {
     effects = [];
-  });
-
-  /** Runs the clerk as it was, and replays with it as it is. */
-  const replayed = async (today: Today | EngineConfig): Promise<ReplayReport> => {
-    await t.restart(clerkIn());
     const run = await runToRest(t.engine, 'clerk');
     expect(run.status).toBe('completed');
-    const done = effects.length;
-    expect(await t.engine.replayRun(run.id, {}, ADMIN)).toMatchObject(SAME);
+    before = run.id;
+    done = effects.length;
+    expect(await t.engine.replayRun(before, {}, ADMIN)).toMatchObject(SAME);
+  });
+
+  /** Replays what the clerk did as it was, with it as it is. */
+  const replayed = async (today: Today | EngineConfig): Promise<ReplayReport> => {
     await t.restart('agents' in today ? today : clerkIn(today));
-    const report = await t.engine.replayRun(run.id, {}, ADMIN);
+    const report = await t.engine.replayRun(before, {}, ADMIN);
     expect(effects.length).toBe(done);
     return report;
   };

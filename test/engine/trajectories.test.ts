@@ -215,8 +215,8 @@ describeEachDatabase('records of runs', (kind) => {
     });
     await expect(t.engine.rewardRun('run_x', { reward: 1 }, ADMIN)).rejects.toMatchObject({ code: 'run_unknown' });
     const other = { ...ADMIN, tenant: 'elsewhere' };
-    for (const verb of [t.engine.rewardRun(id, { reward: 1 }, other), t.engine.getTrajectory(id, other)])
-      await expect(verb).rejects.toMatchObject({ code: 'run_unknown' });
+    for (const verb of [() => t.engine.rewardRun(id, { reward: 1 }, other), () => t.engine.getTrajectory(id, other)])
+      await expect(verb()).rejects.toMatchObject({ code: 'run_unknown' });
   });
 
   it('many rewards at once are a chain without a gap', async () => {
@@ -229,20 +229,22 @@ describeEachDatabase('records of runs', (kind) => {
   });
 
   it('a reward that was changed behind the back of the engine is not intact, nor what follows a gap', async () => {
-    const { id } = await runToRest(t.engine, 'clean');
-    for (const reward of [0.1, 0.2, 0.3]) await t.engine.rewardRun(id, { reward }, ADMIN);
-    const change = (work: object | null, version: number) =>
-      t.between(async (knex) => {
-        const row = knex('holdfast.rewards').where({ run_id: id, version });
-        await (work === null ? row.delete() : row.update(work));
-      });
-    const intact = async () =>
+    const rewarded = async () => {
+      const { id } = await runToRest(t.engine, 'clean');
+      for (const reward of [0.1, 0.2, 0.3]) await t.engine.rewardRun(id, { reward }, ADMIN);
+      return id;
+    };
+    const [other, gap, begun] = [await rewarded(), await rewarded(), await rewarded()];
+    await t.between(async (knex) => {
+      const row = (id: string, version: number) => knex('holdfast.rewards').where({ run_id: id, version });
+      await row(other, 3).update({ data: '{"reason":null,"reward":1,"signals":{},"verificationPassed":null}' });
+      await row(gap, 2).delete();
+      await row(begun, 1).update({ actor: 'eve' });
+    });
+    const intact = async (id: string) =>
       (await t.engine.listRewards(id, { after: 0, limit: 10 }, ADMIN)).items.map((one) => one.intact);
-    await change({ data: '{"reason":null,"reward":1,"signals":{},"verificationPassed":null}' }, 3);
-    expect(await intact()).toEqual([true, true, false]);
-    await change(null, 2);
-    expect(await intact()).toEqual([true, false]);
-    await change({ actor: 'eve' }, 1);
-    expect(await intact()).toEqual([false, false]);
+    expect(await intact(other)).toEqual([true, true, false]);
+    expect(await intact(gap)).toEqual([true, false]);
+    expect((await intact(begun))[0]).toBe(false);
   });
 });
