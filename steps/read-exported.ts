@@ -3,7 +3,7 @@ import { promptsIn } from '../src/core/agent-prompt.js';
 import type { Family } from '../src/core/atif.js';
 import { type Conversation, isAssistant } from '../src/core/conversation.js';
 import { foldConversation } from '../src/core/conversation-fold.js';
-import type { RunEvent } from '../src/core/event.js';
+import type { ToldEvent } from '../src/core/event.js';
 import type { ExportFormat, SkipReason } from '../src/core/export.js';
 import type { ExportedRun } from '../src/core/export-row.js';
 import { type JsonValue, jsonValue, toJson } from '../src/core/json.js';
@@ -98,7 +98,7 @@ interface ToRead {
 async function exportedOf(
   db: Knex,
   { listed, row, facts, format, definitions }: ToRead,
-  events: readonly RunEvent[],
+  events: readonly ToldEvent[],
 ): Promise<Exported> {
   const conversation = conversationOf(row, events);
   if (conversation === null) return { listed, type: 'skipped', why: 'erased' };
@@ -112,7 +112,7 @@ async function exportedOf(
   return { listed, type: 'run', run: { family: { conversation, prompts, children }, task, worth, trajectory } };
 }
 
-const conversationOf = (row: RunRow, events: readonly RunEvent[]): Conversation | null =>
+const conversationOf = (row: RunRow, events: readonly ToldEvent[]): Conversation | null =>
   foldConversation(runViewOf(row, []), events);
 
 async function childrenOf(

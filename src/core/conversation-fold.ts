@@ -7,7 +7,7 @@ import type {
   ToolMessage,
 } from './conversation.js';
 import { answerIn, argumentsObject, givenIn, outputText } from './conversation-items.js';
-import type { CallOutcome, EventData, RunEvent } from './event.js';
+import type { CallOutcome, EventData, ToldEvent } from './event.js';
 import { canonical, type JsonObject, objectsIn } from './json.js';
 import { isOver } from './run.js';
 
@@ -66,7 +66,7 @@ class Fold {
   readonly #inner = new Map<string, OpenLoop>();
   readonly #owners = new Map<string, OpenLoop>();
   readonly #agent: string;
-  #asked: { readonly loop: OpenLoop; readonly event: RunEvent } | null = null;
+  #asked: { readonly loop: OpenLoop; readonly event: ToldEvent } | null = null;
   #history = 0;
   /** Events up to here are another run's. */
   #copiedTo = 0;
@@ -79,12 +79,12 @@ class Fold {
     return [this.#main, ...this.#inner.values()];
   }
 
-  begin(events: readonly RunEvent[]): void {
+  begin(events: readonly ToldEvent[]): void {
     const loaded = events.find(({ kind }) => kind === 'session.loaded');
     if (loaded !== undefined) this.#history = (loaded.data as EventData<'session.loaded'>).items;
   }
 
-  take(event: RunEvent): void {
+  take(event: ToldEvent): void {
     // What an event of a kind holds was checked when it was written.
     const data = event.data as never;
     if (event.kind === 'run.created') this.#given(event, data);
@@ -132,7 +132,7 @@ class Fold {
     inner.messages.push({ role: 'user', text: outputText(asked), seq, at, copied });
   }
 
-  #given({ seq, at }: RunEvent, { input }: EventData<'run.created'>): void {
+  #given({ seq, at }: ToldEvent, { input }: EventData<'run.created'>): void {
     const origin = { seq, at, copied: false };
     if (!Array.isArray(input)) {
       this.#main.messages.push({ role: 'user', text: outputText(input), ...origin });
@@ -160,7 +160,7 @@ class Fold {
     }
   }
 
-  #requested(event: RunEvent, { agent, tools }: EventData<'model.requested'>): void {
+  #requested(event: ToldEvent, { agent, tools }: EventData<'model.requested'>): void {
     const loop = this.#current();
     this.#handOver(loop, agent, event);
     loop.offer(agent, tools);
@@ -168,7 +168,7 @@ class Fold {
   }
 
   /** A call that nobody judged was a handoff, if another agent goes on. */
-  #handOver(loop: OpenLoop, agent: string, { seq, at }: RunEvent): void {
+  #handOver(loop: OpenLoop, agent: string, { seq, at }: ToldEvent): void {
     const { last } = loop;
     if (last === undefined || last.agent === agent || last.hash === null) return;
     const call = last.calls.find(({ decision, callId }) => decision === null && !loop.answered(callId));
@@ -182,7 +182,7 @@ class Fold {
 
   #isCopy = (seq: number): boolean => seq <= this.#copiedTo;
 
-  #answering(event: RunEvent) {
+  #answering(event: ToldEvent) {
     const { loop, event: request } = this.#asked ?? { loop: this.#current(), event };
     this.#asked = null;
     const { seq, at, hash, stateHashAfter } = event;
@@ -190,7 +190,7 @@ class Fold {
     return { loop, origin: { seq, at, copied: this.#isCopy(seq), startedAt: request.at, ...hashes } };
   }
 
-  #responded(event: RunEvent, data: EventData<'model.responded'>): void {
+  #responded(event: ToldEvent, data: EventData<'model.responded'>): void {
     const { loop, origin } = this.#answering(event);
     const { agent, model, output, usage, cost } = data;
     const answer = answerIn(output);
@@ -201,7 +201,7 @@ class Fold {
     for (const { callId } of answer.calls) this.#owners.set(callId, loop);
   }
 
-  #failed(event: RunEvent, { agent, model, error: { code, message } }: EventData<'model.failed'>): void {
+  #failed(event: ToldEvent, { agent, model, error: { code, message } }: EventData<'model.failed'>): void {
     const { loop, origin } = this.#answering(event);
     const nothing = { text: '', reasoning: null, calls: [], other: [], usage: null, costUsd: null };
     loop.messages.push({ role: 'assistant', agent, model, ...nothing, error: { code, message }, ...origin });
@@ -222,7 +222,7 @@ class Fold {
     this.#ownerOf(data)?.change(callId, (call) => ({ ...call, childRunId }));
   }
 
-  #finished({ seq, at }: RunEvent, data: EventData<'call.finished'>): void {
+  #finished({ seq, at }: ToldEvent, data: EventData<'call.finished'>): void {
     const { callId, tool, outcome } = data;
     const loop = this.#ownerOf(data);
     loop?.started.delete(callId);
@@ -237,7 +237,7 @@ class Fold {
  * Reads the whole log of a run. Null: payloads of it were erased, so that nobody can say any more what was said. `run` is the
  * run as its row says.
  */
-export function foldConversation(run: Conversation['run'], events: readonly RunEvent[]): Conversation | null {
+export function foldConversation(run: Conversation['run'], events: readonly ToldEvent[]): Conversation | null {
   const last = events.at(-1);
   if (last === undefined || !isOver(run.status) || events.some(({ data }) => data === null)) return null;
   const fold = new Fold(run.agent);

@@ -219,3 +219,9 @@ export const runEvent = z
   })
   .meta({ id: 'Event' });
 export type RunEvent = z.infer<typeof runEvent>;
+
+/** What an event tells, without what only proves it. */
+export type ToldEvent = Pick<
+  RunEvent,
+  'seq' | 'kind' | 'at' | 'data' | 'stateVersion' | 'stateHashBefore' | 'stateHashAfter' | 'hash'
+>;

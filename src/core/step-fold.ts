@@ -1,11 +1,11 @@
 import type { ChargeView } from './charge.js';
-import type { EventData, RunEvent } from './event.js';
+import type { EventData, ToldEvent } from './event.js';
 import type { Usage } from './run.js';
 import { said } from './said.js';
 import { NO_ENVIRONMENT, type TrajectoryCall, type TrajectoryStep } from './trajectory-step.js';
 
 /** An event of a log, and who wrote it, which is no part of it. */
-export type LoggedEvent = RunEvent & { readonly worker?: string | null };
+export type LoggedEvent = ToldEvent & { readonly worker?: string | null };
 
 /** What the attempts of a turn cost. */
 export type ChargesOfTurn = (turn: number) => readonly ChargeView[];

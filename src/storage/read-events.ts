@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import { HoldfastError } from '../core/errors.js';
-import type { RunEvent } from '../core/event.js';
-import { type JsonValue, jsonValue } from '../core/json.js';
+import type { RunEvent, ToldEvent } from '../core/event.js';
+import type { JsonValue } from '../core/json.js';
 import type { KeyedEvent } from '../core/recording.js';
 import type { LoggedEvent } from '../core/step-fold.js';
 import type { EventRow } from './events.js';
@@ -27,8 +27,10 @@ export const eventWith = (row: Omit<EventRow, 'key' | 'worker'>, data: JsonValue
   hash: row.hash,
 });
 
-const eventOf = (row: EventRow): RunEvent =>
-  eventWith(row, row.data === null ? null : jsonValue.parse(JSON.parse(row.data)));
+/** What JSON.parse gives is JSON. */
+const dataOf = (text: string | null): JsonValue | null => (text === null ? null : (JSON.parse(text) as JsonValue));
+
+const eventOf = (row: EventRow): RunEvent => eventWith(row, dataOf(row.data));
 
 /** Id of the event that was written under a key. Throws `run_unknown` when the log has none. */
 export async function eventIdOf(db: Knex, runId: string, key: string): Promise<string> {
@@ -62,14 +64,23 @@ export async function logSizes(db: Knex, runIds: readonly string[]): Promise<Rea
   return new Map(rows.map(({ run_id, bytes }) => [run_id, Number(bytes ?? 0)]));
 }
 
-/** Whole logs, by run. */
-export async function readLogs(db: Knex, runIds: readonly string[]): Promise<ReadonlyMap<string, readonly RunEvent[]>> {
-  const rows: EventRow[] = await events(db).whereIn('run_id', runIds).orderBy(['run_id', 'seq']);
-  const logs = new Map<string, RunEvent[]>();
-  for (const row of rows) {
-    const log = logs.get(row.run_id);
-    if (log === undefined) logs.set(row.run_id, [eventOf(row)]);
-    else log.push(eventOf(row));
+const TOLD = `run_id, seq, kind, at, data, state_version as "stateVersion", state_hash_before as "stateHashBefore",
+  state_hash_after as "stateHashAfter", hash`;
+
+type ToldRow = Omit<ToldEvent, 'data'> & Pick<EventRow, 'run_id' | 'data'>;
+
+/** Whole logs, by run, without what only proves them. */
+export async function readLogs(
+  db: Knex,
+  runIds: readonly string[],
+): Promise<ReadonlyMap<string, readonly ToldEvent[]>> {
+  const rows: ToldRow[] = await events(db).whereIn('run_id', runIds).orderBy(['run_id', 'seq']).select(db.raw(TOLD));
+  const logs = new Map<string, ToldEvent[]>();
+  for (const { run_id, data, ...rest } of rows) {
+    const told = { ...rest, data: dataOf(data) };
+    const log = logs.get(run_id);
+    if (log === undefined) logs.set(run_id, [told]);
+    else log.push(told);
   }
   return logs;
 }
@@ -85,7 +96,7 @@ export async function readKeyedEvents(db: Knex, runId: string, upTo: number | nu
     key: row.key,
     parentKey: row.parent_id === null ? null : (keys.get(row.parent_id) ?? null),
     kind: row.kind,
-    data: row.data === null ? null : jsonValue.parse(JSON.parse(row.data)),
+    data: dataOf(row.data),
   }));
 }
 

@@ -5,12 +5,13 @@ import { CheckpointObjects } from '../../src/stores/checkpoint-objects.js';
 import { ObjectStore } from '../../src/stores/object-store.js';
 import { ADMIN, openTestEngine, runToRest, type TestEngine } from '../harness/engine.js';
 import { say, scripted } from '../harness/script.js';
+import { SLOW } from '../harness/slow.js';
 import { BUCKET, KEYS, REGION, type S3Server, startS3 } from '../stores/s3-server.js';
 
 const PLACE = { bucket: BUCKET, prefix: 'evidence/one' };
 const CHECKPOINTS = `s3://${PLACE.bucket}/${PLACE.prefix}`;
 
-describe('checkpoints in an object store', () => {
+describe.runIf(SLOW)('checkpoints in an object store', () => {
   let server: S3Server;
   let t: TestEngine;
   beforeAll(async () => {

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { createEngine, defineAgent, defineTool } from '../../src/index.js';
 import { openDatabase } from '../../src/storage/database.js';
-import { createEngineDatabase, describeEachDatabase, describePostgresSlowly } from '../harness/database.js';
+import { createEngineDatabase, describeEachDatabaseSlowly, describePostgresSlowly } from '../harness/database.js';
 import { ADMIN, engineFor, restOf, runToRest } from '../harness/engine.js';
 import { call, scripted } from '../harness/script.js';
 
@@ -23,7 +23,7 @@ const waiter = defineAgent({
   grants: ['tool:call:wait'],
 });
 
-describeEachDatabase('an execution that outlives the grace of its process', (kind) => {
+describeEachDatabaseSlowly('an execution that outlives the grace of its process', (kind) => {
   let executed = 0;
   const outlives = defineTool({
     ...{ name: 'outlive', description: 'Ends late.', input: z.object({}), output: z.string(), effect: 'idempotent' },
@@ -93,7 +93,7 @@ const looker = defineAgent({
   grants: ['tool:call:look'],
 });
 
-describeEachDatabase('a worker that died with two segments of one run', (kind) => {
+describeEachDatabaseSlowly('a worker that died with two segments of one run', (kind) => {
   const t = engineFor(kind, { agents: [looker], turnsPerSegment: 1 });
 
   it('is taken over: of the one that had ended but for its record, only that is made good', async () => {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Engine, type EngineConfig, type ExportView, HoldfastError, type StartExport } from '../../src/index.js';
 import { ADMIN, openTestEngine, runToRest, type TestEngine } from '../harness/engine.js';
+import { SLOW } from '../harness/slow.js';
 import { BUCKET, type Fault, KEYS, REGION, type S3Server, startS3 } from '../stores/s3-server.js';
 import { config } from './agents.js';
 
@@ -27,7 +28,7 @@ async function ended(engine: Engine, { id }: ExportView): Promise<ExportView> {
   }
 }
 
-describe('an export to an object store', () => {
+describe.runIf(SLOW)('an export to an object store', () => {
   let server: S3Server;
   let t: TestEngine;
   beforeAll(async () => {
