@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { describeEachDatabase, describeEachDatabaseSlowly } from '../harness/database.js';
+import { describeCrashes, describeEachDatabase } from '../harness/database.js';
 import { newerBuild } from '../harness/newer-build.js';
 import { SLOW } from '../harness/slow.js';
 import type { KillAt } from './place.js';
@@ -58,8 +58,7 @@ const withoutIds = <T>(value: T): T =>
  */
 export function crashMatrix(scenarioName: ScenarioName, { deploys = false } = {}): void {
   const scenario = scenarioOf(scenarioName);
-  const describeEach =
-    scenarioName === 'tools' && !deploys && !SLOW ? describeEachDatabase : describeEachDatabaseSlowly;
+  const describeEach = scenarioName === 'tools' && !deploys && !SLOW ? describeEachDatabase : describeCrashes;
   /** Of the stride: the tools are killed more often than the rest. */
   const share = scenarioName === 'tools' ? 48 : 8;
   const scratch = mkdtempSync(join(tmpdir(), 'holdfast-effects-'));

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createEngineDatabase, describeEachDatabaseSlowly } from '../harness/database.js';
+import { createEngineDatabase, describeCrashes } from '../harness/database.js';
 import { type S3Server, startS3 } from '../stores/s3-server.js';
 import type { KillAt } from './place.js';
 import { type ChildEnd, startChild } from './run-child.js';
@@ -27,7 +27,7 @@ const madeIn = ({ objects }: S3Server) =>
     .map(([key, { content }]) => `${key} ${content.byteLength}`)
     .toSorted();
 
-describeEachDatabaseSlowly('an export', (kind) => {
+describeCrashes('an export', (kind) => {
   let whole: ChildEnd;
   let statements = 0;
 

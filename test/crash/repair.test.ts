@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { describeEachDatabaseSlowly } from '../harness/database.js';
+import { describeCrashes } from '../harness/database.js';
 import type { KillAt } from './place.js';
 import type { RunReport } from './report.js';
 import { startChild } from './run-child.js';
@@ -25,7 +25,7 @@ const KILLS: readonly KillAt[] = Array.from({ length: Math.ceil(FIRST / stride) 
   statement: index * stride,
 }));
 
-describeEachDatabaseSlowly('a repair', (kind) => {
+describeCrashes('a repair', (kind) => {
   let template: Template;
   let whole: RunReport | undefined;
   let copies = 0;

@@ -47,6 +47,16 @@ export function describeEachDatabaseSlowly(name: string, suite: (kind: DatabaseK
   describePostgres(name, () => suite('postgres'));
 }
 
+/** Of so many durable statements one is tried; beyond this, each suite kills its processes on one database. */
+const FEW_STRIDE = 256;
+
+/** A slow suite that kills processes: on both databases, or where few instants are taken on PostgreSQL alone. */
+export function describeCrashes(name: string, suite: (kind: DatabaseKind) => void): void {
+  const few = Number(process.env['HOLDFAST_CRASH_STRIDE'] ?? 0) >= FEW_STRIDE && SERVER !== undefined;
+  if (few) describePostgresSlowly(name, () => suite('postgres'));
+  else describeEachDatabaseSlowly(name, suite);
+}
+
 export interface TestDatabase {
   readonly options: DatabaseOptions;
   drop(): Promise<void>;
