@@ -16,8 +16,6 @@ export interface Database {
   readonly knex: Knex;
   /** For DBOS. */
   readonly pool: Pool;
-  /** Ends the pool of DBOS: what still works by it writes nothing any more. Repeating it does nothing. */
-  endPool(): Promise<void>;
   /** By which others know the connections of this process that may hold row locks; null: there are no others. */
   readonly session: string | null;
   /** For DBOS, which parses it. */

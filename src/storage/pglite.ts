@@ -43,7 +43,6 @@ class PgliteDatabase implements Database {
   /** One process owns the data directory, so that its own list of locks is the truth. */
   readonly #locks = new Set<string>();
   #closing: Promise<void> | null = null;
-  #poolEnd: Promise<void> | null = null;
 
   constructor(db: PGlite, session: PgliteSession, unlockDir: () => void) {
     this.#db = db;
@@ -75,11 +74,6 @@ class PgliteDatabase implements Database {
     return { name, onLost() {}, release };
   }
 
-  endPool(): Promise<void> {
-    this.#poolEnd ??= this.pool.end();
-    return within(END_WITHIN_MS, this.#poolEnd);
-  }
-
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -88,7 +82,7 @@ class PgliteDatabase implements Database {
   /** A client that nobody gives back does not keep the process from stopping. */
   async #close(): Promise<void> {
     await this.knex.destroy();
-    await Promise.all([this.endPool(), within(END_WITHIN_MS, this.#ours.end())]);
+    await within(END_WITHIN_MS, Promise.all([this.pool.end(), this.#ours.end()]));
     await this.#db.close();
     this.#unlockDir();
   }

@@ -27,7 +27,6 @@ class PostgresDatabase implements Database {
   readonly knex: Knex;
   readonly #stops = new Set<() => Promise<void>>();
   #closing: Promise<void> | null = null;
-  #poolEnd: Promise<void> | null = null;
 
   constructor(url: string, poolSize: number) {
     this.url = url;
@@ -73,11 +72,6 @@ class PostgresDatabase implements Database {
     };
   }
 
-  endPool(): Promise<void> {
-    this.#poolEnd ??= this.pool.end();
-    return within(END_WITHIN_MS, this.#poolEnd);
-  }
-
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -86,6 +80,6 @@ class PostgresDatabase implements Database {
   /** A client that nobody gives back does not keep the process from stopping. */
   async #close(): Promise<void> {
     await Promise.all([...this.#stops].map((stop) => stop()));
-    await Promise.all([this.knex.destroy(), this.endPool()]);
+    await Promise.all([this.knex.destroy(), within(END_WITHIN_MS, this.pool.end())]);
   }
 }
