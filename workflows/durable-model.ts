@@ -1,3 +1,4 @@
+import { DBOS } from '@dbos-inc/dbos-sdk';
 import {
   type Model,
   type ModelProvider,
@@ -15,7 +16,9 @@ import { classifyModelFailure } from '../src/models/model-failure.js';
 import { targetOf } from '../src/models/multi-model-provider.js';
 import { attemptOf } from '../src/models/single-attempt.js';
 import { streamedResponse } from '../src/models/streamed-response.js';
+import { hasStep } from '../src/storage/segment-rows.js';
 import { callModel, type ModelAnswer, type ModelFailure, type ModelResult } from '../steps/call-model.js';
+import { patiently } from '../steps/patience.js';
 import { TurnCharges } from '../steps/turn-charges.js';
 import { budgetWait, chargedIn } from './budget-wait.js';
 import { withOwnCallIds, withRecordedIds } from './call-ids.js';
@@ -86,7 +89,9 @@ export const durableProvider = (provider: ModelProvider): ModelProvider => ({
 
 /** One turn: asks the model in a step, judges what it asks for, and hands the response to the SDK. */
 async function takeTurn(scope: SegmentScope, named: Named, asked: ModelRequest): Promise<ModelResponse> {
-  stopIfDue(scope);
+  // Only who may leave asks, so that nothing is waited for otherwise.
+  const leaves = mayLeave(scope) && !(await wasAsked(scope, scope.turns + 1));
+  stopIfDue(scope, leaves);
   const request = withHidden(scope.state, asked);
   const guardFor = guardsOf(request);
   const turn = ++scope.turns;
@@ -134,7 +139,7 @@ function waitBefore(scope: SegmentScope, wait: Wait | null): SegmentStop {
 }
 
 /** No model call happens after a limit, a cancellation, or while a call waits for a decision. */
-function stopIfDue(scope: SegmentScope): void {
+function stopIfDue(scope: SegmentScope, leaves: boolean): void {
   if (scope.stop !== null) throw new SegmentStop(scope.stop);
   const { maxTurns, maxTotalTokens } = scope.run.limits;
   if (scope.turns >= maxTurns) {
@@ -153,12 +158,16 @@ function stopIfDue(scope: SegmentScope): void {
   }
   // What was recorded of the segment is not cut off from it.
   if (scope.recorded?.asked(scope.turns + 1) === true) return;
-  if (scope.turnsInSegment >= scope.turnsPerSegment || mayLeave(scope)) throw stopWith(scope, { type: 'cut' });
+  if (scope.turnsInSegment >= scope.turnsPerSegment || leaves) throw stopWith(scope, { type: 'cut' });
 }
 
 /** What was recorded ends where it ended; a segment that has done nothing yet would only be begun again. */
 const mayLeave = (scope: SegmentScope): boolean =>
   scope.recorded?.isOver !== false && scope.turnsInSegment > 0 && scope.isLeaving();
+
+/** An execution before this one may have recorded more turns: what it recorded is not cut off either. */
+const wasAsked = ({ world }: SegmentScope, next: number): Promise<boolean> =>
+  patiently(() => hasStep(world.knex, DBOS.workflowID ?? '', `model:${next}`));
 
 const agentOf = (scope: SegmentScope): string => scope.state?.currentAgent.name ?? scope.run.agent;
 

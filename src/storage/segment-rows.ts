@@ -32,3 +32,11 @@ export async function hasWorkingSegment(db: Knex, run: Pick<RunRow, 'id' | 'segm
   );
   return rows.length > 0;
 }
+
+/** Whether a segment has recorded a step of this name. */
+export async function hasStep(db: Knex, workflowId: string, name: string): Promise<boolean> {
+  const step = await db('dbos.operation_outputs')
+    .where({ workflow_uuid: workflowId, function_name: name })
+    .first('function_id');
+  return step !== undefined;
+}
