@@ -13,19 +13,30 @@ interface Life {
   readonly first?: Environment;
 }
 
-/** Runs a program whose process dies, then one that goes on, on a database of their own. */
-export async function twoLives({ kind, program, kill, env = {}, first = {} }: Life): Promise<{
+interface Lives {
   readonly died: boolean;
   readonly ended: ChildEnd;
-}> {
+}
+
+/** Runs a program whose process dies, then one that goes on. `first`: settings of the first one alone. */
+export async function dieAndGoOn(
+  program: string,
+  kill: KillAt | undefined,
+  env: Environment,
+  first: Environment = {},
+): Promise<Lives> {
+  const ended = await startChild({ ...env, ...first }, kill, program).ended;
+  if (ended.signal !== 'SIGKILL') return { died: false, ended };
+  return { died: true, ended: await startChild(env, undefined, program).ended };
+}
+
+/** The same on a database of their own. */
+export async function twoLives({ kind, program, kill, env = {}, first = {} }: Life): Promise<Lives> {
   const { options, drop } = await createEngineDatabase(kind);
   const { databaseUrl, dataDir } = options;
   const place: Environment = databaseUrl === null ? { HOLDFAST_DATA_DIR: dataDir } : { DATABASE_URL: databaseUrl };
-  const both = { ...place, ...env };
   try {
-    const ended = await startChild({ ...both, ...first }, kill, program).ended;
-    if (ended.signal !== 'SIGKILL') return { died: false, ended };
-    return { died: true, ended: await startChild(both, undefined, program).ended };
+    return await dieAndGoOn(program, kill, { ...place, ...env }, first);
   } finally {
     await drop();
   }

@@ -1,18 +1,13 @@
 import { Agent } from '@openai/agents';
 import { afterEach, expect, it } from 'vitest';
-import { z } from 'zod';
-import { defineAgent, defineTool, subAgent } from '../../src/index.js';
+import { defineAgent, subAgent } from '../../src/index.js';
+import { askerAgent } from '../harness/asker-agent.js';
 import { describeEachDatabaseSlowly } from '../harness/database.js';
 import { ADMIN, eventsOf, openTestEngine, restOf, type TestEngine } from '../harness/engine.js';
 import { call, say, scripted } from '../harness/script.js';
 
 const SUBJECT = 'c4n4ry-customer-4711';
 
-const ask = defineTool({
-  ...{ name: 'ask', description: 'Asks.', input: z.object({}), output: z.string(), effect: 'unsafe' },
-  approval: () => 'because',
-  execute: () => 'asked',
-});
 const agents = [
   defineAgent({ agent: new Agent({ name: 'plain', model: scripted([[say('done')]]) }) }),
   defineAgent({
@@ -23,10 +18,7 @@ const agents = [
     }),
     grants: ['tool:call:*'],
   }),
-  defineAgent({
-    agent: new Agent({ name: 'asker', model: scripted([[call('ask', {})]]), tools: [ask] }),
-    grants: ['tool:call:*'],
-  }),
+  askerAgent(),
 ];
 
 describeEachDatabaseSlowly('a subject that is erased', (kind) => {

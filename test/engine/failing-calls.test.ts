@@ -28,7 +28,7 @@ const patient = (name: string, effect: 'pure' | 'unsafe') =>
 const strict = defineTool({
   ...{ name: 'strict', ...shape, effect: 'pure', onFailure: 'fail' },
   execute: async () => {
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    while (!ran.includes('loud begins')) await new Promise((resolve) => setTimeout(resolve, 10));
     throw new Error('the ledger is locked');
   },
 });

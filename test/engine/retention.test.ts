@@ -2,25 +2,17 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Agent } from '@openai/agents';
 import { afterEach, expect, it } from 'vitest';
-import { z } from 'zod';
 import type { HoldfastConfig } from '../../src/index.js';
-import { createEngine, defineAgent, defineTool } from '../../src/index.js';
+import { createEngine, defineAgent } from '../../src/index.js';
+import { askerAgent } from '../harness/asker-agent.js';
 import { describeEachDatabaseSlowly } from '../harness/database.js';
 import { ADMIN, openTestEngine, restOf, runToRest, type TestEngine } from '../harness/engine.js';
-import { call, say, scripted } from '../harness/script.js';
+import { say, scripted } from '../harness/script.js';
 
-const ask = defineTool({
-  ...{ name: 'ask', description: 'Asks.', input: z.object({}), output: z.string(), effect: 'unsafe' },
-  approval: () => 'because',
-  execute: () => 'asked',
-});
 const agents = [
   defineAgent({ agent: new Agent({ name: 'plain', model: scripted([[say('done')]]) }) }),
   defineAgent({ agent: new Agent({ name: 'other', model: scripted([[say('done')]]) }) }),
-  defineAgent({
-    agent: new Agent({ name: 'asker', model: scripted([[call('ask', {})]]), tools: [ask] }),
-    grants: ['tool:call:*'],
-  }),
+  askerAgent(),
 ];
 const RULES: HoldfastConfig['retention'] = {
   runs: [
