@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { createEngine, defineAgent, defineTool } from '../../src/index.js';
 import { openDatabase } from '../../src/storage/database.js';
 import { createEngineDatabase, describeEachDatabaseSlowly, describePostgresSlowly } from '../harness/database.js';
-import { ADMIN, engineFor, restOf, runToRest } from '../harness/engine.js';
+import { ADMIN, engineFor, eventsOf, restOf, runToRest } from '../harness/engine.js';
 import { call, scripted } from '../harness/script.js';
 
 let executions = 0;
@@ -54,6 +54,45 @@ describeEachDatabaseSlowly('an execution that outlives the grace of its process'
       expect(executed).toBe(3);
     } finally {
       await second.stop();
+      await database.drop();
+    }
+  });
+});
+
+describeEachDatabaseSlowly('a process that stops as soon as it executes a segment again', (kind) => {
+  const TURNS = 30;
+  const outcomes: string[] = [];
+  let isHeld = true;
+  const count = defineTool({
+    ...{ name: 'count', description: 'Counts.', input: z.object({}), output: z.string(), effect: 'idempotent' },
+    execute: async (_input, { signal }) => {
+      if (outcomes.length < TURNS - 1) outcomes.push('once');
+      else if (isHeld) await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      return 'counted';
+    },
+  });
+  const model = scripted(Array.from({ length: TURNS }, () => [call('count', {})]));
+  const agent = defineAgent({ agent: new Agent({ name: 'counter', model, tools: [count] }), grants: ['tool:call:*'] });
+
+  it('leaves where nothing was recorded, and not before', async () => {
+    const database = await createEngineDatabase(kind);
+    const start = () => createEngine({ ...database.options, agents: [agent], workerId: 'test' });
+    let engine = await start();
+    try {
+      const { id } = await engine.startRun({ agent: 'counter', input: 'go', maxTurns: TURNS + 1 }, ADMIN);
+      await expect.poll(() => outcomes.length, { timeout: 20_000 }).toBe(TURNS - 1);
+      const held = () => eventsOf(engine, id, 'model.responded');
+      await expect.poll(async () => (await held()).length, { timeout: 20_000 }).toBe(TURNS);
+      await engine.stop({ graceMs: 0 });
+      isHeld = false;
+      engine = await start();
+      await engine.stop({ graceMs: 20_000 });
+      engine = await start();
+      expect(await restOf(engine, id)).toMatchObject({ status: 'completed', turns: TURNS + 1 });
+      expect(await engine.verifyRun(id, ADMIN)).toMatchObject({ ok: true, complete: true });
+      expect(outcomes).toHaveLength(TURNS - 1);
+    } finally {
+      await engine.stop({ graceMs: 1000 });
       await database.drop();
     }
   });
