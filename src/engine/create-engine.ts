@@ -125,6 +125,7 @@ async function launch(
   };
   let stepsKeepOutcomes = false;
   const { id, epoch } = worker;
+  const self = `${id} ${epoch}`;
   const changes = new Changes();
   const running = new RunningSegments();
   const send = (payloads: readonly string[]) => notify(database.knex, DELTA_CHANNEL, payloads);
@@ -132,7 +133,7 @@ async function launch(
   const looks = new Looks(() => wakeDispatcher(SEGMENT_QUEUE));
   const world: World = {
     knex: database.knex,
-    queue: segmentQueue(theClient, looks),
+    queue: segmentQueue(theClient, looks, self),
     worker: { id, epoch },
     now: clock.now,
     newId: randomUUID,
@@ -164,7 +165,7 @@ async function launch(
     ...(role === 'api' ? { listenQueues: [] } : {}),
   });
   stepsKeepOutcomes = shortenCheckpoints();
-  const dispatch = new Dispatch({ database, worker: id, looks });
+  const dispatch = new Dispatch({ database, worker: id, self, looks });
   // Before the dispatcher looks for the first time: nothing is waited for between the launch and this.
   if (role !== 'api' && !openQueueDoor(SEGMENT_QUEUE, dispatch)) assertNoLimits(limits);
   await started();
@@ -184,7 +185,10 @@ async function launch(
   for (const { name, version, definitionHash, definition } of agents.values()) {
     await keepAgent(database.knex, { tenant: 'default', name, version, definitionHash, definition });
   }
-  const unlisten = await database.listen(WAKE_CHANNEL, () => world.queue.wake());
+  // What this process puts into the queue it knows; to hear of it would only make it look twice.
+  const unlisten = await database.listen(WAKE_CHANNEL, (from) => {
+    if (from !== self) world.queue.wake();
+  });
   // One process owns PGlite: there are no others to hear from.
   if (database.kind !== 'pglite') await database.listen(DELTA_CHANNEL, (payload) => deltas.receive(payload));
   deltas.greet();

@@ -16,6 +16,8 @@ const TRIES_MAX = 20;
 export interface DispatchOptions {
   readonly database: Database;
   readonly worker: string;
+  /** By what the others hear that this process has woken them. */
+  readonly self: string;
   readonly looks: Looks;
 }
 
@@ -89,11 +91,12 @@ export class Dispatch implements QueueDoor {
   };
 
   async #tell(): Promise<void> {
+    const { database, self } = this.#options;
     this.#telling = true;
     while (this.#toTell) {
       this.#toTell = false;
       // Whoever is not told looks within a second.
-      await notify(this.#options.database.knex, WAKE_CHANNEL, ['room']).catch(() => undefined);
+      await notify(database.knex, WAKE_CHANNEL, [self]).catch(() => undefined);
     }
     this.#telling = false;
   }

@@ -11,8 +11,11 @@ import type { Looks } from './looks.js';
 export const SEGMENT_QUEUE = 'holdfast.segments';
 export const WAKE_CHANNEL = 'holdfast_wake';
 
-/** The queue of segments. They carry no application version, so that any build may run them. */
-export function segmentQueue(client: () => DBOSClient, looks: Looks): SegmentQueue {
+/**
+ * The queue of segments. They carry no application version, so that any build may run them. Whoever puts one in wakes this process
+ * when that is committed; `self` is what the others hear then.
+ */
+export function segmentQueue(client: () => DBOSClient, looks: Looks, self: string): SegmentQueue {
   const enqueue: SegmentQueue['enqueue'] = async (trx: Knex.Transaction, { run, segment, band }) => {
     const options = {
       queueName: SEGMENT_QUEUE,
@@ -23,7 +26,7 @@ export function segmentQueue(client: () => DBOSClient, looks: Looks): SegmentQue
     };
     await Promise.all([
       rawConnection(trx, (connection) => client().enqueueInTransaction(connection, options, run.id, segment)),
-      trx.raw('select pg_notify(?, ?)', [WAKE_CHANNEL, 'queue']),
+      trx.raw('select pg_notify(?, ?)', [WAKE_CHANNEL, self]),
     ]);
   };
   return {

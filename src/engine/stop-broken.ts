@@ -24,7 +24,7 @@ export async function stopBroken(parts: Parts, id: string, caller: Caller): Prom
   for (let waitedMs = 0; ; waitedMs += LOOK_EVERY_MS) {
     const stopping = await world.knex.transaction((trx) => stopLocked(parts, trx, id, caller));
     for (const one of stopping) parts.running.cancel(one);
-    if (stopping.length > 0) world.queue.wake();
+    world.queue.wake();
     parts.changes.announce(id);
     const working = await liveBelow(world.knex, id);
     if (working === null) return;

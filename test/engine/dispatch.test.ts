@@ -116,6 +116,7 @@ describeEachDatabaseSlowly('dispatch', (kind) => {
     const runs: Started[] = [];
     for (let n = 0; n < 6; n++) runs.push(await start(t.engine, 'large', { tenant: 'large' }));
     for (let n = 0; n < 2; n++) runs.push(await start(t.engine, 'small', { tenant: 'small' }));
+    meet.set('worker', 4);
     const engine = await t.restart({ role: 'all', concurrency: 4 });
     await finish(engine, runs);
     expect(order.slice(0, 4).toSorted()).toEqual(['large', 'large', 'small', 'small']);
