@@ -15,8 +15,8 @@ export type NextAttempt =
   | { readonly type: 'over' };
 
 /**
- * Who is asked next: within a group those that are ready, in their order; then, after a wait, those that failed and may do
- * better; then the next group; and in the end those that asked for time. `places` are those of the candidates, in their order;
+ * Who is asked next: within a group those that are ready, in their order, who was asked less often first; then, after a wait, those that
+ * failed and may do better; then the next group; and in the end those that asked for time. `places` are those of the candidates, in their order;
  * `waitLeftMs` is how long the request may still wait.
  */
 export function nextAttempt(
@@ -31,7 +31,7 @@ export function nextAttempt(
   const prompt = open.filter(({ last }) => !last);
   const groups = [...new Set(prompt.map(({ group }) => group))].sort((a, b) => a - b);
   for (const members of [...groups.map((group) => prompt.filter((one) => one.group === group)), open]) {
-    const ready = members.find(({ readyAt }) => readyAt <= now);
+    const [ready] = members.filter(({ readyAt }) => readyAt <= now).sort((a, b) => a.tries - b.tries);
     if (ready !== undefined) return { type: 'try', place: ready.place };
     const ms = Math.min(...members.map(({ readyAt }) => readyAt)) - now;
     if (ms <= waitLeftMs) return { type: 'wait', ms };
