@@ -3,6 +3,7 @@ import type { EventData, ToldEvent } from './event.js';
 import type { Usage } from './run.js';
 import { said } from './said.js';
 import { NO_ENVIRONMENT, type TrajectoryCall, type TrajectoryStep } from './trajectory-step.js';
+import { withWritten } from './written-files.js';
 
 /** An event of a log, and who wrote it, which is no part of it. */
 export type LoggedEvent = ToldEvent & { readonly worker?: string | null };
@@ -23,7 +24,11 @@ interface Open {
   readonly waiting: Set<string>;
 }
 
-type Requested = { readonly event: LoggedEvent; readonly data: EventData<'model.requested'> };
+interface Requested {
+  readonly event: LoggedEvent;
+  readonly data: EventData<'model.requested'>;
+  readonly files: TrajectoryStep['state']['files'];
+}
 
 const NO_TOKENS: Usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
 
@@ -67,6 +72,7 @@ export function stepFold(chargesOf: ChargesOfTurn): StepFold {
   let steps = 0;
   let copiedUpTo = 0;
   let requested: Requested | null = null;
+  let files: TrajectoryStep['state']['files'] = [];
   let last: LoggedEvent | null = null;
 
   /** A step as it begins; `event` is the answer of the model, or what tells that there is none. */
@@ -88,6 +94,7 @@ export function stepFold(chargesOf: ChargesOfTurn): StepFold {
         version: from.stateVersion - 1,
         inputItems: requested?.data.inputItems ?? 0,
         ...NO_ENVIRONMENT,
+        files: requested?.files ?? files,
       },
       action,
       observation: [],
@@ -130,6 +137,8 @@ export function stepFold(chargesOf: ChargesOfTurn): StepFold {
 
   const finishCall = ({ callId, outcome }: EventData<'call.finished'>): Open | undefined => {
     const owner = ownerOf.get(callId) ?? open.at(-1);
+    const call = owner?.step.action.calls.find((one) => one.callId === callId);
+    files = withWritten(files, call, outcome);
     owner?.step.observation.push({ callId, outcome });
     owner?.waiting.delete(callId);
     return owner;
@@ -150,7 +159,7 @@ export function stepFold(chargesOf: ChargesOfTurn): StepFold {
         copiedUpTo = event.seq + (event.data as EventData<'run.forked'>).copied;
         return undefined;
       case 'model.requested':
-        requested = { event, data: event.data as EventData<'model.requested'> };
+        requested = { event, data: event.data as EventData<'model.requested'>, files };
         return undefined;
       case 'model.responded': {
         const data = event.data as EventData<'model.responded'>;

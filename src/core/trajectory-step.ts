@@ -27,7 +27,9 @@ const stepState = z
     inputItems: z.int().describe('How many items the model was shown.'),
     files: z
       .array(z.object({ path: z.string(), digest: z.string() }))
-      .describe('Files that the run has changed in its environment. Empty: it has none.'),
+      .describe(
+        'Files that calls of `write_file` have written so far, the last 100, with the SHA-256 of their content.',
+      ),
     workingDirectory: z.string().nullable().describe('Null: the run has no environment.'),
     environmentNames: z.array(z.string()).describe('Names of environment variables, never their values.'),
     exitCode: z.int().nullable().describe('Of the last command; null: there was none.'),
@@ -35,9 +37,8 @@ const stepState = z
   })
   .describe('Before the step.');
 
-/** Of runs that have no environment. */
+/** What is known of the world of a run that has no environment of its own. */
 export const NO_ENVIRONMENT = {
-  files: [],
   workingDirectory: null,
   environmentNames: [],
   exitCode: null,

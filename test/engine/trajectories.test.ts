@@ -1,7 +1,18 @@
+import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Agent } from '@openai/agents';
-import { expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineAgent, defineTool, functionModel, type HoldfastConfig, subAgent } from '../../src/index.js';
+import { sha256 } from '../../src/core/json.js';
+import {
+  defineAgent,
+  defineTool,
+  functionModel,
+  type HoldfastConfig,
+  subAgent,
+  writeFileTool,
+} from '../../src/index.js';
 import { describeEachDatabase } from '../harness/database.js';
 import { ADMIN, BOB, engineFor, eventsOf, restOf, runToRest } from '../harness/engine.js';
 import { inPieces } from '../harness/in-pieces.js';
@@ -52,6 +63,15 @@ const messy = [
   [say('done')],
 ];
 
+const scratch = mkdtempSync(join(realpathSync(tmpdir()), 'holdfast-written-'));
+afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+const write = (name: string, content: string, id: string) =>
+  call('write_file', { path: join(scratch, name), content }, id);
+const writing = [
+  [write('a', 'one', 'w1'), write('b', 'two', 'w2'), write('none/c', 'no', 'w3')],
+  [write('a', 'three', 'w4')],
+];
+
 const config: HoldfastConfig = {
   agents: [
     agent('clean', scripted([[call('look', { n: 1 }, 'a')], [say('done')]])),
@@ -61,6 +81,10 @@ const config: HoldfastConfig = {
     agent('endless', endless, [look], { maxTurns: 3 }),
     agent('thinker', thinking),
     agent('talker', inPieces(thinking, 3), [look], { stream: true }),
+    defineAgent({
+      agent: new Agent({ name: 'writer', tools: [writeFileTool()], model: scripted(writing) }),
+      grants: [`fs:write:${scratch}/**`],
+    }),
     agent('boss', scripted([[call('work', { input: 'go' }, 'w')]]), [subAgent({ agent: 'clean', name: 'work' })]),
     agent('outer', scripted([[call('inner', { input: 'go' }, 'o')], [say('all done')]]), [
       inner.asTool({ toolName: 'inner', toolDescription: 'Works.' }),
@@ -103,6 +127,18 @@ describeEachDatabase('records of runs', (kind) => {
     });
     expect(it.steps[0]?.info.latencyMs).toBeGreaterThanOrEqual(0);
     expect(it.steps[1]).toMatchObject({ done: true, action: { type: 'message', text: 'Done.', calls: [] } });
+  });
+
+  it('names the files that were written before each step, as they were written last', async () => {
+    const { id } = await runToRest(t.engine, 'writer');
+    const { steps } = await record(id);
+    const file = (name: string, content: string) => ({ path: join(scratch, name), digest: sha256(content) });
+    expect(steps.map(({ state }) => state.files)).toEqual([
+      [],
+      [file('a', 'one'), file('b', 'two')],
+      [file('b', 'two'), file('a', 'three')],
+    ]);
+    expect(readFileSync(join(scratch, 'a'), 'utf8')).toBe('three');
   });
 
   it('a streamed run is no other record', async () => {
