@@ -4,9 +4,10 @@ import { isBucketText } from '../core/bucket-place.js';
 import { EXPORT_ENCODINGS, EXPORT_FORMATS, type StartExport, startExport } from '../core/export.js';
 import { fieldErrorsOf, invalidRequest } from '../core/field-errors.js';
 import { jsonObject } from '../core/json.js';
+import { TRAJECTORY_RESULTS } from '../core/trajectory-result.js';
 import { connect } from './connect.js';
 import { exportOver, printExport } from './export-progress.js';
-import { json, jsonObjectOption, jsonOption, timeOption } from './options.js';
+import { json, jsonObjectOption, jsonOption, numberOf, timeOption } from './options.js';
 import { print, printJson } from './print.js';
 
 const STATUSES = ['completed', 'failed', 'cancelled'] as const;
@@ -18,6 +19,10 @@ const options = z.object({
   agent: z.string().optional(),
   status: z.array(z.enum(STATUSES)).optional(),
   model: z.string().optional(),
+  result: z.array(z.enum(TRAJECTORY_RESULTS)).optional(),
+  minReward: z.number().optional(),
+  maxReward: z.number().optional(),
+  tag: z.string().optional(),
   since: z.string().optional(),
   until: z.string().optional(),
   encoding: z.enum(EXPORT_ENCODINGS).optional(),
@@ -45,6 +50,10 @@ export const exportCommand = (): Command =>
     .option('--agent <agent>', 'only runs of this agent')
     .addOption(new Option('--status <status...>', 'only runs that ended so; default: completed').choices(STATUSES))
     .option('--model <model>', 'only runs in which this model answered')
+    .addOption(new Option('--result <result...>', 'only runs of this result').choices(TRAJECTORY_RESULTS))
+    .addOption(new Option('--min-reward <n>', 'only runs with this reward or more').argParser(numberOf))
+    .addOption(new Option('--max-reward <n>', 'only runs with this reward or less').argParser(numberOf))
+    .option('--tag <tag>', 'only runs with this tag')
     .addOption(new Option('--since <time>', 'only runs that ended at this time or after it').argParser(timeOption))
     .addOption(new Option('--until <time>', 'only runs that ended before this time').argParser(timeOption))
     .addOption(
@@ -74,6 +83,7 @@ export const exportCommand = (): Command =>
 /** Options of the command line go before those of `--options`. */
 function requestOf(asked: z.output<typeof options>): StartExport {
   const { format, encoding, to, agent, status, model, since, until, validation, deduplicate } = asked;
+  const { result, minReward, maxReward, tag } = asked;
   const chosen = {
     ...(encoding === undefined ? {} : { encoding }),
     ...(validation === undefined ? {} : { validation }),
@@ -81,7 +91,7 @@ function requestOf(asked: z.output<typeof options>): StartExport {
   };
   const parsed = startExport.safeParse({
     format,
-    filters: { agent, status, model, since, until },
+    filters: { agent, status, model, result, minReward, maxReward, tag, since, until },
     options: { ...asked.options, ...chosen },
     to: isBucketText(to) ? { s3: to } : { folder: to },
   });
