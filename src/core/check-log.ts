@@ -1,7 +1,7 @@
 import { dataHash, eventHash, genesis, type Head } from './chain.js';
 import { EVENT_DATA, type EventData, type EventKind, type RunEvent, TERMINAL_KINDS } from './event.js';
 import { type Broken, type Fault, fault } from './invariant.js';
-import { canonical, isJson } from './json.js';
+import { canonical } from './json.js';
 import { type LogMemory, memoryOf, ruleBroken } from './log-rules.js';
 import { fold, stateHash } from './state.js';
 
@@ -125,10 +125,20 @@ function isEarlier(parentId: string | null, runId: string, seq: number): boolean
   return /^[1-9]\d*$/.test(number) && Number(number) < seq;
 }
 
+/** Null: it cannot be written as canonical JSON, and so was never committed to. */
+function canonicalOrNull(data: unknown): string | null {
+  try {
+    return canonical(data);
+  } catch {
+    return null;
+  }
+}
+
 /** The stored bytes are what was committed to, so that nothing has to be written again to look. */
 function payloadFault({ seq, data, dataHash: committed, dataText }: LoggedEvent, runKey: string): Fault | null {
   if (typeof dataText === 'string' && dataHash(runKey, seq, dataText) === committed) return null;
-  if (!isJson(data) || dataHash(runKey, seq, canonical(data)) !== committed)
+  const text = canonicalOrNull(data);
+  if (text === null || dataHash(runKey, seq, text) !== committed)
     return fault('payload_hash', 'the payload was changed');
   if (typeof dataText !== 'string') return null;
   return fault('payload_text', 'the payload says the same and is not stored as it was written');

@@ -26,6 +26,12 @@ export const OBJECT_STORE_ERRORS = {
     'The object store refuses the request',
     'Read the detail: it has the code that the store gave.',
   ),
+  checkpoints_hidden: row(
+    502,
+    'stop',
+    'The newest checkpoint is hidden among other objects',
+    'Remove what is no checkpoint from below the prefix, name earlier keys in `evidence.publicKeys`, or name another prefix.',
+  ),
 } as const satisfies Record<string, ErrorRow>;
 
 /** What whoever asks a store may hear. */

@@ -103,12 +103,17 @@ export class Anchor {
 
   /** The newest checkpoint that a known key has signed: of the place outside, else of the database. */
   async newest(): Promise<Newest | null> {
-    const { knex, place } = this.#parts;
-    const outside = this.#newestOf(await place.newest());
+    const { knex, keys, place } = this.#parts;
+    if (keys.trusted.length === 0) return null;
+    const outside = this.#newestOf(await place.newest((note) => this.#isSigned(note)));
     if (outside !== null) return { checkpoint: outside, outside: true };
     const stored = await newestCheckpoints(knex, LOOK_BACK);
     const inside = this.#newestOf(stored.map(({ note }) => note));
     return inside === null ? null : { checkpoint: inside, outside: false };
+  }
+
+  #isSigned(note: string): boolean {
+    return typeof openCheckpoint(note, this.#parts.keys.trusted) !== 'string';
   }
 
   #newestOf(notes: readonly string[]): SignedCheckpoint | null {
@@ -120,9 +125,10 @@ export class Anchor {
   async #sign(): Promise<void> {
     const { knex, keys, place, now } = this.#parts;
     if (keys.signing === null) return;
-    const size = await logSize(knex);
-    if (size === this.#signed) return;
+    if ((await logSize(knex)) === this.#signed) return;
     const before = await this.newest();
+    // Read after it: another worker may have entered and signed more since.
+    const size = await logSize(knex);
     if (size === 0 && before === null) return;
     const extension = await this.#extension(before?.checkpoint ?? null, size);
     this.#tell(typeof extension === 'string' ? extension : null);

@@ -8,8 +8,8 @@ export interface CheckpointPlace {
   readonly name: string;
   /** Writes a checkpoint of so many entries. */
   write(size: number, one: CheckpointLine): Promise<void>;
-  /** The last that were written. */
-  newest(): Promise<readonly string[]>;
+  /** The last that were written; where others may have put something between them, at least one that is signed, if there is one. */
+  newest(isSigned: (note: string) => boolean): Promise<readonly string[]>;
   /** What is there to be verified. */
   lines(): AsyncIterable<CheckpointLine>;
 }
@@ -47,6 +47,6 @@ const OBJECTS_MAX = 10_000;
 export const inBucket = (name: string, objects: CheckpointObjects): CheckpointPlace => ({
   name,
   write: (size, one) => objects.write(size, one),
-  newest: async () => (await objects.newest()).map(({ note }) => note),
+  newest: async (isSigned) => (await objects.newest(isSigned)).map(({ note }) => note),
   lines: () => objects.lines(OBJECTS_MAX),
 });

@@ -1,3 +1,4 @@
+import type { Knex } from 'knex';
 import { openCheckpoint } from '../core/checkpoint.js';
 import { leafOf } from '../core/log-entry.js';
 import type { LogReport } from '../core/log-view.js';
@@ -24,8 +25,9 @@ export async function verifyWholeLog(parts: Parts, tenant: string): Promise<LogR
   const found: Found = (what, run) => {
     if (problems.length < PROBLEMS_MAX) problems.push({ what, runId: run?.tenant === tenant ? run.runId : null });
   };
-  const entries = await checkTree(parts, found);
-  const { checkpoints, size, key, outside } = await checkCheckpoints(parts, entries, found);
+  const tree = new Remade(knex, found);
+  await tree.goOn();
+  const { checkpoints, size, key, outside } = await checkCheckpoints(parts, tree, found);
   for (const one of await changedSince(knex, PROBLEMS_MAX))
     found(`entry ${one.index} commits to event ${one.seq} of a run, which is missing or says something else`, one);
   for (const one of await vanished(knex, PROBLEMS_MAX))
@@ -34,28 +36,47 @@ export async function verifyWholeLog(parts: Parts, tenant: string): Promise<LogR
     found(`entry ${one.index} does not follow from the entry before of its run`, one);
   for (const one of await unentered(knex, PROBLEMS_MAX))
     found('a run was entered into the log with its last event, and the log has no such entry', one);
-  return { ok: problems.length === 0, entries, checkpoints, size, key, outside, problems };
+  return { ok: problems.length === 0, entries: tree.size, checkpoints, size, key, outside, problems };
 }
 
 type Found = (what: string, run?: { readonly runId: string; readonly tenant: string }) => void;
 
-/** Gives how many entries there are without a gap, and are what their hashes say. */
-async function checkTree(parts: Parts, found: Found): Promise<number> {
-  const edge = new TreeEdge();
-  const until = await logSize(parts.world.knex);
-  for (;;) {
-    const batch = await readEntries(parts.world.knex, edge.size, Math.min(ENTRIES_AT_ONCE, until - edge.size));
-    if (batch.length === 0) return edge.size;
-    for (const entry of batch) {
-      if (entry.index !== edge.size) {
-        found(`entry ${edge.size} of the log is missing`);
-        return edge.size;
+/** The tree as its entries say it: as far as they are there without a gap, and are what their hashes say. */
+class Remade {
+  readonly #knex: Knex;
+  readonly #found: Found;
+  readonly #edge = new TreeEdge();
+  /** How many entries are right, where one is not. */
+  #brokenAt: number | null = null;
+
+  constructor(knex: Knex, found: Found) {
+    this.#knex = knex;
+    this.#found = found;
+  }
+
+  get size(): number {
+    return this.#brokenAt ?? this.#edge.size;
+  }
+
+  /** Takes what there is by now. */
+  async goOn(): Promise<void> {
+    const edge = this.#edge;
+    const until = await logSize(this.#knex);
+    while (this.#brokenAt === null && edge.size < until) {
+      const batch = await readEntries(this.#knex, edge.size, Math.min(ENTRIES_AT_ONCE, until - edge.size));
+      for (const entry of batch) {
+        if (entry.index !== edge.size) return this.#breaks(edge.size, `entry ${edge.size} of the log is missing`);
+        const hashes = edge.append(leafOf(entry)).join('');
+        if (hashes !== entry.hashes)
+          return this.#breaks(entry.index, `entry ${entry.index} is not what its hashes say`, entry);
       }
-      const hashes = edge.append(leafOf(entry)).join('');
-      if (hashes === entry.hashes) continue;
-      found(`entry ${entry.index} is not what its hashes say`, entry);
-      return entry.index;
+      if (batch.length === 0) return;
     }
+  }
+
+  #breaks(at: number, what: string, run?: Parameters<Found>[1]): void {
+    this.#brokenAt = at;
+    this.#found(what, run);
   }
 }
 
@@ -66,7 +87,7 @@ interface Seen {
   outside: boolean;
 }
 
-async function checkCheckpoints(parts: Parts, entries: number, found: Found): Promise<Seen> {
+async function checkCheckpoints(parts: Parts, tree: Remade, found: Found): Promise<Seen> {
   const { place, keys } = parts.anchor;
   const seen: Seen = { checkpoints: 0, size: null, key: null, outside: false };
   // Who has no key at all can tell no checkpoint from another.
@@ -76,8 +97,10 @@ async function checkCheckpoints(parts: Parts, entries: number, found: Found): Pr
     if (typeof checkpoint === 'string') return found(`${where}: ${checkpoint}`);
     seen.checkpoints += 1;
     const { size, root, signedBy } = checkpoint;
-    if (size > entries)
-      return found(`${where}: a checkpoint of ${size} entries was signed, and ${entries} of them are there`);
+    // Signed while this goes on: its entries came before it.
+    if (size > tree.size) await tree.goOn();
+    if (size > tree.size)
+      return found(`${where}: a checkpoint of ${size} entries was signed, and ${tree.size} of them are there`);
     if ((await rootAt(parts, size)) !== root)
       return found(`${where}: the first ${size} entries of the log are not those that were signed`);
     if (size < (seen.size ?? 0) || (size === seen.size && seen.outside)) return;

@@ -1,5 +1,6 @@
 import type { BucketPlace } from '../core/bucket-place.js';
 import { type CheckpointLine, checkpointLineOf } from '../core/checkpoint-line.js';
+import { HoldfastError } from '../core/errors.js';
 import { textBody } from './bodies.js';
 import type { ObjectStore } from './object-store.js';
 
@@ -8,9 +9,12 @@ const DIGITS = 16;
 const NAME = new RegExp(`^\\d{${DIGITS}}-\\d{1,${DIGITS}}-[0-9a-f]{16}\\.json$`);
 const PAGE = 1000;
 const NEWEST = 20;
+/** Between the newest and the front of the list there may be so many names of others, and so many of those like a checkpoint's. */
+const OTHERS_MAX = 10_000;
+const ALIKE_MAX = 400;
 const AT_ONCE = 16;
 /** Checkpoints that were read are kept: what is under a name never changes. */
-const KEPT = 200;
+const KEPT = 500;
 
 /**
  * Checkpoints in an object store, each an object of its own, which is never written again. Stores list names in their order, so
@@ -20,7 +24,8 @@ const KEPT = 200;
 export class CheckpointObjects {
   readonly #store: ObjectStore;
   readonly #place: BucketPlace;
-  readonly #kept = new Map<string, CheckpointLine>();
+  /** Null: it is no checkpoint. */
+  readonly #kept = new Map<string, CheckpointLine | null>();
 
   constructor(store: ObjectStore, place: BucketPlace) {
     this.#store = store;
@@ -35,9 +40,31 @@ export class CheckpointObjects {
     await this.#store.make(this.#nameOf(name), textBody(`${JSON.stringify(one)}\n`), {}, 'application/json');
   }
 
-  /** The newest, newest first; what cannot be read is left out. Throws what the store throws. */
-  async newest(): Promise<CheckpointLine[]> {
-    return this.#read(await this.#names(undefined, NEWEST));
+  /**
+   * The newest, newest first; what cannot be read is left out, and what is not signed is gone past. Throws what the store throws, and
+   * `checkpoints_hidden` where there is too much of it.
+   */
+  async newest(isSigned: (note: string) => boolean): Promise<CheckpointLine[]> {
+    let after: string | undefined;
+    let alike = 0;
+    for (let others = 0; others < OTHERS_MAX && alike < ALIKE_MAX; ) {
+      const names = await this.#names(after, after === undefined ? NEWEST : PAGE);
+      after = names.at(-1);
+      if (after === undefined) return [];
+      const fit = names.filter((name) => NAME.test(name));
+      for (let from = 0; from < fit.length && alike < ALIKE_MAX; from += NEWEST) {
+        const some = fit.slice(from, from + NEWEST);
+        const read = await this.#read(some);
+        if (read.some(({ note }) => isSigned(note))) return read;
+        alike += some.length;
+      }
+      others += names.length;
+    }
+    const { bucket, prefix } = this.#place;
+    throw new HoldfastError(
+      'checkpoints_hidden',
+      `The newest checkpoint is not among the first names below s3://${bucket}/${prefix}/: others stand before it.`,
+    );
   }
 
   /** The newest, as many as asked for, newest first. Throws what the store throws. */
@@ -68,8 +95,9 @@ export class CheckpointObjects {
   async #one(name: string): Promise<CheckpointLine | null> {
     const kept = this.#kept.get(name);
     if (kept !== undefined) return kept;
-    const line = checkpointLineOf((await this.#store.read(this.#nameOf(name))) ?? '');
-    if (line === null) return null;
+    const text = await this.#store.read(this.#nameOf(name));
+    if (text === null) return null;
+    const line = checkpointLineOf(text);
     const [oldest] = this.#kept.keys();
     if (this.#kept.size >= KEPT && oldest !== undefined) this.#kept.delete(oldest);
     this.#kept.set(name, line);

@@ -81,11 +81,50 @@ describe.runIf(SLOW)('checkpoints in an object store', () => {
       [9, 'nine'],
     ] as const)
       await other.write(size, { at, note });
-    expect((await other.newest()).map(({ note }) => note).slice(0, 1)).toEqual(['ten']);
+    const newest = (isSigned: (note: string) => boolean) =>
+      other.newest(isSigned).then((of) => of.map(({ note }) => note));
+    expect((await newest(() => true)).slice(0, 1)).toEqual(['ten']);
+    // Past what others have put before them, whatever its names are, as far as there is an end to it.
+    const put = (name: string, content: string) =>
+      server.objects.set(`other/${name}`, { content: Buffer.from(content), headers: {} });
+    for (let n = 0; n < 1500; n++) put(`!${n}`, 'junk');
+    for (let n = 0; n < 30; n++)
+      put(`00000000000000${10 + n}-9-0123456789abcdef.json`, n < 15 ? 'junk' : '{"at":"","note":"no"}');
+    expect(await newest((note) => note === 'ten')).toContain('ten');
+    server.asked.length = 0;
+    await newest((note) => note === 'ten');
+    // Names alone: what is under them is known by now.
+    expect(server.asked.every((one) => one.trim() === 'GET')).toBe(true);
+    await expect(newest(() => false)).resolves.toEqual([]);
+    for (let n = 0; n < 400; n++) put(`0000000000000${100 + n}-9-0123456789abcdef.json`, 'junk');
+    await expect(newest((note) => note === 'ten')).rejects.toMatchObject({ code: 'checkpoints_hidden' });
+    for (const key of [...server.objects.keys()]) if (/^other\/(!|0000000)/.test(key)) server.objects.delete(key);
     expect(keys('other')).toHaveLength(3);
     const lines: string[] = [];
     for await (const { note } of other.lines(2)) lines.push(note);
     expect(lines).toHaveLength(2);
+  });
+
+  it('are of one log also where more is signed while somebody verifies, or signs', async () => {
+    const moreOnce = () => {
+      let done = false;
+      server.fault = async (method, key) => {
+        // A list of names: what is there is asked for after what the database has.
+        if (done || method !== 'GET' || key !== '') return null;
+        done = true;
+        await runToRest(t.engine, 'short');
+        await t.engine.checkpointNow();
+        return null;
+      };
+      return () => done;
+    };
+    const isDone = moreOnce();
+    expect(await t.engine.verifyLog(ADMIN)).toMatchObject({ ok: true, problems: [] });
+    expect(isDone()).toBe(true);
+    await runToRest(t.engine, 'short');
+    const wasSigned = moreOnce();
+    expect(await t.engine.checkpointNow()).toMatchObject({ problem: null });
+    expect(wasSigned()).toBe(true);
   });
 
   it('are not believed when they are junk', async () => {
@@ -94,10 +133,10 @@ describe.runIf(SLOW)('checkpoints in an object store', () => {
     junk('0000000000000000-9007199254740991-0123456789abcdef.json', '{"at":"2026-01-01T00:00:00.000Z","no');
     junk('0000000000000001-9007199254740990-0123456789abcdef.json', '{"at":"2026-01-01T00:00:00.000Z","note":"x"}');
     junk('index.html', '<html>');
-    expect(await t.engine.getLog()).toMatchObject({ checkpoint: { size: 4 } });
+    expect(await t.engine.getLog()).toMatchObject({ checkpoint: { size: 7 } });
     expect(await t.engine.verifyLog(ADMIN)).toMatchObject({
       ok: false,
-      size: 4,
+      size: 7,
       problems: [{ what: expect.stringContaining('it is no signed note') }],
     });
     for (const key of keys().filter((one) => one.includes('/000') || one.endsWith('html'))) server.objects.delete(key);
@@ -107,17 +146,16 @@ describe.runIf(SLOW)('checkpoints in an object store', () => {
   });
 
   it('find that the end of the log was cut, with everything that the database knew of it', async () => {
-    const before = keys();
     const { id } = await runToRest(t.engine, 'short');
     await t.engine.checkpointNow();
     const kept = new Map(server.objects);
     await t.between(async (knex) => {
-      await knex('holdfast.log_checkpoints').where('size', '>', before.length).delete();
+      await knex('holdfast.log_checkpoints').where('size', '>', 7).delete();
       await knex('holdfast.log_entries').where('run_id', id).delete();
     });
     const report = await t.engine.verifyLog(ADMIN);
     expect(report).toMatchObject({ ok: false });
-    expect(JSON.stringify(report.problems)).toContain('a checkpoint of 5 entries was signed');
+    expect(JSON.stringify(report.problems)).toContain('a checkpoint of 8 entries was signed');
     expect((await t.engine.verifyRun(id, ADMIN)).ok).toBe(false);
     await runToRest(t.engine, 'short');
     await t.engine.checkpointNow();

@@ -7,6 +7,7 @@ import { TreeEdge, verifyConsistency } from '../../src/core/merkle.js';
 import { makeLogKey } from '../../src/engine/log-keys.js';
 import { createEngine, type Engine } from '../../src/index.js';
 import { openDatabase } from '../../src/storage/database.js';
+import { appendEvents } from '../../src/storage/events.js';
 import { readEntries } from '../../src/storage/log-entries.js';
 import { chainAnew } from '../harness/chain-anew.js';
 import { createEngineDatabase, describePostgresSlowly, type TestDatabase } from '../harness/database.js';
@@ -56,6 +57,20 @@ const ATTACKS: readonly Attack[] = [
   {
     name: 'the tail and its head are cut',
     act: (knex, id) => chainAnew(knex, id, { upTo: 9, from: 'no', to: 'no' }),
+    run: /its log does not end/,
+    log: ENTRY,
+  },
+  {
+    name: 'the tail is cut, and another one is written',
+    act: async (knex, id) => {
+      await chainAnew(knex, id, { upTo: 9, from: 'no', to: 'no' });
+      const data = { actor: 'mallory', reason: 'x' };
+      const { key: parentKey }: { key: string } = await knex('holdfast.events')
+        .where({ run_id: id, seq: 9 })
+        .first('key');
+      const draft = { key: 'other', parentKey, kind: 'run.cancel_requested', data } as const;
+      await knex.transaction((trx) => appendEvents(trx, id, [draft], { at: new Date().toISOString(), worker: null }));
+    },
     run: /its log does not end/,
     log: ENTRY,
   },
