@@ -28,6 +28,8 @@ import * as foldSnapshots from './0026-fold-snapshots.js';
 import * as trajectories from './0027-trajectories.js';
 import * as subjects from './0028-subjects.js';
 import * as exportRetention from './0029-export-retention.js';
+import * as exportedRuns from './0030-exported-runs.js';
+import * as exportSending from './0031-export-sending.js';
 
 export interface Migration {
   readonly name: string;
@@ -65,4 +67,6 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0027-trajectories', up: trajectories.up },
   { name: '0028-subjects', up: subjects.up },
   { name: '0029-export-retention', up: exportRetention.up },
+  { name: '0030-exported-runs', up: exportedRuns.up },
+  { name: '0031-export-sending', up: exportSending.up },
 ];

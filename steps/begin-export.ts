@@ -1,7 +1,8 @@
 import type { ErrorView } from '../src/core/errors.js';
-import type { ExportFile, ExportStatus } from '../src/core/export.js';
+import { type ExportFile, type ExportStatus, isExportOver } from '../src/core/export.js';
 import { removeStaging, stagingOf } from '../src/datasets/export-folder.js';
 import { listRunsOf } from '../src/storage/export-runs.js';
+import { forgetExported } from '../src/storage/exported-runs.js';
 import {
   type ExportRow,
   endExportRow,
@@ -13,9 +14,7 @@ import {
 import { exportError } from './export-error.js';
 import { transact } from './patience.js';
 import { placeOf } from './place-of.js';
-import { exportPaths } from './publish-export.js';
 import type { World } from './world.js';
-import type { WrittenPart } from './write-part.js';
 
 export type Begun =
   | { readonly type: 'begun'; readonly runs: number }
@@ -50,25 +49,29 @@ export interface ExportEnd {
 }
 
 /**
- * Ends an export, once; nothing is left behind of how it was made. `tried`: the parts that may have been published of one that
+ * Ends an export, once; nothing is left behind of how it was made. `tried`: whether something may have been published of one that
  * does not come about. That it does not is kept by then, so that no other worker can be publishing it.
  */
-export async function endExport(
-  world: World,
-  id: string,
-  end: ExportEnd,
-  tried: readonly WrittenPart[] | null,
-): Promise<void> {
+export async function endExport(world: World, id: string, end: ExportEnd, tried: boolean): Promise<void> {
   const row = await readExport(world.knex, id);
   if (row === undefined) return;
   // The store may be why it failed: what is left there has no manifest.
-  if (tried !== null) await withdraw(world, row, tried).catch(() => undefined);
+  const isLeft = tried && !isExportOver(row.status) && !(await isWithdrawn(world, row));
   await dropStaging(world, row);
-  await transact(world, (trx) => endExportRow(trx, id, end));
+  await transact(world, async (trx) => {
+    const isEnded = await endExportRow(trx, id, end);
+    if (isEnded && end.status !== 'completed' && !isLeft) await forgetExported(trx, id);
+  });
 }
 
-const withdraw = async (world: World, row: ExportRow, parts: readonly WrittenPart[]): Promise<void> =>
-  placeOf(world, row).withdraw(exportPaths(parts, requestOf(row).options.encoding));
+const isWithdrawn = async (world: World, row: ExportRow): Promise<boolean> => {
+  try {
+    await placeOf(world, row).withdraw(row.revision);
+    return true;
+  } catch {
+    return false;
+  }
+};
 
 /** Removes what is on this disk of how an export was made. */
 export const dropStaging = (world: World, row: ExportRow): Promise<void> =>

@@ -122,7 +122,7 @@ async function pairsOf(reader: Reader, { name, heard, skipped }: Task): Promise<
     // Erased or deleted since.
     if (sides[0] === null || sides[1] === null) continue;
     const rows = [pairRow(name, sides[0], sides[1], pair.margin)];
-    made.push({ task: name, rows, runs: [better.source, worse.source] });
+    made.push({ task: name, rows, runs: [better.source, worse.source], below: [] });
   }
   const unpaired = heard.length - chosen.duplicates - 2 * made.length;
   return { made, skipped: addSkipped(skipped, { duplicate: chosen.duplicates, unpaired }) };

@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import type { Family } from '../src/core/atif.js';
 import { addSkipped, type ExportRequest, type Skipped, type SkipReason } from '../src/core/export.js';
 import { type ExportedRun, type ExportRow, exportRows, isWanted, type RowFormat } from '../src/core/export-row.js';
 import { readListed } from '../src/storage/export-runs.js';
@@ -13,6 +14,8 @@ export interface MadeRows {
   readonly task: string;
   readonly rows: readonly ExportRow[];
   readonly runs: readonly { readonly id: string; readonly head: { readonly seq: number; readonly hash: string } }[];
+  /** Runs that these have started and whose words are in the rows, too. */
+  readonly below: readonly string[];
 }
 
 /** What was made of the listed runs up to the position `done`. */
@@ -51,8 +54,12 @@ function madeOf(read: Exported, request: ExportRequest & { readonly format: RowF
   const { run } = read;
   if (!isWanted(run, request.filters)) return 'filtered';
   const rows = madeOfRedacted(run, request, (clean) => exportRows(clean, request.format, request.options));
-  return rows.length === 0 ? 'nothing_said' : { task: run.task, rows, runs: [sourceOf(run)] };
+  return rows.length === 0
+    ? 'nothing_said'
+    : { task: run.task, rows, runs: [sourceOf(run)], below: idsBelow(run.family) };
 }
+
+const idsBelow = ({ children }: Family): string[] => [...children].flatMap(([id, family]) => [id, ...idsBelow(family)]);
 
 /** What of a run is evidence. */
 export const sourceOf = ({ family: { conversation } }: ExportedRun): MadeRows['runs'][number] => ({

@@ -4,15 +4,17 @@ import { datasetCard, exportManifest } from '../src/core/dataset-card.js';
 import type { ErrorView } from '../src/core/errors.js';
 import { HoldfastError } from '../src/core/errors.js';
 import type { ExportEncoding, ExportFile } from '../src/core/export.js';
-import { hasFile, moveFile, writeText } from '../src/datasets/export-folder.js';
+import { hasFile, moveFile, revisionDir, tidyStaging, writeText } from '../src/datasets/export-folder.js';
 import type { ExportPlace } from '../src/datasets/export-place.js';
-import { type ExportRow, readExport, requestOf } from '../src/storage/exports.js';
+import { type ExportRow, noteSending, requestOf } from '../src/storage/exports.js';
 import { exportError } from './export-error.js';
+import { completeExport, findOutdated, type Outdated } from './settle-export.js';
 import type { World } from './world.js';
 import { type Far, PART_KINDS, type PartKind, partPath, type WrittenPart, writePart } from './write-part.js';
 
 export type Published =
   | { readonly type: 'published'; readonly files: readonly ExportFile[] }
+  | Outdated
   | { readonly type: 'cancelled' }
   | { readonly type: 'failed'; readonly error: ErrorView };
 
@@ -46,44 +48,79 @@ function placed(parts: readonly WrittenPart[], encoding: ExportEncoding): Placed
 const CARD = 'README.md';
 const MANIFEST = 'manifest.json';
 
-/** What an export consists of, in the order in which it is published. */
-export const exportPaths = (parts: readonly WrittenPart[], encoding: ExportEncoding): readonly string[] => [
-  ...placed(parts, encoding).map(({ file }) => file.path),
-  ...[CARD, MANIFEST],
-];
+/** What an export consists of: the parts of a revision. */
+export interface Whole {
+  readonly revision: number;
+  readonly parts: readonly WrittenPart[];
+}
 
-/** Gives the parts their names, adds card and manifest, and puts all of it in its place: it is there as a whole or not at all. */
+/**
+ * Gives the parts their names, adds card and manifest, puts all of it in its place, and completes the export. It is there as a whole or
+ * not at all, and a run that was erased before is not in it: what has one is taken back, and is outdated.
+ */
 export async function publishExport(
   world: World,
   row: ExportRow,
   place: ExportPlace,
-  parts: readonly WrittenPart[],
+  whole: Whole,
 ): Promise<Published> {
-  const request = requestOf(row);
-  const all = placed(parts, request.options.encoding);
+  const { revision, parts } = whole;
+  const all = placed(parts, requestOf(row).options.encoding);
   const files = all.map(({ file }) => file);
-  const { staging } = place;
+  const from = join(revisionDir(place.staging, revision), 'whole');
+  const takeBack = async (found: Outdated): Promise<Outdated> => {
+    await place.withdraw(revision);
+    // Parts that stay are moved from where they are, as far as they are still there.
+    await rm(from, { recursive: true, force: true });
+    return found;
+  };
+  // By an execution that did not come to say so.
+  if (row.status === 'completed') return { type: 'published', files };
   try {
-    if (await place.isPublished()) return { type: 'published', files };
-    for (const one of all) {
-      const lost = await nameFile(world, row, staging, one, parts);
-      if (lost !== null) return lost;
+    const before = await findOutdated(world, row.id, revision);
+    if (before !== null) return await takeBack(before);
+    if (!(await place.isPublished(revision))) {
+      for (const one of all) {
+        const lost = await nameFile(
+          world,
+          row,
+          { staging: place.staging, target: join(from, one.file.path) },
+          one,
+          whole,
+        );
+        if (lost !== null) return lost.type === 'outdated' ? await takeBack(lost) : lost;
+      }
+      await describe(row, whole, files, from);
+      const paths = [...files.map(({ path }) => path), CARD, MANIFEST];
+      const goesOn = async (sent: number): Promise<boolean> => {
+        const sending = { files: sent, sizeBytes: sizeOf(files.slice(0, sent)) };
+        const now = await noteSending(world.knex, row.id, {
+          ...sending,
+          ...{ ofFiles: paths.length, ofSizeBytes: sizeOf(files) },
+        });
+        return now?.cancel_requested_at === null && now.revision === revision;
+      };
+      if (!(await place.publish(from, paths, goesOn))) return { type: 'cancelled' };
     }
-    const last = parts.at(-1);
-    const facts = {
-      ...{ id: row.id, tenant: row.tenant, request, snapshotAt: row.created_at.toISOString() },
-      ...{ runs: row.runs ?? 0, skipped: last?.skipped ?? {}, files },
-    };
-    const card = datasetCard(facts);
-    await writeText(join(staging, CARD), card);
-    await rm(join(staging, 'parts'), { recursive: true, force: true });
-    await writeText(join(staging, MANIFEST), `${JSON.stringify(exportManifest(facts, card), null, 2)}\n`);
-    const goesOn = async () => (await readExport(world.knex, row.id))?.cancel_requested_at === null;
-    const isThere = await place.publish(exportPaths(parts, request.options.encoding), goesOn);
-    return isThere ? { type: 'published', files } : { type: 'cancelled' };
+    await tidyStaging(place.staging, revision);
+    const after = await completeExport(world, row.id, revision, files);
+    return after === null ? { type: 'published', files } : await takeBack(after);
   } catch (error) {
     return { type: 'failed', error: exportError(error) };
   }
+}
+
+const sizeOf = (files: readonly ExportFile[]): number => files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+
+async function describe(row: ExportRow, whole: Whole, files: readonly ExportFile[], into: string): Promise<void> {
+  const { revision, parts } = whole;
+  const facts = {
+    ...{ id: row.id, tenant: row.tenant, request: requestOf(row), snapshotAt: row.created_at.toISOString() },
+    ...{ runs: row.runs ?? 0, skipped: parts.at(-1)?.skipped ?? {}, revision, files },
+  };
+  const card = datasetCard(facts);
+  await writeText(join(into, CARD), card);
+  await writeText(join(into, MANIFEST), `${JSON.stringify(exportManifest(facts, card), null, 2)}\n`);
 }
 
 const NOTHING: Far = { done: 0, rows: 0, skipped: {} };
@@ -92,22 +129,26 @@ const NOTHING: Far = { done: 0, rows: 0, skipped: {} };
 async function nameFile(
   world: World,
   row: ExportRow,
-  staging: string,
+  { staging, target }: { readonly staging: string; readonly target: string },
   { kind, part, file }: Placed,
-  parts: readonly WrittenPart[],
+  { revision, parts }: Whole,
 ): Promise<Exclude<Published, { type: 'published' }> | null> {
-  const target = join(staging, file.path);
   if (await hasFile(target)) return null;
-  const source = partPath(staging, kind, part.part);
-  if (!(await hasFile(source))) {
-    const again = await writePart(world, row.id, staging, part.part, parts[part.part - 1] ?? NOTHING);
-    if (again.type !== 'written') return again;
-    if (again.files[kind]?.sha256 !== file.sha256)
-      throw new HoldfastError(
-        'export_failed',
-        `Part ${part.part} was lost, and the runs in it are not the same any more.`,
-      );
+  // Of an earlier revision, if nothing in it was outdated.
+  for (let one = revision; one >= 0; one--) {
+    const source = partPath(revisionDir(staging, one), kind, part.part, file);
+    if (!(await hasFile(source))) continue;
+    await moveFile(source, target);
+    return null;
   }
-  await moveFile(source, target);
-  return null;
+  const dir = revisionDir(staging, revision);
+  const again = await writePart(world, row.id, dir, part.part, parts[part.part - 1] ?? NOTHING);
+  if (again.type !== 'written') return again;
+  if (again.files[kind]?.sha256 === file.sha256) {
+    await moveFile(partPath(dir, kind, part.part, file), target);
+    return null;
+  }
+  const found = await findOutdated(world, row.id, revision);
+  if (found !== null) return found;
+  throw new HoldfastError('export_failed', `Part ${part.part} was lost, and the runs in it are not the same any more.`);
 }

@@ -7,8 +7,9 @@ import type { JsonObject } from '../src/core/json.js';
 import { splitOf } from '../src/core/split.js';
 import { jsonlFile } from '../src/datasets/jsonl-file.js';
 import { parquetFile } from '../src/datasets/parquet-file.js';
-import type { PartFile, WrittenFile } from '../src/datasets/part-file.js';
+import { digestedPath, type PartFile, type WrittenFile } from '../src/datasets/part-file.js';
 import { forgetDigests, keepDigests } from '../src/storage/export-runs.js';
+import { keepExported } from '../src/storage/exported-runs.js';
 import { type ExportRow, noteProgress, readExport, requestOf } from '../src/storage/exports.js';
 import { exportError } from './export-error.js';
 import { rowsOfPairs } from './export-pairs.js';
@@ -40,26 +41,24 @@ export type PartResult =
   | { readonly type: 'cancelled' }
   | { readonly type: 'failed'; readonly error: ErrorView };
 
-export const partPath = (staging: string, kind: PartKind, part: number): string =>
-  join(staging, 'parts', `${kind}-${String(part).padStart(5, '0')}`);
+const partName = (dir: string, kind: PartKind, part: number): string =>
+  join(dir, 'parts', `${kind}-${String(part).padStart(5, '0')}`);
+
+/** Where a file of a part is, in the directory of its revision. */
+export const partPath = (dir: string, kind: PartKind, part: number, { sha256 }: Pick<WrittenFile, 'sha256'>): string =>
+  digestedPath(partName(dir, kind, part), sha256);
 
 /**
  * Writes one part of an export: the runs after `far.done`, as far as they fit. It depends on the listed runs alone, so that a
  * second time the same bytes are written.
  */
-export async function writePart(
-  world: World,
-  id: string,
-  staging: string,
-  part: number,
-  far: Far,
-): Promise<PartResult> {
+export async function writePart(world: World, id: string, dir: string, part: number, far: Far): Promise<PartResult> {
   const { knex } = world;
   const row = await readExport(knex, id);
   if (row === undefined) return { type: 'cancelled' };
   const request = requestOf(row);
   await forgetDigests(knex, id, part);
-  const open = (kind: PartKind): PartFile => openFile(partPath(staging, kind, part), kind, request);
+  const open = (kind: PartKind): PartFile => openFile(partName(dir, kind, part), kind, request);
   const files = { train: open('train'), validation: open('validation'), runs: open('runs') };
   try {
     const after = await fill(world, row, request, files, part, far);
@@ -80,8 +79,8 @@ export async function writePart(
 /** Evidence is for people and their tools: lines of JSON, whatever the data are. */
 const openFile = (path: string, kind: PartKind, { format, options }: ExportRequest): PartFile =>
   kind !== 'runs' && options.encoding === 'parquet'
-    ? parquetFile(path, datasetFields(format, options.reasoningKey))
-    : jsonlFile(path);
+    ? parquetFile(path, datasetFields(format, options.reasoningKey), { digested: true })
+    : jsonlFile(path, { digested: true });
 
 const batchesOf = (db: Knex, id: string, request: ExportRequest, after: number): AsyncIterable<RowBatch> => {
   const { format } = request;
@@ -107,8 +106,9 @@ async function fill(
     const kept = deduplicate ? await withoutDoubles(knex, row, part, batch.made) : batch.made;
     const duplicate = countRows(batch.made) - countRows(kept);
     skipped = addSkipped(addSkipped(skipped, batch.skipped), { duplicate });
-    for (const made of kept) {
-      if (made.rows.length === 0) continue;
+    const written = kept.filter((made) => made.rows.length > 0);
+    await keepExported(knex, row, part, written.flatMap(sourcesOf));
+    for (const made of written) {
       const split = splitOf(made.task, validation);
       chars += await files[split].write(made.rows.map(({ columns }) => columns));
       await files.runs.write(evidenceOf(made, split));
@@ -121,6 +121,9 @@ async function fill(
 }
 
 const countRows = (made: readonly MadeRows[]): number => made.reduce((sum, { rows }) => sum + rows.length, 0);
+
+/** Whose words are in rows. */
+const sourcesOf = ({ runs, below }: MadeRows): readonly string[] => [...runs.map(({ id }) => id), ...below];
 
 /** Rows that say what no row before them has said. */
 async function withoutDoubles(

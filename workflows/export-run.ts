@@ -1,5 +1,6 @@
 import { DBOS } from '@dbos-inc/dbos-sdk';
 import { HoldfastError } from '../src/core/errors.js';
+import { revisionDir } from '../src/datasets/export-folder.js';
 import { type ExportRow, readExport } from '../src/storage/exports.js';
 import { beginExport, type ExportEnd, endExport } from '../steps/begin-export.js';
 import { placeOf } from '../steps/place-of.js';
@@ -11,40 +12,57 @@ import { orGiveUp } from './give-up.js';
 /** Permanent: it is in the database. */
 export const EXPORT_WORKFLOW = 'export';
 
-/** Exports trajectories, part by part. Each part is one step, so that whoever goes on begins with the part that is missing. */
+/**
+ * Exports trajectories, part by part. Each part is one step, so that whoever goes on begins with the part that is missing. What is
+ * outdated when it is published, since a run in it was erased, is written again from the part on that has the run.
+ */
 export async function exportRun(world: World, id: string): Promise<void> {
-  const { end, tried = null } = await worked(world, id);
+  const { end, tried = false } = await worked(world, id);
   await step('end', () => endExport(world, id, end, tried));
 }
 
-/** How an export ends, and the parts of one whose publishing was tried in vain. */
+/** How an export ends, and whether its publishing was tried in vain. */
 interface Worked {
   readonly end: ExportEnd;
-  readonly tried?: readonly WrittenPart[];
+  readonly tried?: boolean;
 }
 
 async function worked(world: World, id: string): Promise<Worked> {
   const begun = await step('begin', () => beginExport(world, id));
   if (begun.type !== 'begun') return { end: endOf(begun) };
   const parts: WrittenPart[] = [];
+  for (let revision = 0; ; ) {
+    const stopped = await writeParts(world, id, { runs: begun.runs, revision }, parts);
+    if (stopped !== null) return { end: endOf(stopped) };
+    const published = await step('publish', async () => {
+      const row = await rowOf(world, id);
+      return publishExport(world, row, placeOf(world, row), { revision, parts });
+    });
+    if (published.type === 'published') return { end: { status: 'completed', files: published.files } };
+    if (published.type !== 'outdated') return { end: endOf(published), tried: true };
+    parts.length = published.from;
+    revision = published.revision;
+  }
+}
+
+/** Writes the parts that are missing. */
+async function writeParts(
+  world: World,
+  id: string,
+  { runs, revision }: { readonly runs: number; readonly revision: number },
+  parts: WrittenPart[],
+): Promise<Stopped | null> {
   for (;;) {
     const far = parts.at(-1) ?? { done: 0, rows: 0, skipped: {} };
-    if (far.done >= begun.runs) break;
+    if (far.done >= runs) return null;
     const part = parts.length;
     const written = await step(`part:${part}`, async () => {
       const { staging } = placeOf(world, await rowOf(world, id));
-      return writePart(world, id, staging, part, far);
+      return writePart(world, id, revisionDir(staging, revision), part, far);
     });
-    if (written.type !== 'written') return { end: endOf(written) };
+    if (written.type !== 'written') return written;
     parts.push(written);
   }
-  const published = await step('publish', async () => {
-    const row = await rowOf(world, id);
-    return publishExport(world, row, placeOf(world, row), parts);
-  });
-  return published.type === 'published'
-    ? { end: { status: 'completed', files: published.files } }
-    : { end: endOf(published), tried: parts };
 }
 
 const step = <T>(name: string, work: () => Promise<T>): Promise<T> => DBOS.runStep(() => orGiveUp(work), { name });
@@ -55,5 +73,7 @@ async function rowOf({ knex }: World, id: string): Promise<ExportRow> {
   return row;
 }
 
-const endOf = (stop: Extract<PartResult | Published, { type: 'cancelled' | 'failed' }>): ExportEnd =>
+type Stopped = Extract<PartResult | Published, { type: 'cancelled' | 'failed' }>;
+
+const endOf = (stop: Stopped): ExportEnd =>
   stop.type === 'failed' ? { status: 'failed', error: stop.error } : { status: 'cancelled' };

@@ -47,6 +47,7 @@ async function eraseRun(client: Client, id: string, { json: asJson, message: rea
   for (const one of erasure.erased) print(`run ${one} erased`);
   if (erasure.erased.length === 0) print(`run ${id} was erased at ${erasure.erasedAt}`);
   for (const { runId, why } of erasure.copies) print(`copies in ${runId} (${why})`);
+  printExports(erasure.exports);
 }
 
 /** Waits until it is done; who breaks that off stops nothing. */
@@ -60,7 +61,12 @@ async function eraseSubject(client: Client, subject: string, asked: Options): Pr
   }
   if (asked.json) return printJson(view);
   print(textOf(view));
+  printExports(view.exports);
 }
+
+const printExports = (ids: readonly string[]): void => {
+  for (const id of ids) print(`it is in the files of export ${id}`);
+};
 
 function textOf({ id, status, erased, left, notOver }: SubjectErasureView): string {
   const waits = notOver.length === 0 ? '' : `, not over: ${notOver.join(', ')}`;

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { datasetFields, fieldLines } from './dataset-field.js';
 import type { ExportEncoding, ExportFile, ExportRequest, Skipped } from './export.js';
 import { type JsonObject, type JsonValue, sha256 } from './json.js';
@@ -13,6 +14,8 @@ export interface ExportFacts {
   readonly snapshotAt: string;
   readonly runs: number;
   readonly skipped: Skipped;
+  /** How often it was begun anew because a run in it was erased. */
+  readonly revision: number;
   readonly files: readonly ExportFile[];
 }
 
@@ -60,13 +63,14 @@ export function datasetCard({ id, request, snapshotAt, runs, skipped, files }: E
 
 /** The manifest: what was asked for, and the digest of every other file. It is the last file that is written. */
 export function exportManifest(
-  { id, tenant, request, snapshotAt, runs, skipped, files }: ExportFacts,
+  { id, tenant, request, snapshotAt, runs, skipped, revision, files }: ExportFacts,
   card: string,
 ): JsonObject {
   const listed: JsonValue[] = files.map((file) => ({ ...file }));
   return {
     manifest: 1,
     export: id,
+    revision,
     tenant,
     request: JSON.parse(JSON.stringify(request)),
     snapshotAt,
@@ -75,3 +79,20 @@ export function exportManifest(
     files: [...listed, { path: 'README.md', sha256: sha256(card).slice('sha256:'.length) }],
   };
 }
+
+const made = z.object({ export: z.string(), revision: z.int().default(0) });
+/** Which export a manifest says that it is of. */
+export type Made = z.infer<typeof made>;
+
+/** Null: it is no manifest. */
+export function madeOf(manifest: string): Made | null {
+  try {
+    return made.safeParse(JSON.parse(manifest)).data ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/** Whether it is of this export, and of this revision if one is asked for. */
+export const isMade = (there: Made | null, id: string, revision = there?.revision): boolean =>
+  there !== null && there.export === id && there.revision === revision;

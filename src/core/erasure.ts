@@ -26,6 +26,9 @@ export const erasureView = z
     copies: z
       .array(copyElsewhere)
       .describe('Runs that hold copies of it and are not erased: those next to it, 100 at most.'),
+    exports: z
+      .array(z.string())
+      .describe('Ids of exports that were completed before and have it in them, 100 at most.'),
   })
   .meta({ id: 'Erasure' });
 export type ErasureView = z.infer<typeof erasureView>;

@@ -121,6 +121,15 @@ export const exportFile = z.object({
 });
 export type ExportFile = z.infer<typeof exportFile>;
 
+/** How much of an export is in its store. */
+export const exportSending = z.object({
+  files: z.int(),
+  sizeBytes: z.int(),
+  ofFiles: z.int(),
+  ofSizeBytes: z.int(),
+});
+export type ExportSending = z.infer<typeof exportSending>;
+
 export const exportView = z
   .object({
     id: z.string(),
@@ -134,8 +143,10 @@ export const exportView = z
       done: z.int(),
       rows: z.int(),
       skipped,
+      sending: exportSending.nullable().describe('How much is in the store; null: nothing is being sent.'),
     }),
     files: z.array(exportFile).describe('Empty until it is completed.'),
+    erasedSince: z.int().describe('Runs in it that were erased or removed after it was completed.'),
     error: errorView.nullable(),
     createdAt: z.iso.datetime(),
     updatedAt: z.iso.datetime(),

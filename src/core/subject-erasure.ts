@@ -29,6 +29,9 @@ export const subjectErasureView = z
     erased: z.int().describe('Runs that were erased by now.'),
     left: z.int().describe('Runs of the subject that are not erased yet.'),
     notOver: z.array(z.string()).describe('Ids of those of them that are not over, 20 at most.'),
+    exports: z
+      .array(z.string())
+      .describe('Ids of exports that were completed before and have runs in them that it erased, 100 at most.'),
     requestedAt: z.iso.datetime().nullable(),
     finishedAt: z.iso.datetime().nullable(),
   })

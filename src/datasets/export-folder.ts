@@ -1,6 +1,7 @@
-import { access, mkdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { access, mkdir, readFile, realpath, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
-import { z } from 'zod';
+import { isMade, type Made, madeOf } from '../core/dataset-card.js';
 import { HoldfastError } from '../core/errors.js';
 
 /** Where an export is, and where it is made before it is there as a whole. */
@@ -34,16 +35,9 @@ const exists = (path: string): Promise<boolean> =>
     () => false,
   );
 
-const made = z.object({ export: z.string() });
-
-/** Whether this export is there already, as a whole. */
-export async function isPublished({ path }: ExportFolder, id: string): Promise<boolean> {
-  try {
-    const manifest: unknown = JSON.parse(await readFile(join(path, 'manifest.json'), 'utf8'));
-    return made.safeParse(manifest).data?.export === id;
-  } catch {
-    return false;
-  }
+/** What is there as a whole; null: nothing that says of itself what it is. */
+export async function publishedIn({ path }: Pick<ExportFolder, 'path'>): Promise<Made | null> {
+  return madeOf(await readFile(join(path, 'manifest.json'), 'utf8').catch(() => 'null'));
 }
 
 const leadsOut = (path: string, dir: string): boolean => {
@@ -83,14 +77,44 @@ export async function writeText(path: string, text: string): Promise<void> {
 }
 
 /** Names what was made as the export: from now on it is there, as a whole. Throws `export_exists`. */
-export async function publishFolder(folder: ExportFolder, id: string): Promise<void> {
-  if (await isPublished(folder, id)) return;
+export async function publishFolder(folder: ExportFolder, from: string): Promise<void> {
+  const mine = await publishedIn({ path: from });
+  const isThere = async (): Promise<boolean> =>
+    mine !== null && isMade(await publishedIn(folder), mine.export, mine.revision);
+  // Of another process, which was thought to be dead: the same, or an earlier revision.
+  if (await isThere()) return;
+  if (mine !== null) await withdrawFolder(folder, mine.export, mine.revision);
   await assertNew(folder);
-  await rename(folder.staging, folder.path).catch(async (error: unknown) => {
-    // Another process, which was thought to be dead, was faster.
-    if (!(await isPublished(folder, id))) throw error;
+  await rename(from, folder.path).catch(async (error: unknown) => {
+    if (!(await isThere())) throw error;
   });
+}
+
+/** Takes an export away that was published, up to a revision. What else is there stays. */
+export async function withdrawFolder(folder: ExportFolder, id: string, revision: number): Promise<void> {
+  const isIts = (there: Made | null): boolean => there?.export === id && there.revision <= revision;
+  if (!isIts(await publishedIn(folder))) return;
+  const away = join(folder.staging, `withdrawn-${randomUUID()}`);
+  await mkdir(folder.staging, { recursive: true });
+  try {
+    await rename(folder.path, away);
+  } catch (error) {
+    if (isIts(await publishedIn(folder))) throw error;
+    return;
+  }
+  // Another process may have put a later one there since.
+  if (isIts(await publishedIn({ path: away }))) await rm(away, { recursive: true, force: true });
+  else await rename(away, folder.path);
 }
 
 /** Removes what was made of an export that does not come about, or is elsewhere now. */
 export const removeStaging = (staging: string): Promise<void> => rm(staging, { recursive: true, force: true });
+
+/** Where a revision of an export is made: its parts, and then the whole. */
+export const revisionDir = (staging: string, revision: number): string => join(staging, `revision-${revision}`);
+
+/** Leaves nothing of the revisions up to one. Another process may be at work on a later one. */
+export async function tidyStaging(staging: string, revision: number): Promise<void> {
+  for (let one = 0; one <= revision; one++) await rm(revisionDir(staging, one), { recursive: true, force: true });
+  await rmdir(staging).catch(() => undefined);
+}

@@ -1,50 +1,51 @@
 import { mkdir } from 'node:fs/promises';
-import { assertBucketFree, type ExportBucket, isInBucket, removeUploads, uploadFile } from './export-bucket.js';
-import { type ExportFolder, isPublished, prepareFolder, publishFolder, removeStaging } from './export-folder.js';
+import { isMade } from '../core/dataset-card.js';
+import { assertBucketFree, type ExportBucket, publishedInBucket, removeUploads, uploadFile } from './export-bucket.js';
+import { type ExportFolder, prepareFolder, publishedIn, publishFolder, withdrawFolder } from './export-folder.js';
+
+type GoesOn = (sent: number) => Promise<boolean>;
 
 /** Where an export comes to be: it is made in a directory of this machine, and is there as a whole when it is published. */
 export interface ExportPlace {
   readonly staging: string;
-  /** Whether it is there already, as a whole. */
-  readonly isPublished: () => Promise<boolean>;
+  /** Whether it is there already, as a whole: this revision of it, or any. */
+  readonly isPublished: (revision?: number) => Promise<boolean>;
   /** Throws `export_exists`, `export_not_writable`, and what the store throws. */
   readonly prepare: () => Promise<void>;
   /**
-   * Puts the files of the staging directory in their place, the last one last. Gives false when `goesOn` did not let it.
-   * Throws `export_exists`, and what the store throws.
+   * Puts the files of a directory in their place, the last one last. Gives false when `goesOn` did not let it, which is asked before each
+   * file that is sent, with how many there are by then. Throws `export_exists`, and what the store throws.
    */
-  readonly publish: (paths: readonly string[], goesOn: () => Promise<boolean>) => Promise<boolean>;
-  /** Takes back what was published of an export that does not come about. */
-  readonly withdraw: (paths: readonly string[]) => Promise<void>;
-  readonly clean: () => Promise<void>;
+  readonly publish: (from: string, paths: readonly string[], goesOn: GoesOn) => Promise<boolean>;
+  /** Takes back what was published of it, up to a revision. */
+  readonly withdraw: (revision: number) => Promise<void>;
 }
 
 export const folderPlace = (dir: string, folder: ExportFolder, id: string): ExportPlace => ({
   staging: folder.staging,
-  isPublished: () => isPublished(folder, id),
+  isPublished: async (revision) => isMade(await publishedIn(folder), id, revision),
   prepare: () => prepareFolder(dir, folder),
-  publish: async () => {
-    await publishFolder(folder, id);
+  publish: async (from) => {
+    await publishFolder(folder, from);
     return true;
   },
-  withdraw: async () => undefined,
-  clean: () => removeStaging(folder.staging),
+  withdraw: (revision) => withdrawFolder(folder, id, revision),
 });
 
 export const bucketPlace = (staging: string, to: ExportBucket): ExportPlace => ({
   staging,
-  isPublished: () => isInBucket(to),
+  isPublished: async (revision) => isMade(await publishedInBucket(to), to.id, revision),
   prepare: async () => {
     await mkdir(staging, { recursive: true });
     await assertBucketFree(to);
   },
-  publish: async (paths, goesOn) => {
-    for (const path of paths) {
-      if (!(await goesOn())) return false;
-      await uploadFile(to, staging, path);
+  publish: async (from, paths, goesOn) => {
+    const revision = (await publishedIn({ path: from }))?.revision ?? 0;
+    for (const [sent, path] of paths.entries()) {
+      if (!(await goesOn(sent))) return false;
+      await uploadFile(to, { from, path, revision });
     }
     return true;
   },
-  withdraw: (paths) => removeUploads(to, paths),
-  clean: () => removeStaging(staging),
+  withdraw: (revision) => removeUploads(to, revision),
 });

@@ -1,12 +1,12 @@
 import type { JsonObject } from '../core/json.js';
-import { Growing, type PartFile } from './part-file.js';
+import { Growing, type Naming, type PartFile } from './part-file.js';
 
 /** Characters after which lines are written. */
 const BATCH_CHARS = 1_000_000;
 
 /** One row on each line, as JSON in UTF-8. */
-export function jsonlFile(path: string): PartFile {
-  const growing = new Growing(path);
+export function jsonlFile(path: string, naming: Naming = { digested: false }): PartFile {
+  const growing = new Growing(path, naming);
   let rows = 0;
   let text = '';
   const flush = async (): Promise<void> => {

@@ -2,15 +2,19 @@ import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import { type DatasetField, type FieldType, featuresOf } from '../core/dataset-field.js';
 import type { JsonObject, JsonValue } from '../core/json.js';
 import { parquetSchema, withJsonAsBytes } from './parquet-schema.js';
-import { Growing, type PartFile } from './part-file.js';
+import { Growing, type Naming, type PartFile } from './part-file.js';
 
 /** A row group is written when it has so many rows, or so many characters: more is not held in memory. */
 const GROUP_ROWS = 1000;
 const GROUP_CHARS = 8 * 1024 * 1024;
 
 /** Rows as Parquet: records and lists have columns of their own, and what is `json` is its text with the type JSON. */
-export function parquetFile(path: string, fields: readonly DatasetField[]): PartFile {
-  const growing = new Growing(path);
+export function parquetFile(
+  path: string,
+  fields: readonly DatasetField[],
+  naming: Naming = { digested: false },
+): PartFile {
+  const growing = new Growing(path, naming);
   const buffer = new ByteWriter();
   const schema = parquetSchema(fields);
   const writer = new ParquetWriter({

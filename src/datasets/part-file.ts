@@ -20,16 +20,26 @@ export interface PartFile {
   abandon(): Promise<void>;
 }
 
+/** The name of a file that says what is in it: what another process makes of other things has another one. */
+export const digestedPath = (path: string, sha256: string): string => `${path}-${sha256.slice(0, 16)}`;
+
+export interface Naming {
+  /** Whether the name goes on with the digest of the file. */
+  readonly digested: boolean;
+}
+
 /** Bytes that are on the disk under a name of their own until they are whole. */
 export class Growing {
   readonly #path: string;
+  readonly #digested: boolean;
   readonly #temporary: string;
   readonly #hash = createHash('sha256');
   #file: Awaited<ReturnType<typeof open>> | null = null;
   #sizeBytes = 0;
 
-  constructor(path: string) {
+  constructor(path: string, { digested }: Naming) {
     this.#path = path;
+    this.#digested = digested;
     // Another process may write the same part.
     this.#temporary = `${path}.${randomUUID()}.tmp`;
   }
@@ -48,8 +58,9 @@ export class Growing {
     await this.#file?.sync();
     await this.#file?.close();
     this.#file = null;
-    await rename(this.#temporary, this.#path);
-    return { sizeBytes: this.#sizeBytes, sha256: this.#hash.digest('hex') };
+    const sha256 = this.#hash.digest('hex');
+    await rename(this.#temporary, this.#digested ? digestedPath(this.#path, sha256) : this.#path);
+    return { sizeBytes: this.#sizeBytes, sha256 };
   }
 
   async abandon(): Promise<void> {

@@ -4,13 +4,17 @@ import { HoldfastError } from '../core/errors.js';
 import { isOver } from '../core/run.js';
 import { eraseContent } from '../storage/erase-run.js';
 import { copiesOf, type Erasing, insertErasure, readerOf } from '../storage/erasures.js';
+import { exportsWith } from '../storage/exported-runs.js';
 import { lockFamily } from '../storage/families.js';
 import { removeRun } from '../storage/remove-run.js';
 import type { RunRow } from '../storage/runs.js';
 import { removeSegments } from '../storage/segment-rows.js';
 
 /** `before`: nothing is left of it. `ending`: its last segment is still at work, and nothing was done. */
-export type Gone = { readonly copies: readonly CopyElsewhere[] } | 'before' | 'ending';
+export type Gone =
+  | { readonly copies: readonly CopyElsewhere[]; readonly exports: readonly string[] }
+  | 'before'
+  | 'ending';
 
 /** Throws `run_not_over`. */
 export function assertOver({ id, status }: Pick<RunRow, 'id' | 'status'>, of = ''): void {
@@ -25,7 +29,7 @@ export async function eraseLocked(trx: Knex.Transaction, id: string, by: Erasing
   const copies = await copiesOf(trx, run);
   await insertErasure(trx, id, by);
   await eraseContent(trx, run);
-  return { copies };
+  return { copies, exports: await exportsWith(trx, id) };
 }
 
 /** Removes a run with its log, and keeps where that ended. Throws `run_not_over`. */
@@ -35,7 +39,7 @@ export async function removeLocked(trx: Knex.Transaction, id: string, by: Erasin
   if (!(await isFree(trx, run))) return 'ending';
   const copies = await copiesOf(trx, run);
   await removeRun(trx, run, by);
-  return { copies };
+  return { copies, exports: await exportsWith(trx, id) };
 }
 
 async function isFree(trx: Knex.Transaction, run: RunRow): Promise<boolean> {

@@ -5,11 +5,13 @@ import { HoldfastError } from '../core/errors.js';
 import { fieldErrorsOf, invalidRequest } from '../core/field-errors.js';
 import { plainText } from '../core/json.js';
 import { copiesOf, type Erasing, familyToErase, findErasure } from '../storage/erasures.js';
+import { exportsWith } from '../storage/exported-runs.js';
 import { findRun } from '../storage/runs.js';
 import { assertOver, eraseLocked, type Gone } from './erase-locked.js';
 import type { Parts } from './parts.js';
 
 const FAMILY_AT_ONCE = 100;
+const EXPORTS_NAMED = 100;
 /** A run is over a moment before its last segment is. */
 const ENDS_WITHIN_MS = 5000;
 const LOOK_EVERY_MS = 100;
@@ -29,11 +31,13 @@ export async function eraseRun(parts: Parts, id: string, request: EraseRun, call
   const by = { actor: caller.actor, reason: plainText(parsed.data.reason) };
   const erased: string[] = [];
   const copies: CopyElsewhere[] = [];
+  const exports = new Set<string>();
   const erase = async (one: string): Promise<void> => {
     const done = await eraseOne(parts, one, by);
     if (done === null) return;
     erased.push(one);
     copies.push(...done.copies);
+    for (const one of done.exports) exports.add(one);
   };
   if (parsed.data.family) {
     for (;;) {
@@ -48,7 +52,9 @@ export async function eraseRun(parts: Parts, id: string, request: EraseRun, call
   const { actor, reason, erased_at: erasedAt } = kept;
   const gone = new Set(erased);
   const left = erased.length === 0 ? await copiesOf(knex, seen) : copies.filter(({ runId }) => !gone.has(runId));
-  return { runId: id, erasedAt: erasedAt.toISOString(), actor, reason, erased, copies: left };
+  for (const one of await exportsWith(knex, id)) exports.add(one);
+  const named = [...exports].slice(0, EXPORTS_NAMED);
+  return { runId: id, erasedAt: erasedAt.toISOString(), actor, reason, erased, copies: left, exports: named };
 }
 
 const unknown = (id: string): HoldfastError =>

@@ -15,6 +15,7 @@ import {
   openErasureOf,
   takeErasureRequest,
 } from '../storage/erasure-requests.js';
+import { exportsOfErasure } from '../storage/exported-runs.js';
 import { readRun } from '../storage/runs.js';
 import { leftOfSubject, lockSubject, runsOfSubject } from '../storage/subjects.js';
 import { cancelRun } from './cancel-run.js';
@@ -40,8 +41,8 @@ export async function eraseSubject(parts: Parts, request: EraseSubject, caller: 
   const { knex, newId } = parts.world;
   const reason = plainText(parsed.data.reason);
   if (dryRun) {
-    const none = { id: null, status: 'dry_run', erased: 0, requestedAt: null, finishedAt: null } as const;
-    return { ...none, subject, actor, reason, ...(await leftOfSubject(knex, tenant, subject)) };
+    const none = { id: null, erased: 0, exports: [], requestedAt: null, finishedAt: null };
+    return { ...none, status: 'dry_run', subject, actor, reason, ...(await leftOfSubject(knex, tenant, subject)) };
   }
   const made = await knex.transaction(async (trx) => {
     await lockSubject(trx, tenant, subject);
@@ -72,7 +73,7 @@ export async function getSubjectErasure(parts: Parts, id: string, { tenant }: Ca
   const left = row.subject === null ? { left: 0, notOver: [] } : await leftOfSubject(knex, tenant, row.subject);
   const { status, subject, actor, reason, erased } = row;
   const times = { requestedAt: row.requested_at.toISOString(), finishedAt: row.finished_at?.toISOString() ?? null };
-  return { id, status, subject, actor, reason, erased, ...left, ...times };
+  return { id, status, subject, actor, reason, erased, ...left, exports: await exportsOfErasure(knex, id), ...times };
 }
 
 /** Works on one request that somebody has left, if there is one. */
@@ -117,7 +118,7 @@ async function eraseFor(
     if (cancel && run !== undefined && !isOver(run.status) && run.parent_run_id === null)
       await cancelRun(parts, runId, null, { actor, tenant, role: 'admin' });
     await knex.transaction(async (trx) => {
-      const outcome = await eraseLocked(trx, runId, { actor, reason });
+      const outcome = await eraseLocked(trx, runId, { actor, reason, requestId: id });
       if (typeof outcome !== 'string') await countErased(trx, id);
     });
     parts.changes.announce(runId);

@@ -13,6 +13,7 @@ import {
 import { fieldErrorsOf, invalidRequest } from '../core/field-errors.js';
 import type { Page } from '../core/page.js';
 import { exportFolder, type Whose } from '../datasets/export-folder.js';
+import { countGone } from '../storage/exported-runs.js';
 import {
   askToCancel,
   type ExportRow,
@@ -59,18 +60,26 @@ async function known({ world }: Parts, id: string, caller: Caller): Promise<Expo
   throw new HoldfastError('export_unknown', `There is no export ${JSON.stringify(id)}.`);
 }
 
-export const getExport = async (parts: Parts, id: string, caller: Caller): Promise<ExportView> =>
-  exportViewOf(await known(parts, id, caller));
+export async function getExport(parts: Parts, id: string, caller: Caller): Promise<ExportView> {
+  const row = await known(parts, id, caller);
+  return exportViewOf(row, (await countGone(parts.world.knex, [id])).get(id));
+}
 
 export async function listExports(
   parts: Parts,
   filter: { readonly limit: number; readonly cursor?: string },
   caller: Caller,
 ): Promise<Page<ExportView>> {
-  const rows = await listExportRows(parts.world.knex, { ...filter, tenant: caller.tenant });
+  const { knex } = parts.world;
+  const rows = await listExportRows(knex, { ...filter, tenant: caller.tenant });
+  const shown = rows.slice(0, filter.limit);
+  const gone = await countGone(
+    knex,
+    shown.map(({ id }) => id),
+  );
   const last = rows[filter.limit - 1];
   return {
-    items: rows.slice(0, filter.limit).map(exportViewOf),
+    items: shown.map((row) => exportViewOf(row, gone.get(row.id))),
     nextCursor: rows.length > filter.limit && last ? encodeCursor(last.place, last.id) : null,
   };
 }

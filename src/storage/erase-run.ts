@@ -3,7 +3,7 @@ import { ERRORS, isErrorCode } from '../core/errors.js';
 import { canonical } from '../core/json.js';
 import { errorView } from '../core/run.js';
 import { EMPTY_STATE } from '../core/state.js';
-import { forgetInExports } from './export-runs.js';
+import { leaveExports } from './exported-runs.js';
 import type { RunRow } from './runs.js';
 import { runs } from './runs.js';
 import { removeItemsOfRun } from './session-cut.js';
@@ -41,7 +41,7 @@ export async function eraseContent(trx: Knex.Transaction, run: RunRow): Promise<
   await eraseInterruptions(trx, id);
   await trx('holdfast.rewards').where({ run_id: id }).update({ data: null });
   await forgetSubjects(trx, id);
-  await forgetInExports(trx, id);
+  await leaveExports(trx, id);
   // The key of a request still starts no second run.
   await trx('holdfast.idempotency_keys').where({ run_id: id }).update({ fingerprint: '' });
   if (run.session_id !== null) await removeItemsOfRun(trx, run.tenant, run.session_id, id);

@@ -9,9 +9,11 @@ const COPIES_SHOWN = 100;
 export interface Erasing {
   readonly actor: string;
   readonly reason: string;
+  /** The request to erase a subject that it is part of. */
+  readonly requestId?: string;
 }
 
-export interface ErasureRow extends Erasing {
+export interface ErasureRow extends Omit<Erasing, 'requestId'> {
   readonly run_id: string;
   readonly tenant: string;
   /** Where its log ended. */
@@ -24,11 +26,15 @@ export const findErasure = (db: Knex, runId: string): Promise<ErasureRow | undef
   db<ErasureRow>('holdfast.erasures').where({ run_id: runId }).first();
 
 /** Keeps who erased a run and why, with the head of its log. */
-export async function insertErasure(trx: Knex.Transaction, runId: string, { actor, reason }: Erasing): Promise<void> {
+export async function insertErasure(
+  trx: Knex.Transaction,
+  runId: string,
+  { actor, reason, requestId }: Erasing,
+): Promise<void> {
   await trx.raw(
-    `insert into holdfast.erasures (run_id, tenant, actor, reason, seq, hash)
-     select run_id, tenant, ?, ?, seq, hash from holdfast.run_heads where run_id = ?`,
-    [actor, reason, runId],
+    `insert into holdfast.erasures (run_id, tenant, actor, reason, request_id, seq, hash)
+     select run_id, tenant, ?, ?, ?, seq, hash from holdfast.run_heads where run_id = ?`,
+    [actor, reason, requestId ?? null, runId],
   );
 }
 

@@ -51,11 +51,6 @@ export async function listRunsOf(
   return Number(listed?.n ?? 0);
 }
 
-/** Takes away what exports that are at work have of a run that is erased or removed: its task may be in words of its own. */
-export async function forgetInExports(trx: Knex.Transaction, runId: string): Promise<void> {
-  await trx('holdfast.export_runs').where({ run_id: runId }).update({ task: '' });
-}
-
 /** A listed run with its row; null: it was deleted since. */
 export interface RunToExport extends ListedRun {
   readonly row: RunRow | null;

@@ -4,9 +4,11 @@ import type { ErrorView } from '../core/errors.js';
 import {
   type ExportFile,
   type ExportRequest,
+  type ExportSending,
   type ExportStatus,
   type ExportView,
   exportFile,
+  exportSending,
   type Skipped,
   skipped,
   startExport,
@@ -31,6 +33,10 @@ export interface ExportRow {
   files: string;
   error: string | null;
   cancel_requested_at: Date | null;
+  /** How often it was begun anew from some part on, because a run in it was erased. */
+  revision: number;
+  /** How much is in its store, as JSON. */
+  sending: string | null;
   created_at: Date;
   updated_at: Date;
   completed_at: Date | null;
@@ -96,35 +102,54 @@ export const noteProgress = (
     .where('done', '<=', done)
     .update({ done, rows, skipped: canonical(left), updated_at: now(db) });
 
-/** Ends an export, once. */
+/** Notes how much is in its store, and gives its row; undefined: it does not work any more. */
+export async function noteSending(db: Knex, id: string, sending: ExportSending): Promise<ExportRow | undefined> {
+  const [row] = await exports_(db)
+    .where({ id, status: 'running' })
+    .update({ sending: canonical({ ...sending }), updated_at: now(db) })
+    .returning('*');
+  return row;
+}
+
+/** From here on it is the next revision. */
+export const raiseRevision = (trx: Knex.Transaction, id: string): Promise<number> =>
+  exports_(trx).where({ id }).update({ sending: null }).increment('revision', 1);
+
+/** Ends an export, once; false: it was over. */
 export async function endExportRow(
   trx: Knex.Transaction,
   id: string,
   end: { readonly status: ExportStatus; readonly files?: readonly ExportFile[]; readonly error?: ErrorView },
-): Promise<void> {
+): Promise<boolean> {
   const { status, files = [], error } = end;
-  await exports_(trx)
+  const ended = await exports_(trx)
     .where({ id })
     .whereIn('status', LIVE)
     .update({
       ...{ status, files: canonical(files), error: error === undefined ? null : canonical({ ...error }) },
-      ...{ updated_at: now(trx), completed_at: now(trx) },
+      ...{ sending: null, updated_at: now(trx), completed_at: now(trx) },
     });
   await trx('holdfast.export_runs').where({ export_id: id }).delete();
   await trx('holdfast.export_digests').where({ export_id: id }).delete();
+  return ended > 0;
 }
 
 export const requestOf = (row: ExportRow): ExportRequest => startExport.parse(JSON.parse(row.request));
 
-export const exportViewOf = (row: ExportRow): ExportView => ({
+/** `erasedSince`: how many of its runs are gone by now. */
+export const exportViewOf = (row: ExportRow, erasedSince = 0): ExportView => ({
   id: row.id,
   tenant: row.tenant,
   status: row.status,
   request: requestOf(row),
   actor: row.actor,
   folder: row.folder,
-  progress: { runs: row.runs, done: row.done, rows: row.rows, skipped: skipped.parse(JSON.parse(row.skipped)) },
+  progress: {
+    ...{ runs: row.runs, done: row.done, rows: row.rows, skipped: skipped.parse(JSON.parse(row.skipped)) },
+    sending: row.sending === null ? null : exportSending.parse(JSON.parse(row.sending)),
+  },
   files: z.array(exportFile).parse(JSON.parse(row.files)),
+  erasedSince,
   error: row.error === null ? null : errorView.parse(JSON.parse(row.error)),
   createdAt: row.created_at.toISOString(),
   updatedAt: row.updated_at.toISOString(),

@@ -36,7 +36,7 @@ export const requeueExports = (db: Knex, workflow: string, ids: readonly string[
 export async function endDeadExports(db: Knex, workflow: string, error: ErrorView): Promise<ExportRow[]> {
   const { rows }: { rows: ExportRow[] } = await db.raw(
     `with dead as (
-       update holdfast.exports e set status = 'failed', error = ?, updated_at = now(), completed_at = now()
+       update holdfast.exports e set status = 'failed', error = ?, sending = null, updated_at = now(), completed_at = now()
          from dbos.workflow_status s
         where s.workflow_uuid = e.id and s.name = ? and e.status in ('queued', 'running')
           and e.updated_at < now() - interval '5 seconds' and s.status not in ('ENQUEUED', 'PENDING', 'DELAYED')

@@ -2,7 +2,7 @@ import type { Knex } from 'knex';
 import { deleteRunRows } from './delete-run.js';
 import { eraseToldEvents } from './erase-run.js';
 import type { Erasing } from './erasures.js';
-import { forgetInExports } from './export-runs.js';
+import { leaveExports } from './exported-runs.js';
 import type { RunRow } from './runs.js';
 import { removeItemsOfRun } from './session-cut.js';
 
@@ -23,7 +23,7 @@ export async function insertRemovedRun(
 export async function removeRun(trx: Knex.Transaction, run: RunRow, by: Erasing): Promise<void> {
   await insertRemovedRun(trx, run.id, by);
   await eraseToldEvents(trx, run);
-  await forgetInExports(trx, run.id);
+  await leaveExports(trx, run.id);
   if (run.session_id !== null) await removeItemsOfRun(trx, run.tenant, run.session_id, run.id);
   await deleteRunRows(trx, run.id);
 }

@@ -4,8 +4,15 @@ import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { Agent } from '@openai/agents';
 import { z } from 'zod';
-import { createEngine, defineAgent, defineTool, type ExportView } from '../../src/index.js';
-import { call, scripted } from '../harness/script.js';
+import {
+  createEngine,
+  defineAgent,
+  defineTool,
+  type ExportView,
+  functionModel,
+  HoldfastError,
+} from '../../src/index.js';
+import { call, say, scripted } from '../harness/script.js';
 import { BUCKET, KEYS, REGION } from '../stores/s3-server.js';
 import { REVIEWER } from './careful-person.js';
 import { arm, install } from './kill-switch.js';
@@ -14,17 +21,23 @@ import { print } from './report.js';
 
 /**
  * One process of a crash test of exports: five runs, an export of them in three parts, which may be cut off, and once more to
- * compare. Files can be cut off, too: around each time that one gets its name.
+ * compare. Files can be cut off, too: around each time that one gets its name. ERASE_AT is such a place, too: there the first run is
+ * erased. EXPORT_FORMAT `preference`: the runs are of two tasks, and have rewards.
  */
 install();
 let renamed = 0;
 let counting = false;
 const { rename } = files;
+let erase = async (): Promise<void> => undefined;
+const reach = async (name: string): Promise<void> => {
+  if (name === process.env['ERASE_AT']) await erase();
+  place(name);
+};
 files.rename = async (from, to) => {
   const name = counting ? `rename ${renamed++}` : '';
-  place(`before ${name}`);
+  await reach(`before ${name}`);
   await rename(from, to);
-  place(`after ${name}`);
+  await reach(`after ${name}`);
 };
 syncBuiltinESMExports();
 
@@ -36,6 +49,8 @@ const agent = defineAgent({
   agent: new Agent({ name: 'looker', tools: [look], model: scripted([[call('look', { n: 1 })]]) }),
   grants: ['tool:call:look'],
 });
+let guesses = 0;
+const guesser = new Agent({ name: 'guesser', model: functionModel('guess', () => [say(`guess ${guesses++}`)]) });
 
 const exportDir = process.env['EXPORT_DIR'] ?? '';
 /** Address of the object store to export to. */
@@ -43,21 +58,36 @@ const store = process.env['EXPORT_STORE'];
 const ROOT = `s3://${BUCKET}/exports`;
 const to = (name: string) => (store === undefined ? { folder: name } : { s3: `${ROOT}/${name}` });
 const engine = await createEngine({
-  agents: [agent],
+  agents: [agent, guesser],
   databaseUrl: process.env['DATABASE_URL'] ?? null,
   dataDir: process.env['HOLDFAST_DATA_DIR'] ?? '',
   exportDir,
   ...(store === undefined ? {} : { exportBuckets: [ROOT], objectStore: { endpoint: store, region: REGION, ...KEYS } }),
   workerId: 'crash',
 });
-for (const input of ['a', 'b', 'c', 'd', 'e']) {
-  const { id } = await engine.startRun({ agent: 'looker', input }, REVIEWER, input);
+const format = process.env['EXPORT_FORMAT'] === 'preference' ? 'preference' : 'messages';
+const ids: string[] = [];
+for (const [nth, input] of ['a', 'b', 'c', 'd', 'e'].entries()) {
+  const request =
+    format === 'preference'
+      ? { agent: 'guesser', input: 'guess', metadata: { taskId: `t${nth % 2}` } }
+      : { agent: 'looker', input };
+  const started = await engine.startRun(request, REVIEWER, input).catch((error: unknown) => {
+    // By the process before.
+    if (error instanceof HoldfastError && error.code === 'run_erased') return null;
+    throw error;
+  });
+  if (started === null) continue;
+  const { id } = started;
   await engine.getRun(id, REVIEWER, { waitMs: 20_000 });
+  if (format === 'preference') await engine.rewardRun(id, { reward: nth }, REVIEWER);
+  ids.push(id);
 }
+erase = async () => void (await engine.eraseRun(ids[0] ?? '', { reason: 'asked for' }, REVIEWER));
 arm();
 counting = true;
 const encoding = process.env['EXPORT_ENCODING'] === 'parquet' ? 'parquet' : 'jsonl';
-const request = { format: 'messages', options: { encoding, validation: 0.4, runsPerFile: 2 } } as const;
+const request = { format, options: { encoding, validation: 0.4, runsPerFile: 2 } } as const;
 
 async function ended({ id }: ExportView): Promise<ExportView> {
   for (;;) {

@@ -16,6 +16,7 @@ const scratch = mkdtempSync(join(tmpdir(), 'holdfast-export-crash-'));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
 const PROGRAM = 'export-child.js';
+const AT_ONCE = 3;
 /** Seven parts that get their names, once as parts and once in the folder, and the folder itself. */
 const RENAMES = 15;
 const WHEN = ['before', 'sent', 'after'] as const;
@@ -27,12 +28,26 @@ const madeIn = ({ objects }: S3Server) =>
     .map(([key, { content }]) => `${key} ${content.byteLength}`)
     .toSorted();
 
+const STRIDE = Number(process.env['HOLDFAST_CRASH_STRIDE'] ?? 24);
+/** Where few instants are taken, some of them. */
+const fewOf = <T>(cells: readonly T[], few: number): readonly T[] => (STRIDE > 24 ? cells.slice(-few) : cells);
+
+async function inTurns<T>(cells: readonly T[], work: (cell: T) => Promise<void>): Promise<void> {
+  const next = cells.values();
+  const takeTurns = async (): Promise<void> => {
+    for (const cell of next) await work(cell);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, takeTurns));
+}
+
 describeCrashes('an export', (kind) => {
   let whole: ChildEnd;
   let statements = 0;
 
-  const finish = (kill: KillAt | undefined, first: Readonly<Record<string, string>> = {}) => {
+  type Settings = Readonly<Record<string, string>>;
+  const finish = (kill: KillAt | undefined, first: Settings = {}, both: Settings = {}) => {
     const env = {
+      ...both,
       EXPORT_DIR: mkdtempSync(join(scratch, 'dir-')),
       EXPORT_ENCODING: kind === 'postgres' ? 'jsonl' : 'parquet',
     };
@@ -54,7 +69,7 @@ describeCrashes('an export', (kind) => {
     }));
     for (let index = 0; index < RENAMES; index++)
       for (const side of ['before', 'after']) all.push({ when: 'place', place: `${side} rename ${index}` });
-    const every = Math.max(1, Math.round(Number(process.env['HOLDFAST_CRASH_STRIDE'] ?? 24) / 12));
+    const every = Math.max(1, Math.round(STRIDE / 12));
     const kills = all.filter((_, index) => index % every === every - 1).slice(kind === 'pglite' && every > 4 ? -2 : 0);
     let deaths = 0;
     for (const kill of kills) {
@@ -63,6 +78,47 @@ describeCrashes('an export', (kind) => {
       expect(ended.runs, `${JSON.stringify(kill)}: ${ended.stderr}`).toEqual(whole.runs);
     }
     expect(deaths).toBeGreaterThan(kills.length / 2);
+  });
+
+  it('has no run that was erased when it was published, whenever its process died then', {
+    timeout: 600_000,
+  }, async () => {
+    const ERASED = { rows: 8, files: 7, progress: { runs: 5, done: 5, rows: 4 }, skipped: { erased: 1 } };
+    const anew = '"revision" = "revision" +';
+    const cells: readonly (readonly [string, KillAt | undefined])[] = [
+      // Taken back, and written again.
+      ['after rename 14', { when: 'place', place: 'before rename 15' }],
+      ['after rename 14', { when: 'place', place: 'after rename 16' }],
+      ['after rename 14', { when: 'place', place: 'after rename 14' }],
+      // Right before all of it is there under its name, and right after that.
+      ['before rename 14', { when: 'before', text: anew, commit: true }],
+      ['after rename 14', { when: 'after', text: anew, commit: true }],
+    ];
+    await inTurns(fewOf(cells, 2), async ([erased, kill]) => {
+      const { died, ended } = await finish(kill, { ERASE_AT: erased });
+      expect(died, JSON.stringify(kill)).toBe(true);
+      expect(ended.runs, ended.stderr).toMatchObject([{ status: 'completed', ok: true, output: ERASED }]);
+    });
+  });
+
+  it('has the same pairs whenever its process died', { timeout: 600_000 }, async () => {
+    const finishPairs = (kill: KillAt | undefined) => finish(kill, {}, { EXPORT_FORMAT: 'preference' });
+    const { ended: undisturbed } = await finishPairs(undefined);
+    expect(undisturbed.runs, undisturbed.stderr).toMatchObject([
+      { status: 'completed', ok: true, output: { progress: { runs: 5, done: 5, rows: 2 }, skipped: { unpaired: 1 } } },
+    ]);
+    const kills: readonly KillAt[] = [
+      { when: 'after', text: 'insert into "holdfast"."exported_runs"' },
+      { when: 'sent', text: 'insert into "holdfast"."export_digests"' },
+      { when: 'place', place: 'before rename 1' },
+      { when: 'place', place: 'after rename 3' },
+      { when: 'before', text: '"files" = ', commit: true },
+    ];
+    await inTurns(fewOf(kills, 2), async (kill) => {
+      const { died, ended } = await finishPairs(kill);
+      expect(died, JSON.stringify(kill)).toBe(true);
+      expect(ended.runs, `${JSON.stringify(kill)}: ${ended.stderr}`).toEqual(undisturbed.runs);
+    });
   });
 
   it('has each object once in a store, whenever its process died while it sent one', { timeout: 600_000 }, async () => {

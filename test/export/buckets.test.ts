@@ -77,6 +77,21 @@ describe.runIf(SLOW)('an export to an object store', () => {
     });
   });
 
+  it('says how much is sent while it is', async () => {
+    const started = await t.engine.startExport({ ...request, to: { s3: `${ROOT}/told` } }, ADMIN);
+    const told: ExportView['progress']['sending'][] = [];
+    server.fault = async (method) => {
+      if (method === 'PUT') told.push((await t.engine.getExport(started.id, ADMIN)).progress.sending);
+      return null;
+    };
+    const view = await ended(t.engine, started);
+    expect(view.progress.sending).toBeNull();
+    const sizes = view.files.map(({ sizeBytes }) => sizeBytes);
+    const upTo = (n: number) => sizes.slice(0, n).reduce((a, b) => a + b, 0);
+    const all = { ofFiles: sizes.length + 2, ofSizeBytes: upTo(sizes.length) };
+    expect(told).toEqual([0, 1, 2, 3, 4, 5, 6, 7].map((n) => ({ files: n, sizeBytes: upTo(n), ...all })));
+  });
+
   it('has every file once when the store is slow, loses answers and cuts connections', async () => {
     const faults: (Fault | null)[] = [null, 'lost', { status: 503, code: 'SlowDown' }, 'cut', null, 'lost'];
     server.fault = (method) => (method === 'PUT' ? (faults.shift() ?? null) : null);

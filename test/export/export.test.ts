@@ -57,7 +57,7 @@ describeEachDatabaseSlowly('an export', (kind) => {
       'chief',
       'helper',
     ]);
-    expect(view.progress).toEqual({ runs: 7, done: 7, rows: 8, skipped: { duplicate: 1 } });
+    expect(view.progress).toEqual({ runs: 7, done: 7, rows: 8, sending: null, skipped: { duplicate: 1 } });
     expect(new Set(rows.map(({ id }) => id)).size).toBe(8);
 
     const [edited, rejected] = rows;

@@ -177,7 +177,7 @@ describeEachDatabaseSlowly('an export of preference pairs', (kind) => {
     ]);
     // Of 11 runs 6 are in pairs.
     expect(view.progress).toEqual({
-      ...{ runs: 11, done: 11, rows: 3 },
+      ...{ runs: 11, done: 11, rows: 3, sending: null },
       skipped: { duplicate: 1, unrated: 1, handed_over: 1, unpaired: 2 },
     });
     for (const row of rows) {

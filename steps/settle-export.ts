@@ -1,0 +1,55 @@
+import type { Knex } from 'knex';
+import { HoldfastError } from '../src/core/errors.js';
+import { type ExportFile, isExportOver } from '../src/core/export.js';
+import { forgetOutdated, lockExported, outdatedPart } from '../src/storage/exported-runs.js';
+import { type ExportRow, endExportRow, lockExport, raiseRevision } from '../src/storage/exports.js';
+import { transact } from './patience.js';
+import type { World } from './world.js';
+
+/** A run that was read is erased or removed by now: from this part on the export is written again, as the next revision. */
+export interface Outdated {
+  readonly type: 'outdated';
+  readonly revision: number;
+  readonly from: number;
+}
+
+/** Each is caused by an erasure while the export was made; one that meets more of them is not made in this way. */
+const REVISIONS_MAX = 50;
+
+/** Whether a revision still is what may be published; null: it is. */
+export const findOutdated = (world: World, id: string, revision: number): Promise<Outdated | null> =>
+  transact(world, async (trx) => {
+    const row = await lockExport(trx, id);
+    return row === undefined || isExportOver(row.status) ? null : outdated(trx, row, revision);
+  });
+
+/**
+ * Completes an export whose files are in their place. No run is erased meanwhile: one that was before makes the export outdated,
+ * and one that comes after finds that it is in it.
+ */
+export const completeExport = (
+  world: World,
+  id: string,
+  revision: number,
+  files: readonly ExportFile[],
+): Promise<Outdated | null> =>
+  transact(world, async (trx) => {
+    await lockExported(trx);
+    const row = await lockExport(trx, id);
+    if (row === undefined || isExportOver(row.status)) return null;
+    const found = await outdated(trx, row, revision);
+    if (found === null) await endExportRow(trx, id, { status: 'completed', files });
+    return found;
+  });
+
+/** Where it was found before, by an execution that did not come to record it, everything is written again. */
+async function outdated(trx: Knex.Transaction, row: ExportRow, revision: number): Promise<Outdated | null> {
+  if (row.revision > revision) return { type: 'outdated', revision: row.revision, from: 0 };
+  const from = await outdatedPart(trx, row.id);
+  if (from === null) return null;
+  if (revision >= REVISIONS_MAX)
+    throw new HoldfastError('export_failed', 'Runs in it were erased again and again while it was made.');
+  await forgetOutdated(trx, row.id, from);
+  await raiseRevision(trx, row.id);
+  return { type: 'outdated', revision: revision + 1, from };
+}
