@@ -19,12 +19,13 @@ const LONGEST_MS = 10_000;
 
 /**
  * Executes the body of a pure, deterministic call by itself, within its grants and its limit of time, and gives what came of it; nothing
- * is kept of it. Null: nothing that can be compared, as it took too long or wants to wait.
+ * is kept of it. Null: nothing that can be compared, as it took too long, was given up or wants to wait.
  */
 export async function executeAgain(
   { callId, agent, spec, input, require }: RepeatableCall,
   run: { readonly id: string; readonly tenant: string },
   now: () => number,
+  signal: AbortSignal,
 ): Promise<CallOutcome | null> {
   const stop = new AbortController();
   const key = `${run.id}:${callId}`;
@@ -32,9 +33,8 @@ export async function executeAgain(
     ...{ runId: run.id, callId, tenant: run.tenant, agent, idempotencyKey: key, signal: stop.signal },
     ...{ now, random: seededRandom(key), require },
   };
-  const never = new AbortController().signal;
   const execute = (inside: ToolContext): Promise<unknown> => spec.execute(input, inside);
-  const ended = await withTimeout(execute, context, Math.min(spec.timeoutMs, LONGEST_MS), stop, never);
+  const ended = await withTimeout(execute, context, Math.min(spec.timeoutMs, LONGEST_MS), stop, signal);
   if (typeof ended === 'string') return null;
   if ('error' in ended) return errorOutcome(spec, ended.error);
   return isInterruption(ended.output) ? null : outputOf(spec, ended.output);

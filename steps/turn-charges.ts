@@ -3,6 +3,7 @@ import type { AnswerCost, Charge } from '../src/core/charge.js';
 import { HoldfastError } from '../src/core/errors.js';
 import { usdOf, usdOrNull } from '../src/core/money.js';
 import { costOf, highestCostOf } from '../src/core/price.js';
+import type { Purse } from '../src/core/purse.js';
 import type { Admission, AttemptTarget, AttemptWatch, Refusal } from '../src/models/model-attempt.js';
 import type { NamedPrice } from '../src/models/price-book.js';
 import { requestTokens } from '../src/models/request-tokens.js';
@@ -25,6 +26,8 @@ export interface ChargedTurn {
   readonly budgets: readonly AppliedBudget[];
   /** Whether what is paid is written when it is paid, because no event of an answer goes with it. */
   readonly atOnce?: boolean;
+  /** What pays for it in place of the run and its budgets; null: they do. */
+  readonly purse: Purse | null;
 }
 
 type Request = Parameters<AttemptWatch['admit']>[1];
@@ -59,12 +62,11 @@ export class TurnCharges implements AttemptWatch {
         if (outcome === 'answered') await this.#keep(this.#answer(model, attempt, priced, said));
       },
     };
-    if (this.#asked.budgets.length === 0) return plain;
+    const { budgets, purse } = this.#asked;
+    if (purse !== null) return this.#bought(purse, model, attempt, priced, request);
+    if (budgets.length === 0) return plain;
     if (priced === null) return unpriced(model);
-    const { maxTokens: most } = request.modelSettings;
-    const output =
-      most !== undefined && Number.isSafeInteger(most) && most > 0 ? most : this.#world.budgets.outputTokens;
-    const needed = highestCostOf(priced.price, requestTokens(request), output);
+    const needed = this.#highestCost(priced, request);
     // What is free needs no budget, also where none has room.
     return needed === 0n ? plain : this.#reserved(model, attempt, priced, needed);
   }
@@ -79,6 +81,37 @@ export class TurnCharges implements AttemptWatch {
   endOf(result: ModelResult): ModelResult {
     if (result.type !== 'failed' || this.#exhausted?.onExhausted !== 'ask') return result;
     return { type: 'exhausted', budget: this.#exhausted.budget, error: result.error };
+  }
+
+  #highestCost({ price }: NamedPrice, request: Request): bigint {
+    const { maxTokens: most } = request.modelSettings;
+    const output =
+      most !== undefined && Number.isSafeInteger(most) && most > 0 ? most : this.#world.budgets.outputTokens;
+    return highestCostOf(price, requestTokens(request), output);
+  }
+
+  #bought(
+    purse: Purse,
+    model: string,
+    attempt: number,
+    priced: NamedPrice | null,
+    request: Request,
+  ): Admission | Refusal {
+    const needed = priced === null ? null : this.#highestCost(priced, request);
+    const refusal = purse.take(model, needed);
+    if (refusal !== null) {
+      const { code, text } = refusal;
+      return { admitted: false, reason: text, error: new HoldfastError(code, text).view() };
+    }
+    return {
+      admitted: true,
+      settle: async (said, outcome) => {
+        if (isUnpaid(outcome)) purse.giveBack(needed);
+        if (outcome !== 'answered') return;
+        const { nanos } = this.#answer(model, attempt, priced, said);
+        purse.pay(needed, nanos === null ? null : BigInt(nanos));
+      },
+    };
   }
 
   async #keep(charge: Charge): Promise<void> {
@@ -105,8 +138,7 @@ export class TurnCharges implements AttemptWatch {
   }
 
   #settlementOf(model: string, attempt: number, priced: NamedPrice, said: Said, outcome: Outcome): Settlement {
-    if (outcome === 'failed_before_sending' || outcome === 'rejected')
-      return { state: 'released', nanos: 0n, usage: null };
+    if (isUnpaid(outcome)) return { state: 'released', nanos: 0n, usage: null };
     const answer = outcome === 'answered' ? this.#answer(model, attempt, priced, said) : null;
     if (answer === null || answer.nanos === null) return { state: 'assumed', nanos: null, usage: null };
     return { state: 'settled', nanos: BigInt(answer.nanos), usage: answer.usage };
@@ -135,6 +167,8 @@ export class TurnCharges implements AttemptWatch {
     return { turn, execution, agent, attempt, model };
   }
 }
+
+const isUnpaid = (outcome: Outcome): boolean => outcome === 'failed_before_sending' || outcome === 'rejected';
 
 function unpriced(model: string): Refusal {
   const reason = `No price of ${model} is known, and a budget applies.`;

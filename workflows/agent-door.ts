@@ -136,7 +136,7 @@ function durableHandoff(scope: SegmentScope, handoff: Handoff): Handoff {
         const agent: Agent = await handoff.onInvokeHandoff(context, args);
         return agent.name;
       },
-      (source) => (source.has(scope.turns + 1) ? handoff.agent.name : undefined),
+      (source) => (source.handsOver(scope.turns + 1) ? handoff.agent.name : undefined),
     );
     if (to === handoff.agent.name) return handoff.agent;
     throw new HoldfastError(

@@ -12,7 +12,7 @@ export const budgetsOf = ({ world, run: { id, tenant, agent, limits } }: Segment
 /** Whom what a model call of the run costs is charged to. */
 export const chargedIn = (scope: SegmentScope) => {
   const { id: runId, tenant, agent } = scope.run;
-  return { runId, tenant, agent, budgets: budgetsOf(scope) };
+  return { runId, tenant, agent, budgets: budgetsOf(scope), purse: scope.recorded?.purse ?? null };
 };
 
 /** What a run comes to wait for whose next model call no budget has room for. It belongs to no call. */

@@ -32,7 +32,7 @@ export async function callbackStep(
     }
   };
   // A closed recording takes no steps.
-  const again = scope.recorded?.closed === true && scope.recorded.hearsCallbacks;
+  const again = scope.recorded?.closed === true && scope.recorded.hears(name);
   const heard = again ? await inStep(answer) : await durableStep(scope, name, answer);
   if (heard.type === 'threw') throw errorOf(heard);
   return heard.value;

@@ -5,11 +5,11 @@ import { inStep, type SegmentScope } from './segment-scope.js';
 /**
  * Runs work as one step of the segment. What the work itself may fail with is part of its result: a step that throws means
  * that the database or DBOS failed, which is never the run's own and must not end it. A run with which workers died has the
- * process to itself until one more of its steps is recorded. A closed recording takes no steps.
+ * process to itself until one more of its steps is recorded. A closed recording takes no steps: what it lets be executed is not kept.
  */
 export async function durableStep<T>(scope: SegmentScope, name: string, work: () => Promise<T>): Promise<T> {
   const { recorded } = scope;
-  if (recorded?.closed) {
+  if (recorded?.closed && !recorded.takes(name)) {
     scope.broken ??= { error: recorded.beyond(name) };
     throw scope.broken.error;
   }
@@ -19,6 +19,7 @@ export async function durableStep<T>(scope: SegmentScope, name: string, work: ()
       leave = await scope.gate.enter(scope.run.id, scope.suspected, scope.signal);
       return inStep(() => orGiveUp(work));
     };
+    if (recorded?.closed) return await inStep(work);
     const result = await DBOS.runStep(step, { name });
     if (leave !== null) scope.suspected = false;
     return result;

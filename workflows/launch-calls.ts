@@ -10,7 +10,7 @@ import { termsOf } from './approval-of.js';
 import { afterOutputGuardrails } from './call-callbacks.js';
 import { durableStep } from './durable-step.js';
 import { endOfRun, isRaised } from './failing-call.js';
-import type { PlannedCall, SegmentScope, StartedCall } from './segment-scope.js';
+import { inStep, type PlannedCall, type SegmentScope, type StartedCall } from './segment-scope.js';
 import { logChild } from './sub-agent-call.js';
 import { bodyOf, requirementOf } from './tool-body.js';
 
@@ -68,11 +68,18 @@ const refusalOf = (plan: PlannedCall): ToolResult | null =>
 
 async function runTool(scope: SegmentScope, plan: PlannedCall): Promise<ToolResult> {
   const { spec } = plan.guard;
-  const recorded = scope.recorded?.result(plan.callId) ?? null;
-  if (recorded !== null) {
+  if (scope.recorded !== null) {
     const { callId, agent, input } = plan;
-    scope.recorded?.answered({ callId, agent, spec, input, require: requirementOf(scope, plan) }, recorded);
-    return recorded;
+    const asked = { callId, agent, spec, input, require: requirementOf(scope, plan) };
+    const recorded = scope.recorded.result(callId);
+    if (recorded !== null) {
+      scope.recorded.answered(asked, recorded);
+      return recorded;
+    }
+    const executing = scope.recorded.executes(asked);
+    // Nothing is waited for before a step, so that the calls of a response take theirs in one go.
+    const executed = executing === null ? null : await executing;
+    if (executed !== null) return inStep(() => afterOutputGuardrails(scope, plan, executed));
   }
   const intent = {
     ...{

@@ -26,8 +26,17 @@ export async function planResponse(
 }
 
 async function planOne(scope: SegmentScope, agent: string, guard: GuardedTool, call: AskedCall): Promise<PlannedCall> {
-  const plan = planCall(scope, agent, guard, call, await needsApproval(scope, guard, call));
-  return plan.decision === 'allow' ? withGuardrails(scope, plan, call) : plan;
+  const plan = asDecided(scope, planCall(scope, agent, guard, call, await needsApproval(scope, guard, call)));
+  return plan.decision === 'allow' && plan.refusal === null ? withGuardrails(scope, plan, call) : plan;
+}
+
+/** A call that waits for a decision, with that which a recording has of it. */
+function asDecided({ recorded }: SegmentScope, plan: PlannedCall): PlannedCall {
+  const decided = plan.decision === 'ask' ? (recorded?.decided(plan.callId) ?? null) : null;
+  if (decided === null) return plan;
+  const { refused } = decided;
+  const refusal = refused === null ? null : { why: refused.why, message: refused.message };
+  return { ...plan, decision: 'allow', approved: refusal === null, refusal };
 }
 
 /** A call that may run as far as grants and approvals go, after its guardrails. */

@@ -24,6 +24,7 @@ export function recordedScope(
   source: RecordedSource,
   settled: readonly Settled[],
   counted: Counted,
+  signal: AbortSignal = new AbortController().signal,
 ): SegmentScope {
   const { world, agents, run, execution, gate, provider, earlier } = place;
   const { segment, first, decisions, ending, answers } = recorded;
@@ -31,7 +32,7 @@ export function recordedScope(
   log.add('segment.started', { segment: first, decisions: [...decisions] });
   return freshScope({
     ...{ world, agents, run, segment, first, execution, log, gate, provider, earlier, settled },
-    ...{ isLeaving: () => false, suspected: false, signal: new AbortController().signal, recorded: source },
+    ...{ isLeaving: () => false, suspected: false, signal, recorded: source },
     ...{ turns: counted.turns, totalTokens: counted.totalTokens, standing: [], deltas: null, stored: null },
     turnsPerSegment: ending === 'cut' ? answers.size : Number.POSITIVE_INFINITY,
   });

@@ -2,6 +2,7 @@ import { HoldfastError, isErrorCode } from '../src/core/errors.js';
 import type { CallOutcome, EventData, EventDraft } from '../src/core/event.js';
 import { canonical, type JsonObject, type JsonValue } from '../src/core/json.js';
 import type { McpChange } from '../src/core/mcp.js';
+import type { Purse } from '../src/core/purse.js';
 import { eventName, type RecordedSegment } from '../src/core/recording.js';
 import type { Standing } from '../src/core/standing.js';
 import type { StartedChild } from '../src/core/sub-agent.js';
@@ -22,8 +23,8 @@ export class RecordedSource {
   readonly keys: readonly string[];
   /** The state that the segment starts from, where it does not start from the input of the run. */
   readonly snapshot: string | null;
-  /** Whether a callback of which it does not say what it answered is heard again. */
-  readonly hearsCallbacks: boolean = true;
+  /** What pays for models in place of the run and its budgets; null: they do. */
+  readonly purse: Purse | null = null;
   protected readonly segment: RecordedSegment;
   readonly #standing: readonly Standing[];
   readonly #checked = new Map<string, EventData<'call.checked'>>();
@@ -100,6 +101,31 @@ export class RecordedSource {
     const result = this.segment.calls.get(callId) ?? null;
     if (result === null && this.closed) throw this.diverge(`the call ${callId} has no end in the log`);
     return result?.type === 'waits' ? { type: 'waits', wait: waitOf(result.child) } : result;
+  }
+
+  /** Whether a callback of which it does not say what it answered is heard again: its step, or `hook`. */
+  hears(_callback: string): boolean {
+    return true;
+  }
+
+  /** Whether a step is executed although the recording is closed. */
+  takes(_step: string): boolean {
+    return false;
+  }
+
+  /** What was decided of a call that must be approved: it may run, or why it was refused. Null: nothing was. */
+  decided(_callId: string): { readonly refused: Refused | null } | null {
+    return null;
+  }
+
+  /** Executes a call in place of its step; null: that is not done. What it resolves to is null if nothing came of it. */
+  executes(_call: RepeatableCall): Promise<ToolResult | null> | null {
+    return null;
+  }
+
+  /** Whether a handoff happens without its callback. */
+  handsOver(turn: number): boolean {
+    return this.has(turn);
   }
 
   /** Hears of a call that was answered from the recording. */
@@ -205,6 +231,8 @@ export class RecordedSource {
     return new HoldfastError('replay_diverged', this.#divergence);
   }
 }
+
+type Refused = Extract<CallOutcome, { type: 'refused' }>;
 
 /** What a call waits for is in its interruption; of a state it is no part. The log names the run that it started. */
 export const waitOf = (child: StartedChild | null): CallWait => ({

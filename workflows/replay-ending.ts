@@ -122,7 +122,7 @@ function compareEnds(last: RunEnd, source: ReplaySource, came: Came, findings: R
   return false;
 }
 
-const endedFromOutside = (end: RunEnd | null): boolean =>
+export const endedFromOutside = (end: RunEnd | null): boolean =>
   end?.kind === 'run.cancelled' || (end?.kind === 'run.failed' && !OWN_ENDS.has(end.data.error.code));
 
 /** What is noted of a call that was stopped with its run. */
@@ -150,7 +150,7 @@ const waitName = ({ callId, tool, reason, text, digest, requiredApprovals = 1 }:
     ? toJson({ callId, tool, reason, text, digest, requiredApprovals })
     : toJson({ callId, tool });
 
-const failure = ({ code, message }: { readonly code: string; readonly message: string }): string =>
+export const failure = ({ code, message }: { readonly code: string; readonly message: string }): string =>
   `the run fails: ${code}: ${message}`;
 
 /** What came in the place of what the log says. */

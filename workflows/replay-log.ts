@@ -66,7 +66,7 @@ export async function replayLog(place: ReplayPlace, replayed: ReplayedRun, from:
 }
 
 /** Lets the agent work to the end of the segment, or of what is recorded of it. */
-async function execute(scope: SegmentScope, work: () => ReturnType<typeof inSegment<Came>>): Promise<Came> {
+export async function execute(scope: SegmentScope, work: () => ReturnType<typeof inSegment<Came>>): Promise<Came> {
   try {
     return await inSegment(scope, work);
   } catch (error) {
@@ -88,5 +88,5 @@ const unasked = (): never => {
 const SILENT: Model = { getResponse: async () => unasked(), getStreamedResponse: unasked };
 const UNASKED: ModelProvider = { getModel: async () => SILENT };
 
-/** No step of a replay begins. */
-const NO_GATE = { enter: async () => () => undefined };
+/** No step of a replay is one of DBOS. */
+export const NO_GATE = { enter: async () => () => undefined };

@@ -35,7 +35,6 @@ export interface ReplayedPart {
  * differs instead of failing the run.
  */
 export class ReplaySource extends RecordedSource {
-  override readonly hearsCallbacks = false;
   readonly #part: ReplayedPart;
   readonly #findings: ReplayFindings;
   /** The turns of which it is not known what the model was told. */
@@ -72,6 +71,10 @@ export class ReplaySource extends RecordedSource {
   /** The events of the log that were not come to. */
   unmetEvents(): readonly EventDraft[] {
     return [...this.unmet].flatMap((key) => this.segment.events.get(key) ?? []);
+  }
+
+  override hears(): boolean {
+    return false;
   }
 
   override accepts(draft: EventDraft): boolean {

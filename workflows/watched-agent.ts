@@ -36,7 +36,7 @@ function watchHooks(agent: Agent): void {
   const { emit } = agent;
   const value = (...event: unknown[]): unknown => {
     const scope = currentScope();
-    if (typeof scope === 'object' && scope.recorded?.hearsCallbacks === false) return true;
+    if (typeof scope === 'object' && scope.recorded?.hears('hook') === false) return true;
     const tell = () => Reflect.apply(emit, agent, event);
     return typeof scope === 'object' ? inHook(scope, tell) : tell();
   };

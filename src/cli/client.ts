@@ -123,9 +123,12 @@ interface Ask {
   readonly body?: unknown;
   readonly headers?: { readonly [name: string]: string };
   readonly signal?: AbortSignal | undefined;
+  readonly timeoutMs?: number;
 }
 
 const ANSWER_TIMEOUT_MS = 90_000;
+/** A live replay works for four minutes at most. `fetch` waits five for an answer to begin. */
+const LIVE_REPLAY_TIMEOUT_MS = 300_000;
 const GET = 'GET';
 const POST = 'POST';
 
@@ -148,7 +151,7 @@ export function createClient(baseUrl: string, token: string): Client {
   }
 
   async function ask<T>(schema: z.ZodType<T>, method: string, path: string, options: Ask = {}): Promise<T> {
-    const timeout = AbortSignal.timeout(ANSWER_TIMEOUT_MS);
+    const timeout = AbortSignal.timeout(options.timeoutMs ?? ANSWER_TIMEOUT_MS);
     const signal = options.signal === undefined ? timeout : AbortSignal.any([timeout, options.signal]);
     const response = await send(method, path, { ...options, signal });
     let body: unknown;
@@ -230,7 +233,10 @@ export function createClient(baseUrl: string, token: string): Client {
     diffRuns: (a, b) => ask(runDiff, GET, `${run(a)}/diff/${encodeURIComponent(b)}`),
     verifyRuns: (query) => ask(pageOf(anchoredReport), GET, '/verify', { query: { ...query } }),
     repairRun: (id, body) => ask(repairReport, POST, `${run(id)}/repair`, { body }),
-    replayRun: (id, body) => ask(replayReport, POST, `${run(id)}/replay`, { body }),
+    replayRun: (id, body) =>
+      ask(replayReport, POST, `${run(id)}/replay`, {
+        ...{ body, timeoutMs: body.liveModel === true ? LIVE_REPLAY_TIMEOUT_MS : ANSWER_TIMEOUT_MS },
+      }),
     exportProof: (id, payloads) => ask(proofBundle, GET, `${run(id)}/proof`, { query: { payloads: String(payloads) } }),
     getLog: () => ask(logView, GET, '/log/checkpoint'),
     checkpointNow: () => ask(logView, POST, '/log/checkpoint', { body: {} }),

@@ -1,9 +1,10 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { z } from 'zod';
 import { canonical, type JsonValue } from '../core/json.js';
+import type { LiveReplay, ReplaySide } from '../core/live-replay.js';
 import type { ReplayDifference, ReplayReport } from '../core/replay.js';
 import { connect } from './connect.js';
-import { idArgument, json, jsonOption, misuse } from './options.js';
+import { idArgument, json, jsonOption, misuse, usdOption } from './options.js';
 import { plain, print, printJson } from './print.js';
 
 /** Exit codes: what differs is another thing than what cannot be compared. */
@@ -11,7 +12,10 @@ const DIVERGED = 1;
 const CANNOT_REPLAY = 3;
 const VALUE_CHARS = 300;
 
-const options = z.object({ json, from: z.string().optional(), executePure: z.boolean().default(false) });
+const options = z.object({
+  ...{ json, from: z.string().optional(), executePure: z.boolean().default(false) },
+  ...{ liveModel: z.boolean().default(false), maxUsd: z.string().optional() },
+});
 
 export const replayCommand = (): Command =>
   new Command('replay')
@@ -21,12 +25,17 @@ export const replayCommand = (): Command =>
     .argument('<run>', 'id of a run', idArgument)
     .option('--from <event>', 'look only at differences from this event on (its number or id)')
     .option('--execute-pure', 'execute calls of tools that are declared deterministic again, and compare')
+    .option('--live-model', 'ask the models anew, with the recorded results of calls; this costs money')
+    .addOption(new Option('--max-usd <usd>', 'what a live replay may cost at most, in dollars').argParser(usdOption))
     .addOption(jsonOption())
     .action(async (id: string, raw: unknown) => {
-      const { json: asJson, from, executePure } = options.parse(raw);
+      const { json: asJson, from, executePure, liveModel, maxUsd } = options.parse(raw);
+      if (maxUsd !== undefined && !liveModel) throw misuse('--max-usd bounds a replay with --live-model.');
       const report = await connect().replayRun(id, {
         ...(from === undefined ? {} : { from: numberOf(id, from) }),
         ...(executePure ? { executePure } : {}),
+        ...(liveModel ? { liveModel } : {}),
+        ...(maxUsd === undefined ? {} : { maxUsd }),
       });
       if (asJson) printJson(report);
       else for (const line of replayText(report)) print(line);
@@ -45,13 +54,36 @@ export function replayText(report: ReplayReport): string[] {
   const { result, events, upTo, differences, moreDifferences, executed, notCompared, reason } = report;
   if (reason !== null) return [`cannot replay: ${plain(reason.message)}`, plain(reason.hint)];
   const many = differences.length + moreDifferences;
-  const first = result === 'same' ? `same: ${events} events, up to event ${upTo}` : `diverged: ${many} differences`;
+  const what = report.live === null ? 'events' : 'answers';
+  const first = result === 'same' ? `same: ${events} ${what}, up to event ${upTo}` : `diverged: ${many} differences`;
   return [
     first,
     ...differences.flatMap(differenceText),
     ...(moreDifferences > 0 ? [`and ${moreDifferences} more`] : []),
-    ...(executed > 0 ? [`executed again: ${executed} calls of deterministic tools`] : []),
+    ...(executed > 0 ? [`executed${report.live === null ? ' again' : ''}: ${executed} calls of pure tools`] : []),
+    ...(report.live === null ? [] : liveText(report.live)),
     ...notCompared.map((what) => `not compared: ${plain(what)}`),
+  ];
+}
+
+function liveText({ recorded, now, stopped }: LiveReplay): string[] {
+  const row = (name: string, of: (side: ReplaySide) => string): string =>
+    `${name.padEnd(8)}${of(recorded).padEnd(16)}${of(now)}`;
+  const unused = stopped === null ? [] : stopped.unused.map((args) => `  not used  ${stopped.tool} ${shown(args)}`);
+  return [
+    ...(stopped === null ? [] : [`stopped at turn ${stopped.turn}: ${plain(stopped.text)}`]),
+    ...(stopped === null || stopped.tool === null
+      ? []
+      : [plain(`  asked     ${stopped.tool} ${shown(stopped.arguments)}`)]),
+    ...unused.map(plain),
+    `${' '.repeat(8)}${'recorded'.padEnd(16)}now`,
+    row('turns', ({ turns }) => String(turns)),
+    row('tokens', ({ usage }) => String(usage.totalTokens)),
+    row('dollars', ({ costUsd, unpriced }) => `${costUsd}${unpriced > 0 ? ' *' : ''}`),
+    row('end', ({ end }) => end),
+    ...(recorded.unpriced + now.unpriced === 0
+      ? []
+      : ['* without answers of which no price is known: no bound sees them']),
   ];
 }
 

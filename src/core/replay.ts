@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { canonical, digestOf, type JsonValue, jsonValue } from './json.js';
+import { liveReplay } from './live-replay.js';
+import { usdText } from './money.js';
 import { errorView } from './run.js';
 
 /** How many differences a report names. */
@@ -15,7 +17,13 @@ export const replayRequest = z
     executePure: z
       .boolean()
       .optional()
-      .describe('Whether calls of tools that are declared deterministic are executed again. Default false.'),
+      .describe(
+        'Whether calls of tools that are declared deterministic are executed again, and in a live replay calls of pure tools that are not recorded. Default false.',
+      ),
+    liveModel: z.boolean().optional().describe('Whether the models are asked anew, which costs money. Default false.'),
+    maxUsd: usdText
+      .optional()
+      .describe('What a live replay may cost: from there on no model is asked. Needed where budgets apply to the run.'),
   })
   .meta({ id: 'Replay' });
 export type ReplayRequest = z.infer<typeof replayRequest>;
@@ -37,16 +45,19 @@ export type ReplayDifference = z.infer<typeof replayDifference>;
 export const replayReport = z
   .object({
     runId: z.string(),
-    mode: z.literal('strict'),
+    mode: z.enum(['strict', 'live_model']),
     result: z.enum(['same', 'diverged', 'cannot_replay']),
     from: z.int().describe('Differences of events before this one were not looked at.'),
-    events: z.int().describe('How many events of the log were derived again.'),
+    events: z
+      .int()
+      .describe('How many events of the log were derived again; live: answers, from the first on without a gap.'),
     upTo: z.int().describe('Number of the last of them; 0: none.'),
     whole: z.boolean().describe('Whether the replay came to the end of what the log says.'),
     differences: z.array(replayDifference).describe('The first is where today parts from the log.'),
     moreDifferences: z.int().describe('How many there are beside those that are named.'),
-    executed: z.int().describe('How many calls of deterministic tools were executed again.'),
+    executed: z.int().describe('How many calls of deterministic tools were executed again; live: of pure ones.'),
     notCompared: z.array(z.string()).describe('What a replay does not ask or look at in this run.'),
+    live: liveReplay.nullable().describe('What the models that were asked cost and came to; null in a strict replay.'),
     reason: errorView.nullable().describe('Why the run cannot be replayed; else null.'),
   })
   .meta({ id: 'ReplayReport' });

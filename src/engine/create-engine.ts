@@ -149,7 +149,7 @@ async function launch(
   const retention = retentionOf(config.retention);
   const exports = new ExportQueue(theClient);
   const parts: Parts = {
-    ...{ world, database, agents, changes, deltas, running, anchor, exports },
+    ...{ world, database, agents, models: provider, changes, deltas, running, anchor, exports },
     ...{ role, crashLimit, log, build: BUILD, retention },
   };
   const gate = new ProcessGate((runId) => markAlone(database.knex, id, epoch, runId));
@@ -193,10 +193,12 @@ async function launch(
   if (database.kind !== 'pglite') await database.listen(DELTA_CHANNEL, (payload) => deltas.receive(payload));
   deltas.greet();
 
+  const ending = new AbortController();
   let stopping: Promise<void> | undefined;
   const stop = (options: { readonly graceMs?: number } = {}): Promise<void> => {
     stopping ??= (async () => {
       leave.begin();
+      ending.abort(new HoldfastError('engine_not_running', 'The engine is stopping.'));
       dispatch.close();
       await unlisten();
       deltas.close();
@@ -225,7 +227,7 @@ async function launch(
   await rebuildLeft(parts);
   world.queue.wake();
   log.info({ worker: id, epoch, role, database: database.kind }, 'the engine works');
-  return verbsOf(parts, { stop, isStopping: () => stopping !== undefined });
+  return verbsOf(parts, { stop, isStopping: () => stopping !== undefined, ending: ending.signal });
 }
 
 /** Where the SDK has changed inside, DBOS chooses what is taken, and knows no limits of ours. */

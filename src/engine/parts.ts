@@ -1,3 +1,4 @@
+import type { ModelProvider } from '@openai/agents';
 import type { World } from '../../steps/world.js';
 import { HoldfastError } from '../core/errors.js';
 import type { Retention } from '../core/retention.js';
@@ -23,6 +24,7 @@ export interface Parts {
   readonly world: World;
   readonly database: Database;
   readonly agents: ReadonlyMap<string, RegisteredAgent>;
+  readonly models: ModelProvider;
   readonly changes: Changes;
   readonly deltas: DeltaHub;
   readonly running: RunningSegments;

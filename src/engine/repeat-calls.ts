@@ -9,21 +9,24 @@ import type { ToolMark } from '../storage/tool-marks.js';
 /** How calls of deterministic tools are executed again, and who hears of those that differ. */
 export interface Repeat {
   readonly now: () => number;
+  /** Ends it between two calls, and gives one up that works. */
+  readonly signal: AbortSignal;
   readonly found: (mark: ToolMark) => void;
 }
 
-/** Executes them one after the other, and holds what they give against the log. Returns how many were. */
+/** Executes them one after the other, and holds what they give against the log. Returns how many were. Throws why it was given up. */
 export async function repeatCalls(
   { run, log }: Pick<ReplayedRun, 'run' | 'log'>,
   findings: ReplayFindings,
-  { now, found }: Repeat,
+  { now, signal, found }: Repeat,
 ): Promise<number> {
   const edited = editedCalls(log);
   let executed = 0;
   for (const { call, outcome, key, seq } of findings.repeatable) {
     const { callId, spec } = call;
     if (edited.has(callId) || !findings.isLookedAt(seq)) continue;
-    const again = await executeAgain(call, run, now);
+    const again = await executeAgain(call, run, now, signal);
+    signal.throwIfAborted();
     executed++;
     if (again === null) findings.leaveOut(`${spec.name} (${callId}), which gave nothing to compare within its time`);
     if (again === null || canonical(again) === canonical(outcome)) continue;

@@ -10,25 +10,36 @@ import { markTool, type ToolMark } from '../storage/tool-marks.js';
 import type { RegisteredAgent } from './agent-registry.js';
 import { agentNamed, type Parts } from './parts.js';
 import { type Repeat, repeatCalls } from './repeat-calls.js';
+import { replayLiveModel } from './replay-live-model.js';
 import { replayPlace } from './replay-place.js';
 import { grantsToday, readForReplay, type StoredRun } from './replayed-run.js';
+import { unreplayed } from './unreplayed.js';
 
 /**
- * Executes the agents of today against the log of a run. Changes nothing but the marks of tools that were found not to be
- * deterministic. Throws `run_unknown`, `invalid_request`.
+ * Executes the agents of today against the log of a run, with its answers or with those of models that are asked anew. Changes nothing
+ * but the marks of tools that were found not to be deterministic. Throws `run_unknown`, `run_erased`, `invalid_request`, and the reason of
+ * the signal when it fires.
  */
 export async function replayRun(
-  { world, agents }: Parts,
+  parts: Parts,
   id: string,
   request: ReplayRequest,
   { tenant }: Caller,
+  signal: AbortSignal,
 ): Promise<ReplayReport> {
   const parsed = replayRequest.safeParse(request);
   if (!parsed.success) throw invalidRequest(fieldErrorsOf(parsed.error));
+  const { world, agents } = parts;
+  const { from, executePure = false, liveModel = false, maxUsd } = parsed.data;
+  if (maxUsd !== undefined && !liveModel)
+    throw invalidRequest([{ pointer: '/maxUsd', detail: 'bounds a replay with liveModel' }]);
   const stored = await readStored(world.knex, tenant, id);
-  const { from, executePure = false } = parsed.data;
+  const events = stored.replayed.log.at(-1)?.seq ?? 0;
+  if (from !== undefined && from > events)
+    throw invalidRequest([{ pointer: '/from', detail: `is beyond the log, which has ${events} events` }]);
+  if (liveModel) return replayLiveModel(parts, stored, { from, executePure, maxUsd, signal });
   const marks: ToolMark[] = [];
-  const repeat = executePure ? { now: world.now, found: (mark: ToolMark) => marks.push(mark) } : null;
+  const repeat = executePure ? { now: world.now, signal, found: (mark: ToolMark) => marks.push(mark) } : null;
   const report = await replayStored(agents, stored, grantsToday, { from, repeat });
   for (const mark of marks) await markTool(world.knex, tenant, mark);
   return report;
@@ -56,13 +67,11 @@ export async function replayStored(
     return {
       ...{ ...report, result: differences.length === 0 ? 'same' : 'diverged', events, upTo },
       ...{ whole: stoppedAt === null, differences, moreDifferences: more, executed, notCompared: [...notCompared] },
-      reason: null,
+      ...{ live: null, reason: null },
     };
   } catch (error) {
+    repeat?.signal.throwIfAborted();
     if (!(error instanceof HoldfastError)) throw error;
-    return {
-      ...{ ...report, result: 'cannot_replay', events: 0, upTo: 0, whole: false, differences: [] },
-      ...{ moreDifferences: 0, executed: 0, notCompared: [], reason: error.view() },
-    };
+    return unreplayed(report, error);
   }
 }

@@ -15,13 +15,12 @@ import { eraseRun } from './erase-run.js';
 import { eraseSubject, getSubjectErasure } from './erase-subject.js';
 import { cancelExport, getExport, listExports, startExport } from './export-verbs.js';
 import { forkRun, retryRun } from './fork-run.js';
-import { inTurn } from './in-turn.js';
 import { decide, getInterruption, listInterruptions } from './interruption-verbs.js';
 import { checkpointNow, exportProof, getConsistency, getLog, listLogEntries } from './log-verbs.js';
 import type { Parts } from './parts.js';
 import { getRun, listEvents, listRuns, streamEvents, streamRun } from './read-runs.js';
 import { repairRun } from './repair-run.js';
-import { replayRun } from './replay-run.js';
+import { replayVerb } from './replay-verb.js';
 import { askForRetention, previewRetention } from './retention.js';
 import { listRewards, rewardRun } from './reward-verbs.js';
 import { savedStateBackend } from './saved-state-backend.js';
@@ -39,6 +38,8 @@ import { getWorker, listWorkers, stopWorker } from './worker-verbs.js';
 export interface Life {
   readonly stop: Engine['stop'];
   readonly isStopping: () => boolean;
+  /** Fires when the engine begins to stop, with what those who wait are told. */
+  readonly ending: AbortSignal;
 }
 
 /** The verbs over the parts of a launched engine. */
@@ -47,7 +48,6 @@ export function verbsOf(parts: Parts, life: Life): Engine {
     if (life.isStopping()) throw new HoldfastError('engine_not_running', 'The engine is stopping.');
     return parts;
   };
-  const replays = inTurn();
   return {
     startRun: async (request, caller, key) => startRun(up(), request, caller, key),
     getRun: async (id, caller, options) => getRun(up(), id, caller, options),
@@ -77,8 +77,7 @@ export function verbsOf(parts: Parts, life: Life): Engine {
     repairRun: async (id, request, caller) => repairRun(up(), id, request, caller),
     stateAt: async (id, at, caller) => stateAt(up(), id, at, caller),
     diffRuns: async (a, b, caller) => diffRuns(up(), a, b, caller),
-    // Each holds a whole log in memory.
-    replayRun: (id, request, caller) => replays(async () => replayRun(up(), id, request, caller)),
+    replayRun: replayVerb(up, life.ending),
     exportProof: async (id, options, caller) => exportProof(up(), id, options, caller),
     getLog: async () => getLog(up()),
     checkpointNow: async () => checkpointNow(up()),

@@ -188,10 +188,16 @@ export interface Engine {
   /** Where two runs part, and what each did from there. Throws `run_unknown`. */
   diffRuns(a: string, b: string, caller: Caller): Promise<RunDiff>;
   /**
-   * Executes the agents of today against the log of a run, without effect, and says where they part from it. Throws `run_unknown`,
-   * `invalid_request`.
+   * Executes the agents of today against the log of a run, without effect, and says where they part from it; with `liveModel` their models
+   * are asked. Throws `run_unknown`, `run_erased`, `invalid_request`, `rate_limited` (four live ones are at work), and the reason of the
+   * signal when it fires.
    */
-  replayRun(id: string, request: ReplayRequest, caller: Caller): Promise<ReplayReport>;
+  replayRun(
+    id: string,
+    request: ReplayRequest,
+    caller: Caller,
+    options?: { readonly signal?: AbortSignal },
+  ): Promise<ReplayReport>;
   /** What proves the log of a run to others. Throws `run_unknown`, `run_not_anchored`, `log_broken`, `payload_too_large`. */
   exportProof(id: string, options: { readonly payloads: boolean }, caller: Caller): Promise<ProofBundle>;
   /** The log over all runs, and its newest signed checkpoint. */

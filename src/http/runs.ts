@@ -158,12 +158,13 @@ export const RUN_ROUTES = [
     method: 'POST',
     path: '/api/v1/runs/{id}/replay',
     operationId: 'replayRun',
-    summary: 'Hold the agents of today against the log of a run.',
+    summary: 'Hold the agents of today against the log of a run; with `liveModel`, ask their models.',
     role: 'operator',
     pathParams: idPath,
     body: replayRequest,
     response: replayReport,
-    errors: ['run_unknown', 'run_erased'],
-    handle: async ({ path, body }, { engine, caller }) => json(await engine.replayRun(path.id, body, caller)),
+    errors: ['run_unknown', 'run_erased', 'rate_limited'],
+    handle: async ({ path, body }, { engine, caller, signal }) =>
+      json(await engine.replayRun(path.id, body, caller, { signal })),
   }),
 ];

@@ -113,6 +113,14 @@ describe('the commands against a server', () => {
     expect((await holdfast('diff', run.id, run.id)).stdout).toBe(`The same: ${events.length - 1} events.\n`);
     expect(await json('replay', run.id)).toMatchObject({ result: 'same', whole: true, upTo: events.length });
     expect((await holdfast('replay', run.id)).stdout).toContain(`up to event ${events.length}`);
+    const live = await json('replay', run.id, '--live-model');
+    expect(live).toMatchObject({ mode: 'live_model', result: 'same', live: { now: { end: 'completed' } } });
+    expect((await holdfast('replay', run.id, '--live-model')).stdout).toMatch(
+      /^same: \d+ answers.*\n +recorded +now\nturns/,
+    );
+    const bounded = await holdfast('replay', run.id, '--live-model', '--max-usd', '1');
+    expect(bounded.stdout).toContain('stopped at turn 1: No price of object/payer is known');
+    expect((await holdfast('replay', run.id, '--max-usd', '1')).code).toBe(2);
     expect((await holdfast('trajectory', run.id)).stdout).toContain('pay {"amount":5}');
     const given = await holdfast('reward', run.id, '0.5', '--signal', 'tests=1', '--signal', 'a=b=0', '--passed');
     expect(given.stdout).toBe(`${run.id}: reward 0.5, version 1\n`);

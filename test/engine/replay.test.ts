@@ -204,6 +204,8 @@ describeEachDatabase('a replay with agents that were changed', (kind) => {
     expect(from.differences.map(({ seq }) => seq)).toEqual([second]);
     expect(await t.engine.replayRun(run.id, { from: second + 1 }, ADMIN)).toMatchObject(SAME);
     await expect(t.engine.replayRun(run.id, { from: 0 }, ADMIN)).rejects.toMatchObject({ code: 'invalid_request' });
+    const beyond = t.engine.replayRun(run.id, { from: from.upTo + 1 }, ADMIN);
+    await expect(beyond).rejects.toMatchObject({ code: 'invalid_request', fields: [{ pointer: '/from' }] });
     await expect(t.engine.replayRun('run_none', {}, ADMIN)).rejects.toMatchObject({ code: 'run_unknown' });
   });
 });

@@ -18,7 +18,7 @@ export const say = (text: string) => ({
 });
 
 type Item = { readonly type?: string; readonly callId?: string; readonly output?: unknown };
-type Output = (ReturnType<typeof call> | ReturnType<typeof say>)[];
+export type Output = (ReturnType<typeof call> | ReturnType<typeof say>)[];
 
 export const textOf = (output: unknown): string => {
   if (typeof output === 'string') return output;
@@ -37,12 +37,17 @@ export const resultsIn = (input: unknown): { callId: string; text: string }[] =>
 export const scripted = (outputs: readonly Output[], delayMs = 0) =>
   functionModel('scripted', async (request) => {
     if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
-    const results = resultsIn(request.input);
-    let left = results.length;
-    for (const output of outputs) {
-      const calls = output.filter((item) => item.type === 'function_call').length;
-      if (left < calls || (calls === 0 && left === 0)) return output;
-      left -= calls;
-    }
-    return [say(results.map(({ callId, text }) => `${callId}=${text}`).join(' | '))];
+    return outputAfter(outputs, request.input);
   });
+
+/** What such a model says next. */
+export function outputAfter(outputs: readonly Output[], input: unknown): Output {
+  const results = resultsIn(input);
+  let left = results.length;
+  for (const output of outputs) {
+    const calls = output.filter((item) => item.type === 'function_call').length;
+    if (left < calls || (calls === 0 && left === 0)) return output;
+    left -= calls;
+  }
+  return [say(results.map(({ callId, text }) => `${callId}=${text}`).join(' | '))];
+}
