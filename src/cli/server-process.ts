@@ -123,6 +123,8 @@ function announce(settings: Settings, engine: Engine, door: OpenDoor | null, fro
     );
   }
   print(`database  ${placeOf(settings)}`);
+  if (settings.role !== 'all' && settings.databaseUrl === null)
+    print('          which is of this process alone: for several, set DATABASE_URL');
   print(`config    ${from}`);
   print(
     `agents    ${engine

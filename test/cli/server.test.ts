@@ -182,7 +182,9 @@ describe('the commands against a server', () => {
     const own = await createEngineDatabase('pglite');
     const { dataDir } = own.options;
     const worker = new Program(['serve', '--role', 'worker'], { cwd: dir, env: env({ HOLDFAST_DATA_DIR: dataDir }) });
-    await worker.printed(/^role +worker[\s\S]*^agents/m);
+    await worker.printed(
+      /^role +worker[\s\S]*^database +PGlite[^\n]*\n +which is of this process alone[\s\S]*^agents/m,
+    );
     expect(existsSync(join(dataDir, 'token'))).toBe(false);
     worker.child.kill('SIGTERM');
     expect(await worker.ended).toMatchObject({ code: 0, stdout: expect.not.stringContaining('token') });
