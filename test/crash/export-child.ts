@@ -21,8 +21,8 @@ import { print } from './report.js';
 
 /**
  * One process of a crash test of exports: five runs, an export of them in three parts, which may be cut off, and once more to
- * compare. Files can be cut off, too: around each time that one gets its name. ERASE_AT is such a place, too: there the first run is
- * erased. EXPORT_FORMAT `preference`: the runs are of two tasks, and have rewards.
+ * compare. Files can be cut off, too: around each time that one gets its name. ERASE_AT is such a place, or `start`: there the first
+ * run is erased. EXPORT_FORMAT `preference`: the runs are of two tasks, and have rewards.
  */
 install();
 let renamed = 0;
@@ -63,7 +63,7 @@ const engine = await createEngine({
   dataDir: process.env['HOLDFAST_DATA_DIR'] ?? '',
   exportDir,
   ...(store === undefined ? {} : { exportBuckets: [ROOT], objectStore: { endpoint: store, region: REGION, ...KEYS } }),
-  workerId: 'crash',
+  workerId: process.env['WORKER_ID'] ?? 'crash',
 });
 const format = process.env['EXPORT_FORMAT'] === 'preference' ? 'preference' : 'messages';
 const ids: string[] = [];
@@ -84,6 +84,7 @@ for (const [nth, input] of ['a', 'b', 'c', 'd', 'e'].entries()) {
   ids.push(id);
 }
 erase = async () => void (await engine.eraseRun(ids[0] ?? '', { reason: 'asked for' }, REVIEWER));
+if (process.env['ERASE_AT'] === 'start') await erase();
 arm();
 counting = true;
 const encoding = process.env['EXPORT_ENCODING'] === 'parquet' ? 'parquet' : 'jsonl';

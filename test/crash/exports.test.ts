@@ -1,9 +1,10 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createEngineDatabase, describeCrashes } from '../harness/database.js';
 import { type S3Server, startS3 } from '../stores/s3-server.js';
+import { stopped } from './other-process.js';
 import type { KillAt } from './place.js';
 import { type ChildEnd, startChild } from './run-child.js';
 import { twoLives } from './two-lives.js';
@@ -54,6 +55,29 @@ describeCrashes('an export', (kind) => {
     return twoLives({ kind, program: PROGRAM, kill, first, env });
   };
 
+  /** Two processes on one database and one disk. */
+  const withTwo = async (
+    work: (
+      begin: (worker: string, kill?: KillAt, more?: Settings) => ReturnType<typeof startChild> & { folder: string },
+    ) => Promise<void>,
+  ): Promise<void> => {
+    const { options, drop } = await createEngineDatabase(kind);
+    const EXPORT_DIR = mkdtempSync(join(scratch, 'dir-'));
+    const env = { EXPORT_DIR, DATABASE_URL: options.databaseUrl ?? '' };
+    const running = new Set<number>();
+    try {
+      await work((worker, kill, more = {}) => {
+        const { pid, ended } = startChild({ ...env, WORKER_ID: worker, ...more }, kill, PROGRAM);
+        running.add(pid);
+        const folder = join(EXPORT_DIR, 'default', 'first');
+        return { pid, ended: ended.finally(() => running.delete(pid)), folder };
+      });
+    } finally {
+      for (const pid of running) process.kill(pid, 'SIGKILL');
+      await drop();
+    }
+  };
+
   beforeAll(async () => {
     const log = join(scratch, kind);
     whole = (await finish(undefined, { STATEMENT_LOG: log })).ended;
@@ -100,6 +124,30 @@ describeCrashes('an export', (kind) => {
       expect(ended.runs, ended.stderr).toMatchObject([{ status: 'completed', ok: true, output: ERASED }]);
     });
   });
+
+  it.runIf(kind === 'postgres')(
+    'is not published by a process that stood still while its run was erased',
+    () =>
+      // Another one goes on when it has been silent for 15 seconds.
+      withTwo(async (begin) => {
+        const north = begin('north', { when: 'stop', place: 'before rename 14' });
+        await stopped(north.pid);
+        const { runs, stderr } = await begin('south', undefined, { ERASE_AT: 'start' }).ended;
+        expect(runs, stderr).toMatchObject([
+          { status: 'completed', ok: true, output: { rows: 8, progress: { rows: 4 }, skipped: { erased: 1 } } },
+        ]);
+        const published = () =>
+          readdirSync(north.folder, { recursive: true, encoding: 'utf8' }).flatMap((name) =>
+            name.endsWith('l') || name.endsWith('.json') ? [readFileSync(join(north.folder, name), 'utf8')] : [],
+          );
+        const before = published();
+        expect(before.join()).toContain('"revision": 1,');
+        process.kill(north.pid, 'SIGCONT');
+        expect((await north.ended).signal).toBe(null);
+        expect(published()).toEqual(before);
+      }),
+    120_000,
+  );
 
   it('has the same pairs whenever its process died', { timeout: 600_000 }, async () => {
     const finishPairs = (kill: KillAt | undefined) => finish(kill, {}, { EXPORT_FORMAT: 'preference' });
