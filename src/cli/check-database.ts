@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Settings } from '../config.js';
 import { HoldfastError } from '../core/errors.js';
+import type { ToolVersion } from '../engine/tool-versions.js';
 import { type Database, openDatabase } from '../storage/database.js';
 import { refuseNewer, schemaState } from '../storage/migrate.js';
 import { databaseExists } from '../storage/postgres-place.js';
@@ -12,7 +13,10 @@ import { type Finding, failed, ok, warn } from './finding.js';
 const CHECK = 'database';
 
 /** Opens the database, compares its schema and looks for strays in it; changes nothing and makes nothing. */
-export async function checkDatabase({ databaseUrl, dataDir }: Settings): Promise<readonly Finding[]> {
+export async function checkDatabase(
+  { databaseUrl, dataDir }: Settings,
+  tools: readonly ToolVersion[] | null,
+): Promise<readonly Finding[]> {
   if (databaseUrl === null && !existsSync(join(dataDir, 'pg')))
     return [ok(CHECK, `PGlite in ${dataDir} is made at the first start`)];
   try {
@@ -20,7 +24,7 @@ export async function checkDatabase({ databaseUrl, dataDir }: Settings): Promise
       return [warn(CHECK, 'PostgreSQL has no database of that name yet', 'Make it, or let `holdfast serve` make it.')];
     const database = await openDatabase({ databaseUrl, dataDir });
     try {
-      return await examine(database, database.kind === 'pglite' ? `PGlite in ${dataDir}` : 'PostgreSQL');
+      return await examine(database, database.kind === 'pglite' ? `PGlite in ${dataDir}` : 'PostgreSQL', tools);
     } finally {
       await database.close();
     }
@@ -31,11 +35,15 @@ export async function checkDatabase({ databaseUrl, dataDir }: Settings): Promise
   }
 }
 
-async function examine({ knex }: Database, name: string): Promise<readonly Finding[]> {
+async function examine(
+  { knex }: Database,
+  name: string,
+  tools: readonly ToolVersion[] | null,
+): Promise<readonly Finding[]> {
   const state = await schemaState(knex);
   refuseNewer(state);
   if (state.pending.length === 0)
-    return [ok(CHECK, `${name}, schema up to date`), ...(await checkStrays(knex)), ...(await checkTools(knex))];
+    return [ok(CHECK, `${name}, schema up to date`), ...(await checkStrays(knex)), ...(await checkTools(knex, tools))];
   const wayOut = 'Run `holdfast migrate`, or start `holdfast serve`.';
   return [warn(CHECK, `${name} lacks ${state.pending.length} migrations`, wayOut)];
 }

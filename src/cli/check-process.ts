@@ -2,6 +2,7 @@ import type { Settings } from '../config.js';
 import { registerAgents } from '../engine/agent-registry.js';
 import { assertConfig } from '../engine/assert-config.js';
 import { routersIn } from '../engine/routers.js';
+import { type ToolVersion, toolVersionsOf } from '../engine/tool-versions.js';
 import { checkSigningKey } from './check-signing-key.js';
 import { serverUrl } from './connect.js';
 import type { Doors } from './doors.js';
@@ -21,24 +22,34 @@ export function checkNode(): Finding {
   return fail('node', `${process.versions.node} is too old`, `Install Node ${NODE_MAJOR}.${NODE_MINOR} or newer.`);
 }
 
+interface CheckedConfig {
+  readonly findings: readonly Finding[];
+  /** What its agents have; null: there is none, or it cannot be read. */
+  readonly tools: readonly ToolVersion[] | null;
+}
+
 /** The configuration file, and the signing key that it may name. */
-export async function checkConfig(settings: Settings, doors: Doors): Promise<readonly Finding[]> {
+export async function checkConfig(settings: Settings, doors: Doors): Promise<CheckedConfig> {
   const { configFile, role } = settings;
   const path = findConfig(configFile);
   if (path === null)
-    return [
-      ok('config', "no holdfast.config.ts here: the demo's agent is served"),
-      await checkSigningKey(settings, null),
-    ];
+    return {
+      findings: [
+        ok('config', "no holdfast.config.ts here: the demo's agent is served"),
+        await checkSigningKey(settings, null),
+      ],
+      tools: null,
+    };
   try {
     const config = await loadConfig(path, await doors.ownModules());
     assertConfig({ ...config, role });
     const agents = registerAgents(config);
     routersIn(config, agents);
     const found = ok('config', `${path} (agents: ${[...agents.keys()].join(', ') || 'none'})`);
-    return [found, await checkSigningKey(settings, config.evidence?.signingKey ?? null)];
+    const findings = [found, await checkSigningKey(settings, config.evidence?.signingKey ?? null)];
+    return { findings, tools: [...agents.values()].flatMap(toolVersionsOf) };
   } catch (error) {
-    return [failed('config', error)];
+    return { findings: [failed('config', error)], tools: null };
   }
 }
 

@@ -35,16 +35,11 @@ async function examine(doors: Doors, cloud: boolean): Promise<readonly Finding[]
   const first = [checkNode(), ok('settings', 'every variable can be read')];
   if (cloud) {
     const { checkCloud } = await import('./check-cloud.js');
-    return [...first, ...(await checkConfig(settings, doors)), ...checkCloud(settings, process.cwd())];
+    return [...first, ...(await checkConfig(settings, doors)).findings, ...checkCloud(settings, process.cwd())];
   }
-  return [
-    ...first,
-    checkDataDir(settings),
-    checkTokenFiles(settings),
-    ...(await checkConfig(settings, doors)),
-    ...(await checkDatabase(settings)),
-    await checkPort(settings),
-  ];
+  const files = [checkDataDir(settings), checkTokenFiles(settings)];
+  const { findings, tools } = await checkConfig(settings, doors);
+  return [...[...first, ...files, ...findings], ...(await checkDatabase(settings, tools)), await checkPort(settings)];
 }
 
 function printFinding({ check, status, detail, wayOut }: Finding): void {

@@ -1,9 +1,10 @@
 import type { Settings } from '../config.js';
 import type { Token } from '../core/access-token.js';
+import { LOCAL_CALLER } from '../core/caller.js';
 import { HoldfastError } from '../core/errors.js';
 import type { HoldfastConfig } from '../engine/define.js';
 import type { EngineLog } from '../engine/parts.js';
-import type { Engine } from '../engine/verbs.js';
+import type { AgentView, Engine } from '../engine/verbs.js';
 import type { Doors, HttpServer } from './doors.js';
 import { findConfig } from './find-config.js';
 import { assertPortFree } from './free-port.js';
@@ -38,7 +39,7 @@ export async function serve(settings: Settings, doors: Doors): Promise<void> {
     ...{ onFatal: die(log), onStopAsked: () => stop.ask() },
   });
   const door = serves ? await openHttp(engine, settings, log, doors) : null;
-  announce(settings, engine, door, from);
+  announce(settings, await engine.listAgents(LOCAL_CALLER), door, from);
   await stop.asked();
   door?.http.drain();
   await door?.http.close(HTTP_GRACE_MS);
@@ -112,7 +113,7 @@ async function openHttp(engine: Engine, settings: Settings, log: EngineLog, door
 
 const ROLES = { api: 'api: executes no runs', worker: 'worker: executes runs, serves nothing' } as const;
 
-function announce(settings: Settings, engine: Engine, door: OpenDoor | null, from: string): void {
+function announce(settings: Settings, agents: readonly AgentView[], door: OpenDoor | null, from: string): void {
   print(`Holdfast ${packageVersion()}`);
   if (settings.role !== 'all') print(`role      ${ROLES[settings.role]}`);
   if (door !== null) {
@@ -126,12 +127,7 @@ function announce(settings: Settings, engine: Engine, door: OpenDoor | null, fro
   if (settings.role !== 'all' && settings.databaseUrl === null)
     print('          which is of this process alone: for several, set DATABASE_URL');
   print(`config    ${from}`);
-  print(
-    `agents    ${engine
-      .listAgents()
-      .map((agent) => agent.name)
-      .join(', ')}`,
-  );
+  print(`agents    ${agents.map(({ name }) => name).join(', ')}`);
 }
 
 /** Where the database is, without a password. */

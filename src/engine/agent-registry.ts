@@ -28,7 +28,7 @@ export interface RegisteredAgent {
   readonly dispatch: DispatchLimits;
   readonly definition: string;
   readonly definitionHash: string;
-  readonly view: AgentView;
+  readonly view: Omit<AgentView, 'marks'>;
   readonly toolSpecs: ReadonlyMap<string, ToolSpec>;
 }
 
@@ -98,7 +98,7 @@ function register(declaration: AgentDeclaration): RegisteredAgent {
   });
   const definitionHash = sha256(definition);
   const model = modelNameOf(agent);
-  const view: AgentView = {
+  const view: RegisteredAgent['view'] = {
     ...{ name, version, definitionHash, model: model === '' ? null : model, tools: specs.map((spec) => spec.name) },
     grants: grants.grants.map((grant) =>
       grant.effect === 'allow' ? grant.capability : `${grant.effect} ${grant.capability}`,

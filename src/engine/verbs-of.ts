@@ -16,6 +16,7 @@ import { eraseSubject, getSubjectErasure } from './erase-subject.js';
 import { cancelExport, getExport, listExports, startExport } from './export-verbs.js';
 import { forkRun, retryRun } from './fork-run.js';
 import { decide, getInterruption, listInterruptions } from './interruption-verbs.js';
+import { listAgents } from './list-agents.js';
 import { checkpointNow, exportProof, getConsistency, getLog, listLogEntries } from './log-verbs.js';
 import type { Parts } from './parts.js';
 import { getRun, listEvents, listRuns, streamEvents, streamRun } from './read-runs.js';
@@ -104,7 +105,7 @@ export function verbsOf(parts: Parts, life: Life): Engine {
     listWorkers: async (filter) => listWorkers(up(), filter),
     getWorker: async (id) => getWorker(up(), id),
     stopWorker: async (id, how) => stopWorker(up(), id, how),
-    listAgents: () => [...parts.agents.values()].map((agent) => agent.view),
+    listAgents: async (caller) => listAgents(up(), caller),
     health: () => health(parts, life),
     stats: async (caller) => stats(up(), caller.tenant),
     recordAccess: async (entry) => insertAccess(up().world.knex, entry),

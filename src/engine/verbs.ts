@@ -28,6 +28,7 @@ import type { VerifyRange } from '../core/verify-log.js';
 import type { WorkerStop, WorkerView } from '../core/worker.js';
 import type { AccessRow } from '../storage/access-log.js';
 import type { InterruptionFilter } from '../storage/interruptions.js';
+import type { ToolMark } from '../storage/tool-marks.js';
 import type { RunStateBackend } from './run-state-backend.js';
 
 export interface AgentView {
@@ -37,6 +38,8 @@ export interface AgentView {
   readonly model: string | null;
   readonly tools: readonly string[];
   readonly grants: readonly string[];
+  /** Tools of it, or of an agent that it can hand over to, that gave something else when a replay executed them again. */
+  readonly marks: readonly ToolMark[];
 }
 
 export interface Health {
@@ -281,7 +284,7 @@ export interface Engine {
   getWorker(id: string): Promise<WorkerView>;
   /** Asks a worker to stop; it sees that within a second. Repeating it is no error. Throws `worker_unknown`. */
   stopWorker(id: string, how: WorkerStop): Promise<WorkerView>;
-  listAgents(): readonly AgentView[];
+  listAgents(caller: Caller): Promise<readonly AgentView[]>;
   health(): Promise<Health>;
   stats(caller: Caller): Promise<Stats>;
   /** Writes one row of the access log. */

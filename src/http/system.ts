@@ -9,11 +9,11 @@ export const SYSTEM_ROUTES = [
     method: 'GET',
     path: '/api/v1/agents',
     operationId: 'listAgents',
-    summary: 'List the agents that runs can be started of.',
+    summary: 'List the agents that runs can be started of, with the marks of their tools.',
     role: 'viewer',
     response: z.object({ items: z.array(agentView) }),
     errors: [],
-    handle: async (_input, { engine }) => json({ items: engine.listAgents() }),
+    handle: async (_input, { engine, caller }) => json({ items: await engine.listAgents(caller) }),
   }),
   guarded({
     ...NO_INPUT,

@@ -11,6 +11,11 @@ export const agentView = z
     model: z.string().nullable(),
     tools: z.array(z.string()),
     grants: z.array(z.string()),
+    marks: z
+      .array(z.object({ tool: z.string(), toolVersion: z.string(), runId: z.string(), seq: z.int() }))
+      .describe(
+        'Tools of it, or of an agent that it can hand over to, that are declared deterministic and gave something else than this event says when a replay executed them again.',
+      ),
   })
   .meta({ id: 'Agent' });
 

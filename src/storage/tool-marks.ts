@@ -16,6 +16,23 @@ export async function markTool(db: Knex, tenant: string, { tool, toolVersion, ru
     .ignore();
 }
 
+/** The marks of a tenant among these versions of tools, by name. */
+export async function marksAmong(
+  db: Knex,
+  tenant: string,
+  tools: readonly Pick<ToolMark, 'tool' | 'toolVersion'>[],
+): Promise<ToolMark[]> {
+  if (tools.length === 0) return [];
+  return db('holdfast.tool_marks')
+    .where({ tenant })
+    .whereIn(
+      ['tool', 'tool_version'],
+      tools.map(({ tool, toolVersion }) => [tool, toolVersion]),
+    )
+    .orderBy(['tool', 'tool_version'])
+    .select('tool', 'tool_version as toolVersion', 'run_id as runId', 'seq');
+}
+
 /** Marked tools of all tenants, the latest first. */
 export const markedTools = (db: Knex, limit: number): Promise<ToolMark[]> =>
   db('holdfast.tool_marks')

@@ -63,7 +63,7 @@ async function strays({ options }: TestDatabase): Promise<Finding[]> {
     DATABASE_URL: options.databaseUrl ?? undefined,
     HOLDFAST_DATA_DIR: options.dataDir,
   });
-  return (await checkDatabase(settings)).filter(({ check }) => check === 'strays');
+  return (await checkDatabase(settings, null)).filter(({ check }) => check === 'strays');
 }
 
 /** Gives a segment up, as the page on deploys says. */
@@ -182,10 +182,10 @@ describePostgres('doctor', () => {
     const { options, drop } = await createEngineDatabase('postgres');
     await drop();
     const settings = readSettings({ DATABASE_URL: options.databaseUrl ?? undefined });
-    const first = await checkDatabase(settings);
+    const first = await checkDatabase(settings, null);
     expect(first).toMatchObject([
       { check: 'database', status: 'warn', detail: expect.stringContaining('no database') },
     ]);
-    expect(await checkDatabase(settings)).toEqual(first);
+    expect(await checkDatabase(settings, null)).toEqual(first);
   });
 });

@@ -4,7 +4,7 @@ import { afterAll, expect, it } from 'vitest';
 import { loadConfig } from '../../src/cli/load-config.js';
 import { MODEL_PROVIDERS } from '../../src/core/model-provider-table.js';
 import * as holdfast from '../../src/index.js';
-import { openTestEngine, runToRest } from '../harness/engine.js';
+import { ADMIN, openTestEngine, runToRest } from '../harness/engine.js';
 import { chats } from '../models/servers/chat-server.js';
 import { wireServer } from '../models/servers/wire-server.js';
 import { codes, names, pageText, ROOT, rows, section } from './pages.js';
@@ -46,7 +46,7 @@ it('the example of docs/models.md is a configuration that can start', async () =
   const code = example.code.replace('/run/secrets/lab', key);
   const config = await loadConfig(writeExample(folder, { ...example, code }), { holdfast });
   const t = await openTestEngine('pglite', config);
-  expect(t.engine.listAgents().map(({ name }) => name)).toEqual(['clerk']);
+  expect((await t.engine.listAgents(ADMIN)).map(({ name }) => name)).toEqual(['clerk']);
   await t.close();
 });
 

@@ -4,7 +4,7 @@ import { beforeAll, beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
 import { checkTools } from '../../src/cli/check-tools.js';
 import type { ReplayReport } from '../../src/core/replay.js';
-import { defineAgent, defineTool, type EngineConfig, functionModel, waitFor } from '../../src/index.js';
+import { type Caller, defineAgent, defineTool, type EngineConfig, functionModel, waitFor } from '../../src/index.js';
 import { describeEachDatabase, describeEachDatabaseSlowly } from '../harness/database.js';
 import { ADMIN, engineFor, restOf, runToRest } from '../harness/engine.js';
 import { call, say, scripted } from '../harness/script.js';
@@ -254,7 +254,16 @@ describeEachDatabaseSlowly('tools that are declared deterministic', (kind) => {
         actual: { type: 'output', output: { sum: 3 } },
       },
     ]);
-    const said = await t.between(checkTools);
+    const mark = { tool: 'sum', toolVersion: '1', runId: id, seq: differences[0]?.seq };
+    const marksOf = async (caller: Caller) => (await t.engine.listAgents(caller)).map(({ marks }) => marks);
+    expect(await marksOf(ADMIN)).toEqual([[mark]]);
+    expect(await marksOf({ ...ADMIN, tenant: 'other' })).toEqual([[]]);
+    const declared = (toolVersion: string, deterministic = true) => [{ tool: 'sum', toolVersion, deterministic }];
+    const said = await t.between((db) => checkTools(db, declared('1')));
+    expect(await t.between((db) => checkTools(db, null))).toEqual(said);
+    expect(await t.between((db) => checkTools(db, [...declared('2'), ...declared('1', false)]))).toEqual([]);
+    await t.restart(adder((n) => n + 2, '2'));
+    expect(await marksOf(ADMIN)).toEqual([[]]);
     expect(said).toMatchObject([
       {
         status: 'warn',

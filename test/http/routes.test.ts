@@ -317,7 +317,7 @@ describeEachDatabase('the routes', (kind) => {
   test('agents, health and stats are told', async () => {
     const agents = await door.ask('vera', 'GET', '/api/v1/agents');
     expect(agents.json).toMatchObject({
-      items: [{ name: 'echo' }, { name: 'slow' }, { name: 'payer', tools: ['pay'] }, { name: 'rare' }],
+      items: [{ name: 'echo' }, { name: 'slow' }, { name: 'payer', tools: ['pay'], marks: [] }, { name: 'rare' }],
     });
     expect((await door.ask('vera', 'GET', '/api/v1/health')).json).toMatchObject({ status: 'pass', database: kind });
     expect((await door.ask('vera', 'GET', '/api/v1/stats')).json).toMatchObject({

@@ -1,0 +1,20 @@
+import { reachableAgents } from '../../workflows/reachable-agent.js';
+import { toolSpecOf } from '../tools/define-tool.js';
+import type { RegisteredAgent } from './agent-registry.js';
+
+/** A tool as it is declared now. */
+export interface ToolVersion {
+  readonly tool: string;
+  readonly toolVersion: string;
+  readonly deterministic: boolean;
+}
+
+/** The tools of an agent and of those that it can hand over to. */
+export const toolVersionsOf = ({ agent }: Pick<RegisteredAgent, 'agent'>): ToolVersion[] =>
+  reachableAgents(agent).flatMap(({ tools }) =>
+    tools.flatMap((tool) => {
+      if (tool.type !== 'function') return [];
+      const { name, version, deterministic } = toolSpecOf(tool);
+      return [{ tool: name, toolVersion: version, deterministic }];
+    }),
+  );
