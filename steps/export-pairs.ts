@@ -1,10 +1,9 @@
 import type { Knex } from 'knex';
 import { addSkipped, type ExportRequest, type Skipped, type SkipReason } from '../src/core/export.js';
-import { type ExportedRun, isWanted } from '../src/core/export-row.js';
+import { isWanted } from '../src/core/export-row.js';
 import { type Attempt, type AttemptWorth, attemptOf, choosePairs, pairRow } from '../src/core/preference.js';
-import { readListed } from '../src/storage/export-runs.js';
-import { type MadeRows, PAGE_RUNS, type RowBatch, sourceOf } from './export-rows.js';
-import { type Definitions, type Exported, readExported } from './read-exported.js';
+import { type MadeRows, type RowBatch, sourceOf } from './export-rows.js';
+import { type Exported, readExported } from './read-exported.js';
 import { madeOfRedacted } from './redact-run.js';
 
 /** Attempts with more characters are in no pair: those of all pairs of a task are in memory together. */
@@ -18,8 +17,10 @@ interface Reader {
   readonly db: Knex;
   readonly exportId: string;
   readonly request: ExportRequest;
-  readonly definitions: Definitions;
 }
+
+/** What a run tried, and the run; or why it is in no pair. */
+type Tried = { readonly attempt: Attempt; readonly source: MadeRows['runs'][number] } | SkipReason;
 
 /** What is remembered of an attempt until all of its task are read. */
 interface Heard {
@@ -50,32 +51,29 @@ export async function* rowsOfPairs(
   request: ExportRequest,
   after: number,
 ): AsyncIterable<RowBatch> {
-  const reader: Reader = { db, exportId, request, definitions: new Map() };
+  const reader: Reader = { db, exportId, request };
+  const stretch = { exportId, format: request.format, after, upTo: Number.POSITIVE_INFINITY };
   const last = after + request.options.runsPerFile;
   let task: Task | null = null;
   let done = after;
-  for (let read = after; ; ) {
-    const page = await readListed(db, exportId, read, PAGE_RUNS);
-    if (page.length === 0) break;
-    for await (const batch of readExported(db, page, reader.definitions, request.format)) {
-      let closed: Omit<RowBatch, 'done'> = { made: [], skipped: {} };
-      for (const one of batch) {
-        // What is erased meanwhile has no task any more; it parts none.
-        if (task !== null && task.name !== one.listed.task && one.listed.task !== '') {
-          closed = both(closed, await pairsOf(reader, task));
-          done = task.last;
-          task = null;
-          if (done >= last) {
-            yield { done, ...closed };
-            return;
-          }
+  const make = (one: Exported) => ({ listed: one.listed, tried: triedIn(one, request) });
+  for await (const batch of readExported(db, stretch, make)) {
+    let closed: Omit<RowBatch, 'done'> = { made: [], skipped: {} };
+    for (const { listed, tried } of batch) {
+      // What is erased meanwhile has no task any more; it parts none.
+      if (task !== null && task.name !== listed.task && listed.task !== '') {
+        closed = both(closed, await pairsOf(reader, task));
+        done = task.last;
+        task = null;
+        if (done >= last) {
+          yield { done, ...closed };
+          return;
         }
-        task ??= { name: one.listed.task, heard: [], skipped: {}, chars: 0, last: 0 };
-        hear(task, one, request);
       }
-      read += batch.length;
-      yield { done, ...closed };
+      task ??= { name: listed.task, heard: [], skipped: {}, chars: 0, last: 0 };
+      hear(task, listed.position, tried);
     }
+    yield { done, ...closed };
   }
   if (task !== null) yield { done: task.last, ...(await pairsOf(reader, task)) };
 }
@@ -85,27 +83,28 @@ const both = (a: Omit<RowBatch, 'done'>, b: Omit<RowBatch, 'done'>): Omit<RowBat
   skipped: addSkipped(a.skipped, b.skipped),
 });
 
-function attemptIn(run: ExportedRun, request: ExportRequest): Attempt | SkipReason {
+function triedIn(read: Exported, request: ExportRequest): Tried {
+  if (read.type === 'skipped') return read.why;
+  const { run } = read;
   if (!isWanted(run, request.filters)) return 'filtered';
-  return madeOfRedacted(run, request, (clean) => attemptOf(clean, request.options));
+  const attempt = madeOfRedacted(run, request, (clean) => attemptOf(clean, request.options));
+  return typeof attempt === 'string' ? attempt : { attempt, source: sourceOf(run) };
 }
 
-function hear(task: Task, { listed, ...read }: Exported, request: ExportRequest): void {
-  const heard = read.type === 'skipped' ? read.why : heardOf(task, listed.position, read.run, request);
-  task.last = listed.position;
+function hear(task: Task, position: number, tried: Tried): void {
+  const heard = typeof tried === 'string' ? tried : heardOf(task, position, tried);
+  task.last = position;
   if (typeof heard === 'string') task.skipped = addSkipped(task.skipped, { [heard]: 1 });
   else task.heard.push(heard);
 }
 
-function heardOf(task: Task, position: number, run: ExportedRun, request: ExportRequest): Heard | SkipReason {
-  const attempt = attemptIn(run, request);
-  if (typeof attempt === 'string') return attempt;
+function heardOf(task: Task, position: number, { attempt, source }: Exclude<Tried, string>): Heard | SkipReason {
   if (task.heard.length >= ATTEMPTS_MAX) return 'unpaired';
   const chars = JSON.stringify([attempt.prompt, attempt.answer, attempt.tools]).length;
   if (chars > ATTEMPT_CHARS_MAX) return 'too_large';
   const isKept = task.chars + chars <= KEPT_CHARS;
   if (isKept) task.chars += chars;
-  return { position, source: sourceOf(run), worth: attempt.worth, attempt: isKept ? attempt : null };
+  return { position, source, worth: attempt.worth, attempt: isKept ? attempt : null };
 }
 
 /** The pairs of a task whose runs are all read. */
@@ -128,12 +127,10 @@ async function pairsOf(reader: Reader, { name, heard, skipped }: Task): Promise<
   return { made, skipped: addSkipped(skipped, { duplicate: chosen.duplicates, unpaired }) };
 }
 
-async function wordsOf({ db, exportId, request, definitions }: Reader, heard: Heard): Promise<Attempt | null> {
+async function wordsOf({ db, exportId, request }: Reader, heard: Heard): Promise<Attempt | null> {
   if (heard.attempt !== null) return heard.attempt;
-  const listed = await readListed(db, exportId, heard.position - 1, 1);
-  for await (const [read] of readExported(db, listed, definitions, request.format)) {
-    const attempt = read?.type === 'run' ? attemptIn(read.run, request) : null;
-    return typeof attempt === 'string' ? null : attempt;
-  }
+  const stretch = { exportId, format: request.format, after: heard.position - 1, upTo: heard.position };
+  for await (const [tried] of readExported(db, stretch, (one) => triedIn(one, request)))
+    return tried === undefined || typeof tried === 'string' ? null : tried.attempt;
   return null;
 }

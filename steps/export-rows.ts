@@ -2,12 +2,8 @@ import type { Knex } from 'knex';
 import type { Family } from '../src/core/atif.js';
 import { addSkipped, type ExportRequest, type Skipped, type SkipReason } from '../src/core/export.js';
 import { type ExportedRun, type ExportRow, exportRows, isWanted, type RowFormat } from '../src/core/export-row.js';
-import { readListed } from '../src/storage/export-runs.js';
-import { type Definitions, type Exported, readExported } from './read-exported.js';
+import { type Exported, readExported } from './read-exported.js';
 import { madeOfRedacted } from './redact-run.js';
-
-/** Listed runs are read so many at once. */
-export const PAGE_RUNS = 100;
 
 /** Rows that belong together, and the runs that they were made of. */
 export interface MadeRows {
@@ -32,20 +28,16 @@ export async function* rowsOfRuns(
   request: ExportRequest & { readonly format: RowFormat },
   after: number,
 ): AsyncIterable<RowBatch> {
-  const definitions: Definitions = new Map();
-  const last = after + request.options.runsPerFile;
-  for (let done = after; done < last; ) {
-    const page = await readListed(db, exportId, done, Math.min(PAGE_RUNS, last - done));
-    if (page.length === 0) return;
-    for await (const read of readExported(db, page, definitions, request.format)) {
-      done += read.length;
-      const made = read.map((one) => madeOf(one, request));
-      const skipped = made.reduce(
-        (sum: Skipped, one) => (typeof one === 'string' ? addSkipped(sum, { [one]: 1 }) : sum),
-        {},
-      );
-      yield { done, skipped, made: made.filter((one) => typeof one !== 'string') };
-    }
+  const { format, options } = request;
+  const stretch = { exportId, format, after, upTo: after + options.runsPerFile };
+  let done = after;
+  for await (const made of readExported(db, stretch, (one) => madeOf(one, request))) {
+    done += made.length;
+    const skipped = made.reduce(
+      (sum: Skipped, one) => (typeof one === 'string' ? addSkipped(sum, { [one]: 1 }) : sum),
+      {},
+    );
+    yield { done, skipped, made: made.filter((one) => typeof one !== 'string') };
   }
 }
 

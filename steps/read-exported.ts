@@ -1,25 +1,30 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Knex } from 'knex';
-import { promptsIn } from '../src/core/agent-prompt.js';
+import { type AgentPrompt, promptsIn } from '../src/core/agent-prompt.js';
 import type { Family } from '../src/core/atif.js';
 import { type Conversation, isAssistant } from '../src/core/conversation.js';
 import { foldConversation } from '../src/core/conversation-fold.js';
 import type { ToldEvent } from '../src/core/event.js';
 import type { ExportFormat, SkipReason } from '../src/core/export.js';
 import type { ExportedRun } from '../src/core/export-row.js';
-import { type JsonValue, jsonValue, toJson } from '../src/core/json.js';
-import { foldTrajectory, type RunFacts, trajectoryRunOf } from '../src/core/trajectory.js';
-import { chargesByTurn } from '../src/storage/charges.js';
-import { type RunToExport, readDefinitions } from '../src/storage/export-runs.js';
+import { asJson, jsonValue } from '../src/core/json.js';
+import type { RewardView } from '../src/core/reward.js';
+import { foldTrajectory, trajectoryRunOf } from '../src/core/trajectory.js';
+import { chargesOfRuns, type TurnCharges } from '../src/storage/charges.js';
+import { type RunToExport, readDefinitions, readListed } from '../src/storage/export-runs.js';
 import { logSizes, readLogs } from '../src/storage/read-events.js';
 import { runFactsOf } from '../src/storage/read-trajectory.js';
 import { lastRewards } from '../src/storage/rewards.js';
-import { type RunRow, runs, runViewOf } from '../src/storage/runs.js';
+import { type RunRow, runs } from '../src/storage/runs.js';
+import { readAhead } from './read-ahead.js';
 
 /** A log with more bytes of payloads than this is in no export: a row is made in memory. */
 const LOG_BYTES_MAX = 64 * 1024 * 1024;
 /** Logs are read together up to so many bytes. */
 const READ_BYTES = 8 * 1024 * 1024;
 const READ_RUNS = 50;
+/** Listed runs are read so many at once. */
+const PAGE_RUNS = 100;
 const DEPTH_MAX = 10;
 
 export type Exported = { readonly listed: RunToExport } & (
@@ -27,39 +32,73 @@ export type Exported = { readonly listed: RunToExport } & (
   | { readonly type: 'skipped'; readonly why: SkipReason }
 );
 
-/** Definitions of agents that were read before, by their digest. */
-export type Definitions = Map<string, JsonValue>;
+/** Listed runs of an export: those after a position, up to another one. */
+export interface Stretch {
+  readonly exportId: string;
+  readonly format: ExportFormat;
+  readonly after: number;
+  readonly upTo: number;
+}
 
-/** Reads listed runs in their order, some at once. For ATIF also the runs that their calls started. */
-export async function* readExported(
+/** Prompts of the agents that were read before, by the digest of their definition. */
+type Prompts = Map<string, ReadonlyMap<string, AgentPrompt>>;
+
+interface Reader {
+  readonly db: Knex;
+  readonly format: ExportFormat;
+  readonly prompts: Prompts;
+}
+
+/**
+ * Reads listed runs in their order, some at once, and makes something of each. For ATIF also the runs that their calls started.
+ * While something is made of some, those after them are on their way.
+ */
+export async function* readExported<T>(
   db: Knex,
-  listed: readonly RunToExport[],
-  definitions: Definitions,
-  format: ExportFormat,
-): AsyncIterable<readonly Exported[]> {
-  const rows = listed.flatMap(({ row }) => row ?? []);
-  const sizes = await logSizes(
-    db,
-    rows.map(({ id }) => id),
-  );
-  await learnDefinitions(db, rows, definitions);
-  const sizeOf = (one: RunToExport): number => (one.row === null ? 0 : (sizes.get(one.row.id) ?? 0));
-  for (const batch of batches(listed, sizeOf)) {
-    const fit = batch.filter((one) => one.row !== null && sizeOf(one) <= LOG_BYTES_MAX);
-    const ids = fit.map(({ run_id }) => run_id);
-    const [logs, rewards] = [await readLogs(db, ids), await lastRewards(db, ids)];
-    const read: Exported[] = [];
+  stretch: Stretch,
+  make: (one: Exported) => T,
+): AsyncIterable<readonly T[]> {
+  const reader: Reader = { db, format: stretch.format, prompts: new Map() };
+  for await (const batch of readAhead(readBatches(reader, stretch))) {
+    const made: T[] = [];
     for (const one of batch) {
-      if (one.row === null) read.push({ listed: one, type: 'skipped', why: 'deleted' });
-      else if (sizeOf(one) > LOG_BYTES_MAX) read.push({ listed: one, type: 'skipped', why: 'too_large' });
-      else {
-        const facts = runFactsOf(one.row, rewards.get(one.run_id) ?? null);
-        read.push(
-          await exportedOf(db, { listed: one, row: one.row, facts, format, definitions }, logs.get(one.run_id) ?? []),
-        );
-      }
+      made.push(make(await exportedOf(reader, one)));
+      // Whatever else the process does has its turn between two runs.
+      await setImmediate();
     }
-    yield read;
+    yield made;
+  }
+}
+
+/** What is read of a listed run. */
+interface Loaded {
+  readonly listed: RunToExport;
+  readonly sizeBytes: number;
+  readonly log: () => readonly ToldEvent[];
+  readonly reward: RewardView | null;
+  readonly charges: TurnCharges;
+}
+
+async function* readBatches(reader: Reader, { exportId, after, upTo }: Stretch): AsyncIterable<readonly Loaded[]> {
+  const { db, format } = reader;
+  for (let read = after; read < upTo; ) {
+    const page = await readListed(db, exportId, read, Math.min(PAGE_RUNS, upTo - read));
+    if (page.length === 0) return;
+    const rows = page.flatMap(({ row }) => row ?? []);
+    const ids = rows.map(({ id }) => id);
+    const sizes = await logSizes(db, ids);
+    const charges = format === 'jsonl' ? await chargesOfRuns(db, ids) : new Map<string, TurnCharges>();
+    await learnPrompts(reader, rows);
+    const sizeOf = (one: RunToExport): number => (one.row === null ? 0 : (sizes.get(one.row.id) ?? 0));
+    for (const batch of batches(page, sizeOf)) {
+      const fit = batch.flatMap((one) => (one.row !== null && sizeOf(one) <= LOG_BYTES_MAX ? [one.run_id] : []));
+      const [logs, rewards] = [await readLogs(db, fit), await lastRewards(db, fit)];
+      yield batch.map((listed) => ({
+        ...{ listed, sizeBytes: sizeOf(listed), log: logs.get(listed.run_id) ?? (() => []) },
+        ...{ reward: rewards.get(listed.run_id) ?? null, charges: charges.get(listed.run_id) ?? new Map() },
+      }));
+    }
+    read += page.length;
   }
 }
 
@@ -80,64 +119,53 @@ function* batches(
   if (batch.length > 0) yield batch;
 }
 
-async function learnDefinitions(db: Knex, rows: readonly RunRow[], definitions: Definitions): Promise<void> {
-  const unknown = [...new Set(rows.map(({ agent_hash }) => agent_hash))].filter((hash) => !definitions.has(hash));
+async function learnPrompts({ db, prompts }: Reader, rows: readonly RunRow[]): Promise<void> {
+  const unknown = [...new Set(rows.map(({ agent_hash }) => agent_hash))].filter((hash) => !prompts.has(hash));
   if (unknown.length === 0) return;
   const found = await readDefinitions(db, unknown);
-  for (const hash of unknown) definitions.set(hash, jsonValue.parse(JSON.parse(found.get(hash) ?? 'null')));
+  for (const hash of unknown) prompts.set(hash, promptsIn(jsonValue.parse(JSON.parse(found.get(hash) ?? 'null'))));
 }
 
-interface ToRead {
-  readonly listed: RunToExport;
-  readonly row: RunRow;
-  readonly facts: RunFacts;
-  readonly format: ExportFormat;
-  readonly definitions: Definitions;
-}
+const promptsOf = ({ prompts }: Reader, { agent_hash }: RunRow): ReadonlyMap<string, AgentPrompt> =>
+  prompts.get(agent_hash) ?? new Map();
 
-async function exportedOf(
-  db: Knex,
-  { listed, row, facts, format, definitions }: ToRead,
-  events: readonly ToldEvent[],
-): Promise<Exported> {
-  const conversation = conversationOf(row, events);
+async function exportedOf(reader: Reader, { listed, sizeBytes, log, reward, charges }: Loaded): Promise<Exported> {
+  const { row, task } = listed;
+  if (row === null) return { listed, type: 'skipped', why: 'deleted' };
+  if (sizeBytes > LOG_BYTES_MAX) return { listed, type: 'skipped', why: 'too_large' };
+  const facts = runFactsOf(row, reward);
+  const events = log();
+  const conversation = foldConversation(facts.run, events);
   if (conversation === null) return { listed, type: 'skipped', why: 'erased' };
-  const children = format === 'atif' ? await childrenOf(db, conversation, definitions, 1) : new Map<string, Family>();
-  const prompts = promptsIn(definitions.get(row.agent_hash) ?? null);
-  const charges = format === 'jsonl' ? await chargesByTurn(db, row.id) : null;
-  const chargesOf = (turn: number) => charges?.get(turn) ?? [];
-  const trajectory = () => toJson(foldTrajectory(facts, events, { chargesOf }));
-  const worth = trajectoryRunOf(facts);
-  const { task } = listed;
-  return { listed, type: 'run', run: { family: { conversation, prompts, children }, task, worth, trajectory } };
+  const children = reader.format === 'atif' ? await childrenOf(reader, conversation, 1) : new Map<string, Family>();
+  const chargesOf = (turn: number) => charges.get(turn) ?? [];
+  const trajectory = () => asJson(foldTrajectory(facts, events, { chargesOf }));
+  const family = { conversation, prompts: promptsOf(reader, row), children };
+  return { listed, type: 'run', run: { family, task, worth: trajectoryRunOf(facts), trajectory } };
 }
-
-const conversationOf = (row: RunRow, events: readonly ToldEvent[]): Conversation | null =>
-  foldConversation(runViewOf(row, []), events);
 
 async function childrenOf(
-  db: Knex,
+  reader: Reader,
   { loops }: Conversation,
-  definitions: Definitions,
   depth: number,
 ): Promise<ReadonlyMap<string, Family>> {
+  const { db } = reader;
   const ids = loops.flatMap(({ messages }) =>
     messages.filter(isAssistant).flatMap(({ calls }) => calls.flatMap(({ childRunId }) => childRunId ?? [])),
   );
   if (ids.length === 0 || depth > DEPTH_MAX) return new Map();
   const rows: RunRow[] = await runs(db).whereIn('id', ids);
-  await learnDefinitions(db, rows, definitions);
+  await learnPrompts(reader, rows);
   const sizes = await logSizes(db, ids);
   const children = new Map<string, Family>();
   for (const row of rows) {
     if ((sizes.get(row.id) ?? 0) > READ_BYTES) continue;
-    const conversation = conversationOf(row, (await readLogs(db, [row.id])).get(row.id) ?? []);
+    const log = (await readLogs(db, [row.id])).get(row.id);
+    const conversation = foldConversation(runFactsOf(row, null).run, log?.() ?? []);
     if (conversation === null) continue;
-    const prompts = promptsIn(definitions.get(row.agent_hash) ?? null);
     children.set(row.id, {
-      conversation,
-      prompts,
-      children: await childrenOf(db, conversation, definitions, depth + 1),
+      ...{ conversation, prompts: promptsOf(reader, row) },
+      children: await childrenOf(reader, conversation, depth + 1),
     });
   }
   return children;

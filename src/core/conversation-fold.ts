@@ -8,7 +8,7 @@ import type {
 } from './conversation.js';
 import { answerIn, argumentsObject, givenIn, outputText } from './conversation-items.js';
 import type { CallOutcome, EventData, ToldEvent } from './event.js';
-import { canonical, type JsonObject, objectsIn } from './json.js';
+import { type JsonObject, objectsIn, sameJson } from './json.js';
 import { isOver } from './run.js';
 
 /** A loop while its run is read. */
@@ -211,7 +211,7 @@ class Fold {
     const { callId, decision, checks } = data;
     this.#ownerOf(data)?.change(callId, (call) => {
       const ran = argumentsObject(data.arguments);
-      const edited = canonical(ran) !== canonical(call.arguments);
+      const edited = !sameJson(ran, call.arguments);
       const asked = edited ? (call.asked ?? call.arguments) : call.asked;
       return { ...call, arguments: ran, asked, decision, checks };
     });

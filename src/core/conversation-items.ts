@@ -1,5 +1,5 @@
 import type { ConversationCall } from './conversation.js';
-import { type JsonObject, type JsonValue, toJson } from './json.js';
+import { asJson, type JsonObject, type JsonValue } from './json.js';
 
 /** Items of the Agents SDK as messages: what a run was given, and what a model gave. */
 
@@ -43,7 +43,7 @@ export function argumentsObject(written: JsonValue | undefined): JsonObject {
   const source = text(written);
   if (source === '') return {};
   try {
-    const value = toJson(JSON.parse(source));
+    const value = asJson(JSON.parse(source));
     if (isObject(value)) return value;
   } catch {
     // Falls through: it is no JSON, or nested too deep.

@@ -2,7 +2,7 @@ import { type AtifNotes, atifOf, type Family } from './atif.js';
 import { chatOf, chatTools, shareGptOf } from './chat-row.js';
 import { type ConversationMessage, isAssistant, isToolMessage, modelsOf } from './conversation.js';
 import type { ExportFilters, ExportFormat, ExportOptions } from './export.js';
-import { digestOf, type JsonObject, type JsonValue, toJson } from './json.js';
+import { asJson, digestOf, type JsonObject, type JsonValue } from './json.js';
 import { type Thread, threadsOf } from './thread.js';
 import type { Trajectory } from './trajectory.js';
 
@@ -78,17 +78,17 @@ export function exportRows(run: ExportedRun, format: RowFormat, options: ExportO
     const document = format === 'atif' ? atifOf(family, notesOf(run)) : run.trajectory();
     const [first] = threads;
     if (document === null || first === undefined) return [];
-    const trajectory = toJson(document);
+    const trajectory = asJson(document);
     const columns = { trajectory, ...columnsOf(run, first, family.conversation.run.id) };
     return [{ columns, digest: digestOf(threads.map(said)) }];
   }
   return threads.map((thread) => {
     const { messages, context } = chatOf(thread, options);
-    const tools = toJson(chatTools(thread.tools));
+    const tools = asJson(chatTools(thread.tools));
     const content: JsonObject =
       format === 'sharegpt'
-        ? { conversations: toJson(shareGptOf(messages)), tools: JSON.stringify(tools) }
-        : { messages: toJson(messages), tools: format === 'messages' ? tools : JSON.stringify(tools) };
+        ? { conversations: asJson(shareGptOf(messages)), tools: JSON.stringify(tools) }
+        : { messages: asJson(messages), tools: format === 'messages' ? tools : JSON.stringify(tools) };
     return {
       columns: { ...content, ...columnsOf(run, thread, thread.id), context_messages: context },
       digest: digestOf(said(thread)),
@@ -110,7 +110,7 @@ export function isWanted({ family, worth }: ExportedRun, filters: ExportFilters)
 }
 
 const notesOf = ({ task, worth }: ExportedRun): AtifNotes => ({
-  root: { task_id: task, scaffold: 'holdfast', result: toJson(worth.result), tags: [...worth.tags] },
+  root: { task_id: task, scaffold: 'holdfast', result: asJson(worth.result), tags: [...worth.tags] },
   final: { reward: worth.totalReward, verification_passed: worth.verificationPassed },
 });
 

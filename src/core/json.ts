@@ -162,6 +162,23 @@ export function toJson(value: unknown): JsonValue {
   return plain(JSON.parse(text, (_key, item: unknown) => (typeof item === 'string' ? item.toWellFormed() : item)));
 }
 
+/** A value that is JSON as it stands; of any other what `toJson` makes of it. Nobody may change it afterwards. */
+export const asJson = (value: unknown): JsonValue =>
+  faultIn(value, { inOrder: true }) === null ? (value as JsonValue) : toJson(value);
+
+/** Whether two values have the same canonical text. */
+export function sameJson(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
+  if (a === b) return true;
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
+  if (Array.isArray(a) !== Array.isArray(b)) return false;
+  const [left, right] = [a as JsonObject, b as JsonObject];
+  const names = Object.keys(left);
+  return (
+    names.length === Object.keys(right).length &&
+    names.every((name) => Object.hasOwn(right, name) && sameJson(left[name], right[name]))
+  );
+}
+
 /** `sha256:` and the hex SHA-256 of the UTF-8 bytes of a text. */
 export const sha256 = (text: string): string => `sha256:${hash('sha256', text, 'hex')}`;
 

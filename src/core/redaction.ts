@@ -83,14 +83,19 @@ export function redactorOf({ patterns, keys }: Redaction, last: (text: string) =
     last(rules.reduce((rest, { expression, replacement }) => rest.replace(expression, replacement), text));
   const clean: Clean = (value) => {
     if (typeof value === 'string') return hidden.size === 0 ? cleanText(value) : cleanText(withinJson(value, clean));
-    if (Array.isArray(value)) return value.map(clean);
+    if (Array.isArray(value)) {
+      const items: JsonValue[] = value.map(clean);
+      return items.every((item, index) => item === value[index]) ? value : items;
+    }
     if (typeof value !== 'object' || value === null) return value;
-    return Object.fromEntries(
-      Object.entries(value).map(([key, item]) => [
-        cleanText(key),
-        hidden.has(key.toLowerCase()) ? REDACTED : clean(item),
-      ]),
-    );
+    const object = value as JsonObject;
+    let isClean = true;
+    const members = Object.entries(object).map(([key, item]): [string, JsonValue] => {
+      const member: [string, JsonValue] = [cleanText(key), hidden.has(key.toLowerCase()) ? REDACTED : clean(item)];
+      isClean &&= member[0] === key && member[1] === item;
+      return member;
+    });
+    return isClean ? value : Object.fromEntries(members);
   };
   return clean;
 }
@@ -114,6 +119,7 @@ export function redactFamily(family: Family, clean: Clean): Family {
       const { outcome } = one;
       if (outcome?.type !== 'output') return { ...one, text: text(one.text) };
       const output = clean(outcome.output);
+      if (output === outcome.output) return one;
       return { ...one, text: outputText(output), outcome: { ...outcome, output } };
     }
     if (one.role !== 'assistant') return { ...one, text: text(one.text) };

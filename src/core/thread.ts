@@ -2,6 +2,7 @@ import { type AgentPrompt, type ToolDefinition, toolNamed } from './agent-prompt
 import {
   type AssistantMessage,
   type Conversation,
+  type ConversationCall,
   type ConversationMessage,
   isAssistant,
   isToolMessage,
@@ -40,15 +41,17 @@ function stretchesOf(messages: readonly ConversationMessage[]): { agent: string;
 
 /** Answers that failed were not said; a call that nobody answered before the next answer was not told to the model. */
 function readable(messages: readonly ConversationMessage[]): ConversationMessage[] {
-  const answered = new Set(messages.flatMap((one) => (isToolMessage(one) ? [one.callId] : [])));
+  const answered = new Set<string>();
+  for (const one of messages) if (isToolMessage(one)) answered.add(one.callId);
+  const wasAnswered = ({ callId }: ConversationCall): boolean => answered.has(callId);
   const last = messages.findLast(isAssistant);
-  return messages.flatMap((message): ConversationMessage[] => {
-    if (!isAssistant(message)) return [message];
-    if (message.error !== null) return [];
-    if (message === last) return [message];
-    const calls = message.calls.filter(({ callId }) => answered.has(callId));
-    return [calls.length === message.calls.length ? message : { ...message, calls }];
-  });
+  return messages
+    .filter((message) => !isAssistant(message) || message.error === null)
+    .map((message) =>
+      !isAssistant(message) || message === last || message.calls.every(wasAnswered)
+        ? message
+        : { ...message, calls: message.calls.filter(wasAnswered) },
+    );
 }
 
 /** How many messages stand before the first answer of the thread's own, without what was asked right before it. */

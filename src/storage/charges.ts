@@ -81,15 +81,24 @@ export async function listChargeRows(
   return rows.map(viewOf);
 }
 
-/** All charges of a run, by turn. */
-export async function chargesByTurn(db: Knex, runId: string): Promise<ReadonlyMap<number, readonly ChargeView[]>> {
+/** Charges of a run, by turn. */
+export type TurnCharges = ReadonlyMap<number, readonly ChargeView[]>;
+
+/** All charges of runs that have some, by run. */
+export async function chargesOfRuns(db: Knex, runIds: readonly string[]): Promise<ReadonlyMap<string, TurnCharges>> {
   const rows: ChargeRow[] = await charges(db)
-    .where({ run_id: runId })
-    .orderBy(['turn', 'charged_at', 'execution', 'attempt']);
-  const byTurn = new Map<number, ChargeView[]>();
-  for (const view of rows.map(viewOf)) byTurn.set(view.turn, [...(byTurn.get(view.turn) ?? []), view]);
-  return byTurn;
+    .whereRaw('run_id = any(?)', [[...runIds]])
+    .orderBy(['run_id', 'turn', 'charged_at', 'execution', 'attempt']);
+  const byRun = new Map<string, Map<number, ChargeView[]>>();
+  for (const row of rows) {
+    const byTurn = byRun.get(row.run_id) ?? new Map<number, ChargeView[]>();
+    byRun.set(row.run_id, byTurn.set(row.turn, [...(byTurn.get(row.turn) ?? []), viewOf(row)]));
+  }
+  return byRun;
 }
+
+export const chargesByTurn = async (db: Knex, runId: string): Promise<TurnCharges> =>
+  (await chargesOfRuns(db, [runId])).get(runId) ?? new Map();
 
 const count = (text: string | null): number => Number(text ?? 0);
 

@@ -4,7 +4,7 @@ import canonicalize from 'canonicalize';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { canonical, toJson } from '../../src/core/json.js';
+import { asJson, canonical, sameJson, toJson } from '../../src/core/json.js';
 
 const { pairs } = z
   .object({ pairs: z.array(z.object({ name: z.string(), input: z.string(), output: z.string() })) })
@@ -140,5 +140,40 @@ describe('canonical JSON', () => {
       text: '\ufffdx',
     });
     expect(() => toJson(1n)).toThrow(expect.objectContaining({ code: 'value_not_json' }));
+  });
+
+  it('leaves what is JSON as it stands', () => {
+    const value = JSON.parse('{"b":[{"__proto__":1}],"a":"\u20ac"}');
+    expect(asJson(value)).toBe(value);
+    const member = fc.oneof(fc.jsonValue(), fc.constant(undefined), fc.date({ noInvalidDate: true }), fc.string());
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), member), (any) => canonical(asJson(any)) === canonical(toJson(any))),
+    );
+    expect(asJson({ a: undefined, text: '\ud800x' })).toEqual({ text: '\ufffdx' });
+    expect(() => asJson({ a: 1n })).toThrow(expect.objectContaining({ code: 'value_not_json' }));
+  });
+
+  it('tells whether two values have the same canonical text', () => {
+    const few = fc.constantFrom('a', 'b', '__proto__', '0');
+    const { tree } = fc.letrec<{ tree: unknown }>((tie) => ({
+      tree: fc.oneof(
+        { maxDepth: 3 },
+        fc.constantFrom(null, true, 0, -0, 1, '', 'a', '0'),
+        fc.array(tie('tree'), { maxLength: 2 }),
+        fc.dictionary(few, tie('tree'), { maxKeys: 2 }),
+      ),
+    }));
+    fc.assert(
+      fc.property(tree, tree, (a, b) => {
+        const [left, right] = [toJson(a), toJson(b)];
+        const reversed = JSON.parse(JSON.stringify(left), (_key, item) =>
+          typeof item === 'object' && item !== null && !Array.isArray(item)
+            ? Object.fromEntries(Object.entries(item).reverse())
+            : item,
+        );
+        return sameJson(left, right) === (canonical(left) === canonical(right)) && sameJson(left, reversed);
+      }),
+      { numRuns: 1000 },
+    );
   });
 });
