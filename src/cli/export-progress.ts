@@ -1,34 +1,76 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ExportView, isExportOver } from '../core/export.js';
 import type { Client } from './client.js';
-import { plain, print } from './print.js';
+import { cut, plain, print } from './print.js';
 
 const LOOK_MS = 250;
 const BAR = 30;
 const LINE = 79;
 
-/** Follows an export until it is over. On a terminal its progress is one line, which changes. */
-export async function exportOver(client: Client, started: ExportView): Promise<ExportView> {
-  let view = started;
-  while (!isExportOver(view.status)) {
-    await sleep(LOOK_MS);
-    view = await client.getExport(view.id);
-    if (process.stderr.isTTY) process.stderr.write(`\r${progressBar(view)}`);
-  }
-  if (process.stderr.isTTY) process.stderr.write('\n');
-  return view;
+/** Where progress is shown: standard error. */
+interface Screen {
+  readonly isTTY?: boolean | undefined;
+  readonly columns?: number | undefined;
+  write(text: string): unknown;
 }
 
+/** Follows an export until it is over. */
+export async function exportOver(client: Client, started: ExportView): Promise<ExportView> {
+  const shown = exportProgress(process.stderr);
+  try {
+    let view = started;
+    while (!isExportOver(view.status)) {
+      await sleep(LOOK_MS);
+      view = await client.getExport(view.id);
+      shown.show(view);
+    }
+    return view;
+  } finally {
+    shown.end();
+  }
+}
+
+/** Shows how far an export is: on a terminal as one line, which changes, elsewhere as a line for each tenth. */
+export function exportProgress(screen: Screen): {
+  readonly show: (view: ExportView) => void;
+  readonly end: () => void;
+} {
+  let tenths = 0;
+  let isLineOpen = false;
+  return {
+    show: (view) => {
+      if (screen.isTTY === true) {
+        // A line that is broken cannot be written over.
+        screen.write(`\r${cut(progressBar(view), (screen.columns ?? LINE + 1) - 1)}`);
+        isLineOpen = true;
+        return;
+      }
+      const { runs, done, sending } = view.progress;
+      const sent = sending === null ? 0 : tenthsOf(sending.sizeBytes, sending.ofSizeBytes);
+      const reached = tenthsOf(done, runs ?? 0) + sent;
+      if (reached > tenths && !isExportOver(view.status)) screen.write(`${progressText(view)}\n`);
+      tenths = reached;
+    },
+    end: () => {
+      if (isLineOpen) screen.write('\n');
+    },
+  };
+}
+
+const tenthsOf = (at: number, all: number): number => (all === 0 ? 0 : Math.floor((at * 10) / all));
+
 /** As long as what it may stand over: it is written on the same line again. */
-export function progressBar({ progress: { runs, done, rows, sending } }: ExportView): string {
+export function progressBar(view: ExportView): string {
+  const { runs, done, sending } = view.progress;
   const [at, all] = sending === null ? [done, runs ?? 0] : [sending.sizeBytes, sending.ofSizeBytes];
   const full = Math.round((all === 0 ? 0 : at / all) * BAR);
-  const text =
-    sending === null
-      ? `${done} of ${runs ?? '?'} runs, ${rows} rows`
-      : `${sending.files} of ${sending.ofFiles} files sent, ${mebibytes(at)} of ${mebibytes(all)} MiB`;
-  return `[${'#'.repeat(full)}${'.'.repeat(BAR - full)}] ${text}`.padEnd(LINE);
+  return `[${'#'.repeat(full)}${'.'.repeat(BAR - full)}] ${progressText(view)}`.padEnd(LINE);
 }
+
+const progressText = ({ progress: { runs, done, rows, sending } }: ExportView): string =>
+  sending === null
+    ? `${done} of ${runs ?? '?'} runs, ${rows} rows`
+    : `${sending.files} of ${sending.ofFiles} files sent, ${mebibytes(sending.sizeBytes)} of ${mebibytes(sending.ofSizeBytes)} MiB`;
 
 const mebibytes = (bytes: number): string => (bytes / 2 ** 20).toFixed(1);
 
