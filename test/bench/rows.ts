@@ -1,5 +1,6 @@
 import type { Row } from './row.js';
 import { AGENT_ROWS } from './rows/agent.js';
+import { APPEND } from './rows/append.js';
 import { EXPORT } from './rows/export.js';
 import { DECISION, LENGTH, START } from './rows/latency.js';
 import { PAUSED_ROWS } from './rows/paused.js';
@@ -14,6 +15,7 @@ import { WORKERS } from './rows/workers.js';
 /** Everything that is measured. */
 export const ROWS: readonly Row[] = [
   ...AGENT_ROWS,
+  APPEND,
   DECISION,
   ...PAUSED_ROWS,
   ...RECOVERY_ROWS,

@@ -45,6 +45,15 @@ async function manyRuns(place: Place, count: number): Promise<void> {
   await cloneFinished((sql) => query(place.databaseUrl ?? '', sql), id, MARK, count - 1);
 }
 
+interface Made {
+  readonly status: string;
+  readonly rows: number;
+  readonly seconds: number;
+  /** What the process had of the processors. */
+  readonly processorSeconds: number;
+  readonly mb: number;
+}
+
 /** An export in a process of its own, from the request until the folder is there. */
 export const EXPORT: Row = {
   name: 'export',
@@ -59,13 +68,14 @@ export const EXPORT: Row = {
     const encoding = side === 'parquet' ? 'parquet' : 'jsonl';
     const request: StartExport = { format: 'messages', options: { encoding }, to: { folder: side } };
     const child = startProcess([CHILD, JSON.stringify({ place, request })]);
-    const made = (await child.line()) as { status: string; rows: number; seconds: number; mb: number };
+    const made = (await child.line()) as Made;
     await child.gone;
     if (made.status !== 'completed' || made.rows !== count)
       throw new Error(`the export went wrong: ${JSON.stringify(made)}`);
     const what = `${count} runs`;
     return {
       [`${what}, time`]: { value: made.seconds, unit: 's' },
+      [`${what}, processor`]: { value: made.processorSeconds, unit: 's' },
       [`${what}, memory`]: { value: made.mb, unit: 'MB' },
     };
   },
