@@ -60,6 +60,12 @@ export class ReplayFindings {
     this.#name(difference);
   }
 
+  /** What was found later comes where its event is. */
+  sort(): void {
+    const placeOf = ({ seq }: ReplayDifference): number => seq ?? Number.MAX_SAFE_INTEGER;
+    this.differences.sort((a, b) => placeOf(a) - placeOf(b));
+  }
+
   #name(difference: ReplayDifference): void {
     if (this.differences.length >= NAMED_DIFFERENCES) {
       this.more++;

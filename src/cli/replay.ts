@@ -46,7 +46,7 @@ export const replayCommand = (): Command =>
 function numberOf(runId: string, event: string): number {
   const text = event.startsWith(`${runId}:`) ? event.slice(runId.length + 1) : event;
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  throw misuse(`${event} is not an event of run ${runId}: give its number, or its id.`);
+  throw misuse(`Run ${runId} has no event ${event}: give the number of one, or its id.`);
 }
 
 /** What a report says, line by line. */
@@ -54,13 +54,18 @@ export function replayText(report: ReplayReport): string[] {
   const { result, events, upTo, differences, moreDifferences, executed, notCompared, reason } = report;
   if (reason !== null) return [`cannot replay: ${plain(reason.message)}`, plain(reason.hint)];
   const many = differences.length + moreDifferences;
-  const what = report.live === null ? 'events' : 'answers';
-  const first = result === 'same' ? `same: ${events} ${what}, up to event ${upTo}` : `diverged: ${many} differences`;
+  const what = report.live === null ? 'event' : 'answer';
+  const first =
+    result === 'same'
+      ? `same: ${counted(events, what)}, up to event ${upTo}`
+      : `diverged: ${counted(many, 'difference')}`;
   return [
     first,
     ...differences.flatMap(differenceText),
     ...(moreDifferences > 0 ? [`and ${moreDifferences} more`] : []),
-    ...(executed > 0 ? [`executed${report.live === null ? ' again' : ''}: ${executed} calls of pure tools`] : []),
+    ...(executed > 0
+      ? [`executed${report.live === null ? ' again' : ''}: ${counted(executed, 'call')} of pure tools`]
+      : []),
     ...(report.live === null ? [] : liveText(report.live)),
     ...notCompared.map((what) => `not compared: ${plain(what)}`),
   ];
@@ -81,9 +86,7 @@ function liveText({ recorded, now, stopped }: LiveReplay): string[] {
     row('tokens', ({ usage }) => String(usage.totalTokens)),
     row('dollars', ({ costUsd, unpriced }) => `${costUsd}${unpriced > 0 ? ' *' : ''}`),
     row('end', ({ end }) => end),
-    ...(recorded.unpriced + now.unpriced === 0
-      ? []
-      : ['* without answers of which no price is known: no bound sees them']),
+    ...(recorded.unpriced + now.unpriced === 0 ? [] : ['* without answers of which no price is known']),
   ];
 }
 
@@ -91,7 +94,12 @@ const differenceText = ({ seq, what, field, expected, actual }: ReplayDifference
   `${seq === null ? 'after the log' : `event ${seq}`}  ${plain(what)}${plain(field)}`,
   `  expected  ${shown(expected)}`,
   `  came      ${shown(actual)}`,
+  ...(field === '/inputDigest'
+    ? ['  the model is told something else than then: by its instructions, or of what came before']
+    : []),
 ];
+
+const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
 
 const shown = (value: JsonValue): string => {
   const text = typeof value === 'string' ? value : canonical(value);

@@ -34,6 +34,7 @@ export async function repeatCalls(
     findings.add({ seq, key, what, field: '/outcome', expected: outcome, actual: again });
     found({ tool: spec.name, toolVersion: spec.version, runId: run.id, seq });
   }
+  findings.sort();
   return executed;
 }
 

@@ -220,11 +220,11 @@ describeEachDatabaseSlowly('tools that are declared deterministic', (kind) => {
         return { sum: execute(n) };
       },
     });
-  const adder = (execute: (n: number) => number, version = '1'): EngineConfig => ({
+  const adder = (execute: (n: number) => number, version = '1', instructions = 'Add.'): EngineConfig => ({
     agents: [
       defineAgent({
         agent: new Agent({
-          name: 'adder',
+          ...{ name: 'adder', instructions },
           model: scripted([[call('sum', { n: 1 }, 'a'), call('pay', { n: 2 }, 'b')]]),
           tools: [sum(version, execute), pay()],
         }),
@@ -262,6 +262,13 @@ describeEachDatabaseSlowly('tools that are declared deterministic', (kind) => {
     const said = await t.between((db) => checkTools(db, declared('1')));
     expect(await t.between((db) => checkTools(db, null))).toEqual(said);
     expect(await t.between((db) => checkTools(db, [...declared('2'), ...declared('1', false)]))).toEqual([]);
+    await t.restart(adder((n) => n + 2, '1', 'Add at once.'));
+    const both = await t.engine.replayRun(id, { executePure: true }, ADMIN);
+    expect(both.differences.map(({ what }) => what)).toEqual([
+      'model.requested of turn 1',
+      'call.finished of sum (a), executed again',
+      'model.requested of turn 2',
+    ]);
     await t.restart(adder((n) => n + 2, '2'));
     expect(await marksOf(ADMIN)).toEqual([[]]);
     expect(said).toMatchObject([
