@@ -106,6 +106,8 @@ async function checkCheckpoints(parts: Parts, tree: Remade, found: Found): Promi
     if (size < (seen.size ?? 0) || (size === seen.size && seen.outside)) return;
     Object.assign(seen, { size, key: signedBy.text, outside });
   };
+  // Where it is hidden, what is read below says nothing.
+  await parts.anchor.newest();
   for await (const { at, note } of place.lines()) await check(note, `the checkpoint of ${at} in ${place.name}`, true);
   for (const { size, note } of await newestCheckpoints(parts.world.knex, STORED_MAX))
     await check(note, `the stored checkpoint of ${size} entries`, false);

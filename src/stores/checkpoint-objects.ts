@@ -60,23 +60,30 @@ export class CheckpointObjects {
       }
       others += names.length;
     }
+    throw this.#hidden();
+  }
+
+  #hidden(): HoldfastError {
     const { bucket, prefix } = this.#place;
-    throw new HoldfastError(
+    return new HoldfastError(
       'checkpoints_hidden',
       `The newest checkpoint is not among the first names below s3://${bucket}/${prefix}/: others stand before it.`,
     );
   }
 
-  /** The newest, as many as asked for, newest first. Throws what the store throws. */
+  /** The newest, as many as asked for, newest first. Throws what the store throws, and `checkpoints_hidden`. */
   async *lines(limit: number): AsyncGenerator<CheckpointLine, void> {
     let after: string | undefined;
+    let others = 0;
     for (let seen = 0; seen < limit; ) {
       const names = await this.#names(after, Math.min(PAGE, limit - seen));
-      for (let from = 0; from < names.length; from += AT_ONCE)
-        yield* await this.#read(names.slice(from, from + AT_ONCE));
       after = names.at(-1);
       if (after === undefined) return;
-      seen += names.length;
+      const fit = names.filter((name) => NAME.test(name));
+      for (let from = 0; from < fit.length; from += AT_ONCE) yield* await this.#read(fit.slice(from, from + AT_ONCE));
+      seen += fit.length;
+      others += names.length - fit.length;
+      if (others > OTHERS_MAX) throw this.#hidden();
     }
   }
 
@@ -88,7 +95,7 @@ export class CheckpointObjects {
   }
 
   async #read(names: readonly string[]): Promise<CheckpointLine[]> {
-    const read = await Promise.all(names.filter((name) => NAME.test(name)).map((name) => this.#one(name)));
+    const read = await Promise.all(names.map((name) => this.#one(name)));
     return read.filter((one) => one !== null);
   }
 

@@ -96,6 +96,10 @@ describe.runIf(SLOW)('checkpoints in an object store', () => {
     // Names alone: what is under them is known by now.
     expect(server.asked.every((one) => one.trim() === 'GET')).toBe(true);
     await expect(newest(() => false)).resolves.toEqual([]);
+    const all: string[] = [];
+    for await (const { note } of other.lines(40)) all.push(note);
+    expect(all.slice(0, 16)).toEqual([...Array(15).fill('no'), 'ten']);
+    expect(all.slice(16).toSorted()).toEqual(['another nine', 'nine']);
     for (let n = 0; n < 400; n++) put(`0000000000000${100 + n}-9-0123456789abcdef.json`, 'junk');
     await expect(newest((note) => note === 'ten')).rejects.toMatchObject({ code: 'checkpoints_hidden' });
     for (const key of [...server.objects.keys()]) if (/^other\/(!|0000000)/.test(key)) server.objects.delete(key);

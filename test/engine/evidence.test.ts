@@ -161,6 +161,30 @@ const ATTACKS: { name: string; sql: string; says: RegExp; seq: number; invariant
     ...{ seq: 11, invariant: 'log_end' },
   },
   {
+    name: 'a head that is no JSON',
+    sql: `update holdfast.run_heads set state = 'x' where RUN`,
+    says: /another state/,
+    ...{ seq: 11, invariant: 'log_end' },
+  },
+  {
+    name: 'an output that is no JSON',
+    sql: `update holdfast.runs set output = 'x' where ID`,
+    says: /another result/,
+    ...{ seq: 11, invariant: 'run_row' },
+  },
+  {
+    name: 'a key that is none',
+    sql: `update holdfast.run_keys set key = 'x' where RUN`,
+    says: /payload was changed/,
+    ...{ seq: 1, invariant: 'payload_hash' },
+  },
+  {
+    name: 'a payload without end',
+    sql: `update holdfast.events set data = repeat('[', 3000) || repeat(']', 3000) where RUN and seq = 4`,
+    says: /payload was changed/,
+    ...{ seq: 4, invariant: 'payload_hash' },
+  },
+  {
     name: 'a removed head',
     sql: `delete from holdfast.run_heads where RUN`,
     says: /head of the log was removed/,
