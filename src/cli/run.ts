@@ -4,10 +4,11 @@ import { TextDecoder } from 'node:util';
 import { Command, Option } from 'commander';
 import { z } from 'zod';
 import { HoldfastError } from '../core/errors.js';
+import { jsonObject } from '../core/json.js';
 import { isOver, type RunView } from '../core/run.js';
 import type { Client } from './client.js';
 import { connect } from './connect.js';
-import { json, jsonOption, keyOption } from './options.js';
+import { json, jsonObjectOption, jsonOption, keyOption } from './options.js';
 import { print, printJson } from './print.js';
 import { printRun } from './run-text.js';
 
@@ -19,6 +20,7 @@ const options = z.object({
   key: z.string().optional(),
   session: z.string().optional(),
   subject: z.array(z.string()).optional(),
+  metadata: jsonObject.optional(),
 });
 
 export const runCommand = (): Command =>
@@ -32,12 +34,17 @@ export const runCommand = (): Command =>
     )
     .option('--session <session>', 'the conversation that the run goes on with; the first run of a session begins it')
     .option('--subject <subjects...>', 'whom the run is about: all of one of them can be erased')
+    .addOption(
+      new Option('--metadata <json>', 'labels, as JSON, or @ and a file: taskId, tags, seed, and others').argParser(
+        jsonObjectOption,
+      ),
+    )
     .addOption(jsonOption())
     .action(async (agent: string, input: string, raw: unknown) => {
       const asked = options.parse(raw);
       const client = connect();
-      const { session: sessionId, subject: subjects } = asked;
-      const request = { agent, input: input === '-' ? await fromStdin() : input, sessionId, subjects };
+      const { session: sessionId, subject: subjects, metadata } = asked;
+      const request = { agent, input: input === '-' ? await fromStdin() : input, sessionId, subjects, metadata };
       const started = await client.startRun(request, asked.key ?? randomUUID());
       // Said before the wait, so that the run can be found if the wait is broken off.
       if (!asked.json) print(`run ${started.id} ${started.status}`);

@@ -348,6 +348,13 @@ function compare(checkpoint: Checkpoint, { note, proof }: OtherCheckpoint, keys:
   return `the log of ${newer.size} entries begins with the one of ${older.size}: nothing in it was changed or removed`;
 }
 
+/** The public keys in a file, one in each line: as text, or as `{"key": "…"}`, which is how Holdfast keeps them. */
+export const keysIn = (text: string): string[] =>
+  text
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map((line) => /^\{"key":"([^"]+)"/.exec(line)?.[1] ?? line);
+
 /** The program. Gives its exit code. */
 export function main(args: readonly string[], print: (line: string) => void): number {
   const valuesOf = (name: string): string[] => args.flatMap((arg, at) => (args[at - 1] === name ? [arg] : []));
@@ -356,17 +363,25 @@ export function main(args: readonly string[], print: (line: string) => void): nu
   const [consistency] = valuesOf('--consistency');
   if (file === undefined || valuesOf('--key').length === 0) {
     print(
-      'usage: node verify.mjs <proof.json> --key <public key> [--key …] [--checkpoint <note> --consistency <json>]',
+      'usage: node verify.mjs <proof.json> --key <public key, or @file> [--key …] [--checkpoint <note> --consistency <json>]',
     );
     return 2;
   }
-  const proof = consistency === undefined ? [] : JSON.parse(readFileSync(consistency, 'utf8')).proof;
-  const second = other === undefined ? null : { note: readFileSync(other, 'utf8'), proof };
-  const report = checkProof(readFileSync(file, 'utf8'), valuesOf('--key'), second);
-  for (const line of report.proven) print(`proven      ${line}`);
-  for (const line of report.notProven) print(`not proven  ${line}`);
-  print(report.problem === null ? 'ok' : `NOT PROVEN: ${report.problem}`);
-  return report.ok ? 0 : 1;
+  try {
+    const keys = valuesOf('--key').flatMap((key) =>
+      key.startsWith('@') ? keysIn(readFileSync(key.slice(1), 'utf8')) : [key],
+    );
+    const proof = consistency === undefined ? [] : JSON.parse(readFileSync(consistency, 'utf8')).proof;
+    const second = other === undefined ? null : { note: readFileSync(other, 'utf8'), proof };
+    const report = checkProof(readFileSync(file, 'utf8'), keys, second);
+    for (const line of report.proven) print(`proven      ${line}`);
+    for (const line of report.notProven) print(`not proven  ${line}`);
+    print(report.problem === null ? 'ok' : `NOT PROVEN: ${report.problem}`);
+    return report.ok ? 0 : 1;
+  } catch (error) {
+    print(`A file that was named cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    return 2;
+  }
 }
 
 const [, program] = process.argv;

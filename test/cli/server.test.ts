@@ -167,7 +167,9 @@ describe('the commands against a server', () => {
   });
 
   it('erase takes away all runs of a subject, and says before which', async () => {
-    const { id } = await json('run', 'payer', 'go', '--subject', 'ann', 'bob');
+    const said = ['--metadata', '{"tags": ["nightly"]}'];
+    const { id, metadata } = await json('run', 'payer', 'go', '--subject', 'ann', 'bob', ...said);
+    expect(metadata).toEqual({ tags: ['nightly'] });
     const erase = (...more: string[]) => holdfast('erase', '--subject', 'ann', '-m', 'asked for', ...more);
     expect((await erase('--dry-run')).stdout).toBe(`1 runs would be erased, not over: ${id}\n`);
     expect((await erase()).stderr).toContain('(run_not_over)');

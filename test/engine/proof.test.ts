@@ -187,7 +187,12 @@ describeEachDatabase('a proof', (kind) => {
     const said: string[] = [];
     expect(main([file, '--key', key], (line) => said.push(line))).toBe(0);
     expect(said.at(-1)).toBe('ok');
+    const keys = join(database.options.dataDir, 'trusted');
+    writeFileSync(keys, `${JSON.stringify({ key, handover: null })}\n\n${key}\n`);
+    expect(main([file, '--key', `@${keys}`], (line) => said.push(line))).toBe(0);
     expect(main([file], (line) => said.push(line))).toBe(2);
+    expect(main([file, '--key', '@/none'], (line) => said.push(line))).toBe(2);
+    expect(said.at(-1)).toContain('cannot be read');
     writeFileSync(file, JSON.stringify({ ...bundle, events: bundle.events.slice(0, -1) }));
     expect(main([file, '--key', key], (line) => said.push(line))).toBe(1);
     expect(said.at(-1)).toMatch(/NOT PROVEN: .*its end is missing/);
