@@ -144,7 +144,7 @@ export class LiveSource extends RecordedSource {
     if (refusal === null) return;
     const { code, text } = refusal;
     if (code === 'price_unknown') this.#stop({ why: code, text: `${text} ${ERRORS[code].hint}`, ...NO_CALL });
-    else this.#stop({ why: 'max_usd', text: `${text} The replay has cost ${usdOf(paid)} dollars.`, ...NO_CALL });
+    else this.#stop({ why: 'max_usd', text: `${text} It has cost ${usdOf(paid)} so far. ${MORE_MONEY}`, ...NO_CALL });
   }
 
   async #execute(call: RepeatableCall): Promise<ToolResult | null> {
@@ -184,6 +184,9 @@ const cut = (text: string): string => text.slice(0, 1000).toWellFormed();
 
 /** What somebody can do about a call that nobody has recorded. */
 const WAY_OUT = 'To go on live from the recorded turns, fork the run.';
+
+/** What somebody can do where the next answer may cost more than is left. */
+const MORE_MONEY = 'Give it a higher maxUsd, or set maxTokens of the model.';
 
 /** All that is executed of a log by its segments: what servers have listed. */
 const listsOf = (segments: readonly RecordedSegment[]): RecordedSegment => ({

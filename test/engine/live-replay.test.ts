@@ -176,7 +176,10 @@ describeEachDatabase('a replay that asks the models', (kind) => {
     expect(asked).toBe(0);
     const [, needed = ''] = /may cost (\S+) dollars/.exec(none.live?.stopped?.text ?? '') ?? [];
     const { live: both } = await live({ maxUsd: needed });
-    expect(both).toMatchObject({ now: { turns: 1, end: 'stopped' }, stopped: { why: 'max_usd', turn: 2 } });
+    expect(both).toMatchObject({
+      now: { turns: 1, end: 'stopped' },
+      stopped: { why: 'max_usd', turn: 2, text: expect.stringContaining('maxTokens') },
+    });
     expect(asked).toBe(1);
     expect(await live({ maxUsd: '1' })).toMatchObject({ result: 'same' });
     const bad = [{ maxUsd: 'much' }, { liveModel: false, maxUsd: '1' }];
