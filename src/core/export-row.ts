@@ -75,10 +75,9 @@ export function exportRows(run: ExportedRun, format: RowFormat, options: ExportO
   const threads = threadsOf(family.conversation, family.prompts);
   if (threads.length === 0) return [];
   if (format === 'atif' || format === 'jsonl') {
-    const document = format === 'atif' ? atifOf(family, notesOf(run)) : run.trajectory();
+    const trajectory = format === 'atif' ? asJson(atifOf(family, notesOf(run))) : run.trajectory();
     const [first] = threads;
-    if (document === null || first === undefined) return [];
-    const trajectory = asJson(document);
+    if (trajectory === null || first === undefined) return [];
     const columns = { trajectory, ...columnsOf(run, first, family.conversation.run.id) };
     return [{ columns, digest: digestOf(threads.map(said)) }];
   }

@@ -43,13 +43,13 @@ export function tally(): Tally {
   };
   const seen = new Set<string>();
   const answers = new Map<string, number>();
-  const shape = sketching();
+  const made: { readonly tool: string; readonly digest: string }[] = [];
 
   const addCall = (call: TrajectoryCall, step: TrajectoryStep): void => {
     const digest = digestOf([call.tool, call.arguments]).slice(7, 31);
     const isRepeated = seen.has(digest);
     seen.add(digest);
-    shape.add(call.tool, digest);
+    made.push({ tool: call.tool, digest });
     if (step.copied) return;
     const outcome = step.observation.find(({ callId }) => callId === call.callId)?.outcome;
     counts.calls += 1;
@@ -73,7 +73,11 @@ export function tally(): Tally {
     },
     counts: () => ({ ...counts }),
     models: () => [...answers].sort(([, a], [, b]) => b - a).map(([model]) => model),
-    sketch: shape.sketch,
+    sketch: () => {
+      const shape = sketching();
+      for (const { tool, digest } of made) shape.add(tool, digest);
+      return shape.sketch();
+    },
   };
 }
 

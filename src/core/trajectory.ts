@@ -165,7 +165,7 @@ export function trajectoryFold(facts: RunFacts, options: FoldOptions = {}) {
         ...{ diversityScore, scoreVersion: SCORE_VERSION, input: facts.run.input, output: facts.run.output },
         ...{ reward: facts.reward, steps, nextStep: isFull ? (steps.at(-1)?.step ?? null) : null, head },
       };
-      return { record, sketch: counted.sketch() };
+      return { record, sketch: counted.sketch };
     },
   };
 }

@@ -22,7 +22,8 @@ async function indexRun(parts: Parts, runId: string): Promise<void> {
   const { knex } = parts.world;
   const row = await readRun(knex, runId);
   if (row === undefined || row.erased_at !== null || !isOver(row.status)) return;
-  const { record, sketch } = await readTrajectory(knex, row, NO_STEPS);
+  const { record, sketch: sketched } = await readTrajectory(knex, row, NO_STEPS);
+  const sketch = sketched();
   await knex.transaction(async (trx) => {
     // Under its lock nobody says what it was worth meanwhile.
     const run = await lockRun(trx, runId);

@@ -23,7 +23,7 @@ export async function readTrajectory(
   db: Knex,
   row: RunRow,
   window: StepWindow,
-): Promise<{ readonly record: Trajectory; readonly sketch: Sketch }> {
+): Promise<{ readonly record: Trajectory; readonly sketch: () => Sketch }> {
   const charges = await chargesByTurn(db, row.id);
   const fold = trajectoryFold(runFactsOf(row, await lastReward(db, row.id)), {
     chargesOf: (turn) => charges.get(turn) ?? [],
