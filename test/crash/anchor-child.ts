@@ -6,6 +6,8 @@ import { verifyConsistency } from '../../src/core/merkle.js';
 import { parsePublicKey } from '../../src/core/signed-note.js';
 import { createEngine, defineAgent, type Engine } from '../../src/index.js';
 import { openDatabase } from '../../src/storage/database.js';
+import { CheckpointObjects } from '../../src/stores/checkpoint-objects.js';
+import { ObjectStore } from '../../src/stores/object-store.js';
 import { say, scripted } from '../harness/script.js';
 import { BUCKET, KEYS, REGION } from '../stores/s3-server.js';
 import { REVIEWER } from './careful-person.js';
@@ -83,7 +85,7 @@ process.exit(0);
 async function published(on: Engine) {
   const { keys, entries } = await on.getLog();
   const known = keys.flatMap((text) => parsePublicKey(text) ?? []);
-  const notes = [...(await stored()), ...(store === undefined ? inFile() : [])];
+  const notes = [...(await stored()), ...(store === undefined ? inFile() : await inStore(store))];
   const opened = notes.map((note) => openCheckpoint(note, known));
   const roots = new Map<number, string>();
   for (const one of opened) {
@@ -109,6 +111,19 @@ async function stored(): Promise<string[]> {
   } finally {
     await beside.close();
   }
+}
+
+async function inStore(endpoint: string): Promise<string[]> {
+  const objects = new CheckpointObjects(
+    new ObjectStore({
+      ...{ endpoint, region: REGION, idleMs: 5000, patienceMs: 0 },
+      credentials: { read: async () => ({ ...KEYS, sessionToken: null }), renewed: async () => null },
+    }),
+    { bucket: BUCKET, prefix: 'evidence/log' },
+  );
+  const notes: string[] = [];
+  for await (const { note } of objects.lines(1000)) notes.push(note);
+  return notes;
 }
 
 /** A line that a process died in is no JSON; the next process has ended it. */

@@ -180,6 +180,15 @@ describeEachDatabase('exports over HTTP', (kind) => {
     expect(done.stdout).toContain(to);
     const again = await runHere(asked, env);
     expect(again).toMatchObject({ code: 1, stdout: expect.stringContaining('export_exists') });
+    const filters = ['--result', 'failure', 'timeout', '--min-reward', '-1', '--max-reward', '0.5', '--tag', 'july'];
+    const filtered = await runHere(
+      ['export', '--format', 'jsonl', '--to', `${to}-none`, ...filters, '--wait', '--json'],
+      env,
+    );
+    expect(JSON.parse(filtered.stdout)).toMatchObject({
+      request: { filters: { result: ['failure', 'timeout'], minReward: -1, maxReward: 0.5, tag: 'july' } },
+      progress: { rows: 0, skipped: { filtered: 3 } },
+    });
     const refused = await runHere(['export', '--format', 'jsonl', '--to', 's3://elsewhere/x'], env);
     expect(refused.code).not.toBe(0);
     expect(refused.stderr).toContain(`below s3://${BUCKET}/exports`);
