@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { EventDraft } from '../../src/core/event.js';
 import { type Database, openDatabase } from '../../src/storage/database.js';
 import { appendEvents, createLog, extendLog, type LogTail } from '../../src/storage/events.js';
-import { readEvents, readHead } from '../../src/storage/read-events.js';
+import { readEvents, readHead, readLogs } from '../../src/storage/read-events.js';
 import { insertRun } from '../../src/storage/runs.js';
 import { firstBroken } from '../docs/verifier.js';
 import { createEngineDatabase, describeEachDatabase, type TestDatabase } from '../harness/database.js';
@@ -53,6 +53,28 @@ describeEachDatabase('A log that goes on', (kind) => {
     const events = await readEvents(db.knex, 'one', 0, 100);
     expect(firstBroken(events, head?.runKey ?? '')).toBeNull();
     expect(head).toMatchObject({ seq: 4, hash: events.at(-1)?.hash });
+  });
+
+  it('is told whole and in its order, also where payloads were erased', async () => {
+    for (const id of ['told', 'told-too']) {
+      await begun(id);
+      await append(
+        id,
+        Array.from({ length: 11 }, (_, n) => draft(n + 2, n + 1)),
+      );
+    }
+    await db.knex('holdfast.events').where({ run_id: 'told-too', seq: 3 }).update({ data: null });
+    const logs = await readLogs(db.knex, ['told', 'nobody', 'told-too']);
+    expect([...logs.keys()].toSorted()).toEqual(['told', 'told-too']);
+    for (const [id, told] of logs) {
+      const events = await readEvents(db.knex, id, 0, 100);
+      expect(events).toHaveLength(12);
+      expect(told()).toEqual(
+        events.map(({ seq, kind: what, at, data, stateVersion, stateHashBefore, stateHashAfter, hash }) => ({
+          ...{ seq, kind: what, at, data, stateVersion, stateHashBefore, stateHashAfter, hash },
+        })),
+      );
+    }
   });
 
   it('is not extended by one who did not see what somebody else wrote', async () => {
