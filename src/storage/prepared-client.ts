@@ -1,25 +1,28 @@
 import type { Duplex } from 'node:stream';
 import pg from 'pg';
 
-/** Statements beyond so many different ones are not named: each takes memory of the server on every connection. */
-const NAMES_MAX = 500;
+/** Of one connection: each plan that is kept takes memory of the server. */
+const KEPT_MAX = 500;
+/** Texts whose names are remembered: those that were asked for last. */
+const NAMES_MAX = 1000;
 /** Longer ones are made for one occasion. */
 const TEXT_CHARS_MAX = 4_000;
 /** A plan of these fails for good when a migration adds a column while it is kept. */
 const ALL_COLUMNS = /(select|returning)\s+("?\w+"?\.)?\*/i;
 
 const names = new Map<string, string>();
+let made = 0;
 
-/**
- * The name under which a connection keeps the plan of a statement; undefined: it has none and is planned each time. One
- * text has one name, in every connection of the process.
- */
-export function statementName(text: string): string | undefined {
+/** The name of a statement: the same in every connection of the process, and never that of another one. Undefined: it has none. */
+function statementName(text: string): string | undefined {
   const known = names.get(text);
-  if (known !== undefined) return known;
-  if (names.size >= NAMES_MAX || text.length > TEXT_CHARS_MAX || ALL_COLUMNS.test(text)) return undefined;
-  const name = `holdfast_${names.size}`;
+  if (known === undefined && (text.length > TEXT_CHARS_MAX || ALL_COLUMNS.test(text))) return undefined;
+  const name = known ?? `holdfast_${made++}`;
+  // In the order in which they were asked for last.
+  names.delete(text);
   names.set(text, name);
+  const [oldest] = names.keys();
+  if (names.size > NAMES_MAX && oldest !== undefined) names.delete(oldest);
   return name;
 }
 
@@ -48,12 +51,14 @@ const isBegin = (config: unknown): boolean =>
 
 /** A client that lets the server parse and plan each statement with values once per connection, not each time. */
 export class PreparedClient extends pg.Client {
+  readonly #kept = new Set<string>();
+
   // pg overloads `query` by what is left out; what comes is handed on as it came.
   override query(config: unknown, values?: unknown, callback?: unknown): never {
     if (this.#isPipelined) this.#gather();
     if (this.#isPipelined && isBegin(config) && typeof values === 'function') return this.#begin(values as Answered);
     const statement = statementOf(config, values);
-    const name = statement && statementName(statement.text);
+    const name = statement && this.#nameOf(statement.text);
     if (statement === undefined || name === undefined)
       return super.query(config as string, values as never, callback as never) as never;
     const told = [values, callback].find((one) => typeof one === 'function') as Answered | undefined;
@@ -64,6 +69,15 @@ export class PreparedClient extends pg.Client {
       const answered: Answered = (error, result) => (error ? reject(error) : resolve(result));
       super.query(Object.assign(query, { callback: answered }));
     }) as never;
+  }
+
+  /** The name under which this connection keeps the plan of a statement; undefined: it is planned each time. */
+  #nameOf(text: string): string | undefined {
+    const name = statementName(text);
+    if (name === undefined || this.#kept.has(name)) return name;
+    if (this.#kept.size >= KEPT_MAX) return undefined;
+    this.#kept.add(name);
+    return name;
   }
 
   /** Whether statements are sent before those before them are answered. */

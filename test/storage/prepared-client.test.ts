@@ -29,6 +29,31 @@ describePostgres('A connection', () => {
     });
   });
 
+  it('keeps a plan of what comes again and again, however many statements came once', async () => {
+    await withClient(db.pool, async (client) => {
+      await client.query('select 2 + $1::int as hot', [1]);
+      for (let n = 0; n < 1200; n++) {
+        await client.query(`select ${n} + $1::int as once`, [1]);
+        if (n % 100 === 0) await client.query('select 2 + $1::int as hot', [n]);
+      }
+      const { rows } = await client.query(PREPARED);
+      expect(rows.filter((row) => row.statement.includes('as hot'))).toHaveLength(1);
+      expect(rows.length).toBeLessThanOrEqual(500);
+    });
+    // Another one keeps it, too, and what is new.
+    const other = await openDatabase(place.options);
+    try {
+      await withClient(other.pool, async (client) => {
+        await client.query('select 2 + $1::int as hot', [1]);
+        await client.query('select 3 + $1::int as hotter', [1]);
+        const { rows } = await client.query(PREPARED);
+        expect(rows.filter((row) => row.statement.includes('as hot'))).toHaveLength(2);
+      });
+    } finally {
+      await other.close();
+    }
+  });
+
   it('keeps no plan of a statement that gives all columns: a migration would break it', async () => {
     await withClient(db.pool, async (client) => {
       await client.query('select * from numbers where n = $1', [1]);
