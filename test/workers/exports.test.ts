@@ -89,7 +89,8 @@ describePostgresSlowly('workers that export', () => {
     let cut = 0;
     for (let n = 1; cut === 0 && n <= 5; n++) {
       const started = await begin(`cut-${n}`);
-      await expect.poll(async () => (await fleet.engine.getExport(started.id, ADMIN)).progress.done).toBeGreaterThan(2);
+      const done = async () => (await fleet.engine.getExport(started.id, ADMIN)).progress.done;
+      await expect.poll(done, { interval: 10 }).toBeGreaterThan(2);
       worker.kill('SIGKILL');
       await worker.ended;
       if ((await fleet.engine.getExport(started.id, ADMIN)).status === 'running') cut += 1;
