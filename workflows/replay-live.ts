@@ -1,7 +1,7 @@
 import type { ModelProvider } from '@openai/agents';
 import { HoldfastError } from '../src/core/errors.js';
 import type { EventData } from '../src/core/event.js';
-import { canonical, type JsonValue } from '../src/core/json.js';
+import { type JsonValue, sameJson } from '../src/core/json.js';
 import { type LiveReplay, otherwiseSaid, type ReplaySide, saidIn } from '../src/core/live-replay.js';
 import { nanosOf, usdOf } from '../src/core/money.js';
 import { areWhole, type RecordedSegment, segmentsOf } from '../src/core/recording.js';
@@ -150,8 +150,7 @@ function compareEnds(
     return;
   }
   const expected = namedValue(end.data.output);
-  if (canonical(expected) !== canonical(now.output))
-    findings.add({ ...part, field: '/output', expected, actual: now.output });
+  if (!sameJson(expected, now.output)) findings.add({ ...part, field: '/output', expected, actual: now.output });
 }
 
 const endName = ({ error, end }: ReplaySide): string => (error === null ? `the run is ${end}` : failure(error));

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { EventData } from './event.js';
-import { canonical, type JsonObject, type JsonValue, jsonValue, toJson } from './json.js';
+import { type JsonObject, type JsonValue, jsonValue, sameJson, toJson } from './json.js';
 import { usdText } from './money.js';
 import { errorView, usage } from './run.js';
 import { said } from './said.js';
@@ -82,7 +82,7 @@ export function otherwiseSaid(then: Answer, now: Answer): SaidOtherwise[] {
   const is = saidIn(now);
   return Object.keys(was)
     .map((field) => ({ field: `/${field}`, expected: was[field] ?? null, actual: is[field] ?? null }))
-    .filter(({ expected, actual }) => canonical(expected) !== canonical(actual));
+    .filter(({ expected, actual }) => !sameJson(expected, actual));
 }
 
 /** The first of what was not used. */

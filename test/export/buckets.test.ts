@@ -3,11 +3,12 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type Engine, type EngineConfig, type ExportView, HoldfastError, type StartExport } from '../../src/index.js';
+import { type EngineConfig, type ExportView, HoldfastError, type StartExport } from '../../src/index.js';
 import { ADMIN, openTestEngine, runToRest, type TestEngine } from '../harness/engine.js';
 import { SLOW } from '../harness/slow.js';
 import { BUCKET, type Fault, KEYS, REGION, type S3Server, startS3 } from '../stores/s3-server.js';
 import { config } from './agents.js';
+import { ended } from './exported.js';
 
 /** Exports of real runs into an object store that checks what it is sent. */
 
@@ -19,14 +20,6 @@ const sha256 = (content: Buffer | undefined) =>
   createHash('sha256')
     .update(content ?? '')
     .digest('hex');
-
-async function ended(engine: Engine, { id }: ExportView): Promise<ExportView> {
-  for (;;) {
-    const view = await engine.getExport(id, ADMIN);
-    if (['completed', 'failed', 'cancelled'].includes(view.status)) return view;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
 
 describe.runIf(SLOW)('an export to an object store', () => {
   let server: S3Server;

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { ExportView } from '../../src/index.js';
+import { ended } from '../export/exported.js';
 import { describePostgresSlowly } from '../harness/database.js';
 import { ADMIN } from '../harness/engine.js';
 import { BUCKET, KEYS, REGION, type S3Server, startS3 } from '../stores/s3-server.js';
@@ -30,13 +31,7 @@ describePostgresSlowly('workers that export', () => {
 
   const worker = (id: string) =>
     fleet.start({ WORKER_ID: id, EXPORT_STORE: server.url, EXPORT_DIR: join(scratch, id) });
-  const ended = async ({ id }: ExportView): Promise<ExportView> => {
-    for (;;) {
-      const view = await fleet.engine.getExport(id, ADMIN);
-      if (['completed', 'failed', 'cancelled'].includes(view.status)) return view;
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-  };
+  const over = (started: ExportView) => ended(fleet.engine, started);
 
   it('end what one began that was killed while it sent a file: each file is there once', async () => {
     const north = await worker('north');
@@ -56,7 +51,7 @@ describePostgresSlowly('workers that export', () => {
     await north.ended;
     server.fault = () => null;
     await worker('south');
-    const view = await ended(started);
+    const view = await over(started);
     expect(view).toMatchObject({ status: 'completed', error: null, progress: { runs: 5, done: 5, rows: 5 } });
     expect(view.files).toHaveLength(6);
     const keys = [...view.files.map(({ path }) => path), 'README.md', 'manifest.json'].map(
@@ -72,7 +67,7 @@ describePostgresSlowly('workers that export', () => {
     // The parts of the one that was killed were on its own disk, and were written again.
     expect(readdirSync(join(scratch, 'south', 'default'))).toEqual([]);
 
-    const folder = await ended(await fleet.engine.startExport({ ...request, to: { folder: 'one' } }, ADMIN));
+    const folder = await over(await fleet.engine.startExport({ ...request, to: { folder: 'one' } }, ADMIN));
     expect(folder.files).toEqual(view.files);
     expect(readdirSync(join(scratch, 'south', 'default'))).toEqual(['one']);
   }, 120_000);
@@ -84,7 +79,7 @@ describePostgresSlowly('workers that export', () => {
     await fleet.finish(await fleet.runs('looker', 30));
     const request = { format: 'messages', options: { runsPerFile: 1, deduplicate: false } } as const;
     const begin = (folder: string) => fleet.engine.startExport({ ...request, to: { folder } }, ADMIN);
-    const whole = await ended(await begin('whole'));
+    const whole = await over(await begin('whole'));
     // A worker that was faster than the kill shows nothing: another export is begun.
     let cut = 0;
     for (let n = 1; cut === 0 && n <= 5; n++) {
@@ -95,7 +90,7 @@ describePostgresSlowly('workers that export', () => {
       await worker.ended;
       if ((await fleet.engine.getExport(started.id, ADMIN)).status === 'running') cut += 1;
       worker = await start(`w${n}`);
-      const view = await ended(started);
+      const view = await over(started);
       expect(view).toMatchObject({ status: 'completed', progress: { done: 30, rows: 30 } });
       expect(view.files).toEqual(whole.files);
       const there = (folder: string) =>
