@@ -30,6 +30,7 @@ import * as subjects from './0028-subjects.js';
 import * as exportRetention from './0029-export-retention.js';
 import * as exportedRuns from './0030-exported-runs.js';
 import * as exportSending from './0031-export-sending.js';
+import * as environments from './0032-environments.js';
 
 export interface Migration {
   readonly name: string;
@@ -69,4 +70,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0029-export-retention', up: exportRetention.up },
   { name: '0030-exported-runs', up: exportedRuns.up },
   { name: '0031-export-sending', up: exportSending.up },
+  { name: '0032-environments', up: environments.up },
 ];

@@ -6,6 +6,7 @@ import type { FieldError } from './core/errors.js';
 import { KEY_VARIABLES, keySettings } from './core/key-settings.js';
 import {
   database,
+  dockerHost,
   exportRoots,
   header,
   host,
@@ -132,6 +133,17 @@ const TABLE = {
     'Address of an object store that speaks S3. Without one: Amazon S3 in the region.',
   ),
   objectStoreRegion: setting('AWS_REGION', region, 'us-east-1', 'Region of the object store.'),
+  dockerHost: optional(
+    'DOCKER_HOST',
+    dockerHost,
+    'Engine of the containers of runs. Without one: `unix:///var/run/docker.sock`, if an agent has an environment.',
+  ),
+  dockerPatienceMs: setting(
+    'HOLDFAST_DOCKER_PATIENCE_MS',
+    whole(0, 3_600_000),
+    '120000',
+    'Milliseconds that a container engine which does not answer is waited for before runs that need it fail.',
+  ),
   recordTo: optional(
     'HOLDFAST_RECORD_TO',
     path,
@@ -252,6 +264,9 @@ export function readSettings(env: NodeJS.ProcessEnv = process.env) {
     /** Null: Amazon S3. */
     objectStoreUrl: read(TABLE.objectStoreUrl),
     objectStoreRegion: read(TABLE.objectStoreRegion),
+    /** Null: that of this machine, where an agent has an environment. */
+    dockerHost: read(TABLE.dockerHost),
+    dockerPatienceMs: read(TABLE.dockerPatienceMs),
     /** Absolute; null: nothing is recorded. */
     recordTo: read(TABLE.recordTo),
     /** Absolute; null: as the configuration file says. */

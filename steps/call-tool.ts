@@ -1,15 +1,18 @@
 import { EffectUnknown, judgeCall, unknownEffectText } from '../src/core/call.js';
+import type { EnvironmentSpec } from '../src/core/environment-spec.js';
 import { HoldfastError } from '../src/core/errors.js';
 import type { CallOutcome } from '../src/core/event.js';
 import { seededRandom } from '../src/core/seeded-random.js';
 import type { Settlement, WaitDecision } from '../src/core/settlement.js';
 import type { ProbeResult, ToolContext, ToolSpec } from '../src/core/tool.js';
+import { noEnvironment } from '../src/core/tool-environment.js';
 import { type CallWait, isInterruption } from '../src/core/wait.js';
 import { type CallIntent, type CallRecord, claimCall, findCall, settleCall } from '../src/storage/calls.js';
 import { boundOutput } from '../src/tools/output-bound.js';
 import { type Halt, haltOf } from './call-model.js';
 import type { EarlierCalls } from './earlier-calls.js';
 import { patiently, transact } from './patience.js';
+import { environmentOfCall } from './run-environment.js';
 import { continuationOf, keepWait, outcomeUnder } from './wait-in-call.js';
 import type { World } from './world.js';
 
@@ -23,6 +26,8 @@ export interface ToolCall {
   /** The decision on what this call waits for; null: there is none. */
   readonly waitDecision: WaitDecision | null;
   readonly require: (capability: string) => void;
+  /** Where commands of the run execute; null: its agent has no environment. */
+  readonly environment: EnvironmentSpec | null;
   /** The outcome that a person gave to a call that may have happened; its body does not run. */
   readonly known: CallOutcome | null;
   /** The interruption by which a person approved that this call of unknown effect runs (again); good for one execution. */
@@ -178,7 +183,7 @@ async function conclude(
     });
   }
   if ('error' in ended && ended.error instanceof EffectUnknown && spec.effect === 'unsafe')
-    return { type: 'unknown', text: unknownEffectText(spec.name, 'lost') };
+    return { type: 'unknown', text: unknownEffectText(spec.name, ended.error.why) };
   if ('error' in ended) return settleLive(world, call, record, errorOutcome(spec, ended.error));
   if (isInterruption(ended.output)) return standing(await keepWait(world, intent, record, ended.output));
   return settleLive(world, call, record, outputOf(spec, ended.output));
@@ -228,7 +233,16 @@ const contextOf = (world: World, call: ToolCall, origin: string, signal: AbortSi
   now: world.now,
   random: seededRandom(`${origin}:${call.intent.callId}`),
   require: call.require,
+  environment: environmentOf(world, call, origin, signal),
 });
+
+/** An approval to run it again makes its commands other ones than those of which nobody knows the end. */
+function environmentOf(world: World, call: ToolCall, origin: string, signal: AbortSignal): ToolContext['environment'] {
+  const { runId, tenant, callId } = call.intent;
+  if (call.environment === null) return noEnvironment(`The agent ${call.agent}`);
+  const key = executionUnder(`${origin}:${callId}`, call.repeatApprovedBy);
+  return environmentOfCall(world, { runId, tenant, spec: call.environment }, key, signal);
+}
 
 /** Runs a body until it ends, its time is over, or the run is stopped. A body that ignores its signal is left behind. */
 export async function withTimeout(

@@ -1,6 +1,7 @@
 import type { CallOutcome } from '../src/core/event.js';
 import { seededRandom } from '../src/core/seeded-random.js';
 import type { ToolContext, ToolSpec } from '../src/core/tool.js';
+import { noEnvironment } from '../src/core/tool-environment.js';
 import { isInterruption } from '../src/core/wait.js';
 import { errorOutcome, outputOf, withTimeout } from './call-tool.js';
 
@@ -31,7 +32,7 @@ export async function executeAgain(
   const key = `${run.id}:${callId}`;
   const context: ToolContext = {
     ...{ runId: run.id, callId, tenant: run.tenant, agent, idempotencyKey: key, signal: stop.signal },
-    ...{ now, random: seededRandom(key), require },
+    ...{ now, random: seededRandom(key), require, environment: noEnvironment('A replay') },
   };
   const execute = (inside: ToolContext): Promise<unknown> => spec.execute(input, inside);
   const ended = await withTimeout(execute, context, Math.min(spec.timeoutMs, LONGEST_MS), stop, signal);

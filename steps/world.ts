@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
 import type { Budgets } from '../src/core/budget.js';
 import type { Band } from '../src/core/dispatch.js';
+import type { EnvironmentEngine } from '../src/core/environment.js';
 import type { McpDefinition } from '../src/core/mcp.js';
 import type { PriceBook } from '../src/models/price-book.js';
 import type { RunRow } from '../src/storage/runs.js';
@@ -64,6 +65,8 @@ export interface World {
   readonly exportDir: string;
   /** Where trajectories are exported to in an object store; null: this process has none. */
   readonly buckets: ExportBuckets | null;
+  /** Where containers of runs are; null: no agent has an environment, and no engine is named. */
+  readonly environments: EnvironmentEngine | null;
   /** Tells those who wait in this process that a run changed, or only its log. */
   readonly changed: (runId: string, what?: 'log') => void;
   /** Whether the outcome of a call can be kept together with its step. */

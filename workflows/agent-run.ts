@@ -35,6 +35,7 @@ export interface RunnableAgent extends StartableAgent {
   readonly onDenied: 'stop' | 'tell';
   readonly stream: boolean;
   readonly mcp: RunFacts['mcp'];
+  readonly environment: RunFacts['environment'];
 }
 
 export interface AgentRunOptions {
@@ -178,6 +179,7 @@ export const factsOf = (options: Workplace, run: RunRow): RunFacts => ({
   model: run.model,
   rebuilt: run.rebuilt_segment,
   mcp: options.agents.get(run.agent)?.mcp ?? {},
+  environment: options.agents.get(run.agent)?.environment ?? null,
   taskType: taskTypeIn(metadataOf(run)),
 });
 

@@ -1,10 +1,11 @@
+import { isEnvironmentTrouble } from '../src/core/environment-errors.js';
 import { type ErrorView, HoldfastError, isErrorCode } from '../src/core/errors.js';
 import type { CallOutcome } from '../src/core/event.js';
 import type { ToolResult } from '../steps/call-tool.js';
 import type { AgentToolResult } from './agent-tool.js';
 import type { PlannedCall, SegmentScope } from './segment-scope.js';
 
-/** The error that a call ends its run with, by the word of a guardrail or of its tool; null: it ends no run. */
+/** The error that a call ends its run with, by the word of a guardrail or of its tool, or for want of its container; null: it ends no run. */
 export function endOfRun(
   scope: SegmentScope,
   plan: PlannedCall,
@@ -13,7 +14,8 @@ export function endOfRun(
   if (result.type === 'tripped') return new HoldfastError('guardrail_tripped', result.outcome.message).view();
   if (result.type !== 'settled' || result.outcome.type !== 'error') return null;
   const { code, message } = result.outcome;
-  const ends = plan.guard.spec.onFailure === 'fail' || (isRaised(result) && scope.within === null);
+  const ends =
+    plan.guard.spec.onFailure === 'fail' || isEnvironmentTrouble(code) || (isRaised(result) && scope.within === null);
   return ends ? new HoldfastError(isErrorCode(code) ? code : 'tool_failed', message).view() : null;
 }
 

@@ -105,7 +105,7 @@ async function runTool(scope: SegmentScope, plan: PlannedCall): Promise<ToolResu
       earlier: scope.earlier,
       keepWithStep: scope.world.stepsKeepOutcomes() ? keeper(scope, step) : null,
     },
-    ...{ body: bodyOf(scope, plan), require: requirementOf(scope, plan) },
+    ...{ body: bodyOf(scope, plan), require: requirementOf(scope, plan), environment: scope.run.environment },
   };
   const execute = async (): Promise<ToolResult> => {
     const result = await callTool(scope.world, call, scope.callSignal, () => scope.log.flush());

@@ -81,6 +81,7 @@ export const engineSettings = (settings: Settings) => ({
   approvalTimeoutMs: settings.approvalTimeoutMs,
   ollamaApiKey: settings.ollamaApiKey,
   ollamaHost: settings.ollamaHost,
+  ...{ dockerHost: settings.dockerHost, dockerPatienceMs: settings.dockerPatienceMs },
   cassettesDir: settings.cassettesDir,
   exportDir: settings.exportDir,
   exportBuckets: settings.exportBuckets,

@@ -45,6 +45,7 @@ const WHAT_CAME = {
   crash: 'was begun, then its process died',
   timeout: 'was begun and did not end in its time',
   lost: 'was begun, then the connection to its server was lost',
+  stopped: 'was begun, then its container stopped',
 } as const;
 
 /** The sentence that a person reads about an unsafe call of unknown effect. */
@@ -56,8 +57,11 @@ export const approvalText = (tool: string): string => `${tool} needs an approval
 
 /** Thrown by a body that has sent its call and cannot say what became of it. */
 export class EffectUnknown extends Error {
-  constructor(options: { readonly cause?: unknown } = {}) {
+  readonly why: 'lost' | 'stopped';
+
+  constructor(options: { readonly cause?: unknown; readonly why?: 'lost' | 'stopped' } = {}) {
     super('the call was sent, and no answer came', options);
     this.name = 'EffectUnknown';
+    this.why = options.why ?? 'lost';
   }
 }

@@ -3,6 +3,7 @@
  * become lists of tokens, and all comparing is done on those (capability-trie.ts). Adding a domain is one line in DOMAINS.
  */
 import { commandPattern, commandRequest } from './capability-command.js';
+import { containerPattern, containerRequest } from './capability-container.js';
 import { pathPattern, pathRequest } from './capability-path.js';
 import { notACapability } from './capability-problem.js';
 import { ANY, ONE, type Token } from './capability-trie.js';
@@ -18,8 +19,11 @@ export interface ParsedCapability {
 interface Domain {
   /** Null: any. */
   readonly actions: readonly string[] | null;
-  readonly pattern: (scope: string) => readonly Token[];
-  readonly request: (scope: string) => readonly Token[] | { readonly text: string; readonly tokens: readonly Token[] };
+  readonly pattern: (scope: string, action: string) => readonly Token[];
+  readonly request: (
+    scope: string,
+    action: string,
+  ) => readonly Token[] | { readonly text: string; readonly tokens: readonly Token[] };
 }
 
 const DOMAINS: ReadonlyMap<string, Domain> = new Map<string, Domain>([
@@ -27,6 +31,7 @@ const DOMAINS: ReadonlyMap<string, Domain> = new Map<string, Domain>([
   ['network', { actions: ['http'], pattern: httpPattern, request: httpRequest }],
   ['proc', { actions: ['exec'], pattern: commandPattern, request: commandRequest }],
   ['tool', { actions: ['call'], pattern: nameRequest, request: nameRequest }],
+  ['container', { actions: ['exec', 'read', 'write'], pattern: containerPattern, request: containerRequest }],
   ['mcp', { actions: ['call'], pattern: serverToolPattern, request: serverToolRequest }],
 ]);
 
@@ -49,7 +54,7 @@ export function parsePattern(text: string): ParsedCapability {
   const head = [domain, action].map((field) => (field === '*' ? ONE : field));
   if (scope === '*') return { text, tokens: [...head, ANY] };
   if (domain === '*') throw notACapability('Where the domain is "*", the scope is "*" too.');
-  return { text, tokens: [...head, ...known.pattern(scope)] };
+  return { text, tokens: [...head, ...known.pattern(scope, action)] };
 }
 
 /** Parses what a tool asks for: everything in it is literal. Throws `capability_invalid`. */
@@ -58,7 +63,7 @@ export function parseRequest(text: string): ParsedCapability {
   assertWord('domain', domain);
   const known = DOMAINS.get(domain) ?? OWN_DOMAIN;
   assertAction(domain, action, known);
-  const request = known.request(scope);
+  const request = known.request(scope, action);
   return 'tokens' in request
     ? { text: `${domain}:${action}:${request.text}`, tokens: [domain, action, ...request.tokens] }
     : { text, tokens: [domain, action, ...request] };

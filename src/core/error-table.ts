@@ -1,3 +1,4 @@
+import { ENVIRONMENT_ERRORS } from './environment-errors.js';
 import { ERASURE_ERRORS } from './erasure-errors.js';
 import { type ErrorRow, row } from './error-row.js';
 import { EXPORT_ERRORS } from './export-errors.js';
@@ -287,6 +288,7 @@ export const ERRORS = {
   ),
   agent_invalid: row(400, 'stop', 'The agent is not valid', 'Correct the field that is named.'),
   tool_invalid: row(400, 'stop', 'The tool is not valid', 'Correct the field that is named.'),
+  ...ENVIRONMENT_ERRORS,
   ...ERASURE_ERRORS,
   ...SUB_AGENT_ERRORS,
   ...EXPORT_ERRORS,

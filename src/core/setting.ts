@@ -60,6 +60,12 @@ export const exportRoots = {
     .transform((value) => exportRootsOf(value) ?? []),
   expected: 's3://bucket/prefix, with {tenant} as a part of it where other tenants export, and spaces between several',
 };
+/** As other clients of container engines have it. */
+export const dockerHost = {
+  schema: z.string().regex(/^(unix:\/\/\/[^\s?#]+|tcp:\/\/(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?)$/),
+  expected:
+    'unix:///path/of/a/socket, or tcp://127.0.0.1:port (beyond this machine by a tunnel, since it is not encrypted)',
+};
 export const region = {
   schema: z.string().regex(/^[a-z0-9-]{1,40}$/),
   expected: 'the name of a region, such as eu-central-1',

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { JsonValue } from './json.js';
 import type { Settlement } from './settlement.js';
+import type { ToolEnvironment } from './tool-environment.js';
 import type { Interruption } from './wait.js';
 
 /**
@@ -28,6 +29,8 @@ export interface ToolContext {
   readonly random: () => number;
   /** Throws `capability_denied` unless the run holds the capability. For what only shows while a tool works. */
   readonly require: (capability: string) => void;
+  /** The container of the run. Its methods throw `environment_missing` where the agent has none. */
+  readonly environment: ToolEnvironment;
 }
 
 /** What a probe found out about a call of unknown effect. */

@@ -2,6 +2,7 @@ import { inspect } from 'node:util';
 import { Agent } from '@openai/agents';
 import { z } from 'zod';
 import { type DispatchLimits, dispatchLimits } from '../core/dispatch.js';
+import { type EnvironmentSpec, environmentSpec } from '../core/environment-spec.js';
 import { HoldfastError } from '../core/errors.js';
 import { type GrantSet, grantsToJson, parseGrants } from '../core/grants.js';
 import { canonical, sha256, toJson } from '../core/json.js';
@@ -24,6 +25,8 @@ export interface RegisteredAgent {
   /** No part of the definition: how an answer comes changes nothing of what a run does. */
   readonly stream: boolean;
   readonly mcp: { readonly [server: string]: McpRules };
+  /** Where commands of its runs execute; null: nowhere. */
+  readonly environment: EnvironmentSpec | null;
   /** No part of the definition either: when a run works changes nothing of what it does. */
   readonly dispatch: DispatchLimits;
   readonly definition: string;
@@ -72,6 +75,7 @@ const declarationShape = z.strictObject({
   maxTotalTokens: whole.optional(),
   maxDurationMs: whole.optional(),
   ...dispatchLimits.shape,
+  environment: environmentSpec.optional(),
   mcp: z.record(z.string().refine(isLabel, 'is no name of a server as capabilities write it'), mcpRules).optional(),
 });
 
@@ -90,11 +94,13 @@ function register(declaration: AgentDeclaration): RegisteredAgent {
     maxDurationMs: declaration.maxDurationMs ?? null,
   };
   const grants = grantsOf(declaration);
+  const environment = declaration.environment === undefined ? null : environmentSpec.parse(declaration.environment);
   const specs = agent.tools.flatMap((tool) => (tool.type === 'function' ? [toolSpecOf(tool)] : []));
   const definition = canonical({
     ...definitionOf(agent),
     ...{ version, onDenied, limits, grants: grantsToJson(grants) },
     ...(declaration.mcp === undefined ? {} : { mcp: toJson(mcp) }),
+    ...(environment === null ? {} : { environment: toJson(environment) }),
   });
   const definitionHash = sha256(definition);
   const model = modelNameOf(agent);
@@ -108,7 +114,7 @@ function register(declaration: AgentDeclaration): RegisteredAgent {
   const { concurrency, rate } = declaration;
   const dispatch = { ...(concurrency === undefined ? {} : { concurrency }), ...(rate === undefined ? {} : { rate }) };
   return {
-    ...{ name, version, agent, grants, limits, onDenied, stream, mcp, dispatch },
+    ...{ name, version, agent, grants, limits, onDenied, stream, mcp, environment, dispatch },
     ...{ definition, definitionHash, view, toolSpecs },
   };
 }

@@ -15,6 +15,7 @@ import { rebuildLeft } from './rebuild-left.js';
 import { retain } from './retention.js';
 import { SEGMENT_QUEUE } from './segment-queue.js';
 import { setBackWatch } from './set-back-watch.js';
+import { settleContainers } from './settle-containers.js';
 import { strayWatch, sweep } from './sweep.js';
 import { deathWatch } from './takeover.js';
 
@@ -49,6 +50,7 @@ export function startBeating(
   const anchoring = besideTheBeat(() => parts.anchor.beat());
   const trajectories = besideTheBeat((isStopping) => indexDue(parts, isStopping));
   let beats = 0;
+  const containers = settleContainers(parts);
   const old = besideTheBeat((isStopping) =>
     goOnErasing(parts, isStopping)
       .then(() => retain(parts, isStopping))
@@ -76,6 +78,7 @@ export function startBeating(
       );
     }
     anchoring.begin();
+    containers.begin();
     if (++beats % FORGET_EVERY_BEATS === 1) await forgetOldWorkers(world.knex);
     if (beats % SWEEP_EVERY_BEATS !== 0) return;
     await keySegments(world.knex, SEGMENT_QUEUE);
@@ -103,6 +106,6 @@ export function startBeating(
   return async () => {
     stopped = true;
     clearTimeout(timer);
-    await Promise.all([current, anchoring.stop(), old.stop(), trajectories.stop()]);
+    await Promise.all([current, anchoring.stop(), containers.stop(), old.stop(), trajectories.stop()]);
   };
 }

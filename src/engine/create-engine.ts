@@ -34,6 +34,7 @@ import { Leave } from './leave.js';
 import { Looks } from './looks.js';
 import { type Money, openMoney } from './money-config.js';
 import { once } from './once.js';
+import { openContainers } from './open-containers.js';
 import { openBuckets } from './open-object-store.js';
 import type { EngineLog, Parts } from './parts.js';
 import { rebuildLeft } from './rebuild-left.js';
@@ -143,6 +144,7 @@ async function launch(
     mcpLists: storedLists(database.knex),
     exportDir,
     buckets: openBuckets(config),
+    environments: openContainers(config, agents.values()),
     changed: (runId, what) => changes.announce(runId, what),
     stepsKeepOutcomes: () => stepsKeepOutcomes,
   };

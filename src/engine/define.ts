@@ -1,6 +1,7 @@
 import type { Agent, ModelProvider } from '@openai/agents';
 import type { BudgetsInput } from '../core/budget.js';
 import type { DispatchLimits, TenantLimits } from '../core/dispatch.js';
+import type { EnvironmentInput } from '../core/environment-spec.js';
 import type { GrantInput } from '../core/grants.js';
 import type { McpRules } from '../core/mcp.js';
 import type { ConfiguredPrice, PriceTable } from '../core/price.js';
@@ -29,6 +30,8 @@ export interface AgentDeclaration {
   readonly concurrency?: DispatchLimits['concurrency'];
   /** Runs of this agent that begin in any period. Default: no limit. */
   readonly rate?: DispatchLimits['rate'];
+  /** A container for the commands of each run. Default: none. See docs/environments.md. */
+  readonly environment?: EnvironmentInput;
   /** Rules for the tools of MCP servers, by the name of the server in capabilities. */
   readonly mcp?: { readonly [server: string]: McpRules };
 }

@@ -39,6 +39,10 @@ export interface EngineConfig extends HoldfastConfig {
   readonly exportBuckets?: readonly string[] | null;
   /** The object store of exports and checkpoints. What is left out of its key says the environment. */
   readonly objectStore?: ObjectStoreConfig;
+  /** Engine of the containers of runs, as DOCKER_HOST has it. Default: that of this machine, if an agent has an environment. */
+  readonly dockerHost?: string | null;
+  /** For so long an engine that does not answer is waited for. Default 120,000. */
+  readonly dockerPatienceMs?: number;
   /** A directory, to which the traffic of all known providers is recorded (docs/cassettes.md). Default: none. */
   readonly recordTo?: string | null;
   /** File of the key that signs checkpoints of the log; goes before that of `evidence`. */
@@ -57,6 +61,7 @@ export const SILENT: EngineLog = { debug: () => {}, info: () => {}, warn: () => 
 export const DEFAULT_DATA_DIR = '.holdfast';
 const DEFAULT_CONCURRENCY = 32;
 const DEFAULT_CRASH_LIMIT = 5;
+const DEFAULT_DOCKER_PATIENCE_MS = 120_000;
 const SEVEN_DAYS_MS = 7 * 24 * 3600 * 1000;
 
 /** What a configuration leaves out. */
@@ -65,6 +70,7 @@ export const withDefaults = (config: EngineConfig) => ({
   capacity: config.role === 'api' ? 0 : (config.concurrency ?? DEFAULT_CONCURRENCY),
   crashLimit: config.crashLimit ?? DEFAULT_CRASH_LIMIT,
   approvalTimeoutMs: config.approvalTimeoutMs === undefined ? SEVEN_DAYS_MS : config.approvalTimeoutMs,
+  dockerPatienceMs: config.dockerPatienceMs ?? DEFAULT_DOCKER_PATIENCE_MS,
   exportDir: resolve(config.exportDir ?? join(config.dataDir ?? DEFAULT_DATA_DIR, 'exports')),
   log: config.log ?? SILENT,
 });

@@ -32,7 +32,7 @@ export function replayPlace(agents: ReadonlyMap<string, RegisteredAgent>, lists:
     worker: { id: 'replay', epoch: 0 },
     ...{ now: () => 0, newId: () => 'replay', changed: () => undefined, stepsKeepOutcomes: () => false },
     ...{ prices: { priceOf: () => null }, budgets: { onExhausted: 'fail', outputTokens: 1 }, approvalTimeoutMs: null },
-    ...{ mcp: new NoConnections(), mcpLists: lists, exportDir: '', buckets: null },
+    ...{ mcp: new NoConnections(), mcpLists: lists, exportDir: '', buckets: null, environments: null },
   };
   return { world, agents };
 }

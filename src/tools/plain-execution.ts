@@ -4,6 +4,7 @@ import { HoldfastError } from '../core/errors.js';
 import type { JsonValue } from '../core/json.js';
 import { seededRandom } from '../core/seeded-random.js';
 import type { ToolContext, ToolSpec } from '../core/tool.js';
+import { noEnvironment } from '../core/tool-environment.js';
 import { isInterruption } from '../core/wait.js';
 import { boundOutput } from './output-bound.js';
 import { assertInvokable } from './watched-tool.js';
@@ -48,6 +49,7 @@ function contextOf(spec: ToolSpec, details: ToolCallDetails, signal: AbortSignal
     now: Date.now,
     random: seededRandom(idempotencyKey),
     require: () => {},
+    environment: noEnvironment('A plain run'),
   };
 }
 

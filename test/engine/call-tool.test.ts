@@ -51,6 +51,7 @@ describeEachDatabase('one call', (kind) => {
       mcpLists: storedLists(database.knex),
       ...{ exportDir: '', buckets: null, stepsKeepOutcomes: () => false },
       prices: { priceOf: () => null },
+      environments: null,
       budgets: { onExhausted: 'fail', outputTokens: 1 },
     };
     await database.knex.transaction((trx) =>
@@ -70,7 +71,7 @@ describeEachDatabase('one call', (kind) => {
       ...{ runId: 'r', callId, tenant: 'default', tool: 'pay', toolVersion: '1', effect: 'unsafe' as const },
       ...{ digest: 'd', execution, worker: 'w', epoch: world.worker.epoch },
     },
-    ...{ spec, agent: 'a', input: {}, known: null, waitDecision: null, repeatApprovedBy: null },
+    ...{ spec, agent: 'a', input: {}, known: null, waitDecision: null, repeatApprovedBy: null, environment: null },
     keepWithStep: null,
     earlier: new EarlierCalls(null),
     body: (context: Parameters<typeof spec.execute>[1]) => spec.execute({}, context),

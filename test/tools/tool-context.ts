@@ -3,6 +3,7 @@ import { HoldfastError } from '../../src/core/errors.js';
 import { type GrantInput, parseGrants } from '../../src/core/grants.js';
 import { seededRandom } from '../../src/core/seeded-random.js';
 import type { ToolContext, ToolSpec } from '../../src/core/tool.js';
+import { noEnvironment } from '../../src/core/tool-environment.js';
 
 /** The context of one call in a run that holds these grants. `asked` collects what the tool required while it worked. */
 export function contextWith(
@@ -26,6 +27,7 @@ export function contextWith(
       if (check.effect === 'allow') return;
       throw new HoldfastError('capability_denied', `${check.capability}: ${check.reason}`);
     },
+    environment: noEnvironment('A test'),
     asked,
   };
 }

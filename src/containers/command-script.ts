@@ -1,0 +1,139 @@
+/**
+ * What runs inside a container around a command, in the language of a POSIX shell; busybox is enough. Each command has a directory
+ * of records, named by its id:
+ *
+ *   pid      process id and start time of who runs it: by both it is known to live, whatever id is used again
+ *   out err  the beginning of its streams; out.more and err.more say how many bytes more there were
+ *   rc       "<exit code> <timed out> <out of memory>", written last: with it the command has ended
+ *
+ * That the directory can be made decides who runs it. The streams go through pipes, so that what a command leaves running in the
+ * background can write on and nothing fills the disk: `cat` passes on what it reads at once, up to its bound of a file, and `wc` counts the rest. Where no process can be started
+ * any more, this shell ends, and writes rc without one: 126 where that was before the command.
+ */
+
+const STARTED = `started() { read -r line 2>/dev/null <"/proc/$1/stat" && set -- $line && echo "\${22}"; }`;
+
+/** Begins a command, unless it was begun before. Arguments: records, id, workdir, seconds, bytes, command… */
+export const BEGIN = `
+records=$1 id=$2 cwd=$3 limit=$4 most=$5
+shift 5
+umask 077
+cd "$records" || exit 70
+mkdir "$id" 2>/dev/null || { [ -d "$id" ] && exit 0; exit 71; }
+cd "$id" || exit 70
+${STARTED}
+killed() {
+  for file in /sys/fs/cgroup/memory/memory.oom_control /sys/fs/cgroup/memory.events; do
+    while read -r name count; do [ "$name" = oom_kill ] && echo "$count" && return; done 2>/dev/null <"$file"
+  done
+}
+sweep() {
+  for round in 1 2 3 4 5; do
+    found=
+    for process in /proc/[0-9]*; do
+      grep -qs "HOLDFAST_COMMAND=$id" "$process/environ" && kill -9 "\${process#/proc/}" 2>/dev/null && found=1
+    done
+    [ -n "$found" ] || break
+  done
+}
+code=126 late=0 full=0
+trap '[ -s rc ] || echo "$code $late $full" >rc' EXIT
+echo "$$ $(started $$)" >pid
+mkfifo out.pipe err.pipe
+keep() {
+  ( trap '' XFSZ; ulimit -f $(((most + 511) / 512)); cat >"$1" 2>/dev/null )
+  wc -c >"$1.more"
+}
+keep out <out.pipe &
+keep err <err.pipe &
+kills=$(killed)
+read -r before rest </proc/uptime
+( umask 022 && cd "$cwd" && exec env HOLDFAST_COMMAND="$id" timeout -k 5 "$limit" "$@" ) >out.pipe 2>err.pipe </dev/null
+code=$?
+read -r after rest </proc/uptime
+case $code in
+124 | 137 | 143) if [ $((\${after%.*} - \${before%.*})) -ge "$limit" ]; then late=1; sweep; fi ;;
+esac
+[ "$(killed)" = "$kills" ] || full=1
+tries=0
+while [ $tries -lt 15 ]; do
+  [ -s out.more ] && [ -s err.more ] && break
+  sleep 0.02 || break
+  tries=$((tries + 1))
+done
+echo "$code $late $full" >rc.new
+mv rc.new rc
+`;
+
+/**
+ * Waits for the end of a command and gives its records. Arguments: records, id. Its first line is `absent` (never begun), `lost`
+ * (begun, and nobody runs it any more) or `ended <rc> <bytes more of out> <of err>`; then the streams follow in their own.
+ */
+export const COLLECT = `
+cd "$1/$2" 2>/dev/null || { echo absent; exit 0; }
+${STARTED}
+tries=0
+unborn=0
+until [ -s rc ]; do
+  pid= since=
+  read -r pid since 2>/dev/null <pid
+  if [ -z "$since" ]; then
+    unborn=$((unborn + 1))
+    [ $unborn -gt 50 ] && echo lost && exit 0
+  elif [ "$(started "$pid")" != "$since" ] && ! [ -s rc ]; then
+    echo lost
+    exit 0
+  fi
+  tries=$((tries + 1))
+  if [ $tries -lt 50 ]; then sleep 0.02; elif [ $tries -lt 150 ]; then sleep 0.1; else sleep 0.5; fi
+done
+read -r code late full <rc
+read -r out 2>/dev/null <out.more
+read -r err 2>/dev/null <err.more
+echo "ended $code $late $full \${out:-0} \${err:-0}"
+cat out 2>/dev/null
+cat err >&2 2>/dev/null
+exit 0
+`;
+
+/** Says that a command which nobody runs any more ended because its time was over. Arguments: records, id. */
+export const CLOSE = `
+cd "$1/$2" 2>/dev/null || exit 0
+[ -s rc ] || echo "137 1 0" >rc
+`;
+
+/**
+ * Prints files, each after a line "== <path>"; what cannot be read has none. Then whether the two directories can be used. Arguments:
+ * workdir, records, paths.
+ */
+export const SHOW = `
+workdir=$1 records=$2
+shift 2
+for path in "$@"; do
+  text=$(cat "$path" 2>/dev/null) || continue
+  echo "== $path"
+  echo "$text"
+done
+[ -w "$workdir" ] && [ -O "$workdir" ] && echo "== $workdir"
+[ -w "$records" ] && echo "== $records"
+exit 0
+`;
+
+/** Reads a file that it has opened, so that what is said of it is true of it. Arguments: path, bytes. */
+export const READ = `
+[ -f "$1" ] || { echo "there is no such file, or it is no regular one" >&2; exit 1; }
+exec 3<"$1" || exit 1
+readlink /proc/self/fd/3
+head -c "$2" <&3
+`;
+
+/** Writes standard input beside a file and puts it in its place. Arguments: path, name of the draft. */
+export const WRITE = `
+dir=$(dirname "$1")
+[ -d "$dir" ] || { echo "its directory does not exist" >&2; exit 1; }
+[ ! -e "$1" ] || [ -f "$1" ] || { echo "it is no regular file" >&2; exit 1; }
+draft="$dir/.$2.draft"
+cat >"$draft" || exit 1
+[ ! -e "$1" ] || chmod "$(stat -c %a "$1")" "$draft" 2>/dev/null
+mv -f "$draft" "$1"
+`;

@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto';
+import type { FoundFile } from '../core/environment.js';
+import { HoldfastError } from '../core/errors.js';
+import { READ, WRITE } from './command-script.js';
+import { type EngineConnection, EngineRefusal } from './engine-connection.js';
+import { type ExecResult, runAttached } from './exec.js';
+import { inRunning } from './ready-container.js';
+
+const WITHIN_MS = 60_000;
+const LONGEST_PATH = 4096;
+
+export interface FilePlace {
+  readonly engine: EngineConnection;
+  readonly container: string;
+  readonly signal: AbortSignal;
+  readonly reopen: () => Promise<unknown>;
+}
+
+/** Reads a file as the user of the container may. Throws `file_unreadable`. */
+export async function readFile(place: FilePlace, path: string, maxBytes: number): Promise<FoundFile> {
+  const unreadable = (why: string) => new HoldfastError('file_unreadable', `${path} cannot be read: ${why}.`);
+  assertPath(path, unreadable);
+  const most = maxBytes + 1;
+  const result = await inside(place, { argv: [READ, 'sh', path, String(most)], maxBytes: most + LONGEST_PATH + 1 });
+  if (result.exitCode !== 0) throw unreadable(saidBy(result));
+  const end = result.stdout.indexOf('\n');
+  const bytes = result.stdout.subarray(end + 1);
+  if (bytes.length > maxBytes) throw unreadable(`it is larger than ${maxBytes} bytes`);
+  return { path: result.stdout.subarray(0, Math.max(0, end)).toString('utf8'), bytes };
+}
+
+/** Writes a file beside its place and renames it. Throws `file_unwritable`. */
+export async function writeFile(place: FilePlace, path: string, bytes: Buffer): Promise<void> {
+  const unwritable = (why: string) => new HoldfastError('file_unwritable', `${path} cannot be written: ${why}.`);
+  assertPath(path, unwritable);
+  // The same content has the same draft: whoever writes it twice at once writes it right.
+  const draft = createHash('sha256').update(path).update(bytes).digest('hex').slice(0, 24);
+  const result = await inside(place, { argv: [WRITE, 'sh', path, draft], maxBytes: LONGEST_PATH, input: bytes });
+  if (result.exitCode !== 0) throw unwritable(saidBy(result));
+}
+
+function assertPath(path: string, refuse: (why: string) => HoldfastError): void {
+  if (path.startsWith('/') && path.length <= LONGEST_PATH && !/[\0\n]/.test(path)) return;
+  throw refuse('it is no absolute path of one line');
+}
+
+function inside(
+  { engine, container, signal, reopen }: FilePlace,
+  { argv, maxBytes, input }: { readonly argv: readonly string[]; readonly maxBytes: number; readonly input?: Buffer },
+): Promise<ExecResult> {
+  const request = { container, argv: ['sh', '-c', ...argv], maxBytes, timeoutMs: WITHIN_MS };
+  const run = async (): Promise<ExecResult> => {
+    const result = await runAttached(engine, input === undefined ? request : { ...request, input }, signal);
+    if (result.exitCode === null && !result.timedOut) throw new EngineRefusal(0, 'its stream was cut');
+    return result;
+  };
+  return inRunning(signal, run, reopen);
+}
+
+function saidBy(result: ExecResult): string {
+  if (result.timedOut) return 'it takes too long';
+  const said = result.stderr.toString('utf8').trim().toWellFormed();
+  return said === '' ? `the program for it ended with ${result.exitCode ?? 'nothing'}` : said;
+}

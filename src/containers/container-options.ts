@@ -1,0 +1,93 @@
+import type { ContainerCreateOptions } from 'dockerode';
+import { type EnvironmentIdentity, environmentName } from '../core/environment.js';
+import { type EnvironmentSpec, RECORDS_DIR } from '../core/environment-spec.js';
+
+const MEBIBYTE = 1024 * 1024;
+const CPU_PERIOD_US = 100_000;
+const TMP_OPTIONS = 'rw,nosuid,nodev,size=268435456,mode=1777';
+/** What a main process writes is nobody's result: the outcome of a command is in files. */
+const LOG = { Type: 'json-file', Config: { 'max-size': '1m', 'max-file': '1' } };
+
+/** Nothing but a wait; a signal ends it. A shell that waits for a child is ended at once, one in the foreground after it. */
+const WAITING = ['sh', '-c', 'trap "exit 0" TERM INT; while :; do sleep 3600 & wait "$!"; done'];
+
+export const LABELS = {
+  managed: 'holdfast.managed',
+  instance: 'holdfast.instance',
+  run: 'holdfast.run',
+  attempt: 'holdfast.attempt',
+  spec: 'holdfast.spec',
+  deadline: 'holdfast.deadline',
+} as const;
+
+export const labelsOf = (identity: EnvironmentIdentity): Record<string, string> => ({
+  [LABELS.managed]: '1',
+  [LABELS.instance]: identity.instance,
+  [LABELS.run]: identity.runId,
+  [LABELS.attempt]: String(identity.attempt),
+  [LABELS.spec]: identity.specHash,
+  [LABELS.deadline]: identity.deadline,
+});
+
+/** The volumes of an environment: what commands work on, and what is recorded of them. */
+export const volumesOf = (name: string) => ({ work: `${name}-work`, records: `${name}-records` });
+
+/** A container as the engine is asked for it. `boundDisk`: with the bound of its root, which few engines can enforce. */
+export function containerOptions(identity: EnvironmentIdentity, boundDisk: boolean): ContainerCreateOptions {
+  const { spec } = identity;
+  const name = environmentName(identity);
+  return {
+    name,
+    Image: spec.image,
+    // The image's own entry point would stand before the command.
+    Entrypoint: [],
+    Cmd: [...(spec.command ?? WAITING)],
+    Env: Object.entries({ HOME: spec.workdir, ...spec.env }).map(([key, value]) => `${key}=${value}`),
+    User: spec.user,
+    WorkingDir: spec.workdir,
+    Labels: { ...spec.labels, ...labelsOf(identity) },
+    StopTimeout: 2,
+    HostConfig: hostConfig(spec, name, boundDisk),
+  };
+}
+
+function hostConfig(
+  spec: EnvironmentSpec,
+  name: string,
+  boundDisk: boolean,
+): NonNullable<ContainerCreateOptions['HostConfig']> {
+  const { limits, security } = spec;
+  const volumes = volumesOf(name);
+  return {
+    NetworkMode: security.networkMode === 'none' ? 'none' : 'bridge',
+    // In place of the capabilities, privileged mode and namespaces of the host, none of which a spec can name.
+    CapDrop: [...security.dropCapabilities],
+    SecurityOpt: [
+      ...(security.noNewPrivileges ? ['no-new-privileges'] : []),
+      ...(security.seccompProfile === null ? [] : [`seccomp=${security.seccompProfile}`]),
+    ],
+    ReadonlyRootfs: security.readOnlyRoot,
+    Tmpfs: { '/tmp': TMP_OPTIONS },
+    Init: true,
+    RestartPolicy: { Name: 'no' },
+    LogConfig: LOG,
+    Mounts: [
+      { Type: 'volume', Source: volumes.work, Target: spec.workdir },
+      {
+        Type: 'volume',
+        Source: volumes.records,
+        Target: RECORDS_DIR,
+        VolumeOptions: { NoCopy: true, Labels: {}, DriverConfig: { Name: 'local', Options: {} } },
+      },
+      ...spec.mounts.map(({ source, target, readOnly }) => ({
+        ...{ Type: 'bind' as const, Source: source, Target: target, ReadOnly: readOnly },
+      })),
+    ],
+    ...(limits.memoryMb === null ? {} : { Memory: limits.memoryMb * MEBIBYTE, MemorySwap: limits.memoryMb * MEBIBYTE }),
+    ...(limits.cpuCores === null
+      ? {}
+      : { CpuPeriod: CPU_PERIOD_US, CpuQuota: Math.round(limits.cpuCores * CPU_PERIOD_US) }),
+    ...(limits.maxProcesses === null ? {} : { PidsLimit: limits.maxProcesses }),
+    ...(limits.diskGb === null || !boundDisk ? {} : { StorageOpt: { size: `${limits.diskGb}G` } }),
+  };
+}

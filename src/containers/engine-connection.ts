@@ -1,0 +1,125 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import Docker from 'dockerode';
+import { HoldfastError } from '../core/errors.js';
+
+/** A request that is no stream is answered within this, or the engine counts as away. */
+const ANSWER_WITHIN_MS = 60_000;
+const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 2000;
+
+/** What an engine answered in place of what it was asked for. */
+export class EngineRefusal extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.name = 'EngineRefusal';
+    this.status = status;
+  }
+}
+
+/** A connection to an engine that speaks Docker's API, over a socket of this machine or over TCP. */
+export class EngineConnection {
+  readonly docker: Docker;
+  readonly #host: string;
+  readonly #patienceMs: number;
+
+  /** `host`: as DOCKER_HOST has it. `patienceMs`: for so long an engine that is away is waited for. */
+  constructor(host: string, patienceMs: number) {
+    this.#host = host;
+    this.#patienceMs = patienceMs;
+    this.docker = new Docker(addressOf(host));
+  }
+
+  /**
+   * Asks the engine, and again while it is away: whatever is asked here may be asked twice. Throws EngineRefusal for what it
+   * refuses and `engine_unreachable` when it stays away.
+   */
+  async ask<T>(what: string, signal: AbortSignal, request: (docker: Docker) => Promise<T>): Promise<T> {
+    const until = performance.now() + this.#patienceMs;
+    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+      signal.throwIfAborted();
+      try {
+        return await withinTime(request(this.docker), signal);
+      } catch (error) {
+        const refusal = refusalOf(error);
+        if (refusal !== null) throw refusal;
+        signal.throwIfAborted();
+        if (!isAway(error)) throw error;
+        if (performance.now() + pauseMs > until) throw this.away(what, error);
+        await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
+      }
+    }
+  }
+
+  away(what: string, cause: unknown): HoldfastError {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    return new HoldfastError('engine_unreachable', `${what}: the engine at ${this.#host} does not answer (${why}).`, {
+      cause,
+    });
+  }
+}
+
+function addressOf(host: string): Docker.DockerOptions {
+  if (host.startsWith('unix://')) return { socketPath: host.slice('unix://'.length) };
+  const { hostname, port } = new URL(host.replace(/^tcp:/, 'http:'));
+  return { protocol: 'http', host: hostname, port: Number(port === '' ? 2375 : port) };
+}
+
+/** A request whose answer never comes would be waited for for ever. */
+async function withinTime<T>(request: Promise<T>, signal: AbortSignal): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  let onAbort: (() => void) | undefined;
+  const over = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new NoAnswer()), ANSWER_WITHIN_MS);
+    onAbort = () => reject(signal.reason);
+    signal.addEventListener('abort', onAbort);
+  });
+  try {
+    return await Promise.race([request, over]);
+  } finally {
+    clearTimeout(timer);
+    if (onAbort !== undefined) signal.removeEventListener('abort', onAbort);
+  }
+}
+
+class NoAnswer extends Error {
+  readonly code = 'ETIMEDOUT';
+
+  constructor() {
+    super(`no answer within ${ANSWER_WITHIN_MS} ms`);
+    this.name = 'NoAnswer';
+  }
+}
+
+const AWAY = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ENOENT',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+]);
+
+/** Whether an error is one of an engine that cannot be reached, and not its answer. */
+export function isAway(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return ('code' in error && AWAY.has(String(error.code))) || /socket hang up|aborted/.test(error.message);
+}
+
+function refusalOf(error: unknown): EngineRefusal | null {
+  if (error instanceof EngineRefusal) return error;
+  if (!(error instanceof Error) || !('statusCode' in error) || typeof error.statusCode !== 'number') return null;
+  const said = 'json' in error ? wordOf(error.json) : null;
+  return new EngineRefusal(error.statusCode, said ?? error.message.replace(/^\(HTTP code \d+\) [^-]*- /, '').trim());
+}
+
+const wordOf = (answer: unknown): string | null => {
+  const message: unknown = Reflect.get(Object(answer), 'message');
+  return typeof message === 'string' && message !== '' ? message : null;
+};
+
+export const isRefusal = (error: unknown, ...statuses: readonly number[]): error is EngineRefusal =>
+  error instanceof EngineRefusal && statuses.includes(error.status);

@@ -1,0 +1,156 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type Docker from 'dockerode';
+import { type EnvironmentIdentity, environmentName } from '../core/environment.js';
+import { HoldfastError } from '../core/errors.js';
+import { containerOptions, LABELS, labelsOf, volumesOf } from './container-options.js';
+import { type EngineConnection, EngineRefusal, isRefusal } from './engine-connection.js';
+
+export interface OpenOptions {
+  readonly begun: boolean;
+  readonly starting: () => Promise<void>;
+  readonly signal: AbortSignal;
+}
+
+/** How often a container may be found in a state that leads nowhere before it is given up. */
+const ROUNDS = 10;
+const PAUSE_MS = 100;
+
+/**
+ * Makes a container and its volumes if nobody has, and starts it if it does not run. Whoever does the same at the same time ends
+ * at the same container: its name decides. Returns its id and when it was started.
+ */
+export async function openContainer(
+  engine: EngineConnection,
+  identity: EnvironmentIdentity,
+  options: OpenOptions,
+): Promise<{ readonly id: string; readonly startedAt: string }> {
+  let { begun } = options;
+  for (let round = 0; round < ROUNDS; round++) {
+    const found = await inspect(engine, environmentName(identity), options.signal);
+    if (found === null) {
+      if (begun) throw lost(identity);
+      await make(engine, identity, options.signal);
+      continue;
+    }
+    assertOurs(identity, found);
+    const next = stepFor(found.State);
+    if (next === 'run') return { id: found.Id, startedAt: found.State.StartedAt };
+    if (next === 'fail') throw failed(identity, found.State);
+    if (next === 'start' && !begun) await options.starting();
+    begun = true;
+    await take(engine, found.Id, next, options.signal);
+  }
+  throw new HoldfastError('environment_failed', `The container ${environmentName(identity)} does not come to run.`);
+}
+
+type State = Docker.ContainerInspectInfo['State'];
+type Next = 'run' | 'start' | 'unpause' | 'wait' | 'fail';
+
+/** What leads a container from where it is to where commands run in it. */
+export function stepFor(state: Pick<State, 'Status' | 'ExitCode' | 'Error'>): Next {
+  switch (state.Status) {
+    case 'running':
+      return 'run';
+    case 'created':
+      // A start that failed leaves this behind, and would fail again.
+      return state.ExitCode === 0 && state.Error === '' ? 'start' : 'fail';
+    case 'exited':
+      // Its main process only waits, and what commands have done is on its volumes.
+      return state.Error === '' ? 'start' : 'fail';
+    case 'paused':
+      return 'unpause';
+    case 'dead':
+      return 'fail';
+    default:
+      return 'wait';
+  }
+}
+
+async function take(
+  engine: EngineConnection,
+  id: string,
+  step: Exclude<Next, 'run' | 'fail'>,
+  signal: AbortSignal,
+): Promise<void> {
+  if (step === 'wait') {
+    await sleep(PAUSE_MS, undefined, { signal });
+    return;
+  }
+  try {
+    await engine.ask('starting the container', signal, async (docker) => {
+      const container = docker.getContainer(id);
+      await (step === 'start' ? container.start() : container.unpause());
+    });
+  } catch (error) {
+    // Somebody else was faster (304, 409), it was removed meanwhile (404), or its state says why it cannot start.
+    if (!(error instanceof EngineRefusal)) throw error;
+    await sleep(PAUSE_MS, undefined, { signal });
+  }
+}
+
+/** What is known of a container; null: there is none. */
+export async function inspect(
+  engine: EngineConnection,
+  name: string,
+  signal: AbortSignal,
+): Promise<Docker.ContainerInspectInfo | null> {
+  try {
+    return await engine.ask('looking for the container', signal, (docker) => docker.getContainer(name).inspect());
+  } catch (error) {
+    if (isRefusal(error, 404)) return null;
+    throw error;
+  }
+}
+
+async function make(engine: EngineConnection, identity: EnvironmentIdentity, signal: AbortSignal): Promise<void> {
+  const labels = labelsOf(identity);
+  const name = environmentName(identity);
+  for (const volume of Object.values(volumesOf(name))) {
+    // Of one name there is one: making it again gives the first.
+    await engine.ask('making a volume', signal, (docker) => docker.createVolume({ Name: volume, Labels: labels }));
+  }
+  const create = (boundDisk: boolean): Promise<unknown> =>
+    engine.ask('making the container', signal, (docker) =>
+      docker.createContainer(containerOptions(identity, boundDisk)),
+    );
+  try {
+    await create(true).catch((error: unknown) => {
+      if (!identity.spec.bestEffort || !isAboutDisk(error)) throw error;
+      return create(false);
+    });
+  } catch (error) {
+    if (isRefusal(error, 404) && /no such image|not found|image not known/i.test(error.message))
+      throw new HoldfastError('image_unknown', `The engine has no image ${identity.spec.image}.`, { cause: error });
+    // Another process made it; Podman says so with 500.
+    if (isRefusal(error, 409, 500) && /already in use/i.test(error.message)) return;
+    if (!(error instanceof EngineRefusal)) throw error;
+    if (isAboutDisk(error)) {
+      throw new HoldfastError(
+        'environment_unenforceable',
+        `The engine cannot enforce limits.diskGb: ${error.message.trim()}.`,
+        { cause: error },
+      );
+    }
+    throw new HoldfastError('environment_failed', `The engine does not make ${name}: ${error.message.trim()}.`, {
+      cause: error,
+    });
+  }
+}
+
+const isAboutDisk = (error: unknown): boolean =>
+  error instanceof EngineRefusal && /storage-opt|quota/i.test(error.message);
+
+function assertOurs(identity: EnvironmentIdentity, found: Docker.ContainerInspectInfo): void {
+  const labels = found.Config.Labels;
+  if (labels[LABELS.spec] === identity.specHash && labels[LABELS.run] === identity.runId) return;
+  const name = environmentName(identity);
+  throw new HoldfastError('environment_conflict', `A container ${name} is there, and is not the one of this run.`);
+}
+
+const lost = (identity: EnvironmentIdentity): HoldfastError =>
+  new HoldfastError('environment_lost', `The container ${environmentName(identity)} was there, and is gone.`);
+
+const failed = (identity: EnvironmentIdentity, state: State): HoldfastError => {
+  const why = state.Error === '' ? `it ended with ${state.ExitCode}` : state.Error;
+  return new HoldfastError('environment_failed', `The container ${environmentName(identity)} cannot start: ${why}.`);
+};

@@ -1,0 +1,68 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { EnvironmentIdentity } from '../core/environment.js';
+import { HoldfastError } from '../core/errors.js';
+import { type EngineConnection, EngineRefusal } from './engine-connection.js';
+import { type OpenOptions, openContainer } from './open-container.js';
+import { verifyContainer } from './verify-container.js';
+
+const TRIES = 5;
+const APART_MS = 150;
+/** More than any process has at once. */
+const REMEMBERED = 10_000;
+
+/** Containers that were looked at from inside, each with the start that this was after. */
+export class VerifiedStarts {
+  readonly #starts = new Map<string, string>();
+
+  has(container: string, startedAt: string): boolean {
+    return this.#starts.get(container) === startedAt;
+  }
+
+  add(container: string, startedAt: string): void {
+    if (this.#starts.size >= REMEMBERED) this.#starts.clear();
+    this.#starts.set(container, startedAt);
+  }
+}
+
+/** Opens a container and looks whether it is what was asked for, once for each start of it. Returns its id. */
+export async function readyContainer(
+  engine: EngineConnection,
+  identity: EnvironmentIdentity,
+  options: OpenOptions,
+  verified: VerifiedStarts,
+): Promise<string> {
+  const { signal } = options;
+  let { begun } = options;
+  return inRunning(signal, async () => {
+    const { id, startedAt } = await openContainer(engine, identity, { ...options, begun });
+    begun = true;
+    if (verified.has(id, startedAt)) return id;
+    await verifyContainer({ engine, identity, container: id, signal });
+    verified.add(id, startedAt);
+    return id;
+  });
+}
+
+/**
+ * Asks something of a container that runs, and again when the engine refuses it: that a container has ended is known a moment later.
+ * `reopen` is called in between. Throws `environment_failed` with the last word of the engine.
+ */
+export async function inRunning<T>(
+  signal: AbortSignal,
+  work: () => Promise<T>,
+  reopen: () => Promise<unknown> = async () => {},
+): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof EngineRefusal)) throw error;
+      if (tries === TRIES) {
+        const what = `The container does not stay up, or takes no program: ${error.message.trim().toWellFormed()}.`;
+        throw new HoldfastError('environment_failed', what, { cause: error });
+      }
+      await sleep(APART_MS, undefined, { signal });
+      await reopen();
+    }
+  }
+}

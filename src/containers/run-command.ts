@@ -1,0 +1,101 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Command, CommandOutcome, Output } from '../core/environment.js';
+import { RECORDS_DIR } from '../core/environment-spec.js';
+import { BEGIN, CLOSE, COLLECT } from './command-script.js';
+import { type EngineConnection, EngineRefusal } from './engine-connection.js';
+import { type ExecResult, runAttached, startDetached } from './exec.js';
+import { inRunning } from './ready-container.js';
+
+/** Beyond the time of a command: for the five seconds between its two signals, and for what comes after them. */
+const OUTER_MS = 15_000;
+const SHORT_MS = 30_000;
+/** Of the first line. */
+const HEADING_BYTES = 256;
+/** For so long the beginning of a command may be on its way. */
+const LATE_TRIES = 50;
+const LATE_MS = 200;
+
+export interface CommandPlace {
+  readonly engine: EngineConnection;
+  readonly container: string;
+  readonly signal: AbortSignal;
+  /** Makes sure that the container runs, after it was found not to. */
+  readonly reopen: () => Promise<unknown>;
+  /** Ends everything in it. */
+  readonly kill: () => Promise<void>;
+}
+
+type Collected = CommandOutcome | { readonly type: 'absent' } | { readonly type: 'cut' } | { readonly type: 'timeout' };
+
+/** Begins a command unless it was begun, waits for its end and gives its outcome: the same at every execution. */
+export function runCommand(place: CommandPlace, command: Command): Promise<CommandOutcome> {
+  return inRunning(place.signal, () => attempt(place, command), place.reopen);
+}
+
+/** Throws EngineRefusal where the container has ended: opened again, it says what became of the command. */
+async function attempt(place: CommandPlace, command: Command): Promise<CommandOutcome> {
+  const found = await beginAndCollect(place, command);
+  if (found.type === 'ended' || found.type === 'unknown') return found;
+  if (found.type === 'timeout') return closed(place, command);
+  // Nothing could be started in it, and the command was not begun: whatever fills it is ended.
+  if (found.type === 'absent') await place.kill();
+  throw new EngineRefusal(0, found.type === 'absent' ? 'it starts no process' : 'its stream was cut');
+}
+
+async function beginAndCollect(place: CommandPlace, command: Command): Promise<Collected> {
+  const { engine, container, signal } = place;
+  const { id, cwd, timeoutSeconds, maxOutputBytes, argv } = command;
+  const args = [RECORDS_DIR, id, cwd, String(timeoutSeconds), String(maxOutputBytes), ...argv];
+  const hasFailed = await startDetached(engine, { container, argv: ['sh', '-c', BEGIN, 'sh', ...args] }, signal);
+  for (let tries = 0; ; tries++) {
+    const collected = await collect(place, command, timeoutSeconds * 1000 + OUTER_MS);
+    // It was sent, and may be on its way.
+    if (collected.type !== 'absent' || tries === LATE_TRIES || (await hasFailed())) return collected;
+    await sleep(LATE_MS, undefined, { signal });
+  }
+}
+
+async function collect(place: CommandPlace, command: Command, timeoutMs: number): Promise<Collected> {
+  const { engine, container, signal } = place;
+  const argv = ['sh', '-c', COLLECT, 'sh', RECORDS_DIR, command.id];
+  const maxBytes = command.maxOutputBytes + HEADING_BYTES;
+  return read(await runAttached(engine, { container, argv, maxBytes, timeoutMs }, signal), command.maxOutputBytes);
+}
+
+function read(result: ExecResult, maxBytes: number): Collected {
+  if (result.timedOut) return { type: 'timeout' };
+  const end = result.stdout.indexOf('\n');
+  const [word = '', ...fields] = result.stdout.subarray(0, Math.max(0, end)).toString('latin1').split(' ');
+  if (word === 'absent') return { type: 'absent' };
+  if (word === 'lost') return { type: 'unknown' };
+  // A stream that was cut after the heading has not all of the output.
+  if (word !== 'ended' || result.exitCode === null) return { type: 'cut' };
+  const [code = 0, late = 0, full = 0, out = 0, err = 0] = fields.map((field) =>
+    Math.max(0, Math.trunc(Number(field)) || 0),
+  );
+  return {
+    type: 'ended',
+    exitCode: code,
+    timedOut: late === 1,
+    outOfMemory: full === 1,
+    stdout: outputOf(result.stdout.subarray(end + 1), maxBytes, out),
+    stderr: outputOf(result.stderr, maxBytes, err),
+  };
+}
+
+/** The records are files of the container's user, who may have made more of them. */
+function outputOf(bytes: Buffer, maxBytes: number, omitted: number): Output {
+  const kept = bytes.subarray(0, maxBytes);
+  return { text: kept.toString('utf8'), omittedBytes: omitted + bytes.length - kept.length };
+}
+
+/** The time of a command that nothing inside could end: with the container everything in it ends. */
+async function closed(place: CommandPlace, command: Command): Promise<CommandOutcome> {
+  const { engine, container, signal } = place;
+  await place.kill();
+  await place.reopen();
+  const argv = ['sh', '-c', CLOSE, 'sh', RECORDS_DIR, command.id];
+  await runAttached(engine, { container, argv, maxBytes: HEADING_BYTES, timeoutMs: SHORT_MS }, signal);
+  const collected = await collect(place, command, SHORT_MS);
+  return collected.type === 'ended' ? collected : { type: 'unknown' };
+}

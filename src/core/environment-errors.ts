@@ -1,0 +1,72 @@
+import { type ErrorRow, row } from './error-row.js';
+
+/** Errors of containers and of the engine that they run on. */
+export const ENVIRONMENT_ERRORS = {
+  environment_missing: row(
+    422,
+    'stop',
+    'The agent has no environment',
+    'Give the agent an `environment`, or leave the tool out.',
+  ),
+  environment_unenforceable: row(
+    422,
+    'stop',
+    'The engine cannot enforce what the environment asks for',
+    'Set what is named to null, use an engine that can, or say `bestEffort: true`.',
+  ),
+  environment_failed: row(
+    502,
+    'stop',
+    'The container cannot be used',
+    'Read the detail, which has the word of the engine; docs/operate/docker.md lists what images need.',
+  ),
+  environment_lost: row(
+    500,
+    'stop',
+    'The container of the run is gone',
+    'Its files are gone with it; start the run anew.',
+  ),
+  environment_conflict: row(
+    409,
+    'stop',
+    'A container of the same name is another one',
+    'Remove the container that is named if nothing needs it, then start the run anew.',
+  ),
+  environment_elsewhere: row(
+    409,
+    'stop',
+    'The container of the run is on another engine',
+    'Give every worker the same DOCKER_HOST, or start the run anew.',
+  ),
+  engine_unreachable: row(
+    503,
+    'retry',
+    'The container engine does not answer',
+    'Start it, and check DOCKER_HOST; then try the run again.',
+  ),
+  image_unknown: row(
+    422,
+    'stop',
+    'The engine has no such image',
+    'Pull or build the image on the engine, or correct its name.',
+  ),
+  file_unreadable: row(422, 'stop', 'A file of the container cannot be read', 'Read the detail, which says why.'),
+  file_unwritable: row(422, 'stop', 'A file of the container cannot be written', 'Read the detail, which says why.'),
+} as const satisfies Record<string, ErrorRow>;
+
+/**
+ * Of these a model could only be told what it cannot mend: a call that fails by one of them ends its run. A container that is dead
+ * would otherwise be asked again and again.
+ */
+const ENDS_THE_RUN: ReadonlySet<string> = new Set<keyof typeof ENVIRONMENT_ERRORS>([
+  'environment_missing',
+  'environment_unenforceable',
+  'environment_failed',
+  'environment_lost',
+  'environment_conflict',
+  'environment_elsewhere',
+  'engine_unreachable',
+  'image_unknown',
+]);
+
+export const isEnvironmentTrouble = (code: string): boolean => ENDS_THE_RUN.has(code);

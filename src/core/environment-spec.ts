@@ -1,0 +1,134 @@
+import { z } from 'zod';
+import { digestOf, plainText } from './json.js';
+
+/** Where the records of commands are kept in a container: beside the workspace, so that clearing that does not lose them. */
+export const RECORDS_DIR = '/.holdfast';
+
+const plain = (max: number) =>
+  z
+    .string()
+    .min(1)
+    .max(max)
+    .refine((text) => plainText(text) === text, 'holds NUL or a lone surrogate');
+
+/** An absolute path in its only form, and not the root. */
+const path = plain(4096).refine(
+  (text) =>
+    text.startsWith('/') &&
+    !text
+      .slice(1)
+      .split('/')
+      .some((part) => part === '' || part === '.' || part === '..'),
+  'is not an absolute path without "//", "." and ".."',
+);
+
+const isWithin = (inner: string, outer: string): boolean => inner === outer || inner.startsWith(`${outer}/`);
+const meet = (a: string, b: string): boolean => isWithin(a, b) || isWithin(b, a);
+
+/** Places of the host that no container sees: devices, the kernel, and sockets such as the engine's own. */
+const KEPT_FROM_CONTAINERS = ['/dev', '/proc', '/sys', '/run', '/var/run', '/var/lib/docker', '/var/lib/containers'];
+/** Places of a container that are not the user's to cover. */
+const KEPT_IN_CONTAINERS = [RECORDS_DIR, '/dev', '/proc', '/sys', '/tmp'];
+
+export const resourceLimits = z.strictObject({
+  memoryMb: z.int().min(16).max(1_048_576).nullable().default(2048),
+  cpuCores: z.number().min(0.01).max(1024).nullable().default(1),
+  /** Bound of what is written to the root file system and the workspace. */
+  diskGb: z.int().min(1).max(65_536).nullable().default(null),
+  networkMbps: z.int().min(1).max(1_000_000).nullable().default(null),
+  maxProcesses: z.int().min(16).max(1_000_000).nullable().default(256),
+});
+
+const capability = z.string().regex(/^(ALL|(CAP_)?[A-Z][A-Z_]{2,40})$/, 'is no capability of Linux, such as NET_RAW');
+
+export const securityConfig = z.strictObject({
+  /** `none`: not even the names of other hosts. `open`: whatever the engine's bridge reaches, its own host too. */
+  networkMode: z.enum(['none', 'open']).default('none'),
+  /** Hosts that may be reached although the mode is `none`. */
+  allowedEgress: z.array(z.string().min(1).max(253)).max(1000).default([]),
+  dropCapabilities: z.array(capability).max(64).default(['ALL']),
+  readOnlyRoot: z.boolean().default(true),
+  noNewPrivileges: z.boolean().default(true),
+  /** A profile as JSON; null: the one that the engine has. There is no way to have none. */
+  seccompProfile: z.string().min(2).max(1_048_576).refine(isJsonObject, 'is no JSON object').nullable().default(null),
+});
+
+function isJsonObject(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
+}
+
+const mount = z.strictObject({
+  source: path.refine(
+    (source) => !KEPT_FROM_CONTAINERS.some((kept) => meet(source, kept)),
+    'is a place of the host that no container may see',
+  ),
+  target: path.refine(
+    (target) => !KEPT_IN_CONTAINERS.some((kept) => meet(target, kept)),
+    'is a place of the container that is taken',
+  ),
+  readOnly: z.boolean().default(true),
+});
+
+const RESERVED_LABEL = 'holdfast.';
+
+/** A container for the commands of one run. What is left out has the safe value; null is what has no limit. */
+export const environmentSpec = z
+  .strictObject({
+    image: plain(512).refine((name) => /^[a-z0-9][\w./:@-]*$/i.test(name), 'is no name of an image'),
+    /** The main process; null: one that waits. When it ends, the commands that are at work end with it. */
+    command: z.array(plain(65_536)).min(1).max(1000).nullable().default(null),
+    /** What everybody may read who sees the container. */
+    env: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/), z.string().max(32_768)).default({}),
+    mounts: z.array(mount).max(32).default([]),
+    /** Where commands begin, and what is kept while the run lives: a volume. */
+    workdir: path.refine((dir) => !KEPT_IN_CONTAINERS.some((kept) => meet(dir, kept)), 'is taken').default('/work'),
+    /** `uid` or `uid:gid`, in numbers: names are the image's. Not 0. */
+    user: z
+      .string()
+      .regex(/^[1-9]\d{0,8}(:\d{1,9})?$/, 'is not uid:gid in numbers, or is root')
+      .default('1000:1000'),
+    labels: z
+      .record(
+        z
+          .string()
+          .min(1)
+          .max(128)
+          .refine((name) => !name.startsWith(RESERVED_LABEL), 'begins with "holdfast."'),
+        z.string().max(4096),
+      )
+      .default({}),
+    limits: resourceLimits.prefault({}),
+    security: securityConfig.prefault({}),
+    /** Whether it starts although the engine cannot enforce something of the above. */
+    bestEffort: z.boolean().default(false),
+  })
+  .superRefine(({ mounts, workdir }, context) => {
+    const targets = [workdir];
+    for (const [index, { target }] of mounts.entries()) {
+      if (targets.some((other) => other === target))
+        context.addIssue({ code: 'custom', path: ['mounts', index, 'target'], message: 'is mounted twice' });
+      targets.push(target);
+    }
+  });
+
+export type EnvironmentInput = z.input<typeof environmentSpec>;
+export type EnvironmentSpec = z.output<typeof environmentSpec>;
+
+/** By it a container is known to be what was asked for. */
+export const specHashOf = (spec: EnvironmentSpec): string => digestOf(spec);
+
+/** What this build cannot enforce on any engine, and says before one is asked. */
+export function unenforceable({ limits, security }: EnvironmentSpec): readonly string[] {
+  const none = security.networkMode === 'none';
+  return [
+    ...(limits.networkMbps !== null && !none ? ['limits.networkMbps: no engine bounds the traffic of a bridge'] : []),
+    ...(security.allowedEgress.length > 0
+      ? ['security.allowedEgress: no proxy of this build lets single hosts through']
+      : []),
+  ];
+}

@@ -1,0 +1,102 @@
+import type { EnvironmentSpec } from './environment-spec.js';
+
+/**
+ * The contract of an environment: where the commands of a run execute. src/containers has it for engines that speak Docker's
+ * API. Everything here throws `engine_unreachable` when the engine is away (never a result), and `environment_failed`,
+ * `environment_lost`, `environment_conflict`, `environment_unenforceable` or `image_unknown` for what can be named.
+ */
+
+/** By what an environment is found again, whoever asks. It is kept before anything of it exists. */
+export interface EnvironmentIdentity {
+  /** Which Holdfast: a name of its database, so that several share an engine. */
+  readonly instance: string;
+  readonly runId: string;
+  /** Counts up where a run must begin on a new container. */
+  readonly attempt: number;
+  readonly spec: EnvironmentSpec;
+  readonly specHash: string;
+  /** When whoever finds it and does not know it may remove it. ISO 8601. */
+  readonly deadline: string;
+}
+
+/** The name is the compare-and-set: an engine has one container of a name. */
+export const environmentName = ({
+  instance,
+  runId,
+  attempt,
+}: Pick<EnvironmentIdentity, 'instance' | 'runId' | 'attempt'>): string => `holdfast-${instance}-${runId}-a${attempt}`;
+
+/** One stream of a command: its beginning, and how much more there was. */
+export interface Output {
+  readonly text: string;
+  readonly omittedBytes: number;
+}
+
+export interface Command {
+  /** Under it the outcome is kept: whoever asks again gets that, and nothing runs twice. 32 hexadecimal digits. */
+  readonly id: string;
+  /** Program and arguments; no shell reads them. */
+  readonly argv: readonly string[];
+  readonly cwd: string;
+  readonly timeoutSeconds: number;
+  /** Kept of each stream. */
+  readonly maxOutputBytes: number;
+}
+
+export type CommandOutcome =
+  | {
+      readonly type: 'ended';
+      readonly exitCode: number;
+      /** It was ended because its time was over, and what it had started with it. */
+      readonly timedOut: boolean;
+      /** The kernel ended a process in the container while it worked, because memory was used up. */
+      readonly outOfMemory: boolean;
+      readonly stdout: Output;
+      readonly stderr: Output;
+    }
+  /** It was begun, and what ended it recorded nothing: the container was stopped, or its processes were killed. */
+  | { readonly type: 'unknown' };
+
+export interface FoundFile {
+  /** Where it really is, links resolved. */
+  readonly path: string;
+  readonly bytes: Buffer;
+}
+
+/** A container that runs. */
+export interface Environment {
+  /** Runs a command once, however often it is asked for: a later caller waits for the outcome of the first execution. */
+  run(command: Command, signal: AbortSignal): Promise<CommandOutcome>;
+  /** Throws `file_unreadable` for what is no regular file, cannot be read or is larger. */
+  read(path: string, maxBytes: number, signal: AbortSignal): Promise<FoundFile>;
+  /** Writes a file whole or not at all; writing the same again changes nothing. Throws `file_unwritable`. */
+  write(path: string, bytes: Buffer, signal: AbortSignal): Promise<void>;
+}
+
+/** What an engine has of us. */
+export interface LabelledEnvironment {
+  readonly name: string;
+  readonly instance: string;
+  readonly runId: string;
+  readonly attempt: number;
+  readonly deadline: string;
+}
+
+export interface EnvironmentEngine {
+  /** Containers are on one engine: this is its name. */
+  id(signal: AbortSignal): Promise<string>;
+  /**
+   * Makes sure that the container runs: makes it, starts it, finds it again. `begun`: it was started before, so that one that is
+   * not there any more is lost (`environment_lost`) and never made anew in silence. `starting` is called before its first start.
+   */
+  open(
+    identity: EnvironmentIdentity,
+    options: { readonly begun: boolean; readonly starting: () => Promise<void>; readonly signal: AbortSignal },
+  ): Promise<Environment>;
+  /** Stops it, and keeps its files. What works in it ends. One that is not there is stopped. */
+  stop(identity: EnvironmentIdentity, signal: AbortSignal): Promise<void>;
+  /** Removes it with its files. */
+  remove(identity: Pick<EnvironmentIdentity, 'instance' | 'runId' | 'attempt'>, signal: AbortSignal): Promise<void>;
+  /** Every container and volume of an instance, each environment once. */
+  list(instance: string, signal: AbortSignal): Promise<readonly LabelledEnvironment[]>;
+}

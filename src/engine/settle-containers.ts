@@ -1,0 +1,42 @@
+import { reapOrphans, settleEnvironments } from '../../steps/settle-environments.js';
+import { besideTheBeat } from './beside-the-beat.js';
+import type { Parts } from './parts.js';
+
+/** Beyond this an engine that is away is asked again at the next beat. */
+const WITHIN_MS = 60_000;
+const REAP_EVERY_MS = 60_000;
+
+/** Stops and removes containers beside the beat of a worker; what fails is tried again. */
+export function settleContainers(parts: Parts): { readonly begin: () => void; readonly stop: () => Promise<void> } {
+  const { world, log } = parts;
+  const stopping = new AbortController();
+  let reapAt = 0;
+  let failed = false;
+  const work = async (): Promise<void> => {
+    const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(WITHIN_MS)]);
+    try {
+      await settleEnvironments(world, signal);
+      if (world.now() >= reapAt) {
+        const orphans = await reapOrphans(world, signal);
+        reapAt = world.now() + REAP_EVERY_MS;
+        if (orphans > 0) log.info({ containers: orphans }, 'containers that no run has were removed');
+      }
+      failed = false;
+    } catch (error) {
+      // An engine that is away says so once.
+      if (!failed && !stopping.signal.aborted)
+        log.warn({ error: String(error) }, 'containers could not be settled; it is tried again');
+      failed = true;
+    }
+  };
+  const beside = besideTheBeat(work);
+  return {
+    begin: () => {
+      if (world.environments !== null) beside.begin();
+    },
+    stop: () => {
+      stopping.abort();
+      return beside.stop();
+    },
+  };
+}

@@ -1,0 +1,182 @@
+import type { Knex } from 'knex';
+import type { EnvironmentIdentity } from '../core/environment.js';
+import { environmentSpec } from '../core/environment-spec.js';
+import { canonical } from '../core/json.js';
+import { OVER } from '../core/run.js';
+
+/**
+ * `new`: nothing of it need exist. `up`: its container may run. `stopping`: somebody stops it, for as long as their lease. `down`: it
+ * was stopped and has its files. `removing`: as `stopping`, and for good. `gone`: nothing of it is left.
+ */
+export type EnvironmentState = 'new' | 'up' | 'stopping' | 'down' | 'removing' | 'gone';
+
+interface EnvironmentRow {
+  readonly run_id: string;
+  readonly attempt: number;
+  readonly tenant: string;
+  readonly engine: string;
+  readonly key: string;
+  readonly spec: string;
+  readonly spec_hash: string;
+  readonly state: EnvironmentState;
+  readonly lease_until: Date | null;
+  readonly deadline: Date;
+  readonly started_at: Date | null;
+}
+
+/** An environment as it is kept. */
+export interface KeptEnvironment {
+  readonly identity: EnvironmentIdentity;
+  readonly engine: string;
+  /** Makes the names of its records, which nobody in it can know beforehand. */
+  readonly key: string;
+  readonly state: EnvironmentState;
+  /** Whether a start of it was ever asked for. */
+  readonly begun: boolean;
+}
+
+const COLUMNS = [
+  ...(['run_id', 'attempt', 'tenant', 'engine', 'key', 'spec', 'spec_hash'] as const),
+  ...(['state', 'lease_until', 'deadline', 'started_at'] as const),
+];
+
+const rows = (db: Knex) => db<EnvironmentRow>('holdfast.environments');
+
+const kept = (row: Pick<EnvironmentRow, (typeof COLUMNS)[number]>, instance: string): KeptEnvironment => ({
+  identity: {
+    ...{ instance, runId: row.run_id, attempt: row.attempt, specHash: row.spec_hash },
+    spec: environmentSpec.parse(JSON.parse(row.spec)),
+    deadline: row.deadline.toISOString(),
+  },
+  ...{ engine: row.engine, key: row.key, state: row.state, begun: row.started_at !== null },
+});
+
+/** The name of this database among those that share an engine. */
+export async function instanceId(db: Knex): Promise<string> {
+  const row: { id: string } | undefined = await db('holdfast.instance').first('id');
+  if (row === undefined) throw new Error('holdfast.instance has a row since its migration');
+  return row.id;
+}
+
+/** The newest environment of a run; null: it has none. */
+export async function findEnvironment(db: Knex, instance: string, runId: string): Promise<KeptEnvironment | null> {
+  const row = await rows(db)
+    .where({ run_id: runId })
+    .orderBy('attempt', 'desc')
+    .first(...COLUMNS);
+  return row === undefined ? null : kept(row, instance);
+}
+
+/** Keeps an environment before anything of it exists. The first one stands. */
+export async function keepEnvironment(
+  db: Knex,
+  { identity, engine, key }: Pick<KeptEnvironment, 'identity' | 'engine' | 'key'>,
+  tenant: string,
+): Promise<void> {
+  const { runId, attempt, spec, specHash, deadline } = identity;
+  await db('holdfast.environments')
+    .insert({
+      ...{ run_id: runId, attempt, tenant, engine, key },
+      ...{ spec: canonical(spec), spec_hash: specHash, deadline: new Date(deadline) },
+    })
+    .onConflict(['run_id', 'attempt'])
+    .ignore();
+}
+
+type Name = Pick<EnvironmentIdentity, 'runId' | 'attempt'>;
+const named = (db: Knex, { runId, attempt }: Name) => rows(db).where({ run_id: runId, attempt });
+const ends = (db: Knex, forMs: number) => db.raw("now() + ? * interval '1 millisecond'", [forMs]);
+
+/**
+ * Says that commands will run in it. False: somebody stops it at this moment, or it has gone. Who was to stop it and did not in their
+ * time does not any more.
+ */
+export async function useEnvironment(db: Knex, name: Name): Promise<boolean> {
+  const taken = await named(db, name)
+    .where((one) =>
+      one.whereIn('state', ['new', 'up', 'down']).orWhere((late) => {
+        late.where({ state: 'stopping' }).where('lease_until', '<', db.fn.now());
+      }),
+    )
+    .update({ state: 'up', lease_until: null, updated_at: db.fn.now() } as never);
+  return taken > 0;
+}
+
+/** Says that its container is about to be started for the first time. */
+export async function markStarted(db: Knex, name: Name): Promise<void> {
+  await named(db, name)
+    .whereNull('started_at')
+    .update({ started_at: db.fn.now() } as never);
+}
+
+/** Takes it upon itself to stop it, as long as its run is paused; false: somebody else does, or it is in use again. */
+export async function beginStop(db: Knex, name: Name, forMs: number): Promise<boolean> {
+  const taken = await named(db, name)
+    .where((one) => one.where({ state: 'up' }).orWhere((late) => isLate(late.where({ state: 'stopping' }), db)))
+    .whereExists((run) => run.from('holdfast.runs').where({ id: name.runId, status: 'paused' }))
+    .update({ state: 'stopping', lease_until: ends(db, forMs), updated_at: db.fn.now() } as never);
+  return taken > 0;
+}
+
+/** Takes it upon itself to remove it, since its run is over; false: somebody else does, or has. */
+export async function beginRemove(db: Knex, name: Name, forMs: number): Promise<boolean> {
+  const taken = await named(db, name)
+    .whereNot('state', 'gone')
+    .where((one) => one.whereNotIn('state', ['stopping', 'removing']).orWhere((late) => isLate(late, db)))
+    .whereExists((run) =>
+      run
+        .from('holdfast.runs')
+        .where({ id: name.runId })
+        .whereIn('status', [...OVER]),
+    )
+    .update({ state: 'removing', lease_until: ends(db, forMs), updated_at: db.fn.now() } as never);
+  return taken > 0;
+}
+
+const isLate = (query: Knex.QueryBuilder, db: Knex) => query.where('lease_until', '<', db.fn.now());
+
+/** Says how it came out, unless somebody else has taken it over. */
+export async function endChange(db: Knex, name: Name, from: 'stopping' | 'removing'): Promise<void> {
+  await named(db, name)
+    .where({ state: from })
+    .update({ state: from === 'stopping' ? 'down' : 'gone', lease_until: null, updated_at: db.fn.now() } as never);
+}
+
+export interface DueEnvironment extends KeptEnvironment {
+  readonly due: 'stop' | 'remove';
+}
+
+/** Environments of an engine whose run is paused or over while something of them is still there. */
+export async function dueEnvironments(
+  db: Knex,
+  instance: string,
+  engine: string,
+  limit: number,
+): Promise<readonly DueEnvironment[]> {
+  const found: (EnvironmentRow & { readonly status: string })[] = await db('holdfast.environments as e')
+    .join('holdfast.runs as r', 'r.id', 'e.run_id')
+    .where('e.engine', engine)
+    .whereNot('e.state', 'gone')
+    .where((one) =>
+      one.whereIn('r.status', [...OVER]).orWhere((paused) => {
+        paused.where('r.status', 'paused').whereIn('e.state', ['up', 'stopping']);
+      }),
+    )
+    .where((one) => one.whereNull('e.lease_until').orWhere('e.lease_until', '<', db.fn.now()))
+    .orderBy('e.updated_at')
+    .limit(limit)
+    .select(...COLUMNS.map((column) => `e.${column}`), 'r.status');
+  return found.map((row) => ({ ...kept(row, instance), due: row.status === 'paused' ? 'stop' : 'remove' }));
+}
+
+/** Which of these runs have an environment that is kept. */
+export async function keptAmong(db: Knex, names: readonly Name[]): Promise<ReadonlySet<string>> {
+  const found = await rows(db)
+    .whereIn(
+      'run_id',
+      names.map(({ runId }) => runId),
+    )
+    .whereNot('state', 'gone')
+    .select('run_id', 'attempt');
+  return new Set(found.map(({ run_id, attempt }) => `${run_id}/${attempt}`));
+}

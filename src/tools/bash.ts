@@ -1,0 +1,68 @@
+import { z } from 'zod';
+import type { Output } from '../core/environment.js';
+import { type DeclaredTool, defineTool } from './define-tool.js';
+
+const DEFAULT_TIMEOUT_SECONDS = 120;
+const LONGEST_TIMEOUT_SECONDS = 3500;
+const DEFAULT_OUTPUT_BYTES = 32_768;
+/** Above the time of the longest command: what is left is for a container that must be started anew. */
+const TIMEOUT_MS = 3_600_000;
+
+/** bash where the image has it. */
+const SHELL = 'if command -v bash >/dev/null; then exec bash -c "$0"; else exec sh -c "$0"; fi';
+
+/**
+ * `bash`: runs a command in the container of the run. Needs `container:exec:shell`. Each command has a shell of its own; files stay,
+ * and what it leaves in the background works on until the run pauses. It runs once: after a crash its outcome is collected.
+ */
+export function bashTool(
+  options: { readonly timeoutSeconds?: number; readonly maxOutputBytes?: number } = {},
+): DeclaredTool {
+  const { timeoutSeconds = DEFAULT_TIMEOUT_SECONDS, maxOutputBytes = DEFAULT_OUTPUT_BYTES } = options;
+  return defineTool({
+    name: 'bash',
+    description:
+      'Runs a command in a shell and gives its exit code and output. Each command begins in the same directory with a shell of its own: files stay, variables do not.',
+    input: z.object({
+      command: z.string().min(1).max(65_536).describe('For the shell.'),
+      timeoutSeconds: z
+        .number()
+        .min(1)
+        .max(LONGEST_TIMEOUT_SECONDS)
+        .optional()
+        .describe(`After so long it is ended, with all that it has started. ${timeoutSeconds} without it.`),
+    }),
+    output: z.object({
+      exitCode: z.int(),
+      stdout: z.string(),
+      stderr: z.string(),
+      note: z.string().optional(),
+    }),
+    capabilities: ['container:exec:shell'],
+    effect: 'unsafe',
+    // Running it again gets the outcome of the first execution; where nobody recorded one, a person is asked.
+    onUnknownEffect: 'rerun',
+    timeoutMs: TIMEOUT_MS,
+    // A character takes up to six bytes in JSON.
+    maxOutputBytes: maxOutputBytes * 12 + 4096,
+    execute: async ({ command, timeoutSeconds: asked }, { environment }) => {
+      const seconds = asked ?? timeoutSeconds;
+      const bounds = { timeoutSeconds: seconds, maxOutputBytes };
+      const ended = await environment.run(['sh', '-c', SHELL, command], bounds);
+      const notes = [
+        ...(ended.timedOut ? [`It was ended after ${seconds} seconds.`] : []),
+        ...(ended.outOfMemory ? ['The container ran out of memory, and a process was ended.'] : []),
+        ...omitted('stdout', ended.stdout),
+        ...omitted('stderr', ended.stderr),
+      ];
+      const { exitCode, stdout, stderr } = ended;
+      return {
+        ...{ exitCode, stdout: stdout.text, stderr: stderr.text },
+        ...(notes.length === 0 ? {} : { note: notes.join(' ') }),
+      };
+    },
+  });
+}
+
+const omitted = (name: string, { omittedBytes }: Output): readonly string[] =>
+  omittedBytes === 0 ? [] : [`${omittedBytes} more bytes of ${name} are left out.`];

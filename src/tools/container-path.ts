@@ -1,0 +1,23 @@
+import { z } from 'zod';
+import { parseRequest } from '../core/capability-text.js';
+
+/** An absolute path in the only form that capabilities have. */
+export const containerPath = z
+  .string()
+  .max(4096)
+  .superRefine((path, context) => {
+    try {
+      parseRequest(`container:read:${path}`);
+    } catch (error) {
+      context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : String(error) });
+    }
+  });
+
+/** Text in UTF-8; null: it is none. */
+export function textOf(bytes: Buffer): string | null {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,64 @@
+import {
+  beginRemove,
+  beginStop,
+  type DueEnvironment,
+  dueEnvironments,
+  endChange,
+  instanceId,
+  keptAmong,
+} from '../src/storage/environments.js';
+import { patiently } from './patience.js';
+import type { World } from './world.js';
+
+/** Longer than an engine takes to stop or remove a container: whoever has not by then is taken to be dead. */
+const LEASE_MS = 90_000;
+const AT_ONCE = 20;
+/** Beyond its deadline, so that clocks may differ. */
+const GRACE_MS = 10 * 60_000;
+
+/**
+ * Stops the containers of runs that are paused, and removes those of runs that are over. The database says which: whatever a worker that
+ * died has left comes up here. Returns how many were settled.
+ */
+export async function settleEnvironments(world: World, signal: AbortSignal): Promise<number> {
+  const engine = world.environments;
+  if (engine === null) return 0;
+  const { knex } = world;
+  const instance = await instanceId(knex);
+  const due = await dueEnvironments(knex, instance, await engine.id(signal), AT_ONCE);
+  const settled = await Promise.all(due.map((one) => settle(world, one, signal)));
+  return settled.filter(Boolean).length;
+}
+
+async function settle(world: World, { identity, due }: DueEnvironment, signal: AbortSignal): Promise<boolean> {
+  const { environments: engine, knex } = world;
+  if (engine === null) return false;
+  const within = AbortSignal.any([signal, AbortSignal.timeout(LEASE_MS / 2)]);
+  if (due === 'stop') {
+    if (!(await beginStop(knex, identity, LEASE_MS))) return false;
+    await engine.stop(identity, within);
+    await patiently(() => endChange(knex, identity, 'stopping'));
+    return true;
+  }
+  if (!(await beginRemove(knex, identity, LEASE_MS))) return false;
+  await engine.remove(identity, within);
+  await patiently(() => endChange(knex, identity, 'removing'));
+  return true;
+}
+
+/**
+ * Removes what has our label, no row, and a deadline that has passed: what was left by runs that were deleted, or by a database that is
+ * no more. Nobody else's.
+ */
+export async function reapOrphans(world: World, signal: AbortSignal): Promise<number> {
+  const engine = world.environments;
+  if (engine === null) return 0;
+  const instance = await instanceId(world.knex);
+  const late = (await engine.list(instance, signal)).filter(
+    ({ deadline }) => Date.parse(deadline) + GRACE_MS < world.now(),
+  );
+  const kept = await keptAmong(world.knex, late);
+  const orphans = late.filter(({ runId, attempt }) => !kept.has(`${runId}/${attempt}`));
+  for (const orphan of orphans) await engine.remove(orphan, signal);
+  return orphans.length;
+}

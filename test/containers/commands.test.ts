@@ -1,0 +1,118 @@
+import Docker from 'dockerode';
+import { expect, it } from 'vitest';
+import { environmentName } from '../../src/core/environment.js';
+import { DOCKER_HOST, describeDocker, TOOLS } from '../harness/docker.js';
+import { command, endedOf, never, newEngine, newIdentity, openedFor, shell } from './environments.js';
+
+/** What a command comes to, whoever asks for it and however often. */
+
+const docker = new Docker({ socketPath: DOCKER_HOST.slice('unix://'.length) });
+
+describeDocker('commands', () => {
+  const { open, run } = openedFor();
+
+  it('gives exit code and both streams, and takes arguments as they are', async () => {
+    const environment = await open(newIdentity());
+    const text = 'printf "%s|" "$@"; echo oops >&2; exit 3';
+    const outcome = await environment.run(command(['sh', '-c', text, 'sh', 'a b', '$HOME', "'", '']), never);
+    expect(outcome).toMatchObject({
+      ...{ type: 'ended', exitCode: 3, timedOut: false, outOfMemory: false },
+      stdout: { text: "a b|$HOME|'||", omittedBytes: 0 },
+      stderr: { text: 'oops\n', omittedBytes: 0 },
+    });
+  });
+
+  it('runs a command once, whoever asks for it at the same time', async () => {
+    const identity = newIdentity();
+    const here = await open(identity);
+    const there = await newEngine().open(identity, { begun: true, starting: async () => {}, signal: never });
+    const asked = shell('echo run >>/work/effects; sleep 0.3; echo done');
+    const outcomes = await Promise.all([here.run(asked, never), there.run(asked, never), here.run(asked, never)]);
+    expect(new Set(outcomes.map((outcome) => JSON.stringify(outcome))).size).toBe(1);
+    expect(endedOf(await there.run(asked, never)).stdout.text).toBe('done\n');
+    expect(String((await here.read('/work/effects', 100, never)).bytes)).toBe('run\n');
+  });
+
+  it('keeps files from one command to the next, and variables not', async () => {
+    const environment = await open(newIdentity());
+    await environment.run(shell('x=1; echo kept >file'), never);
+    const next = endedOf(await environment.run(shell('echo "$(cat file) $x"'), never));
+    expect(next.stdout.text).toBe('kept \n');
+  });
+
+  it('keeps the beginning of what is printed, counts the rest, and fills no disk', async () => {
+    const ended = await run({}, 'head -c 300000000 /dev/zero | tr "\\0" x; echo late >&2', { maxOutputBytes: 1000 });
+    expect(ended.stdout.text).toBe('x'.repeat(1000));
+    // busybox reads a block ahead.
+    expect(ended.stdout.omittedBytes).toBeGreaterThan(299_900_000);
+    expect(ended).toMatchObject({ exitCode: 0, stderr: { text: 'late\n', omittedBytes: 0 } });
+  });
+
+  it('ends a command in time with all that it has started, also what left its session', async () => {
+    const environment = await open(newIdentity());
+    const text = 'setsid sleep 1001 & (sleep 1002 &) ; trap "" TERM; sleep 1003';
+    const ended = endedOf(await environment.run(shell(text, { timeoutSeconds: 1 }), never));
+    expect(ended).toMatchObject({ timedOut: true, exitCode: expect.any(Number) });
+    const left = endedOf(await environment.run(shell('ps | grep "sleep 100[123]" | grep -v grep'), never));
+    expect(left.stdout.text).toBe('');
+  });
+
+  it('leaves what a command started in the background at work, control of the one above', async () => {
+    const environment = await open(newIdentity());
+    const began = endedOf(
+      await environment.run(shell('(while :; do echo tick; sleep 0.02; done) & echo began'), never),
+    );
+    expect(began.stdout.text).toContain('began');
+    const left = endedOf(await environment.run(shell('ps | grep -c "[w]hile :; do echo tick"'), never));
+    expect(Number(left.stdout.text)).toBeGreaterThan(0);
+  });
+
+  it('an exit code that looks like a timeout is none', async () => {
+    const ended = await run({}, 'exit 124');
+    expect(ended).toMatchObject({ exitCode: 124, timedOut: false });
+  });
+
+  it('a command whose container was stopped under it is unknown for good, and the next one runs', async () => {
+    const identity = newIdentity();
+    const environment = await open(identity);
+    const asked = shell('echo begun >/work/began; sleep 1000');
+    const outcome = environment.run(asked, never);
+    while (!(await environment.read('/work/began', 10, never).catch(() => null)));
+    await docker.getContainer(environmentName(identity)).kill();
+    expect(await outcome).toEqual({ type: 'unknown' });
+    expect(await environment.run(asked, never)).toEqual({ type: 'unknown' });
+    expect(endedOf(await environment.run(shell('cat /work/began'), never)).stdout.text).toBe('begun\n');
+  });
+
+  it('what nothing inside can end is ended with its container', async () => {
+    const environment = await open(newIdentity({ limits: { maxProcesses: 32 } }));
+    // Without `timeout` nothing of the command ends it in time.
+    const fork = 'bomb() { bomb | bomb & }; bomb; sleep 1000';
+    const ended = endedOf(await environment.run(shell(fork, { timeoutSeconds: 1 }), never));
+    expect(ended.exitCode).not.toBe(0);
+    expect(endedOf(await environment.run(shell('echo works'), never)).stdout.text).toBe('works\n');
+  });
+
+  it('says that memory ran out, and not where it did not', async () => {
+    const python = (mebibytes: number) => `python3 -c 'print(len(bytearray(${mebibytes} * 1024 * 1024)))'`;
+    const full = await run({ image: TOOLS, limits: { memoryMb: 64 } }, python(200));
+    expect(full).toMatchObject({ exitCode: 137, outOfMemory: true, timedOut: false });
+    const enough = await run({ image: TOOLS, limits: { memoryMb: 400 } }, python(200));
+    expect(enough).toMatchObject({ exitCode: 0, outOfMemory: false });
+  });
+
+  it('a program or a directory that is not there is an exit code, not a failure', async () => {
+    const environment = await open(newIdentity());
+    expect(endedOf(await environment.run(command(['/no/such/program']), never)).exitCode).not.toBe(0);
+    const lost = endedOf(await environment.run(shell('true', { cwd: '/nowhere' }), never));
+    expect(lost).toMatchObject({ exitCode: expect.any(Number), stderr: { text: expect.stringContaining('/nowhere') } });
+    expect(lost.exitCode).not.toBe(0);
+  });
+
+  it('one command knows nothing of the records of another', async () => {
+    const environment = await open(newIdentity());
+    await environment.run(shell('true'), never);
+    const seen = endedOf(await environment.run(shell('ls /.holdfast; echo "$?"'), never));
+    expect(seen.stdout.text).toBe('1\n');
+  });
+});

@@ -1,0 +1,206 @@
+import { randomBytes } from 'node:crypto';
+import { Agent } from '@openai/agents';
+import Docker from 'dockerode';
+import { afterAll, expect, it } from 'vitest';
+import { z } from 'zod';
+import {
+  askHumanTool,
+  bashTool,
+  containerEditTool,
+  containerReadTool,
+  defineAgent,
+  defineTool,
+} from '../../src/index.js';
+import { BUSYBOX, DOCKER_HOST, describeDocker } from '../harness/docker.js';
+import { ADMIN, decideAndRest, engineFor, eventsOf, restOf, runToRest } from '../harness/engine.js';
+import { call, scripted } from '../harness/script.js';
+
+/** Agents with a container of their own, from the first command to its removal. */
+
+const docker = new Docker({ socketPath: DOCKER_HOST.slice('unix://'.length) });
+const containersOf = (runId: string) =>
+  docker.listContainers({ all: true, filters: { label: [`holdfast.run=${runId}`] } });
+const volumesOf = async (runId: string) =>
+  (await docker.listVolumes({ filters: { label: [`holdfast.run=${runId}`] } })).Volumes;
+
+async function until<T>(ask: () => Promise<T>, holds: (value: T) => boolean): Promise<T> {
+  for (;;) {
+    const value = await ask();
+    if (holds(value)) return value;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+const environment = { image: BUSYBOX, limits: { memoryMb: 128, maxProcesses: 64 } };
+const tools = [bashTool(), containerEditTool(), containerReadTool(), askHumanTool()];
+const grants = ['container:exec:shell', 'container:read:/work/**', 'container:write:/work/**', 'human:ask:question'];
+const bash = (command: string, id: string) => call('bash', { command }, id);
+
+/** Runs two commands in one call; dies between them as often as `deaths` says. */
+const build = defineTool({
+  name: 'build',
+  description: 'Builds.',
+  input: z.object({}),
+  output: z.string(),
+  effect: 'idempotent',
+  capabilities: ['container:exec:shell'],
+  execute: async (_input, { environment }) => {
+    const first = await environment.run(['sh', '-c', 'echo one >>steps; wc -l <steps']);
+    const second = await environment.run(['sh', '-c', 'echo two >>steps; wc -l <steps']);
+    return `${first.stdout.text}${second.stdout.text}`;
+  },
+});
+
+const agent = (name: string, outputs: Parameters<typeof scripted>[0], changes: object = {}) =>
+  defineAgent({
+    agent: new Agent({ name, model: scripted(outputs), tools: [...tools, build] }),
+    ...{ grants, environment, ...changes },
+  });
+
+const config = {
+  dockerHost: DOCKER_HOST,
+  dockerPatienceMs: 500,
+  workerId: `box-${randomBytes(3).toString('hex')}`,
+  agents: [
+    agent('files', [
+      [call('edit', { path: '/work/a.txt', oldText: '', newText: 'one\ntwo\n' }, 'new')],
+      [call('edit', { path: '/work/a.txt', oldText: 'two', newText: 'three' }, 'edit')],
+      [bash('cat a.txt; echo warn >&2; exit 4', 'cat')],
+      [call('read', { path: '/work/a.txt', firstLine: 2 }, 'read')],
+    ]),
+    agent('asker', [
+      [bash('echo kept >file; sleep 1000 & echo began', 'begin')],
+      [call('ask_human', { question: 'On?' }, 'ask')],
+      [bash('cat file; ps | grep -c "[s]leep 1000"', 'after')],
+    ]),
+    agent('slow', [[bash('echo run >>file; sleep 1.5; cat file', 's')]]),
+    agent('builder', [[call('build', {}, 'build')]]),
+    agent('denied', [[bash('true', 'b')]], { grants: [] }),
+    agent('outside', [[call('read', { path: '/etc/passwd' }, 'r')]], { onDenied: 'tell' }),
+    agent('linked', [[bash('ln -s /etc/passwd link', 'l')], [call('read', { path: '/work/link' }, 'r')]], {
+      onDenied: 'tell',
+    }),
+    agent('bare', [[bash('true', 'b')]], { environment: undefined }),
+    agent('imageless', [[bash('true', 'b')]], { environment: { image: 'holdfast-test/none:1' } }),
+    agent('lost', [[bash('true', 'a')], [call('ask_human', { question: 'On?' }, 'ask')], [bash('true', 'b')]]),
+  ],
+};
+
+describeDocker('agents with an environment', () => {
+  const t = engineFor('pglite', config);
+  const outcomes = async (runId: string) =>
+    Object.fromEntries(
+      (await eventsOf(t.engine, runId, 'call.finished')).map(({ data }) => {
+        const { callId, outcome } = data as { callId: string; outcome: unknown };
+        return [callId, outcome];
+      }),
+    );
+  const mine: string[] = [];
+  const rest = async (name: string) => {
+    const run = await runToRest(t.engine, name);
+    mine.push(run.id);
+    return run;
+  };
+  afterAll(async () => {
+    for (const id of mine) {
+      for (const { Id } of await containersOf(id)) await docker.getContainer(Id).remove({ force: true });
+      for (const { Name } of await volumesOf(id)) await docker.getVolume(Name).remove();
+    }
+  });
+
+  it('edits, runs and reads in it, and leaves nothing', async () => {
+    const run = await rest('files');
+    expect(run).toMatchObject({ status: 'completed' });
+    expect(await outcomes(run.id)).toEqual({
+      new: { type: 'output', output: { sizeBytes: 8 } },
+      edit: { type: 'output', output: { sizeBytes: 10 } },
+      cat: { type: 'output', output: { exitCode: 4, stdout: 'one\nthree\n', stderr: 'warn\n' } },
+      read: { type: 'output', output: { content: '2\tthree', totalLines: 2 } },
+    });
+    expect(await t.engine.verifyRun(run.id, ADMIN)).toMatchObject({ ok: true, complete: true });
+    await until(
+      () => containersOf(run.id),
+      (left) => left.length === 0,
+    );
+    expect(
+      await until(
+        () => volumesOf(run.id),
+        (left) => left.length === 0,
+      ),
+    ).toEqual([]);
+  });
+
+  it('costs no process while it is paused, and goes on with its files, also under another worker', async () => {
+    const paused = await rest('asker');
+    expect(paused.status).toBe('paused');
+    const isDown = (left: Docker.ContainerInfo[]) => left.length === 1 && left[0]?.State === 'exited';
+    await until(() => containersOf(paused.id), isDown);
+    await t.restart();
+    const done = await decideAndRest(t.engine, paused.id, { verdict: 'answer', value: 'yes' });
+    expect(done.status).toBe('completed');
+    expect(await outcomes(paused.id)).toMatchObject({ after: { output: { stdout: 'kept\n0\n' } } });
+    await until(
+      () => containersOf(paused.id),
+      (left) => left.length === 0,
+    );
+  });
+
+  it('gives each command of a call its own record', async () => {
+    const run = await rest('builder');
+    expect(await outcomes(run.id)).toEqual({ build: { type: 'output', output: '1\n2\n' } });
+  });
+
+  it('a run that is cancelled leaves nothing', async () => {
+    const paused = await rest('asker');
+    await t.engine.cancelRun(paused.id, null, ADMIN);
+    await until(
+      () => containersOf(paused.id),
+      (left) => left.length === 0,
+    );
+    await until(
+      () => volumesOf(paused.id),
+      (left) => left.length === 0,
+    );
+  });
+
+  it('is not entered without a grant', async () => {
+    const denied = await rest('denied');
+    expect(denied).toMatchObject({ status: 'failed', error: { code: 'capability_denied' } });
+    expect(await containersOf(denied.id)).toEqual([]);
+    const outside = await rest('outside');
+    expect(await outcomes(outside.id)).toMatchObject({ r: { type: 'refused', why: 'denied' } });
+    const linked = await rest('linked');
+    expect(await outcomes(linked.id)).toMatchObject({
+      r: { type: 'refused', message: expect.stringContaining('/etc/passwd') },
+    });
+  });
+
+  it('what fails with the container ends the run by name, and is never told to the model', async () => {
+    const failed = async (name: string) => (await rest(name)).error?.code;
+    expect(await failed('bare')).toBe('environment_missing');
+    expect(await failed('imageless')).toBe('image_unknown');
+    const paused = await rest('lost');
+    for (const { Id } of await containersOf(paused.id)) await docker.getContainer(Id).remove({ force: true });
+    const lost = await decideAndRest(t.engine, paused.id, { verdict: 'answer', value: 'yes' });
+    expect(lost).toMatchObject({ status: 'failed', error: { code: 'environment_lost' } });
+    await t.restart({ dockerHost: 'unix:///tmp/holdfast-no-engine.sock' });
+    expect(await failed('files')).toBe('engine_unreachable');
+    await t.restart();
+  });
+
+  it('a command whose container was stopped under it is asked about, and runs again when a person says so', async () => {
+    const { id } = await t.engine.startRun({ agent: 'slow', input: 'go' }, ADMIN);
+    const [container] = await until(
+      () => containersOf(id),
+      (found) => found[0]?.State === 'running',
+    );
+    const began = async () => (await docker.getContainer(container?.Id ?? '').top()).Processes.flat().join(' ');
+    await until(began, (text) => text.includes('sleep 1.5'));
+    await docker.getContainer(container?.Id ?? '').kill();
+    const paused = await restOf(t.engine, id);
+    expect(paused.status).toBe('paused');
+    const done = await decideAndRest(t.engine, id, { verdict: 'approve' });
+    expect(done.status).toBe('completed');
+    expect(await outcomes(id)).toMatchObject({ s: { type: 'output', output: { stdout: 'run\nrun\n' } } });
+  });
+});
