@@ -3,6 +3,8 @@ import { Agent } from '@openai/agents';
 import Docker from 'dockerode';
 import { afterAll, expect, it } from 'vitest';
 import { z } from 'zod';
+import { DockerEngine } from '../../src/containers/docker-engine.js';
+import { environmentSpec, specHashOf } from '../../src/core/environment-spec.js';
 import {
   askHumanTool,
   bashTool,
@@ -11,6 +13,7 @@ import {
   defineAgent,
   defineTool,
 } from '../../src/index.js';
+import { instanceId } from '../../src/storage/environments.js';
 import { BUSYBOX, DOCKER_HOST, describeDocker } from '../harness/docker.js';
 import { ADMIN, decideAndRest, engineFor, eventsOf, restOf, runToRest } from '../harness/engine.js';
 import { call, scripted } from '../harness/script.js';
@@ -186,6 +189,34 @@ describeDocker('agents with an environment', () => {
     await t.restart({ dockerHost: 'unix:///tmp/holdfast-no-engine.sock' });
     expect(await failed('files')).toBe('engine_unreachable');
     await t.restart();
+  });
+
+  it('what has no row and is past its deadline is removed, and nothing else', async () => {
+    const engine = new DockerEngine(DOCKER_HOST, { patienceMs: 500 });
+    const database = await t.between((knex) => instanceId(knex));
+    const left = async (instance: string, deadlineMs: number) => {
+      const runId = `run_${randomBytes(8).toString('hex')}`;
+      const spec = environmentSpec.parse(environment);
+      const deadline = new Date(deadlineMs).toISOString();
+      const identity = { instance, runId, attempt: 1, spec, specHash: specHashOf(spec), deadline };
+      await engine.open(identity, { begun: false, starting: async () => {}, signal: new AbortController().signal });
+      mine.push(runId);
+      return runId;
+    };
+    const hour = 3_600_000;
+    const late = await left(database, Date.now() - hour);
+    const early = await left(database, Date.now() + hour);
+    const foreign = await left(`${database}x`, Date.now() - hour);
+    await t.restart();
+    await until(
+      () => containersOf(late),
+      (found) => found.length === 0,
+    );
+    await until(
+      () => volumesOf(late),
+      (found) => found.length === 0,
+    );
+    expect([await containersOf(early), await containersOf(foreign)]).toMatchObject([[{}], [{}]]);
   });
 
   it('a command whose container was stopped under it is asked about, and runs again when a person says so', async () => {

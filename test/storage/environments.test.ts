@@ -1,0 +1,121 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { environmentSpec, specHashOf } from '../../src/core/environment-spec.js';
+import type { RunStatus } from '../../src/core/run.js';
+import { type Database, openDatabase } from '../../src/storage/database.js';
+import {
+  beginRemove,
+  beginStop,
+  dueEnvironments,
+  endChange,
+  findEnvironment,
+  instanceId,
+  keepEnvironment,
+  keptAmong,
+  markStarted,
+  useEnvironment,
+} from '../../src/storage/environments.js';
+import { insertRun } from '../../src/storage/runs.js';
+import { createEngineDatabase, describeEachDatabase, type TestDatabase } from '../harness/database.js';
+
+/** Who may use, stop and remove a container, and that no two do what excludes each other. */
+
+const spec = environmentSpec.parse({ image: 'any' });
+const LONG = 60_000;
+const OVER = -1;
+
+describeEachDatabase('rows of environments', (kind) => {
+  let place: TestDatabase;
+  let db: Database;
+  let instance = '';
+  beforeAll(async () => {
+    place = await createEngineDatabase(kind);
+    db = await openDatabase(place.options);
+    instance = await instanceId(db.knex);
+  });
+  afterAll(async () => {
+    await db.close();
+    await place.drop();
+  });
+
+  const setStatus = (runId: string, status: RunStatus) =>
+    db.knex('holdfast.runs').where({ id: runId }).update({ status });
+
+  /** An environment of a run of this status, on an engine of its own. */
+  const kept = async (status: RunStatus) => {
+    const runId = `run_${randomBytes(16).toString('hex')}`;
+    await db.knex.transaction(async (trx) => {
+      const agent = { agent: 'a', agentVersion: '1', agentHash: 'h', priority: 1, input: 'go' };
+      const limits = { maxTurns: 1, maxTotalTokens: null, maxDurationMs: null };
+      await insertRun(trx, { id: runId, tenant: 'default', ...agent, grants: [], limits, metadata: {} });
+    });
+    await setStatus(runId, status);
+    const deadline = new Date(2_000_000_000_000).toISOString();
+    const identity = { instance, runId, attempt: 1, spec, specHash: specHashOf(spec), deadline };
+    await keepEnvironment(db.knex, { identity, engine: runId, key: 'k' }, 'default');
+    const stateOf = async () => (await findEnvironment(db.knex, instance, runId))?.state;
+    const due = async () => (await dueEnvironments(db.knex, instance, runId, 10)).map((one) => one.due);
+    return { identity, stateOf, due };
+  };
+
+  it('the first that is kept stands, and comes back as it was', async () => {
+    const { identity } = await kept('running');
+    await keepEnvironment(db.knex, { identity, engine: 'other', key: 'other' }, 'default');
+    const found = await findEnvironment(db.knex, instance, identity.runId);
+    expect(found).toEqual({ identity, engine: identity.runId, key: 'k', state: 'new', begun: false });
+    await markStarted(db.knex, identity);
+    expect(await findEnvironment(db.knex, instance, identity.runId)).toMatchObject({ begun: true });
+    expect(await keptAmong(db.knex, [identity, { runId: 'none', attempt: 1 }])).toEqual(
+      new Set([`${identity.runId}/1`]),
+    );
+    expect(instance).toMatch(/^[0-9a-f]{10}$/);
+  });
+
+  it('is stopped by one, while its run is paused, and not used meanwhile', async () => {
+    const { identity, stateOf, due } = await kept('running');
+    expect(await useEnvironment(db.knex, identity)).toBe(true);
+    expect([await due(), await beginStop(db.knex, identity, LONG)]).toEqual([[], false]);
+    await setStatus(identity.runId, 'paused');
+    expect(await due()).toEqual(['stop']);
+    expect(await beginStop(db.knex, identity, LONG)).toBe(true);
+    expect([await due(), await beginStop(db.knex, identity, LONG)]).toEqual([[], false]);
+    expect(await useEnvironment(db.knex, identity)).toBe(false);
+    await endChange(db.knex, identity, 'stopping');
+    expect([await stateOf(), await due()]).toEqual(['down', []]);
+    expect(await useEnvironment(db.knex, identity)).toBe(true);
+  });
+
+  it('who was to stop it and has not in time does not any more', async () => {
+    const { identity, stateOf, due } = await kept('paused');
+    await useEnvironment(db.knex, identity);
+    expect(await beginStop(db.knex, identity, OVER)).toBe(true);
+    expect(await due()).toEqual(['stop']);
+    await setStatus(identity.runId, 'running');
+    expect(await useEnvironment(db.knex, identity)).toBe(true);
+    await endChange(db.knex, identity, 'stopping');
+    expect(await stateOf()).toBe('up');
+  });
+
+  it('is removed by one when its run is over, and never used again', async () => {
+    const { identity, stateOf, due } = await kept('running');
+    expect(await beginRemove(db.knex, identity, LONG)).toBe(false);
+    await setStatus(identity.runId, 'failed');
+    expect(await due()).toEqual(['remove']);
+    expect(await beginRemove(db.knex, identity, OVER)).toBe(true);
+    // Who had it is taken to be dead.
+    expect(await due()).toEqual(['remove']);
+    expect(await beginRemove(db.knex, identity, LONG)).toBe(true);
+    expect([await due(), await beginRemove(db.knex, identity, LONG)]).toEqual([[], false]);
+    expect(await useEnvironment(db.knex, identity)).toBe(false);
+    await endChange(db.knex, identity, 'removing');
+    expect([await stateOf(), await due(), await useEnvironment(db.knex, identity)]).toEqual(['gone', [], false]);
+    expect(await keptAmong(db.knex, [identity])).toEqual(new Set());
+  });
+
+  it('of ten that would stop it, one does', async () => {
+    const { identity } = await kept('paused');
+    await useEnvironment(db.knex, identity);
+    const all = await Promise.all(Array.from({ length: 10 }, () => beginStop(db.knex, identity, LONG)));
+    expect(all.filter(Boolean)).toHaveLength(1);
+  });
+});
