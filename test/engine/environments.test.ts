@@ -221,6 +221,7 @@ describeDocker('agents with an environment', () => {
 
   it('a command whose container was stopped under it is asked about, and runs again when a person says so', async () => {
     const { id } = await t.engine.startRun({ agent: 'slow', input: 'go' }, ADMIN);
+    mine.push(id);
     const [container] = await until(
       () => containersOf(id),
       (found) => found[0]?.State === 'running',
