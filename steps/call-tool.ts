@@ -1,5 +1,5 @@
 import { EffectUnknown, judgeCall, unknownEffectText } from '../src/core/call.js';
-import type { EnvironmentSpec } from '../src/core/environment-spec.js';
+import type { AgentEnvironment } from '../src/core/environment.js';
 import { HoldfastError } from '../src/core/errors.js';
 import type { CallOutcome } from '../src/core/event.js';
 import { seededRandom } from '../src/core/seeded-random.js';
@@ -27,7 +27,7 @@ export interface ToolCall {
   readonly waitDecision: WaitDecision | null;
   readonly require: (capability: string) => void;
   /** Where commands of the run execute; null: its agent has no environment. */
-  readonly environment: EnvironmentSpec | null;
+  readonly environment: AgentEnvironment | null;
   /** The outcome that a person gave to a call that may have happened; its body does not run. */
   readonly known: CallOutcome | null;
   /** The interruption by which a person approved that this call of unknown effect runs (again); good for one execution. */
@@ -241,7 +241,7 @@ function environmentOf(world: World, call: ToolCall, origin: string, signal: Abo
   const { runId, tenant, callId } = call.intent;
   if (call.environment === null) return noEnvironment(`The agent ${call.agent}`);
   const key = executionUnder(`${origin}:${callId}`, call.repeatApprovedBy);
-  return environmentOfCall(world, { runId, tenant, spec: call.environment }, key, signal);
+  return environmentOfCall(world, { runId, tenant, ...call.environment }, key, signal);
 }
 
 /** Runs a body until it ends, its time is over, or the run is stopped. A body that ignores its signal is left behind. */

@@ -1,8 +1,8 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EffectUnknown } from '../src/core/call.js';
-import type { Environment } from '../src/core/environment.js';
-import { type EnvironmentSpec, specHashOf } from '../src/core/environment-spec.js';
+import type { AgentEnvironment, Environment } from '../src/core/environment.js';
+import { specHashOf } from '../src/core/environment-spec.js';
 import { HoldfastError } from '../src/core/errors.js';
 import type { CommandOptions, EndedCommand, ToolEnvironment } from '../src/core/tool-environment.js';
 import {
@@ -28,10 +28,9 @@ const DEFAULT_OUTPUT_BYTES = 32_768;
 const MOST_OUTPUT_BYTES = 4 * 1024 * 1024;
 
 /** Whose environment: the run, and what its agent says of it. */
-export interface EnvironmentOwner {
+export interface EnvironmentOwner extends AgentEnvironment {
   readonly runId: string;
   readonly tenant: string;
-  readonly spec: EnvironmentSpec;
 }
 
 /**
@@ -104,6 +103,7 @@ async function openEnvironment(world: World, owner: EnvironmentOwner, signal: Ab
   const environment = await engine.open(identity, {
     begun: kept.begun,
     starting: () => patiently(() => markStarted(knex, identity)),
+    secrets: owner.secrets,
     signal,
   });
   return { kept, environment };

@@ -26,8 +26,11 @@ export async function settleEnvironments(world: World, signal: AbortSignal): Pro
   const { knex } = world;
   const instance = await instanceId(knex);
   const due = await dueEnvironments(knex, instance, await engine.id(signal), AT_ONCE);
-  const settled = await Promise.all(due.map((one) => settle(world, one, signal)));
-  return settled.filter(Boolean).length;
+  const settled = await Promise.allSettled(due.map((one) => settle(world, one, signal)));
+  // One that fails holds up no other; when its lease is over it is tried again.
+  const failed = settled.find((one) => one.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
+  return settled.filter((one) => one.status === 'fulfilled' && one.value).length;
 }
 
 async function settle(world: World, { identity, due }: DueEnvironment, signal: AbortSignal): Promise<boolean> {

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Agent, FunctionTool, Model, ModelProvider, RunContext, RunState } from '@openai/agents';
 import type { Deltas } from '../src/core/delta.js';
 import type { Ending, Wait } from '../src/core/ending.js';
-import type { EnvironmentSpec } from '../src/core/environment-spec.js';
+import type { AgentEnvironment } from '../src/core/environment.js';
 import type { CallOutcome } from '../src/core/event.js';
 import type { GrantSet } from '../src/core/grants.js';
 import type { JsonValue } from '../src/core/json.js';
@@ -39,7 +39,7 @@ export interface RunFacts {
   /** What the agent says of MCP servers, by the name of the server in capabilities. */
   readonly mcp: { readonly [server: string]: McpRules };
   /** Where commands of its calls execute; null: nowhere. */
-  readonly environment: EnvironmentSpec | null;
+  readonly environment: AgentEnvironment | null;
   /** What kind of task it is (`taskType` of its metadata), for routers that choose by it; null: it does not say. */
   readonly taskType: string | null;
 }

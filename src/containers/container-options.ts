@@ -1,10 +1,14 @@
 import type { ContainerCreateOptions } from 'dockerode';
 import { type EnvironmentIdentity, environmentName } from '../core/environment.js';
-import { type EnvironmentSpec, RECORDS_DIR } from '../core/environment-spec.js';
+import { type EnvironmentSpec, RECORDS_DIR, SECRETS_DIR } from '../core/environment-spec.js';
 
 const MEBIBYTE = 1024 * 1024;
 const CPU_PERIOD_US = 100_000;
 const TMP_OPTIONS = 'rw,nosuid,nodev,size=268435456,mode=1777';
+const secretOptions = ({ user }: EnvironmentSpec): string => {
+  const [uid = '', gid = uid] = user.split(':');
+  return `rw,nosuid,nodev,noexec,size=4194304,mode=0700,uid=${uid},gid=${gid}`;
+};
 /** What a main process writes is nobody's result: the outcome of a command is in files. */
 const LOG = { Type: 'json-file', Config: { 'max-size': '1m', 'max-file': '1' } };
 
@@ -67,7 +71,7 @@ function hostConfig(
       ...(security.seccompProfile === null ? [] : [`seccomp=${security.seccompProfile}`]),
     ],
     ReadonlyRootfs: security.readOnlyRoot,
-    Tmpfs: { '/tmp': TMP_OPTIONS },
+    Tmpfs: { '/tmp': TMP_OPTIONS, ...(spec.secrets.length === 0 ? {} : { [SECRETS_DIR]: secretOptions(spec) }) },
     Init: true,
     RestartPolicy: { Name: 'no' },
     LogConfig: LOG,

@@ -1,11 +1,17 @@
-import type { Environment, EnvironmentEngine, EnvironmentIdentity, LabelledEnvironment } from '../core/environment.js';
+import type {
+  Environment,
+  EnvironmentEngine,
+  EnvironmentIdentity,
+  LabelledEnvironment,
+  OpenOptions,
+} from '../core/environment.js';
 import { environmentName } from '../core/environment.js';
 import { unenforceable } from '../core/environment-spec.js';
 import { HoldfastError } from '../core/errors.js';
 import { readFile, writeFile } from './container-files.js';
 import { LABELS } from './container-options.js';
 import { EngineConnection, EngineRefusal, isRefusal } from './engine-connection.js';
-import { inspect, type OpenOptions } from './open-container.js';
+import { inspect } from './open-container.js';
 import { readyContainer, VerifiedStarts } from './ready-container.js';
 import { runCommand } from './run-command.js';
 

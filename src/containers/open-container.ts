@@ -1,15 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type Docker from 'dockerode';
-import { type EnvironmentIdentity, environmentName } from '../core/environment.js';
+import { type EnvironmentIdentity, environmentName, type OpenOptions } from '../core/environment.js';
 import { HoldfastError } from '../core/errors.js';
 import { containerOptions, LABELS, labelsOf, volumesOf } from './container-options.js';
 import { type EngineConnection, EngineRefusal, isRefusal } from './engine-connection.js';
-
-export interface OpenOptions {
-  readonly begun: boolean;
-  readonly starting: () => Promise<void>;
-  readonly signal: AbortSignal;
-}
 
 /** How often a container may be found in a state that leads nowhere before it is given up. */
 const ROUNDS = 10;

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { EnvironmentIdentity } from '../core/environment.js';
+import type { EnvironmentIdentity, OpenOptions } from '../core/environment.js';
 import { HoldfastError } from '../core/errors.js';
 import { type EngineConnection, EngineRefusal } from './engine-connection.js';
-import { type OpenOptions, openContainer } from './open-container.js';
+import { openContainer } from './open-container.js';
+import { putSecrets } from './put-secrets.js';
 import { verifyContainer } from './verify-container.js';
 
 const TRIES = 5;
@@ -38,6 +39,7 @@ export async function readyContainer(
     begun = true;
     if (verified.has(id, startedAt)) return id;
     await verifyContainer({ engine, identity, container: id, signal });
+    await putSecrets({ engine, container: id, signal }, identity.spec.secrets, options.secrets);
     verified.add(id, startedAt);
     return id;
   });

@@ -58,7 +58,8 @@ export const ENVIRONMENT_ERRORS = {
  * Of these a model could only be told what it cannot mend: a call that fails by one of them ends its run. A container that is dead
  * would otherwise be asked again and again.
  */
-const ENDS_THE_RUN: ReadonlySet<string> = new Set<keyof typeof ENVIRONMENT_ERRORS>([
+const ENDS_THE_RUN: ReadonlySet<string> = new Set<keyof typeof ENVIRONMENT_ERRORS | 'secret_unreadable'>([
+  'secret_unreadable',
   'environment_missing',
   'environment_unenforceable',
   'environment_failed',

@@ -1,6 +1,9 @@
 import { z } from 'zod';
 import { digestOf, plainText } from './json.js';
 
+/** Where secrets are: in memory, as files of their names. */
+export const SECRETS_DIR = '/run/secrets';
+
 /** Where the records of commands are kept in a container: beside the workspace, so that clearing that does not lose them. */
 export const RECORDS_DIR = '/.holdfast';
 
@@ -28,7 +31,7 @@ const meet = (a: string, b: string): boolean => isWithin(a, b) || isWithin(b, a)
 /** Places of the host that no container sees: devices, the kernel, and sockets such as the engine's own. */
 const KEPT_FROM_CONTAINERS = ['/dev', '/proc', '/sys', '/run', '/var/run', '/var/lib/docker', '/var/lib/containers'];
 /** Places of a container that are not the user's to cover. */
-const KEPT_IN_CONTAINERS = [RECORDS_DIR, '/dev', '/proc', '/sys', '/tmp'];
+const KEPT_IN_CONTAINERS = [RECORDS_DIR, SECRETS_DIR, '/dev', '/proc', '/sys', '/tmp'];
 
 export const resourceLimits = z.strictObject({
   memoryMb: z.int().min(16).max(1_048_576).nullable().default(2048),
@@ -84,6 +87,11 @@ export const environmentSpec = z
     command: z.array(plain(65_536)).min(1).max(1000).nullable().default(null),
     /** What everybody may read who sees the container. */
     env: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/), z.string().max(32_768)).default({}),
+    /** Names of files in /run/secrets. Values are no part of this: it is stored, and engines show it. */
+    secrets: z
+      .array(z.string().regex(/^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$/))
+      .max(100)
+      .default([]),
     mounts: z.array(mount).max(32).default([]),
     /** Where commands begin, and what is kept while the run lives: a volume. */
     workdir: path.refine((dir) => !KEPT_IN_CONTAINERS.some((kept) => meet(dir, kept)), 'is taken').default('/work'),

@@ -6,6 +6,13 @@ import type { EnvironmentSpec } from './environment-spec.js';
  * `environment_lost`, `environment_conflict`, `environment_unenforceable` or `image_unknown` for what can be named.
  */
 
+/** What an agent says of the environment of its runs. */
+export interface AgentEnvironment {
+  readonly spec: EnvironmentSpec;
+  /** Reads the secrets by their names. Throws `secret_unreadable`. */
+  readonly secrets: () => Promise<ReadonlyMap<string, string>>;
+}
+
 /** By what an environment is found again, whoever asks. It is kept before anything of it exists. */
 export interface EnvironmentIdentity {
   /** Which Holdfast: a name of its database, so that several share an engine. */
@@ -82,6 +89,14 @@ export interface LabelledEnvironment {
   readonly deadline: string;
 }
 
+export interface OpenOptions {
+  readonly begun: boolean;
+  readonly starting: () => Promise<void>;
+  /** Asked after each start, if there are any. */
+  readonly secrets: AgentEnvironment['secrets'];
+  readonly signal: AbortSignal;
+}
+
 export interface EnvironmentEngine {
   /** Containers are on one engine: this is its name. */
   id(signal: AbortSignal): Promise<string>;
@@ -89,10 +104,7 @@ export interface EnvironmentEngine {
    * Makes sure that the container runs: makes it, starts it, finds it again. `begun`: it was started before, so that one that is
    * not there any more is lost (`environment_lost`) and never made anew in silence. `starting` is called before its first start.
    */
-  open(
-    identity: EnvironmentIdentity,
-    options: { readonly begun: boolean; readonly starting: () => Promise<void>; readonly signal: AbortSignal },
-  ): Promise<Environment>;
+  open(identity: EnvironmentIdentity, options: OpenOptions): Promise<Environment>;
   /** Stops it, and keeps its files. What works in it ends. One that is not there is stopped. */
   stop(identity: EnvironmentIdentity, signal: AbortSignal): Promise<void>;
   /** Removes it with its files. */

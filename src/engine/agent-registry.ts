@@ -2,7 +2,8 @@ import { inspect } from 'node:util';
 import { Agent } from '@openai/agents';
 import { z } from 'zod';
 import { type DispatchLimits, dispatchLimits } from '../core/dispatch.js';
-import { type EnvironmentSpec, environmentSpec } from '../core/environment-spec.js';
+import type { AgentEnvironment } from '../core/environment.js';
+import { environmentSpec } from '../core/environment-spec.js';
 import { HoldfastError } from '../core/errors.js';
 import { type GrantSet, grantsToJson, parseGrants } from '../core/grants.js';
 import { canonical, sha256, toJson } from '../core/json.js';
@@ -11,6 +12,7 @@ import { type RunLimits, runLimits } from '../core/run.js';
 import type { ToolSpec } from '../core/tool.js';
 import { toolSpecOf } from '../tools/define-tool.js';
 import { definitionOf, modelNameOf } from './agent-definition.js';
+import { agentEnvironment, plainEnvironment } from './agent-environment.js';
 import type { AgentDeclaration, HoldfastConfig } from './define.js';
 import { assertSubAgents } from './sub-agents.js';
 import type { AgentView } from './verbs.js';
@@ -26,7 +28,7 @@ export interface RegisteredAgent {
   readonly stream: boolean;
   readonly mcp: { readonly [server: string]: McpRules };
   /** Where commands of its runs execute; null: nowhere. */
-  readonly environment: EnvironmentSpec | null;
+  readonly environment: AgentEnvironment | null;
   /** No part of the definition either: when a run works changes nothing of what it does. */
   readonly dispatch: DispatchLimits;
   readonly definition: string;
@@ -94,13 +96,13 @@ function register(declaration: AgentDeclaration): RegisteredAgent {
     maxDurationMs: declaration.maxDurationMs ?? null,
   };
   const grants = grantsOf(declaration);
-  const environment = declaration.environment === undefined ? null : environmentSpec.parse(declaration.environment);
+  const environment = agentEnvironment(declaration.environment);
   const specs = agent.tools.flatMap((tool) => (tool.type === 'function' ? [toolSpecOf(tool)] : []));
   const definition = canonical({
     ...definitionOf(agent),
     ...{ version, onDenied, limits, grants: grantsToJson(grants) },
     ...(declaration.mcp === undefined ? {} : { mcp: toJson(mcp) }),
-    ...(environment === null ? {} : { environment: toJson(environment) }),
+    ...(environment === null ? {} : { environment: toJson(environment.spec) }),
   });
   const definitionHash = sha256(definition);
   const model = modelNameOf(agent);
@@ -121,7 +123,8 @@ function register(declaration: AgentDeclaration): RegisteredAgent {
 
 /** A field that nothing reads is refused too: a limit that is misspelt is no limit. */
 function assertDeclaration(declaration: AgentDeclaration): void {
-  const issues = declarationShape.safeParse(declaration).error?.issues ?? [];
+  const issues =
+    declarationShape.safeParse({ ...declaration, ...plainEnvironment(declaration.environment) }).error?.issues ?? [];
   if (issues.length === 0) return;
   const fields = issues.flatMap((issue) =>
     issue.code === 'unrecognized_keys'

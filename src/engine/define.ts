@@ -7,7 +7,13 @@ import type { McpRules } from '../core/mcp.js';
 import type { ConfiguredPrice, PriceTable } from '../core/price.js';
 import type { RetentionConfig } from '../core/retention.js';
 import type { RoutersConfig } from '../core/router-config.js';
+import type { Secret } from '../models/secret.js';
 import type { EvidenceConfig } from './evidence-config.js';
+
+/** A container, and where the secrets are that it gets as files in /run/secrets, by their names. */
+export type EnvironmentDeclaration = Omit<EnvironmentInput, 'secrets'> & {
+  readonly secrets?: { readonly [name: string]: Secret };
+};
 
 /** An agent with what it may do. A plain `Agent` of the SDK works too, and is granted nothing. */
 export interface AgentDeclaration {
@@ -31,7 +37,7 @@ export interface AgentDeclaration {
   /** Runs of this agent that begin in any period. Default: no limit. */
   readonly rate?: DispatchLimits['rate'];
   /** A container for the commands of each run. Default: none. See docs/environments.md. */
-  readonly environment?: EnvironmentInput;
+  readonly environment?: EnvironmentDeclaration;
   /** Rules for the tools of MCP servers, by the name of the server in capabilities. */
   readonly mcp?: { readonly [server: string]: McpRules };
 }

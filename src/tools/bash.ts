@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Output } from '../core/environment.js';
+import { withoutKnownSecrets } from '../models/known-secrets.js';
 import { type DeclaredTool, defineTool } from './define-tool.js';
 
 const DEFAULT_TIMEOUT_SECONDS = 120;
@@ -57,7 +58,7 @@ export function bashTool(
       ];
       const { exitCode, stdout, stderr } = ended;
       return {
-        ...{ exitCode, stdout: stdout.text, stderr: stderr.text },
+        ...{ exitCode, stdout: withoutKnownSecrets(stdout.text), stderr: withoutKnownSecrets(stderr.text) },
         ...(notes.length === 0 ? {} : { note: notes.join(' ') }),
       };
     },

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { HoldfastError } from '../core/errors.js';
+import { withoutKnownSecrets } from '../models/known-secrets.js';
 import { containerPath, textOf } from './container-path.js';
 import { type DeclaredTool, defineTool } from './define-tool.js';
 
@@ -34,7 +35,7 @@ export function containerReadTool(): DeclaredTool {
       if (all.at(-1) === '') all.pop();
       const shown = all.slice(firstLine - 1, firstLine - 1 + lines);
       const content = shown.map((line, index) => `${firstLine + index}\t${line.slice(0, LONGEST_LINE)}`).join('\n');
-      return { content: content.toWellFormed(), totalLines: all.length };
+      return { content: withoutKnownSecrets(content.toWellFormed()), totalLines: all.length };
     },
   });
 }

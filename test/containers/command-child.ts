@@ -8,6 +8,11 @@ const engine = new DockerEngine(host, { patienceMs: 30_000 });
 const { signal } = new AbortController();
 const parsed: EnvironmentIdentity = JSON.parse(identity);
 const asked: Command = JSON.parse(command);
-const environment = await engine.open(parsed, { begun: false, starting: async () => {}, signal });
+const environment = await engine.open(parsed, {
+  begun: false,
+  starting: async () => {},
+  secrets: async () => new Map(),
+  signal,
+});
 process.stdout.write(`${JSON.stringify(await environment.run(asked, signal))}\n`);
 process.exit(0);

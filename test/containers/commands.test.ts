@@ -2,7 +2,7 @@ import Docker from 'dockerode';
 import { expect, it } from 'vitest';
 import { environmentName } from '../../src/core/environment.js';
 import { DOCKER_HOST, describeDocker, TOOLS } from '../harness/docker.js';
-import { command, endedOf, never, newEngine, newIdentity, openedFor, shell } from './environments.js';
+import { command, endedOf, never, newEngine, newIdentity, noSecrets, openedFor, shell } from './environments.js';
 
 /** What a command comes to, whoever asks for it and however often. */
 
@@ -25,7 +25,12 @@ describeDocker('commands', () => {
   it('runs a command once, whoever asks for it at the same time', async () => {
     const identity = newIdentity();
     const here = await open(identity);
-    const there = await newEngine().open(identity, { begun: true, starting: async () => {}, signal: never });
+    const there = await newEngine().open(identity, {
+      begun: true,
+      starting: async () => {},
+      secrets: noSecrets,
+      signal: never,
+    });
     const asked = shell('echo run >>/work/effects; sleep 0.3; echo done');
     const outcomes = await Promise.all([here.run(asked, never), there.run(asked, never), here.run(asked, never)]);
     expect(new Set(outcomes.map((outcome) => JSON.stringify(outcome))).size).toBe(1);

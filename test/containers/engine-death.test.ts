@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { describeDockerSlowly } from '../harness/docker.js';
-import { endedOf, never, newEngine, newIdentity, shell } from './environments.js';
+import { endedOf, never, newEngine, newIdentity, noSecrets, shell } from './environments.js';
 
 /** The engine itself is killed. It is one of this suite's own. */
 
@@ -39,7 +39,12 @@ describeDockerSlowly('an engine that is killed', () => {
       const host = script('up', dir, ...flags);
       const engine = newEngine(host, 60_000);
       const identity = newIdentity();
-      const environment = await engine.open(identity, { begun: false, starting: async () => {}, signal: never });
+      const environment = await engine.open(identity, {
+        begun: false,
+        starting: async () => {},
+        secrets: noSecrets,
+        signal: never,
+      });
       const asked = shell(text);
       const outcome = environment.run(asked, never);
       await begun(environment);
@@ -60,7 +65,12 @@ describeDockerSlowly('an engine that is killed', () => {
   it('and stays away is an error with a name, also for who waits for a command', { timeout: 120_000 }, async () => {
     const host = script('up', dir);
     const engine = newEngine(host, 500);
-    const environment = await engine.open(newIdentity(), { begun: false, starting: async () => {}, signal: never });
+    const environment = await engine.open(newIdentity(), {
+      begun: false,
+      starting: async () => {},
+      secrets: noSecrets,
+      signal: never,
+    });
     const outcome = environment.run(shell('echo begun >begun; sleep 1000'), never).catch((error: unknown) => error);
     await begun(environment);
     await killEngine(dir);

@@ -10,6 +10,8 @@ export const never = new AbortController().signal;
 export const newEngine = (host = DOCKER_HOST, patienceMs = 10_000): DockerEngine =>
   new DockerEngine(host, { patienceMs });
 
+export const noSecrets = async (): Promise<ReadonlyMap<string, string>> => new Map();
+
 /** Of this process: what it leaves is found by it. */
 export const INSTANCE = `test${randomBytes(4).toString('hex')}`;
 
@@ -41,7 +43,7 @@ export function openedFor(engine: DockerEngine = newEngine()) {
   const made: EnvironmentIdentity[] = [];
   const open = async (identity: EnvironmentIdentity, begun = false): Promise<Environment> => {
     made.push(identity);
-    return engine.open(identity, { begun, starting: async () => {}, signal: never });
+    return engine.open(identity, { begun, starting: async () => {}, secrets: noSecrets, signal: never });
   };
   afterAll(async () => {
     for (const identity of made) await engine.remove(identity, never);

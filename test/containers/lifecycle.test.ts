@@ -3,7 +3,7 @@ import Docker from 'dockerode';
 import { expect, it } from 'vitest';
 import { environmentName } from '../../src/core/environment.js';
 import { DOCKER_HOST, describeDocker } from '../harness/docker.js';
-import { endedOf, INSTANCE, never, newEngine, newIdentity, openedFor, shell } from './environments.js';
+import { endedOf, INSTANCE, never, newEngine, newIdentity, noSecrets, openedFor, shell } from './environments.js';
 
 /** How an environment comes to be, is found again, and goes. */
 
@@ -17,7 +17,7 @@ describeDocker('environments', () => {
   it('ten that open the same one end at the same container, started once', async () => {
     const identity = newIdentity();
     let starts = 0;
-    const options = { begun: false, starting: async () => void starts++, signal: never };
+    const options = { begun: false, starting: async () => void starts++, secrets: noSecrets, signal: never };
     await open(identity);
     const again = await Promise.all(Array.from({ length: 10 }, () => newEngine().open(identity, options)));
     expect(again).toHaveLength(10);
@@ -28,7 +28,7 @@ describeDocker('environments', () => {
 
   it('ten that make the same one at once make one', async () => {
     const identity = newIdentity();
-    const options = { begun: false, starting: async () => {}, signal: never };
+    const options = { begun: false, starting: async () => {}, secrets: noSecrets, signal: never };
     await Promise.all(Array.from({ length: 10 }, () => newEngine().open(identity, options)));
     const environment = await open(identity);
     expect(endedOf(await environment.run(shell('echo up'), never)).stdout.text).toBe('up\n');
@@ -90,7 +90,7 @@ describeDocker('environments', () => {
   it('names an engine that does not answer, and waits no longer than it was told to', async () => {
     const away = newEngine(`unix:///tmp/holdfast-${randomBytes(4).toString('hex')}.sock`, 200);
     await expect(
-      away.open(newIdentity(), { begun: false, starting: async () => {}, signal: never }),
+      away.open(newIdentity(), { begun: false, starting: async () => {}, secrets: noSecrets, signal: never }),
     ).rejects.toMatchObject({ code: 'engine_unreachable' });
   });
 

@@ -12,7 +12,9 @@ import {
   containerReadTool,
   defineAgent,
   defineTool,
+  secret,
 } from '../../src/index.js';
+import { literalSecret } from '../../src/models/secret.js';
 import { instanceId } from '../../src/storage/environments.js';
 import { BUSYBOX, DOCKER_HOST, describeDocker } from '../harness/docker.js';
 import { ADMIN, decideAndRest, engineFor, eventsOf, restOf, runToRest } from '../harness/engine.js';
@@ -82,6 +84,20 @@ const config = {
     agent('outside', [[call('read', { path: '/etc/passwd' }, 'r')]], { onDenied: 'tell' }),
     agent('linked', [[bash('ln -s /etc/passwd link', 'l')], [call('read', { path: '/work/link' }, 'r')]], {
       onDenied: 'tell',
+    }),
+    agent(
+      'keyed',
+      [
+        [bash('cat /run/secrets/key; env; ls -l /run/secrets | cut -c1-10', 'k')],
+        [call('ask_human', { question: 'On?' }, 'ask')],
+        [bash('wc -c </run/secrets/key', 'again')],
+      ],
+      {
+        environment: { ...environment, secrets: { key: literalSecret('correct-horse-battery') } },
+      },
+    ),
+    agent('keyless', [[bash('true', 'k')]], {
+      environment: { ...environment, secrets: { key: secret.env('NO_SUCH_KEY') } },
     }),
     agent('bare', [[bash('true', 'b')]], { environment: undefined }),
     agent('imageless', [[bash('true', 'b')]], { environment: { image: 'holdfast-test/none:1' } }),
@@ -191,6 +207,21 @@ describeDocker('agents with an environment', () => {
     await t.restart();
   });
 
+  it('gives secrets as files in memory, which are in no answer and in nothing that an engine shows', async () => {
+    const paused = await rest('keyed');
+    expect(paused.status).toBe('paused');
+    const found = (await outcomes(paused.id)) as { k: { output: { stdout: string } } };
+    expect(found.k.output.stdout).toContain('[redacted]');
+    expect(found.k.output.stdout).toContain('-rw-------');
+    const shown = await Promise.all((await containersOf(paused.id)).map(({ Id }) => docker.getContainer(Id).inspect()));
+    expect(JSON.stringify(shown)).toContain('/run/secrets');
+    expect(JSON.stringify([shown, found, await eventsOf(t.engine, paused.id)])).not.toContain('correct-horse');
+    const done = await decideAndRest(t.engine, paused.id, { verdict: 'answer', value: 'yes' });
+    expect(done.status).toBe('completed');
+    expect(await outcomes(paused.id)).toMatchObject({ again: { output: { stdout: '21\n' } } });
+    expect(await rest('keyless')).toMatchObject({ status: 'failed', error: { code: 'secret_unreadable' } });
+  });
+
   it('what has no row and is past its deadline is removed, and nothing else', async () => {
     const engine = new DockerEngine(DOCKER_HOST, { patienceMs: 500 });
     const database = await t.between((knex) => instanceId(knex));
@@ -199,7 +230,12 @@ describeDocker('agents with an environment', () => {
       const spec = environmentSpec.parse(environment);
       const deadline = new Date(deadlineMs).toISOString();
       const identity = { instance, runId, attempt: 1, spec, specHash: specHashOf(spec), deadline };
-      await engine.open(identity, { begun: false, starting: async () => {}, signal: new AbortController().signal });
+      await engine.open(identity, {
+        begun: false,
+        starting: async () => {},
+        secrets: async () => new Map(),
+        signal: new AbortController().signal,
+      });
       mine.push(runId);
       return runId;
     };
