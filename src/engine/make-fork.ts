@@ -3,6 +3,7 @@ import type { Knex } from 'knex';
 import { isoNow } from '../../steps/world.js';
 import { budgetOfRun } from '../core/budget.js';
 import type { Caller } from '../core/caller.js';
+import { HoldfastError } from '../core/errors.js';
 import type { EventData, EventDraft } from '../core/event.js';
 import { type ForkPlan, planFork } from '../core/fork.js';
 import type { ForkEdit } from '../core/fork-edits.js';
@@ -12,6 +13,7 @@ import { digestOf, type JsonObject, toJson } from '../core/json.js';
 import { type Rebinding, rebindingOf, rebound } from '../core/rebinding.js';
 import type { KeyedEvent } from '../core/recording.js';
 import type { RunLimits, RunView } from '../core/run.js';
+import { hasWorkedBy } from '../storage/environments.js';
 import { appendEvents, createLog } from '../storage/events.js';
 import { copyCalls, copyInterruptions, copyStanding } from '../storage/forks.js';
 import { copyPins } from '../storage/mcp-lists.js';
@@ -69,6 +71,7 @@ export async function makeFork(parts: Parts, fork: Fork, caller: Caller, idempot
       await fork.under?.(trx);
       const log = await readKeyedEvents(trx, source.id, fork.upTo ?? null);
       const at = fork.at(log);
+      await assertWithoutFiles(trx, source.id, at);
       const plan = planFork(log, at, fork.edits);
       for (const [number, edit] of fork.edits.entries())
         assertEditFits(parts, source.agent, plan, edit, `/edits/${number}`);
@@ -102,6 +105,16 @@ export async function makeFork(parts: Parts, fork: Fork, caller: Caller, idempot
   }
   world.queue.wake();
   return viewOf(parts, caller, id);
+}
+
+/** What a model was told of files in a container would not be so in a fork, which begins with an empty one. */
+async function assertWithoutFiles(trx: Knex.Transaction, id: string, seq: number): Promise<void> {
+  if (!(await hasWorkedBy(trx, id, seq))) return;
+  throw new HoldfastError(
+    'fork_invalid',
+    `By event ${seq} ${id} had worked in a container, and a fork has none of its files.`,
+    { hint: 'Fork it from an event before its first command, or start a new run.' },
+  );
 }
 
 type Pinned = NewRun & { readonly policyVersion: string };

@@ -109,6 +109,19 @@ export async function markStarted(db: Knex, name: Name): Promise<void> {
     .update({ started_at: db.fn.now() } as never);
 }
 
+/** Whether a call of a run had ended by this event that may have worked in its container: one after the container was started. */
+export async function hasWorkedBy(db: Knex, runId: string, seq: number): Promise<boolean> {
+  const row = await rows(db).where({ run_id: runId }).whereNotNull('started_at').orderBy('attempt').first('started_at');
+  if (row === undefined) return false;
+  const last: { at: string } | undefined = await db('holdfast.events')
+    .where({ run_id: runId })
+    .whereIn('kind', ['call.finished', 'call.unknown'])
+    .where('seq', '<=', seq)
+    .orderBy('seq', 'desc')
+    .first('at');
+  return last !== undefined && Date.parse(last.at) >= (row.started_at?.getTime() ?? 0);
+}
+
 /** Takes it upon itself to stop it, as long as its run is paused; false: somebody else does, or it is in use again. */
 export async function beginStop(db: Knex, name: Name, forMs: number): Promise<boolean> {
   const taken = await named(db, name)

@@ -207,6 +207,20 @@ describeDocker('agents with an environment', () => {
     await t.restart();
   });
 
+  it('is forked from before its first command, and not from after it', async () => {
+    const run = await rest('builder');
+    const events = await eventsOf(t.engine, run.id);
+    const seqOf = (kind: string) => events.find((event) => event.kind === kind)?.seq ?? 0;
+    await expect(t.engine.forkRun(run.id, { at: seqOf('call.finished') }, ADMIN)).rejects.toMatchObject({
+      code: 'fork_invalid',
+      message: expect.stringContaining('container'),
+    });
+    const fork = await t.engine.forkRun(run.id, { at: seqOf('model.responded') }, ADMIN);
+    mine.push(fork.id);
+    expect(await restOf(t.engine, fork.id)).toMatchObject({ status: 'completed' });
+    expect(await outcomes(fork.id)).toEqual({ build: { type: 'output', output: '1\n2\n' } });
+  });
+
   it('gives secrets as files in memory, which are in no answer and in nothing that an engine shows', async () => {
     const paused = await rest('keyed');
     expect(paused.status).toBe('paused');
