@@ -26,6 +26,8 @@ interface CheckedConfig {
   readonly findings: readonly Finding[];
   /** What its agents have; null: there is none, or it cannot be read. */
   readonly tools: readonly ToolVersion[] | null;
+  /** What its environments are made of. */
+  readonly images: readonly string[];
 }
 
 /** The configuration file, and the signing key that it may name. */
@@ -39,6 +41,7 @@ export async function checkConfig(settings: Settings, doors: Doors): Promise<Che
         await checkSigningKey(settings, null),
       ],
       tools: null,
+      images: [],
     };
   try {
     const config = await loadConfig(path, await doors.ownModules());
@@ -47,9 +50,11 @@ export async function checkConfig(settings: Settings, doors: Doors): Promise<Che
     routersIn(config, agents);
     const found = ok('config', `${path} (agents: ${[...agents.keys()].join(', ') || 'none'})`);
     const findings = [found, await checkSigningKey(settings, config.evidence?.signingKey ?? null)];
-    return { findings, tools: [...agents.values()].flatMap(toolVersionsOf) };
+    const all = [...agents.values()];
+    const images = new Set(all.flatMap(({ environment }) => environment?.spec.image ?? []));
+    return { findings, tools: all.flatMap(toolVersionsOf), images: [...images] };
   } catch (error) {
-    return { findings: [failed('config', error)], tools: null };
+    return { findings: [failed('config', error)], tools: null, images: [] };
   }
 }
 

@@ -26,6 +26,7 @@ async function examine(doors: Doors, cloud: boolean): Promise<readonly Finding[]
   const { checkConfig, checkNode, checkPort } = await import('./check-process.js');
   const { checkDataDir, checkTokenFiles } = await import('./check-files.js');
   const { checkDatabase } = await import('./check-database.js');
+  const { checkEngine } = await import('./check-engine.js');
   let settings: Settings;
   try {
     settings = readSettings();
@@ -38,8 +39,9 @@ async function examine(doors: Doors, cloud: boolean): Promise<readonly Finding[]
     return [...first, ...(await checkConfig(settings, doors)).findings, ...checkCloud(settings, process.cwd())];
   }
   const files = [checkDataDir(settings), checkTokenFiles(settings)];
-  const { findings, tools } = await checkConfig(settings, doors);
-  return [...[...first, ...files, ...findings], ...(await checkDatabase(settings, tools)), await checkPort(settings)];
+  const { findings, tools, images } = await checkConfig(settings, doors);
+  const beside = [...(await checkDatabase(settings, tools)), ...(await checkEngine(settings, images))];
+  return [...first, ...files, ...findings, ...beside, await checkPort(settings)];
 }
 
 function printFinding({ check, status, detail, wayOut }: Finding): void {

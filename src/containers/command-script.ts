@@ -7,8 +7,9 @@
  *   rc       "<exit code> <timed out> <out of memory>", written last: with it the command has ended
  *
  * That the directory can be made decides who runs it. The streams go through pipes, so that what a command leaves running in the
- * background can write on and nothing fills the disk: `cat` passes on what it reads at once, up to its bound of a file, and `wc` counts the rest. Where no process can be started
- * any more, this shell ends, and writes rc without one: 126 where that was before the command.
+ * background can write on and nothing fills the disk: `cat` passes on what it reads at once, up to its bound of a file, and `wc`
+ * counts the rest. Where no process can be started any more, this shell ends, and writes rc without one: 126 where that was before
+ * the command.
  */
 
 const STARTED = `started() { read -r line 2>/dev/null <"/proc/$1/stat" && set -- $line && echo "\${22}"; }`;
@@ -67,7 +68,7 @@ mv rc.new rc
 
 /**
  * Waits for the end of a command and gives its records. Arguments: records, id. Its first line is `absent` (never begun), `lost`
- * (begun, and nobody runs it any more) or `ended <rc> <bytes more of out> <of err>`; then the streams follow in their own.
+ * (begun, and nobody runs it any more; who has begun and not yet said who it is has half a minute) or `ended <rc> <bytes more of out> <of err>`; then the streams follow in their own.
  */
 export const COLLECT = `
 cd "$1/$2" 2>/dev/null || { echo absent; exit 0; }
@@ -79,7 +80,7 @@ until [ -s rc ]; do
   read -r pid since 2>/dev/null <pid
   if [ -z "$since" ]; then
     unborn=$((unborn + 1))
-    [ $unborn -gt 50 ] && echo lost && exit 0
+    [ $unborn -gt 200 ] && echo lost && exit 0
   elif [ "$(started "$pid")" != "$since" ] && ! [ -s rc ]; then
     echo lost
     exit 0

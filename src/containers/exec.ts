@@ -93,6 +93,7 @@ function endOf(
       signal.removeEventListener('abort', onAbort);
       resolve(how);
     };
+    if (signal.aborted) return done('aborted');
     signal.addEventListener('abort', onAbort);
     stream.on('end', () => done('end'));
     stream.on('error', () => done('broken'));

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { checkEngine } from '../../src/cli/check-engine.js';
 import { checkSigningKey } from '../../src/cli/check-signing-key.js';
 import { makeLogKey } from '../../src/engine/log-keys.js';
 import { SLOW } from '../harness/slow.js';
@@ -214,6 +215,12 @@ describe('doctor', () => {
       expect(await signs(url, join(dir, wrong)), wrong).toMatchObject({ status: 'fail', wayOut: expect.any(String) });
     const told = await signs(url, join(dir, 'no-key'));
     expect(told.detail).toContain('(secret_unreadable)');
+  });
+
+  it('says of a container engine that it does not answer, and asks none where none is wanted', async () => {
+    expect(await checkEngine({ dockerHost: null }, [])).toEqual([]);
+    const away = await checkEngine({ dockerHost: `unix://${join(dir, 'no-engine.sock')}` }, []);
+    expect(away).toMatchObject([{ check: 'containers', status: 'fail', detail: expect.stringContaining('engine_unreachable') }]);
   });
 
   it('names a setting that cannot be read', async () => {

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import Docker from 'dockerode';
 import { expect, it } from 'vitest';
+import { lookAtEngine } from '../../src/containers/look-at-engine.js';
 import { environmentName } from '../../src/core/environment.js';
-import { DOCKER_HOST, describeDocker } from '../harness/docker.js';
+import { BUSYBOX, DOCKER_HOST, describeDocker } from '../harness/docker.js';
 import { endedOf, INSTANCE, never, newEngine, newIdentity, noSecrets, openedFor, shell } from './environments.js';
 
 /** How an environment comes to be, is found again, and goes. */
@@ -124,6 +125,11 @@ describeDocker('environments', () => {
     while (!(await environment.read('/work/began', 10, never).catch(() => null)));
     stop.abort(new Error('enough'));
     await expect(outcome).rejects.toThrow('enough');
+  });
+
+  it('says whether it answers and which images it lacks', async () => {
+    const look = await lookAtEngine(DOCKER_HOST, [BUSYBOX, 'holdfast-test/none:1'], never);
+    expect(look).toEqual({ version: expect.stringMatching(/^\d/), missing: ['holdfast-test/none:1'] });
   });
 
   it('lists what there is and removes all of it', async () => {

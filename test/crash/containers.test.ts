@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { countingProxy } from '../containers/counting-proxy.js';
-import { createEngineDatabase } from '../harness/database.js';
+import { createEngineDatabase, type DatabaseKind, describeCrashes } from '../harness/database.js';
 import { DOCKER_HOST, describeDockerSlowly } from '../harness/docker.js';
 import { type ChildEnd, startChild } from './run-child.js';
 
@@ -8,15 +8,17 @@ import { type ChildEnd, startChild } from './run-child.js';
 
 const PROGRAM = 'containers-child.js';
 /** Between two instants. What lies between two pieces is tried for one command in test/containers/crash.test.ts. */
-const STRIDE = Number(process.env['HOLDFAST_CRASH_STRIDE'] ?? 24);
+const STRIDE = Math.min(100, Number(process.env['HOLDFAST_CRASH_STRIDE'] ?? 24));
 
-describeDockerSlowly('a worker that dies around a container', () => {
+const suite = (kind: DatabaseKind): void => {
   /** Runs the run with processes that die at these pieces of traffic with the engine, then with one that does not. */
   const lives = async (
     pieces: readonly number[],
   ): Promise<{ readonly deaths: number; readonly ended: ChildEnd; readonly count: number }> => {
-    const database = await createEngineDatabase('pglite');
-    const env = { HOLDFAST_DATA_DIR: database.options.dataDir };
+    const database = await createEngineDatabase(kind);
+    const { databaseUrl, dataDir } = database.options;
+    const env: Record<string, string> =
+      databaseUrl === null ? { HOLDFAST_DATA_DIR: dataDir } : { DATABASE_URL: databaseUrl };
     let deaths = 0;
     let count = 0;
     try {
@@ -66,4 +68,6 @@ describeDockerSlowly('a worker that dies around a container', () => {
     }
     expectWhole(await lives([20, 20, 20, 20]));
   });
-});
+};
+
+describeDockerSlowly('containers', () => describeCrashes('a worker that dies around a container', suite));

@@ -1,0 +1,23 @@
+import { EngineConnection, isRefusal } from './engine-connection.js';
+
+export interface EngineLook {
+  readonly version: string;
+  /** Of the images that were asked for, those that it does not have. */
+  readonly missing: readonly string[];
+}
+
+/** Asks an engine once who it is and which images it has. Throws `engine_unreachable`. */
+export async function lookAtEngine(host: string, images: readonly string[], signal: AbortSignal): Promise<EngineLook> {
+  const engine = new EngineConnection(host, 0);
+  const { Version: version } = await engine.ask('asking for its version', signal, (docker) => docker.version());
+  const missing: string[] = [];
+  for (const image of images) {
+    try {
+      await engine.ask('looking for an image', signal, (docker) => docker.getImage(image).inspect());
+    } catch (error) {
+      if (!isRefusal(error, 404)) throw error;
+      missing.push(image);
+    }
+  }
+  return { version, missing };
+}
