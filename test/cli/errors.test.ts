@@ -220,7 +220,9 @@ describe('doctor', () => {
   it('says of a container engine that it does not answer, and asks none where none is wanted', async () => {
     expect(await checkEngine({ dockerHost: null }, [])).toEqual([]);
     const away = await checkEngine({ dockerHost: `unix://${join(dir, 'no-engine.sock')}` }, []);
-    expect(away).toMatchObject([{ check: 'containers', status: 'fail', detail: expect.stringContaining('engine_unreachable') }]);
+    expect(away).toMatchObject([
+      { check: 'containers', status: 'fail', detail: expect.stringContaining('engine_unreachable') },
+    ]);
   });
 
   it('names a setting that cannot be read', async () => {

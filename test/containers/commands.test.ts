@@ -56,7 +56,10 @@ describeDocker('commands', () => {
   // Both have a `timeout` of their own.
   for (const image of [BUSYBOX, TOOLS]) {
     const at = (what: string) => `cat /proc/[0-9]*/cmdline 2>/dev/null | tr "\\0" " " | grep -c "${what}"`;
-    const inSession = image === BUSYBOX ? 'setsid sleep 1001' : 'python3 -c "import os; os.setsid(); os.execlp(*[\'sleep\'] * 2, \'1001\')"';
+    const inSession =
+      image === BUSYBOX
+        ? 'setsid sleep 1001'
+        : "python3 -c \"import os; os.setsid(); os.execlp(*['sleep'] * 2, '1001')\"";
 
     it(`ends a command of ${image} in time with all that it has started, also what left its session`, async () => {
       const environment = await open(newIdentity({ image }));

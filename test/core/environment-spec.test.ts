@@ -13,7 +13,16 @@ const problemOf = (input: Partial<EnvironmentInput>): string | undefined => {
 
 it('is closed where nothing is said', () => {
   expect(parse({}).data).toEqual({
-    ...{ image: 'any', command: null, env: {}, secrets: [], mounts: [], workdir: '/work', user: '1000:1000', labels: {} },
+    ...{
+      image: 'any',
+      command: null,
+      env: {},
+      secrets: [],
+      mounts: [],
+      workdir: '/work',
+      user: '1000:1000',
+      labels: {},
+    },
     limits: { memoryMb: 2048, cpuCores: 1, diskGb: null, networkMbps: null, maxProcesses: 256 },
     security: {
       ...{ networkMode: 'none', allowedEgress: [], dropCapabilities: ['ALL'], readOnlyRoot: true },
@@ -72,7 +81,8 @@ it('takes what is right', () => {
 });
 
 it('is another one when anything of it is', () => {
-  const hashOf = (input: Partial<EnvironmentInput>): string => specHashOf(environmentSpec.parse({ image: 'any', ...input }));
+  const hashOf = (input: Partial<EnvironmentInput>): string =>
+    specHashOf(environmentSpec.parse({ image: 'any', ...input }));
   expect(hashOf({})).toBe(hashOf({ workdir: '/work', limits: { cpuCores: 1 } }));
   expect(hashOf({})).not.toBe(hashOf({ limits: { cpuCores: 2 } }));
 });
