@@ -55,7 +55,7 @@ describeDocker('commands', () => {
 
   // Both have a `timeout` of their own.
   for (const image of [BUSYBOX, TOOLS]) {
-    const at = (what: string) => `cat /proc/[0-9]*/cmdline 2>/dev/null | tr "\\0" " " | grep -c "${what}"`;
+    const at = (seconds: string) => `cat /proc/[0-9]*/cmdline 2>/dev/null | tr "\\0" "\\n" | grep -cx "${seconds}"`;
     const inSession =
       image === BUSYBOX
         ? 'setsid sleep 1001'
@@ -66,7 +66,7 @@ describeDocker('commands', () => {
       const text = `${inSession} & (sleep 1002 &) ; trap "" TERM; sleep 1003; sleep 1003`;
       const ended = endedOf(await environment.run(shell(text, { timeoutSeconds: 1 }), never));
       expect(ended).toMatchObject({ timedOut: true, exitCode: expect.any(Number) });
-      const left = endedOf(await environment.run(shell(at('sleep 100[123]')), never));
+      const left = endedOf(await environment.run(shell(at('100[123]')), never));
       expect(left.stdout.text).toBe('0\n');
     });
 
@@ -74,7 +74,7 @@ describeDocker('commands', () => {
       const environment = await open(newIdentity({ image }));
       const began = endedOf(await environment.run(shell('sleep 1004 & echo began'), never));
       expect(began.stdout.text).toBe('began\n');
-      const left = endedOf(await environment.run(shell(at('sleep 100[4]')), never));
+      const left = endedOf(await environment.run(shell(at('100[4]')), never));
       expect(left.stdout.text).toBe('1\n');
     });
   }
