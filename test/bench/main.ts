@@ -5,6 +5,7 @@ import { type Figure, figuresOf, tableOf } from './figures.js';
 import { dropAll, dropPlaces, hasPostgres, onServer } from './place.js';
 import { killAll } from './process.js';
 import type { Row, Scale, Values } from './row.js';
+import { hasDocker } from './rows/command.js';
 import { ROWS } from './rows.js';
 
 /** `npm run bench`: measures Holdfast against plain DBOS, in turns, and prints a table. */
@@ -79,7 +80,8 @@ async function main(): Promise<void> {
     const missing = (row.needsPackages ?? []).filter((name) => !isInstalled(name));
     if (missing.length > 0) progress(`${row.name} is left out: npm install --no-save ${missing.join(' ')}`);
     if (row.needsPostgres && !hasPostgres()) progress(`${row.name} is left out: DATABASE_URL is not set`);
-    return missing.length === 0 && (!row.needsPostgres || hasPostgres());
+    if (row.needsDocker && !hasDocker()) progress(`${row.name} is left out: DOCKER_HOST is not set`);
+    return missing.length === 0 && (!row.needsPostgres || hasPostgres()) && (!row.needsDocker || hasDocker());
   });
   const about = await machine();
   const figures: Figure[] = [];

@@ -10,6 +10,8 @@ export interface Row {
   readonly name: string;
   readonly title: string;
   readonly needsPostgres: boolean;
+  /** A container engine, by DOCKER_HOST. */
+  readonly needsDocker?: boolean;
   /** Packages that the project does not have; without them the row is left out. */
   readonly needsPackages?: readonly string[];
   /** The first is measured against the second, and against those that follow. */

@@ -1,6 +1,7 @@
 import type { Row } from './row.js';
 import { AGENT_ROWS } from './rows/agent.js';
 import { APPEND } from './rows/append.js';
+import { COMMAND } from './rows/command.js';
 import { EXPORT } from './rows/export.js';
 import { DECISION, LENGTH, START } from './rows/latency.js';
 import { PAUSED_ROWS } from './rows/paused.js';
@@ -27,5 +28,6 @@ export const ROWS: readonly Row[] = [
   START,
   VERIFY,
   EXPORT,
+  COMMAND,
   ...STREAM_ROWS,
 ];
