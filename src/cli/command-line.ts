@@ -33,6 +33,7 @@ import { signingKeyCommand } from './signing-key.js';
 import { spendCommand } from './spend.js';
 import { standingDecisionsCommand } from './standing-decisions.js';
 import { stateCommand } from './state.js';
+import { taskCommand } from './task.js';
 import { trajectoriesCommand } from './trajectories.js';
 import { trajectoryCommand } from './trajectory.js';
 import { verifyCommand } from './verify.js';
@@ -53,6 +54,7 @@ export const commands = (doors: Doors): readonly Command[] => [
   standingDecisionsCommand(),
   emitCommand(),
   eventsCommand(),
+  taskCommand(),
   trajectoriesCommand(),
   trajectoryCommand(),
   rewardCommand(),
@@ -89,7 +91,7 @@ export async function runCommandLine(args: readonly string[], doors: Doors): Pro
     .version(packageVersion())
     .helpCommand(false);
   for (const command of commands(doors)) program.addCommand(command);
-  for (const command of [program, ...program.commands]) {
+  for (const command of [program, ...program.commands.flatMap((one) => [one, ...one.commands])]) {
     command.exitOverride().configureOutput({ outputError: () => undefined });
   }
   try {

@@ -5,6 +5,7 @@ import { EXPORT_ERRORS } from './export-errors.js';
 import { PROCESS_ERRORS } from './process-errors.js';
 import { PROOF_ERRORS } from './proof-errors.js';
 import { SUB_AGENT_ERRORS } from './sub-agent-errors.js';
+import { TASK_ERRORS } from './task-errors.js';
 
 /** The one table of errors. `docs/errors.md` documents it, and a test holds the two equal. */
 
@@ -290,6 +291,7 @@ export const ERRORS = {
   tool_invalid: row(400, 'stop', 'The tool is not valid', 'Correct the field that is named.'),
   ...ENVIRONMENT_ERRORS,
   ...ERASURE_ERRORS,
+  ...TASK_ERRORS,
   ...SUB_AGENT_ERRORS,
   ...EXPORT_ERRORS,
   ...PROCESS_ERRORS,

@@ -12,7 +12,14 @@ const sections = new Map(
     .slice(1)
     .map((text) => [text.slice(0, text.indexOf('\n')), text]),
 );
-const sectionOf = (command: Command): string => sections.get(command.name()) ?? '';
+/** Every command that does something, by all its words. */
+const named = new Map(
+  commands(SHUT_DOORS).flatMap((command): [string, Command][] =>
+    command.commands.length === 0
+      ? [[command.name(), command]]
+      : command.commands.map((sub) => [`${command.name()} ${sub.name()}`, sub]),
+  ),
+);
 
 /** The words of a line as a shell takes them; single quotes are all that the examples use. */
 const words = (line: string): string[] =>
@@ -20,31 +27,35 @@ const words = (line: string): string[] =>
 
 describe('docs/cli.md', () => {
   it('has one section for each command, in their order, and no other', () => {
-    expect([...sections.keys()]).toEqual(commands(SHUT_DOORS).map((command) => command.name()));
+    expect([...sections.keys()]).toEqual([...named.keys()]);
   });
 
   it('lists the options of each command, and no other', () => {
-    for (const command of commands(SHUT_DOORS)) {
-      const listed = sectionOf(command)
+    for (const [name, command] of named) {
+      const listed = (sections.get(name) ?? '')
         .split('\n')
         .filter((line) => line.startsWith('- '))
         .map((line) => codes(line)[0]);
-      expect(listed, command.name()).toEqual(command.options.map((option) => option.long));
+      expect(listed, name).toEqual(command.options.map((option) => option.long));
     }
   });
 
   it('has one example of each command, which parses', async () => {
-    for (const command of commands(SHUT_DOORS)) {
-      const blocks = [...sectionOf(command).matchAll(/```sh\n([^`]+)```/g)].map(([, block = '']) => block.trim());
-      expect(blocks.length, command.name()).toBe(1);
-      const [program, name, ...args] = words(blocks[0] ?? '');
-      expect([program, name]).toEqual(['holdfast', command.name()]);
+    for (const [name, command] of named) {
+      const blocks = [...(sections.get(name) ?? '').matchAll(/```sh\n([^`]+)```/g)].map(([, block = '']) =>
+        block.trim(),
+      );
+      expect(blocks.length, name).toBe(1);
+      const [program, ...line] = words(blocks[0] ?? '');
+      const asked = name.split(' ');
+      const args = line.slice(asked.length);
+      expect([program, ...line.slice(0, asked.length)]).toEqual(['holdfast', ...asked]);
       let parsed = false;
       const parsing = command.exitOverride().action(() => {
         parsed = true;
       });
       await parsing.parseAsync(args, { from: 'user' });
-      expect(parsed, command.name()).toBe(true);
+      expect(parsed, name).toBe(true);
     }
   });
 });

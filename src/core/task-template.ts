@@ -1,0 +1,20 @@
+/**
+ * Placeholders in the texts of a task: `{{name}}`, also with spaces inside. A backslash before one takes it for text: `\{{name}}`
+ * becomes `{{name}}`. Other braces are left alone.
+ */
+
+const PLACEHOLDER = /(\\?)\{\{[ \t]*([A-Za-z_][A-Za-z0-9_]*)[ \t]*\}\}/g;
+
+/** The names of a text, each once. */
+export const placeholdersIn = (text: string): readonly string[] => [
+  ...new Set([...text.matchAll(PLACEHOLDER)].flatMap(([, escaped, name = '']) => (escaped === '' ? [name] : []))),
+];
+
+/** A text with its placeholders filled in. What is filled in is not read again. A name without a value stays as it is. */
+export const fillIn = (text: string, values: ReadonlyMap<string, string>): string =>
+  text.replaceAll(PLACEHOLDER, (whole, escaped: string, name: string) =>
+    escaped === '' ? (values.get(name) ?? whole) : whole.slice(1),
+  );
+
+/** A text that is filled in to what it was, whatever it says. */
+export const literally = (text: string): string => text.replaceAll(PLACEHOLDER, '\\$&');

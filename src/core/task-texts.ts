@@ -1,0 +1,94 @@
+import type { TaskDefinition } from './task-definition.js';
+import type { TaskFile, TaskFiles } from './task-file.js';
+import { fillIn, placeholdersIn } from './task-template.js';
+
+/** The texts of a task in which placeholders are filled in. */
+type Templated = Pick<
+  TaskDefinition,
+  'instruction' | 'initialFiles' | 'verification' | 'expectedOutputs' | 'solution' | 'parameters' | 'antiHardcoding'
+>;
+
+type Path = readonly PropertyKey[];
+type Change = (text: string, path: Path) => string;
+
+function filesBy(change: Change, files: TaskFiles, path: Path): Record<string, TaskFile> {
+  return Object.fromEntries(
+    Object.entries(files).map(([name, file]) => [
+      name,
+      'text' in file ? { ...file, text: change(file.text, [...path, name]) } : file,
+    ]),
+  );
+}
+
+const listBy = (change: Change, texts: readonly string[], path: Path): string[] =>
+  texts.map((text, index) => change(text, [...path, index]));
+
+/** A task with each of these texts changed. */
+export function changeTexts<T extends Templated>(task: T, change: Change): T {
+  const { verification, expectedOutputs, solution } = task;
+  const within = (...path: PropertyKey[]): Path => ['verification', ...path];
+  return {
+    ...task,
+    instruction: change(task.instruction, ['instruction']),
+    initialFiles: filesBy(change, task.initialFiles, ['initialFiles']),
+    verification: {
+      ...verification,
+      files: filesBy(change, verification.files, within('files')),
+      tests: verification.tests.map((test, index) => ({
+        ...test,
+        command: listBy(change, test.command, within('tests', index, 'command')),
+        files: filesBy(change, test.files, within('tests', index, 'files')),
+      })),
+      compile: verification.compile && listBy(change, verification.compile, within('compile')),
+      lint: verification.lint && listBy(change, verification.lint, within('lint')),
+    },
+    expectedOutputs: expectedOutputs && listBy(change, expectedOutputs, ['expectedOutputs']),
+    solution: solution && {
+      script: solution.script === null ? null : change(solution.script, ['solution', 'script']),
+      files: filesBy(change, solution.files, ['solution', 'files']),
+    },
+  };
+}
+
+/** A task with its placeholders filled in. */
+export const fillTask = <T extends Templated>(task: T, values: ReadonlyMap<string, string>): T =>
+  changeTexts(task, (text) => fillIn(text, values));
+
+interface PlaceholderProblem {
+  readonly path: Path;
+  readonly message: string;
+}
+
+/** Names that stand for two things, placeholders that nobody fills in, and what is filled in nowhere. */
+export function placeholderProblems(task: Templated): readonly PlaceholderProblem[] {
+  const { canaries, randomizedInputs } = task.antiHardcoding;
+  const declared: (readonly [string, Path])[] = [
+    ...Object.keys(task.parameters).map((name) => [name, ['parameters', name]] as const),
+    ...Object.keys(randomizedInputs).map((name) => [name, ['antiHardcoding', 'randomizedInputs', name]] as const),
+    ...canaries.map((name, index) => [name, ['antiHardcoding', 'canaries', index]] as const),
+  ];
+  const problems: PlaceholderProblem[] = [];
+  const known = new Set<string>();
+  for (const [name, path] of declared) {
+    if (known.has(name)) problems.push({ path, message: `"${name}" is the name of something else, too` });
+    known.add(name);
+  }
+  const used = new Set<string>();
+  changeTexts(task, (text, path) => {
+    for (const name of placeholdersIn(text)) {
+      used.add(name);
+      if (!known.has(name)) problems.push({ path, message: unknown(name, known) });
+      else if (path[0] === 'instruction' && canaries.includes(name))
+        problems.push({ path, message: `tells the agent the canary {{${name}}}` });
+    }
+    return text;
+  });
+  for (const [name, path] of declared)
+    if (!used.has(name)) problems.push({ path, message: `is used nowhere; write {{${name}}} where it belongs` });
+  return problems;
+}
+
+const unknown = (name: string, known: ReadonlySet<string>): string => {
+  const all = known.size === 0 ? 'the task declares none' : `the task declares ${[...known].join(', ')}`;
+  return `holds {{${name}}}, but ${all}; write \\{{${name}}} where the text itself is meant`;
+};

@@ -1,0 +1,85 @@
+import { z } from 'zod';
+import { clashes, type TaskFile, type TaskFiles, taskFiles, taskText } from './task-file.js';
+
+/** How it is found out what an agent has done: in a copy of its container, after it has ended. */
+
+/** Where the files of tests are put. In memory, and in no container that the agent had. */
+export const TESTS_DIR = '/tmp/tests';
+
+const LONGEST_TIMEOUT_SECONDS = 3600;
+
+const word = taskText(65_536);
+
+/** A text is read by `sh -c`. */
+export const taskCommand = z.union(
+  [
+    word.min(1).transform((text) => ['sh', '-c', text]),
+    z
+      .array(word)
+      .min(1)
+      .max(1000)
+      .refine(([program]) => program !== '', 'begins with an empty text'),
+  ],
+  { error: 'expected a text for a shell, or a list of a program and its arguments' },
+);
+
+const place = taskText(4096).refine(
+  (path) =>
+    path.startsWith('/') &&
+    !path
+      .slice(1)
+      .split('/')
+      .some((part) => ['', '.', '..'].includes(part)),
+  'is not an absolute path without "//", "." and ".."',
+);
+
+const taskTest = z.strictObject({
+  name: taskText(200).min(1),
+  /** Begins in the workspace. It passes with exit code 0. */
+  command: taskCommand,
+  timeoutSeconds: z.int().min(1).max(LONGEST_TIMEOUT_SECONDS).default(60),
+  weight: z.number().positive().max(1000).default(1),
+  /** Of this test, beside those that all have. */
+  files: taskFiles.default({}),
+  /**
+   * Where the test itself writes how much of it passed, from 0 to 1: a number, or a JSON object whose `reward` is one. The first
+   * that is there counts, and none is 0. Without a path the exit code says it.
+   */
+  rewardFiles: z.array(place).max(4).default([]),
+});
+
+export const taskVerification = z
+  .strictObject({
+    /** Those of every test, below `/tmp/tests`. */
+    files: taskFiles.default({}),
+    tests: z.array(taskTest).min(1, 'holds no test').max(200),
+    /** Whether what was written compiles: exit code 0. */
+    compile: taskCommand.nullable().default(null),
+    /** Whether it is clean: exit code 0. */
+    lint: taskCommand.nullable().default(null),
+    /** For all of it together. */
+    timeoutSeconds: z.int().min(1).max(86_400).default(600),
+  })
+  .superRefine(({ files, tests }, context) => {
+    const names = new Set<string>();
+    const all = new Map<string, TaskFile>(Object.entries(files));
+    for (const [index, test] of tests.entries()) {
+      const refuse = (path: readonly string[], message: string): void =>
+        context.addIssue({ code: 'custom', path: ['tests', index, ...path], message });
+      if (names.has(test.name)) refuse(['name'], 'is the name of another test');
+      names.add(test.name);
+      for (const [path, file] of Object.entries(test.files)) {
+        if (!sameFile(all.get(path) ?? file, file)) refuse(['files', path], 'is another file in another test');
+        all.set(path, file);
+      }
+    }
+    for (const path of clashes([...all.keys()]))
+      context.addIssue({ code: 'custom', path: ['files', path], message: 'is a file, and a directory of another one' });
+  });
+export type TaskVerification = z.output<typeof taskVerification>;
+
+const sameFile = (a: TaskFile, b: TaskFile): boolean => JSON.stringify(a) === JSON.stringify(b);
+
+/** Every file of the tests, by its path below `/tmp/tests`. */
+export const testFilesOf = ({ files, tests }: TaskVerification): TaskFiles =>
+  Object.assign({}, files, ...tests.map((test) => test.files));

@@ -1,0 +1,48 @@
+import collections
+import re
+import subprocess
+import sys
+import tempfile
+
+TOP = {{top}}
+WORDS = {{words}}
+
+
+def printed(text):
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+        file.write(text)
+        file.flush()
+        done = subprocess.run(
+            [sys.executable, "count_words.py", file.name], capture_output=True, text=True, timeout=20
+        )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def right(text):
+    counts = collections.Counter(re.findall("[a-z]+", text.lower()))
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return [f"{word} {count}" for word, count in ordered[:TOP]]
+
+
+def check(text):
+    assert printed(text) == right(text), (printed(text), right(text))
+
+
+def counts():
+    check("one two two three three three four four four four five five five five five six\n")
+
+
+def ignores_case():
+    check("Tea tea TEA coffee Coffee; water-water/water. Water!\n")
+
+
+def breaks_ties():
+    check("pear fig apple pear fig apple kiwi\n")
+
+
+def other_input():
+    check(", ".join(WORDS) + "\n" + " ".join(WORDS[::3]))
+
+
+{"counts": counts, "ignores_case": ignores_case, "breaks_ties": breaks_ties, "other_input": other_input}[sys.argv[1]]()
