@@ -31,6 +31,7 @@ import * as exportRetention from './0029-export-retention.js';
 import * as exportedRuns from './0030-exported-runs.js';
 import * as exportSending from './0031-export-sending.js';
 import * as environments from './0032-environments.js';
+import * as environmentPurposes from './0033-environment-purposes.js';
 
 export interface Migration {
   readonly name: string;
@@ -71,4 +72,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0030-exported-runs', up: exportedRuns.up },
   { name: '0031-export-sending', up: exportSending.up },
   { name: '0032-environments', up: environments.up },
+  { name: '0033-environment-purposes', up: environmentPurposes.up },
 ];

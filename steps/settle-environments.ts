@@ -7,8 +7,8 @@ import {
   instanceId,
   keptAmong,
 } from '../src/storage/environments.js';
+import type { EnvironmentWorld } from './open-environment.js';
 import { patiently } from './patience.js';
-import type { World } from './world.js';
 
 /** Longer than an engine takes to stop or remove a container: whoever has not by then is taken to be dead. */
 const LEASE_MS = 90_000;
@@ -20,7 +20,7 @@ const GRACE_MS = 10 * 60_000;
  * Stops the containers of runs that are paused, and removes those of runs that are over. The database says which: whatever a worker that
  * died has left comes up here. Returns how many were settled.
  */
-export async function settleEnvironments(world: World, signal: AbortSignal): Promise<number> {
+export async function settleEnvironments(world: EnvironmentWorld, signal: AbortSignal): Promise<number> {
   const engine = world.environments;
   if (engine === null) return 0;
   const { knex } = world;
@@ -33,7 +33,7 @@ export async function settleEnvironments(world: World, signal: AbortSignal): Pro
   return settled.filter((one) => one.status === 'fulfilled' && one.value).length;
 }
 
-async function settle(world: World, { identity, due }: DueEnvironment, signal: AbortSignal): Promise<boolean> {
+async function settle(world: EnvironmentWorld, { identity, due }: DueEnvironment, signal: AbortSignal): Promise<boolean> {
   const { environments: engine, knex } = world;
   if (engine === null) return false;
   const within = AbortSignal.any([signal, AbortSignal.timeout(LEASE_MS / 2)]);
@@ -53,7 +53,7 @@ async function settle(world: World, { identity, due }: DueEnvironment, signal: A
  * Removes what has our label, no row, and a deadline that has passed: what was left by runs that were deleted, or by a database that is
  * no more. Nobody else's.
  */
-export async function reapOrphans(world: World, signal: AbortSignal): Promise<number> {
+export async function reapOrphans(world: EnvironmentWorld, signal: AbortSignal): Promise<number> {
   const engine = world.environments;
   if (engine === null) return 0;
   const instance = await instanceId(world.knex);
@@ -61,7 +61,7 @@ export async function reapOrphans(world: World, signal: AbortSignal): Promise<nu
     ({ deadline }) => Date.parse(deadline) + GRACE_MS < world.now(),
   );
   const kept = await keptAmong(world.knex, late);
-  const orphans = late.filter(({ runId, attempt }) => !kept.has(`${runId}/${attempt}`));
+  const orphans = late.filter((one) => !kept.includes(one));
   for (const orphan of orphans) await engine.remove(orphan, signal);
   return orphans.length;
 }

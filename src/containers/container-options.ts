@@ -1,5 +1,5 @@
 import type { ContainerCreateOptions } from 'dockerode';
-import { type EnvironmentIdentity, environmentName } from '../core/environment.js';
+import { type EnvironmentIdentity, type EnvironmentName, environmentName } from '../core/environment.js';
 import { type EnvironmentSpec, RECORDS_DIR, SECRETS_DIR } from '../core/environment-spec.js';
 
 const MEBIBYTE = 1024 * 1024;
@@ -19,6 +19,7 @@ export const LABELS = {
   managed: 'holdfast.managed',
   instance: 'holdfast.instance',
   run: 'holdfast.run',
+  purpose: 'holdfast.purpose',
   attempt: 'holdfast.attempt',
   spec: 'holdfast.spec',
   deadline: 'holdfast.deadline',
@@ -28,6 +29,7 @@ export const labelsOf = (identity: EnvironmentIdentity): Record<string, string> 
   [LABELS.managed]: '1',
   [LABELS.instance]: identity.instance,
   [LABELS.run]: identity.runId,
+  [LABELS.purpose]: identity.purpose,
   [LABELS.attempt]: String(identity.attempt),
   [LABELS.spec]: identity.specHash,
   [LABELS.deadline]: identity.deadline,
@@ -36,13 +38,20 @@ export const labelsOf = (identity: EnvironmentIdentity): Record<string, string> 
 /** The volumes of an environment: what commands work on, and what is recorded of them. */
 export const volumesOf = (name: string) => ({ work: `${name}-work`, records: `${name}-records` });
 
+/** Where the root of a copy is, when that of its source could be written to. */
+export const rootImageOf = (name: EnvironmentName): string => `${environmentName(name)}:root`;
+
+/** What its root is made of. */
+export const imageOf = (identity: EnvironmentIdentity): string =>
+  identity.source === null || identity.spec.security.readOnlyRoot ? identity.spec.image : rootImageOf(identity);
+
 /** A container as the engine is asked for it. `boundDisk`: with the bound of its root, which few engines can enforce. */
 export function containerOptions(identity: EnvironmentIdentity, boundDisk: boolean): ContainerCreateOptions {
   const { spec } = identity;
   const name = environmentName(identity);
   return {
     name,
-    Image: spec.image,
+    Image: imageOf(identity),
     // The image's own entry point would stand before the command.
     Entrypoint: [],
     Cmd: [...(spec.command ?? WAITING)],

@@ -3,7 +3,9 @@ import type Docker from 'dockerode';
 import { type EnvironmentIdentity, environmentName, type OpenOptions } from '../core/environment.js';
 import { HoldfastError } from '../core/errors.js';
 import { containerOptions, LABELS, labelsOf, volumesOf } from './container-options.js';
+import { copyFiles } from './copy-files.js';
 import { type EngineConnection, EngineRefusal, isRefusal } from './engine-connection.js';
+import { inspect } from './inspect.js';
 
 /** How often a container may be found in a state that leads nowhere before it is given up. */
 const ROUNDS = 10;
@@ -82,20 +84,6 @@ async function take(
   }
 }
 
-/** What is known of a container; null: there is none. */
-export async function inspect(
-  engine: EngineConnection,
-  name: string,
-  signal: AbortSignal,
-): Promise<Docker.ContainerInspectInfo | null> {
-  try {
-    return await engine.ask('looking for the container', signal, (docker) => docker.getContainer(name).inspect());
-  } catch (error) {
-    if (isRefusal(error, 404)) return null;
-    throw error;
-  }
-}
-
 async function make(engine: EngineConnection, identity: EnvironmentIdentity, signal: AbortSignal): Promise<void> {
   const labels = labelsOf(identity);
   const name = environmentName(identity);
@@ -103,6 +91,7 @@ async function make(engine: EngineConnection, identity: EnvironmentIdentity, sig
     // Of one name there is one: making it again gives the first.
     await engine.ask('making a volume', signal, (docker) => docker.createVolume({ Name: volume, Labels: labels }));
   }
+  if (identity.source !== null) await copyFiles(engine, identity, identity.source, signal);
   const create = (boundDisk: boolean): Promise<unknown> =>
     engine.ask('making the container', signal, (docker) =>
       docker.createContainer(containerOptions(identity, boundDisk)),

@@ -3,7 +3,7 @@ import { RECORDS_DIR } from '../core/environment-spec.js';
 import { HoldfastError } from '../core/errors.js';
 import { TELLING_FILES, unmetIn } from '../core/isolation.js';
 import { SHOW } from './command-script.js';
-import { LABELS, volumesOf } from './container-options.js';
+import { labelsOf, volumesOf } from './container-options.js';
 import { type EngineConnection, EngineRefusal, isRefusal } from './engine-connection.js';
 import { type ExecResult, runAttached } from './exec.js';
 
@@ -99,13 +99,7 @@ async function ownWorkdir({ engine, identity, signal }: Place): Promise<void> {
         Entrypoint: [],
         Cmd: ['chown', spec.user, spec.workdir],
         User: '0:0',
-        Labels: {
-          [LABELS.managed]: '1',
-          [LABELS.instance]: identity.instance,
-          [LABELS.run]: identity.runId,
-          [LABELS.attempt]: String(identity.attempt),
-          [LABELS.deadline]: identity.deadline,
-        },
+        Labels: labelsOf(identity),
         HostConfig: {
           NetworkMode: 'none',
           CapDrop: ['ALL'],

@@ -13,25 +13,35 @@ export interface AgentEnvironment {
   readonly secrets: () => Promise<ReadonlyMap<string, string>>;
 }
 
-/** By what an environment is found again, whoever asks. It is kept before anything of it exists. */
-export interface EnvironmentIdentity {
+/** `run`: where its commands execute. `verification`: where that run is judged, on a copy of its files. */
+export type EnvironmentPurpose = 'run' | 'verification';
+
+export interface EnvironmentName {
   /** Which Holdfast: a name of its database, so that several share an engine. */
   readonly instance: string;
   readonly runId: string;
+  readonly purpose: EnvironmentPurpose;
   /** Counts up where a run must begin on a new container. */
   readonly attempt: number;
+}
+
+/** By what an environment is found again, whoever asks. It is kept before anything of it exists. */
+export interface EnvironmentIdentity extends EnvironmentName {
+  /** Whose files it begins with; null: none. Of the same instance and engine, and not in use any more. */
+  readonly source: EnvironmentName | null;
   readonly spec: EnvironmentSpec;
   readonly specHash: string;
   /** When whoever finds it and does not know it may remove it. ISO 8601. */
   readonly deadline: string;
 }
 
+const LETTERS: { readonly [purpose in EnvironmentPurpose]: string } = { run: 'a', verification: 'v' };
+
+export const isPurpose = (text: string): text is EnvironmentPurpose => Object.hasOwn(LETTERS, text);
+
 /** The name is the compare-and-set: an engine has one container of a name. */
-export const environmentName = ({
-  instance,
-  runId,
-  attempt,
-}: Pick<EnvironmentIdentity, 'instance' | 'runId' | 'attempt'>): string => `holdfast-${instance}-${runId}-a${attempt}`;
+export const environmentName = ({ instance, runId, purpose, attempt }: EnvironmentName): string =>
+  `holdfast-${instance}-${runId}-${LETTERS[purpose]}${attempt}`;
 
 /** One stream of a command: its beginning, and how much more there was. */
 export interface Output {
@@ -81,11 +91,8 @@ export interface Environment {
 }
 
 /** What an engine has of us. */
-export interface LabelledEnvironment {
+export interface LabelledEnvironment extends EnvironmentName {
   readonly name: string;
-  readonly instance: string;
-  readonly runId: string;
-  readonly attempt: number;
   readonly deadline: string;
 }
 
@@ -103,12 +110,14 @@ export interface EnvironmentEngine {
   /**
    * Makes sure that the container runs: makes it, starts it, finds it again. `begun`: it was started before, so that one that is
    * not there any more is lost (`environment_lost`) and never made anew in silence. `starting` is called before its first start.
+   * One that has a source begins with a copy of its files: the workspace, and the root where it can be written to. The source is stopped
+   * for it; what is recorded of its commands is left behind.
    */
   open(identity: EnvironmentIdentity, options: OpenOptions): Promise<Environment>;
   /** Stops it, and keeps its files. What works in it ends. One that is not there is stopped. */
   stop(identity: EnvironmentIdentity, signal: AbortSignal): Promise<void>;
   /** Removes it with its files. */
-  remove(identity: Pick<EnvironmentIdentity, 'instance' | 'runId' | 'attempt'>, signal: AbortSignal): Promise<void>;
-  /** Every container and volume of an instance, each environment once. */
+  remove(name: EnvironmentName, signal: AbortSignal): Promise<void>;
+  /** Every container, volume and image of an instance, each environment once. */
   list(instance: string, signal: AbortSignal): Promise<readonly LabelledEnvironment[]>;
 }

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import type { EnvironmentIdentity } from '../core/environment.js';
+import type { EnvironmentIdentity, EnvironmentName, EnvironmentPurpose } from '../core/environment.js';
 import { environmentSpec } from '../core/environment-spec.js';
 import { canonical } from '../core/json.js';
 import { OVER } from '../core/run.js';
@@ -12,8 +12,12 @@ export type EnvironmentState = 'new' | 'up' | 'stopping' | 'down' | 'removing' |
 
 interface EnvironmentRow {
   readonly run_id: string;
+  readonly purpose: EnvironmentPurpose;
   readonly attempt: number;
   readonly tenant: string;
+  readonly source_run: string | null;
+  readonly source_purpose: EnvironmentPurpose | null;
+  readonly source_attempt: number | null;
   readonly engine: string;
   readonly key: string;
   readonly spec: string;
@@ -36,7 +40,8 @@ export interface KeptEnvironment {
 }
 
 const COLUMNS = [
-  ...(['run_id', 'attempt', 'tenant', 'engine', 'key', 'spec', 'spec_hash'] as const),
+  ...(['run_id', 'purpose', 'attempt', 'tenant', 'engine', 'key', 'spec', 'spec_hash'] as const),
+  ...(['source_run', 'source_purpose', 'source_attempt'] as const),
   ...(['state', 'lease_until', 'deadline', 'started_at'] as const),
 ];
 
@@ -44,12 +49,21 @@ const rows = (db: Knex) => db<EnvironmentRow>('holdfast.environments');
 
 const kept = (row: Pick<EnvironmentRow, (typeof COLUMNS)[number]>, instance: string): KeptEnvironment => ({
   identity: {
-    ...{ instance, runId: row.run_id, attempt: row.attempt, specHash: row.spec_hash },
+    ...{ instance, runId: row.run_id, purpose: row.purpose, attempt: row.attempt, specHash: row.spec_hash },
+    source: sourceOf(row, instance),
     spec: environmentSpec.parse(JSON.parse(row.spec)),
     deadline: row.deadline.toISOString(),
   },
   ...{ engine: row.engine, key: row.key, state: row.state, begun: row.started_at !== null },
 });
+
+function sourceOf(
+  { source_run, source_purpose, source_attempt }: Pick<EnvironmentRow, `source_${'run' | 'purpose' | 'attempt'}`>,
+  instance: string,
+): EnvironmentName | null {
+  if (source_run === null || source_purpose === null || source_attempt === null) return null;
+  return { instance, runId: source_run, purpose: source_purpose, attempt: source_attempt };
+}
 
 /** The name of this database among those that share an engine. */
 export async function instanceId(db: Knex): Promise<string> {
@@ -58,10 +72,14 @@ export async function instanceId(db: Knex): Promise<string> {
   return row.id;
 }
 
-/** The newest environment of a run; null: it has none. */
-export async function findEnvironment(db: Knex, instance: string, runId: string): Promise<KeptEnvironment | null> {
+/** The newest environment of a run for a purpose; null: it has none. */
+export async function findEnvironment(
+  db: Knex,
+  instance: string,
+  { runId, purpose }: Pick<EnvironmentName, 'runId' | 'purpose'>,
+): Promise<KeptEnvironment | null> {
   const row = await rows(db)
-    .where({ run_id: runId })
+    .where({ run_id: runId, purpose })
     .orderBy('attempt', 'desc')
     .first(...COLUMNS);
   return row === undefined ? null : kept(row, instance);
@@ -73,18 +91,21 @@ export async function keepEnvironment(
   { identity, engine, key }: Pick<KeptEnvironment, 'identity' | 'engine' | 'key'>,
   tenant: string,
 ): Promise<void> {
-  const { runId, attempt, spec, specHash, deadline } = identity;
+  const { runId, purpose, attempt, source, spec, specHash, deadline } = identity;
   await db('holdfast.environments')
     .insert({
-      ...{ run_id: runId, attempt, tenant, engine, key },
+      ...{ run_id: runId, purpose, attempt, tenant, engine, key },
+      ...(source !== null && {
+        ...{ source_run: source.runId, source_purpose: source.purpose, source_attempt: source.attempt },
+      }),
       ...{ spec: canonical(spec), spec_hash: specHash, deadline: new Date(deadline) },
     })
-    .onConflict(['run_id', 'attempt'])
+    .onConflict(['run_id', 'purpose', 'attempt'])
     .ignore();
 }
 
-type Name = Pick<EnvironmentIdentity, 'runId' | 'attempt'>;
-const named = (db: Knex, { runId, attempt }: Name) => rows(db).where({ run_id: runId, attempt });
+type Name = Omit<EnvironmentName, 'instance'>;
+const named = (db: Knex, { runId, purpose, attempt }: Name) => rows(db).where({ run_id: runId, purpose, attempt });
 const ends = (db: Knex, forMs: number) => db.raw("now() + ? * interval '1 millisecond'", [forMs]);
 
 /**
@@ -111,7 +132,11 @@ export async function markStarted(db: Knex, name: Name): Promise<void> {
 
 /** Whether a call of a run had ended by this event that may have worked in its container: one after the container was started. */
 export async function hasWorkedBy(db: Knex, runId: string, seq: number): Promise<boolean> {
-  const row = await rows(db).where({ run_id: runId }).whereNotNull('started_at').orderBy('attempt').first('started_at');
+  const row = await rows(db)
+    .where({ run_id: runId, purpose: 'run' })
+    .whereNotNull('started_at')
+    .orderBy('attempt')
+    .first('started_at');
   if (row === undefined) return false;
   const last: { at: string } | undefined = await db('holdfast.events')
     .where({ run_id: runId })
@@ -182,14 +207,15 @@ export async function dueEnvironments(
   return found.map((row) => ({ ...kept(row, instance), due: row.status === 'paused' ? 'stop' : 'remove' }));
 }
 
-/** Which of these runs have an environment that is kept. */
-export async function keptAmong(db: Knex, names: readonly Name[]): Promise<ReadonlySet<string>> {
+/** Those of these environments that are kept. */
+export async function keptAmong<T extends Name>(db: Knex, names: readonly T[]): Promise<readonly T[]> {
   const found = await rows(db)
     .whereIn(
       'run_id',
       names.map(({ runId }) => runId),
     )
     .whereNot('state', 'gone')
-    .select('run_id', 'attempt');
-  return new Set(found.map(({ run_id, attempt }) => `${run_id}/${attempt}`));
+    .select('run_id', 'purpose', 'attempt');
+  const here = new Set(found.map(({ run_id, purpose, attempt }) => `${run_id}/${purpose}/${attempt}`));
+  return names.filter(({ runId, purpose, attempt }) => here.has(`${runId}/${purpose}/${attempt}`));
 }

@@ -26,7 +26,8 @@ export function newIdentity(
     ...rest,
   });
   const deadline = new Date(Date.now() + 3_600_000).toISOString();
-  return { instance: INSTANCE, runId, attempt: 1, spec, specHash: specHashOf(spec), deadline };
+  const name = { instance: INSTANCE, runId, purpose: 'run' as const, attempt: 1 };
+  return { ...name, source: null, spec, specHash: specHashOf(spec), deadline };
 }
 
 export const commandId = (): string => randomBytes(16).toString('hex');

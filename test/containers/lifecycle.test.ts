@@ -136,8 +136,8 @@ describeDocker('environments', () => {
     const identity = newIdentity({ workdir: '/srv/job' });
     await open(identity);
     const listed = await engine.list(INSTANCE, never);
-    const { instance, runId, attempt, deadline } = identity;
-    expect(listed).toContainEqual({ name: environmentName(identity), instance, runId, attempt, deadline });
+    const { instance, runId, purpose, attempt, deadline } = identity;
+    expect(listed).toContainEqual({ name: environmentName(identity), instance, runId, purpose, attempt, deadline });
     await engine.remove(identity, never);
     await engine.remove(identity, never);
     expect((await engine.list(INSTANCE, never)).filter((one) => one.runId === runId)).toEqual([]);

@@ -243,7 +243,8 @@ describeDocker('agents with an environment', () => {
       const runId = `run_${randomBytes(8).toString('hex')}`;
       const spec = environmentSpec.parse(environment);
       const deadline = new Date(deadlineMs).toISOString();
-      const identity = { instance, runId, attempt: 1, spec, specHash: specHashOf(spec), deadline };
+      const name = { instance, runId, purpose: 'run' as const, attempt: 1 };
+      const identity = { ...name, source: null, spec, specHash: specHashOf(spec), deadline };
       await engine.open(identity, {
         begun: false,
         starting: async () => {},

@@ -51,9 +51,10 @@ describeEachDatabase('rows of environments', (kind) => {
     });
     await setStatus(runId, status);
     const deadline = new Date(2_000_000_000_000).toISOString();
-    const identity = { instance, runId, attempt: 1, spec, specHash: specHashOf(spec), deadline };
+    const name = { instance, runId, purpose: 'run' as const, attempt: 1 };
+    const identity = { ...name, source: null, spec, specHash: specHashOf(spec), deadline };
     await keepEnvironment(db.knex, { identity, engine: runId, key: 'k' }, 'default');
-    const stateOf = async () => (await findEnvironment(db.knex, instance, runId))?.state;
+    const stateOf = async () => (await findEnvironment(db.knex, instance, identity))?.state;
     const due = async () => (await dueEnvironments(db.knex, instance, runId, 10)).map((one) => one.due);
     return { identity, stateOf, due };
   };
@@ -61,13 +62,16 @@ describeEachDatabase('rows of environments', (kind) => {
   it('the first that is kept stands, and comes back as it was', async () => {
     const { identity } = await kept('running');
     await keepEnvironment(db.knex, { identity, engine: 'other', key: 'other' }, 'default');
-    const found = await findEnvironment(db.knex, instance, identity.runId);
+    const found = await findEnvironment(db.knex, instance, identity);
     expect(found).toEqual({ identity, engine: identity.runId, key: 'k', state: 'new', begun: false });
     await markStarted(db.knex, identity);
-    expect(await findEnvironment(db.knex, instance, identity.runId)).toMatchObject({ begun: true });
-    expect(await keptAmong(db.knex, [identity, { runId: 'none', attempt: 1 }])).toEqual(
-      new Set([`${identity.runId}/1`]),
-    );
+    expect(await findEnvironment(db.knex, instance, identity)).toMatchObject({ begun: true });
+    const others = [
+      { ...identity, runId: 'none' },
+      { ...identity, attempt: 2 },
+      { ...identity, purpose: 'verification' as const },
+    ];
+    expect(await keptAmong(db.knex, [identity, ...others])).toEqual([identity]);
     expect(instance).toMatch(/^[0-9a-f]{10}$/);
   });
 
@@ -109,7 +113,23 @@ describeEachDatabase('rows of environments', (kind) => {
     expect(await useEnvironment(db.knex, identity)).toBe(false);
     await endChange(db.knex, identity, 'removing');
     expect([await stateOf(), await due(), await useEnvironment(db.knex, identity)]).toEqual(['gone', [], false]);
-    expect(await keptAmong(db.knex, [identity])).toEqual(new Set());
+    expect(await keptAmong(db.knex, [identity])).toEqual([]);
+  });
+
+  it('a copy of it is kept beside it, by its own name and with whose files it has', async () => {
+    const { identity, due } = await kept('running');
+    const { instance: _instance, purpose: _purpose, ...rest } = identity;
+    const source = { instance, runId: identity.runId, purpose: 'run' as const, attempt: 1 };
+    const copy = { ...rest, instance, purpose: 'verification' as const, source };
+    await keepEnvironment(db.knex, { identity: copy, engine: identity.runId, key: 'c' }, 'default');
+    const found = await findEnvironment(db.knex, instance, copy);
+    expect(found).toEqual({ identity: copy, engine: identity.runId, key: 'c', state: 'new', begun: false });
+    expect(await findEnvironment(db.knex, instance, identity)).toMatchObject({ identity, key: 'k' });
+    await setStatus(identity.runId, 'completed');
+    expect(await due()).toEqual(['remove', 'remove']);
+    expect(await beginRemove(db.knex, copy, LONG)).toBe(true);
+    await endChange(db.knex, copy, 'removing');
+    expect(await due()).toEqual(['remove']);
   });
 
   it('of ten that would stop it, one does', async () => {

@@ -1,0 +1,203 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type Docker from 'dockerode';
+import { type EnvironmentIdentity, type EnvironmentName, environmentName } from '../core/environment.js';
+import { HoldfastError } from '../core/errors.js';
+import { labelsOf, rootImageOf, volumesOf } from './container-options.js';
+import { type EngineConnection, EngineRefusal, isRefusal } from './engine-connection.js';
+import { inspect } from './inspect.js';
+import { stopContainer } from './stop-container.js';
+
+const TRIES = 3;
+const FIRST_PAUSE_MS = 20;
+const LONGEST_PAUSE_MS = 500;
+const WITHIN_MS = 30 * 60_000;
+const MAX_WORD_BYTES = 1000;
+
+/** No engine gives this to a process that it has killed, lost or never started. */
+const DONE = 42;
+
+/**
+ * Copies what is mounted at /from to /to, which it makes empty first. Its own root remembers that it has done so: started once more,
+ * it touches nothing, since the copy may be in use by then.
+ */
+const COPY = `
+[ -e /holdfast.done ] && exit ${DONE}
+mkdir /holdfast.begun || exit 1
+for entry in /to/* /to/.[!.]* /to/..?*; do
+  if [ -e "$entry" ] || [ -L "$entry" ]; then rm -rf "$entry" || exit 1; fi
+done
+cp -a /from/. /to/ || exit 1
+: >/holdfast.done || exit 1
+exit ${DONE}
+`;
+
+/**
+ * Gives an environment the files of its source, before its container is made: that there is one says that they are all there.
+ * Whoever asks ends at the same copy, which is one container by its name; one that ends in the middle is done again from its beginning.
+ * Throws `environment_lost` where the source has no files any more, and `environment_failed`.
+ */
+export async function copyFiles(
+  engine: EngineConnection,
+  identity: EnvironmentIdentity,
+  source: EnvironmentName,
+  signal: AbortSignal,
+): Promise<void> {
+  await stopContainer(engine, source, signal);
+  await assertVolume(engine, source, signal);
+  const until = performance.now() + WITHIN_MS;
+  let failures = 0;
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+    const state = await stateOfCopy(engine, identity, source, signal);
+    if (state.type === 'done') break;
+    if (state.type === 'failed' && ++failures === TRIES) throw failed(identity, state.why);
+    if (state.type === 'failed') await removeContainer(engine, state.id, signal);
+    if (performance.now() > until) {
+      if (state.type === 'working') await removeContainer(engine, state.id, signal);
+      throw failed(identity, 'it takes too long');
+    }
+    if (state.type === 'working') await sleep(pauseMs, undefined, { signal });
+  }
+  if (!identity.spec.security.readOnlyRoot) await copyRoot(engine, identity, source, signal);
+}
+
+type Copy =
+  | { readonly type: 'done' }
+  | { readonly type: 'working'; readonly id: string }
+  | { readonly type: 'failed'; readonly id: string; readonly why: string };
+
+/** Looks at the container that copies, after it was made and started where it was not. */
+async function stateOfCopy(
+  engine: EngineConnection,
+  identity: EnvironmentIdentity,
+  source: EnvironmentName,
+  signal: AbortSignal,
+): Promise<Copy> {
+  const name = `${environmentName(identity)}-copy`;
+  const found = await inspect(engine, name, signal);
+  if (found === null) {
+    await unlessRefused(identity, () =>
+      engine.ask('copying files', signal, (docker) =>
+        docker.createContainer({ name, ...copyOptions(identity, source) }),
+      ),
+    );
+    return { type: 'working', id: name };
+  }
+  const { Id: id, State: state } = found;
+  if (state.Status === 'created' && state.ExitCode === 0 && state.Error === '') {
+    await unlessRefused(identity, () =>
+      engine.ask('copying files', signal, (docker) => docker.getContainer(id).start()),
+    );
+    return { type: 'working', id };
+  }
+  if (state.Running || state.Status === 'removing') return { type: 'working', id };
+  if (state.Status === 'exited' && state.ExitCode === DONE) return { type: 'done' };
+  return { type: 'failed', id, why: state.Error || (await wordOf(engine, id, signal)) || `it ended with ${state.ExitCode}` };
+}
+
+/** By root, who may do nothing but what copying needs. Everything in it is the image's; nothing of the source is executed. */
+const copyOptions = (identity: EnvironmentIdentity, source: EnvironmentName): Docker.ContainerCreateOptions => ({
+  Image: identity.spec.image,
+  Entrypoint: [],
+  Cmd: ['sh', '-c', COPY],
+  User: '0:0',
+  WorkingDir: '/',
+  Labels: labelsOf(identity),
+  StopTimeout: 0,
+  HostConfig: {
+    NetworkMode: 'none',
+    CapDrop: ['ALL'],
+    CapAdd: ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'FSETID'],
+    SecurityOpt: ['no-new-privileges'],
+    PidsLimit: 32,
+    LogConfig: { Type: 'json-file', Config: { 'max-size': '64k', 'max-file': '1' } },
+    Mounts: [
+      {
+        ...{ Type: 'volume', Source: volumesOf(environmentName(source)).work, Target: '/from', ReadOnly: true },
+        VolumeOptions: { NoCopy: true, Labels: {}, DriverConfig: { Name: 'local', Options: {} } },
+      },
+      {
+        ...{ Type: 'volume', Source: volumesOf(environmentName(identity)).work, Target: '/to' },
+        VolumeOptions: { NoCopy: true, Labels: {}, DriverConfig: { Name: 'local', Options: {} } },
+      },
+    ],
+  },
+});
+
+/** Keeps the root of a source as an image. Made twice at once, both are the same, and the later one has the name. */
+async function copyRoot(
+  engine: EngineConnection,
+  identity: EnvironmentIdentity,
+  source: EnvironmentName,
+  signal: AbortSignal,
+): Promise<void> {
+  const image = rootImageOf(identity);
+  if (await hasImage(engine, image, signal)) return;
+  const from = await inspect(engine, environmentName(source), signal);
+  if (from === null) throw lost(source);
+  const [repo = '', tag = ''] = image.split(':');
+  await unlessRefused(identity, () =>
+    engine.ask('keeping the root of a container', signal, (docker) =>
+      docker.getContainer(from.Id).commit({ repo, tag, pause: false, Labels: labelsOf(identity) }),
+    ),
+  );
+  if (!(await hasImage(engine, image, signal))) throw failed(identity, 'its root was not kept');
+}
+
+async function hasImage(engine: EngineConnection, image: string, signal: AbortSignal): Promise<boolean> {
+  try {
+    await engine.ask('looking for an image', signal, (docker) => docker.getImage(image).inspect());
+    return true;
+  } catch (error) {
+    if (isRefusal(error, 404)) return false;
+    throw error;
+  }
+}
+
+/** A volume that is not there would be made, empty, by whoever mounts it. */
+async function assertVolume(engine: EngineConnection, source: EnvironmentName, signal: AbortSignal): Promise<void> {
+  const { work } = volumesOf(environmentName(source));
+  try {
+    await engine.ask('looking for a volume', signal, (docker) => docker.getVolume(work).inspect());
+  } catch (error) {
+    throw isRefusal(error, 404) ? lost(source) : error;
+  }
+}
+
+const removeContainer = (engine: EngineConnection, id: string, signal: AbortSignal): Promise<unknown> =>
+  engine
+    .ask('removing a container', signal, (docker) => docker.getContainer(id).remove({ force: true }))
+    .catch((error: unknown) => {
+      if (!isRefusal(error, 404, 409)) throw error;
+    });
+
+/** The last of what it said. */
+async function wordOf(engine: EngineConnection, id: string, signal: AbortSignal): Promise<string> {
+  const log = await engine
+    .ask('asking what a copy said', signal, (docker) => docker.getContainer(id).logs({ stderr: true, tail: 3 }))
+    .catch(() => Buffer.alloc(0));
+  // Each piece has a heading of eight bytes, which is not text.
+  const text = Buffer.from(log).toString('latin1').replace(/[^\x20-\x7e]+/g, ' ');
+  return text.slice(0, MAX_WORD_BYTES).trim();
+}
+
+/** Does what somebody else may do at the same time (304, 404, 409, and 500 of Podman): looking again says what came of it. */
+async function unlessRefused(identity: EnvironmentIdentity, request: () => Promise<unknown>): Promise<void> {
+  try {
+    await request();
+  } catch (error) {
+    if (!(error instanceof EngineRefusal)) throw error;
+    if (isRefusal(error, 304, 409) || /already in use/i.test(error.message)) return;
+    if (isRefusal(error, 404) && /no such image|not found|image not known/i.test(error.message))
+      throw new HoldfastError('image_unknown', `The engine has no image ${identity.spec.image}.`, { cause: error });
+    if (!isRefusal(error, 404)) throw failed(identity, error.message.trim());
+  }
+}
+
+const failed = (identity: EnvironmentIdentity, why: string): HoldfastError =>
+  new HoldfastError(
+    'environment_failed',
+    `The files of ${environmentName(identity)} cannot be copied: ${why.toWellFormed()}.`,
+  );
+
+const lost = (source: EnvironmentName): HoldfastError =>
+  new HoldfastError('environment_lost', `The files of ${environmentName(source)} were there, and are gone.`);

@@ -1,0 +1,88 @@
+import { type EnvironmentName, environmentName, isPurpose, type LabelledEnvironment } from '../core/environment.js';
+import { LABELS, rootImageOf } from './container-options.js';
+import { type EngineConnection, isRefusal } from './engine-connection.js';
+
+type Labels = { readonly [name: string]: string } | null | undefined;
+
+/** Removes everything of an environment: its containers, then its volumes, then the image of its root. What is gone is fine. */
+export async function removeEnvironment(
+  engine: EngineConnection,
+  name: EnvironmentName,
+  signal: AbortSignal,
+): Promise<void> {
+  const filters = {
+    label: [
+      `${LABELS.instance}=${name.instance}`,
+      `${LABELS.run}=${name.runId}`,
+      `${LABELS.attempt}=${name.attempt}`,
+    ],
+  };
+  const isOf = (labels: Labels): boolean => labelled(labels)?.purpose === name.purpose;
+  const { containers, volumes, images } = await labelledThings(engine, filters, signal);
+  for (const { Id, Labels } of containers) {
+    if (isOf(Labels))
+      await gone(engine, 'removing a container', signal, () =>
+        engine.docker.getContainer(Id).remove({ force: true, v: true }),
+      );
+  }
+  for (const { Name, Labels } of volumes) {
+    if (isOf(Labels))
+      await gone(engine, 'removing a volume', signal, () => engine.docker.getVolume(Name).remove());
+  }
+  // By its name first: without one, an image is nobody's but ours.
+  await gone(engine, 'removing an image', signal, () => engine.docker.getImage(rootImageOf(name)).remove());
+  for (const { Id, RepoTags, Labels } of images) {
+    const isNamed = (RepoTags ?? []).some((tag) => tag !== '<none>:<none>' && tag !== rootImageOf(name));
+    if (isOf(Labels) && !isNamed)
+      await gone(engine, 'removing an image', signal, () => engine.docker.getImage(Id).remove());
+  }
+}
+
+/** What an engine has of an instance, each environment once. */
+export async function listEnvironments(
+  engine: EngineConnection,
+  instance: string,
+  signal: AbortSignal,
+): Promise<readonly LabelledEnvironment[]> {
+  const filters = { label: [`${LABELS.managed}=1`, `${LABELS.instance}=${instance}`] };
+  const things = await labelledThings(engine, filters, signal);
+  const found = [...things.containers, ...things.volumes, ...things.images]
+    .map(({ Labels }) => labelled(Labels))
+    .filter((one) => one !== null);
+  return [...new Map(found.map((one) => [one.name, one])).values()];
+}
+
+async function labelledThings(engine: EngineConnection, filters: { readonly label: string[] }, signal: AbortSignal) {
+  const containers = await engine.ask('looking for containers', signal, (docker) =>
+    docker.listContainers({ all: true, filters }),
+  );
+  const { Volumes } = await engine.ask('looking for volumes', signal, (docker) => docker.listVolumes({ filters }));
+  const images = await engine.ask('looking for images', signal, (docker) => docker.listImages({ filters }));
+  return { containers, volumes: Volumes ?? [], images };
+}
+
+/** Does what may have been done already: what is not there, or on its way out, is fine. */
+async function gone(
+  engine: EngineConnection,
+  what: string,
+  signal: AbortSignal,
+  request: () => Promise<unknown>,
+): Promise<void> {
+  try {
+    await engine.ask(what, signal, request);
+  } catch (error) {
+    if (!isRefusal(error, 404, 409)) throw error;
+  }
+}
+
+/** What has no purpose was made before there were others than `run`. */
+function labelled(labels: Labels): LabelledEnvironment | null {
+  const of = (name: string): string | undefined => labels?.[name];
+  const [instance, runId, attempt, deadline] = [LABELS.instance, LABELS.run, LABELS.attempt, LABELS.deadline].map(of);
+  const purpose = of(LABELS.purpose) ?? 'run';
+  if (instance === undefined || runId === undefined || deadline === undefined || !/^\d+$/.test(attempt ?? ''))
+    return null;
+  if (!isPurpose(purpose)) return null;
+  const found = { instance, runId, purpose, attempt: Number(attempt), deadline };
+  return { ...found, name: environmentName(found) };
+}

@@ -1,0 +1,27 @@
+import { type EnvironmentName, environmentName } from '../core/environment.js';
+import { type EngineConnection, EngineRefusal } from './engine-connection.js';
+import { inspect } from './inspect.js';
+
+/** So long after its first signal the main process gets its second one. */
+const STOP_SECONDS = 2;
+const TRIES = 3;
+
+/** Stops the container of an environment and keeps its files. One that is not there is stopped. */
+export async function stopContainer(engine: EngineConnection, of: EnvironmentName, signal: AbortSignal): Promise<void> {
+  const name = environmentName(of);
+  for (let tries = 0; tries < TRIES; tries++) {
+    const found = await inspect(engine, name, signal);
+    if (found === null || !found.State.Running) return;
+    try {
+      await engine.ask('stopping the container', signal, async (docker) => {
+        const container = docker.getContainer(found.Id);
+        // A frozen process hears no signal.
+        if (found.State.Paused) await container.unpause();
+        await container.stop({ t: STOP_SECONDS });
+      });
+    } catch (error) {
+      // It has stopped (304), was thawed by somebody else (409, 500) or is gone (404): looking again says which.
+      if (!(error instanceof EngineRefusal)) throw error;
+    }
+  }
+}

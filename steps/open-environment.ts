@@ -1,0 +1,128 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { AgentEnvironment, Environment, EnvironmentIdentity, EnvironmentPurpose } from '../src/core/environment.js';
+import { type EnvironmentSpec, specHashOf } from '../src/core/environment-spec.js';
+import { HoldfastError } from '../src/core/errors.js';
+import {
+  findEnvironment,
+  instanceId,
+  type KeptEnvironment,
+  keepEnvironment,
+  markStarted,
+  useEnvironment,
+} from '../src/storage/environments.js';
+import { patiently } from './patience.js';
+import type { World } from './world.js';
+
+/** After so long whoever finds a container, and no row of it, may remove it. */
+const ORPHAN_AFTER_MS = 24 * 3_600_000;
+/** For so long a container that is being stopped is waited for. */
+const STOPPED_WITHIN_MS = 120_000;
+const PAUSE_MS = 50;
+
+/** What of the world environments need. */
+export type EnvironmentWorld = Pick<World, 'knex' | 'now' | 'environments'>;
+
+/** Whose environment: the run, and what its agent says of it. */
+export interface EnvironmentOwner extends AgentEnvironment {
+  readonly runId: string;
+  readonly tenant: string;
+}
+
+export interface Opened {
+  readonly kept: KeptEnvironment;
+  readonly environment: Environment;
+}
+
+/** What an environment is when nobody has kept it yet. */
+export interface Beginning {
+  readonly spec: EnvironmentSpec;
+  readonly source: EnvironmentIdentity['source'];
+}
+
+/** The container engine of this worker, and its name. Throws `engine_unreachable`. */
+async function engineOf({ environments: engine }: EnvironmentWorld, signal: AbortSignal) {
+  if (engine === null) {
+    throw new HoldfastError('engine_unreachable', 'This worker knows no container engine.', {
+      hint: 'Set DOCKER_HOST, then try the run again.',
+    });
+  }
+  return { engine, id: await engine.id(signal) };
+}
+
+/**
+ * Opens the environment of a run for a purpose: keeps it first, then takes it into use, then makes sure that it runs. What is kept stands:
+ * `begin` is asked where nothing is.
+ */
+export async function openEnvironment(
+  world: EnvironmentWorld,
+  owner: EnvironmentOwner,
+  purpose: EnvironmentPurpose,
+  begin: (engine: string) => Promise<Beginning>,
+  signal: AbortSignal,
+): Promise<Opened> {
+  const { knex } = world;
+  const { engine, id } = await engineOf(world, signal);
+  const kept = (await keptOf(world, owner, purpose)) ?? (await keep(world, owner, purpose, id, await begin(id)));
+  assertHere(kept, id);
+  await inUse(world, kept, signal);
+  const environment = await engine.open(kept.identity, {
+    begun: kept.begun,
+    starting: () => patiently(() => markStarted(knex, kept.identity)),
+    secrets: owner.secrets,
+    signal,
+  });
+  return { kept, environment };
+}
+
+/** Null: nothing is kept yet. */
+export const keptOf = (
+  { knex }: EnvironmentWorld,
+  { runId }: Pick<EnvironmentOwner, 'runId'>,
+  purpose: EnvironmentPurpose,
+): Promise<KeptEnvironment | null> =>
+  patiently(async () => findEnvironment(knex, await instanceId(knex), { runId, purpose }));
+
+/** Throws `environment_elsewhere`: an engine reaches only its own containers. */
+export function assertHere({ identity, engine }: KeptEnvironment, here: string): void {
+  if (engine === here) return;
+  throw new HoldfastError(
+    'environment_elsewhere',
+    `The container of ${identity.runId} is on the engine ${engine}.`,
+  );
+}
+
+async function keep(
+  world: EnvironmentWorld,
+  owner: EnvironmentOwner,
+  purpose: EnvironmentPurpose,
+  engine: string,
+  { spec, source }: Beginning,
+): Promise<KeptEnvironment> {
+  const { knex } = world;
+  const { runId, tenant } = owner;
+  const deadline = new Date(world.now() + ORPHAN_AFTER_MS).toISOString();
+  const key = randomBytes(16).toString('hex');
+  await patiently(async () => {
+    const instance = await instanceId(knex);
+    const identity = { instance, runId, purpose, attempt: 1, source, spec, specHash: specHashOf(spec), deadline };
+    await keepEnvironment(knex, { identity, engine, key }, tenant);
+  });
+  const now = await keptOf(world, owner, purpose);
+  if (now === null) throw new Error('a row that was inserted is there');
+  return now;
+}
+
+async function inUse(
+  world: EnvironmentWorld,
+  { identity }: KeptEnvironment,
+  signal: AbortSignal,
+): Promise<void> {
+  const until = performance.now() + STOPPED_WITHIN_MS;
+  while (!(await patiently(() => useEnvironment(world.knex, identity)))) {
+    const state = (await keptOf(world, identity, identity.purpose))?.state;
+    if (state === 'removing' || state === 'gone' || performance.now() > until)
+      throw new HoldfastError('environment_lost', `The container of ${identity.runId} is being removed, or was.`);
+    await sleep(PAUSE_MS, undefined, { signal });
+  }
+}

@@ -1,0 +1,184 @@
+import Docker from 'dockerode';
+import { expect, it } from 'vitest';
+import { labelsOf } from '../../src/containers/container-options.js';
+import { type EnvironmentIdentity, environmentName } from '../../src/core/environment.js';
+import { BUSYBOX, DOCKER_HOST, describeDocker, describeDockerSlowly } from '../harness/docker.js';
+import { countingProxy } from './counting-proxy.js';
+import { endedOf, never, newEngine, newIdentity, noSecrets, openedFor, shell } from './environments.js';
+
+/** Environments that begin with the files of others: all of them, once, whoever dies in between. */
+
+const docker = new Docker({ socketPath: DOCKER_HOST.slice('unix://'.length) });
+const copyOf = (source: EnvironmentIdentity): EnvironmentIdentity => ({
+  ...{ ...source, purpose: 'verification', source },
+});
+const helperOf = (copy: EnvironmentIdentity) => docker.getContainer(`${environmentName(copy)}-copy`);
+const options = { begun: false, starting: async () => {}, secrets: noSecrets, signal: never };
+
+/** What is left on the engine of a run: names of containers and volumes, and images. */
+async function leftOf({ runId }: EnvironmentIdentity): Promise<readonly string[]> {
+  const filters = { label: [`holdfast.run=${runId}`] };
+  const containers = await docker.listContainers({ all: true, filters });
+  const { Volumes } = await docker.listVolumes({ filters });
+  const images = await docker.listImages({ filters });
+  return [...containers.flatMap(({ Names }) => Names), ...(Volumes ?? []).map(({ Name }) => Name), ...images.map(({ Id }) => Id)];
+}
+
+const MAKE = `
+mkdir -p deep/er .hidden; echo one >file; echo two >"deep/er/a b"; echo three >.hidden/.x
+ln -s file link; ln file hard; mkfifo pipe; printf '#!/bin/sh' >tool; chmod 754 tool; touch -d @1000000000 file
+`;
+const LIST = 'find . -exec stat -c "%n %F %a %u %g %h %s" {} + | sort; stat -c %Y file; readlink link; cat file "deep/er/a b"';
+
+describeDocker('copies of environments', () => {
+  const { engine, open } = openedFor();
+  const say = async (identity: EnvironmentIdentity, text: string, begun = true): Promise<string> =>
+    endedOf(await (await open(identity, begun)).run(shell(text), never)).stdout.text;
+  const working = async (): Promise<EnvironmentIdentity> => {
+    const source = newIdentity();
+    await say(source, MAKE, false);
+    return source;
+  };
+
+  it('have the files of their source as they are, and are no way back to them', async () => {
+    const source = await working();
+    const before = await say(source, LIST);
+    expect(before).toContain('./deep/er/a b');
+    const copy = copyOf(source);
+    expect(await say(copy, LIST, false)).toBe(before);
+    expect((await docker.getContainer(environmentName(source)).inspect()).State.Running).toBe(false);
+    await say(copy, 'echo changed >file; rm -r deep; echo new >more');
+    expect(await say(source, LIST)).toBe(before);
+  });
+
+  it('have nothing of what was recorded of commands', async () => {
+    const source = newIdentity();
+    const command = shell('echo effect >>effects; wc -l <effects');
+    const first = endedOf(await (await open(source)).run(command, never));
+    const environment = await open(copyOf(source));
+    const second = endedOf(await environment.run(command, never));
+    const again = endedOf(await environment.run(command, never));
+    expect([first, second, again].map(({ stdout }) => stdout.text.trim())).toEqual(['1', '2', '2']);
+  });
+
+  it('are made once, also by ten at once', async () => {
+    const source = await working();
+    const copy = copyOf(source);
+    let starts = 0;
+    const counted = { ...options, starting: async () => void starts++ };
+    await Promise.all(Array.from({ length: 10 }, () => newEngine().open(copy, counted)));
+    expect(await say(copy, 'cat file')).toBe('one\n');
+    await say(copy, 'echo mine >file');
+    await Promise.all(Array.from({ length: 3 }, () => newEngine().open(copy, counted)));
+    expect(await say(copy, 'cat file')).toBe('mine\n');
+    const names = (await leftOf(copy)).filter((name) => name.startsWith('/'));
+    expect(names.sort()).toEqual([source, copy].map((one) => `/${environmentName(one)}`).concat(`/${environmentName(copy)}-copy`).sort());
+    expect(starts).toBeGreaterThan(0);
+  });
+
+  it('one that ended in the middle is done again from its beginning', async () => {
+    const source = await working();
+    await say(source, 'for i in 1 2 3 4 5 6; do head -c 20000000 /dev/zero >big$i; done');
+    const copy = copyOf(source);
+    const opening = open(copy);
+    let killed = false;
+    while (!killed) {
+      killed = await helperOf(copy)
+        .kill()
+        .then(() => true, () => false);
+    }
+    await opening;
+    expect(await say(copy, 'cat big* | wc -c; find . -type f | wc -l')).toBe(await say(source, 'cat big* | wc -c; find . -type f | wc -l'));
+  });
+
+  it('what a copy has left that failed is never used', async () => {
+    const source = await working();
+    const copy = copyOf(source);
+    const Labels = labelsOf(copy);
+    const volume = `${environmentName(copy)}-work`;
+    await docker.createVolume({ Name: volume, Labels });
+    const half = await docker.createContainer({
+      ...{ name: `${environmentName(copy)}-copy`, Image: BUSYBOX, User: '0:0', Labels },
+      Cmd: ['sh', '-c', 'mkdir -p /to/.junk/deep; echo half >/to/file; ln -s none /to/dangling; exit 1'],
+      HostConfig: { Mounts: [{ Type: 'volume', Source: volume, Target: '/to' }] },
+    });
+    await half.start();
+    await half.wait();
+    const before = await say(source, LIST);
+    expect(await say(copy, LIST, false)).toBe(before);
+  });
+
+  it('a copy that is started once more touches nothing of what is in use', async () => {
+    const copy = copyOf(await working());
+    await say(copy, 'echo mine >file; rm link', false);
+    await helperOf(copy).start();
+    expect(await helperOf(copy).wait()).toEqual({ StatusCode: 42 });
+    expect(await say(copy, 'cat file; ls link 2>/dev/null')).toBe('mine\n');
+  });
+
+  it('have the root too, where it can be written to, and leave no image', async () => {
+    const source = newIdentity({ security: { readOnlyRoot: false } });
+    await say(source, 'echo root >/anyone/file; echo work >file', false);
+    const copy = copyOf(source);
+    await Promise.all([open(copy), newEngine().open(copy, options)]);
+    expect(await say(copy, 'cat /anyone/file file')).toBe('root\nwork\n');
+    await say(copy, 'echo changed >/anyone/file');
+    expect(await say(source, 'cat /anyone/file')).toBe('root\n');
+    expect(await engine.list(source.instance, never)).toContainEqual(expect.objectContaining({ name: environmentName(copy), purpose: 'verification' }));
+    await engine.remove(copy, never);
+    expect((await leftOf(source)).filter((name) => name.startsWith('sha256'))).toEqual([]);
+    expect(await say(source, 'cat /anyone/file')).toBe('root\n');
+    await engine.remove(source, never);
+    expect(await leftOf(source)).toEqual([]);
+  });
+
+  it('of files that are gone is lost, and makes none', async () => {
+    const source = newIdentity();
+    const copy = copyOf(source);
+    await expect(open(copy)).rejects.toMatchObject({ code: 'environment_lost' });
+    expect((await docker.listVolumes()).Volumes.map(({ Name }) => Name)).not.toContain(`${environmentName(source)}-work`);
+  });
+
+  it('go alone: their source stays until it goes', async () => {
+    const source = await working();
+    const copy = copyOf(source);
+    await open(copy);
+    await engine.remove(copy, never);
+    expect((await leftOf(copy)).join()).not.toContain(environmentName(copy));
+    expect(await say(source, 'cat file')).toBe('one\n');
+  });
+});
+
+describeDockerSlowly('a process that dies while it copies an environment', () => {
+  const { open } = openedFor();
+
+  it('leaves a whole copy to who comes next, whenever it dies', { timeout: 600_000 }, async () => {
+    const source = newIdentity({ security: { readOnlyRoot: false } });
+    await (await open(source)).run(shell(`${MAKE}; echo root >/anyone/file`), never);
+    const list = shell(`${LIST}; cat /anyone/file`);
+    const whole = endedOf(await (await open(source, true)).run(list, never)).stdout.text;
+    const lives = async (piece: number): Promise<boolean> => {
+      const copy = { ...copyOf(source), attempt: piece };
+      const proxy = await countingProxy(DOCKER_HOST);
+      const death = new AbortController();
+      proxy.onPiece = (count) => {
+        if (count === piece) death.abort(new Error('died'));
+      };
+      let begun = false;
+      const starting = async (): Promise<void> => {
+        begun = true;
+      };
+      const first = newEngine(proxy.host).open(copy, { begun, starting, secrets: noSecrets, signal: death.signal });
+      const died = await first.then(() => false, () => true);
+      await proxy.close();
+      const environment = await open(copy, begun);
+      expect(endedOf(await environment.run(list, never)).stdout.text, `after piece ${piece}`).toBe(whole);
+      await newEngine().remove(copy, never);
+      return died;
+    };
+    let piece = 1;
+    while (await lives(piece)) piece += 3;
+    expect(piece).toBeGreaterThan(10);
+    expect((await leftOf(source)).filter((name) => name.startsWith('sha256'))).toEqual([]);
+  });
+});
