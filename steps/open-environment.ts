@@ -1,6 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { AgentEnvironment, Environment, EnvironmentIdentity, EnvironmentPurpose } from '../src/core/environment.js';
+import type {
+  AgentEnvironment,
+  Environment,
+  EnvironmentIdentity,
+  EnvironmentPurpose,
+} from '../src/core/environment.js';
 import { type EnvironmentSpec, specHashOf } from '../src/core/environment-spec.js';
 import { HoldfastError } from '../src/core/errors.js';
 import {
@@ -86,10 +91,7 @@ export const keptOf = (
 /** Throws `environment_elsewhere`: an engine reaches only its own containers. */
 export function assertHere({ identity, engine }: KeptEnvironment, here: string): void {
   if (engine === here) return;
-  throw new HoldfastError(
-    'environment_elsewhere',
-    `The container of ${identity.runId} is on the engine ${engine}.`,
-  );
+  throw new HoldfastError('environment_elsewhere', `The container of ${identity.runId} is on the engine ${engine}.`);
 }
 
 async function keep(
@@ -113,11 +115,7 @@ async function keep(
   return now;
 }
 
-async function inUse(
-  world: EnvironmentWorld,
-  { identity }: KeptEnvironment,
-  signal: AbortSignal,
-): Promise<void> {
+async function inUse(world: EnvironmentWorld, { identity }: KeptEnvironment, signal: AbortSignal): Promise<void> {
   const until = performance.now() + STOPPED_WITHIN_MS;
   while (!(await patiently(() => useEnvironment(world.knex, identity)))) {
     const state = (await keptOf(world, identity, identity.purpose))?.state;

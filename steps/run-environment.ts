@@ -31,10 +31,7 @@ interface Use {
 }
 
 /** What is opened once, when it is first wanted, as who works in it has it. */
-export function toolEnvironment(
-  openIt: () => Promise<Opened>,
-  { callKey, workdir, signal }: Use,
-): ToolEnvironment {
+export function toolEnvironment(openIt: () => Promise<Opened>, { callKey, workdir, signal }: Use): ToolEnvironment {
   let opened: Promise<Opened> | null = null;
   const open = (): Promise<Opened> => {
     opened ??= openIt();

@@ -33,7 +33,11 @@ export async function settleEnvironments(world: EnvironmentWorld, signal: AbortS
   return settled.filter((one) => one.status === 'fulfilled' && one.value).length;
 }
 
-async function settle(world: EnvironmentWorld, { identity, due }: DueEnvironment, signal: AbortSignal): Promise<boolean> {
+async function settle(
+  world: EnvironmentWorld,
+  { identity, due }: DueEnvironment,
+  signal: AbortSignal,
+): Promise<boolean> {
   const { environments: engine, knex } = world;
   if (engine === null) return false;
   const within = AbortSignal.any([signal, AbortSignal.timeout(LEASE_MS / 2)]);

@@ -31,5 +31,9 @@ export function environmentForVerification(
     return { spec, source: run.identity };
   };
   const judged = { ...owner, secrets: NO_SECRETS };
-  return toolEnvironment(() => openEnvironment(world, judged, 'verification', begin, signal), { callKey, workdir: owner.spec.workdir, signal });
+  return toolEnvironment(() => openEnvironment(world, judged, 'verification', begin, signal), {
+    callKey,
+    workdir: owner.spec.workdir,
+    signal,
+  });
 }

@@ -60,6 +60,15 @@ export async function copyFiles(
   if (!identity.spec.security.readOnlyRoot) await copyRoot(engine, identity, source, signal);
 }
 
+/** Removes what has copied, which holds the files of the source: the container that was made stands for the copy from now on. */
+export const removeCopier = (
+  engine: EngineConnection,
+  identity: EnvironmentIdentity,
+  signal: AbortSignal,
+): Promise<unknown> => removeContainer(engine, copierOf(identity), signal);
+
+const copierOf = (identity: EnvironmentName): string => `${environmentName(identity)}-copy`;
+
 type Copy =
   | { readonly type: 'done' }
   | { readonly type: 'working'; readonly id: string }
@@ -72,7 +81,7 @@ async function stateOfCopy(
   source: EnvironmentName,
   signal: AbortSignal,
 ): Promise<Copy> {
-  const name = `${environmentName(identity)}-copy`;
+  const name = copierOf(identity);
   const found = await inspect(engine, name, signal);
   if (found === null) {
     await unlessRefused(identity, () =>
@@ -84,6 +93,8 @@ async function stateOfCopy(
   }
   const { Id: id, State: state } = found;
   if (state.Status === 'created' && state.ExitCode === 0 && state.Error === '') {
+    // Somebody else was done with it all before this one was made.
+    if ((await inspect(engine, environmentName(identity), signal)) !== null) return { type: 'done' };
     await unlessRefused(identity, () =>
       engine.ask('copying files', signal, (docker) => docker.getContainer(id).start()),
     );
@@ -91,7 +102,11 @@ async function stateOfCopy(
   }
   if (state.Running || state.Status === 'removing') return { type: 'working', id };
   if (state.Status === 'exited' && state.ExitCode === DONE) return { type: 'done' };
-  return { type: 'failed', id, why: state.Error || (await wordOf(engine, id, signal)) || `it ended with ${state.ExitCode}` };
+  return {
+    type: 'failed',
+    id,
+    why: state.Error || (await wordOf(engine, id, signal)) || `it ended with ${state.ExitCode}`,
+  };
 }
 
 /** By root, who may do nothing but what copying needs. Everything in it is the image's; nothing of the source is executed. */
@@ -176,7 +191,9 @@ async function wordOf(engine: EngineConnection, id: string, signal: AbortSignal)
     .ask('asking what a copy said', signal, (docker) => docker.getContainer(id).logs({ stderr: true, tail: 3 }))
     .catch(() => Buffer.alloc(0));
   // Each piece has a heading of eight bytes, which is not text.
-  const text = Buffer.from(log).toString('latin1').replace(/[^\x20-\x7e]+/g, ' ');
+  const text = Buffer.from(log)
+    .toString('latin1')
+    .replace(/[^\x20-\x7e]+/g, ' ');
   return text.slice(0, MAX_WORD_BYTES).trim();
 }
 
@@ -186,10 +203,11 @@ async function unlessRefused(identity: EnvironmentIdentity, request: () => Promi
     await request();
   } catch (error) {
     if (!(error instanceof EngineRefusal)) throw error;
-    if (isRefusal(error, 304, 409) || /already in use/i.test(error.message)) return;
-    if (isRefusal(error, 404) && /no such image|not found|image not known/i.test(error.message))
+    const { status, message } = error;
+    if (status === 304 || status === 409 || /already in use/i.test(message)) return;
+    if (status === 404 && /no such image|image not known/i.test(message))
       throw new HoldfastError('image_unknown', `The engine has no image ${identity.spec.image}.`, { cause: error });
-    if (!isRefusal(error, 404)) throw failed(identity, error.message.trim());
+    if (status !== 404) throw failed(identity, message.trim());
   }
 }
 

@@ -3,7 +3,7 @@ import type Docker from 'dockerode';
 import { type EnvironmentIdentity, environmentName, type OpenOptions } from '../core/environment.js';
 import { HoldfastError } from '../core/errors.js';
 import { containerOptions, LABELS, labelsOf, volumesOf } from './container-options.js';
-import { copyFiles } from './copy-files.js';
+import { copyFiles, removeCopier } from './copy-files.js';
 import { type EngineConnection, EngineRefusal, isRefusal } from './engine-connection.js';
 import { inspect } from './inspect.js';
 
@@ -26,6 +26,7 @@ export async function openContainer(
     if (found === null) {
       if (begun) throw lost(identity);
       await make(engine, identity, options.signal);
+      if (identity.source !== null) await removeCopier(engine, identity, options.signal);
       continue;
     }
     assertOurs(identity, found);

@@ -1,6 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type EnvironmentName, environmentName, isPurpose, type LabelledEnvironment } from '../core/environment.js';
 import { LABELS, rootImageOf } from './container-options.js';
 import { type EngineConnection, isRefusal } from './engine-connection.js';
+
+/** What still holds a volume goes within this, or it is tried another time. */
+const TRIES = 5;
+const APART_MS = 200;
 
 type Labels = { readonly [name: string]: string } | null | undefined;
 
@@ -11,11 +16,7 @@ export async function removeEnvironment(
   signal: AbortSignal,
 ): Promise<void> {
   const filters = {
-    label: [
-      `${LABELS.instance}=${name.instance}`,
-      `${LABELS.run}=${name.runId}`,
-      `${LABELS.attempt}=${name.attempt}`,
-    ],
+    label: [`${LABELS.instance}=${name.instance}`, `${LABELS.run}=${name.runId}`, `${LABELS.attempt}=${name.attempt}`],
   };
   const isOf = (labels: Labels): boolean => labelled(labels)?.purpose === name.purpose;
   const { containers, volumes, images } = await labelledThings(engine, filters, signal);
@@ -26,8 +27,7 @@ export async function removeEnvironment(
       );
   }
   for (const { Name, Labels } of volumes) {
-    if (isOf(Labels))
-      await gone(engine, 'removing a volume', signal, () => engine.docker.getVolume(Name).remove());
+    if (isOf(Labels)) await removeVolume(engine, Name, signal);
   }
   // By its name first: without one, an image is nobody's but ours.
   await gone(engine, 'removing an image', signal, () => engine.docker.getImage(rootImageOf(name)).remove());
@@ -59,6 +59,25 @@ async function labelledThings(engine: EngineConnection, filters: { readonly labe
   const { Volumes } = await engine.ask('looking for volumes', signal, (docker) => docker.listVolumes({ filters }));
   const images = await engine.ask('looking for images', signal, (docker) => docker.listImages({ filters }));
   return { containers, volumes: Volumes ?? [], images };
+}
+
+/** A volume that somebody still mounts is not removed: of what has copied from it, and has ended, nobody needs to know any more. */
+async function removeVolume(engine: EngineConnection, volume: string, signal: AbortSignal): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await engine.ask('removing a volume', signal, () => engine.docker.getVolume(volume).remove());
+    } catch (error) {
+      if (isRefusal(error, 404)) return;
+      if (!isRefusal(error, 409) || tries === TRIES) throw error;
+    }
+    const filters = { volume: [volume], label: [`${LABELS.managed}=1`], status: ['exited', 'created', 'dead'] };
+    const users = await engine.ask('looking for containers', signal, (docker) =>
+      docker.listContainers({ all: true, filters }),
+    );
+    for (const { Id } of users)
+      await gone(engine, 'removing a container', signal, () => engine.docker.getContainer(Id).remove({ v: true }));
+    await sleep(APART_MS, undefined, { signal });
+  }
 }
 
 /** Does what may have been done already: what is not there, or on its way out, is fine. */

@@ -1,6 +1,8 @@
 import Docker from 'dockerode';
 import { expect, it } from 'vitest';
 import { labelsOf } from '../../src/containers/container-options.js';
+import { copyFiles } from '../../src/containers/copy-files.js';
+import { EngineConnection } from '../../src/containers/engine-connection.js';
 import { type EnvironmentIdentity, environmentName } from '../../src/core/environment.js';
 import { BUSYBOX, DOCKER_HOST, describeDocker, describeDockerSlowly } from '../harness/docker.js';
 import { countingProxy } from './counting-proxy.js';
@@ -21,14 +23,19 @@ async function leftOf({ runId }: EnvironmentIdentity): Promise<readonly string[]
   const containers = await docker.listContainers({ all: true, filters });
   const { Volumes } = await docker.listVolumes({ filters });
   const images = await docker.listImages({ filters });
-  return [...containers.flatMap(({ Names }) => Names), ...(Volumes ?? []).map(({ Name }) => Name), ...images.map(({ Id }) => Id)];
+  return [
+    ...containers.flatMap(({ Names }) => Names),
+    ...(Volumes ?? []).map(({ Name }) => Name),
+    ...images.map(({ Id }) => Id),
+  ];
 }
 
 const MAKE = `
 mkdir -p deep/er .hidden; echo one >file; echo two >"deep/er/a b"; echo three >.hidden/.x
 ln -s file link; ln file hard; mkfifo pipe; printf '#!/bin/sh' >tool; chmod 754 tool; touch -d @1000000000 file
 `;
-const LIST = 'find . -exec stat -c "%n %F %a %u %g %h %s" {} + | sort; stat -c %Y file; readlink link; cat file "deep/er/a b"';
+const LIST =
+  'find . -exec stat -c "%n %F %a %u %g %h %s" {} + | sort; stat -c %Y file; readlink link; cat file "deep/er/a b"';
 
 describeDocker('copies of environments', () => {
   const { engine, open } = openedFor();
@@ -72,7 +79,7 @@ describeDocker('copies of environments', () => {
     await Promise.all(Array.from({ length: 3 }, () => newEngine().open(copy, counted)));
     expect(await say(copy, 'cat file')).toBe('mine\n');
     const names = (await leftOf(copy)).filter((name) => name.startsWith('/'));
-    expect(names.sort()).toEqual([source, copy].map((one) => `/${environmentName(one)}`).concat(`/${environmentName(copy)}-copy`).sort());
+    expect(names.sort()).toEqual([source, copy].map((one) => `/${environmentName(one)}`).sort());
     expect(starts).toBeGreaterThan(0);
   });
 
@@ -85,10 +92,15 @@ describeDocker('copies of environments', () => {
     while (!killed) {
       killed = await helperOf(copy)
         .kill()
-        .then(() => true, () => false);
+        .then(
+          () => true,
+          () => false,
+        );
     }
     await opening;
-    expect(await say(copy, 'cat big* | wc -c; find . -type f | wc -l')).toBe(await say(source, 'cat big* | wc -c; find . -type f | wc -l'));
+    expect(await say(copy, 'cat big* | wc -c; find . -type f | wc -l')).toBe(
+      await say(source, 'cat big* | wc -c; find . -type f | wc -l'),
+    );
   });
 
   it('what a copy has left that failed is never used', async () => {
@@ -108,12 +120,17 @@ describeDocker('copies of environments', () => {
     expect(await say(copy, LIST, false)).toBe(before);
   });
 
-  it('a copy that is started once more touches nothing of what is in use', async () => {
-    const copy = copyOf(await working());
-    await say(copy, 'echo mine >file; rm link', false);
+  it('who comes late to copy touches nothing of what is in use', async () => {
+    const source = await working();
+    const copy = copyOf(source);
+    const connection = new EngineConnection(DOCKER_HOST, 1000);
+    await copyFiles(connection, copy, source, never);
+    await say(source, 'echo later >file');
     await helperOf(copy).start();
-    expect(await helperOf(copy).wait()).toEqual({ StatusCode: 42 });
-    expect(await say(copy, 'cat file; ls link 2>/dev/null')).toBe('mine\n');
+    expect(await helperOf(copy).wait()).toMatchObject({ StatusCode: 42 });
+    expect(await say(copy, 'cat file; echo mine >file', false)).toBe('one\n');
+    await copyFiles(connection, copy, source, never);
+    expect(await say(copy, 'cat file')).toBe('mine\n');
   });
 
   it('have the root too, where it can be written to, and leave no image', async () => {
@@ -124,7 +141,9 @@ describeDocker('copies of environments', () => {
     expect(await say(copy, 'cat /anyone/file file')).toBe('root\nwork\n');
     await say(copy, 'echo changed >/anyone/file');
     expect(await say(source, 'cat /anyone/file')).toBe('root\n');
-    expect(await engine.list(source.instance, never)).toContainEqual(expect.objectContaining({ name: environmentName(copy), purpose: 'verification' }));
+    expect(await engine.list(source.instance, never)).toContainEqual(
+      expect.objectContaining({ name: environmentName(copy), purpose: 'verification' }),
+    );
     await engine.remove(copy, never);
     expect((await leftOf(source)).filter((name) => name.startsWith('sha256'))).toEqual([]);
     expect(await say(source, 'cat /anyone/file')).toBe('root\n');
@@ -136,16 +155,21 @@ describeDocker('copies of environments', () => {
     const source = newIdentity();
     const copy = copyOf(source);
     await expect(open(copy)).rejects.toMatchObject({ code: 'environment_lost' });
-    expect((await docker.listVolumes()).Volumes.map(({ Name }) => Name)).not.toContain(`${environmentName(source)}-work`);
+    expect((await docker.listVolumes()).Volumes.map(({ Name }) => Name)).not.toContain(
+      `${environmentName(source)}-work`,
+    );
   });
 
-  it('go alone: their source stays until it goes', async () => {
+  it('go alone, and so does their source, whatever a copy has left', async () => {
     const source = await working();
     const copy = copyOf(source);
     await open(copy);
     await engine.remove(copy, never);
     expect((await leftOf(copy)).join()).not.toContain(environmentName(copy));
     expect(await say(source, 'cat file')).toBe('one\n');
+    await copyFiles(new EngineConnection(DOCKER_HOST, 1000), copy, source, never);
+    await engine.remove(source, never);
+    expect((await leftOf(copy)).join()).not.toContain(environmentName(source));
   });
 });
 
@@ -169,7 +193,10 @@ describeDockerSlowly('a process that dies while it copies an environment', () =>
         begun = true;
       };
       const first = newEngine(proxy.host).open(copy, { begun, starting, secrets: noSecrets, signal: death.signal });
-      const died = await first.then(() => false, () => true);
+      const died = await first.then(
+        () => false,
+        () => true,
+      );
       await proxy.close();
       const environment = await open(copy, begun);
       expect(endedOf(await environment.run(list, never)).stdout.text, `after piece ${piece}`).toBe(whole);
