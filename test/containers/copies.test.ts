@@ -204,7 +204,7 @@ describeDockerSlowly('a process that dies while it copies an environment', () =>
       return died;
     };
     let piece = 1;
-    while (await lives(piece)) piece += 3;
+    while (await lives(piece)) piece += 5;
     expect(piece).toBeGreaterThan(10);
     expect((await leftOf(source)).filter((name) => name.startsWith('sha256'))).toEqual([]);
   });
