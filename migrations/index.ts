@@ -32,6 +32,7 @@ import * as exportedRuns from './0030-exported-runs.js';
 import * as exportSending from './0031-export-sending.js';
 import * as environments from './0032-environments.js';
 import * as environmentPurposes from './0033-environment-purposes.js';
+import * as systemEvents from './0036-system-events.js';
 
 export interface Migration {
   readonly name: string;
@@ -73,4 +74,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0031-export-sending', up: exportSending.up },
   { name: '0032-environments', up: environments.up },
   { name: '0033-environment-purposes', up: environmentPurposes.up },
+  { name: '0036-system-events', up: systemEvents.up },
 ];

@@ -25,12 +25,14 @@ export const retentionConfig = z.strictObject({
   idempotencyKeysDays: days.nullish(),
   /** Days since an export was over for which it is listed; its folder stays. */
   exportsDays: days.nullish(),
+  /** Days for which events of the system are kept; null: for ever. */
+  systemEventsDays: days.nullish(),
 });
 /** How long what is kept. */
 export type RetentionConfig = z.input<typeof retentionConfig>;
 
 /** Rows that go by their age alone, and the setting that says when. */
-export const TRIMMED = ['recordings', 'accessLog', 'idempotencyKeys', 'exports'] as const;
+export const TRIMMED = ['recordings', 'accessLog', 'idempotencyKeys', 'exports', 'systemEvents'] as const;
 export type Trimmed = (typeof TRIMMED)[number];
 
 /** A configuration with what it leaves out. */
@@ -40,6 +42,7 @@ export interface Retention {
 }
 
 const RECORDINGS_DAYS = 7;
+const SYSTEM_EVENTS_DAYS = 7;
 
 export const retentionOf = (config: RetentionConfig | undefined): Retention => ({
   runs: config?.runs ?? [],
@@ -48,6 +51,7 @@ export const retentionOf = (config: RetentionConfig | undefined): Retention => (
     accessLog: config?.accessLogDays ?? null,
     idempotencyKeys: config?.idempotencyKeysDays ?? null,
     exports: config?.exportsDays ?? null,
+    systemEvents: config?.systemEventsDays === undefined ? SYSTEM_EVENTS_DAYS : config.systemEventsDays,
   },
 });
 

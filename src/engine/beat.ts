@@ -18,6 +18,7 @@ import { setBackWatch } from './set-back-watch.js';
 import { settleContainers } from './settle-containers.js';
 import { strayWatch, sweep } from './sweep.js';
 import { deathWatch } from './takeover.js';
+import { tellSystem } from './tell-system.js';
 
 const BEAT_MS = 1000;
 const TIMERS_AT_ONCE = 100;
@@ -49,6 +50,7 @@ export function startBeating(
   const watchTimeOfDay = setBackWatch(parts);
   const anchoring = besideTheBeat(() => parts.anchor.beat());
   const trajectories = besideTheBeat((isStopping) => indexDue(parts, isStopping));
+  const system = besideTheBeat(() => tellSystem(parts));
   let beats = 0;
   const containers = settleContainers(parts);
   const old = besideTheBeat((isStopping) =>
@@ -79,6 +81,7 @@ export function startBeating(
     }
     anchoring.begin();
     containers.begin();
+    system.begin();
     if (++beats % FORGET_EVERY_BEATS === 1) await forgetOldWorkers(world.knex);
     if (beats % SWEEP_EVERY_BEATS !== 0) return;
     await keySegments(world.knex, SEGMENT_QUEUE);
@@ -106,6 +109,6 @@ export function startBeating(
   return async () => {
     stopped = true;
     clearTimeout(timer);
-    await Promise.all([current, anchoring.stop(), containers.stop(), old.stop(), trajectories.stop()]);
+    await Promise.all([current, anchoring.stop(), containers.stop(), old.stop(), trajectories.stop(), system.stop()]);
   };
 }

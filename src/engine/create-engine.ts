@@ -48,6 +48,7 @@ import { shutDbosDown } from './shut-dbos-down.js';
 import { startTurn } from './start-turn.js';
 import { STEP_FORMAT } from './step-format.js';
 import { ProcessGate } from './step-gate.js';
+import { SystemFeed } from './system-events.js';
 import { settleLeft } from './takeover.js';
 import { tellTrouble } from './tell-trouble.js';
 import type { Engine } from './verbs.js';
@@ -152,7 +153,7 @@ async function launch(
   const exports = new ExportQueue(theClient);
   const parts: Parts = {
     ...{ world, database, agents, models: provider, changes, deltas, running, anchor, exports },
-    ...{ role, crashLimit, log, build: BUILD, retention },
+    ...{ role, crashLimit, log, build: BUILD, retention, system: new SystemFeed(database.knex) },
   };
   const gate = new ProcessGate((runId) => markAlone(database.knex, id, epoch, runId));
   const leave = new Leave(running);

@@ -10,6 +10,7 @@ import type { Changes } from './changes.js';
 import type { DeltaHub } from './delta-hub.js';
 import type { ExportQueue } from './export-queue.js';
 import type { RunningSegments } from './running-segments.js';
+import type { SystemFeed } from './system-events.js';
 
 /** Where the engine says what an operator should know. Never payloads, never secrets. */
 export interface EngineLog {
@@ -30,6 +31,7 @@ export interface Parts {
   readonly running: RunningSegments;
   readonly anchor: Anchor;
   readonly exports: ExportQueue;
+  readonly system: SystemFeed;
   readonly role: WorkerRole;
   /** How often a segment may take a worker with it, without a step in between, before its run ends. */
   readonly crashLimit: number;

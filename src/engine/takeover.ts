@@ -7,9 +7,9 @@ import {
   holdersOfSegments,
   isGone,
   type LeftSegment,
-  markDead,
   takeSegments,
 } from '../storage/takeover.js';
+import { markDead } from '../storage/workers.js';
 import type { Parts } from './parts.js';
 import { rebuildLeft } from './rebuild-left.js';
 import { endStranded } from './sweep.js';

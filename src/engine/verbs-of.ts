@@ -29,6 +29,7 @@ import { deleteSession, getSession, listSessionItems, listSessions } from './ses
 import { listStandingDecisions, revokeStandingDecision } from './standing-verbs.js';
 import { startRun } from './start-run.js';
 import { stateAt } from './state-at.js';
+import { listSystemEvents, streamSystemEvents } from './system-events.js';
 import { getTrajectory, listTrajectories, streamTrajectories } from './trajectory-verbs.js';
 import type { Engine, Health, Stats } from './verbs.js';
 import { withAnchor, withAnchors } from './verify-anchor.js';
@@ -102,6 +103,8 @@ export function verbsOf(parts: Parts, life: Life): Engine {
     deleteSession: async (id, caller) => deleteSession(up(), id, caller),
     openSession: (id, caller) => databaseSession(up().world.knex, caller.tenant, id),
     emitEvent: async (name, event, caller) => emitEvent(up(), name, event, caller),
+    listSystemEvents: async (options, caller) => listSystemEvents(up(), options, caller),
+    streamSystemEvents: (options, caller) => streamSystemEvents(up(), options, caller),
     listWorkers: async (filter) => listWorkers(up(), filter),
     getWorker: async (id) => getWorker(up(), id),
     stopWorker: async (id, how) => stopWorker(up(), id, how),

@@ -22,6 +22,7 @@ import type { SpendFilter, SpendView } from '../core/spend.js';
 import type { StandingDecisionView } from '../core/standing.js';
 import type { StateAt } from '../core/state-at.js';
 import type { EraseSubject, SubjectErasureView } from '../core/subject-erasure.js';
+import type { SystemEvent, SystemGap } from '../core/system-event.js';
 import type { Trajectory, TrajectorySummary } from '../core/trajectory.js';
 import type { TrajectoryFilter } from '../core/trajectory-filter.js';
 import type { VerifyRange } from '../core/verify-log.js';
@@ -30,6 +31,7 @@ import type { AccessRow } from '../storage/access-log.js';
 import type { InterruptionFilter } from '../storage/interruptions.js';
 import type { ToolMark } from '../storage/tool-marks.js';
 import type { RunStateBackend } from './run-state-backend.js';
+import type { FromPlace, SystemEventPage } from './system-events.js';
 
 export interface AgentView {
   readonly name: string;
@@ -278,6 +280,13 @@ export interface Engine {
    * `payload_too_large`, `events_full`.
    */
   emitEvent(name: string, event: EmitEvent, caller: Caller): Promise<EmittedEvent>;
+  /** What happens in the whole system, as far as it is of the caller's tenant or of none: oldest first. docs/system-events.md. */
+  listSystemEvents(options: FromPlace & { readonly limit: number }, caller: Caller): Promise<SystemEventPage>;
+  /** The same, then what comes, until the signal fires. What has a `seq` is an event. */
+  streamSystemEvents(
+    options: FromPlace & { readonly signal: AbortSignal },
+    caller: Caller,
+  ): AsyncIterable<SystemEvent | SystemGap>;
   /** The processes of this database, by id. They serve all tenants. */
   listWorkers(filter: { readonly limit: number; readonly cursor?: string }): Promise<Page<WorkerView>>;
   /** Throws `worker_unknown`. */

@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import type { Caller, Role } from '../core/caller.js';
-import type { RunDelta } from '../core/delta.js';
 import { type ErrorCode, HoldfastError } from '../core/errors.js';
-import type { RunEvent } from '../core/event.js';
 import type { JsonObject } from '../core/json.js';
 import type { Engine } from '../engine/verbs.js';
 import { parseInput } from './input.js';
+import type { Streamed } from './sse.js';
 
 /** What a handler gets beside its parsed input. */
 interface Context {
@@ -27,7 +26,7 @@ export type Reply =
   /** Events as they come; `end` is asked for the data of the closing `end` event when all were sent. */
   | {
       readonly type: 'events';
-      readonly events: AsyncIterable<RunEvent | RunDelta>;
+      readonly events: AsyncIterable<Streamed>;
       readonly end: () => Promise<JsonObject>;
     };
 

@@ -13,6 +13,7 @@ import { RUN_ROUTES } from './runs.js';
 import { SESSION_ROUTES } from './sessions.js';
 import { STANDING_DECISION_ROUTES } from './standing-decisions.js';
 import { OPEN_ROUTES, SYSTEM_ROUTES } from './system.js';
+import { SYSTEM_EVENT_ROUTES } from './system-events.js';
 import { TRAJECTORY_ROUTES } from './trajectories.js';
 import { WORKER_ROUTES } from './workers.js';
 
@@ -42,6 +43,7 @@ export const GUARDED_ROUTES: readonly GuardedRoute[] = [
   ...STANDING_DECISION_ROUTES,
   ...SESSION_ROUTES,
   ...EMITTED_EVENT_ROUTES,
+  ...SYSTEM_EVENT_ROUTES,
   ...WORKER_ROUTES,
   ...SYSTEM_ROUTES,
   DOCUMENT_ROUTE,

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { RunDelta } from '../core/delta.js';
 import type { RunEvent } from '../core/event.js';
 import type { JsonObject } from '../core/json.js';
+import type { SystemEvent, SystemGap } from '../core/system-event.js';
 
 export interface StreamOptions {
   readonly heartbeatMs: number;
@@ -12,14 +13,20 @@ export interface StreamOptions {
 
 const RETRY_MS = 2000;
 
-/** Names of messages that are no events of the log. */
+/** What a stream is made of: events, and what is none and stands between them. */
+export type Streamed = RunEvent | SystemEvent | RunDelta | SystemGap;
+
+/** Names of messages that are no events. */
 export const DELTA_NAMES = { replaced: 'deltas.replaced', dropped: 'deltas.dropped', delta: 'delta' } as const;
+export const GAP_NAME = 'events.trimmed';
 
-const nameOf = (delta: RunDelta): string =>
-  delta.type === 'replaced' || delta.type === 'dropped' ? DELTA_NAMES[delta.type] : DELTA_NAMES.delta;
+function nameOf(other: RunDelta | SystemGap): string {
+  if (other.type === 'trimmed') return GAP_NAME;
+  return other.type === 'replaced' || other.type === 'dropped' ? DELTA_NAMES[other.type] : DELTA_NAMES.delta;
+}
 
-/** A delta has no id, so that the last id that a client has is that of an event. */
-const frame = (one: RunEvent | RunDelta): string =>
+/** What is no event has no id, so that the last id that a client has is that of an event. */
+const frame = (one: Streamed): string =>
   'seq' in one
     ? `id: ${one.seq}\nevent: ${one.kind}\ndata: ${JSON.stringify(one)}\n\n`
     : `event: ${nameOf(one)}\ndata: ${JSON.stringify(one)}\n\n`;
@@ -48,7 +55,7 @@ function drained(response: ServerResponse, { stallMs, signal }: StreamOptions): 
  */
 export async function sendEvents(
   response: ServerResponse,
-  events: AsyncIterable<RunEvent | RunDelta>,
+  events: AsyncIterable<Streamed>,
   end: () => Promise<JsonObject>,
   options: StreamOptions,
 ): Promise<void> {

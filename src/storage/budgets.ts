@@ -3,6 +3,7 @@ import type { AppliedBudget } from '../core/budget.js';
 import type { Charge, ChargeState } from '../core/charge.js';
 import type { UsageParts } from '../core/price.js';
 import { CHARGE_COLUMNS, chargeRowsOf } from './charges.js';
+import { thresholdsTold } from './cost-thresholds.js';
 
 /** Which attempt a reservation is for: writing it again writes nothing. */
 export type AttemptKey = { readonly runId: string } & Pick<Charge, 'turn' | 'execution' | 'attempt'>;
@@ -76,7 +77,7 @@ export async function reserve(
          verdict as (
            select (select count(*) from held) = (select count(*) from wanted) as found,
                   exists (select from had) as had,
-                  not exists (select from held where nano_usd + ?::bigint > limit_nano_usd) as room),
+                  not exists (select from held where nano_usd + ?::bigint > limit_nano_usd) as room, ?::bigint as amount),
          taken as (
            update holdfast.budgets b set nano_usd = b.nano_usd + ?::bigint
              from held, verdict v where b.id = held.id and v.found and v.room and not v.had returning b.id),
@@ -84,13 +85,14 @@ export async function reserve(
            insert into holdfast.charges (${CHARGE_COLUMNS}, reserved_nano_usd, budgets)
            select ${CHARGE_COLUMNS}, nano_usd, (select json_agg(id)::text from wanted)
              from json_populate_recordset(null::holdfast.charges, ?::json), verdict v
-            where v.found and v.room and not v.had)
+            where v.found and v.room and not v.had),
+         told as (${thresholdsTold('?::text')})
        select v.found or v.had as found, case when v.room or v.had then null else
                 (select json_agg(json_build_object('id', id, 'base', base, 'day', day,
                           'nano_usd', nano_usd::text, 'limit_nano_usd', limit_nano_usd::text))
                    from held where nano_usd + ?::bigint > limit_nano_usd) end as full
          from verdict v`,
-      [wanted, ...keyOf({ runId, ...charge }), amount, amount, row, amount],
+      [wanted, ...keyOf({ runId, ...charge }), amount, amount, amount, row, runId, amount],
     );
     const [said] = rows;
     if (said?.found === true) return reservedOf(said.full, budgets);

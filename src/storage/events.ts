@@ -8,6 +8,7 @@ import type { RunState } from '../core/state.js';
 import { CHARGE_COLUMNS, chargeRowsOf, type NewChargeRow } from './charges.js';
 import { FOLDED, foldedBy, keepsFold } from './keep-fold.js';
 import { inOneFlight } from './one-flight.js';
+import { STEPS_TOLD, stepRowsOf } from './step-events.js';
 
 export interface EventRow {
   run_id: string;
@@ -168,6 +169,7 @@ const isKnown = (tail: LogTail, drafts: readonly EventDraft[], index: number, ke
 interface SealedEvents {
   readonly rows: readonly EventRow[];
   readonly charges: readonly NewChargeRow[];
+  readonly steps: ReturnType<typeof stepRowsOf>;
   readonly tail: LogTail;
 }
 
@@ -184,7 +186,8 @@ function sealAll(from: LogTail, drafts: readonly EventDraft[], { at, worker }: W
     return rowOf(sealed.event, draft.key, sealed.dataText, worker);
   });
   const charges = drafts.flatMap((draft) => chargeRowsOf(runId, from.head.tenant, draft.charges ?? []));
-  return { rows, charges, tail: { head, runKey, seqOf } };
+  const steps = stepRowsOf(from.head, drafts, from.head.seq + 1, worker);
+  return { rows, charges, steps, tail: { head, runKey, seqOf } };
 }
 
 const COLUMNS =
@@ -197,12 +200,14 @@ const CHARGED = `, charged as (
         where exists (select from head) on conflict do nothing)`;
 
 /** Writes events and the new head, if the head is still the one that they are chained to. False: it is not. */
-async function writeSealed(db: Knex, before: Head, { rows, charges, tail: { head } }: SealedEvents): Promise<boolean> {
+async function writeSealed(db: Knex, before: Head, sealed: SealedEvents): Promise<boolean> {
+  const { rows, charges, steps } = sealed;
+  const { head } = sealed.tail;
   const folds = keepsFold(before.seq, head.seq);
   const { rowCount }: { rowCount: number } = await db.raw(
     `with head as (
        update holdfast.run_heads set seq = ?, hash = ?, state = ?, state_hash = ?, at = ?, moved = true
-        where run_id = ? and seq = ? and hash = ? returning run_id)${charges.length === 0 ? '' : CHARGED}${folds ? FOLDED : ''}
+        where run_id = ? and seq = ? and hash = ? returning run_id)${charges.length === 0 ? '' : CHARGED}${steps.length === 0 ? '' : STEPS_TOLD}${folds ? FOLDED : ''}
      insert into holdfast.events (${COLUMNS})
      select ${COLUMNS} from json_populate_recordset(null::holdfast.events, ?::json)
       where exists (select from head)`,
@@ -210,6 +215,7 @@ async function writeSealed(db: Knex, before: Head, { rows, charges, tail: { head
       ...[head.seq, head.hash, canonical(head.state), head.stateHash, head.at],
       ...[head.runId, before.seq, before.hash],
       ...(charges.length === 0 ? [] : [JSON.stringify(charges)]),
+      ...(steps.length === 0 ? [] : [JSON.stringify(steps)]),
       ...(folds ? foldedBy(head) : []),
       JSON.stringify(rows),
     ],

@@ -58,12 +58,19 @@ const RECORDINGS = `
      and (r.id is null or r.status = any(:over) or ${segmentSql('s.workflow_uuid')} < r.segment)
      and (e.id is null or e.status = any(:over))`;
 
-/** Rows that are older than some days, of one tenant or of all. */
+/** More events of the system than this are not kept, however young they are. */
+const SYSTEM_EVENTS_MAX = 1_000_000;
+
+/** Rows that are older than some days, of one tenant or of all. Of events of the system the oldest are looked at: they go in their order. */
 const OLD: { readonly [what in Exclude<Trimmed, 'recordings'>]: string } = {
   accessLog: `select id from holdfast.access_log where at < now() - :days * interval '1 day'`,
   idempotencyKeys: `select tenant, operation, key from holdfast.idempotency_keys
                      where created_at < now() - :days * interval '1 day'`,
   exports: `select id from holdfast.exports where completed_at < now() - :days * interval '1 day'`,
+  systemEvents: `select position from (select position, at, tenant from holdfast.system_events
+                    where position is not null order by position limit :limit) oldest
+                  where (at < now() - :days * interval '1 day'
+                     or position <= (select position - ${SYSTEM_EVENTS_MAX} from holdfast.system_event_head))`,
 };
 
 const DELETIONS: { readonly [what in keyof typeof OLD]: string } = {
@@ -71,6 +78,12 @@ const DELETIONS: { readonly [what in keyof typeof OLD]: string } = {
   idempotencyKeys: `delete from holdfast.idempotency_keys
     where (tenant, operation, key) in (${OLD.idempotencyKeys} order by created_at limit :limit)`,
   exports: `delete from holdfast.exports where id in (${OLD.exports} order by completed_at limit :limit)`,
+  systemEvents: `with gone as (
+      delete from holdfast.system_events where position in (${OLD.systemEvents}) returning position),
+    trimmed as (
+      update holdfast.system_event_head set trimmed = greatest(trimmed, (select max(position) from gone))
+       where exists (select from gone))
+    select from gone`,
 };
 
 interface Trimming {

@@ -150,12 +150,6 @@ export async function fence(trx: Knex.Transaction, id: string): Promise<void> {
     .update({ epoch: trx.raw('epoch + 1') });
 }
 
-/** Marks a worker as gone, after its segments were taken. */
-export async function markDead(trx: Knex.Transaction, id: string): Promise<void> {
-  const gone = { stopped_at: trx.fn.now(), running: 0, alone_run_id: null };
-  await trx('holdfast.workers').where({ id }).whereNull('stopped_at').update(gone);
-}
-
 /** How often a worker has died with a segment since its last step. */
 export async function crashesOf(db: Knex, runId: string, segment: number): Promise<number> {
   const row = await db('holdfast.crashes').where({ run_id: runId, segment }).first('crashes');

@@ -5,6 +5,7 @@ import type { Sketch } from '../core/sketch.js';
 import type { Trajectory } from '../core/trajectory.js';
 import type { TrajectoryResult } from '../core/trajectory-result.js';
 import type { RunRow } from './runs.js';
+import { appendSystemEvent } from './system-events.js';
 
 /** A row of `holdfast.trajectories` as the driver gives it. */
 export interface TrajectoryRow {
@@ -51,7 +52,7 @@ export async function sketchesBefore(
   return rows.map(({ sketch }) => sketchShape.parse(JSON.parse(sketch)));
 }
 
-/** Keeps what lists are narrowed by, once: under the lock of the run's row. */
+/** Keeps what lists are narrowed by, once, and tells it: under the lock of the run's row. */
 export async function insertTrajectory(
   trx: Knex.Transaction,
   run: Pick<RunRow, 'id' | 'tenant'>,
@@ -62,7 +63,7 @@ export async function insertTrajectory(
     result,
   }: { readonly sketch: Sketch; readonly diversity: number; readonly result: TrajectoryResult },
 ): Promise<void> {
-  await trx.raw(
+  const { rowCount }: { rowCount: number } = await trx.raw(
     `insert into holdfast.trajectories
        (run_id, tenant, agent, task_id, tags, models, result, reward, steps, counts, quality, diversity, sketch,
         score_version, created_at, completed_at)
@@ -73,6 +74,10 @@ export async function insertTrajectory(
       ...[canonical(whole.counts), whole.qualityScore, diversity, canonical(sketch), whole.scoreVersion, run.id],
     ] as Knex.RawBinding[],
   );
+  if (rowCount === 0) return;
+  const { taskId, totalReward: reward, totalSteps: steps } = whole;
+  const data = { result: result.type, reward, steps };
+  await appendSystemEvent(trx, { kind: 'trajectory.stored', tenant: run.tenant, taskId, runId: run.id, data });
 }
 
 /** What somebody said of a run, where its row is there already. Under the lock of the run's row. */

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import { HEARTBEAT_OLD_MS, type StopMode, type WorkerRole, type WorkerView } from '../core/worker.js';
+import { appendSystemEvent } from './system-events.js';
 
 /** Rows of workers that were not heard of for so long are removed. */
 const FORGOTTEN_AFTER = '7 days';
@@ -17,16 +18,25 @@ export interface NewWorker {
 }
 
 /** Registers a process under a worker id and returns its epoch, which is one more than that of its predecessor. */
-export async function registerWorker(db: Knex, { id, recordingVersion, ...rest }: NewWorker): Promise<number> {
-  const worker = { ...rest, recording_version: recordingVersion };
-  const fresh = { started_at: db.fn.now(), heartbeat_at: db.fn.now(), stopped_at: null };
+export async function registerWorker(
+  trx: Knex.Transaction,
+  { id, recordingVersion, ...rest }: NewWorker,
+): Promise<number> {
+  // A predecessor that did not leave is dead: this process has its lock.
+  await markDead(trx, id);
+  const worker = { ...rest, recording_version: recordingVersion, told_status: 'working' };
+  const fresh = { started_at: trx.fn.now(), heartbeat_at: trx.fn.now(), stopped_at: null };
   const idle = { running: 0, alone_run_id: null, stop_asked: null };
-  const [row]: { epoch: number }[] = await db('holdfast.workers')
+  const [row]: { epoch: number }[] = await trx('holdfast.workers')
     .insert({ id, epoch: 1, ...worker })
     .onConflict('id')
-    .merge({ ...worker, epoch: db.raw('workers.epoch + 1'), ...fresh, ...idle })
+    .merge({ ...worker, epoch: trx.raw('workers.epoch + 1'), ...fresh, ...idle })
     .returning('epoch');
-  return row?.epoch ?? 1;
+  const epoch = row?.epoch ?? 1;
+  const { role, capacity, build } = rest;
+  const data = { role, capacity, epoch, build };
+  await appendSystemEvent(trx, { kind: 'worker.registered', tenant: null, workerId: id, data });
+  return epoch;
 }
 
 /** Says that a worker lives; answers what it was asked to do. Null: a newer process has the worker id. */
@@ -52,8 +62,22 @@ export async function markAlone(db: Knex, id: string, epoch: number, runId: stri
   await db('holdfast.workers').where({ id, epoch }).update({ alone_run_id: runId });
 }
 
+/** Marks those of these workers as gone that are not, and tells it. */
+const GONE = (which: string): string => `
+  with gone as (
+    update holdfast.workers set stopped_at = now(), running = 0, alone_run_id = null, told_status = 'stopped'
+     where ${which} and stopped_at is null returning id)
+  insert into holdfast.system_events (shared, kind, worker_id, data)
+  select true, 'worker.shutdown', id, json_build_object('why', cast(:why as text))::text from gone`;
+
+/** Says that a worker has left by itself. */
 export async function markStopped(db: Knex, id: string, epoch: number): Promise<void> {
-  await db('holdfast.workers').where({ id, epoch }).update({ stopped_at: db.fn.now(), running: 0, alone_run_id: null });
+  await db.raw(GONE('id = :id and epoch = :epoch'), { id, epoch, why: 'left' });
+}
+
+/** Says that a worker is dead. To be called by whoever holds its lock. */
+export async function markDead(trx: Knex.Transaction, id: string): Promise<void> {
+  await trx.raw(GONE('id = :id'), { id, why: 'dead' });
 }
 
 /** Asks a worker to stop; it sees that at its next heartbeat. One that was asked to drain may still be asked to stop. */
@@ -99,6 +123,21 @@ export async function readWorkers(
     .limit(filter.limit)
     .select('*', db.raw(`heartbeat_at < now() - ${OLD} as silent`));
   return rows.map(workerViewOf);
+}
+
+/** Tells what has become of workers since it was told last, by their heartbeats. One at a time does so. */
+export async function tellHealth(trx: Knex.Transaction): Promise<void> {
+  await trx.raw(
+    `with now as (
+       select id, case when stopped_at is not null then 'stopped' when heartbeat_at < now() - ${OLD} then 'silent'
+                       when stop_asked is not null then 'stopping' else 'working' end as status
+         from holdfast.workers),
+     changed as (
+       update holdfast.workers w set told_status = now.status
+         from now where w.id = now.id and w.told_status is distinct from now.status returning w.id, now.status)
+     insert into holdfast.system_events (shared, kind, worker_id, data)
+     select true, 'worker.health', id, json_build_object('status', status)::text from changed order by id`,
+  );
 }
 
 function statusOf(row: WorkerRow): WorkerView['status'] {

@@ -40,9 +40,8 @@ describeEachDatabase('one call', (kind) => {
     test = await createEngineDatabase(kind);
     database = await openDatabase(test.options);
     await migrate(database.knex);
-    const epoch = await registerWorker(database.knex, {
-      ...{ id: 'w', recordingVersion: 1, build: 'test', pid: 1, role: 'all', capacity: 1, session: null },
-    });
+    const worker = { recordingVersion: 1, build: 'test', pid: 1, role: 'all', capacity: 1, session: null } as const;
+    const epoch = await database.knex.transaction((trx) => registerWorker(trx, { id: 'w', ...worker }));
     const nothing = (): void => {};
     world = {
       ...{ knex: database.knex, worker: { id: 'w', epoch } },

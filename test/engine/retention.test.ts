@@ -122,9 +122,10 @@ describeEachDatabaseSlowly('retention', (kind) => {
       ['accessLog', 1],
       ['idempotencyKeys', 1],
       ['exports', 1],
+      ['systemEvents', 0],
     ]);
     await done(async () =>
-      expect((await t.engine.previewRetention(ADMIN)).trimmed.map(({ count }) => count)).toEqual([0, 0, 0, 0]),
+      expect((await t.engine.previewRetention(ADMIN)).trimmed.map(({ count }) => count)).toEqual([0, 0, 0, 0, 0]),
     );
     expect(await recorded(over.id)).toBe(0);
     expect(await recorded(waits.id)).toBe(0);

@@ -1,0 +1,26 @@
+import { takeChore } from '../storage/chores.js';
+import { tellQueueDepth } from '../storage/system-events.js';
+import { tellHealth } from '../storage/workers.js';
+import type { Parts } from './parts.js';
+import { SEGMENT_QUEUE } from './segment-queue.js';
+
+const CHORE = 'system_events';
+const EVERY_MS = 5000;
+
+/**
+ * Tells what is true without a transaction that makes it so: that a worker fell silent, and how long the queue is. One process at a
+ * time looks, and what changed is kept together with what was told of it. Gives every event its place. Throws nothing.
+ */
+export async function tellSystem({ world: { knex }, system, log }: Parts): Promise<void> {
+  try {
+    if (await takeChore(knex, CHORE, EVERY_MS)) {
+      await knex.transaction(async (trx) => {
+        await tellHealth(trx);
+        await tellQueueDepth(trx, SEGMENT_QUEUE);
+      });
+    }
+    await system.look();
+  } catch (error) {
+    log.warn({ error: String(error) }, 'events of the system could not be told; it is tried again');
+  }
+}
