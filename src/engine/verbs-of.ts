@@ -1,10 +1,5 @@
 import { HoldfastError } from '../core/errors.js';
-import { RUN_STATUSES, type RunStatus } from '../core/run.js';
 import { insertAccess } from '../storage/access-log.js';
-import { countPending } from '../storage/interruptions.js';
-import { countEvents } from '../storage/read-events.js';
-import { countRuns, sumTokens } from '../storage/run-list.js';
-import { sumSpend } from '../storage/spend.js';
 import { cancelRun } from './cancel-run.js';
 import { listCharges, listSpend } from './charge-verbs.js';
 import { databaseSession } from './database-session.js';
@@ -15,6 +10,7 @@ import { eraseRun } from './erase-run.js';
 import { eraseSubject, getSubjectErasure } from './erase-subject.js';
 import { cancelExport, getExport, listExports, startExport } from './export-verbs.js';
 import { forkRun, retryRun } from './fork-run.js';
+import { health } from './health.js';
 import { decide, getInterruption, listInterruptions } from './interruption-verbs.js';
 import { listAgents } from './list-agents.js';
 import { checkpointNow, exportProof, getConsistency, getLog, listLogEntries } from './log-verbs.js';
@@ -29,9 +25,10 @@ import { deleteSession, getSession, listSessionItems, listSessions } from './ses
 import { listStandingDecisions, revokeStandingDecision } from './standing-verbs.js';
 import { startRun } from './start-run.js';
 import { stateAt } from './state-at.js';
+import { stats } from './stats.js';
 import { listSystemEvents, streamSystemEvents } from './system-events.js';
 import { getTrajectory, listTrajectories, streamTrajectories } from './trajectory-verbs.js';
-import type { Engine, Health, Stats } from './verbs.js';
+import type { Engine } from './verbs.js';
 import { withAnchor, withAnchors } from './verify-anchor.js';
 import { verifyWholeLog } from './verify-entries.js';
 import { verifyRun, verifyRuns } from './verify-runs.js';
@@ -109,36 +106,10 @@ export function verbsOf(parts: Parts, life: Life): Engine {
     getWorker: async (id) => getWorker(up(), id),
     stopWorker: async (id, how) => stopWorker(up(), id, how),
     listAgents: async (caller) => listAgents(up(), caller),
-    health: () => health(parts, life),
+    health: () => health(parts, life.isStopping()),
     stats: async (caller) => stats(up(), caller.tenant),
     recordAccess: async (entry) => insertAccess(up().world.knex, entry),
     runStateBackend: (name, caller) => savedStateBackend(up().world.knex, caller.tenant, name),
     stop: life.stop,
-  };
-}
-
-async function health(parts: Parts, life: Life): Promise<Health> {
-  const database = await parts.world.knex.raw('select 1').then(
-    () => ({ status: 'pass' as const }),
-    (error: unknown) => ({ status: 'fail' as const, detail: error instanceof Error ? error.message : 'no answer' }),
-  );
-  const engine = life.isStopping() ? ({ status: 'fail', detail: 'stopping' } as const) : ({ status: 'pass' } as const);
-  const status = database.status === 'pass' && engine.status === 'pass' ? 'pass' : 'fail';
-  return { status, version: parts.build, database: parts.database.kind, checks: { database, engine } };
-}
-
-async function stats(parts: Parts, tenant: string): Promise<Stats> {
-  const { knex } = parts.world;
-  const counts = await countRuns(knex, tenant);
-  const runs = Object.fromEntries(RUN_STATUSES.map((status) => [status, counts[status] ?? 0])) as Record<
-    RunStatus,
-    number
-  >;
-  return {
-    runs,
-    pendingInterruptions: await countPending(knex, tenant),
-    events: await countEvents(knex, tenant),
-    totalTokens: await sumTokens(knex, tenant),
-    ...(await sumSpend(knex, tenant)),
   };
 }

@@ -30,7 +30,9 @@ import type { WorkerStop, WorkerView } from '../core/worker.js';
 import type { AccessRow } from '../storage/access-log.js';
 import type { InterruptionFilter } from '../storage/interruptions.js';
 import type { ToolMark } from '../storage/tool-marks.js';
+import type { Health } from './health.js';
 import type { RunStateBackend } from './run-state-backend.js';
+import type { Stats } from './stats.js';
 import type { FromPlace, SystemEventPage } from './system-events.js';
 
 export interface AgentView {
@@ -42,23 +44,6 @@ export interface AgentView {
   readonly grants: readonly string[];
   /** Tools of it, or of an agent that it can hand over to, that gave something else when a replay executed them again. */
   readonly marks: readonly ToolMark[];
-}
-
-export interface Health {
-  readonly status: 'pass' | 'warn' | 'fail';
-  readonly version: string;
-  readonly database: 'pglite' | 'postgres';
-  readonly checks: { readonly [name: string]: { readonly status: 'pass' | 'fail'; readonly detail?: string } };
-}
-
-export interface Stats {
-  readonly runs: { readonly [S in RunStatus]: number };
-  readonly pendingInterruptions: number;
-  readonly events: number;
-  readonly totalTokens: number;
-  /** What all model calls cost, as far as prices are known, and of how many the cost is not known. */
-  readonly costUsd: string;
-  readonly unpriced: number;
 }
 
 /** The verbs of the engine. Every door (HTTP, command line, library) calls these and nothing else. */
