@@ -9,15 +9,10 @@ import { workerRole } from './worker.js';
  * and of what, never what was said or done: no payload, no text of a model, nothing that an erasure would have to find.
  */
 
-/** What a durable step was: a call of a model, or of a tool with the way in which it ended. */
+/** What a durable step was: a call of a model, or of a tool with the way in which it ended. The id of a call is a text of a model. */
 const action = z.discriminatedUnion('type', [
   z.object({ type: z.literal('model'), turn: z.int(), model: z.string() }),
-  z.object({
-    type: z.literal('tool'),
-    callId: z.string(),
-    tool: z.string(),
-    outcome: z.enum(['output', 'error', 'refused']),
-  }),
+  z.object({ type: z.literal('tool'), tool: z.string(), outcome: z.enum(['output', 'error', 'refused']) }),
 ]);
 export type StepAction = z.infer<typeof action>;
 

@@ -13,8 +13,8 @@ interface StepRow {
 function actionOf(draft: EventDraft): StepAction | null {
   if (draft.kind === 'model.responded') return { type: 'model', turn: draft.data.turn, model: draft.data.model };
   if (draft.kind !== 'call.finished') return null;
-  const { callId, tool, outcome } = draft.data;
-  return { type: 'tool', callId, tool, outcome: outcome.type };
+  const { tool, outcome } = draft.data;
+  return { type: 'tool', tool, outcome: outcome.type };
 }
 
 /** `drafts` in the order of their numbers, which begin with `from`. Nobody executed what no worker writes: a fork copies it. */

@@ -156,7 +156,7 @@ describeEachDatabase('events of the system', (kind) => {
     ]);
     expect(steps.map(({ data }) => data)).toEqual([
       { seq: 2, action: { type: 'model', turn: 1, model: 'openai/x' } },
-      { seq: 3, action: { type: 'tool', callId: 'c1', tool: 'pay', outcome: 'output' } },
+      { seq: 3, action: { type: 'tool', tool: 'pay', outcome: 'output' } },
     ]);
     expect(JSON.stringify(steps)).not.toContain('secret');
   });
