@@ -32,6 +32,8 @@ import * as exportedRuns from './0030-exported-runs.js';
 import * as exportSending from './0031-export-sending.js';
 import * as environments from './0032-environments.js';
 import * as environmentPurposes from './0033-environment-purposes.js';
+import * as tasks from './0034-tasks.js';
+import * as runsOfTasks from './0035-runs-of-tasks.js';
 import * as systemEvents from './0036-system-events.js';
 
 export interface Migration {
@@ -74,5 +76,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0031-export-sending', up: exportSending.up },
   { name: '0032-environments', up: environments.up },
   { name: '0033-environment-purposes', up: environmentPurposes.up },
+  { name: '0034-tasks', up: tasks.up },
+  { name: '0035-runs-of-tasks', up: runsOfTasks.up },
   { name: '0036-system-events', up: systemEvents.up },
 ];

@@ -3,6 +3,7 @@ import type { Budgets } from '../src/core/budget.js';
 import type { Band } from '../src/core/dispatch.js';
 import type { EnvironmentEngine } from '../src/core/environment.js';
 import type { McpDefinition } from '../src/core/mcp.js';
+import type { RewardFunction } from '../src/core/reward-function.js';
 import type { PriceBook } from '../src/models/price-book.js';
 import type { RunRow } from '../src/storage/runs.js';
 import type { ObjectStore } from '../src/stores/object-store.js';
@@ -67,6 +68,8 @@ export interface World {
   readonly buckets: ExportBuckets | null;
   /** Where containers of runs are; null: no agent has an environment, and no engine is named. */
   readonly environments: EnvironmentEngine | null;
+  /** What gives rewards in place of weighted signals, by name. */
+  readonly rewards: ReadonlyMap<string, RewardFunction>;
   /** Tells those who wait in this process that a run changed, or only its log. */
   readonly changed: (runId: string, what?: 'log') => void;
   /** Whether the outcome of a call can be kept together with its step. */

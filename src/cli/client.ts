@@ -33,6 +33,7 @@ import { type SpendFilter, type SpendView, spendView } from '../core/spend.js';
 import { type StandingDecisionView, standingDecisionView } from '../core/standing.js';
 import { type StateAt, stateAt } from '../core/state-at.js';
 import { type EraseSubject, type SubjectErasureView, subjectErasureView } from '../core/subject-erasure.js';
+import { type SubmitTask, type TaskFilter, type TaskView, taskView } from '../core/task.js';
 import { type Trajectory, type TrajectorySummary, trajectory, trajectorySummary } from '../core/trajectory.js';
 import type { TrajectoryFilter } from '../core/trajectory-filter.js';
 import type { VerifyRange } from '../core/verify-log.js';
@@ -65,6 +66,10 @@ export interface Client {
     filter: PageOptions & { status?: RunStatus | undefined; agent?: string | undefined; parent?: string | undefined },
   ): Promise<Page<RunView>>;
   cancelRun(id: string, reason?: string): Promise<RunView>;
+  submitTask(request: SubmitTask, idempotencyKey: string): Promise<TaskView>;
+  getTask(id: string): Promise<TaskView>;
+  listTasks(filter: PageOptions & { [name in keyof TaskFilter]?: string | undefined }): Promise<Page<TaskView>>;
+  cancelTask(id: string): Promise<TaskView>;
   deleteRun(id: string): Promise<RunView>;
   eraseRun(id: string, request: EraseRun): Promise<ErasureView>;
   eraseSubject(request: EraseSubject): Promise<SubjectErasureView>;
@@ -179,6 +184,7 @@ export function createClient(baseUrl: string, token: string): Client {
   }
 
   const run = (id: string): string => `/runs/${encodeURIComponent(id)}`;
+  const task = (id: string): string => `/tasks/${encodeURIComponent(id)}`;
   const worker = (id: string): string => `/workers/${encodeURIComponent(id)}`;
   const exported = (id: string): string => `/trajectories/exports/${encodeURIComponent(id)}`;
   const session = (id: string): string => `/sessions/${encodeURIComponent(id)}`;
@@ -190,6 +196,10 @@ export function createClient(baseUrl: string, token: string): Client {
     listRuns: (query) => ask(pageOf(runView), GET, '/runs', { query: { ...query } }),
     cancelRun: (id, reason) =>
       ask(runView, POST, `${run(id)}/cancel`, { body: reason === undefined ? {} : { reason } }),
+    submitTask: (body, key) => ask(taskView, POST, '/tasks', { body, headers: keyed(key) }),
+    getTask: (id) => ask(taskView, GET, task(id)),
+    listTasks: (query) => ask(pageOf(taskView), GET, '/tasks', { query: { ...query } }),
+    cancelTask: (id) => ask(taskView, 'DELETE', task(id)),
     deleteRun: (id) => ask(runView, 'DELETE', run(id)),
     eraseRun: (id, body) => ask(erasureView, POST, `${run(id)}/erase`, { body }),
     eraseSubject: (body) => ask(subjectErasureView, POST, '/erasures', { body }),

@@ -28,6 +28,7 @@ const configShape = z.strictObject({
     budgets: judgedLater,
     routers: judgedLater,
     retention: judgedLater,
+    rewards: judgedLater,
     evidence: judgedLater,
   },
   tenants: tenantLimits.optional(),

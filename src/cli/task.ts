@@ -1,11 +1,18 @@
 import { Command } from 'commander';
 import { taskCheckCommand } from './task-check.js';
+import { taskCancelCommand, taskListCommand, taskShowCommand } from './task-list.js';
 import { taskNewCommand } from './task-new.js';
+import { taskRunCommand, taskSubmitCommand } from './task-submit.js';
 
 /** Commands on tasks: on files of this machine, and on what a server has. */
 export const taskCommand = (): Command =>
   new Command('task')
-    .description('Make, check and convert tasks.')
+    .description('Make, check, submit and follow tasks.')
     .helpCommand(false)
     .addCommand(taskNewCommand())
-    .addCommand(taskCheckCommand());
+    .addCommand(taskCheckCommand())
+    .addCommand(taskSubmitCommand())
+    .addCommand(taskRunCommand())
+    .addCommand(taskListCommand())
+    .addCommand(taskShowCommand())
+    .addCommand(taskCancelCommand());

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { HoldfastError } from '../core/errors.js';
 import { fieldErrorsOf } from '../core/field-errors.js';
+import { nameText } from '../core/json.js';
 import { ollamaAddress } from '../core/ollama-address.js';
 import { retentionConfig } from '../core/retention.js';
 import { LONGEST_MS } from '../core/wait.js';
@@ -14,6 +15,12 @@ const settings = z.object({
   crashLimit: z.int().min(1).optional(),
   role: workerRole.optional(),
   retention: retentionConfig.optional(),
+  rewards: z
+    .record(
+      nameText,
+      z.custom((value) => typeof value === 'function', 'is no function'),
+    )
+    .optional(),
   approvalTimeoutMs: z.int().min(0).max(LONGEST_MS).nullish(),
 });
 

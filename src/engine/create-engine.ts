@@ -146,6 +146,7 @@ async function launch(
     exportDir,
     buckets: openBuckets(config),
     environments: openContainers(config, agents.values()),
+    rewards: new Map(Object.entries(config.rewards ?? {})),
     changed: (runId, what) => changes.announce(runId, what),
     stepsKeepOutcomes: () => stepsKeepOutcomes,
   };

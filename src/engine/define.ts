@@ -6,6 +6,7 @@ import type { GrantInput } from '../core/grants.js';
 import type { McpRules } from '../core/mcp.js';
 import type { ConfiguredPrice, PriceTable } from '../core/price.js';
 import type { RetentionConfig } from '../core/retention.js';
+import type { RewardFunction } from '../core/reward-function.js';
 import type { RoutersConfig } from '../core/router-config.js';
 import type { Secret } from '../models/secret.js';
 import type { EvidenceConfig } from './evidence-config.js';
@@ -58,6 +59,8 @@ export interface HoldfastConfig {
   readonly evidence?: EvidenceConfig;
   /** What may be spent, in dollars as texts: `{ perRun: '2.00', perTenant: { each: { perDay: '50' } } }`. See docs/budgets.md. */
   readonly budgets?: BudgetsInput;
+  /** Reward functions by name: a task that names one is given its reward by it. See docs/rewards.md. */
+  readonly rewards?: { readonly [name: string]: RewardFunction };
   /** What becomes of what is old: `{ runs: [{ status: 'failed', olderThanDays: 30, do: 'erase' }] }`. See docs/operate/retention.md. */
   readonly retention?: RetentionConfig;
 }

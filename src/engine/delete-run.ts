@@ -24,6 +24,8 @@ export async function deleteRun(parts: Parts, id: string, caller: Caller): Promi
       );
     if (run.parent_run_id !== null)
       throw new HoldfastError('run_referenced', `Run ${run.parent_run_id} has started run ${id} and waits for it.`);
+    if (run.task_id !== null)
+      throw new HoldfastError('run_referenced', `Run ${id} executes task ${run.task_id}: cancel the task.`);
     const fork = await forkOf(trx, id);
     if (fork !== null) throw new HoldfastError('run_referenced', `Run ${fork} was forked from run ${id} and names it.`);
     if (!(await world.queue.remove(trx, { runId: id, segment: run.segment })))

@@ -127,7 +127,7 @@ function pinnedOf(parts: Parts, { source, input, onward }: Fork, to: Pick<NewRun
   const budget = budgetOfRun(parts.world.budgets, agent.name, limitsOf(source).budget);
   return {
     ...{ ...to, agent: agent.name, agentVersion: agent.version, agentHash: agent.definitionHash },
-    ...{ priority: source.priority, stream: source.stream },
+    ...{ priority: source.priority, stream: source.stream, taskId: source.task_id },
     ...{ grants: grantsToJson(grants), policyVersion: grants.policyVersion },
     input: input === undefined ? inputOf(source) : toJson(input),
     limits: {

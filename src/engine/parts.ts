@@ -2,6 +2,7 @@ import type { ModelProvider } from '@openai/agents';
 import type { World } from '../../steps/world.js';
 import { HoldfastError } from '../core/errors.js';
 import type { Retention } from '../core/retention.js';
+import type { RewardFunction } from '../core/reward-function.js';
 import type { WorkerRole } from '../core/worker.js';
 import type { Database } from '../storage/database.js';
 import type { RegisteredAgent } from './agent-registry.js';
@@ -38,6 +39,15 @@ export interface Parts {
   readonly build: string;
   readonly retention: Retention;
   readonly log: EngineLog;
+}
+
+/** `pointer`: where a request names it. Throws `reward_unknown`. */
+export function rewardNamed({ world }: Pick<Parts, 'world'>, name: string, pointer: string): RewardFunction {
+  const found = world.rewards.get(name);
+  if (found !== undefined) return found;
+  const known = [...world.rewards.keys()].join(', ') || 'none';
+  const detail = `There is no reward function ${JSON.stringify(name)}. Known: ${known}.`;
+  throw new HoldfastError('reward_unknown', detail, { fields: [{ pointer, detail }] });
 }
 
 /** `pointer`: where a request names it. Throws `agent_unknown`. */

@@ -5,6 +5,7 @@ import { fieldErrorsOf, invalidRequest } from '../core/field-errors.js';
 import type { Page } from '../core/page.js';
 import { type GiveReward, giveReward, isSameJudgement, type RewardView, rewardDataOf } from '../core/reward.js';
 import { resultOf } from '../core/trajectory-result.js';
+import { judgeTask } from '../storage/end-task.js';
 import { readHead } from '../storage/read-events.js';
 import { runFactsOf } from '../storage/read-trajectory.js';
 import { insertReward, lastReward, listRewardRows } from '../storage/rewards.js';
@@ -36,8 +37,11 @@ export async function rewardRun(parts: Parts, id: string, request: GiveReward, c
     const { runKey, seq: headSeq, hash: headHash } = head;
     const made = { runId: id, tenant: run.tenant, actor: caller.actor, at: isoNow(world), headSeq, headHash, runKey };
     const view = await insertReward(trx, made, data);
-    const result = resultOf({ ...runFactsOf(run, view).run, cancelReason: run.cancel_reason }, view);
+    const { status, error } = runFactsOf(run, view).run;
+    const end = { status, error, cancelReason: run.cancel_reason };
+    const result = resultOf(end, view);
     if (result !== null) await judgeTrajectory(trx, id, { result, reward: view.reward });
+    if (run.task_id !== null) await judgeTask(trx, { runId: id, ...end });
     return view;
   });
 }

@@ -1,25 +1,20 @@
-import { randomBytes } from 'node:crypto';
 import type { Knex } from 'knex';
-import { isoNow } from '../../steps/world.js';
 import { budgetOfRun } from '../core/budget.js';
 import type { Caller } from '../core/caller.js';
 import { HoldfastError } from '../core/errors.js';
 import { fieldErrorsOf, invalidRequest } from '../core/field-errors.js';
-import { type GrantSet, grantsToJson } from '../core/grants.js';
+import type { GrantSet } from '../core/grants.js';
 import { narrowGrants } from '../core/grants-narrowing.js';
 import { canonical, digestOf, type JsonObject, toJson } from '../core/json.js';
 import { type RunLimits, type RunView, type StartRun, startRun as startRunShape } from '../core/run.js';
-import { createLog, extendLog } from '../storage/events.js';
 import { takeIdempotencyKey } from '../storage/idempotency.js';
-import { findRun, insertRun, type RunRow, runViewOf } from '../storage/runs.js';
-import { assertNotErasing } from '../storage/subject-starts.js';
-import { insertSubjects } from '../storage/subjects.js';
+import { findRun, type RunRow, runViewOf } from '../storage/runs.js';
 import type { RegisteredAgent } from './agent-registry.js';
-import { takeSession } from './hold-session.js';
 import { agentNamed, type Parts } from './parts.js';
+import { type PlannedRun, writeRun } from './write-run.js';
 
 const METADATA_BYTES = 16_384;
-const NEW_RUN_PRIORITY = 1000;
+export const NEW_RUN_PRIORITY = 1000;
 
 /** Thrown out of a transaction that would make a run for the second time. */
 export class AlreadyStarted extends Error {
@@ -60,45 +55,21 @@ export async function startRun(
   const asked = toJson(parsed.data.input);
   const metadata = assertMetadata(parsed.data.metadata);
   const { world } = parts;
-  const budget = budgetOfRun(world.budgets, agent.name, parsed.data.budget);
-  const limits = { ...limitsUnder(agent.limits, parsed.data), ...(budget && { budget }) };
-  const grants = grantsUnder(agent, parsed.data.grants);
-  const id = `run_${world.newId().replaceAll('-', '')}`;
+  const id = newRunId(parts);
+  const planned: PlannedRun = {
+    ...{ id, tenant: caller.tenant, agent, input: asked, metadata },
+    ...{ grants: grantsUnder(agent, parsed.data.grants), limits: limitsOfStart(parts, agent, parsed.data) },
+    ...{ priority: parsed.data.priority ?? NEW_RUN_PRIORITY, stream: parsed.data.stream ?? null },
+    ...{ sessionId: parsed.data.sessionId ?? null, subjects: parsed.data.subjects ?? [], taskId: null },
+  };
   const fingerprint = digestOf(toJson(parsed.data));
-  const priority = parsed.data.priority ?? NEW_RUN_PRIORITY;
+  const key = { tenant: caller.tenant, operation: 'start_run', key: idempotencyKey, fingerprint, runId: id };
   let row: RunRow;
   try {
     row = await world.knex.transaction(async (trx) => {
-      const { name, version, definitionHash } = agent;
-      const of = { id, tenant: caller.tenant, agent: name, agentVersion: version, agentHash: definitionHash };
-      const stream = parsed.data.stream ?? null;
-      const pinned = { grants: grantsToJson(grants), limits, metadata, stream };
-      const inserted = await insertRun(trx, { ...of, ...pinned, priority, input: asked });
-      await takeKey(trx, {
-        tenant: caller.tenant,
-        operation: 'start_run',
-        key: idempotencyKey,
-        fingerprint,
-        runId: id,
-      });
-      const { sessionId } = parsed.data;
-      const session = sessionId === undefined ? null : { tenant: caller.tenant, id: sessionId };
-      const { input, loaded, subjects } =
-        session === null ? { input: asked, loaded: null, subjects: [] } : await takeSession(trx, session, id, asked);
-      const about = [...(parsed.data.subjects ?? []), ...subjects];
-      await assertNotErasing(trx, caller.tenant, about);
-      await insertSubjects(trx, of, about);
-      const log = await createLog(trx, id, caller.tenant, randomBytes(32).toString('hex'));
-      const data = {
-        ...{ agent: name, agentVersion: version, agentHash: definitionHash, input, metadata },
-        ...{ grants: grantsToJson(grants), policyVersion: grants.policyVersion, limits },
-      };
-      const context = { at: isoNow(world), worker: null };
-      const created = { key: 'created', parentKey: null, kind: 'run.created', data } as const;
-      await extendLog(trx, log, loaded === null ? [created] : [created, loaded], context);
-      await world.queue.enqueue(trx, { run: { ...of, priority }, segment: 0, band: 'new' });
+      const inserted = await writeRun(world, trx, planned, () => takeKey(trx, key));
       // A session changes what the run has.
-      return session === null ? inserted : ((await findRun(trx, caller.tenant, id)) ?? inserted);
+      return planned.sessionId === null ? inserted : ((await findRun(trx, caller.tenant, id)) ?? inserted);
     });
   } catch (error) {
     if (!(error instanceof AlreadyStarted)) throw error;
@@ -106,6 +77,18 @@ export async function startRun(
   }
   world.queue.wake();
   return runViewOf(row, []);
+}
+
+export const newRunId = ({ world }: Pick<Parts, 'world'>): string => `run_${world.newId().replaceAll('-', '')}`;
+
+/** What a run may take: no more than its agent, and what budgets say. */
+export function limitsOfStart(
+  { world }: Pick<Parts, 'world'>,
+  agent: RegisteredAgent,
+  asked: Pick<StartRun, 'maxTurns' | 'maxTotalTokens' | 'maxDurationMs' | 'budget'>,
+): RunLimits {
+  const budget = budgetOfRun(world.budgets, agent.name, asked.budget);
+  return { ...limitsUnder(agent.limits, asked), ...(budget && { budget }) };
 }
 
 export async function viewOf(parts: Parts, caller: Caller, id: string): Promise<RunView> {

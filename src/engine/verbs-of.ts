@@ -27,6 +27,8 @@ import { startRun } from './start-run.js';
 import { stateAt } from './state-at.js';
 import { stats } from './stats.js';
 import { listSystemEvents, streamSystemEvents } from './system-events.js';
+import { submitTask } from './submit-task.js';
+import { cancelTask, getTask, listTasks } from './task-verbs.js';
 import { getTrajectory, listTrajectories, streamTrajectories } from './trajectory-verbs.js';
 import type { Engine } from './verbs.js';
 import { withAnchor, withAnchors } from './verify-anchor.js';
@@ -50,6 +52,10 @@ export function verbsOf(parts: Parts, life: Life): Engine {
   return {
     startRun: async (request, caller, key) => startRun(up(), request, caller, key),
     getRun: async (id, caller, options) => getRun(up(), id, caller, options),
+    submitTask: async (request, caller, key) => submitTask(up(), request, caller, key),
+    getTask: async (id, caller) => getTask(up(), id, caller),
+    listTasks: async (filter, caller) => listTasks(up(), filter, caller),
+    cancelTask: async (id, reason, caller) => cancelTask(up(), id, reason, caller),
     listRuns: async (filter, caller) => listRuns(up(), filter, caller),
     cancelRun: async (id, reason, caller) => cancelRun(up(), id, reason, caller),
     deleteRun: async (id, caller) => deleteRun(up(), id, caller),

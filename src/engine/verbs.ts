@@ -34,6 +34,7 @@ import type { Health } from './health.js';
 import type { RunStateBackend } from './run-state-backend.js';
 import type { Stats } from './stats.js';
 import type { FromPlace, SystemEventPage } from './system-events.js';
+import type { TaskVerbs } from './task-verb-list.js';
 
 export interface AgentView {
   readonly name: string;
@@ -47,7 +48,7 @@ export interface AgentView {
 }
 
 /** The verbs of the engine. Every door (HTTP, command line, library) calls these and nothing else. */
-export interface Engine {
+export interface Engine extends TaskVerbs {
   /**
    * Starts a run. With an idempotency key, the same request again gives the same run; another request under the same key is
    * `idempotency_key_reused`. Throws `session_busy`, `session_full`, `agent_unknown`, `grants_widened`, `capability_invalid`, `invalid_request`.

@@ -14,6 +14,7 @@ import { SESSION_ROUTES } from './sessions.js';
 import { STANDING_DECISION_ROUTES } from './standing-decisions.js';
 import { OPEN_ROUTES, SYSTEM_ROUTES } from './system.js';
 import { SYSTEM_EVENT_ROUTES } from './system-events.js';
+import { TASK_ROUTES } from './tasks.js';
 import { TRAJECTORY_ROUTES } from './trajectories.js';
 import { WORKER_ROUTES } from './workers.js';
 
@@ -31,6 +32,7 @@ const DOCUMENT_ROUTE = guarded({
 
 export const GUARDED_ROUTES: readonly GuardedRoute[] = [
   ...RUN_ROUTES,
+  ...TASK_ROUTES,
   ...EVIDENCE_ROUTES,
   ...ERASURE_ROUTES,
   ...LOG_ROUTES,

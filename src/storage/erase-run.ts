@@ -8,6 +8,7 @@ import type { RunRow } from './runs.js';
 import { runs } from './runs.js';
 import { removeItemsOfRun } from './session-cut.js';
 import { forgetSubjects } from './subjects.js';
+import { eraseTaskOf } from './tasks.js';
 
 /** Stands where a text was. */
 const ERASED = '(erased)';
@@ -40,6 +41,7 @@ export async function eraseContent(trx: Knex.Transaction, run: RunRow): Promise<
   for (const table of made) await trx(`holdfast.${table}`).where({ run_id: id }).delete();
   await eraseInterruptions(trx, id);
   await trx('holdfast.rewards').where({ run_id: id }).update({ data: null });
+  await eraseTaskOf(trx, id);
   await forgetSubjects(trx, id);
   await leaveExports(trx, id);
   // The key of a request still starts no second run.

@@ -47,6 +47,7 @@ const COLUMNS: { readonly [C in keyof RunRow]-?: true } = {
   session_id: true,
   history_items: true,
   erased_at: true,
+  task_id: true,
 };
 
 /** The columns of `holdfast.runs`. */

@@ -14,6 +14,7 @@ import {
   runLimits,
   type Usage,
 } from '../core/run.js';
+import { endTask } from './end-task.js';
 import { runColumns } from './run-columns.js';
 import { releasingSession } from './sessions.js';
 import { trajectoryDue } from './trajectories-due.js';
@@ -71,6 +72,8 @@ export interface RunRow {
   history_items: number;
   /** When its content was erased; null: it is there. */
   erased_at: Date | null;
+  /** The task that it executes; null: it is a run of its own. */
+  task_id: string | null;
 }
 
 export interface NewRun {
@@ -87,6 +90,7 @@ export interface NewRun {
   /** Null or left out: as the agent says. */
   readonly stream?: boolean | null;
   readonly fork?: NewFork;
+  readonly taskId?: string | null;
   /** The call that starts it, the runs above it (topmost first), and what is left of their time in milliseconds. */
   readonly parent?: {
     readonly runId: string;
@@ -125,6 +129,7 @@ export async function insertRun(trx: Knex, run: NewRun): Promise<RunRow> {
       metadata: canonical(run.metadata),
       ...(run.fork === undefined ? {} : forkColumns(run.fork)),
       stream: run.stream ?? null,
+      task_id: run.taskId ?? null,
       cost_nano_usd: '0',
       ...(run.parent === undefined
         ? {}
@@ -194,8 +199,8 @@ export const readRun = (db: Knex, id: string): Promise<RunRow | undefined> =>
   runs(db).where({ id }).first(runColumns(db));
 
 /**
- * The one place where a run ends: whoever ends it, and however, the session that it was in is free, and its trajectory is due.
- * Gives the run as it is now.
+ * The one place where a run ends: whoever ends it, and however, the session that it was in is free, its trajectory is due, and
+ * the task that it executes has its result. Gives the run as it is now.
  */
 export async function updateRun(trx: Knex.Transaction, id: string, change: Partial<RunRow>): Promise<RunRow> {
   const update = runs(trx)
@@ -206,7 +211,10 @@ export async function updateRun(trx: Knex.Transaction, id: string, change: Parti
     update.with('released', releasingSession(trx, id)).with('due', trajectoryDue(trx, id));
   const [row] = await update;
   // Its row is locked, and there.
-  return row as RunRow;
+  const run = row as RunRow;
+  if (run.task_id !== null && change.status !== undefined && isOver(change.status))
+    await endTask(trx, { runId: id, status: run.status, error: errorOf(run), cancelReason: run.cancel_reason });
+  return run;
 }
 
 /** As `grantsToJson` wrote them; the parser of grants checks the rest. */

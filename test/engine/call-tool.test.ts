@@ -51,6 +51,7 @@ describeEachDatabase('one call', (kind) => {
       ...{ exportDir: '', buckets: null, stepsKeepOutcomes: () => false },
       prices: { priceOf: () => null },
       environments: null,
+      rewards: new Map(),
       budgets: { onExhausted: 'fail', outputTokens: 1 },
     };
     await database.knex.transaction((trx) =>

@@ -1,0 +1,99 @@
+import { randomUUID } from 'node:crypto';
+import { Command, Option } from 'commander';
+import { z } from 'zod';
+import { jsonObject } from '../core/json.js';
+import { isOver } from '../core/run.js';
+import type { SubmitTask, TaskView } from '../core/task.js';
+import type { Client } from './client.js';
+import { connect } from './connect.js';
+import { json, jsonObjectOption, jsonOption, keyOption, whole } from './options.js';
+import { print, printJson } from './print.js';
+import { readTask } from './read-task.js';
+import { printTask } from './task-text.js';
+
+const WAIT_SECONDS = 30;
+
+const options = z.object({
+  json,
+  agent: z.string(),
+  parameters: jsonObject.optional(),
+  seed: z.number().optional(),
+  image: z.string().optional(),
+  reward: z.string().optional(),
+  priority: z.number().optional(),
+  metadata: jsonObject.optional(),
+  key: z.string().optional(),
+});
+
+const submitting = (name: string): Command =>
+  new Command(name)
+    .argument('<task>', 'a definition file, a directory, the name of one that ships, or <name>@<version> of one that the server knows')
+    .requiredOption('--agent <agent>', 'name of the agent that does it')
+    .addOption(
+      new Option('--parameters <json>', 'of its template, as JSON, or @ and a file').argParser(jsonObjectOption),
+    )
+    .addOption(
+      new Option('--seed <n>', 'what is random in the task follows from it').argParser(
+        whole(0, Number.MAX_SAFE_INTEGER),
+      ),
+    )
+    .option('--image <image>', 'in place of that of the definition')
+    .option('--reward <name>', 'a reward function of the configuration')
+    .addOption(new Option('--priority <n>', 'lower starts earlier').argParser(whole(1, 1_000_000)))
+    .addOption(new Option('--metadata <json>', 'labels, as JSON, or @ and a file').argParser(jsonObjectOption))
+    .addOption(
+      new Option('--key <key>', 'idempotency key: the same key and request again is the same task').argParser(
+        keyOption,
+      ),
+    )
+    .addOption(jsonOption());
+
+export const taskSubmitCommand = (): Command =>
+  submitting('submit')
+    .description('Submit a task.')
+    .action(async (task: string, raw: unknown) => {
+      const { asJson, submitted } = await submit(connect(), task, raw);
+      if (asJson) printJson(submitted);
+      else print(`task ${submitted.id} ${submitted.status}`);
+    });
+
+export const taskRunCommand = (): Command =>
+  submitting('run')
+    .description('Submit a task and wait for its result; exit code 1 unless it is a success.')
+    .action(async (task: string, raw: unknown) => {
+      const client = connect();
+      const { asJson, submitted } = await submit(client, task, raw);
+      // Said before the wait, so that the task can be found if the wait is broken off.
+      if (!asJson) print(`task ${submitted.id} ${submitted.status}`);
+      const over = await settled(client, submitted);
+      const { items } = await client.listRewards(over.runId, { limit: 50 });
+      const reward = items.at(-1) ?? null;
+      if (asJson) printJson({ task: over, reward });
+      else {
+        printTask(over);
+        for (const [name, value] of Object.entries(reward?.signals ?? {})) print(`  ${name} ${value}`);
+        if (over.status === 'paused') print('It waits for a person: holdfast inbox');
+      }
+      if (over.result?.type !== 'success') process.exitCode = 1;
+    });
+
+async function submit(client: Client, task: string, raw: unknown) {
+  const { json: asJson, key, ...asked } = options.parse(raw);
+  const submitted = await client.submitTask({ task: definitionIn(task), ...asked }, key ?? randomUUID());
+  return { asJson, submitted };
+}
+
+/** A name with a version is one that the server knows. Throws as `readTask` does. */
+function definitionIn(task: string): SubmitTask['task'] {
+  const [, name, version] = /^([a-z0-9][a-z0-9._-]*)@([0-9][0-9A-Za-z.+-]*)$/.exec(task) ?? [];
+  return name === undefined || version === undefined ? readTask(task) : { name, version };
+}
+
+/** Waits until nothing more happens by itself: a paused one waits for a person. */
+async function settled(client: Client, submitted: TaskView): Promise<TaskView> {
+  for (;;) {
+    const task = await client.getTask(submitted.id);
+    if (isOver(task.status) || task.status === 'paused') return task;
+    await client.getRun(task.runId, WAIT_SECONDS);
+  }
+}

@@ -1,0 +1,22 @@
+import type { TaskView } from '../core/task.js';
+import type { TrajectoryResult } from '../core/trajectory-result.js';
+import { plain, print } from './print.js';
+
+/** A result as one line. */
+export function resultText(result: TrajectoryResult): string {
+  if (result.type === 'success') return 'success';
+  if (result.type === 'partial_success') return `partial success; missing: ${result.missing.map(plain).join(', ')}`;
+  return `${result.type}: ${plain(result.reason)}`;
+}
+
+export function printTask(task: TaskView): void {
+  print(`task     ${task.id}`);
+  print(`name     ${plain(task.name)} ${plain(task.version)}`);
+  print(`kind     ${plain(task.category)}, ${task.difficulty}`);
+  print(`agent    ${plain(task.agent)}`);
+  print(`status   ${task.status}`);
+  print(`run      ${task.runId} (holdfast trajectory ${task.runId})`);
+  if (task.attempts > 1) print(`attempts ${task.attempts}`);
+  if (task.result !== null) print(`result   ${resultText(task.result)}`);
+  if (task.reward !== null) print(`reward   ${task.reward}`);
+}

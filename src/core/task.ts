@@ -1,0 +1,80 @@
+import { z } from 'zod';
+import { jsonObject, jsonValue, nameText } from './json.js';
+import { RUN_STATUSES, runStatus, startRun } from './run.js';
+import { taskDefinition } from './task-definition.js';
+import { resultType, trajectoryResult } from './trajectory-result.js';
+
+export const TASK_STATUSES = RUN_STATUSES;
+export const taskStatus = runStatus;
+
+/** A definition that was submitted before, by its names; of several with the same the last one. */
+const namedTask = z.strictObject({
+  ...{ name: taskDefinition.shape.name, version: taskDefinition.shape.version },
+  // What has one is a definition, of which it is to be said what is wrong.
+  instruction: z.never().exactOptional(),
+});
+
+export const submitTask = z
+  .strictObject({
+    task: z.union([taskDefinition, namedTask]).describe('A definition, or name and version of one that is known.'),
+    agent: startRun.shape.agent,
+    parameters: z
+      .record(z.string(), jsonValue)
+      .optional()
+      .describe('Of its template. What is left out is the default, or comes from the seed.'),
+    seed: z
+      .int()
+      .min(0)
+      .optional()
+      .describe('What is random in the task follows from it; not for agents. Without: one of its own.'),
+    image: taskDefinition.shape.environment.shape.image.optional().describe('In place of that of the definition.'),
+    reward: nameText
+      .optional()
+      .describe('A reward function of the configuration, which gives the reward in place of the weighted signals.'),
+    priority: startRun.shape.priority,
+    metadata: jsonObject.optional().describe('Kept with the run as it is; 16 KiB at most.'),
+  })
+  .meta({ id: 'SubmitTask' });
+export type SubmitTask = z.input<typeof submitTask>;
+
+export const taskView = z
+  .object({
+    id: z.string(),
+    tenant: z.string(),
+    name: z.string(),
+    version: z.string(),
+    definitionHash: z.string(),
+    category: z.string(),
+    difficulty: taskDefinition.shape.difficulty,
+    tags: z.array(z.string()),
+    agent: z.string(),
+    parameters: jsonObject,
+    seed: z.int(),
+    image: z.string().nullable().describe('In place of that of the definition; null: that one.'),
+    rewardFunction: z.string().nullable().describe('What gives its reward; null: the weighted signals.'),
+    priority: z.int(),
+    status: taskStatus.describe('That of the run which executes it now.'),
+    runId: z.string().describe('The run that executes it, or did last; its trajectory has the same id.'),
+    attempts: z.int().describe('How many runs of it there were.'),
+    result: trajectoryResult.nullable().describe('Null: it is not over.'),
+    reward: z.number().nullable(),
+    verificationPassed: z.boolean().nullable().describe('Null: nothing was verified.'),
+    metadata: jsonObject,
+    createdAt: z.iso.datetime(),
+    updatedAt: z.iso.datetime(),
+    completedAt: z.iso.datetime().nullable(),
+  })
+  .meta({ id: 'Task' });
+export type TaskView = z.infer<typeof taskView>;
+
+/** What narrows a list of tasks; all of it must fit. */
+export const taskFilter = z.strictObject({
+  status: taskStatus.exactOptional(),
+  name: nameText.exactOptional(),
+  category: nameText.exactOptional(),
+  difficulty: taskDefinition.shape.difficulty.exactOptional(),
+  agent: nameText.exactOptional(),
+  tag: nameText.exactOptional(),
+  result: resultType.exactOptional(),
+});
+export type TaskFilter = z.infer<typeof taskFilter>;

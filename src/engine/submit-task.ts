@@ -1,0 +1,117 @@
+import type { Knex } from 'knex';
+import type { Caller } from '../core/caller.js';
+import { HoldfastError } from '../core/errors.js';
+import { fieldErrorsOf, invalidRequest } from '../core/field-errors.js';
+import { canonical, digestOf, type JsonObject, toJson } from '../core/json.js';
+import { resolveTask } from '../core/resolve-task.js';
+import { type SubmitTask, submitTask as submitTaskShape, type TaskView } from '../core/task.js';
+import { type TaskDefinition, taskDefinition, taskHashOf } from '../core/task-definition.js';
+import { findDefinition, type KeptDefinition, keepDefinition } from '../storage/task-definitions.js';
+import { findTask, insertTask, type NewTask, taskOfRun, taskViewOf } from '../storage/tasks.js';
+import { agentNamed, type Parts, rewardNamed } from './parts.js';
+import { AlreadyStarted, assertMetadata, limitsOfStart, NEW_RUN_PRIORITY, newRunId, takeKey } from './start-run.js';
+import { type PlannedRun, writeRun } from './write-run.js';
+
+/** A task that may be submitted: everything of it was judged. */
+export interface PlannedTask {
+  readonly definition: KeptDefinition;
+  readonly run: PlannedRun;
+  readonly task: NewTask;
+  /** What another request under its idempotency key would have else. */
+  readonly fingerprint: string;
+}
+
+/** Judges a task that is to be submitted. Throws as `submitTask` does. */
+export async function planTask(parts: Parts, request: SubmitTask, caller: Caller): Promise<PlannedTask> {
+  const parsed = submitTaskShape.safeParse(request);
+  if (!parsed.success) throw invalidRequest(fieldErrorsOf(parsed.error));
+  const { task: asked, parameters = {}, image = null, reward = null, priority = NEW_RUN_PRIORITY } = parsed.data;
+  const { tenant } = caller;
+  const hex = parts.world.newId().replaceAll('-', '');
+  const seed = parsed.data.seed ?? seedOf(hex);
+  const agent = agentNamed(parts, parsed.data.agent, '/agent');
+  const { definition, kept } = await definitionOf(parts, tenant, asked);
+  if (reward !== null) rewardNamed(parts, reward, '/reward');
+  const resolved = resolveTask(definition, { parameters, seed });
+  const { category, difficulty, tags, maxTurns, timeoutSeconds } = definition;
+  const metadata = assertMetadata(labelled(definition, parsed.data.metadata, seed));
+  const id = `task_${hex}`;
+  const run: PlannedRun = {
+    ...{ id: newRunId(parts), tenant, agent, input: resolved.instruction, metadata, grants: agent.grants },
+    limits: limitsOfStart(parts, agent, { maxTurns, maxDurationMs: timeoutSeconds * 1000 }),
+    ...{ priority, stream: null, sessionId: null, subjects: [], taskId: id },
+  };
+  const task: NewTask = {
+    ...{ id, tenant, definitionHash: kept.hash, name: kept.name, version: kept.version, category, difficulty, tags },
+    ...{ agent: agent.name, parameters: toJson(parameters) as JsonObject, seed, image, reward, priority, metadata },
+    runId: run.id,
+  };
+  return { definition: kept, run, task, fingerprint: digestOf(toJson(parsed.data)) };
+}
+
+/** Writes a task with its definition, its run and the first segment of that, in somebody's transaction. */
+export async function writeTask(
+  { world }: Parts,
+  trx: Knex.Transaction,
+  { definition, run, task }: PlannedTask,
+  claim: () => Promise<void>,
+): Promise<void> {
+  await keepDefinition(trx, task.tenant, definition);
+  await writeRun(world, trx, run, claim);
+  await insertTask(trx, task);
+}
+
+/** Submits a task. With an idempotency key, the same request again gives the same task. */
+export async function submitTask(
+  parts: Parts,
+  request: SubmitTask,
+  caller: Caller,
+  idempotencyKey?: string,
+): Promise<TaskView> {
+  const planned = await planTask(parts, request, caller);
+  const { world } = parts;
+  const { tenant } = caller;
+  const { run, task, fingerprint } = planned;
+  const key = { tenant, operation: 'submit_task', key: idempotencyKey, fingerprint, runId: run.id };
+  try {
+    await world.knex.transaction((trx) => writeTask(parts, trx, planned, () => takeKey(trx, key)));
+  } catch (error) {
+    if (!(error instanceof AlreadyStarted)) throw error;
+    const before = await taskOfRun(world.knex, error.runId);
+    if (before === undefined) throw new HoldfastError('task_unknown', `The task of run ${error.runId} was removed.`);
+    return taskViewOf(before);
+  }
+  world.queue.wake();
+  const row = await findTask(world.knex, tenant, task.id);
+  if (row === undefined) throw new HoldfastError('task_unknown', `The task ${task.id} was removed.`);
+  return taskViewOf(row);
+}
+
+type AskedDefinition = TaskDefinition | (Pick<TaskDefinition, 'name' | 'version'> & { readonly instruction?: never });
+interface Definition {
+  readonly definition: TaskDefinition;
+  readonly kept: KeptDefinition;
+}
+
+async function definitionOf({ world }: Parts, tenant: string, asked: AskedDefinition): Promise<Definition> {
+  if (asked.instruction !== undefined) {
+    const { name, version } = asked;
+    const text = canonical(toJson(asked));
+    return { definition: asked, kept: { hash: taskHashOf(asked), name, version, definition: text } };
+  }
+  const kept = await findDefinition(world.knex, tenant, asked);
+  if (kept !== undefined) return { definition: taskDefinition.parse(JSON.parse(kept.definition)), kept };
+  const detail = `There is no definition ${asked.name} of version ${asked.version}.`;
+  throw new HoldfastError('task_definition_unknown', detail, { fields: [{ pointer: '/task', detail }] });
+}
+
+const SEED_DIGITS = 12;
+/** Where nobody gives one: another for each task. */
+const seedOf = (hex: string): number => Number.parseInt(hex.slice(0, SEED_DIGITS), 16);
+
+/** What lists of runs and trajectories are narrowed by, and routers choose by. What the caller says goes first. */
+const labelled = (
+  { name, version, tags, category }: TaskDefinition,
+  metadata: JsonObject | undefined,
+  seed: number,
+): JsonObject => ({ taskId: `${name}@${version}`, tags: [...tags], seed, taskType: category, ...metadata });

@@ -1,0 +1,22 @@
+import type { Caller } from '../core/caller.js';
+import type { Page } from '../core/page.js';
+import type { SubmitTask, TaskFilter, TaskView } from '../core/task.js';
+
+/** The verbs of the engine that are about tasks. */
+export interface TaskVerbs {
+  /**
+   * Submits a task: a run of its agent in the environment of the task, which is verified and rewarded when the agent has ended. With an
+   * idempotency key as `startRun`. Throws `invalid_request`, `agent_unknown`, `task_definition_unknown`, `task_parameters_invalid`,
+   * `reward_unknown`.
+   */
+  submitTask(request: SubmitTask, caller: Caller, idempotencyKey?: string): Promise<TaskView>;
+  /** Throws `task_unknown`. */
+  getTask(id: string, caller: Caller): Promise<TaskView>;
+  /** Tasks, newest first. Throws `invalid_request`. */
+  listTasks(
+    filter: TaskFilter & { readonly limit: number; readonly cursor?: string },
+    caller: Caller,
+  ): Promise<Page<TaskView>>;
+  /** Stops a task with its run. Repeating it is no error. Throws `task_unknown`, `task_over`. */
+  cancelTask(id: string, reason: string | null, caller: Caller): Promise<TaskView>;
+}

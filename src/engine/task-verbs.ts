@@ -1,0 +1,66 @@
+import { stopRun } from '../../steps/family.js';
+import type { Caller } from '../core/caller.js';
+import { HoldfastError } from '../core/errors.js';
+import { fieldErrorsOf, invalidRequest } from '../core/field-errors.js';
+import { plainText } from '../core/json.js';
+import type { Page } from '../core/page.js';
+import { isOver } from '../core/run.js';
+import { type TaskFilter, type TaskView, taskFilter } from '../core/task.js';
+import { lockFamily } from '../storage/families.js';
+import { encodeCursor } from '../storage/run-list.js';
+import { listTaskRows } from '../storage/task-list.js';
+import { cancelOpenTask, findTask, lockTask, type SeenTask, taskViewOf } from '../storage/tasks.js';
+import type { Parts } from './parts.js';
+
+async function taskNamed({ world }: Parts, id: string, caller: Caller): Promise<SeenTask> {
+  const row = await findTask(world.knex, caller.tenant, id);
+  if (row === undefined) throw new HoldfastError('task_unknown', `There is no task ${JSON.stringify(id)}.`);
+  return row;
+}
+
+/** Throws `task_unknown`. */
+export const getTask = async (parts: Parts, id: string, caller: Caller): Promise<TaskView> =>
+  taskViewOf(await taskNamed(parts, id, caller));
+
+/** Tasks, newest first. Throws `invalid_request`. */
+export async function listTasks(
+  parts: Parts,
+  { limit, cursor, ...asked }: TaskFilter & { readonly limit: number; readonly cursor?: string },
+  caller: Caller,
+): Promise<Page<TaskView>> {
+  const filter = taskFilter.safeParse(asked);
+  if (!filter.success) throw invalidRequest(fieldErrorsOf(filter.error));
+  const page = { limit, ...(cursor === undefined ? {} : { cursor }) };
+  const rows = await listTaskRows(parts.world.knex, caller.tenant, filter.data, page);
+  const given = rows.slice(0, limit);
+  const last = given.at(-1);
+  return {
+    items: given.map(taskViewOf),
+    nextCursor: rows.length > limit && last ? encodeCursor(last.place, last.id) : null,
+  };
+}
+
+/** Stops a task and its run; one that works is asked to. Repeating it is no error. Throws `task_unknown`, `task_over`. */
+export async function cancelTask(parts: Parts, id: string, reason: string | null, caller: Caller): Promise<TaskView> {
+  const { world } = parts;
+  const why = reason === null ? null : plainText(reason);
+  for (;;) {
+    const seen = await taskNamed(parts, id, caller);
+    if (seen.status === 'cancelled') return taskViewOf(seen);
+    if (seen.status !== 'open') throw new HoldfastError('task_over', `Task ${id} is ${seen.status}.`);
+    const stopping = await world.knex.transaction(async (trx) => {
+      const run = await lockFamily(trx, seen.run_id);
+      const task = await lockTask(trx, id);
+      // Another run of it has begun meanwhile, or it is over by now: it is looked at again.
+      if (task === undefined || run === undefined || task.run_id !== run.id || task.status !== 'open') return null;
+      if (isOver(run.status)) await cancelOpenTask(trx, id, why);
+      else if (run.cancel_requested_at === null) return stopRun(world, trx, run, { actor: caller.actor, reason: why });
+      return [];
+    });
+    if (stopping === null) continue;
+    for (const one of stopping) parts.running.cancel(one);
+    world.queue.wake();
+    parts.changes.announce(seen.run_id);
+    return getTask(parts, id, caller);
+  }
+}

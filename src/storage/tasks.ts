@@ -1,0 +1,142 @@
+import type { Knex } from 'knex';
+import { canonical, type JsonObject, jsonObject } from '../core/json.js';
+import { isOver, type RunStatus } from '../core/run.js';
+import type { TaskView } from '../core/task.js';
+import { taskDefinition } from '../core/task-definition.js';
+import { trajectoryResult } from '../core/trajectory-result.js';
+
+/** `open`: its run goes on, or another one of it is to follow. Else as its last run ended. */
+export type TaskState = 'open' | 'completed' | 'failed' | 'cancelled';
+
+/** A row of `holdfast.tasks` as the driver gives it: int8 as text. */
+export interface TaskRow {
+  id: string;
+  tenant: string;
+  definition_hash: string;
+  name: string;
+  version: string;
+  category: string;
+  difficulty: string;
+  tags: string[];
+  agent: string;
+  parameters: string;
+  seed: string;
+  image: string | null;
+  reward_function: string | null;
+  priority: number;
+  metadata: string;
+  run_id: string;
+  attempts: number;
+  status: TaskState;
+  result_type: string | null;
+  result: string | null;
+  reward: number | null;
+  verification_passed: boolean | null;
+  created_at: Date;
+  updated_at: Date;
+  completed_at: Date | null;
+}
+
+export interface NewTask {
+  readonly id: string;
+  readonly tenant: string;
+  readonly definitionHash: string;
+  readonly name: string;
+  readonly version: string;
+  readonly category: string;
+  readonly difficulty: string;
+  readonly tags: readonly string[];
+  readonly agent: string;
+  readonly parameters: JsonObject;
+  readonly seed: number;
+  readonly image: string | null;
+  readonly reward: string | null;
+  readonly priority: number;
+  readonly metadata: JsonObject;
+  readonly runId: string;
+}
+
+export const tasks = (db: Knex) => db<TaskRow>('holdfast.tasks');
+
+/** Writes a task after its first run. */
+export async function insertTask(trx: Knex.Transaction, task: NewTask): Promise<void> {
+  const { definitionHash, tags, parameters, metadata, runId, seed, reward, ...same } = task;
+  await tasks(trx).insert({
+    ...same,
+    ...{ definition_hash: definitionHash, tags: [...tags], parameters: canonical(parameters) },
+    ...{ metadata: canonical(metadata), run_id: runId, seed: String(seed), reward_function: reward },
+  });
+}
+
+/** A task with the status of its run. */
+export type SeenTask = TaskRow & { readonly run_status: RunStatus };
+
+/** Tasks beside their runs. */
+export const seenTasks = (db: Knex) =>
+  db<SeenTask>('holdfast.tasks as t')
+    .join('holdfast.runs as r', 'r.id', 't.run_id')
+    .select('t.*', 'r.status as run_status');
+
+export const findTask = (db: Knex, tenant: string, id: string): Promise<SeenTask | undefined> =>
+  seenTasks(db).where({ 't.tenant': tenant, 't.id': id }).first();
+
+/** The task that a run executes, also one that it does not stand on any more. */
+export const taskOfRun = (db: Knex, runId: string): Promise<SeenTask | undefined> =>
+  seenTasks(db)
+    .whereIn('t.id', (run) => run.select('task_id').from('holdfast.runs').where({ id: runId }))
+    .first();
+
+/** Holds the row of a task until the transaction ends, after that of its run. */
+export const lockTask = (trx: Knex.Transaction, id: string): Promise<TaskRow | undefined> =>
+  tasks(trx).where({ id }).forUpdate().first();
+
+/** Ends a task that waits for its next run. */
+export async function cancelOpenTask(trx: Knex.Transaction, id: string, reason: string | null): Promise<void> {
+  const result = { type: 'failure', reason: reason ?? 'The task was cancelled.' };
+  const now = trx.fn.now() as unknown as Date;
+  await tasks(trx)
+    .where({ id })
+    .update({
+      status: 'cancelled',
+      result_type: result.type,
+      result: canonical(result),
+      completed_at: now,
+      updated_at: now,
+    });
+}
+
+/** Takes away what a task says of itself beside its definition. How it ended stays, in no words of its own. */
+export async function eraseTaskOf(trx: Knex.Transaction, runId: string): Promise<void> {
+  const row = await tasks(trx).where({ run_id: runId }).first('result');
+  if (row === undefined) return;
+  const ended = result.parse(row.result === null ? null : JSON.parse(row.result));
+  const words = ended !== null && 'reason' in ended ? { ...ended, reason: ERASED } : ended;
+  const left = words?.type === 'partial_success' ? { ...words, missing: [] } : words;
+  const erased = { parameters: '{}', metadata: '{}', result: left === null ? null : canonical(left) };
+  await tasks(trx).where({ run_id: runId }).update(erased);
+}
+
+const ERASED = '(erased)';
+
+/** One that is open while its run is over waits for the next run. */
+const statusOf = ({ status, run_status: run }: SeenTask): RunStatus => {
+  if (status !== 'open') return status;
+  return isOver(run) ? 'queued' : run;
+};
+
+const difficulty = taskDefinition.shape.difficulty;
+const result = trajectoryResult.nullable();
+
+export const taskViewOf = (row: SeenTask): TaskView => ({
+  ...{ id: row.id, tenant: row.tenant, name: row.name, version: row.version, definitionHash: row.definition_hash },
+  ...{ category: row.category, difficulty: difficulty.parse(row.difficulty), tags: row.tags, agent: row.agent },
+  parameters: jsonObject.parse(JSON.parse(row.parameters)),
+  ...{ seed: Number(row.seed), image: row.image, rewardFunction: row.reward_function, priority: row.priority },
+  status: statusOf(row),
+  ...{ runId: row.run_id, attempts: row.attempts },
+  result: result.parse(row.result === null ? null : JSON.parse(row.result)),
+  ...{ reward: row.reward, verificationPassed: row.verification_passed },
+  metadata: jsonObject.parse(JSON.parse(row.metadata)),
+  ...{ createdAt: row.created_at.toISOString(), updatedAt: row.updated_at.toISOString() },
+  completedAt: row.completed_at?.toISOString() ?? null,
+});
