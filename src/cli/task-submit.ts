@@ -27,7 +27,10 @@ const options = z.object({
 
 const submitting = (name: string): Command =>
   new Command(name)
-    .argument('<task>', 'a definition file, a directory, the name of one that ships, or <name>@<version> of one that the server knows')
+    .argument(
+      '<task>',
+      'a definition file, a directory, the name of one that ships, or <name>@<version> of one that the server knows',
+    )
     .requiredOption('--agent <agent>', 'name of the agent that does it')
     .addOption(
       new Option('--parameters <json>', 'of its template, as JSON, or @ and a file').argParser(jsonObjectOption),

@@ -26,8 +26,8 @@ import { listStandingDecisions, revokeStandingDecision } from './standing-verbs.
 import { startRun } from './start-run.js';
 import { stateAt } from './state-at.js';
 import { stats } from './stats.js';
-import { listSystemEvents, streamSystemEvents } from './system-events.js';
 import { submitTask } from './submit-task.js';
+import { listSystemEvents, streamSystemEvents } from './system-events.js';
 import { cancelTask, getTask, listTasks } from './task-verbs.js';
 import { getTrajectory, listTrajectories, streamTrajectories } from './trajectory-verbs.js';
 import type { Engine } from './verbs.js';
