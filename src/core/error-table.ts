@@ -5,7 +5,6 @@ import { EXPORT_ERRORS } from './export-errors.js';
 import { PROCESS_ERRORS } from './process-errors.js';
 import { PROOF_ERRORS } from './proof-errors.js';
 import { SUB_AGENT_ERRORS } from './sub-agent-errors.js';
-import { SUBMISSION_ERRORS } from './submission-errors.js';
 import { TASK_ERRORS } from './task-errors.js';
 
 /** The one table of errors. `docs/errors.md` documents it, and a test holds the two equal. */
@@ -292,7 +291,6 @@ export const ERRORS = {
   tool_invalid: row(400, 'stop', 'The tool is not valid', 'Correct the field that is named.'),
   ...ENVIRONMENT_ERRORS,
   ...ERASURE_ERRORS,
-  ...SUBMISSION_ERRORS,
   ...TASK_ERRORS,
   ...SUB_AGENT_ERRORS,
   ...EXPORT_ERRORS,
