@@ -35,6 +35,7 @@ import * as environmentPurposes from './0033-environment-purposes.js';
 import * as tasks from './0034-tasks.js';
 import * as runsOfTasks from './0035-runs-of-tasks.js';
 import * as systemEvents from './0036-system-events.js';
+import * as runScaffold from './0037-run-scaffold.js';
 
 export interface Migration {
   readonly name: string;
@@ -79,4 +80,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0034-tasks', up: tasks.up },
   { name: '0035-runs-of-tasks', up: runsOfTasks.up },
   { name: '0036-system-events', up: systemEvents.up },
+  { name: '0037-run-scaffold', up: runScaffold.up },
 ];

@@ -8,6 +8,8 @@ export type { ExportView, StartExport } from './core/export.js';
 export type { DecisionRequest, InterruptionView } from './core/interruption.js';
 export type { RewardFacts, RewardFunction } from './core/reward-function.js';
 export type { RunView, StartRun } from './core/run.js';
+export type { ScaffoldCall } from './core/scaffold.js';
+export type { StepResult } from './core/scaffold-step.js';
 export type { SessionItem, SessionView } from './core/session.js';
 export type { Settlement } from './core/settlement.js';
 export type { SubmitTask, TaskFilter, TaskView } from './core/task.js';
@@ -17,7 +19,13 @@ export type { Trajectory } from './core/trajectory.js';
 export { type Interruption, type WaitRequest, waitFor } from './core/wait.js';
 export { consumeResult } from './engine/consume-result.js';
 export { createEngine } from './engine/create-engine.js';
-export { type AgentDeclaration, defineAgent, defineConfig, type HoldfastConfig } from './engine/define.js';
+export {
+  type AgentDeclaration,
+  type AgentScaffold as Scaffold,
+  defineAgent,
+  defineConfig,
+  type HoldfastConfig,
+} from './engine/define.js';
 export type { EngineConfig } from './engine/engine-config.js';
 export { MultiModelProvider, OllamaModelProvider, openaiCompatible } from './engine/model-providers.js';
 export { type RunAgentOptions, runAgent } from './engine/run-agent.js';
@@ -37,6 +45,7 @@ export { containerReadTool } from './tools/container-read.js';
 export { defineTool } from './tools/define-tool.js';
 export { httpRequestTool } from './tools/http-request.js';
 export { listFilesTool } from './tools/list-files.js';
+export { minimalScaffold } from './tools/minimal-scaffold.js';
 export { readFileTool } from './tools/read-file.js';
 export { sleepTool } from './tools/sleep.js';
 export { type AgentReference, type SubAgentOptions, subAgent } from './tools/sub-agent.js';

@@ -2,6 +2,7 @@ import { EffectUnknown, judgeCall, unknownEffectText } from '../src/core/call.js
 import type { AgentEnvironment } from '../src/core/environment.js';
 import { HoldfastError } from '../src/core/errors.js';
 import type { CallOutcome } from '../src/core/event.js';
+import type { StepNote } from '../src/core/scaffold-step.js';
 import { seededRandom } from '../src/core/seeded-random.js';
 import type { Settlement, WaitDecision } from '../src/core/settlement.js';
 import type { ProbeResult, ToolContext, ToolSpec } from '../src/core/tool.js';
@@ -39,7 +40,8 @@ export interface ToolCall {
 }
 
 export type ToolResult =
-  | { readonly type: 'settled'; readonly outcome: CallOutcome }
+  /** `note`: what the scaffold of the agent said of it. */
+  | { readonly type: 'settled'; readonly outcome: CallOutcome; readonly note?: StepNote }
   /** A guardrail ends the run by what the call gave. */
   | { readonly type: 'tripped'; readonly outcome: Extract<CallOutcome, { type: 'error' }> }
   /** Only a person can say whether it happened. */

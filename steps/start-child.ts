@@ -6,6 +6,7 @@ import { type GrantSet, grantsToJson } from '../src/core/grants.js';
 import { delegateGrants } from '../src/core/grants-delegation.js';
 import { toJson } from '../src/core/json.js';
 import { isOver, type RunLimits } from '../src/core/run.js';
+import type { ScaffoldName } from '../src/core/scaffold-step.js';
 import {
   type Above,
   assertNesting,
@@ -29,6 +30,7 @@ export interface StartableAgent {
   readonly definitionHash: string;
   readonly grants: GrantSet;
   readonly limits: RunLimits;
+  readonly scaffold: { readonly scaffold: ScaffoldName } | null;
 }
 
 export interface ChildStart {
@@ -73,6 +75,7 @@ export async function startChild(world: World, start: ChildStart): Promise<Start
     const { name, version, definitionHash } = agent;
     await insertRun(trx, {
       ...{ id, tenant: row.tenant, agent: name, agentVersion: version, agentHash: definitionHash, input },
+      scaffold: agent.scaffold?.scaffold.name ?? null,
       ...{ priority: row.priority, grants: grantsToJson(grants), limits, metadata: {} },
       parent: {
         ...{ runId: parent.id, callId, ancestors: above.map((one) => one.id) },

@@ -22,6 +22,7 @@ import { durableProvider } from './durable-model.js';
 import { endingOfError } from './ending-of-error.js';
 import { orGiveUp } from './give-up.js';
 import { withHiddenOutput } from './hidden-past.js';
+import { prepareRun } from './prepare-run.js';
 import { recordedOf, storedState } from './rebuild-state.js';
 import { resumeState } from './resume-state.js';
 import { RunLog } from './run-log.js';
@@ -36,6 +37,7 @@ export interface RunnableAgent extends StartableAgent {
   readonly stream: boolean;
   readonly mcp: RunFacts['mcp'];
   readonly environment: RunFacts['environment'];
+  readonly scaffold: RunFacts['scaffold'];
 }
 
 export interface AgentRunOptions {
@@ -112,6 +114,7 @@ export async function work(options: Workplace, scope: SegmentScope): Promise<End
     const { agent } = agentOf(options, scope);
     if (scope.run.model !== null) scope.chosen = await options.provider.getModel(scope.run.model);
     const state = await stateOf(options, scope, agent);
+    await prepareRun(scope);
     if (scope.stop !== null) return endingOf(scope, state);
     const runner = new Runner({ modelProvider: scope.provider, tracingDisabled: true });
     const result = await runner.run(agent, state, { maxTurns: null });
@@ -180,6 +183,7 @@ export const factsOf = (options: Workplace, run: RunRow): RunFacts => ({
   rebuilt: run.rebuilt_segment,
   mcp: options.agents.get(run.agent)?.mcp ?? {},
   environment: options.agents.get(run.agent)?.environment ?? null,
+  scaffold: options.agents.get(run.agent)?.scaffold ?? null,
   taskType: taskTypeIn(metadataOf(run)),
 });
 

@@ -28,6 +28,7 @@ import { haltStop } from './launch-calls.js';
 import { guardsOf } from './plan-calls.js';
 import { planResponse } from './plan-response.js';
 import { modelResultOf } from './recorded-source.js';
+import { shownRequest } from './run-scaffold.js';
 import { currentScope, type SegmentScope, SegmentStop } from './segment-scope.js';
 
 /** A model as it is asked in a run: how the log calls it, and who that is for budgets and prices. */
@@ -92,7 +93,9 @@ async function takeTurn(scope: SegmentScope, named: Named, asked: ModelRequest):
   // Only who may leave asks, so that nothing is waited for otherwise.
   const leaves = mayLeave(scope) && !(await wasAsked(scope, scope.turns + 1));
   stopIfDue(scope, leaves);
-  const request = withHidden(scope.state, asked);
+  const whole = withHidden(scope.state, asked);
+  const shown = shownRequest(scope, agentOf(scope), whole);
+  const request = shown ?? whole;
   const guardFor = guardsOf(request);
   const turn = ++scope.turns;
   scope.turnsInSegment++;
@@ -102,7 +105,7 @@ async function takeTurn(scope: SegmentScope, named: Named, asked: ModelRequest):
   const present = scope.run.model ?? named.name;
   const name = recorded?.model ?? present;
   const model = scope.recorded?.modelAsked(turn, name, present) ?? name;
-  const requested = logRequest(scope, request, { turn, agent, model });
+  const requested = logRequest(scope, request, { turn, agent, model }, shown !== null);
   if (isPause) throw waitBefore(scope, null);
   const result =
     recorded === null ? await askModel(scope, chosenOf(scope) ?? named, request, turn) : modelResultOf(recorded);
@@ -175,12 +178,13 @@ function logRequest(
   scope: SegmentScope,
   request: ModelRequest,
   who: { turn: number; agent: string; model: string },
+  isChosen: boolean,
 ): string {
   const items = typeof request.input === 'string' ? [request.input] : request.input;
   // The log says what the run was told before; only what is new to the model is digested, so that a turn costs no more
-  // in a long run than in a short one.
-  const fresh = items.length >= scope.seenItems ? items.slice(scope.seenItems) : items;
-  scope.seenItems = items.length;
+  // in a long run than in a short one. What a scaffold shows may be other items every time.
+  const fresh = items.length >= scope.seenItems && !isChosen ? items.slice(scope.seenItems) : items;
+  scope.seenItems = isChosen ? 0 : items.length;
   return scope.log.add('model.requested', {
     ...who,
     inputItems: items.length,

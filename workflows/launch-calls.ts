@@ -10,6 +10,7 @@ import { termsOf } from './approval-of.js';
 import { afterOutputGuardrails } from './call-callbacks.js';
 import { durableStep } from './durable-step.js';
 import { endOfRun, isRaised } from './failing-call.js';
+import { isShaped, shaped } from './run-scaffold.js';
 import { inStep, type PlannedCall, type SegmentScope, type StartedCall } from './segment-scope.js';
 import { logChild } from './sub-agent-call.js';
 import { bodyOf, requirementOf } from './tool-body.js';
@@ -73,13 +74,14 @@ async function runTool(scope: SegmentScope, plan: PlannedCall): Promise<ToolResu
     const asked = { callId, agent, spec, input, require: requirementOf(scope, plan) };
     const recorded = scope.recorded.result(callId);
     if (recorded !== null) {
-      scope.recorded.answered(asked, recorded);
+      if (!isShaped(scope, plan)) scope.recorded.answered(asked, recorded);
       return recorded;
     }
     const executing = scope.recorded.executes(asked);
     // Nothing is waited for before a step, so that the calls of a response take theirs in one go.
     const executed = executing === null ? null : await executing;
-    if (executed !== null) return inStep(() => afterOutputGuardrails(scope, plan, executed));
+    if (executed !== null)
+      return inStep(async () => shaped(scope, plan, await afterOutputGuardrails(scope, plan, executed)));
   }
   const intent = {
     ...{
@@ -111,7 +113,7 @@ async function runTool(scope: SegmentScope, plan: PlannedCall): Promise<ToolResu
     const result = await callTool(scope.world, call, scope.callSignal, () => scope.log.flush());
     // By this error DBOS records nothing, neither of the step nor of the workflow: both are the newer process's to end.
     if (result.type === 'superseded') throw new DBOSWorkflowConflictError(DBOS.workflowID ?? scope.run.id);
-    return afterOutputGuardrails(scope, plan, result);
+    return shaped(scope, plan, await afterOutputGuardrails(scope, plan, result));
   };
   return durableStep(scope, step, execute);
 }
@@ -131,8 +133,10 @@ function logEnded(scope: SegmentScope): void {
     const { plan, startedKey, result } = scope.started.shift() as StartedCall & { result: Result };
     const { callId } = plan;
     const tool = plan.guard.spec.name;
-    if (result.type === 'settled' || result.type === 'tripped')
-      scope.log.add('call.finished', { callId, tool, outcome: result.outcome }, startedKey);
+    if (result.type === 'settled' || result.type === 'tripped') {
+      const note = result.type === 'settled' && result.note ? { step: result.note } : {};
+      scope.log.add('call.finished', { callId, tool, outcome: result.outcome, ...note }, startedKey);
+    }
     const error = endOfRun(scope, plan, result);
     if (error !== null) scope.stop = { type: 'failed', error };
     if (result.type === 'unknown') {

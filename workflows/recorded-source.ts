@@ -155,6 +155,12 @@ export class RecordedSource {
     return this.offeredAt.get(turn)?.includes(tool) ?? true;
   }
 
+  /** What the log says of the preparation of the environment; null: it has none. Undefined: the recording is over before it. */
+  prepared(_present: EventData<'environment.prepared'> | null): EventData<'environment.prepared'> | null | undefined {
+    for (const { kind, data } of this.segment.events.values()) if (kind === 'environment.prepared') return data;
+    return this.closed || this.offeredAt.size > 0 ? null : undefined;
+  }
+
   /** What the log says of the tool list of an MCP server; undefined: the recording is over, and the server is asked. */
   toolList(server: string): { readonly listed: string | null; readonly changes: readonly McpChange[] } | undefined {
     if (!this.closed && this.isOver) return undefined;

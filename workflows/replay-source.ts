@@ -1,5 +1,5 @@
 import { fieldDifferences } from '../src/core/compare-event.js';
-import type { EventDraft } from '../src/core/event.js';
+import type { EventData, EventDraft } from '../src/core/event.js';
 import type { JsonValue } from '../src/core/json.js';
 import { eventName, type RecordedSegment } from '../src/core/recording.js';
 import type { Standing } from '../src/core/standing.js';
@@ -124,6 +124,11 @@ export class ReplaySource extends RecordedSource {
 
   override modelAsked(turn: number, recorded: string, present: string): string {
     return this.#isCopied(turn) ? recorded : present;
+  }
+
+  override prepared(present: EventData<'environment.prepared'> | null): EventData<'environment.prepared'> | null {
+    const recorded = super.prepared(present) ?? null;
+    return recorded && { ...recorded, ...(present ?? { scaffold: null }) };
   }
 
   override untold(turn: number, what: string): null {

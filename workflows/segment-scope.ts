@@ -20,6 +20,7 @@ import type { World } from '../steps/world.js';
 import type { AgentToolResult } from './agent-tool.js';
 import type { RecordedSource } from './recorded-source.js';
 import type { RunLog } from './run-log.js';
+import type { RunScaffold } from './run-scaffold.js';
 import type { SuspendedAgent } from './state-text.js';
 
 /** What never changes while a run goes on. */
@@ -40,6 +41,8 @@ export interface RunFacts {
   readonly mcp: { readonly [server: string]: McpRules };
   /** Where commands of its calls execute; null: nowhere. */
   readonly environment: AgentEnvironment | null;
+  /** What stands between its agent and its model; null: nothing of its own. */
+  readonly scaffold: RunScaffold | null;
   /** What kind of task it is (`taskType` of its metadata), for routers that choose by it; null: it does not say. */
   readonly taskType: string | null;
 }

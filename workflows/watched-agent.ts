@@ -7,6 +7,7 @@ import { asDurable } from './durable-model.js';
 import { readThrough } from './read-through.js';
 import type { RecordedSource } from './recorded-source.js';
 import { inHook } from './refusal.js';
+import { endingBy, toolsWith } from './run-scaffold.js';
 import { currentScope, type SegmentScope } from './segment-scope.js';
 
 const watched = new WeakSet<Agent>();
@@ -26,6 +27,7 @@ export function watch(agent: Agent): void {
   inside(agent, 'outputGuardrails', (scope, guardrails) =>
     guardrails.map((guardrail) => outputGuardrail(scope, agent, guardrail)),
   );
+  inside(agent, 'tools', (scope, tools) => toolsWith(scope, agent, tools));
   inside(agent, 'toolUseBehavior', (scope, behavior) => toolUseBehavior(scope, agent, behavior));
   for (const tool of agent.tools) if (tool.type === 'function') watchTool(tool);
   watchHooks(agent);
@@ -44,7 +46,7 @@ function watchHooks(agent: Agent): void {
 }
 
 /** `read` says what the SDK sees of a property inside a segment. */
-function inside<K extends 'model' | 'inputGuardrails' | 'outputGuardrails' | 'toolUseBehavior'>(
+function inside<K extends 'tools' | 'model' | 'inputGuardrails' | 'outputGuardrails' | 'toolUseBehavior'>(
   agent: Agent,
   key: K,
   read: (scope: SegmentScope, value: Agent[K]) => Agent[K],
@@ -107,6 +109,8 @@ function toolUseBehavior(
   behavior: Agent['toolUseBehavior'],
 ): Agent['toolUseBehavior'] {
   if (scope.stop !== null) return 'run_llm_again';
+  const ending = endingBy(scope, agent);
+  if (ending !== null) return ending;
   if (typeof behavior !== 'function') return behavior;
   return async (context, results) => {
     const said = await callbackStep(

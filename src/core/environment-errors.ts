@@ -1,6 +1,6 @@
 import { type ErrorRow, row } from './error-row.js';
 
-/** Errors of containers and of the engine that they run on. */
+/** Errors of containers, of the engine that they run on, and of what stands between them and models. */
 export const ENVIRONMENT_ERRORS = {
   environment_missing: row(
     422,
@@ -52,6 +52,12 @@ export const ENVIRONMENT_ERRORS = {
   ),
   file_unreadable: row(422, 'stop', 'A file of the container cannot be read', 'Read the detail, which says why.'),
   file_unwritable: row(422, 'stop', 'A file of the container cannot be written', 'Read the detail, which says why.'),
+  scaffold_failed: row(
+    500,
+    'stop',
+    'The scaffold of the agent failed',
+    'Read the detail; correct `initialize`, `step`, `history` or `terminal` of the scaffold, then start the run anew.',
+  ),
 } as const satisfies Record<string, ErrorRow>;
 
 /**
@@ -68,6 +74,7 @@ const ENDS_THE_RUN: ReadonlySet<string> = new Set<keyof typeof ENVIRONMENT_ERROR
   'environment_elsewhere',
   'engine_unreachable',
   'image_unknown',
+  'scaffold_failed',
 ]);
 
 export const isEnvironmentTrouble = (code: string): boolean => ENDS_THE_RUN.has(code);

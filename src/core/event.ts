@@ -8,6 +8,7 @@ import { always, argumentEdit, interruptionReason } from './interruption.js';
 import { jsonObject, jsonValue } from './json.js';
 import { route } from './route.js';
 import { errorView, runLimits, usage } from './run.js';
+import { scaffoldName, stepNote } from './scaffold-step.js';
 import { startedChild } from './sub-agent.js';
 import { waitSpec } from './wait.js';
 
@@ -74,6 +75,7 @@ const DATA = {
       .exactOptional(),
   }),
   'segment.started': z.object({ segment: z.int(), decisions: z.array(z.string()) }),
+  'environment.prepared': z.object({ image: z.string(), scaffold: scaffoldName.nullable() }),
   'model.requested': z.object({
     turn,
     agent: z.string(),
@@ -116,7 +118,7 @@ const DATA = {
   }),
   'call.started': z.object({ callId, tool, effect: z.enum(CALL_EFFECTS) }),
   'call.unknown': z.object({ callId, tool, text: z.string() }),
-  'call.finished': z.object({ callId, tool, outcome: callOutcome }),
+  'call.finished': z.object({ callId, tool, outcome: callOutcome, step: stepNote.exactOptional() }),
   'child.started': startedChild.extend({ callId }),
   'child.ended': z.object({
     callId,

@@ -64,7 +64,7 @@ export interface ExportedRun {
   /** What runs that try the same have in common. */
   readonly task: string;
   /** What became of it, and what it was found to be worth. */
-  readonly worth: Pick<Trajectory, 'result' | 'totalReward' | 'verificationPassed' | 'tags'>;
+  readonly worth: Pick<Trajectory, 'result' | 'totalReward' | 'verificationPassed' | 'tags' | 'scaffold'>;
   /** Of the format `jsonl`. */
   readonly trajectory: () => JsonValue;
 }
@@ -109,7 +109,7 @@ export function isWanted({ family, worth }: ExportedRun, filters: ExportFilters)
 }
 
 const notesOf = ({ task, worth }: ExportedRun): AtifNotes => ({
-  root: { task_id: task, scaffold: 'holdfast', result: asJson(worth.result), tags: [...worth.tags] },
+  root: { task_id: task, scaffold: worth.scaffold, result: asJson(worth.result), tags: [...worth.tags] },
   final: { reward: worth.totalReward, verification_passed: worth.verificationPassed },
 });
 

@@ -1,6 +1,7 @@
 import { HoldfastError } from './errors.js';
 import { type CallOutcome, EVENT_DATA, type EventData, type EventDraft, type EventKind } from './event.js';
 import type { JsonObject, JsonValue } from './json.js';
+import type { StepNote } from './scaffold-step.js';
 import type { StartedChild } from './sub-agent.js';
 
 /** An event of a log with its natural keys: what a segment can be executed again from. */
@@ -15,7 +16,7 @@ export interface KeyedEvent {
 
 /** How a call of a segment ended, as the log says. */
 export type RecordedCall =
-  | { readonly type: 'settled'; readonly outcome: CallOutcome }
+  | { readonly type: 'settled'; readonly outcome: CallOutcome; readonly note?: StepNote }
   /** A guardrail of its tool ended the run. */
   | { readonly type: 'tripped'; readonly outcome: Extract<CallOutcome, { type: 'error' }> }
   | { readonly type: 'unknown'; readonly text: string }
@@ -95,10 +96,10 @@ export function segmentsOf(events: readonly KeyedEvent[]): RecordedSegment[] {
 export const areWhole = (segments: readonly RecordedSegment[]): boolean =>
   segments.every(({ first }, index) => first === (segments[index - 1]?.segment ?? -1) + 1);
 
-const endOf = (outcome: CallOutcome): RecordedCall =>
+const endOf = ({ outcome, step }: EventData<'call.finished'>): RecordedCall =>
   outcome.type === 'error' && outcome.code === 'guardrail_tripped'
     ? { type: 'tripped', outcome }
-    : { type: 'settled', outcome };
+    : { type: 'settled', outcome, ...(step && { note: step }) };
 
 function segmentOf(segment: number, drafts: readonly EventDraft[]): RecordedSegment {
   const answers = new Map<number, EventData<'model.responded'>>();
@@ -116,7 +117,7 @@ function segmentOf(segment: number, drafts: readonly EventDraft[]): RecordedSegm
     if (draft.kind === 'segment.started') ({ segment: first, decisions } = draft.data);
     if (draft.kind === 'model.responded') answers.set(draft.data.turn, draft.data);
     if (draft.kind === 'model.failed') failures.set(draft.data.turn, draft.data);
-    if (draft.kind === 'call.finished') calls.set(draft.data.callId, endOf(draft.data.outcome));
+    if (draft.kind === 'call.finished') calls.set(draft.data.callId, endOf(draft.data));
     if (draft.kind === 'child.started') {
       const { callId, ...child } = draft.data;
       children.set(callId, child);

@@ -84,6 +84,7 @@ const FOLD: Fold = {
   'session.saved': (state) => state,
   'run.forked': (state) => state,
   'segment.started': (state, data) => ({ ...state, status: 'running', segment: data.segment }),
+  'environment.prepared': (state) => state,
   'model.requested': (state) => state,
   'model.responded': (state, data) => ({
     ...state,

@@ -135,11 +135,13 @@ export function stepFold(chargesOf: ChargesOfTurn): StepFold {
     return owner;
   };
 
-  const finishCall = ({ callId, outcome }: EventData<'call.finished'>): Open | undefined => {
+  const finishCall = ({ callId, outcome, step }: EventData<'call.finished'>): Open | undefined => {
     const owner = ownerOf.get(callId) ?? open.at(-1);
     const call = owner?.step.action.calls.find((one) => one.callId === callId);
     files = withWritten(files, call, outcome);
-    owner?.step.observation.push({ callId, outcome });
+    owner?.step.observation.push({ callId, outcome, ...(step && { step }) });
+    if (owner !== undefined && step != null && step.reward !== null)
+      owner.step.reward = (owner.step.reward ?? 0) + step.reward;
     owner?.waiting.delete(callId);
     return owner;
   };
@@ -209,7 +211,7 @@ export function stepFold(chargesOf: ChargesOfTurn): StepFold {
       if (over && requested !== null && last !== null) begin(last, requested.data.turn, silent(requested.data), {});
       const left = open.splice(0).map(close);
       const end = left.at(-1);
-      if (over && end !== undefined) Object.assign(end, { done: true, reward });
+      if (over && end !== undefined) Object.assign(end, { done: true, reward: reward ?? end.reward });
       return left;
     },
   };

@@ -5,6 +5,7 @@ import { usdText } from './money.js';
 import { usageParts } from './price.js';
 import { route } from './route.js';
 import { errorView, usage } from './run.js';
+import { stepNote } from './scaffold-step.js';
 
 const trajectoryCall = z.object({
   callId: z.string(),
@@ -62,8 +63,19 @@ export const trajectoryStep = z
       reasoning: z.string().nullable(),
       calls: z.array(trajectoryCall).describe('All that one answer asked for, in its order.'),
     }),
-    observation: z.array(z.object({ callId: z.string(), outcome: callOutcome })),
-    reward: z.number().nullable().describe('On the last step that of the run, if somebody gave one; else null.'),
+    observation: z.array(
+      z.object({
+        callId: z.string(),
+        outcome: callOutcome,
+        step: stepNote.exactOptional().describe('What the scaffold of the agent said of it.'),
+      }),
+    ),
+    reward: z
+      .number()
+      .nullable()
+      .describe(
+        'On the last step that of the run, if somebody gave one; else what the scaffold gave its calls; null: nothing.',
+      ),
     done: z.boolean(),
     info: z.object({
       error: errorView.nullable().describe('Why the model gave no answer; null if it gave one, or was stopped.'),

@@ -20,9 +20,7 @@ const trajectoryRun = z.object({
   forkedFrom: z.object({ runId: z.string(), seq: z.int() }).nullable(),
   timestamp: z.iso.datetime().describe('When the run was started.'),
   completedAt: z.iso.datetime().nullable(),
-  scaffold: z
-    .literal('holdfast')
-    .describe('What stood between model and tools; `agent` and `agentVersion` say which of its agents.'),
+  scaffold: z.string().describe('What stood between model and tools: the scaffold of the agent; `holdfast`: none.'),
   agent: z.string(),
   agentVersion: z.string(),
   status: runStatus,
@@ -82,18 +80,20 @@ export type Trajectory = z.infer<typeof trajectory>;
 export interface RunFacts {
   readonly run: Omit<RunView, 'tenant' | 'sessionId' | 'interruptions' | 'segment' | 'turns' | 'updatedAt'>;
   readonly executionTimeMs: number;
+  /** Name of the scaffold; null: its agent had none. */
+  readonly scaffold: string | null;
   readonly cancelReason: string | null;
   readonly reward: RewardView | null;
 }
 
-export function trajectoryRunOf({ run, executionTimeMs, cancelReason, reward }: RunFacts): TrajectoryRun {
+export function trajectoryRunOf({ run, executionTimeMs, scaffold, cancelReason, reward }: RunFacts): TrajectoryRun {
   const { id, parentRunId, forkedFrom, agent, agentVersion, status, error, usage, costUsd } = run;
   return {
     ...{ trajectoryId: id, runId: id, ...labelsOf(run.metadata), parentRunId, forkedFrom },
     ...{
       timestamp: run.createdAt,
       completedAt: run.completedAt,
-      scaffold: 'holdfast',
+      scaffold: scaffold ?? 'holdfast',
       agent,
       agentVersion,
       status,

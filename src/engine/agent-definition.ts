@@ -7,21 +7,25 @@ import type { ToolSpec } from '../core/tool.js';
 import { toolSpecOf } from '../tools/define-tool.js';
 import { subAgentOf } from '../tools/sub-agent.js';
 
-/** What is kept of agents as they were when a run ran: all of them that can say something, and of functions that they are there. */
-export function definitionOf(agent: Agent): JsonObject {
+/**
+ * What is kept of agents as they were when a run ran: all of them that can say something, and of functions that they are there. `tools`:
+ * those of the first, with its scaffold's.
+ */
+export function definitionOf(agent: Agent, tools: Agent['tools']): JsonObject {
   const others = reachableAgents(agent).slice(1);
-  return { ...ownDefinition(agent), ...(others.length === 0 ? {} : { agents: others.map(ownDefinition) }) };
+  const agents = others.map((other) => ownDefinition(other, other.tools));
+  return { ...ownDefinition(agent, tools), ...(others.length === 0 ? {} : { agents }) };
 }
 
 export const modelNameOf = ({ model }: Agent): string => (typeof model === 'string' ? model : model.constructor.name);
 
-const ownDefinition = (agent: Agent): JsonObject => ({
+const ownDefinition = (agent: Agent, tools: Agent['tools']): JsonObject => ({
   name: agent.name,
   model: modelNameOf(agent),
   instructions: typeof agent.instructions === 'string' ? agent.instructions : '(computed)',
   modelSettings: toJson(agent.modelSettings),
   output: outputOf(agent),
-  tools: agent.tools.map((tool) =>
+  tools: tools.map((tool) =>
     tool.type === 'function'
       ? { ...declaredOf(toolSpecOf(tool)), input: toJson(tool.parameters), ...subAgentIn(tool) }
       : { name: tool.name, type: tool.type },

@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import { Agent } from '@openai/agents';
 import { z } from 'zod';
+import type { RunScaffold } from '../../workflows/run-scaffold.js';
 import { type DispatchLimits, dispatchLimits } from '../core/dispatch.js';
 import type { AgentEnvironment } from '../core/environment.js';
 import { environmentSpec } from '../core/environment-spec.js';
@@ -13,6 +14,7 @@ import type { ToolSpec } from '../core/tool.js';
 import { toolSpecOf } from '../tools/define-tool.js';
 import { definitionOf, modelNameOf } from './agent-definition.js';
 import { agentEnvironment, plainEnvironment } from './agent-environment.js';
+import { agentScaffold, nameOfScaffold } from './agent-scaffold.js';
 import type { AgentDeclaration, HoldfastConfig } from './define.js';
 import { assertSubAgents } from './sub-agents.js';
 import type { AgentView } from './verbs.js';
@@ -29,6 +31,7 @@ export interface RegisteredAgent {
   readonly mcp: { readonly [server: string]: McpRules };
   /** Where commands of its runs execute; null: nowhere. */
   readonly environment: AgentEnvironment | null;
+  readonly scaffold: RunScaffold | null;
   /** No part of the definition either: when a run works changes nothing of what it does. */
   readonly dispatch: DispatchLimits;
   readonly definition: string;
@@ -78,6 +81,7 @@ const declarationShape = z.strictObject({
   maxDurationMs: whole.optional(),
   ...dispatchLimits.shape,
   environment: environmentSpec.optional(),
+  scaffold: z.custom(() => true).optional(),
   mcp: z.record(z.string().refine(isLabel, 'is no name of a server as capabilities write it'), mcpRules).optional(),
 });
 
@@ -97,12 +101,15 @@ function register(declaration: AgentDeclaration): RegisteredAgent {
   };
   const grants = grantsOf(declaration);
   const environment = agentEnvironment(declaration.environment);
-  const specs = agent.tools.flatMap((tool) => (tool.type === 'function' ? [toolSpecOf(tool)] : []));
+  const scaffold = agentScaffold(declaration, grants, environment);
+  const tools = [...agent.tools, ...(scaffold?.tools ?? [])];
+  const specs = tools.flatMap((tool) => (tool.type === 'function' ? [toolSpecOf(tool)] : []));
   const definition = canonical({
-    ...definitionOf(agent),
+    ...definitionOf(agent, tools),
     ...{ version, onDenied, limits, grants: grantsToJson(grants) },
     ...(declaration.mcp === undefined ? {} : { mcp: toJson(mcp) }),
     ...(environment === null ? {} : { environment: toJson(environment.spec) }),
+    ...(scaffold === null ? {} : { scaffold: nameOfScaffold(scaffold) }),
   });
   const definitionHash = sha256(definition);
   const model = modelNameOf(agent);
@@ -116,7 +123,7 @@ function register(declaration: AgentDeclaration): RegisteredAgent {
   const { concurrency, rate } = declaration;
   const dispatch = { ...(concurrency === undefined ? {} : { concurrency }), ...(rate === undefined ? {} : { rate }) };
   return {
-    ...{ name, version, agent, grants, limits, onDenied, stream, mcp, environment, dispatch },
+    ...{ name, version, agent, grants, limits, onDenied, stream, mcp, environment, scaffold, dispatch },
     ...{ definition, definitionHash, view, toolSpecs },
   };
 }

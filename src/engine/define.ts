@@ -8,13 +8,18 @@ import type { ConfiguredPrice, PriceTable } from '../core/price.js';
 import type { RetentionConfig } from '../core/retention.js';
 import type { RewardFunction } from '../core/reward-function.js';
 import type { RoutersConfig } from '../core/router-config.js';
+import type { Scaffold } from '../core/scaffold.js';
 import type { Secret } from '../models/secret.js';
+import type { DeclaredTool } from '../tools/define-tool.js';
 import type { EvidenceConfig } from './evidence-config.js';
 
 /** A container, and where the secrets are that it gets as files in /run/secrets, by their names. */
 export type EnvironmentDeclaration = Omit<EnvironmentInput, 'secrets'> & {
   readonly secrets?: { readonly [name: string]: Secret };
 };
+
+/** What stands between the model of an agent and its environment: src/core/scaffold.ts. */
+export type AgentScaffold = Scaffold<DeclaredTool>;
 
 /** An agent with what it may do. A plain `Agent` of the SDK works too, and is granted nothing. */
 export interface AgentDeclaration {
@@ -39,6 +44,8 @@ export interface AgentDeclaration {
   readonly rate?: DispatchLimits['rate'];
   /** A container for the commands of each run. Default: none. See docs/environments.md. */
   readonly environment?: EnvironmentDeclaration;
+  /** What stands between the model and the environment: its tools, and what it is shown. See docs/scaffolds.md. */
+  readonly scaffold?: AgentScaffold;
   /** Rules for the tools of MCP servers, by the name of the server in capabilities. */
   readonly mcp?: { readonly [server: string]: McpRules };
 }

@@ -128,6 +128,7 @@ function pinnedOf(parts: Parts, { source, input, onward }: Fork, to: Pick<NewRun
   return {
     ...{ ...to, agent: agent.name, agentVersion: agent.version, agentHash: agent.definitionHash },
     ...{ priority: source.priority, stream: source.stream, taskId: source.task_id },
+    scaffold: agent.scaffold?.scaffold.name ?? null,
     ...{ grants: grantsToJson(grants), policyVersion: grants.policyVersion },
     input: input === undefined ? inputOf(source) : toJson(input),
     limits: {

@@ -129,13 +129,12 @@ function stateOf({ stored, snapshot }: Seen, { agent }: RegisteredAgent): Prefli
 
 /** A call that waits, if its tool is gone. Tools of servers, and of agents behind tools, are looked for in the replay alone. */
 function withoutTool(
-  { agent: start }: RegisteredAgent,
+  { agent: start, scaffold }: RegisteredAgent,
   { agent: name, call_id: callId, tool }: InterruptionRow,
 ): PreflightFacts['withoutTool'] {
   const agent = reachableAgent(start, name);
   if (agent === undefined || agent.mcpServers.length > 0 || callId === null || tool === null) return [];
-  const has = agent.tools.some(
-    (one) => one.type === 'function' && (one.name === tool || toolSpecOf(one).name === tool),
-  );
+  const tools = agent === start ? [...agent.tools, ...(scaffold?.tools ?? [])] : agent.tools;
+  const has = tools.some((one) => one.type === 'function' && (one.name === tool || toolSpecOf(one).name === tool));
   return has ? [] : [{ tool, callId }];
 }

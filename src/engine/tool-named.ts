@@ -12,9 +12,12 @@ export function toolNamed(
   parts: Parts,
   call: { readonly runAgent: string; readonly agent: string; readonly tool: string },
 ): FunctionTool | undefined {
-  const start = parts.agents.get(call.runAgent)?.agent;
-  const agent = (start && reachableAgent(start, call.agent)) ?? parts.agents.get(call.agent)?.agent;
-  return agent?.tools.find((tool): tool is FunctionTool => tool.type === 'function' && nameOf(tool) === call.tool);
+  const run = parts.agents.get(call.runAgent);
+  const agent = (run && reachableAgent(run.agent, call.agent)) ?? parts.agents.get(call.agent)?.agent;
+  const own = agent !== undefined && agent === run?.agent ? (run.scaffold?.tools ?? []) : [];
+  return [...(agent?.tools ?? []), ...own].find(
+    (tool): tool is FunctionTool => tool.type === 'function' && nameOf(tool) === call.tool,
+  );
 }
 
 /** What that tool declares. */

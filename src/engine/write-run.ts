@@ -41,7 +41,8 @@ export async function writeRun(
   const { id, tenant, agent, grants, limits, metadata, priority, stream, sessionId, taskId } = run;
   const { name, version, definitionHash } = agent;
   const of = { id, tenant, agent: name, agentVersion: version, agentHash: definitionHash };
-  const pinned = { grants: grantsToJson(grants), limits, metadata, stream };
+  const scaffold = agent.scaffold?.scaffold.name ?? null;
+  const pinned = { grants: grantsToJson(grants), limits, metadata, stream, scaffold };
   const inserted = await insertRun(trx, { ...of, ...pinned, priority, taskId, input: run.input });
   await claim();
   const { input, loaded, subjects } =

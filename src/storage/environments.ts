@@ -140,7 +140,7 @@ export async function hasWorkedBy(db: Knex, runId: string, seq: number): Promise
   if (row === undefined) return false;
   const last: { at: string } | undefined = await db('holdfast.events')
     .where({ run_id: runId })
-    .whereIn('kind', ['call.finished', 'call.unknown'])
+    .whereIn('kind', ['environment.prepared', 'call.finished', 'call.unknown'])
     .where('seq', '<=', seq)
     .orderBy('seq', 'desc')
     .first('at');

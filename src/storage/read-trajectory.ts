@@ -14,6 +14,7 @@ const EVENTS_AT_ONCE = 100;
 export const runFactsOf = (row: RunRow, reward: RunFacts['reward']): RunFacts => ({
   run: runViewOf(row, []),
   executionTimeMs: Number(row.active_ms),
+  scaffold: row.scaffold,
   cancelReason: row.cancel_reason,
   reward,
 });

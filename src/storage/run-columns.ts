@@ -11,6 +11,7 @@ const COLUMNS: { readonly [C in keyof RunRow]-?: true } = {
   agent: true,
   agent_version: true,
   agent_hash: true,
+  scaffold: true,
   status: true,
   priority: true,
   input: true,

@@ -30,6 +30,8 @@ export interface RunRow {
   agent: string;
   agent_version: string;
   agent_hash: string;
+  /** Name of the scaffold of its agent; null: it had none. */
+  scaffold: string | null;
   status: RunStatus;
   priority: number;
   input: string;
@@ -82,6 +84,8 @@ export interface NewRun {
   readonly agent: string;
   readonly agentVersion: string;
   readonly agentHash: string;
+  /** Null or left out: its agent has none. */
+  readonly scaffold?: string | null;
   readonly priority: number;
   readonly input: JsonValue;
   readonly grants: readonly JsonObject[];
@@ -121,6 +125,7 @@ export async function insertRun(trx: Knex, run: NewRun): Promise<RunRow> {
       agent: run.agent,
       agent_version: run.agentVersion,
       agent_hash: run.agentHash,
+      scaffold: run.scaffold ?? null,
       status: 'queued',
       priority: run.priority,
       input: canonical(run.input),

@@ -40,7 +40,9 @@ function rowOf({ events }: Log): RunView {
     },
   };
 }
-const factsOf = (log: Log) => ({ run: rowOf(log), executionTimeMs: 1, cancelReason: null, reward: null });
+const factsOf = (log: Log) => ({
+  ...{ run: rowOf(log), executionTimeMs: 1, scaffold: null, cancelReason: null, reward: null },
+});
 const folded = (log: Log) => foldTrajectory(factsOf(log), log.events);
 
 describe('the fold of a log into a trajectory', () => {

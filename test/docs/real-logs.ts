@@ -6,6 +6,8 @@ import {
   defineTool,
   functionModel,
   type HoldfastConfig,
+  type ScaffoldCall,
+  type StepResult,
   subAgent,
 } from '../../src/index.js';
 import { openDatabase } from '../../src/storage/database.js';
@@ -67,6 +69,11 @@ const read = defineTool({
   execute: ({ cents }) => (study === null ? { done: `read ${cents} ¢` } : new Promise<never>(() => study?.())),
 });
 
+/** What a scaffold that needs no container makes of a call. */
+const stepOf = ({ arguments: actionTaken }: ScaffoldCall): StepResult => ({
+  ...{ actionTaken, observation: { done: 'looked' }, reward: 0.5, done: true, info: { by: 'tidy' } },
+});
+
 const script = [
   [call('look', { cents: 50 }, 'c1'), call('pay', { cents: 50 }, 'c2')],
   [call('pay', { cents: 500 }, 'c3')],
@@ -110,6 +117,12 @@ const config: HoldfastConfig = {
     defineAgent({
       agent: new Agent({ name: 'reader', model: scripted([[call('read', { cents: 2 }, 'c8')]]), tools: [read] }),
       grants: ['tool:call:read'],
+    }),
+    defineAgent({
+      agent: new Agent({ name: 'cleaner', model: scripted([[call('look', { cents: 3 }, 'c9')]]) }),
+      grants,
+      environment: { image: 'none' },
+      scaffold: { name: 'tidy', version: '1', tools: () => [look], initialize: async () => {}, step: stepOf },
     }),
     defineAgent({ agent: new Agent({ name: 'routed', model: 'router/ab' }) }),
     defineAgent({ agent: new Agent({ name: 'greeter', model: scripted([[say('Good morning.')]]) }) }),
@@ -172,6 +185,9 @@ export async function realLogs(): Promise<RealLog[]> {
   const banked = await start('banker');
   await rest(banked);
 
+  const tidied = await start('cleaner');
+  await rest(tidied);
+
   const begun = new Promise<void>((resolve) => {
     study = resolve;
   });
@@ -196,6 +212,7 @@ export async function realLogs(): Promise<RealLog[]> {
     forked,
     signed,
     banked,
+    tidied,
     boss,
     ...below.map((run) => run.id),
   ];

@@ -15,9 +15,9 @@ const { path: folder, remove } = exampleFolder();
 afterAll(remove);
 
 it('the pages on what agents do are among them', () => {
-  const agents = ['agents', 'approvals', 'mcp', 'sub-agents', 'waiting'].map((name) => `docs/${name}.md`);
+  const agents = ['agents', 'approvals', 'mcp', 'scaffolds', 'sub-agents', 'waiting'].map((name) => `docs/${name}.md`);
   expect(RUNS.map(({ page }) => page).sort()).toEqual(agents);
-  expect(pages().filter((page) => agents.includes(page) && wholeExamples(page).length > 0)).toHaveLength(5);
+  expect(pages().filter((page) => agents.includes(page) && wholeExamples(page).length > 0)).toHaveLength(6);
 });
 
 it.runIf(SLOW).each(RUNS)(

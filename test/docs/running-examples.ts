@@ -4,6 +4,7 @@ import { join, relative } from 'node:path';
 import type { ModelRequest } from '@openai/agents';
 import { expect, vi } from 'vitest';
 import { type Engine, LOCAL_CALLER } from '../../src/index.js';
+import { BUSYBOX, DOCKER_HOST } from '../harness/docker.js';
 import { ADMIN, decideAndRest, eventsOf, pendingOf, restOf, runToRest, type TestEngine } from '../harness/engine.js';
 import { call, resultsIn, say } from '../harness/script.js';
 import { mcpWorld } from './mcp-world.js';
@@ -211,4 +212,30 @@ const mcp: PageRun = {
   },
 };
 
-export const RUNS: readonly PageRun[] = [agents, approvals, mcp, subAgents, waiting];
+const scaffolds: PageRun = {
+  page: 'docs/scaffolds.md',
+  world: async () => ({
+    inPlace: (code) => code.replace("'python:3.13-slim'", `'${BUSYBOX}'`),
+    end: () => {},
+  }),
+  model: (request) => {
+    if (has(request, 'search')) {
+      const found = told(request, 'search');
+      return [found === undefined ? call('search', { words: 'tea' }) : call('answer', { text: found })];
+    }
+    const ran = told(request, 'bash');
+    return [ran === undefined ? call('bash', { command: 'echo hello' }) : say(ran)];
+  },
+  happens: async (t) => {
+    const read = await runToRest(t.engine, 'reader');
+    expect(read).toMatchObject({ status: 'completed', output: 'On tea: page 7.\nMore on tea: page 12.' });
+    expect(await t.engine.getTrajectory(read.id, ADMIN)).toMatchObject({ scaffold: 'librarian' });
+    if (DOCKER_HOST === '') return;
+    await t.restart({ dockerHost: DOCKER_HOST });
+    expect(await runToRest(t.engine, 'coder')).toMatchObject({
+      ...{ status: 'completed', output: expect.stringContaining('hello') },
+    });
+  },
+};
+
+export const RUNS: readonly PageRun[] = [agents, approvals, mcp, scaffolds, subAgents, waiting];

@@ -72,6 +72,7 @@ const CHANGES: { [kind: string]: (state: Fields, data: Fields) => void } = {
   'segment.started': (state, data) => {
     Object.assign(state, { status: 'running', segment: data['segment'] });
   },
+  'environment.prepared': () => {},
   'model.requested': () => {},
   'model.responded': (state, data) => {
     addUsage(state, data);

@@ -133,7 +133,7 @@ describe('chat messages', () => {
 it('the golden logs are exported as they always were', () => {
   const options = exportOptions.parse({});
   const worth: ExportedRun['worth'] = {
-    ...{ totalReward: 0.5, verificationPassed: true, tags: ['a'] },
+    ...{ totalReward: 0.5, verificationPassed: true, tags: ['a'], scaffold: 'holdfast' },
     result: { type: 'success', reward: 0.5 },
   };
   const made = families.flatMap((family) =>

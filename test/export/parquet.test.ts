@@ -39,7 +39,7 @@ async function written(rows: readonly JsonObject[], format: ExportFormat) {
 }
 
 const worth: ExportedRun['worth'] = {
-  ...{ totalReward: 0.5, verificationPassed: true, tags: ['a'] },
+  ...{ totalReward: 0.5, verificationPassed: true, tags: ['a'], scaffold: 'holdfast' },
   result: { type: 'success', reward: 0.5 },
 };
 const FORMATS = ['messages', 'prime-rl', 'sharegpt', 'atif', 'jsonl'] as const satisfies RowFormat[];

@@ -27,7 +27,7 @@ const options = exportOptions.parse({});
 
 const runOf = (events: readonly RunEvent[], totalReward: number | null): ExportedRun | null => {
   const family = familyOf(events);
-  const worth = { result: null, totalReward, verificationPassed: null, tags: [] };
+  const worth = { result: null, totalReward, verificationPassed: null, tags: [], scaffold: 'holdfast' };
   return family === null ? null : { family, task: 'task', worth, trajectory: () => null };
 };
 

@@ -1,0 +1,95 @@
+import { HoldfastError } from './errors.js';
+import type { CallOutcome } from './event.js';
+import type { JsonObject, JsonValue } from './json.js';
+import { type StepNote, type StepResult, stepResult } from './scaffold-step.js';
+import type { ToolEnvironment } from './tool-environment.js';
+
+/** A call of the agent that was executed, and what came of it. */
+export interface ScaffoldCall {
+  readonly callId: string;
+  readonly tool: string;
+  readonly arguments: JsonValue;
+  readonly outcome: Extract<CallOutcome, { type: 'output' | 'error' }>;
+}
+
+/**
+ * What stands between a model and its environment: the tools that the model has, and what it is shown. `step`, `history` and
+ * `terminal` are pure functions of what they are given, since replays call them again. What they throw ends the run with
+ * `scaffold_failed`.
+ */
+export interface Scaffold<Tool = unknown> {
+  /** `[a-z][a-z0-9-]*`, at most 64 characters. Trajectories have it. */
+  readonly name: string;
+  /** Changes when it does something else. At most 64 characters. */
+  readonly version: string;
+  readonly tools: () => readonly Tool[];
+  /** Grants that the tools need where commands begin in `workdir`. An agent with none for one of these actions is refused. */
+  readonly grants?: (workdir: string) => readonly string[];
+  /** Prepares the environment of a run, in one step before the first turn. Its commands run once. */
+  readonly initialize?: (environment: ToolEnvironment) => Promise<void>;
+  /** Shapes what came of an executed call. Without it the model reads the outcome as it is. */
+  readonly step?: (call: ScaffoldCall) => StepResult;
+  /** What the model is shown of the conversation: items in the format of the Agents SDK, each call together with its result. */
+  readonly history?: (items: readonly JsonObject[]) => readonly JsonObject[];
+  /** Whether the run is over after the calls of a response. Without it: when one of them is done. */
+  readonly terminal?: (steps: readonly StepResult[]) => boolean;
+}
+
+const INFO_CHARS = 16_384;
+
+/** What a scaffold that shapes nothing makes of a call; `note` is what another one said of it. */
+export const plainStep = (call: ScaffoldCall, note: StepNote | undefined): StepResult => ({
+  ...(note ?? { actionTaken: { tool: call.tool, arguments: call.arguments }, reward: null, done: false, info: {} }),
+  observation: call.outcome.type === 'output' ? call.outcome.output : call.outcome.message,
+});
+
+/** Asks a scaffold. Throws `scaffold_failed`. */
+export function askScaffold<T>(name: string, member: string, ask: () => T): T {
+  try {
+    return ask();
+  } catch (error) {
+    throw scaffoldFailed(name, member, `threw: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+export const scaffoldFailed = (name: string, member: string, how: string): HoldfastError =>
+  new HoldfastError('scaffold_failed', `${member} of the scaffold ${name} ${how}.`.slice(0, 4096).toWellFormed());
+
+/** The outcome of a call as its scaffold shapes it, and what the log keeps beside it. Throws `scaffold_failed`. */
+export function shapedBy(
+  { name, step }: Pick<Scaffold, 'name' | 'step'>,
+  call: ScaffoldCall,
+): { readonly outcome: ScaffoldCall['outcome']; readonly note: StepNote | undefined } {
+  if (step === undefined) return { outcome: call.outcome, note: undefined };
+  const said = stepResult.safeParse(askScaffold(name, 'step', () => step(call)));
+  if (!said.success) {
+    const [issue] = said.error.issues;
+    throw scaffoldFailed(name, 'step', `is not right at /${issue?.path.join('/') ?? ''}: ${issue?.message ?? ''}`);
+  }
+  const { observation, ...note } = said.data;
+  if (JSON.stringify([note.info, note.actionTaken]).length > INFO_CHARS)
+    throw scaffoldFailed(name, 'step', `has more than ${INFO_CHARS} characters in info and actionTaken`);
+  const { outcome } = call;
+  return {
+    outcome: outcome.type === 'output' ? { ...outcome, output: observation } : errorOf(outcome, observation),
+    note,
+  };
+}
+
+const errorOf = (
+  outcome: Extract<CallOutcome, { type: 'error' }>,
+  observation: JsonValue,
+): Extract<CallOutcome, { type: 'error' }> => ({
+  ...outcome,
+  message: (typeof observation === 'string' ? observation : JSON.stringify(observation)).slice(0, 4096).toWellFormed(),
+});
+
+/** Whether a run is over by the calls of a response, and then the step whose observation is its output. Throws `scaffold_failed`. */
+export function endingStep(
+  { name, terminal }: Pick<Scaffold, 'name' | 'terminal'>,
+  steps: readonly StepResult[],
+): StepResult | null {
+  const done = steps.find((one) => one.done);
+  const isOver = terminal === undefined ? done !== undefined : askScaffold(name, 'terminal', () => terminal(steps));
+  return isOver ? (done ?? steps.at(-1) ?? null) : null;
+}

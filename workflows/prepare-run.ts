@@ -1,0 +1,29 @@
+import type { EventData } from '../src/core/event.js';
+import { prepareEnvironment } from '../steps/prepare-environment.js';
+import { durableStep } from './durable-step.js';
+import { haltStop } from './launch-calls.js';
+import type { RunFacts, SegmentScope } from './segment-scope.js';
+
+/** Prepares the environment of a run, in one step before its first turn. Where there is nothing to prepare, no container is made. */
+export async function prepareRun(scope: SegmentScope): Promise<void> {
+  const { world, run, recorded, signal } = scope;
+  if (scope.first !== 0) return;
+  const present = preparationOf(run);
+  const said = recorded?.prepared(present);
+  if (said) scope.log.add('environment.prepared', said);
+  if (said !== undefined || present === null || run.environment === null || run.scaffold === null) return;
+  const owner = { runId: run.id, tenant: run.tenant, ...run.environment };
+  const { scaffold } = run.scaffold;
+  const ended = await durableStep(scope, 'environment:prepare', () =>
+    prepareEnvironment(world, owner, scaffold, signal),
+  );
+  if (ended.type === 'prepared') scope.log.add('environment.prepared', present);
+  else scope.stop = ended.type === 'failed' ? ended : haltStop(ended.why);
+}
+
+/** What there is to prepare; null: nothing. */
+function preparationOf({ environment, scaffold }: RunFacts): EventData<'environment.prepared'> | null {
+  if (environment === null || scaffold?.scaffold.initialize === undefined) return null;
+  const { name, version } = scaffold.scaffold;
+  return { image: environment.spec.image, scaffold: { name, version } };
+}

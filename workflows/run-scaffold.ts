@@ -1,0 +1,98 @@
+import type { Agent, FunctionToolResult, ModelRequest } from '@openai/agents';
+import { HoldfastError } from '../src/core/errors.js';
+import { type JsonObject, toJson } from '../src/core/json.js';
+import { endingStep, plainStep, type Scaffold, shapedBy } from '../src/core/scaffold.js';
+import { shownBy } from '../src/core/scaffold-history.js';
+import type { StepResult } from '../src/core/scaffold-step.js';
+import type { DeclaredTool } from '../src/tools/define-tool.js';
+import { boundOutput } from '../src/tools/output-bound.js';
+import type { ToolResult } from '../steps/call-tool.js';
+import { type PlannedCall, type SegmentScope, SegmentStop } from './segment-scope.js';
+
+/** The scaffold of an agent: it belongs to the loop of the runs of that agent, and to no other. */
+export interface RunScaffold {
+  readonly agent: Agent;
+  readonly scaffold: Scaffold;
+  readonly tools: readonly DeclaredTool[];
+}
+
+const heldBy = ({ run, within }: SegmentScope, name: string): RunScaffold | null =>
+  run.scaffold !== null && within === null && run.scaffold.agent.name === name ? run.scaffold : null;
+
+/** The tools of an agent, with those of its scaffold. */
+export const toolsWith = ({ run }: SegmentScope, agent: Agent, tools: Agent['tools']): Agent['tools'] =>
+  run.scaffold?.agent === agent ? [...tools, ...run.scaffold.tools] : tools;
+
+/** Whether a scaffold makes something else of results of calls. */
+export const isShaped = (scope: SegmentScope, plan: PlannedCall): boolean =>
+  heldBy(scope, plan.agent)?.scaffold.step !== undefined;
+
+/** The result of a call as the scaffold shapes it, within the bound of its tool. Part of the step of the call. */
+export function shaped(scope: SegmentScope, plan: PlannedCall, result: ToolResult): ToolResult {
+  const held = heldBy(scope, plan.agent);
+  if (held === null || result.type !== 'settled' || result.outcome.type === 'refused') return result;
+  const { callId, arguments: args } = plan;
+  const { spec } = plan.guard;
+  try {
+    const { outcome, note } = shapedBy(held.scaffold, {
+      ...{ callId, tool: spec.name, arguments: args },
+      outcome: result.outcome,
+    });
+    if (outcome.type === 'output') boundOutput(spec, outcome.output);
+    return { type: 'settled', outcome, ...(note && { note }) };
+  } catch (error) {
+    if (!(error instanceof HoldfastError)) throw error;
+    const { code, message } = error;
+    return { type: 'settled', outcome: { type: 'error', code, message } };
+  }
+}
+
+/** A request with what the scaffold shows of the conversation; null: it shows all of it. What fails in it ends the run. */
+export function shownRequest(scope: SegmentScope, agent: string, request: ModelRequest): ModelRequest | null {
+  const scaffold = heldBy(scope, agent)?.scaffold;
+  const { input } = request;
+  if (scaffold?.history === undefined || typeof input === 'string') return null;
+  try {
+    // Items of the SDK are JSON objects.
+    const shown = shownBy(scaffold, toJson(input) as readonly JsonObject[]);
+    return { ...request, input: shown as unknown as Exclude<ModelRequest['input'], string> };
+  } catch (error) {
+    if (!(error instanceof HoldfastError)) throw error;
+    scope.stop = { type: 'failed', error: error.view() };
+    throw new SegmentStop(scope.stop);
+  }
+}
+
+type Behavior = Extract<Agent['toolUseBehavior'], (...args: never) => unknown>;
+
+/** Ends the loop when the scaffold says that it is over; null: no scaffold has a say. */
+export function endingBy(scope: SegmentScope, agent: Agent): Behavior | null {
+  const held = heldBy(scope, agent.name);
+  if (held === null) return null;
+  return async (_context, results) => {
+    const steps = (await Promise.all(results.map((result) => stepOf(scope, result)))).flatMap((step) => step ?? []);
+    if (steps.length === 0) return GOES_ON;
+    try {
+      const end = endingStep(held.scaffold, steps);
+      return end === null ? GOES_ON : { isFinalOutput: true, isInterrupted: undefined, finalOutput: textOf(end) };
+    } catch (error) {
+      if (error instanceof HoldfastError) scope.stop ??= { type: 'failed', error: error.view() };
+      throw error;
+    }
+  };
+}
+
+const GOES_ON = { isFinalOutput: false, isInterrupted: undefined } as const;
+
+const textOf = ({ observation }: StepResult): string =>
+  typeof observation === 'string' ? observation : JSON.stringify(observation);
+
+async function stepOf(scope: SegmentScope, result: FunctionToolResult): Promise<StepResult | null> {
+  const item = result.runItem.rawItem;
+  const callId = item !== undefined && 'callId' in item ? item.callId : '';
+  const plan = scope.plans.get(callId);
+  const ended = await scope.results.get(callId);
+  if (plan === undefined || ended?.type !== 'settled' || ended.outcome.type === 'refused') return null;
+  const { outcome } = ended;
+  return plainStep({ callId, tool: plan.guard.spec.name, arguments: plan.arguments, outcome }, ended.note);
+}
