@@ -36,6 +36,7 @@ import * as tasks from './0034-tasks.js';
 import * as runsOfTasks from './0035-runs-of-tasks.js';
 import * as systemEvents from './0036-system-events.js';
 import * as runScaffold from './0037-run-scaffold.js';
+import * as environmentSnapshots from './0038-environment-snapshots.js';
 
 export interface Migration {
   readonly name: string;
@@ -81,4 +82,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0035-runs-of-tasks', up: runsOfTasks.up },
   { name: '0036-system-events', up: systemEvents.up },
   { name: '0037-run-scaffold', up: runScaffold.up },
+  { name: '0038-environment-snapshots', up: environmentSnapshots.up },
 ];

@@ -20,7 +20,7 @@ import { patiently } from './patience.js';
 import type { World } from './world.js';
 
 /** After so long whoever finds a container, and no row of it, may remove it. */
-const ORPHAN_AFTER_MS = 24 * 3_600_000;
+export const ORPHAN_AFTER_MS = 24 * 3_600_000;
 /** For so long a container that is being stopped is waited for. */
 const STOPPED_WITHIN_MS = 120_000;
 const PAUSE_MS = 50;

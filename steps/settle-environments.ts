@@ -1,3 +1,5 @@
+import { HoldfastError } from '../src/core/errors.js';
+import { stayForHeirs } from '../src/storage/environment-snapshots.js';
 import {
   beginRemove,
   beginStop,
@@ -9,6 +11,7 @@ import {
 } from '../src/storage/environments.js';
 import type { EnvironmentWorld } from './open-environment.js';
 import { patiently } from './patience.js';
+import { snapshotEnvironment } from './snapshot-environment.js';
 
 /** Longer than an engine takes to stop or remove a container: whoever has not by then is taken to be dead. */
 const LEASE_MS = 90_000;
@@ -33,24 +36,44 @@ export async function settleEnvironments(world: EnvironmentWorld, signal: AbortS
   return settled.filter((one) => one.status === 'fulfilled' && one.value).length;
 }
 
-async function settle(
-  world: EnvironmentWorld,
-  { identity, due }: DueEnvironment,
-  signal: AbortSignal,
-): Promise<boolean> {
+async function settle(world: EnvironmentWorld, one: DueEnvironment, signal: AbortSignal): Promise<boolean> {
   const { environments: engine, knex } = world;
+  const { identity, due } = one;
   if (engine === null) return false;
   const within = AbortSignal.any([signal, AbortSignal.timeout(LEASE_MS / 2)]);
   if (due === 'stop') {
     if (!(await beginStop(knex, identity, LEASE_MS))) return false;
     await engine.stop(identity, within);
+    const trouble = await snapshotTrouble(world, one, 'pause', within);
     await patiently(() => endChange(knex, identity, 'stopping'));
+    if (trouble !== null) throw trouble;
     return true;
   }
   if (!(await beginRemove(knex, identity, LEASE_MS))) return false;
+  if (identity.purpose === 'snapshot' && (await stayForHeirs(knex, identity))) return false;
+  const trouble = await snapshotTrouble(world, one, 'end', within);
   await engine.remove(identity, within);
   await patiently(() => endChange(knex, identity, 'removing'));
+  if (trouble !== null) throw trouble;
   return true;
+}
+
+/** What cannot be kept, because a disk is full or it takes too long, is told, and holds up nothing: the run may go on, the container goes. */
+async function snapshotTrouble(
+  world: EnvironmentWorld,
+  one: DueEnvironment,
+  at: 'pause' | 'end',
+  within: AbortSignal,
+): Promise<unknown> {
+  const inTime = AbortSignal.any([within, AbortSignal.timeout(LEASE_MS / 3)]);
+  try {
+    await snapshotEnvironment(world, one, at, inTime);
+    return null;
+  } catch (error) {
+    within.throwIfAborted();
+    if (error instanceof HoldfastError && error.code === 'engine_unreachable') throw error;
+    return error;
+  }
 }
 
 /**

@@ -17,16 +17,18 @@ const MAX_WORD_BYTES = 1000;
 const DONE = 42;
 
 /**
- * Copies what is mounted at /from to /to, which it makes empty first. Its own root remembers that it has done so: started once more,
+ * Copies each of what is mounted below /from to the same name below /to, which it makes empty first. Its own root remembers that it has done so: started once more,
  * it touches nothing, since the copy may be in use by then.
  */
 const COPY = `
 [ -e /holdfast.done ] && exit ${DONE}
 mkdir /holdfast.begun || exit 1
-for entry in /to/* /to/.[!.]* /to/..?*; do
-  if [ -e "$entry" ] || [ -L "$entry" ]; then rm -rf "$entry" || exit 1; fi
+for to in /to/*; do
+  for entry in "$to"/* "$to"/.[!.]* "$to"/..?*; do
+    if [ -e "$entry" ] || [ -L "$entry" ]; then rm -rf "$entry" || exit 1; fi
+  done
+  cp -a "/from/\${to#/to/}/." "$to/" || exit 1
 done
-cp -a /from/. /to/ || exit 1
 : >/holdfast.done || exit 1
 exit ${DONE}
 `;
@@ -43,7 +45,7 @@ export async function copyFiles(
   signal: AbortSignal,
 ): Promise<void> {
   await stopContainer(engine, source, signal);
-  await assertVolume(engine, source, signal);
+  await assertVolumes(engine, identity, source, signal);
   const until = performance.now() + WITHIN_MS;
   let failures = 0;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
@@ -125,17 +127,20 @@ const copyOptions = (identity: EnvironmentIdentity, source: EnvironmentName): Do
     SecurityOpt: ['no-new-privileges'],
     PidsLimit: 32,
     LogConfig: { Type: 'json-file', Config: { 'max-size': '64k', 'max-file': '1' } },
-    Mounts: [
-      {
-        ...{ Type: 'volume', Source: volumesOf(environmentName(source)).work, Target: '/from', ReadOnly: true },
-        VolumeOptions: { NoCopy: true, Labels: {}, DriverConfig: { Name: 'local', Options: {} } },
-      },
-      {
-        ...{ Type: 'volume', Source: volumesOf(environmentName(identity)).work, Target: '/to' },
-        VolumeOptions: { NoCopy: true, Labels: {}, DriverConfig: { Name: 'local', Options: {} } },
-      },
-    ],
+    Mounts: partsOf(identity).flatMap((part) => [
+      { ...mount(volumesOf(environmentName(source))[part], `/from/${part}`), ReadOnly: true },
+      mount(volumesOf(environmentName(identity))[part], `/to/${part}`),
+    ]),
   },
+});
+
+/** Under the records of its source an environment knows what its calls have run. */
+const partsOf = ({ purpose }: EnvironmentName): readonly ('work' | 'records')[] =>
+  purpose === 'verification' ? ['work'] : ['work', 'records'];
+
+const mount = (volume: string, target: string) => ({
+  ...{ Type: 'volume' as const, Source: volume, Target: target },
+  VolumeOptions: { NoCopy: true, Labels: {}, DriverConfig: { Name: 'local', Options: {} } },
 });
 
 /** Keeps the root of a source as an image. Made twice at once, both are the same, and the later one has the name. */
@@ -169,12 +174,19 @@ async function hasImage(engine: EngineConnection, image: string, signal: AbortSi
 }
 
 /** A volume that is not there would be made, empty, by whoever mounts it. */
-async function assertVolume(engine: EngineConnection, source: EnvironmentName, signal: AbortSignal): Promise<void> {
-  const { work } = volumesOf(environmentName(source));
-  try {
-    await engine.ask('looking for a volume', signal, (docker) => docker.getVolume(work).inspect());
-  } catch (error) {
-    throw isRefusal(error, 404) ? lost(source) : error;
+async function assertVolumes(
+  engine: EngineConnection,
+  identity: EnvironmentName,
+  source: EnvironmentName,
+  signal: AbortSignal,
+): Promise<void> {
+  const volumes = volumesOf(environmentName(source));
+  for (const part of partsOf(identity)) {
+    try {
+      await engine.ask('looking for a volume', signal, (docker) => docker.getVolume(volumes[part]).inspect());
+    } catch (error) {
+      throw isRefusal(error, 404) ? lost(source) : error;
+    }
   }
 }
 

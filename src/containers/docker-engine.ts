@@ -10,6 +10,7 @@ import { unenforceable } from '../core/environment-spec.js';
 import { HoldfastError } from '../core/errors.js';
 import { readFile, writeFile } from './container-files.js';
 import { EngineConnection, isRefusal } from './engine-connection.js';
+import { keepContainer } from './open-container.js';
 import { readyContainer, VerifiedStarts } from './ready-container.js';
 import { listEnvironments, removeEnvironment } from './remove-environment.js';
 import { runCommand } from './run-command.js';
@@ -48,6 +49,10 @@ export class DockerEngine implements EnvironmentEngine {
       read: (path, maxBytes, signal) => readFile(place(signal), path, maxBytes),
       write: (path, bytes, signal) => writeFile(place(signal), path, bytes),
     };
+  }
+
+  keep(identity: EnvironmentIdentity, signal: AbortSignal): Promise<void> {
+    return keepContainer(this.#engine, identity, signal);
   }
 
   stop(name: EnvironmentName, signal: AbortSignal): Promise<void> {

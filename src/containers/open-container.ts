@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type Docker from 'dockerode';
 import { type EnvironmentIdentity, environmentName, type OpenOptions } from '../core/environment.js';
 import { HoldfastError } from '../core/errors.js';
-import { containerOptions, LABELS, labelsOf, volumesOf } from './container-options.js';
-import { copyFiles, removeCopier } from './copy-files.js';
-import { type EngineConnection, EngineRefusal, isRefusal } from './engine-connection.js';
+import { LABELS } from './container-options.js';
+import { type EngineConnection, EngineRefusal } from './engine-connection.js';
 import { inspect } from './inspect.js';
+import { makeContainer } from './make-container.js';
 
 /** How often a container may be found in a state that leads nowhere before it is given up. */
 const ROUNDS = 10;
@@ -25,8 +25,7 @@ export async function openContainer(
     const found = await inspect(engine, environmentName(identity), options.signal);
     if (found === null) {
       if (begun) throw lost(identity);
-      await make(engine, identity, options.signal);
-      if (identity.source !== null) await removeCopier(engine, identity, options.signal);
+      await makeContainer(engine, identity, options.signal);
       continue;
     }
     assertOurs(identity, found);
@@ -38,6 +37,17 @@ export async function openContainer(
     await take(engine, found.Id, next, options.signal);
   }
   throw new HoldfastError('environment_failed', `The container ${environmentName(identity)} does not come to run.`);
+}
+
+/** Makes a container with its files if nobody has, and does not start it. */
+export async function keepContainer(
+  engine: EngineConnection,
+  identity: EnvironmentIdentity,
+  signal: AbortSignal,
+): Promise<void> {
+  const found = await inspect(engine, environmentName(identity), signal);
+  if (found === null) await makeContainer(engine, identity, signal);
+  else assertOurs(identity, found);
 }
 
 type State = Docker.ContainerInspectInfo['State'];
@@ -84,45 +94,6 @@ async function take(
     await sleep(PAUSE_MS, undefined, { signal });
   }
 }
-
-async function make(engine: EngineConnection, identity: EnvironmentIdentity, signal: AbortSignal): Promise<void> {
-  const labels = labelsOf(identity);
-  const name = environmentName(identity);
-  for (const volume of Object.values(volumesOf(name))) {
-    // Of one name there is one: making it again gives the first.
-    await engine.ask('making a volume', signal, (docker) => docker.createVolume({ Name: volume, Labels: labels }));
-  }
-  if (identity.source !== null) await copyFiles(engine, identity, identity.source, signal);
-  const create = (boundDisk: boolean): Promise<unknown> =>
-    engine.ask('making the container', signal, (docker) =>
-      docker.createContainer(containerOptions(identity, boundDisk)),
-    );
-  try {
-    await create(true).catch((error: unknown) => {
-      if (!identity.spec.bestEffort || !isAboutDisk(error)) throw error;
-      return create(false);
-    });
-  } catch (error) {
-    if (isRefusal(error, 404) && /no such image|not found|image not known/i.test(error.message))
-      throw new HoldfastError('image_unknown', `The engine has no image ${identity.spec.image}.`, { cause: error });
-    // Another process made it; Podman says so with 500.
-    if (isRefusal(error, 409, 500) && /already in use/i.test(error.message)) return;
-    if (!(error instanceof EngineRefusal)) throw error;
-    if (isAboutDisk(error)) {
-      throw new HoldfastError(
-        'environment_unenforceable',
-        `The engine cannot enforce limits.diskGb: ${error.message.trim()}.`,
-        { cause: error },
-      );
-    }
-    throw new HoldfastError('environment_failed', `The engine does not make ${name}: ${error.message.trim()}.`, {
-      cause: error,
-    });
-  }
-}
-
-const isAboutDisk = (error: unknown): boolean =>
-  error instanceof EngineRefusal && /storage-opt|quota/i.test(error.message);
 
 function assertOurs(identity: EnvironmentIdentity, found: Docker.ContainerInspectInfo): void {
   const labels = found.Config.Labels;

@@ -79,6 +79,13 @@ const mount = z.strictObject({
 
 const RESERVED_LABEL = 'holdfast.';
 
+const snapshots = z.strictObject({
+  /** Of one run; the oldest goes first. */
+  most: z.int().min(1).max(20).default(3),
+  /** After the end of the run. 0: they go with it. */
+  keepHours: z.int().min(0).max(8760).default(24),
+});
+
 /** A container for the commands of one run. What is left out has the safe value; null is what has no limit. */
 export const environmentSpec = z
   .strictObject({
@@ -112,6 +119,8 @@ export const environmentSpec = z
       .default({}),
     limits: resourceLimits.prefault({}),
     security: securityConfig.prefault({}),
+    /** Copies of its files that are kept when the run pauses and when it is over, for forks and retries; null: none. */
+    snapshots: snapshots.nullable().default(null),
     /** Whether it starts although the engine cannot enforce something of the above. */
     bestEffort: z.boolean().default(false),
   })

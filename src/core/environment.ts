@@ -13,8 +13,11 @@ export interface AgentEnvironment {
   readonly secrets: () => Promise<ReadonlyMap<string, string>>;
 }
 
-/** `run`: where its commands execute. `verification`: where that run is judged, on a copy of its files. */
-export type EnvironmentPurpose = 'run' | 'verification';
+/**
+ * `run`: where its commands execute. `verification`: where that run is judged, on a copy of its files. `snapshot`: a copy of its files that is
+ * kept, and never started.
+ */
+export type EnvironmentPurpose = 'run' | 'verification' | 'snapshot';
 
 export interface EnvironmentName {
   /** Which Holdfast: a name of its database, so that several share an engine. */
@@ -35,7 +38,7 @@ export interface EnvironmentIdentity extends EnvironmentName {
   readonly deadline: string;
 }
 
-const LETTERS: { readonly [purpose in EnvironmentPurpose]: string } = { run: 'a', verification: 'v' };
+const LETTERS: { readonly [purpose in EnvironmentPurpose]: string } = { run: 'a', verification: 'v', snapshot: 's' };
 
 export const isPurpose = (text: string): text is EnvironmentPurpose => Object.hasOwn(LETTERS, text);
 
@@ -111,9 +114,11 @@ export interface EnvironmentEngine {
    * Makes sure that the container runs: makes it, starts it, finds it again. `begun`: it was started before, so that one that is
    * not there any more is lost (`environment_lost`) and never made anew in silence. `starting` is called before its first start.
    * One that has a source begins with a copy of its files: the workspace, and the root where it can be written to. The source is stopped
-   * for it; what is recorded of its commands is left behind.
+   * for it; what is recorded of its commands is taken over too, except by a verification.
    */
   open(identity: EnvironmentIdentity, options: OpenOptions): Promise<Environment>;
+  /** Makes it with the files of its source, which is stopped for it, and does not start it. */
+  keep(identity: EnvironmentIdentity, signal: AbortSignal): Promise<void>;
   /** Stops it, and keeps its files. What works in it ends. One that is not there is stopped. */
   stop(identity: EnvironmentIdentity, signal: AbortSignal): Promise<void>;
   /** Removes it with its files. */

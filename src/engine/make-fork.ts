@@ -3,7 +3,6 @@ import type { Knex } from 'knex';
 import { isoNow } from '../../steps/world.js';
 import { budgetOfRun } from '../core/budget.js';
 import type { Caller } from '../core/caller.js';
-import { HoldfastError } from '../core/errors.js';
 import type { EventData, EventDraft } from '../core/event.js';
 import { type ForkPlan, planFork } from '../core/fork.js';
 import type { ForkEdit } from '../core/fork-edits.js';
@@ -13,7 +12,6 @@ import { digestOf, type JsonObject, toJson } from '../core/json.js';
 import { type Rebinding, rebindingOf, rebound } from '../core/rebinding.js';
 import type { KeyedEvent } from '../core/recording.js';
 import type { RunLimits, RunView } from '../core/run.js';
-import { hasWorkedBy } from '../storage/environments.js';
 import { appendEvents, createLog } from '../storage/events.js';
 import { copyCalls, copyInterruptions, copyStanding } from '../storage/forks.js';
 import { copyPins } from '../storage/mcp-lists.js';
@@ -32,6 +30,7 @@ import {
 import { assertNotErasing } from '../storage/subject-starts.js';
 import { copySubjects, subjectsOf } from '../storage/subjects.js';
 import { assertEditFits } from './edit-fits.js';
+import { filesForFork, takeFiles } from './fork-files.js';
 import { agentNamed, type Parts } from './parts.js';
 import { AlreadyStarted, assertMetadata, limitsUnder, takeKey, viewOf } from './start-run.js';
 
@@ -71,8 +70,8 @@ export async function makeFork(parts: Parts, fork: Fork, caller: Caller, idempot
       await fork.under?.(trx);
       const log = await readKeyedEvents(trx, source.id, fork.upTo ?? null);
       const at = fork.at(log);
-      await assertWithoutFiles(trx, source.id, at);
       const plan = planFork(log, at, fork.edits);
+      const files = await filesForFork(trx, { runId: source.id, seq: at, log, plan });
       for (const [number, edit] of fork.edits.entries())
         assertEditFits(parts, source.agent, plan, edit, `/edits/${number}`);
       const { turns, usage, segment } = plan;
@@ -80,6 +79,7 @@ export async function makeFork(parts: Parts, fork: Fork, caller: Caller, idempot
       const place = { runId: source.id, seq: at, recordedSeq: plan.events.length + 2 };
       await assertNotErasing(trx, tenant, await subjectsOf(trx, source.id));
       await insertRun(trx, { ...run, fork: { ...place, segment, turns, usage, model } });
+      if (files !== null) await takeFiles(trx, files, { id, tenant, now: world.now() });
       await takeKey(trx, { tenant, operation: why, key: idempotencyKey, fingerprint, runId: id });
       await createLog(trx, id, tenant, randomBytes(32).toString('hex'));
       const binding = rebindingOf(plan.events, id, run.policyVersion);
@@ -105,16 +105,6 @@ export async function makeFork(parts: Parts, fork: Fork, caller: Caller, idempot
   }
   world.queue.wake();
   return viewOf(parts, caller, id);
-}
-
-/** What a model was told of files in a container would not be so in a fork, which begins with an empty one. */
-async function assertWithoutFiles(trx: Knex.Transaction, id: string, seq: number): Promise<void> {
-  if (!(await hasWorkedBy(trx, id, seq))) return;
-  throw new HoldfastError(
-    'fork_invalid',
-    `By event ${seq} ${id} had worked in a container, and a fork has none of its files.`,
-    { hint: 'Fork it from an event before its first command, or start a new run.' },
-  );
 }
 
 type Pinned = NewRun & { readonly policyVersion: string };

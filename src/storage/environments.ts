@@ -10,7 +10,7 @@ import { OVER } from '../core/run.js';
  */
 export type EnvironmentState = 'new' | 'up' | 'stopping' | 'down' | 'removing' | 'gone';
 
-interface EnvironmentRow {
+export interface EnvironmentRow {
   readonly run_id: string;
   readonly purpose: EnvironmentPurpose;
   readonly attempt: number;
@@ -21,6 +21,8 @@ interface EnvironmentRow {
   readonly engine: string;
   readonly key: string;
   readonly spec: string;
+  readonly seq: number | null;
+  readonly keep_hours: number | null;
   readonly spec_hash: string;
   readonly state: EnvironmentState;
   readonly lease_until: Date | null;
@@ -39,15 +41,15 @@ export interface KeptEnvironment {
   readonly begun: boolean;
 }
 
-const COLUMNS = [
+export const COLUMNS = [
   ...(['run_id', 'purpose', 'attempt', 'tenant', 'engine', 'key', 'spec', 'spec_hash'] as const),
   ...(['source_run', 'source_purpose', 'source_attempt'] as const),
   ...(['state', 'lease_until', 'deadline', 'started_at'] as const),
 ];
 
-const rows = (db: Knex) => db<EnvironmentRow>('holdfast.environments');
+export const rows = (db: Knex) => db<EnvironmentRow>('holdfast.environments');
 
-const kept = (row: Pick<EnvironmentRow, (typeof COLUMNS)[number]>, instance: string): KeptEnvironment => ({
+export const kept = (row: Pick<EnvironmentRow, (typeof COLUMNS)[number]>, instance: string): KeptEnvironment => ({
   identity: {
     ...{ instance, runId: row.run_id, purpose: row.purpose, attempt: row.attempt, specHash: row.spec_hash },
     source: sourceOf(row, instance),
@@ -104,7 +106,7 @@ export async function keepEnvironment(
     .ignore();
 }
 
-type Name = Omit<EnvironmentName, 'instance'>;
+export type Name = Omit<EnvironmentName, 'instance'>;
 const named = (db: Knex, { runId, purpose, attempt }: Name) => rows(db).where({ run_id: runId, purpose, attempt });
 const ends = (db: Knex, forMs: number) => db.raw("now() + ? * interval '1 millisecond'", [forMs]);
 
@@ -130,21 +132,31 @@ export async function markStarted(db: Knex, name: Name): Promise<void> {
     .update({ started_at: db.fn.now() } as never);
 }
 
-/** Whether a call of a run had ended by this event that may have worked in its container: one after the container was started. */
-export async function hasWorkedBy(db: Knex, runId: string, seq: number): Promise<boolean> {
+/**
+ * The event with which the first call ended after a run's container was started; infinite: none did. Null: it never was started.
+ */
+export async function workedFrom(db: Knex, runId: string): Promise<number | null> {
   const row = await rows(db)
     .where({ run_id: runId, purpose: 'run' })
     .whereNotNull('started_at')
     .orderBy('attempt')
     .first('started_at');
-  if (row === undefined) return false;
-  const last: { at: string } | undefined = await db('holdfast.events')
+  if (row?.started_at == null) return null;
+  const since = row.started_at.getTime();
+  const ends: readonly { seq: number; at: string }[] = await db('holdfast.events')
     .where({ run_id: runId })
+<<<<<<< HEAD
     .whereIn('kind', ['environment.prepared', 'call.finished', 'call.unknown'])
     .where('seq', '<=', seq)
     .orderBy('seq', 'desc')
     .first('at');
   return last !== undefined && Date.parse(last.at) >= (row.started_at?.getTime() ?? 0);
+=======
+    .whereIn('kind', ['call.finished', 'call.unknown'])
+    .orderBy('seq')
+    .select('seq', 'at');
+  return ends.find(({ at }) => Date.parse(at) >= since)?.seq ?? Number.POSITIVE_INFINITY;
+>>>>>>> 8bffef9 (Snapshots of environments: forks and retries begin with the files of a run)
 }
 
 /** Takes it upon itself to stop it, as long as its run is paused; false: somebody else does, or it is in use again. */
@@ -195,6 +207,7 @@ export async function dueEnvironments(
     .join('holdfast.runs as r', 'r.id', 'e.run_id')
     .where('e.engine', engine)
     .whereNot('e.state', 'gone')
+    .where((one) => one.whereNot('e.purpose', 'snapshot').orWhere((late) => isUnneeded(late)))
     .where((one) =>
       one.whereIn('r.status', [...OVER]).orWhere((paused) => {
         paused.where('r.status', 'paused').whereIn('e.state', ['up', 'stopping']);
@@ -206,6 +219,19 @@ export async function dueEnvironments(
     .select(...COLUMNS.map((column) => `e.${column}`), 'r.status');
   return found.map((row) => ({ ...kept(row, instance), due: row.status === 'paused' ? 'stop' : 'remove' }));
 }
+
+/** Whether an environment `e` is what another one is to begin with, and has not. */
+export const HAS_HEIRS = `exists (select 1 from holdfast.environments h
+  where h.source_run = e.run_id and h.source_purpose = e.purpose and h.source_attempt = e.attempt
+    and h.started_at is null and h.state not in ('removing', 'gone'))`;
+
+/** A snapshot that no fork is to begin with any more. */
+const isUnneeded = (query: Knex.QueryBuilder) =>
+  query
+    .where((over) =>
+      over.whereNotNull('r.erased_at').orWhereRaw("r.completed_at + e.keep_hours * interval '1 hour' < now()"),
+    )
+    .whereRaw(`not ${HAS_HEIRS}`);
 
 /** Those of these environments that are kept. */
 export async function keptAmong<T extends Name>(db: Knex, names: readonly T[]): Promise<readonly T[]> {

@@ -68,6 +68,22 @@ describeDocker('copies of environments', () => {
     expect([first, second, again].map(({ stdout }) => stdout.text.trim())).toEqual(['1', '2', '2']);
   });
 
+  it('of another run have that too, so that its calls run nothing twice', async () => {
+    const source = newIdentity();
+    const command = shell('echo effect >>effects; wc -l <effects');
+    await (await open(source)).run(command, never);
+    const snapshot: EnvironmentIdentity = { ...source, purpose: 'snapshot', source };
+    await Promise.all([engine.keep(snapshot, never), newEngine().keep(snapshot, never)]);
+    await engine.keep(snapshot, never);
+    expect((await docker.getContainer(environmentName(snapshot)).inspect()).State.Status).toBe('created');
+    await engine.remove(source, never);
+    const fork = await open({ ...newIdentity(), source: snapshot });
+    expect(endedOf(await fork.run(command, never)).stdout.text.trim()).toBe('1');
+    expect(endedOf(await fork.run(shell('cat effects'), never)).stdout.text).toBe('effect\n');
+    await engine.remove(snapshot, never);
+    expect(await leftOf(source)).toEqual([]);
+  });
+
   it('are made once, also by ten at once', async () => {
     const source = await working();
     const copy = copyOf(source);

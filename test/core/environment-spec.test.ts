@@ -29,6 +29,7 @@ it('is closed where nothing is said', () => {
       ...{ noNewPrivileges: true, seccompProfile: null },
     },
     bestEffort: false,
+    snapshots: null,
   });
 });
 

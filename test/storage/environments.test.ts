@@ -4,6 +4,15 @@ import { environmentSpec, specHashOf } from '../../src/core/environment-spec.js'
 import type { RunStatus } from '../../src/core/run.js';
 import { type Database, openDatabase } from '../../src/storage/database.js';
 import {
+  beginDrop,
+  holdSnapshot,
+  keepSnapshot,
+  markWhole,
+  spareSnapshots,
+  stayForHeirs,
+  wholeSnapshots,
+} from '../../src/storage/environment-snapshots.js';
+import {
   beginRemove,
   beginStop,
   dueEnvironments,
@@ -130,6 +139,47 @@ describeEachDatabase('rows of environments', (kind) => {
     expect(await beginRemove(db.knex, copy, LONG)).toBe(true);
     await endChange(db.knex, copy, 'removing');
     expect(await due()).toEqual(['remove']);
+  });
+
+  it('a snapshot of a moment is kept once, the oldest go first, and none goes that a fork is to begin with', async () => {
+    const { identity, due } = await kept('paused');
+    const { runId } = identity;
+    const run = { identity, engine: runId, key: 'k', state: 'down' as const, begun: true };
+    const terms = { keepHours: 1, deadline: identity.deadline };
+    const first = await keepSnapshot(db.knex, run, 5, terms);
+    expect(first.identity).toMatchObject({ purpose: 'snapshot', attempt: 1, source: { runId, purpose: 'run' } });
+    expect(await wholeSnapshots(db.knex, instance, runId)).toEqual([]);
+    expect(await db.knex.transaction((trx) => holdSnapshot(trx, first.identity))).toBe(null);
+    await markWhole(db.knex, first.identity);
+    expect((await keepSnapshot(db.knex, run, 5, terms)).identity).toEqual(first.identity);
+    const second = await keepSnapshot(db.knex, run, 9, terms);
+    await markWhole(db.knex, second.identity);
+    expect((await wholeSnapshots(db.knex, instance, runId)).map(({ seq }) => seq)).toEqual([9, 5]);
+    expect(await spareSnapshots(db.knex, instance, runId, 2)).toEqual([]);
+    const [spare] = await spareSnapshots(db.knex, instance, runId, 1);
+    expect(spare).toMatchObject({ runId, purpose: 'snapshot', attempt: 1 });
+    const heir = await kept('queued');
+    await db.knex.transaction(async (trx) => {
+      expect(await holdSnapshot(trx, first.identity)).toMatchObject({ identity: { attempt: 1 } });
+      const own = { ...heir.identity, attempt: 2, source: first.identity };
+      await keepEnvironment(trx, { identity: own, engine: 'heirs', key: 'k' }, 'default');
+    });
+    expect(await beginDrop(db.knex, first.identity, LONG)).toBe(true);
+    expect(await db.knex.transaction((trx) => holdSnapshot(trx, first.identity))).toBe(null);
+    expect(await stayForHeirs(db.knex, first.identity)).toBe(true);
+    expect((await wholeSnapshots(db.knex, instance, runId)).map(({ seq }) => seq)).toEqual([9, 5]);
+    await markStarted(db.knex, { ...heir.identity, attempt: 2 });
+    expect(await beginDrop(db.knex, first.identity, LONG)).toBe(true);
+    expect(await stayForHeirs(db.knex, first.identity)).toBe(false);
+    await endChange(db.knex, first.identity, 'removing');
+    await setStatus(runId, 'completed');
+    await db.knex('holdfast.runs').where({ id: runId }).update({ completed_at: new Date() });
+    expect(await due()).toEqual(['remove']);
+    await db
+      .knex('holdfast.runs')
+      .where({ id: runId })
+      .update({ completed_at: new Date(Date.now() - 3_700_000) });
+    expect(await due()).toEqual(['remove', 'remove']);
   });
 
   it('of ten that would stop it, one does', async () => {

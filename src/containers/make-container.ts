@@ -1,0 +1,62 @@
+import { type EnvironmentIdentity, environmentName } from '../core/environment.js';
+import { HoldfastError } from '../core/errors.js';
+import { containerOptions, labelsOf, volumesOf } from './container-options.js';
+import { copyFiles, removeCopier } from './copy-files.js';
+import { type EngineConnection, EngineRefusal, isRefusal } from './engine-connection.js';
+
+/** Makes a container with its volumes, and the files of its source in them. Whoever does the same at once makes the same one. */
+export async function makeContainer(
+  engine: EngineConnection,
+  identity: EnvironmentIdentity,
+  signal: AbortSignal,
+): Promise<void> {
+  const labels = labelsOf(identity);
+  const name = environmentName(identity);
+  for (const volume of Object.values(volumesOf(name))) {
+    // Of one name there is one: making it again gives the first.
+    await engine.ask('making a volume', signal, (docker) => docker.createVolume({ Name: volume, Labels: labels }));
+  }
+  if (identity.source !== null) await copyFiles(engine, identity, identity.source, signal);
+  await createContainer(engine, identity, signal);
+  if (identity.source !== null) await removeCopier(engine, identity, signal);
+}
+
+async function createContainer(
+  engine: EngineConnection,
+  identity: EnvironmentIdentity,
+  signal: AbortSignal,
+): Promise<void> {
+  const create = (boundDisk: boolean): Promise<unknown> =>
+    engine.ask('making the container', signal, (docker) =>
+      docker.createContainer(containerOptions(identity, boundDisk)),
+    );
+  try {
+    await create(true).catch((error: unknown) => {
+      if (!identity.spec.bestEffort || !isAboutDisk(error)) throw error;
+      return create(false);
+    });
+  } catch (error) {
+    if (isRefusal(error, 404) && /no such image|not found|image not known/i.test(error.message))
+      throw new HoldfastError('image_unknown', `The engine has no image ${identity.spec.image}.`, { cause: error });
+    // Another process made it; Podman says so with 500.
+    if (isRefusal(error, 409, 500) && /already in use/i.test(error.message)) return;
+    if (!(error instanceof EngineRefusal)) throw error;
+    if (isAboutDisk(error)) {
+      throw new HoldfastError(
+        'environment_unenforceable',
+        `The engine cannot enforce limits.diskGb: ${error.message.trim()}.`,
+        { cause: error },
+      );
+    }
+    throw new HoldfastError(
+      'environment_failed',
+      `The engine does not make ${environmentName(identity)}: ${error.message.trim()}.`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+const isAboutDisk = (error: unknown): boolean =>
+  error instanceof EngineRefusal && /storage-opt|quota/i.test(error.message);

@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import type { BegunCall } from './begun-calls.js';
+import { EVENT_DATA } from './event.js';
+import type { KeyedEvent } from './recording.js';
+
+type Taken = ReadonlyMap<string, Pick<BegunCall, 'wait'>>;
+
+const OF_CALLS: ReadonlySet<string> = new Set(['call.started', 'call.unknown', 'call.finished']);
+const ENDS: ReadonlySet<string> = new Set(['call.unknown', 'call.finished']);
+const named = z.object({ callId: z.string() });
+
+const callOf = ({ data }: KeyedEvent): string | undefined => named.safeParse(data).data?.callId;
+
+/**
+ * Whether a call that a fork takes over may have worked in the container of its source, of which the first call that ended after its
+ * start did so with event `from`.
+ */
+export function hasWorked(log: readonly KeyedEvent[], taken: Taken, from: number): boolean {
+  const before = new Set(log.filter(({ seq, kind }) => ENDS.has(kind) && seq < from).map(callOf));
+  return [...taken.keys()].some((callId) => !before.has(callId));
+}
+
+/**
+ * Whether the files that were kept when event `kept` was the last one are those that a fork knows of: what worked on files by then it takes
+ * over, and of what it takes over nothing did so later, but what waited, which waits anew in the fork.
+ */
+export function filesFit(log: readonly KeyedEvent[], taken: Taken, kept: number): boolean {
+  const elsewhere = workingElsewhere(log);
+  return log.every((event) => {
+    const callId = callOf(event) ?? '';
+    if (!OF_CALLS.has(event.kind) || elsewhere.has(callId)) return true;
+    const call = taken.get(callId);
+    return event.seq <= kept ? call !== undefined : call === undefined || call.wait !== null;
+  });
+}
+
+/** Calls that needed capabilities, and none for a container: they leave its files alone. */
+function workingElsewhere(log: readonly KeyedEvent[]): ReadonlySet<string> {
+  return new Set(
+    log.flatMap(({ kind, data }) => {
+      const checked = kind === 'call.checked' ? EVENT_DATA[kind].safeParse(data).data : undefined;
+      if (checked === undefined || checked.checks.length === 0) return [];
+      return checked.checks.some(({ capability }) => capability.startsWith('container:')) ? [] : [checked.callId];
+    }),
+  );
+}

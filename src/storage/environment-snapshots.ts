@@ -1,0 +1,127 @@
+import type { Knex } from 'knex';
+import type { EnvironmentName } from '../core/environment.js';
+import { canonical } from '../core/json.js';
+import { COLUMNS, HAS_HEIRS, type KeptEnvironment, kept, type Name, rows } from './environments.js';
+
+/** The files of a run as they were when an event was the last one of its log. */
+export interface KeptSnapshot extends KeptEnvironment {
+  readonly seq: number;
+}
+
+/** With how many hours it is kept after the end of its run, and until when whoever knows nothing of it leaves it alone. */
+export interface SnapshotTerms {
+  readonly keepHours: number;
+  readonly deadline: string;
+}
+
+/** The event that a run was paused by last, or the last one of all. */
+export async function restingSeq(db: Knex, runId: string, at: 'pause' | 'end'): Promise<number | null> {
+  const row: { seq: number } | undefined = await db('holdfast.events')
+    .where({ run_id: runId, ...(at === 'pause' && { kind: 'run.paused' }) })
+    .orderBy('seq', 'desc')
+    .first('seq');
+  return row?.seq ?? null;
+}
+
+/** Keeps a snapshot of this moment before anything of it exists; the first one stands. It has the key of its source, whose records it has. */
+export async function keepSnapshot(
+  db: Knex,
+  { identity, engine, key }: KeptEnvironment,
+  seq: number,
+  { keepHours, deadline }: SnapshotTerms,
+): Promise<KeptSnapshot> {
+  const { instance, runId, purpose, attempt, spec, specHash } = identity;
+  const before = await snapshotOf(db, instance, runId, seq);
+  if (before !== null) return before;
+  const of = { run_id: runId, purpose: 'snapshot' as const };
+  const last = await rows(db).where(of).orderBy('attempt', 'desc').first('attempt');
+  const source = await rows(db).where({ run_id: runId, purpose, attempt }).first('tenant');
+  await db('holdfast.environments')
+    .insert({
+      ...{ ...of, attempt: (last?.attempt ?? 0) + 1, tenant: source?.tenant, engine, key, seq, keep_hours: keepHours },
+      ...{ source_run: runId, source_purpose: purpose, source_attempt: attempt },
+      ...{ spec: canonical(spec), spec_hash: specHash, deadline: new Date(deadline) },
+    })
+    .onConflict(['run_id', 'purpose', 'attempt'])
+    .ignore();
+  const now = await snapshotOf(db, instance, runId, seq);
+  if (now === null) throw new Error('another snapshot of the run was kept at the same time');
+  return now;
+}
+
+async function snapshotOf(db: Knex, instance: string, runId: string, seq: number): Promise<KeptSnapshot | null> {
+  const row = await rows(db)
+    .where({ run_id: runId, purpose: 'snapshot', seq })
+    .whereIn('state', ['new', 'down'])
+    .first(...COLUMNS);
+  return row === undefined ? null : { ...kept(row, instance), seq };
+}
+
+/** Says that all of its files are there. */
+export async function markWhole(db: Knex, { runId, purpose, attempt }: Name): Promise<void> {
+  await rows(db)
+    .where({ run_id: runId, purpose, attempt, state: 'new' })
+    .update({ state: 'down', updated_at: db.fn.now() } as never);
+}
+
+/** Those of a run that are whole, the newest first. */
+export async function wholeSnapshots(db: Knex, instance: string, runId: string): Promise<readonly KeptSnapshot[]> {
+  const found = await rows(db)
+    .where({ run_id: runId, purpose: 'snapshot', state: 'down' })
+    .whereNotNull('seq')
+    .orderBy('seq', 'desc')
+    .select(...COLUMNS, 'seq');
+  return found.map((row) => ({ ...kept(row, instance), seq: row.seq ?? 0 }));
+}
+
+/** Holds a snapshot until the transaction ends, in which an environment that begins with it is kept; null: it is not whole, or goes. */
+export async function holdSnapshot(
+  trx: Knex.Transaction,
+  { instance, runId, purpose, attempt }: EnvironmentName,
+): Promise<KeptEnvironment | null> {
+  const [row] = await rows(trx)
+    .where({ run_id: runId, purpose, attempt, state: 'down' })
+    .update({ updated_at: trx.fn.now() } as never)
+    .returning([...COLUMNS]);
+  return row === undefined ? null : kept(row, instance);
+}
+
+/** Those of a run beyond the newest ones, which nobody is to begin with. */
+export async function spareSnapshots(
+  db: Knex,
+  instance: string,
+  runId: string,
+  most: number,
+): Promise<readonly EnvironmentName[]> {
+  const found = await db('holdfast.environments as e')
+    .where({ 'e.run_id': runId, 'e.purpose': 'snapshot' })
+    .whereIn('e.state', ['new', 'down'])
+    .orderBy('e.attempt', 'desc')
+    .offset(most)
+    .select<{ attempt: number }[]>('e.attempt');
+  return found.map(({ attempt }) => ({ instance, runId, purpose: 'snapshot', attempt }));
+}
+
+/** Takes it upon itself to remove a snapshot; false: it goes already. */
+export async function beginDrop(db: Knex, { runId, purpose, attempt }: Name, forMs: number): Promise<boolean> {
+  const taken = await rows(db)
+    .where({ run_id: runId, purpose, attempt })
+    .whereIn('state', ['new', 'down'])
+    .update({
+      ...{ state: 'removing', updated_at: db.fn.now() },
+      lease_until: db.raw("now() + ? * interval '1 millisecond'", [forMs]),
+    } as never);
+  return taken > 0;
+}
+
+/**
+ * Gives a snapshot back that somebody is to begin with: asked after it was said to be going, when nobody can take it any more. True: it
+ * stays.
+ */
+export async function stayForHeirs(db: Knex, { runId, purpose, attempt }: Name): Promise<boolean> {
+  const stays = await db('holdfast.environments as e')
+    .where({ 'e.run_id': runId, 'e.purpose': purpose, 'e.attempt': attempt, 'e.state': 'removing' })
+    .whereRaw(HAS_HEIRS)
+    .update({ state: 'down', lease_until: null });
+  return stays > 0;
+}

@@ -1,0 +1,42 @@
+import {
+  beginDrop,
+  keepSnapshot,
+  markWhole,
+  restingSeq,
+  spareSnapshots,
+  stayForHeirs,
+} from '../src/storage/environment-snapshots.js';
+import { endChange, type KeptEnvironment } from '../src/storage/environments.js';
+import { type EnvironmentWorld, ORPHAN_AFTER_MS } from './open-environment.js';
+import { patiently } from './patience.js';
+
+/** As long as whoever removes a container has time for it. */
+const LEASE_MS = 90_000;
+
+/**
+ * Keeps the files of a run that rests, if its environment asks for that, and drops its oldest snapshots beyond as many as it asks for. The
+ * container is stopped. A snapshot that is done again is the same one.
+ */
+export async function snapshotEnvironment(
+  world: EnvironmentWorld,
+  run: KeptEnvironment,
+  at: 'pause' | 'end',
+  signal: AbortSignal,
+): Promise<void> {
+  const { environments: engine, knex } = world;
+  const { spec, runId, instance, purpose } = run.identity;
+  if (engine === null || purpose !== 'run' || !run.begun || spec.snapshots === null) return;
+  const { most, keepHours } = spec.snapshots;
+  if (at === 'end' && keepHours === 0) return;
+  const seq = await patiently(() => restingSeq(knex, runId, at));
+  if (seq === null) return;
+  const deadline = new Date(world.now() + ORPHAN_AFTER_MS).toISOString();
+  const snapshot = await patiently(() => keepSnapshot(knex, run, seq, { keepHours, deadline }));
+  await engine.keep(snapshot.identity, signal);
+  await patiently(() => markWhole(knex, snapshot.identity));
+  for (const spare of await spareSnapshots(knex, instance, runId, most)) {
+    if (!(await beginDrop(knex, spare, LEASE_MS)) || (await stayForHeirs(knex, spare))) continue;
+    await engine.remove(spare, signal);
+    await endChange(knex, spare, 'removing');
+  }
+}
