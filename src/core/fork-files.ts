@@ -1,9 +1,16 @@
 import { z } from 'zod';
 import type { BegunCall } from './begun-calls.js';
-import { EVENT_DATA } from './event.js';
+import { EVENT_DATA, type EventDraft } from './event.js';
 import type { KeyedEvent } from './recording.js';
 
-type Taken = ReadonlyMap<string, Pick<BegunCall, 'wait'>>;
+/** What a fork takes over of what may have worked in a container. */
+export interface Taken {
+  readonly begun: ReadonlyMap<string, Pick<BegunCall, 'wait'>>;
+  readonly events: readonly Pick<EventDraft, 'kind'>[];
+}
+
+const PREPARED = 'environment.prepared';
+const isPrepared = ({ events }: Taken): boolean => events.some(({ kind }) => kind === PREPARED);
 
 const OF_CALLS: ReadonlySet<string> = new Set(['call.started', 'call.unknown', 'call.finished']);
 const ENDS: ReadonlySet<string> = new Set(['call.unknown', 'call.finished']);
@@ -12,12 +19,13 @@ const named = z.object({ callId: z.string() });
 const callOf = ({ data }: KeyedEvent): string | undefined => named.safeParse(data).data?.callId;
 
 /**
- * Whether a call that a fork takes over may have worked in the container of its source, of which the first call that ended after its
- * start did so with event `from`.
+ * Whether what a fork takes over may have worked in the container of its source, where the first that had ended after its start did so with
+ * event `from`.
  */
 export function hasWorked(log: readonly KeyedEvent[], taken: Taken, from: number): boolean {
+  if (isPrepared(taken) && log.some(({ seq, kind }) => kind === PREPARED && seq >= from)) return true;
   const before = new Set(log.filter(({ seq, kind }) => ENDS.has(kind) && seq < from).map(callOf));
-  return [...taken.keys()].some((callId) => !before.has(callId));
+  return [...taken.begun.keys()].some((callId) => !before.has(callId));
 }
 
 /**
@@ -27,10 +35,12 @@ export function hasWorked(log: readonly KeyedEvent[], taken: Taken, from: number
 export function filesFit(log: readonly KeyedEvent[], taken: Taken, kept: number): boolean {
   const elsewhere = workingElsewhere(log);
   return log.every((event) => {
+    const isBefore = event.seq <= kept;
+    if (event.kind === PREPARED) return isBefore === isPrepared(taken);
     const callId = callOf(event) ?? '';
     if (!OF_CALLS.has(event.kind) || elsewhere.has(callId)) return true;
-    const call = taken.get(callId);
-    return event.seq <= kept ? call !== undefined : call === undefined || call.wait !== null;
+    const call = taken.begun.get(callId);
+    return isBefore ? call !== undefined : call === undefined || call.wait !== null;
   });
 }
 

@@ -1,8 +1,7 @@
 import type { Knex } from 'knex';
 import { ORPHAN_AFTER_MS } from '../../steps/open-environment.js';
 import { HoldfastError } from '../core/errors.js';
-import type { ForkPlan } from '../core/fork.js';
-import { filesFit, hasWorked } from '../core/fork-files.js';
+import { filesFit, hasWorked, type Taken } from '../core/fork-files.js';
 import type { KeyedEvent } from '../core/recording.js';
 import { holdSnapshot, wholeSnapshots } from '../storage/environment-snapshots.js';
 import {
@@ -17,7 +16,7 @@ export interface ForkPoint {
   readonly runId: string;
   readonly seq: number;
   readonly log: readonly KeyedEvent[];
-  readonly plan: Pick<ForkPlan, 'begun'>;
+  readonly plan: Taken;
 }
 
 /**
@@ -32,7 +31,7 @@ export async function filesForFork(
   const run = await findEnvironment(trx, instance, { runId, purpose: 'run' });
   if (run === null) return null;
   const from = await workedFrom(trx, runId);
-  if (from === null || !hasWorked(log, plan.begun, from)) {
+  if (from === null || !hasWorked(log, plan, from)) {
     const { source } = run.identity;
     if (source === null) return null;
     const held = await holdSnapshot(trx, source);
@@ -40,7 +39,7 @@ export async function filesForFork(
     throw refuse(`${runId} began with files of ${source.runId} that are not kept any more.`, START_ANEW);
   }
   const kept = await wholeSnapshots(trx, instance, runId);
-  for (const { identity } of kept.filter((one) => filesFit(log, plan.begun, one.seq))) {
+  for (const { identity } of kept.filter((one) => filesFit(log, plan, one.seq))) {
     const held = await holdSnapshot(trx, identity);
     if (held !== null) return held;
   }

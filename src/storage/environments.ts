@@ -133,7 +133,7 @@ export async function markStarted(db: Knex, name: Name): Promise<void> {
 }
 
 /**
- * The event with which the first call ended after a run's container was started; infinite: none did. Null: it never was started.
+ * The first event of what had worked in a run's container: its preparation, or the end of a call after its start; infinite: there is none. Null: it never was started.
  */
 export async function workedFrom(db: Knex, runId: string): Promise<number | null> {
   const row = await rows(db)
@@ -145,18 +145,10 @@ export async function workedFrom(db: Knex, runId: string): Promise<number | null
   const since = row.started_at.getTime();
   const ends: readonly { seq: number; at: string }[] = await db('holdfast.events')
     .where({ run_id: runId })
-<<<<<<< HEAD
     .whereIn('kind', ['environment.prepared', 'call.finished', 'call.unknown'])
-    .where('seq', '<=', seq)
-    .orderBy('seq', 'desc')
-    .first('at');
-  return last !== undefined && Date.parse(last.at) >= (row.started_at?.getTime() ?? 0);
-=======
-    .whereIn('kind', ['call.finished', 'call.unknown'])
     .orderBy('seq')
     .select('seq', 'at');
   return ends.find(({ at }) => Date.parse(at) >= since)?.seq ?? Number.POSITIVE_INFINITY;
->>>>>>> 8bffef9 (Snapshots of environments: forks and retries begin with the files of a run)
 }
 
 /** Takes it upon itself to stop it, as long as its run is paused; false: somebody else does, or it is in use again. */

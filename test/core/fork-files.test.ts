@@ -18,8 +18,14 @@ const log = (
           }
         : { callId: callId ?? '' },
   }));
-const taken = (...callIds: readonly string[]) => new Map(callIds.map((callId) => [callId, { wait: null }]));
-const waiting = (callId: string) => new Map([[callId, { wait: { interruptionId: 'i', expiresInMs: null } }]]);
+const taken = (...callIds: readonly string[]) => ({
+  begun: new Map(callIds.map((callId) => [callId, { wait: null }])),
+  events: [],
+});
+const waiting = (callId: string) => ({
+  begun: new Map([[callId, { wait: { interruptionId: 'i', expiresInMs: null } }]]),
+  events: [],
+});
 
 const two = log(
   ['call.started', 'a'],
@@ -61,4 +67,13 @@ it('a call has worked in a container that ended after its start, or has not ende
   expect(hasWorked(two, taken('a'), 2)).toBe(true);
   expect(hasWorked(two, taken('a', 'c'), 3)).toBe(true);
   expect(hasWorked(two, taken(), 1)).toBe(false);
+});
+
+it('so has what prepared it, which a fork that takes that over does not do again', () => {
+  const prepared = log(['environment.prepared'], ['call.started', 'a'], ['call.finished', 'a'], ['run.paused']);
+  const events = [{ kind: 'environment.prepared' as const }];
+  expect(hasWorked(prepared, taken(), 1)).toBe(false);
+  expect(hasWorked(prepared, { ...taken(), events }, 1)).toBe(true);
+  expect(filesFit(prepared, { ...taken('a'), events }, 4)).toBe(true);
+  expect(filesFit(prepared, taken('a'), 4)).toBe(false);
 });
