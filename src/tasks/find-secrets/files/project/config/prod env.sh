@@ -1,0 +1,2 @@
+export SECRET=
+export DB_SECRET={{token}}

@@ -1,0 +1,1 @@
+sh audit.sh project >found.txt

@@ -1,0 +1,22 @@
+import collections
+
+
+class Cache:
+    def __init__(self, capacity):
+        self.capacity = capacity
+        self.entries = collections.OrderedDict()
+
+    def get(self, key):
+        if key not in self.entries:
+            return None
+        self.entries.move_to_end(key)
+        return self.entries[key]
+
+    def put(self, key, value):
+        self.entries[key] = value
+        self.entries.move_to_end(key)
+        if len(self.entries) > self.capacity:
+            self.entries.popitem(last=False)
+
+    def keys(self):
+        return list(reversed(self.entries))
