@@ -15,11 +15,14 @@ import {
   oneOf,
   optional,
   port,
+  problemOf,
   region,
   type Setting,
   secret,
   setting,
   text,
+  type Variables,
+  valueIn,
   webAddress,
   whole,
   workerId,
@@ -61,6 +64,11 @@ const TABLE = {
   ),
   port: setting('HOLDFAST_PORT', port, '3000', 'Port to listen on; 0 takes a free one.'),
   commonPort: optional('PORT', port, 'The same as `HOLDFAST_PORT`, which goes first.'),
+  metricsPort: optional(
+    'HOLDFAST_METRICS_PORT',
+    port,
+    'Port on which a worker that serves no API answers to Prometheus. Without one: none.',
+  ),
   tokens: optional(
     'HOLDFAST_TOKENS',
     secret,
@@ -183,24 +191,13 @@ export const SETTINGS = ALL.map(({ name, default: fallback, description }) => ({
 /** A variable as it is now; null where it is not set or empty. */
 export const environmentVariable = (name: string): string | null => valueIn(process.env, name) ?? null;
 
-type Env = { readonly [name: string]: string | undefined };
-
-const valueIn = (env: Env, name: string): string | undefined => (env[name] === '' ? undefined : env[name]);
-
 /** A key is in one place. */
-const doubleKeys = (env: Env): readonly FieldError[] =>
+const doubleKeys = (env: Variables): readonly FieldError[] =>
   KEY_VARIABLES.flatMap((key) => {
     const file = `${key}_FILE`;
     if (valueIn(env, key) === undefined || valueIn(env, file) === undefined) return [];
     return [{ pointer: `/${file}`, detail: `${key} and ${file} are both set; expected one of them.` }];
   });
-
-function problemOf({ name, kind }: Setting<unknown>, env: Env): FieldError | null {
-  const value = valueIn(env, name);
-  if (value === undefined || kind.schema.safeParse(value).success) return null;
-  const came = kind.secret === true ? 'has a value that is not shown here' : `is ${JSON.stringify(value)}`;
-  return { pointer: `/${name}`, detail: `${name} ${came}; expected ${kind.expected}.` };
-}
 
 function readTokens(list: string | null, file: string | null): readonly Token[] {
   if (list !== null && file !== null) {
@@ -240,6 +237,8 @@ export function readSettings(env: NodeJS.ProcessEnv = process.env) {
     role: read(TABLE.role),
     host: read(TABLE.host),
     port: portIsSet ? read(TABLE.port) : (read(TABLE.commonPort) ?? read(TABLE.port)),
+    /** Null: a process without the API listens on nothing. */
+    metricsPort: read(TABLE.metricsPort),
     /** Empty: none are configured. */
     tokens: readTokens(read(TABLE.tokens), read(TABLE.tokensFile)),
     tokensFile: read(TABLE.tokensFile),

@@ -111,8 +111,12 @@ export async function callTool(
     return standing(ended);
   }
   const body = bodyUnder(call, goesOn?.settlement ?? record?.resumed ?? null);
+  const began = performance.now();
   const ended = await withTimeout(body, context, spec.timeoutMs, stop, signal);
-  return conclude(world, call, record, ended, context, signal);
+  const result = await conclude(world, call, record, ended, context, signal);
+  const outcome = result.type === 'settled' ? result.outcome.type : result.type;
+  world.metrics.executed(spec.name, outcome, (performance.now() - began) / 1000);
+  return result;
 }
 
 /** What is kept of a call. One that is new is not looked for, unless its effect must not happen twice. */

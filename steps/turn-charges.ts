@@ -30,6 +30,9 @@ export interface ChargedTurn {
   readonly purse: Purse | null;
 }
 
+/** Of numbers that are shown and never added up to what is paid. */
+const NANOS_PER_USD = 1e9;
+
 type Request = Parameters<AttemptWatch['admit']>[1];
 type Said = Parameters<Admission['settle']>[0];
 type Outcome = Parameters<Admission['settle']>[1];
@@ -53,8 +56,21 @@ export class TurnCharges implements AttemptWatch {
   }
 
   async admit(target: AttemptTarget, request: Request): Promise<Admission | Refusal> {
-    const attempt = ++this.#attempts;
     const model = `${target.provider}/${target.model}`;
+    const said = await this.#admit(model, request);
+    if (!said.admitted) return said;
+    const began = performance.now();
+    return {
+      admitted: true,
+      settle: (usage, outcome) => {
+        this.#world.metrics.attempted({ model, outcome, seconds: (performance.now() - began) / 1000 });
+        return said.settle(usage, outcome);
+      },
+    };
+  }
+
+  async #admit(model: string, request: Request): Promise<Admission | Refusal> {
+    const attempt = ++this.#attempts;
     const priced = this.#world.prices.priceOf(model, this.#world.now());
     const plain: Admission = {
       admitted: true,
@@ -158,6 +174,9 @@ export class TurnCharges implements AttemptWatch {
     const usage = usagePartsOf(said ?? undefined);
     const nanos = priced === null || usage === null ? null : String(costOf(priced.price, usage));
     const state = nanos === null ? 'unpriced' : 'settled';
+    const { inputTokens = 0, outputTokens = 0 } = usage ?? {};
+    const usd = nanos === null ? null : Number(nanos) / NANOS_PER_USD;
+    this.#world.metrics.answered({ model, inputTokens, outputTokens, usd });
     this.#answered = { ...this.#chargeOf(model, attempt), usage, nanos, price: priced?.name ?? null, state };
     return this.#answered;
   }

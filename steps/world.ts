@@ -4,6 +4,7 @@ import type { Band } from '../src/core/dispatch.js';
 import type { EnvironmentEngine } from '../src/core/environment.js';
 import type { McpDefinition } from '../src/core/mcp.js';
 import type { RewardFunction } from '../src/core/reward-function.js';
+import type { Meter } from '../src/metrics/meter.js';
 import type { PriceBook } from '../src/models/price-book.js';
 import type { RunRow } from '../src/storage/runs.js';
 import type { ObjectStore } from '../src/stores/object-store.js';
@@ -57,6 +58,8 @@ export interface World {
   readonly newId: () => string;
   /** Milliseconds until an approval expires where a tool does not say; null: never. */
   readonly approvalTimeoutMs: number | null;
+  /** What this process has done, for whoever runs it. */
+  readonly metrics: Meter;
   readonly prices: Pick<PriceBook, 'priceOf'>;
   readonly budgets: Budgets;
   /** Connections to servers of the Model Context Protocol. */

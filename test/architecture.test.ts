@@ -15,6 +15,7 @@ const FLOORS: Record<string, number> = {
   stores: 1,
   containers: 1,
   datasets: 2,
+  metrics: 1,
   migrations: 1,
   tools: 2,
   steps: 3,
@@ -52,6 +53,7 @@ const HOMES: Record<string, readonly string[]> = {
   'eventsource-parser': ['cli', 'demo'],
   pino: ['main'],
   'hyparquet-writer': ['datasets'],
+  'prom-client': ['metrics'],
 };
 
 /** Type-only imports that other rooms may make, because a type of the package is part of a signature. */

@@ -14,6 +14,7 @@ export interface HttpServer {
 export interface HttpOptions extends Pick<Settings, 'host' | 'port' | 'maxBodyBytes'> {
   readonly tokens: readonly Token[];
   readonly tokensConfigured: boolean;
+  readonly serves: 'all' | 'metrics';
   readonly log: EngineLog;
 }
 

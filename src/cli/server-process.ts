@@ -30,15 +30,15 @@ interface OpenDoor {
 export async function serve(settings: Settings, doors: Doors): Promise<void> {
   const log = doors.log(settings.logLevel);
   const stop = watchStopSignals(settings.shutdownGraceMs, log);
-  const serves = settings.role !== 'worker';
-  if (serves) await assertMayListen(settings, doors);
+  const listening = listeningOf(settings);
+  if (listening !== null) await assertMayListen({ ...settings, ...listening }, doors);
   const { config, from } = await agentsOf(settings, doors);
   const { createEngine } = await import('../engine/create-engine.js');
   const engine = await createEngine({
     ...{ ...config, ...engineSettings(settings), log },
     ...{ onFatal: die(log), onStopAsked: () => stop.ask() },
   });
-  const door = serves ? await openHttp(engine, settings, log, doors) : null;
+  const door = listening === null ? null : await openHttp(engine, { ...settings, ...listening }, log, doors);
   announce(settings, await engine.listAgents(LOCAL_CALLER), door, from);
   await stop.asked();
   door?.http.drain();
@@ -47,6 +47,17 @@ export async function serve(settings: Settings, doors: Doors): Promise<void> {
   log.info({}, 'stopped');
   // A model call or a tool that is left behind would keep the process.
   process.exit();
+}
+
+interface Listening {
+  readonly serves: 'all' | 'metrics';
+  readonly port: number;
+}
+
+/** What the process listens for, and where; null: for nothing. */
+function listeningOf({ role, port, metricsPort }: Settings): Listening | null {
+  if (role !== 'worker') return { serves: 'all', port };
+  return metricsPort === null ? null : { serves: 'metrics', port: metricsPort };
 }
 
 /** What the HTTP server would refuse is refused before anything is loaded or made. */
@@ -99,12 +110,17 @@ const die =
     process.exit(1);
   };
 
-async function openHttp(engine: Engine, settings: Settings, log: EngineLog, doors: Doors): Promise<OpenDoor> {
-  const { host, port, maxBodyBytes } = settings;
+async function openHttp(
+  engine: Engine,
+  settings: Settings & Listening,
+  log: EngineLog,
+  doors: Doors,
+): Promise<OpenDoor> {
+  const { host, port, serves, maxBodyBytes } = settings;
   const tokensConfigured = settings.tokens.length > 0;
   try {
     const tokens = tokensConfigured ? settings.tokens : [await doors.madeToken(settings.dataDir)];
-    const http = await doors.openHttp(engine, { host, port, maxBodyBytes, tokens, tokensConfigured, log });
+    const http = await doors.openHttp(engine, { host, port, serves, maxBodyBytes, tokens, tokensConfigured, log });
     return { http, tokens };
   } catch (error) {
     await engine.stop({ graceMs: 0 });
@@ -112,14 +128,18 @@ async function openHttp(engine: Engine, settings: Settings, log: EngineLog, door
   }
 }
 
-const ROLES = { api: 'api: executes no runs', worker: 'worker: executes runs, serves nothing' } as const;
+const METRICS_PATH = '/api/v1/metrics';
+
+const ROLES = { api: 'api: executes no runs', worker: 'worker: executes runs, serves no API' } as const;
 
 function announce(settings: Settings, agents: readonly AgentView[], door: OpenDoor | null, from: string): void {
   print(`Holdfast ${packageVersion()}`);
   if (settings.role !== 'all') print(`role      ${ROLES[settings.role]}`);
   if (door !== null) {
     const { http, tokens } = door;
-    print(`url       ${http.url}`);
+    print(
+      `${settings.role === 'worker' ? 'metrics ' : 'url     '}  ${http.url}${settings.role === 'worker' ? METRICS_PATH : ''}`,
+    );
     print(
       `token     ${settings.tokens.length > 0 ? `${settings.tokens.length} configured` : (tokens[0]?.token ?? '')}`,
     );

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { exportRootsOf } from './bucket-place.js';
+import type { FieldError } from './errors.js';
 import { isOllamaAddress, OLLAMA_ADDRESS } from './ollama-address.js';
 
 /** What a setting is made of: a name, what it may be, and what it is when nothing is said. */
@@ -34,6 +35,21 @@ export const setting = <T>(name: string, kind: Kind<T>, fallback: string, descri
   default: fallback,
   parse: (raw) => kind.schema.parse(raw ?? fallback),
 });
+
+/** Variables by their names, as an environment has them. */
+export type Variables = { readonly [name: string]: string | undefined };
+
+/** An empty variable counts as unset. */
+export const valueIn = (variables: Variables, name: string): string | undefined =>
+  variables[name] === '' ? undefined : variables[name];
+
+/** What is wrong with the value of a setting; a secret is not repeated. Null: nothing, or it has none. */
+export function problemOf({ name, kind }: Setting<unknown>, variables: Variables): FieldError | null {
+  const value = valueIn(variables, name);
+  if (value === undefined || kind.schema.safeParse(value).success) return null;
+  const came = kind.secret === true ? 'has a value that is not shown here' : `is ${JSON.stringify(value)}`;
+  return { pointer: `/${name}`, detail: `${name} ${came}; expected ${kind.expected}.` };
+}
 
 export const text = { schema: z.string(), expected: 'a text' };
 export const secret = { ...text, secret: true };

@@ -6,6 +6,7 @@ import type { World } from '../../steps/world.js';
 import { SEGMENT_WORKFLOW } from '../../workflows/agent-run.js';
 import { HoldfastError } from '../core/errors.js';
 import { retentionOf } from '../core/retention.js';
+import { Metrics } from '../metrics/metrics.js';
 import { keepAgent } from '../storage/agents.js';
 import { type Database, openDatabase } from '../storage/database.js';
 import { keepLimits, keySegments, type LimitRow } from '../storage/dispatch-limits.js';
@@ -32,6 +33,7 @@ import { holdLock } from './hold-lock.js';
 import { launchDbos } from './launch-dbos.js';
 import { Leave } from './leave.js';
 import { Looks } from './looks.js';
+import { Measuring } from './measuring.js';
 import { type Money, openMoney } from './money-config.js';
 import { once } from './once.js';
 import { openContainers } from './open-containers.js';
@@ -79,9 +81,10 @@ export async function createEngine(config: EngineConfig): Promise<Engine> {
     databaseUrl: config.databaseUrl ?? null,
     dataDir: config.dataDir ?? DEFAULT_DATA_DIR,
   });
+  const metrics = new Metrics();
   try {
     await migrate(database.knex);
-    tellTrouble(database.knex, log);
+    tellTrouble(database.knex, log, metrics);
     const clock = await DatabaseClock.open(database.knex);
     const anchor = await openAnchor(config, database, clock.now);
     const started = await startTurn(database);
@@ -89,11 +92,16 @@ export async function createEngine(config: EngineConfig): Promise<Engine> {
       ...{ id: config.workerId ?? null, role, capacity, build: BUILD, pid: process.pid },
       ...{ workflow: SEGMENT_WORKFLOW, recordingVersion: RECORDING_VERSION, crashLimit },
     });
-    return await launch(config, { database, clock, worker, started }, { agents, limits, money, provider, anchor });
+    return await launch(
+      config,
+      { database, clock, worker, started },
+      { agents, limits, money, provider, anchor, metrics },
+    );
   } catch (error) {
     // It may have been launched before something else failed, and would keep the process.
     await DBOS.shutdown({ deregister: true }).catch(() => undefined);
     await database.close();
+    metrics.close();
     throw error;
   }
 }
@@ -112,12 +120,13 @@ interface Configured {
   readonly money: Money;
   readonly provider: ModelProvider;
   readonly anchor: Anchor;
+  readonly metrics: Metrics;
 }
 
 async function launch(
   config: EngineConfig,
   { database, clock, worker, started }: Place,
-  { agents, limits, money, provider, anchor }: Configured,
+  { agents, limits, money, provider, anchor, metrics }: Configured,
 ): Promise<Engine> {
   const { role, capacity, crashLimit, approvalTimeoutMs, exportDir, log } = withDefaults(config);
   let client: DBOSClient | undefined;
@@ -141,6 +150,7 @@ async function launch(
     newId: randomUUID,
     approvalTimeoutMs,
     ...money,
+    metrics,
     mcp: new McpConnections(),
     mcpLists: storedLists(database.knex),
     exportDir,
@@ -155,6 +165,7 @@ async function launch(
   const parts: Parts = {
     ...{ world, database, agents, models: provider, changes, deltas, running, anchor, exports },
     ...{ role, crashLimit, log, build: BUILD, retention, system: new SystemFeed(database.knex) },
+    ...{ metrics, measuring: new Measuring({ world, running, role, metrics, build: BUILD }, capacity) },
   };
   const gate = new ProcessGate((runId) => markAlone(database.knex, id, epoch, runId));
   const leave = new Leave(running);
@@ -169,7 +180,7 @@ async function launch(
     ...(role === 'api' ? { listenQueues: [] } : {}),
   });
   stepsKeepOutcomes = shortenCheckpoints();
-  const dispatch = new Dispatch({ database, worker: id, self, looks });
+  const dispatch = new Dispatch({ database, worker: id, self, looks, metrics });
   // Before the dispatcher looks for the first time: nothing is waited for between the launch and this.
   if (role !== 'api' && !openQueueDoor(SEGMENT_QUEUE, dispatch)) assertNoLimits(limits);
   await started();
@@ -214,6 +225,7 @@ async function launch(
       await markStopped(database.knex, id, epoch).catch(() => undefined);
       await releaseLock();
       await database.close();
+      metrics.close();
     })();
     return stopping;
   };

@@ -1,3 +1,4 @@
+import type { Metrics } from '../metrics/metrics.js';
 import type { Database } from '../storage/database.js';
 import { type Dequeued, dequeue } from '../storage/dequeue.js';
 import { notify } from '../storage/notify.js';
@@ -19,6 +20,7 @@ export interface DispatchOptions {
   /** By what the others hear that this process has woken them. */
   readonly self: string;
   readonly looks: Looks;
+  readonly metrics: Metrics;
 }
 
 /** What this worker takes out of the queue, when, and whom it tells of room that has become free. */
@@ -62,13 +64,14 @@ export class Dispatch implements QueueDoor {
   };
 
   async #once(room: number, owner: string): Promise<Dequeued> {
-    const { database, worker } = this.#options;
+    const { database, worker, metrics } = this.#options;
     const wanted = {
       ...{ queue: SEGMENT_QUEUE, executor: worker, version: String(RECORDING_VERSION), application: APPLICATION },
       ...{ owner, room, served: this.#served, after: this.#after },
     };
     const limits = database.kind === 'pglite' ? 'kept' : 'shared';
     const found = await dequeue(database.pool, wanted, this.#limited ? limits : 'none');
+    for (const ms of found.waited) metrics.dispatched(ms / 1000);
     this.#limited = found.limited;
     this.#after = found.after;
     const now = new Set(found.tenants);

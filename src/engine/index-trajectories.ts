@@ -24,18 +24,25 @@ async function indexRun(parts: Parts, runId: string): Promise<void> {
   if (row === undefined || row.erased_at !== null || !isOver(row.status)) return;
   const { record, sketch: sketched } = await readTrajectory(knex, row, NO_STEPS);
   const sketch = sketched();
-  await knex.transaction(async (trx) => {
+  const read = await knex.transaction(async (trx) => {
     // Under its lock nobody says what it was worth meanwhile.
     const run = await lockRun(trx, runId);
-    if (run === undefined || run.erased_at !== null) return;
+    if (run === undefined || run.erased_at !== null) return null;
     const reward = await lastReward(trx, runId);
     const result = resultOf({ ...runFactsOf(run, reward).run, cancelReason: run.cancel_reason }, reward);
-    if (result === null) return;
+    if (result === null) return null;
     const { agent, taskId } = record;
     const others = await sketchesBefore(trx, { runId, tenant: run.tenant, agent, taskId }, COMPARED);
     const whole = { ...record, totalReward: reward?.reward ?? null };
-    await insertTrajectory(trx, run, whole, { sketch, diversity: diversityOf(sketch, others), result });
+    const isNew = await insertTrajectory(trx, run, whole, { sketch, diversity: diversityOf(sketch, others), result });
     await isDone(trx, runId);
+    return isNew ? { run, whole, result } : null;
+  });
+  if (read === null) return;
+  const { run, whole, result } = read;
+  parts.world.metrics.runEnded({
+    ...{ agent: run.agent, status: run.status, seconds: Number(run.active_ms) / 1000, result: result.type },
+    ...{ reward: whole.totalReward, steps: whole.totalSteps, tokens: Number(run.total_tokens) },
   });
 }
 

@@ -4,12 +4,14 @@ import { HoldfastError } from '../core/errors.js';
 import type { Retention } from '../core/retention.js';
 import type { RewardFunction } from '../core/reward-function.js';
 import type { WorkerRole } from '../core/worker.js';
+import type { Metrics } from '../metrics/metrics.js';
 import type { Database } from '../storage/database.js';
 import type { RegisteredAgent } from './agent-registry.js';
 import type { Anchor } from './anchor.js';
 import type { Changes } from './changes.js';
 import type { DeltaHub } from './delta-hub.js';
 import type { ExportQueue } from './export-queue.js';
+import type { Measuring } from './measuring.js';
 import type { RunningSegments } from './running-segments.js';
 import type { SystemFeed } from './system-events.js';
 
@@ -33,6 +35,8 @@ export interface Parts {
   readonly anchor: Anchor;
   readonly exports: ExportQueue;
   readonly system: SystemFeed;
+  readonly metrics: Metrics;
+  readonly measuring: Measuring;
   readonly role: WorkerRole;
   /** How often a segment may take a worker with it, without a step in between, before its run ends. */
   readonly crashLimit: number;

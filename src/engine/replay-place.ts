@@ -1,6 +1,7 @@
 import type { McpLists, World } from '../../steps/world.js';
 import type { ReplayPlace } from '../../workflows/replay-log.js';
 import { HoldfastError } from '../core/errors.js';
+import { UNMETERED } from '../metrics/meter.js';
 import { noDatabase } from '../storage/no-database.js';
 import { McpConnections } from '../tools/mcp-connections.js';
 import type { RegisteredAgent } from './agent-registry.js';
@@ -34,6 +35,7 @@ export function replayPlace(agents: ReadonlyMap<string, RegisteredAgent>, lists:
     ...{ prices: { priceOf: () => null }, budgets: { onExhausted: 'fail', outputTokens: 1 }, approvalTimeoutMs: null },
     ...{ mcp: new NoConnections(), mcpLists: lists, exportDir: '', buckets: null, environments: null },
     rewards: new Map(),
+    metrics: UNMETERED,
   };
   return { world, agents };
 }

@@ -76,6 +76,7 @@ export async function startRun(
     return viewOf(parts, caller, error.runId);
   }
   world.queue.wake();
+  world.metrics.runStarted(agent.name);
   return runViewOf(row, []);
 }
 

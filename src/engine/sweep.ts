@@ -32,6 +32,7 @@ export function strayWatch(parts: Parts): () => Promise<void> {
     if (strays.length === 0) return;
     await requeue(knex, worker.id, strays);
     queue.wake();
+    parts.world.metrics.requeued(strays.length);
     parts.log.warn({ segments: strays }, 'segments that had stopped were put back into the queue');
   };
 }
@@ -61,6 +62,7 @@ export async function endStranded(parts: Parts, stranded: StrandedRun): Promise<
     await endFamily(world, trx, ended);
   });
   world.queue.wake();
+  world.metrics.stranded();
   parts.log.error({ run: stranded.id, segment: stranded.segment, why }, 'a stranded run was ended');
   parts.changes.announce(stranded.id);
 }

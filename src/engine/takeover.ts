@@ -72,6 +72,7 @@ async function takeOver(parts: Parts, id: string): Promise<void> {
 export async function settleLeft(parts: Parts, worker: string, left: readonly LeftSegment[]): Promise<void> {
   if (left.length === 0) return;
   parts.world.queue.wake();
+  parts.world.metrics.takenOver(left.length);
   const runs = left.map(({ runId }) => runId);
   parts.log.warn({ worker, runs }, 'the segments of a worker that is gone were taken over');
   for (const { runId, segment, givenUp } of left)

@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import type { Metrics } from '../metrics/metrics.js';
 import { type DatabaseTrouble, databaseTrouble } from '../storage/database-trouble.js';
 import type { EngineLog } from './parts.js';
 
@@ -12,10 +13,11 @@ const WHAT: Readonly<Record<DatabaseTrouble, string | null>> = {
 };
 
 /** Says in the log what keeps the database from doing what it is asked: runs wait for it, and nothing else of them shows. */
-export function tellTrouble(db: Knex, log: EngineLog): void {
+export function tellTrouble(db: Knex, log: EngineLog, metrics: Metrics): void {
   const toldAt = new Map<DatabaseTrouble, number>();
   db.on('query-error', (error: unknown) => {
     const trouble = databaseTrouble(error);
+    metrics.databaseFailed(trouble ?? 'other');
     const what = trouble === null ? null : WHAT[trouble];
     if (trouble === null || what === null) return;
     const now = performance.now();

@@ -14,6 +14,7 @@ import { health } from './health.js';
 import { decide, getInterruption, listInterruptions } from './interruption-verbs.js';
 import { listAgents } from './list-agents.js';
 import { checkpointNow, exportProof, getConsistency, getLog, listLogEntries } from './log-verbs.js';
+import { exposeMetrics } from './measuring.js';
 import type { Parts } from './parts.js';
 import { getRun, listEvents, listRuns, streamEvents, streamRun } from './read-runs.js';
 import { repairRun } from './repair-run.js';
@@ -112,6 +113,8 @@ export function verbsOf(parts: Parts, life: Life): Engine {
     getWorker: async (id) => getWorker(up(), id),
     stopWorker: async (id, how) => stopWorker(up(), id, how),
     listAgents: async (caller) => listAgents(up(), caller),
+    metrics: async (caller) => exposeMetrics(up().measuring, caller),
+    countRequest: (request) => parts.metrics.requested(request),
     health: () => health(parts, life.isStopping()),
     stats: async (caller) => stats(up(), caller.tenant),
     recordAccess: async (entry) => insertAccess(up().world.knex, entry),

@@ -27,6 +27,7 @@ import type { Trajectory, TrajectorySummary } from '../core/trajectory.js';
 import type { TrajectoryFilter } from '../core/trajectory-filter.js';
 import type { VerifyRange } from '../core/verify-log.js';
 import type { WorkerStop, WorkerView } from '../core/worker.js';
+import type { Exposition } from '../metrics/metrics.js';
 import type { AccessRow } from '../storage/access-log.js';
 import type { InterruptionFilter } from '../storage/interruptions.js';
 import type { ToolMark } from '../storage/tool-marks.js';
@@ -280,6 +281,15 @@ export interface Engine extends TaskVerbs {
   /** Asks a worker to stop; it sees that within a second. Repeating it is no error. Throws `worker_unknown`. */
   stopWorker(id: string, how: WorkerStop): Promise<WorkerView>;
   listAgents(caller: Caller): Promise<readonly AgentView[]>;
+  /** What Prometheus reads of this process and of the database. Throws `forbidden` for a tenant other than `default`. */
+  metrics(caller: Caller): Promise<Exposition>;
+  /** Counts an answer to a request; `route` as the table of routes has it. */
+  countRequest(request: {
+    readonly method: string;
+    readonly route: string;
+    readonly status: number;
+    readonly seconds: number;
+  }): void;
   health(): Promise<Health>;
   stats(caller: Caller): Promise<Stats>;
   /** Writes one row of the access log. */

@@ -1,10 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Response } from 'express';
+import express, {
+  type ErrorRequestHandler,
+  type Express,
+  type Request,
+  type RequestHandler,
+  type Response,
+} from 'express';
 import { type ErrorCode, HoldfastError } from '../core/errors.js';
 import { identify } from './gate.js';
 import { checkHost } from './host.js';
 import { asHoldfastError, PROBLEM_TYPE, toProblem } from './problem.js';
-import { GUARDED_ROUTES, ROUTES } from './routes.js';
+import type { GuardedRoute } from './route.js';
+import { ROUTES } from './routes.js';
 import { type Door, serve, serveOpen } from './serve.js';
 import { OPEN_ROUTES } from './system.js';
 
@@ -23,14 +30,24 @@ const METHODS = { GET: 'get', POST: 'post', DELETE: 'delete' } as const;
 const requestIdOf = (response: Response): string => String(response.getHeader('X-Request-Id'));
 const isProbe = (path: string): boolean => OPEN_ROUTES.some((route) => route.path === path);
 
+/** Which route a request came to; what comes to none is one. */
+const routeOf = ({ path }: Request): string => ROUTE_PATHS.find(([shape]) => shape.test(path))?.[1] ?? 'none';
+const ROUTE_PATHS = [...new Set(ROUTES.map((route) => route.path))].map(
+  (path) => [new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`), path] as const,
+);
+/** Methods are any word of a client. */
+const methodOf = (method: string): string => (method in METHODS || method === 'HEAD' ? method : 'other');
+
 const begin =
-  ({ log, life }: Door): RequestHandler =>
+  ({ engine, log, life }: Door): RequestHandler =>
   (request, response, next) => {
     const startedAt = performance.now();
     const { method, path } = request;
     response.set(HEADERS).set('X-Request-Id', randomUUID());
     if (life.draining) response.set('Connection', 'close');
     response.once('close', () => {
+      const seconds = (performance.now() - startedAt) / 1000;
+      engine.countRequest({ method: methodOf(method), route: routeOf(request), status: response.statusCode, seconds });
       if (isProbe(path)) return;
       const durationMs = Math.round(performance.now() - startedAt);
       const requestId = requestIdOf(response);
@@ -88,17 +105,18 @@ const fail =
       .send(JSON.stringify(toProblem(error, request.path, requestId)));
   };
 
-/** The Express app over the routes. It serves nothing that is not in the table. */
-export function createApp(door: Door, boundHost: string): Express {
+/** The Express app over routes, and over those that need no token. It serves nothing else. */
+export function createApp(door: Door, boundHost: string, routes: readonly GuardedRoute[]): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing').enable('strict routing');
   app.set('query parser', 'simple');
   app.use(begin(door), checkHost(boundHost));
-  for (const route of GUARDED_ROUTES) {
+  for (const route of routes) {
     app[METHODS[route.method]](expressPath(route.path), serve(route, door));
   }
   for (const route of OPEN_ROUTES) app.get(route.path, serveOpen(route, door));
-  for (const path of new Set(ROUTES.map((route) => route.path))) app.all(expressPath(path), refuseMethod(path, door));
+  for (const path of new Set([...routes, ...OPEN_ROUTES].map((route) => route.path)))
+    app.all(expressPath(path), refuseMethod(path, door));
   app.use(refusePath(door), fail(door));
   return app;
 }

@@ -54,7 +54,7 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
       ...problemsOf(route),
       [route.status ?? 200]: {
         description: 'Done.',
-        content: { 'application/json': { schema: route.response }, ...stream },
+        content: { [route.media ?? 'application/json']: { schema: route.response }, ...stream },
       },
     },
   };

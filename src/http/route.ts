@@ -23,6 +23,7 @@ interface OpenContext {
 
 export type Reply =
   | { readonly type: 'json'; readonly status?: number; readonly body: unknown; readonly location?: string }
+  | { readonly type: 'text'; readonly contentType: string; readonly text: string }
   /** Events as they come; `end` is asked for the data of the closing `end` event when all were sent. */
   | {
       readonly type: 'events';
@@ -31,6 +32,7 @@ export type Reply =
     };
 
 export const json = (body: unknown): Reply => ({ type: 'json', body });
+export const plain = (contentType: string, text: string): Reply => ({ type: 'text', contentType, text });
 
 /** The parts of a request as they came. */
 interface Raw {
@@ -50,6 +52,8 @@ interface Description {
   /** Status of success. Default 200. */
   readonly status?: 200 | 202;
   readonly response: z.ZodType;
+  /** The media type of success. Default `application/json`. */
+  readonly media?: string;
   /** Other media types of success, with what they are. */
   readonly streams?: string;
   /** What its verb may throw; what every route may throw is not repeated. */

@@ -7,6 +7,7 @@ import { EVIDENCE_ROUTES } from './evidence.js';
 import { EXPORT_ROUTES } from './exports.js';
 import { INTERRUPTION_ROUTES } from './interruptions.js';
 import { LOG_ROUTES } from './log.js';
+import { METRICS_ROUTES } from './metrics.js';
 import { openApiDocument } from './openapi.js';
 import { type GuardedRoute, guarded, json, NO_INPUT, type Route } from './route.js';
 import { RUN_ROUTES } from './runs.js';
@@ -48,6 +49,7 @@ export const GUARDED_ROUTES: readonly GuardedRoute[] = [
   ...SYSTEM_EVENT_ROUTES,
   ...WORKER_ROUTES,
   ...SYSTEM_ROUTES,
+  ...METRICS_ROUTES,
   DOCUMENT_ROUTE,
 ];
 

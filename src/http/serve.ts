@@ -83,6 +83,10 @@ async function answer(
     response.status(reply.status ?? 200).json(reply.body);
     return;
   }
+  if (reply.type === 'text') {
+    response.type(reply.contentType).send(reply.text);
+    return;
+  }
   const free = door.streams.take(identity.tokenIndex);
   try {
     await sendEvents(response, reply.events, reply.end, {

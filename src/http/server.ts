@@ -9,6 +9,8 @@ import { createApp } from './app.js';
 import { endable } from './connections.js';
 import { isLoopback } from './host.js';
 import { createLife } from './life.js';
+import { METRICS_ROUTES } from './metrics.js';
+import { GUARDED_ROUTES } from './routes.js';
 import { createSlots } from './slots.js';
 import { tokenCheck } from './tokens.js';
 
@@ -20,6 +22,8 @@ export interface HttpOptions {
   /** Whether somebody configured the tokens; one that was made at the first start is for this machine alone. */
   readonly tokensConfigured: boolean;
   readonly maxBodyBytes: number;
+  /** `metrics`: nothing but what Prometheus scrapes, and the probes. Default: all. */
+  readonly serves?: 'all' | 'metrics';
   readonly log: EngineLog;
   /** Between two signs of life of a quiet stream. Default 15,000. */
   readonly heartbeatMs?: number;
@@ -87,7 +91,10 @@ export async function createHttpServer(engine: Engine, options: HttpOptions): Pr
     heartbeatMs: options.heartbeatMs ?? 15_000,
     stallMs: options.stallMs ?? 60_000,
   };
-  const server = createServer(LIMITS, createApp(door, options.host));
+  const server = createServer(
+    LIMITS,
+    createApp(door, options.host, options.serves === 'metrics' ? METRICS_ROUTES : GUARDED_ROUTES),
+  );
   server.maxHeadersCount = 100;
   const end = endable(server);
   const { port } = await listen(server, options);

@@ -30,6 +30,8 @@ export interface Dequeued {
   readonly ids: readonly string[];
   /** The tenant of each. */
   readonly tenants: readonly string[];
+  /** How many milliseconds each of those that are taken for the first time has waited. */
+  readonly waited: readonly number[];
   /** How many were there to be taken: others may have been faster. */
   readonly chosen: number;
   readonly after: string;
@@ -162,10 +164,11 @@ claimed as (
    where s.status = 'ENQUEUED' and s.workflow_uuid = any(array(
      select s.workflow_uuid from dbos.workflow_status s
       where s.workflow_uuid = any(array(select id from chosen)) and ${QUEUED} for update skip locked))
-  returning s.workflow_uuid as id),
-taken as (select c.* from chosen c join claimed using (id))${limiting.after}
+  returning s.workflow_uuid as id, s.recovery_attempts = 1 as first),
+taken as (select c.*, claimed.first from chosen c join claimed using (id))${limiting.after}
 select exists (select from holdfast.dispatch_limits) as limited,
        array(select id from taken order by place) as ids, array(select tenant from taken order by place) as tenants,
+       array(select greatest(0, ${NOW_MS} - created_at)::float8 from taken where first) as waited,
        (select count(*)::int from chosen) as chosen,
        coalesce((select key from keys where n = ${KEYS_MAX}), '') as after,
        ${limiting.nextInMs} as "nextInMs"`;

@@ -52,7 +52,7 @@ export async function sketchesBefore(
   return rows.map(({ sketch }) => sketchShape.parse(JSON.parse(sketch)));
 }
 
-/** Keeps what lists are narrowed by, once, and tells it: under the lock of the run's row. */
+/** Keeps what lists are narrowed by, once, and tells it: under the lock of the run's row. False: it was kept before. */
 export async function insertTrajectory(
   trx: Knex.Transaction,
   run: Pick<RunRow, 'id' | 'tenant'>,
@@ -62,7 +62,7 @@ export async function insertTrajectory(
     diversity,
     result,
   }: { readonly sketch: Sketch; readonly diversity: number; readonly result: TrajectoryResult },
-): Promise<void> {
+): Promise<boolean> {
   const { rowCount }: { rowCount: number } = await trx.raw(
     `insert into holdfast.trajectories
        (run_id, tenant, agent, task_id, tags, models, result, reward, steps, counts, quality, diversity, sketch,
@@ -74,10 +74,11 @@ export async function insertTrajectory(
       ...[canonical(whole.counts), whole.qualityScore, diversity, canonical(sketch), whole.scoreVersion, run.id],
     ] as Knex.RawBinding[],
   );
-  if (rowCount === 0) return;
+  if (rowCount === 0) return false;
   const { taskId, totalReward: reward, totalSteps: steps } = whole;
   const data = { result: result.type, reward, steps };
   await appendSystemEvent(trx, { kind: 'trajectory.stored', tenant: run.tenant, taskId, runId: run.id, data });
+  return true;
 }
 
 /** What somebody said of a run, where its row is there already. Under the lock of the run's row. */

@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEngineDatabase, type TestDatabase } from '../harness/database.js';
@@ -190,6 +190,20 @@ describe('the commands against a server', () => {
     expect(existsSync(join(dataDir, 'token'))).toBe(false);
     worker.child.kill('SIGTERM');
     expect(await worker.ended).toMatchObject({ code: 0, stdout: expect.not.stringContaining('token') });
+    await own.drop();
+  });
+
+  it.runIf(SLOW)('a worker with a port for metrics answers to Prometheus alone', async () => {
+    const own = await createEngineDatabase('pglite');
+    const { dataDir } = own.options;
+    const there = env({ HOLDFAST_DATA_DIR: dataDir, HOLDFAST_METRICS_PORT: '0' });
+    const worker = new Program(['serve', '--role', 'worker'], { cwd: dir, env: there });
+    const [, url = ''] = await worker.printed(/^metrics +(\S+)\n[\s\S]*^agents/m);
+    const headers = { Authorization: `Bearer ${readFileSync(join(dataDir, 'token'), 'utf8').trim()}` };
+    expect(await (await fetch(url, { headers })).text()).toMatch(/^holdfast_build_info\{.*role="worker"\} 1$/m);
+    expect((await fetch(url.replace('/metrics', '/runs'), { headers })).status).toBe(404);
+    worker.child.kill('SIGTERM');
+    expect(await worker.ended).toMatchObject({ code: 0 });
     await own.drop();
   });
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../../src/index.js';
+import { UNMETERED } from '../../src/metrics/meter.js';
 import { findCall, settleCall } from '../../src/storage/calls.js';
 import { type Database, openDatabase } from '../../src/storage/database.js';
 import { migrate } from '../../src/storage/migrate.js';
@@ -52,6 +53,7 @@ describeEachDatabase('one call', (kind) => {
       prices: { priceOf: () => null },
       environments: null,
       rewards: new Map(),
+      metrics: UNMETERED,
       budgets: { onExhausted: 'fail', outputTokens: 1 },
     };
     await database.knex.transaction((trx) =>

@@ -1,0 +1,15 @@
+import type { Metrics } from './metrics.js';
+
+/** What steps and the engine tell of what they did. */
+export type Meter = Pick<
+  Metrics,
+  'attempted' | 'answered' | 'executed' | 'runStarted' | 'runEnded' | 'takenOver' | 'requeued' | 'stranded'
+>;
+
+const nothing = (): void => {};
+
+/** Of what is not counted: a replay does nothing. */
+export const UNMETERED: Meter = {
+  ...{ attempted: nothing, answered: nothing, executed: nothing, runStarted: nothing, runEnded: nothing },
+  ...{ takenOver: nothing, requeued: nothing, stranded: nothing },
+};
