@@ -27,7 +27,7 @@ import type { Trajectory, TrajectorySummary } from '../core/trajectory.js';
 import type { TrajectoryFilter } from '../core/trajectory-filter.js';
 import type { VerifyRange } from '../core/verify-log.js';
 import type { WorkerStop, WorkerView } from '../core/worker.js';
-import type { Exposition } from '../metrics/metrics.js';
+import type { AnsweredRequest, Exposition } from '../metrics/metrics.js';
 import type { AccessRow } from '../storage/access-log.js';
 import type { InterruptionFilter } from '../storage/interruptions.js';
 import type { ToolMark } from '../storage/tool-marks.js';
@@ -283,13 +283,8 @@ export interface Engine extends TaskVerbs {
   listAgents(caller: Caller): Promise<readonly AgentView[]>;
   /** What Prometheus reads of this process and of the database. Throws `forbidden` for a tenant other than `default`. */
   metrics(caller: Caller): Promise<Exposition>;
-  /** Counts an answer to a request; `route` as the table of routes has it. */
-  countRequest(request: {
-    readonly method: string;
-    readonly route: string;
-    readonly status: number;
-    readonly seconds: number;
-  }): void;
+  /** Counts an answer to a request. */
+  countRequest(request: AnsweredRequest): void;
   health(): Promise<Health>;
   stats(caller: Caller): Promise<Stats>;
   /** Writes one row of the access log. */
