@@ -49,5 +49,6 @@ export { minimalScaffold } from './tools/minimal-scaffold.js';
 export { readFileTool } from './tools/read-file.js';
 export { sleepTool } from './tools/sleep.js';
 export { type AgentReference, type SubAgentOptions, subAgent } from './tools/sub-agent.js';
+export { type SweScaffoldOptions, sweScaffold } from './tools/swe-scaffold.js';
 export { waitForEventTool } from './tools/wait-for-event.js';
 export { writeFileTool } from './tools/write-file.js';
