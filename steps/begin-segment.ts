@@ -6,6 +6,7 @@ import type { DecisionRow, InterruptionRow } from '../src/storage/interruption-r
 import { interruptionViewOf, waitOf } from '../src/storage/interruptions.js';
 import { type ResumedWork, resumeWork } from '../src/storage/resume-work.js';
 import { limitsOf, type RunRow, readRun, startWork } from '../src/storage/runs.js';
+import { tellBegun } from '../src/storage/task-events.js';
 import { EarlierCalls } from './earlier-calls.js';
 import { patiently } from './patience.js';
 import { timeLeftMs } from './time-left.js';
@@ -61,7 +62,7 @@ export interface AtHand {
  * records what it gives goes on with what else it has read.
  */
 export function beginSegment(
-  { knex, now }: World,
+  { knex, now, worker }: World,
   runId: string,
   segment: number,
 ): Promise<{ readonly begun: Begun; readonly atHand: AtHand }> {
@@ -69,6 +70,7 @@ export function beginSegment(
     const startMs = now();
     const start = { runId, segment, at: new Date(startMs) };
     const fresh = segment === 0 ? await startWork(knex, start) : undefined;
+    if (fresh !== undefined && fresh.task_id !== null) await tellBegun(knex, runId, worker.id);
     const isNew = fresh !== undefined && fresh.recorded_seq === null;
     if (segment === 0 && (fresh === undefined || isNew)) return begunWith({ ...NOTHING, run: fresh }, startMs);
     // A segment begins when everything that it was waiting for is settled: what is read beside it does not change any more.

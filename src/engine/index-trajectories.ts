@@ -2,6 +2,7 @@ import { isOver } from '../core/run.js';
 import { NO_STEPS } from '../core/trajectory.js';
 import { resultOf } from '../core/trajectory-result.js';
 import { diversityOf } from '../core/trajectory-score.js';
+import { endedTask } from '../storage/end-task.js';
 import { readTrajectory, runFactsOf } from '../storage/read-trajectory.js';
 import { lastReward } from '../storage/rewards.js';
 import { lockRun, readRun } from '../storage/runs.js';
@@ -36,14 +37,16 @@ async function indexRun(parts: Parts, runId: string): Promise<void> {
     const whole = { ...record, totalReward: reward?.reward ?? null };
     const isNew = await insertTrajectory(trx, run, whole, { sketch, diversity: diversityOf(sketch, others), result });
     await isDone(trx, runId);
-    return isNew ? { run, whole, result } : null;
+    const task = run.task_id === null ? null : await endedTask(trx, run.id);
+    return isNew ? { run, whole, result, task } : null;
   });
   if (read === null) return;
-  const { run, whole, result } = read;
+  const { run, whole, result, task } = read;
   parts.world.metrics.runEnded({
     ...{ agent: run.agent, status: run.status, seconds: Number(run.active_ms) / 1000, result: result.type },
     ...{ reward: whole.totalReward, steps: whole.totalSteps, tokens: Number(run.total_tokens) },
   });
+  if (task !== null) parts.world.metrics.taskEnded(task);
 }
 
 /** One that fails is due again later, and holds up no other. */

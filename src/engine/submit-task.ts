@@ -82,6 +82,7 @@ export async function submitTask(
     return taskViewOf(before);
   }
   world.queue.wake();
+  world.metrics.taskSubmitted(task.category);
   const row = await findTask(world.knex, tenant, task.id);
   if (row === undefined) throw new HoldfastError('task_unknown', `The task ${task.id} was removed.`);
   return taskViewOf(row);

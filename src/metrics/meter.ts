@@ -3,7 +3,16 @@ import type { Metrics } from './metrics.js';
 /** What steps and the engine tell of what they did. */
 export type Meter = Pick<
   Metrics,
-  'attempted' | 'answered' | 'executed' | 'runStarted' | 'runEnded' | 'takenOver' | 'requeued' | 'stranded'
+  | 'taskSubmitted'
+  | 'taskEnded'
+  | 'attempted'
+  | 'answered'
+  | 'executed'
+  | 'runStarted'
+  | 'runEnded'
+  | 'takenOver'
+  | 'requeued'
+  | 'stranded'
 >;
 
 const nothing = (): void => {};
@@ -11,5 +20,6 @@ const nothing = (): void => {};
 /** Of what is not counted: a replay does nothing. */
 export const UNMETERED: Meter = {
   ...{ attempted: nothing, answered: nothing, executed: nothing, runStarted: nothing, runEnded: nothing },
+  ...{ taskSubmitted: nothing, taskEnded: nothing },
   ...{ takenOver: nothing, requeued: nothing, stranded: nothing },
 };

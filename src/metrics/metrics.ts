@@ -33,6 +33,14 @@ export interface AnsweredRequest {
   readonly seconds: number;
 }
 
+export interface EndedTask {
+  /** That of a trajectory. */
+  readonly result: string;
+  /** Of an error; null: it gave a result. */
+  readonly code: string | null;
+  readonly seconds: number;
+}
+
 export interface EndedRun {
   readonly agent: string;
   readonly status: string;
@@ -60,6 +68,20 @@ export class Metrics {
   readonly #tools = new BoundedLabel(100);
   readonly #closeProcess = addProcessMetrics(this.registry);
 
+  readonly #categories = new BoundedLabel(50);
+  readonly #tasksSubmitted = this.#counter('tasks_submitted_total', 'Tasks that were submitted to this process.', [
+    'category',
+  ]);
+  readonly #tasksCompleted = this.#counter('tasks_completed_total', 'Tasks whose result this process has read.', [
+    'result',
+  ]);
+  readonly #tasksFailed = this.#counter('tasks_failed_total', 'Tasks that ended without a result.', ['code']);
+  readonly #taskSeconds = this.#histogram(
+    'task_duration_seconds',
+    'Time from the submission of tasks to their end.',
+    ['result'],
+    RUN_SECONDS,
+  );
   readonly #llmRequests = this.#counter('llm_requests_total', 'Attempts to get an answer of a model.', [
     'model',
     'outcome',
@@ -158,6 +180,16 @@ export class Metrics {
     const name = this.#tools.of(tool);
     this.#toolCalls.inc({ tool: name, outcome });
     this.#toolSeconds.observe({ tool: name }, seconds);
+  }
+
+  taskSubmitted(category: string): void {
+    this.#tasksSubmitted.inc({ category: this.#categories.of(category) });
+  }
+
+  taskEnded({ result, code, seconds }: EndedTask): void {
+    if (code === null) this.#tasksCompleted.inc({ result });
+    else this.#tasksFailed.inc({ code });
+    this.#taskSeconds.observe({ result }, seconds);
   }
 
   runStarted(agent: string): void {

@@ -14,6 +14,7 @@ const shape = z.object({
   queued: z.number(),
   waited: z.number(),
   undone: z.number(),
+  tasks: z.number(),
 });
 export type Measures = z.infer<typeof shape>;
 
@@ -42,6 +43,7 @@ const MEASURES = `${TENANTS}
     'workers', ${counted(`select coalesce(told_status, 'working') as name from holdfast.workers`)},
     'environments', ${counted(`select state as name from holdfast.environments where state <> 'gone'`)},
     'containers', (select count(*)::int from holdfast.environments where state = 'up' and run_id = any(:here)),
+    'tasks', (select count(*)::int from (select ${ofTenants('tasks', "r.status = 'open'")} limit ${MOST}) r),
     'queued', q.n, 'waited', coalesce(greatest(0, extract(epoch from clock_timestamp()) - q.oldest / 1000.0), 0),
     'undone', (select count(*)::int from holdfast.trajectories_due)) as measures
     from (select count(*)::int as n, min(created_at) as oldest

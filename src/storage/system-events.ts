@@ -68,7 +68,8 @@ const PLACE = `
     select id, row_number() over (order by id) as n
       from (select id from holdfast.system_events where position is null order by id limit ?) u),
   placed as (
-    update holdfast.system_events e set position = h.position + unplaced.n
+    update holdfast.system_events e set position = h.position + unplaced.n,
+           task_id = coalesce(e.task_id, (select r.task_id from holdfast.runs r where r.id = e.run_id))
       from unplaced, holdfast.system_event_head h where e.id = unplaced.id returning e.position)
   update holdfast.system_event_head set position = coalesce((select max(position) from placed), position)
   returning (select count(*)::int from placed) as placed`;
@@ -76,7 +77,7 @@ const PLACE = `
 /**
  * Gives every event that is committed its place. Ids are given when a row is written, and transactions commit in another order:
  * who read by id would miss the event of a slow one. Places are given under the lock of the head, to what is committed by then, and
- * are seen in their order, so that nothing ever appears before what was read. Gives the end of the order.
+ * are seen in their order, so that nothing ever appears before what was read. What is told of a run is told of its task by then. Gives the end of the order.
  */
 export async function placeSystemEvents(db: Knex): Promise<SystemEventHead> {
   for (;;) {

@@ -4,6 +4,7 @@ import { isOver, type RunStatus } from '../core/run.js';
 import type { TaskView } from '../core/task.js';
 import { taskDefinition } from '../core/task-definition.js';
 import { trajectoryResult } from '../core/trajectory-result.js';
+import { tellEnded, tellSubmitted } from './task-events.js';
 
 /** `open`: its run goes on, or another one of it is to follow. Else as its last run ended. */
 export type TaskState = 'open' | 'completed' | 'failed' | 'cancelled';
@@ -58,7 +59,7 @@ export interface NewTask {
 
 export const tasks = (db: Knex) => db<TaskRow>('holdfast.tasks');
 
-/** Writes a task after its first run. */
+/** Writes a task after its first run, and tells it. */
 export async function insertTask(trx: Knex.Transaction, task: NewTask): Promise<void> {
   const { definitionHash, tags, parameters, metadata, runId, seed, reward, ...same } = task;
   await tasks(trx).insert({
@@ -66,6 +67,7 @@ export async function insertTask(trx: Knex.Transaction, task: NewTask): Promise<
     ...{ definition_hash: definitionHash, tags: [...tags], parameters: canonical(parameters) },
     ...{ metadata: canonical(metadata), run_id: runId, seed: String(seed), reward_function: reward },
   });
+  await tellSubmitted(trx, task);
 }
 
 /** A task with the status of its run. */
@@ -92,9 +94,9 @@ export const lockTask = (trx: Knex.Transaction, id: string): Promise<TaskRow | u
 
 /** Ends a task that waits for its next run. */
 export async function cancelOpenTask(trx: Knex.Transaction, id: string, reason: string | null): Promise<void> {
-  const result = { type: 'failure', reason: reason ?? 'The task was cancelled.' };
+  const result = { type: 'failure', reason: reason ?? 'The task was cancelled.' } as const;
   const now = trx.fn.now() as unknown as Date;
-  await tasks(trx)
+  const [task] = await tasks(trx)
     .where({ id })
     .update({
       status: 'cancelled',
@@ -102,7 +104,11 @@ export async function cancelOpenTask(trx: Knex.Transaction, id: string, reason: 
       result: canonical(result),
       completed_at: now,
       updated_at: now,
-    });
+    })
+    .returning(['tenant', 'run_id', 'attempts']);
+  if (task === undefined) return;
+  const { tenant, run_id: runId, attempts: attempt } = task;
+  await tellEnded(trx, { id, tenant, runId }, { attempt, retried: false, result, reward: null });
 }
 
 /** Takes away what a task says of itself beside its definition. How it ended stays, in no words of its own. */

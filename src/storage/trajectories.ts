@@ -75,9 +75,9 @@ export async function insertTrajectory(
     ] as Knex.RawBinding[],
   );
   if (rowCount === 0) return false;
-  const { taskId, totalReward: reward, totalSteps: steps } = whole;
+  const { totalReward: reward, totalSteps: steps } = whole;
   const data = { result: result.type, reward, steps };
-  await appendSystemEvent(trx, { kind: 'trajectory.stored', tenant: run.tenant, taskId, runId: run.id, data });
+  await appendSystemEvent(trx, { kind: 'trajectory.stored', tenant: run.tenant, runId: run.id, data });
   return true;
 }
 

@@ -1,0 +1,56 @@
+import type { Knex } from 'knex';
+import type { TrajectoryResult } from '../core/trajectory-result.js';
+import { appendSystemEvent } from './system-events.js';
+
+/** What of a task is told, beside its rows. */
+
+export interface ToldTask {
+  readonly id: string;
+  readonly tenant: string;
+  readonly runId: string;
+}
+
+export const tellSubmitted = (
+  trx: Knex.Transaction,
+  { id: taskId, tenant, runId, name, version }: ToldTask & { readonly name: string; readonly version: string },
+): Promise<void> => appendSystemEvent(trx, { kind: 'task.submitted', tenant, taskId, runId, data: { name, version } });
+
+/**
+ * Says that a worker has begun with the present run of a task. To be called before that is recorded: whoever begins again says it
+ * again, which under its key writes nothing.
+ */
+export async function tellBegun(db: Knex, runId: string, worker: string): Promise<void> {
+  await db.raw(
+    `insert into holdfast.system_events (tenant, kind, key, task_id, run_id, worker_id, data)
+     select t.tenant, k.kind, k.kind || ':' || t.run_id, t.id, t.run_id, ?, json_build_object('attempt', t.attempts)::text
+       from holdfast.tasks t, (values ('task.assigned'), ('task.started')) k(kind) where t.run_id = ?
+      order by k.kind on conflict do nothing`,
+    [worker, runId],
+  );
+}
+
+/** `retried`: another run of it follows. */
+export function tellEnded(
+  trx: Knex.Transaction,
+  { id: taskId, tenant, runId }: ToldTask,
+  {
+    attempt,
+    retried,
+    result,
+    reward,
+  }: {
+    readonly attempt: number;
+    readonly retried: boolean;
+    readonly result: TrajectoryResult;
+    readonly reward: number | null;
+  },
+): Promise<void> {
+  const of = { tenant, taskId, runId };
+  if (result.type !== 'error' && !retried)
+    return appendSystemEvent(trx, {
+      ...{ kind: 'task.completed', ...of },
+      data: { attempt, result: result.type, reward },
+    });
+  const code = result.type === 'error' ? result.code : result.type;
+  return appendSystemEvent(trx, { kind: 'task.failed', ...of, data: { attempt, code, retried } });
+}
