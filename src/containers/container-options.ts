@@ -1,6 +1,8 @@
 import type { ContainerCreateOptions } from 'dockerode';
 import { type EnvironmentIdentity, type EnvironmentName, environmentName } from '../core/environment.js';
-import { type EnvironmentSpec, RECORDS_DIR, SECRETS_DIR } from '../core/environment-spec.js';
+import { EGRESS_DIR, type EnvironmentSpec, RECORDS_DIR, SECRETS_DIR } from '../core/environment-spec.js';
+import type { Shared } from './egress.js';
+import { egressVariables } from './forward-egress.js';
 
 const MEBIBYTE = 1024 * 1024;
 const CPU_PERIOD_US = 100_000;
@@ -45,8 +47,18 @@ export const rootImageOf = (name: EnvironmentName): string => `${environmentName
 export const imageOf = (identity: EnvironmentIdentity): string =>
   identity.source === null || identity.spec.security.readOnlyRoot ? identity.spec.image : rootImageOf(identity);
 
-/** A container as the engine is asked for it. `boundDisk`: with the bound of its root, which few engines can enforce. */
-export function containerOptions(identity: EnvironmentIdentity, boundDisk: boolean): ContainerCreateOptions {
+export interface ContainerParts {
+  /** With the bound of its root, which few engines can enforce. */
+  readonly boundDisk: boolean;
+  /** What it reaches the proxy by; null: nothing. */
+  readonly egress: Shared | null;
+}
+
+/** A container as the engine is asked for it. */
+export function containerOptions(
+  identity: EnvironmentIdentity,
+  { boundDisk, egress }: ContainerParts,
+): ContainerCreateOptions {
   const { spec } = identity;
   const name = environmentName(identity);
   return {
@@ -55,19 +67,21 @@ export function containerOptions(identity: EnvironmentIdentity, boundDisk: boole
     // The image's own entry point would stand before the command.
     Entrypoint: [],
     Cmd: [...(spec.command ?? WAITING)],
-    Env: Object.entries({ HOME: spec.workdir, ...spec.env }).map(([key, value]) => `${key}=${value}`),
+    Env: Object.entries({ HOME: spec.workdir, ...(egress && egressVariables()), ...spec.env }).map(
+      ([key, value]) => `${key}=${value}`,
+    ),
     User: spec.user,
     WorkingDir: spec.workdir,
     Labels: { ...spec.labels, ...labelsOf(identity) },
     StopTimeout: 2,
-    HostConfig: hostConfig(spec, name, boundDisk),
+    HostConfig: hostConfig(spec, name, { boundDisk, egress }),
   };
 }
 
 function hostConfig(
   spec: EnvironmentSpec,
   name: string,
-  boundDisk: boolean,
+  { boundDisk, egress }: ContainerParts,
 ): NonNullable<ContainerCreateOptions['HostConfig']> {
   const { limits, security } = spec;
   const volumes = volumesOf(name);
@@ -92,6 +106,7 @@ function hostConfig(
         Target: RECORDS_DIR,
         VolumeOptions: { NoCopy: true, Labels: {}, DriverConfig: { Name: 'local', Options: {} } },
       },
+      ...(egress === null ? [] : [{ Type: 'bind' as const, Source: egress.dir, Target: EGRESS_DIR, ReadOnly: true }]),
       ...spec.mounts.map(({ source, target, readOnly }) => ({
         ...{ Type: 'bind' as const, Source: source, Target: target, ReadOnly: readOnly },
       })),

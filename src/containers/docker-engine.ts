@@ -9,6 +9,7 @@ import type {
 import { unenforceable } from '../core/environment-spec.js';
 import { HoldfastError } from '../core/errors.js';
 import { readFile, writeFile } from './container-files.js';
+import { Egress, type EgressPlace, type Shared, unshared, wantsEgress } from './egress.js';
 import { EngineConnection, isRefusal } from './engine-connection.js';
 import { keepContainer } from './open-container.js';
 import { readyContainer, VerifiedStarts } from './ready-container.js';
@@ -20,10 +21,14 @@ import { stopContainer } from './stop-container.js';
 export class DockerEngine implements EnvironmentEngine {
   readonly #engine: EngineConnection;
   readonly #verified = new VerifiedStarts();
+  readonly #egress: Egress | null;
   #id: string | null = null;
 
-  constructor(host: string, options: { readonly patienceMs: number }) {
+  /** `egress`: how containers without a network may reach out; null: not at all. */
+  constructor(host: string, options: { readonly patienceMs: number; readonly egress?: EgressPlace | null }) {
     this.#engine = new EngineConnection(host, options.patienceMs);
+    // Behind an address of another kind the engine may be on another machine.
+    this.#egress = host.startsWith('unix://') && options.egress ? new Egress(this.#engine, options.egress) : null;
   }
 
   async id(signal: AbortSignal): Promise<string> {
@@ -36,8 +41,10 @@ export class DockerEngine implements EnvironmentEngine {
     if (never.length > 0 && !identity.spec.bestEffort)
       throw new HoldfastError('environment_unenforceable', `It cannot be enforced: ${never.join('; ')}.`);
     const engine = this.#engine;
-    const open = (begun: boolean, signal: AbortSignal): Promise<string> =>
-      readyContainer(engine, identity, { ...options, begun, signal }, this.#verified);
+    const open = async (begun: boolean, signal: AbortSignal): Promise<string> => {
+      const egress = await this.#share(identity, signal);
+      return readyContainer(engine, identity, { ...options, begun, signal, egress }, this.#verified);
+    };
     const container = await open(options.begun, options.signal);
     const place = (signal: AbortSignal) => ({
       ...{ engine, container, signal },
@@ -55,16 +62,34 @@ export class DockerEngine implements EnvironmentEngine {
     return keepContainer(this.#engine, identity, signal);
   }
 
-  stop(name: EnvironmentName, signal: AbortSignal): Promise<void> {
-    return stopContainer(this.#engine, name, signal);
+  async stop(name: EnvironmentName, signal: AbortSignal): Promise<void> {
+    await stopContainer(this.#engine, name, signal);
+    await this.#egress?.end(name, 'keep');
   }
 
-  remove(name: EnvironmentName, signal: AbortSignal): Promise<void> {
-    return removeEnvironment(this.#engine, name, signal);
+  async remove(name: EnvironmentName, signal: AbortSignal): Promise<void> {
+    await removeEnvironment(this.#engine, name, signal);
+    await this.#egress?.end(name, 'remove');
+  }
+
+  close(): void {
+    this.#egress?.close();
   }
 
   list(instance: string, signal: AbortSignal): Promise<readonly LabelledEnvironment[]> {
     return listEnvironments(this.#engine, instance, signal);
+  }
+
+  async #share(identity: EnvironmentIdentity, signal: AbortSignal): Promise<Shared | null> {
+    if (!wantsEgress(identity.spec)) return null;
+    try {
+      if (this.#egress === null) throw unshared('the engine is not known to be on the machine of this worker');
+      return await this.#egress.share(identity, signal);
+    } catch (error) {
+      if (identity.spec.bestEffort && error instanceof HoldfastError && error.code === 'environment_unenforceable')
+        return null;
+      throw error;
+    }
   }
 
   async #kill(container: string, signal: AbortSignal): Promise<void> {

@@ -2,12 +2,14 @@ import { type EnvironmentIdentity, environmentName } from '../core/environment.j
 import { HoldfastError } from '../core/errors.js';
 import { containerOptions, labelsOf, volumesOf } from './container-options.js';
 import { copyFiles, removeCopier } from './copy-files.js';
+import { type Shared, unshared } from './egress.js';
 import { type EngineConnection, EngineRefusal, isRefusal } from './engine-connection.js';
 
 /** Makes a container with its volumes, and the files of its source in them. Whoever does the same at once makes the same one. */
 export async function makeContainer(
   engine: EngineConnection,
   identity: EnvironmentIdentity,
+  egress: Shared | null,
   signal: AbortSignal,
 ): Promise<void> {
   const labels = labelsOf(identity);
@@ -17,18 +19,19 @@ export async function makeContainer(
     await engine.ask('making a volume', signal, (docker) => docker.createVolume({ Name: volume, Labels: labels }));
   }
   if (identity.source !== null) await copyFiles(engine, identity, identity.source, signal);
-  await createContainer(engine, identity, signal);
+  await createContainer(engine, identity, egress, signal);
   if (identity.source !== null) await removeCopier(engine, identity, signal);
 }
 
 async function createContainer(
   engine: EngineConnection,
   identity: EnvironmentIdentity,
+  egress: Shared | null,
   signal: AbortSignal,
 ): Promise<void> {
   const create = (boundDisk: boolean): Promise<unknown> =>
     engine.ask('making the container', signal, (docker) =>
-      docker.createContainer(containerOptions(identity, boundDisk)),
+      docker.createContainer(containerOptions(identity, { boundDisk, egress })),
     );
   try {
     await create(true).catch((error: unknown) => {
@@ -41,6 +44,7 @@ async function createContainer(
     // Another process made it; Podman says so with 500.
     if (isRefusal(error, 409, 500) && /already in use/i.test(error.message)) return;
     if (!(error instanceof EngineRefusal)) throw error;
+    if (egress !== null && /bind source path/i.test(error.message)) throw unshared(error.message.trim());
     if (isAboutDisk(error)) {
       throw new HoldfastError(
         'environment_unenforceable',

@@ -3,6 +3,7 @@ import type Docker from 'dockerode';
 import { type EnvironmentIdentity, environmentName, type OpenOptions } from '../core/environment.js';
 import { HoldfastError } from '../core/errors.js';
 import { LABELS } from './container-options.js';
+import type { Shared } from './egress.js';
 import { type EngineConnection, EngineRefusal } from './engine-connection.js';
 import { inspect } from './inspect.js';
 import { makeContainer } from './make-container.js';
@@ -11,6 +12,9 @@ import { makeContainer } from './make-container.js';
 const ROUNDS = 10;
 const PAUSE_MS = 100;
 
+/** `egress`: what its programs reach a proxy of this process by; null: nothing. */
+export type ReadyOptions = OpenOptions & { readonly egress: Shared | null };
+
 /**
  * Makes a container and its volumes if nobody has, and starts it if it does not run. Whoever does the same at the same time ends
  * at the same container: its name decides. Returns its id and when it was started.
@@ -18,14 +22,14 @@ const PAUSE_MS = 100;
 export async function openContainer(
   engine: EngineConnection,
   identity: EnvironmentIdentity,
-  options: OpenOptions,
+  options: ReadyOptions,
 ): Promise<{ readonly id: string; readonly startedAt: string }> {
   let { begun } = options;
   for (let round = 0; round < ROUNDS; round++) {
     const found = await inspect(engine, environmentName(identity), options.signal);
     if (found === null) {
       if (begun) throw lost(identity);
-      await makeContainer(engine, identity, options.signal);
+      await makeContainer(engine, identity, options.egress, options.signal);
       continue;
     }
     assertOurs(identity, found);
@@ -46,7 +50,7 @@ export async function keepContainer(
   signal: AbortSignal,
 ): Promise<void> {
   const found = await inspect(engine, environmentName(identity), signal);
-  if (found === null) await makeContainer(engine, identity, signal);
+  if (found === null) await makeContainer(engine, identity, null, signal);
   else assertOurs(identity, found);
 }
 

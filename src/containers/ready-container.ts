@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { EnvironmentIdentity, OpenOptions } from '../core/environment.js';
+import type { EnvironmentIdentity } from '../core/environment.js';
 import { HoldfastError } from '../core/errors.js';
 import { type EngineConnection, EngineRefusal } from './engine-connection.js';
-import { openContainer } from './open-container.js';
+import { forwardEgress } from './forward-egress.js';
+import { openContainer, type ReadyOptions } from './open-container.js';
 import { putSecrets } from './put-secrets.js';
 import { verifyContainer } from './verify-container.js';
 
@@ -25,11 +26,16 @@ export class VerifiedStarts {
   }
 }
 
+/** What is worse than a program that does not reach the proxy. */
+const unlessRefused = (error: unknown): void => {
+  if (!(error instanceof HoldfastError && error.code === 'environment_unenforceable')) throw error;
+};
+
 /** Opens a container and looks whether it is what was asked for, once for each start of it. Returns its id. */
 export async function readyContainer(
   engine: EngineConnection,
   identity: EnvironmentIdentity,
-  options: OpenOptions,
+  options: ReadyOptions,
   verified: VerifiedStarts,
 ): Promise<string> {
   const { signal } = options;
@@ -40,6 +46,10 @@ export async function readyContainer(
     if (verified.has(id, startedAt)) return id;
     await verifyContainer({ engine, identity, container: id, signal });
     await putSecrets({ engine, container: id, signal }, identity.spec.secrets, options.secrets);
+    if (options.egress !== null) {
+      const forwarding = forwardEgress({ engine, container: id, signal }, options.egress);
+      await (identity.spec.bestEffort ? forwarding.catch(unlessRefused) : forwarding);
+    }
     verified.add(id, startedAt);
     return id;
   });

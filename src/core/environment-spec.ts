@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { EGRESS_RULE } from './egress.js';
 import { digestOf, plainText } from './json.js';
 
 /** Where secrets are: in memory, as files of their names. */
@@ -6,6 +7,9 @@ export const SECRETS_DIR = '/run/secrets';
 
 /** Where the records of commands are kept in a container: beside the workspace, so that clearing that does not lose them. */
 export const RECORDS_DIR = '/.holdfast';
+
+/** Where a container that may reach single hosts has the socket of the proxy. */
+export const EGRESS_DIR = '/run/holdfast-egress';
 
 const plain = (max: number) =>
   z
@@ -31,7 +35,7 @@ const meet = (a: string, b: string): boolean => isWithin(a, b) || isWithin(b, a)
 /** Places of the host that no container sees: devices, the kernel, and sockets such as the engine's own. */
 const KEPT_FROM_CONTAINERS = ['/dev', '/proc', '/sys', '/run', '/var/run', '/var/lib/docker', '/var/lib/containers'];
 /** Places of a container that are not the user's to cover. */
-const KEPT_IN_CONTAINERS = [RECORDS_DIR, SECRETS_DIR, '/dev', '/proc', '/sys', '/tmp'];
+const KEPT_IN_CONTAINERS = [RECORDS_DIR, SECRETS_DIR, EGRESS_DIR, '/dev', '/proc', '/sys', '/tmp'];
 
 export const resourceLimits = z.strictObject({
   memoryMb: z.int().min(16).max(1_048_576).nullable().default(2048),
@@ -47,8 +51,11 @@ const capability = z.string().regex(/^(ALL|(CAP_)?[A-Z][A-Z_]{2,40})$/, 'is no c
 export const securityConfig = z.strictObject({
   /** `none`: not even the names of other hosts. `open`: whatever the engine's bridge reaches, its own host too. */
   networkMode: z.enum(['none', 'open']).default('none'),
-  /** Hosts that may be reached although the mode is `none`. */
-  allowedEgress: z.array(z.string().min(1).max(253)).max(1000).default([]),
+  /** Hosts that may be reached although the mode is `none`: `host`, `*.suffix`, each with a `:port` or with 80 and 443. */
+  allowedEgress: z
+    .array(z.string().max(260).regex(EGRESS_RULE, 'is no host, *.suffix, host:port or *.suffix:port in lower case'))
+    .max(1000)
+    .default([]),
   dropCapabilities: z.array(capability).max(64).default(['ALL']),
   readOnlyRoot: z.boolean().default(true),
   noNewPrivileges: z.boolean().default(true),
@@ -144,8 +151,11 @@ export function unenforceable({ limits, security }: EnvironmentSpec): readonly s
   const none = security.networkMode === 'none';
   return [
     ...(limits.networkMbps !== null && !none ? ['limits.networkMbps: no engine bounds the traffic of a bridge'] : []),
-    ...(security.allowedEgress.length > 0
-      ? ['security.allowedEgress: no proxy of this build lets single hosts through']
+    ...(limits.networkMbps !== null && none && security.allowedEgress.length > 0
+      ? ['limits.networkMbps: the proxy of single hosts bounds no rate']
+      : []),
+    ...(security.allowedEgress.length > 0 && !none
+      ? ['security.allowedEgress: with the networkMode open there are no bounds']
       : []),
   ];
 }

@@ -123,6 +123,8 @@ export interface EnvironmentEngine {
   stop(identity: EnvironmentIdentity, signal: AbortSignal): Promise<void>;
   /** Removes it with its files. */
   remove(name: EnvironmentName, signal: AbortSignal): Promise<void>;
+  /** Ends what this process does for containers that run. They go on. */
+  close(): void;
   /** Every container, volume and image of an instance, each environment once. */
   list(instance: string, signal: AbortSignal): Promise<readonly LabelledEnvironment[]>;
 }

@@ -221,6 +221,7 @@ async function launch(
       await stopBeating();
       await anchor.last();
       await world.mcp.close();
+      world.environments?.close();
       await client?.destroy();
       await markStopped(database.knex, id, epoch).catch(() => undefined);
       await releaseLock();

@@ -1,16 +1,41 @@
+import { resolve } from 'node:path';
 import { DockerEngine } from '../containers/docker-engine.js';
 import type { EnvironmentEngine } from '../core/environment.js';
+import { checkedAddresses, systemResolve } from '../tools/http-address.js';
 import type { RegisteredAgent } from './agent-registry.js';
-import { type EngineConfig, withDefaults } from './engine-config.js';
+import { DEFAULT_DATA_DIR, type EngineConfig, withDefaults } from './engine-config.js';
 
 /** That of this machine. */
 export const DEFAULT_DOCKER_HOST = 'unix:///var/run/docker.sock';
 
+const NOTHING_PRIVATE: ReadonlySet<string> = new Set();
+const DENIALS_A_SECOND = 10;
+
 /** The engine of the containers of runs; null: this process needs none. Nothing is contacted before a run wants one. */
 export function openContainers(config: EngineConfig, agents: Iterable<RegisteredAgent>): EnvironmentEngine | null {
-  const { role, dockerPatienceMs: patienceMs } = withDefaults(config);
+  const { role, dockerPatienceMs: patienceMs, log } = withDefaults(config);
   if (role === 'api') return null;
   const wanted = [...agents].some(({ environment }) => environment !== null);
   const host = config.dockerHost ?? (wanted ? DEFAULT_DOCKER_HOST : null);
-  return host === null ? null : new DockerEngine(host, { patienceMs });
+  if (host === null) return null;
+  const egress = {
+    dir: resolve(config.dataDir ?? DEFAULT_DATA_DIR, 'egress'),
+    addressesOf: (name: string, port: number) => checkedAddresses(urlOf(name, port), systemResolve, NOTHING_PRIVATE),
+    onDenied: seldom((denied: object) => log.warn(denied, 'a container was refused a connection')),
+  };
+  return new DockerEngine(host, { patienceMs, egress });
+}
+
+const urlOf = (name: string, port: number): URL => new URL(`http://${name.includes(':') ? `[${name}]` : name}:${port}`);
+
+/** What a program in a container does as often as it likes is told a few times a second. */
+function seldom<T>(tell: (what: T) => void): (what: T) => void {
+  let second = 0;
+  let told = 0;
+  return (what) => {
+    const now = Math.floor(performance.now() / 1000);
+    if (now !== second) told = 0;
+    second = now;
+    if (++told <= DENIALS_A_SECOND) tell(what);
+  };
 }
