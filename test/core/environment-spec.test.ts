@@ -95,7 +95,9 @@ it('says what no engine enforces', () => {
   // Without a network there is nothing to bound.
   expect(said({ limits: { networkMbps: 1 } })).toEqual([]);
   expect(said({ limits: { networkMbps: 1 }, security: { networkMode: 'open' } })).toEqual(['limits.networkMbps']);
-  expect(said({ security: { allowedEgress: ['example.com'], networkMode: 'open' } })).toEqual(['security.allowedEgress']);
+  expect(said({ security: { allowedEgress: ['example.com'], networkMode: 'open' } })).toEqual([
+    'security.allowedEgress',
+  ]);
 });
 
 it('is entered by its own capabilities', () => {
