@@ -4,6 +4,7 @@ import type { EventDraft } from '../src/core/event.js';
 import { kindFor } from '../src/core/interruption.js';
 import { canonical } from '../src/core/json.js';
 import { isOver, type Usage } from '../src/core/run.js';
+import type { TaskVerified } from '../src/core/task-reward.js';
 import { assumeLost } from '../src/storage/budgets.js';
 import { costOfRun } from '../src/storage/charges.js';
 import { appendEvents, extendLog, type LogTail } from '../src/storage/events.js';
@@ -15,6 +16,7 @@ import { insertTimer } from '../src/storage/timers.js';
 import { endFamily, settleEndedChildren } from './family.js';
 import { transact } from './patience.js';
 import { resumeIfDecided } from './resume-run.js';
+import { rewardVerified } from './reward-verified.js';
 import { saveSession } from './save-session.js';
 import { lockEventsOf, settleWhatIsThere } from './settle.js';
 import { isoNow, type World } from './world.js';
@@ -33,6 +35,8 @@ export interface SegmentEnd {
   /** Counters over all segments. */
   readonly turns: number;
   readonly usage: Usage;
+  /** What the verification of its task found; null: there was none. */
+  readonly verified: TaskVerified | null;
   /** Whether budgets apply to the run. */
   readonly budgeted: boolean;
 }
@@ -54,6 +58,8 @@ export async function endSegment(world: World, end: SegmentEnd): Promise<{ reado
     const drafts = [...end.drafts, ...step.events];
     const extended = end.tail === null ? null : await extendLog(trx, end.tail, drafts, context);
     if (extended === null) await appendEvents(trx, end.runId, drafts, context);
+    if (end.verified !== null && step.change.status !== undefined && isOver(step.change.status))
+      await rewardVerified(world, trx, run, end.verified);
     const began = run.segment_started_at?.getTime() ?? world.now();
     if (end.budgeted) await assumeLost(trx, end.runId);
     const ended = await updateRun(trx, end.runId, {

@@ -3,9 +3,11 @@ import { isEnvironmentTrouble } from '../src/core/environment-errors.js';
 import { type ErrorView, HoldfastError } from '../src/core/errors.js';
 import type { Scaffold } from '../src/core/scaffold.js';
 import { scaffoldFailed } from '../src/core/scaffold.js';
+import type { TaskFiles } from '../src/core/task-file.js';
 import { unlessAborted } from '../src/models/abort.js';
 import { type Halt, haltOf } from './call-model.js';
 import type { EnvironmentOwner } from './open-environment.js';
+import { putFiles } from './put-files.js';
 import { environmentOfCall } from './run-environment.js';
 import type { World } from './world.js';
 
@@ -18,29 +20,35 @@ export type PreparedEnvironment =
   | Halt;
 
 /**
- * Prepares the container of a run before its first turn. Executed again, after a crash, its commands give what came of them the first
+ * Prepares the container of a run before its first turn: the files of its task, then what its scaffold does. Executed again, after a crash, its commands give what came of them the first
  * time, and its files are written again: nobody has worked with them yet. Never throws for what the scaffold does.
  */
 export async function prepareEnvironment(
   world: World,
   owner: EnvironmentOwner,
-  { name, initialize }: Pick<Scaffold, 'name' | 'initialize'>,
+  { files, scaffold }: { readonly files: TaskFiles; readonly scaffold: Pick<Scaffold, 'name' | 'initialize'> | null },
   signal: AbortSignal,
 ): Promise<PreparedEnvironment> {
   const late = AbortSignal.timeout(LONGEST_MS);
   const within = AbortSignal.any([signal, late]);
   try {
     const environment = environmentOfCall(world, owner, `${owner.runId}:environment:prepare`, within);
-    await unlessAborted(Promise.resolve(initialize?.(environment)), within);
+    await putFiles(environment, environment.workdir, files);
+    await unlessAborted(Promise.resolve(scaffold?.initialize?.(environment)), within);
     return { type: 'prepared' };
   } catch (error) {
     if (signal.aborted) return haltOf(signal);
-    return { type: 'failed', error: failureOf(name, late.aborted ? 'did not end within an hour' : error).view() };
+    return {
+      type: 'failed',
+      error: failureOf(scaffold?.name ?? null, late.aborted ? 'did not end within an hour' : error).view(),
+    };
   }
 }
 
-function failureOf(name: string, error: unknown): HoldfastError {
-  if (error instanceof HoldfastError && isEnvironmentTrouble(error.code)) return error;
+function failureOf(name: string | null, error: unknown): HoldfastError {
+  if (error instanceof HoldfastError && (name === null || isEnvironmentTrouble(error.code))) return error;
+  if (name === null)
+    return new HoldfastError('environment_failed', `The files of the task could not be written: ${error}.`);
   if (error instanceof EffectUnknown)
     return scaffoldFailed(name, 'initialize', 'was at work when its container ended; start the run anew');
   if (typeof error === 'string') return scaffoldFailed(name, 'initialize', error);

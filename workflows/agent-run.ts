@@ -7,6 +7,7 @@ import { parseGrants } from '../src/core/grants.js';
 import { toJson } from '../src/core/json.js';
 import { taskTypeIn } from '../src/core/route-need.js';
 import { isOver } from '../src/core/run.js';
+import type { RunTask } from '../src/core/run-task.js';
 import { itemsOfInput } from '../src/core/session.js';
 import { standingOf } from '../src/core/standing.js';
 import { grantsOf, inputOf, limitsOf, metadataOf, type RunRow } from '../src/storage/runs.js';
@@ -15,6 +16,7 @@ import { type AtHand, type Begun, beginAgain, beginSegment, startOf } from '../s
 import { endSegment } from '../steps/end-segment.js';
 import { patiently } from '../steps/patience.js';
 import type { StartableAgent } from '../steps/start-child.js';
+import { taskOfRun } from '../steps/task-of-run.js';
 import type { World } from '../steps/world.js';
 import { logWriter } from '../steps/write-log.js';
 import { budgetsOf } from './budget-wait.js';
@@ -28,6 +30,7 @@ import { resumeState } from './resume-state.js';
 import { RunLog } from './run-log.js';
 import { freshScope, inSegment, type RunFacts, type SegmentScope, type StepGate } from './segment-scope.js';
 import { stateText } from './state-text.js';
+import { verifyRun } from './verify-run.js';
 import { waitForApprovals } from './wait-for-approvals.js';
 
 /** An agent as a worker runs it. */
@@ -93,9 +96,15 @@ async function execute(options: AgentRunOptions, runId: string, segment: number)
   if (run === undefined || run.segment !== segment || isOver(run.status)) return;
   const watched = options.watch(runId, begun.deadlineAtMs);
   try {
-    const recorded = await recordedOf(world, run);
+    const [recorded, task] = await Promise.all([recordedOf(world, run), taskOfRun(world, run)]);
     const suspected = crashes >= ALONE_AFTER_CRASHES;
-    const scope = openScope(options, run, begun, { recorded, earlier, stored, suspected, signal: watched.signal });
+    const scope = openScope(options, run, begun, task, {
+      recorded,
+      earlier,
+      stored,
+      suspected,
+      signal: watched.signal,
+    });
     const ending = await inSegment(scope, () => work(options, scope));
     await DBOS.runStep(() => orGiveUp(async () => endSegment(world, await endOf(scope, segment, ending))), {
       name: 'segment:end',
@@ -108,8 +117,12 @@ async function execute(options: AgentRunOptions, runId: string, segment: number)
 /** What the work of an agent needs of a worker. */
 export type Workplace = Pick<AgentRunOptions, 'agents' | 'provider'>;
 
-/** Lets the agent work until it has finished, must wait, or must stop. Throws only for what is not the run's own. */
-export async function work(options: Workplace, scope: SegmentScope): Promise<Ending> {
+/** Lets the agent work, and verifies what it did when it has ended. Throws only for what is not the run's own. */
+export const work = async (options: Workplace, scope: SegmentScope): Promise<Ending> =>
+  verifyRun(scope, await workOfAgent(options, scope));
+
+/** Lets the agent work until it has finished, must wait, or must stop. */
+async function workOfAgent(options: Workplace, scope: SegmentScope): Promise<Ending> {
   try {
     const { agent } = agentOf(options, scope);
     if (scope.run.model !== null) scope.chosen = await options.provider.getModel(scope.run.model);
@@ -166,11 +179,12 @@ async function endOf(scope: SegmentScope, segment: number, ended: Ending) {
   return {
     ...{ runId: scope.run.id, tenant: scope.run.tenant, segment, ending, drafts, tail: scope.log.tail },
     ...{ parentKey: scope.log.last, turns: scope.turns, usage: scope.usage },
+    verified: divergence === null ? scope.verified : null,
     budgeted: budgetsOf(scope).length > 0,
   };
 }
 
-export const factsOf = (options: Workplace, run: RunRow): RunFacts => ({
+export const factsOf = (options: Workplace, run: RunRow, task: RunTask | null = null): RunFacts => ({
   id: run.id,
   tenant: run.tenant,
   agent: run.agent,
@@ -182,8 +196,9 @@ export const factsOf = (options: Workplace, run: RunRow): RunFacts => ({
   model: run.model,
   rebuilt: run.rebuilt_segment,
   mcp: options.agents.get(run.agent)?.mcp ?? {},
-  environment: options.agents.get(run.agent)?.environment ?? null,
   scaffold: options.agents.get(run.agent)?.scaffold ?? null,
+  environment: task?.environment ?? options.agents.get(run.agent)?.environment ?? null,
+  task,
   taskType: taskTypeIn(metadataOf(run)),
 });
 
@@ -191,6 +206,7 @@ function openScope(
   options: AgentRunOptions,
   run: RunRow,
   begun: Begin,
+  task: RunTask | null,
   seen: Pick<SegmentScope, 'recorded' | 'earlier' | 'stored' | 'suspected' | 'signal'>,
 ): SegmentScope {
   const { world, gate, isLeaving } = options;
@@ -210,13 +226,14 @@ function openScope(
     ...{
       world,
       agents: options.agents,
-      run: factsOf(options, run),
+      run: factsOf(options, run, task),
       segment,
       first,
       execution: world.newId(),
       log,
       gate,
       isLeaving,
+      watchOn: () => options.watch(run.id, null),
       ...seen,
     },
     ...{ turnsPerSegment: options.turnsPerSegment, turns: begun.turns, totalTokens: begun.totalTokens },

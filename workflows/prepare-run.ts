@@ -11,19 +11,21 @@ export async function prepareRun(scope: SegmentScope): Promise<void> {
   const present = preparationOf(run);
   const said = recorded?.prepared(present);
   if (said) scope.log.add('environment.prepared', said);
-  if (said !== undefined || present === null || run.environment === null || run.scaffold === null) return;
+  if (said !== undefined || present === null || run.environment === null) return;
   const owner = { runId: run.id, tenant: run.tenant, ...run.environment };
-  const { scaffold } = run.scaffold;
-  const ended = await durableStep(scope, 'environment:prepare', () =>
-    prepareEnvironment(world, owner, scaffold, signal),
-  );
+  const what = { files: run.task?.resolved.initialFiles ?? {}, scaffold: run.scaffold?.scaffold ?? null };
+  const ended = await durableStep(scope, 'environment:prepare', () => prepareEnvironment(world, owner, what, signal));
   if (ended.type === 'prepared') scope.log.add('environment.prepared', present);
   else scope.stop = ended.type === 'failed' ? ended : haltStop(ended.why);
 }
 
 /** What there is to prepare; null: nothing. */
-function preparationOf({ environment, scaffold }: RunFacts): EventData<'environment.prepared'> | null {
-  if (environment === null || scaffold?.scaffold.initialize === undefined) return null;
+function preparationOf({ environment, scaffold, task }: RunFacts): EventData<'environment.prepared'> | null {
+  const initializes = scaffold?.scaffold.initialize !== undefined;
+  const brings = Object.keys(task?.resolved.initialFiles ?? {}).length > 0;
+  if (environment === null || !(initializes || brings)) return null;
+  const { image } = environment.spec;
+  if (!initializes) return { image, scaffold: null };
   const { name, version } = scaffold.scaffold;
-  return { image: environment.spec.image, scaffold: { name, version } };
+  return { image, scaffold: { name, version } };
 }

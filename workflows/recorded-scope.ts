@@ -33,6 +33,7 @@ export function recordedScope(
   return freshScope({
     ...{ world, agents, run, segment, first, execution, log, gate, provider, earlier, settled },
     ...{ isLeaving: () => false, suspected: false, signal, recorded: source },
+    watchOn: () => ({ signal, release: () => undefined }),
     ...{ turns: counted.turns, totalTokens: counted.totalTokens, standing: [], deltas: null, stored: null },
     turnsPerSegment: ending === 'cut' ? answers.size : Number.POSITIVE_INFINITY,
   });

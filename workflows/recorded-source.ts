@@ -161,6 +161,12 @@ export class RecordedSource {
     return this.closed || this.offeredAt.size > 0 ? null : undefined;
   }
 
+  /** What the log says of the verification of the run; null: it has none. Undefined: the recording is over before it. */
+  verified(): EventData<'task.verified'> | null | undefined {
+    for (const { kind, data } of this.segment.events.values()) if (kind === 'task.verified') return data;
+    return this.closed ? null : undefined;
+  }
+
   /** What the log says of the tool list of an MCP server; undefined: the recording is over, and the server is asked. */
   toolList(server: string): { readonly listed: string | null; readonly changes: readonly McpChange[] } | undefined {
     if (!this.closed && this.isOver) return undefined;

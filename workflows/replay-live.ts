@@ -39,7 +39,7 @@ interface LiveFound {
  */
 export async function replayLive(
   place: LivePlace,
-  { run, log, grants }: Omit<ReplayedRun, 'settledOf' | 'standing'>,
+  { run, task, log, grants }: Omit<ReplayedRun, 'settledOf' | 'standing'>,
   options: Omit<LiveOptions, 'run'> & { readonly from: number },
 ): Promise<LiveFound> {
   const segments = segmentsOf(log);
@@ -49,7 +49,7 @@ export async function replayLive(
   const signal = AbortSignal.any([late.signal, options.signal]);
   const source = new LiveSource(segments, { ...options, run, signal });
   const workplace = { agents: place.agents, provider: place.provider };
-  const { limits, ...facts } = factsOf(workplace, run);
+  const { limits, ...facts } = factsOf(workplace, run, task);
   const { budget: _budget, ...unbudgeted } = limits;
   const recorded: RecordedPlace = {
     ...{ ...place, run: { ...facts, limits: unbudgeted, grants }, provider: durableProvider(place.provider) },

@@ -2,6 +2,7 @@ import type { Model, ModelProvider } from '@openai/agents';
 import { HoldfastError } from '../src/core/errors.js';
 import type { GrantSet } from '../src/core/grants.js';
 import { areWhole, type KeyedEvent, segmentsOf } from '../src/core/recording.js';
+import type { RunTask } from '../src/core/run-task.js';
 import type { Standing } from '../src/core/standing.js';
 import type { RunRow } from '../src/storage/runs.js';
 import type { Settled } from '../steps/begin-segment.js';
@@ -18,6 +19,8 @@ import { inSegment, type SegmentScope } from './segment-scope.js';
 /** All that a replay knows of a run. It reads nothing while it executes. */
 export interface ReplayedRun {
   readonly run: RunRow;
+  /** The task that it executes; null: none. */
+  readonly task: RunTask | null;
   readonly log: readonly KeyedEvent[];
   /** What was decided of interruptions, in the order of their ids. */
   readonly settledOf: (ids: readonly string[]) => readonly Settled[];
@@ -43,7 +46,7 @@ export async function replayLog(place: ReplayPlace, replayed: ReplayedRun, from:
   const ends = new RecordedEnds(log);
   const workplace = { agents: place.agents, provider: UNASKED };
   const recorded: RecordedPlace = {
-    ...{ ...place, run: { ...factsOf(workplace, run), grants: replayed.grants } },
+    ...{ ...place, run: { ...factsOf(workplace, run, replayed.task), grants: replayed.grants } },
     ...{ execution: 'replay', gate: NO_GATE, earlier: new EarlierCalls(null), provider: durableProvider(UNASKED) },
   };
   const counted = { turns: 0, totalTokens: 0 };

@@ -3,11 +3,12 @@ import type { Agent, FunctionTool, Model, ModelProvider, RunContext, RunState } 
 import type { Deltas } from '../src/core/delta.js';
 import type { Ending, Wait } from '../src/core/ending.js';
 import type { AgentEnvironment } from '../src/core/environment.js';
-import type { CallOutcome } from '../src/core/event.js';
+import type { CallOutcome, EventData } from '../src/core/event.js';
 import type { GrantSet } from '../src/core/grants.js';
 import type { JsonValue } from '../src/core/json.js';
 import type { McpRules } from '../src/core/mcp.js';
 import type { RunLimits, Usage } from '../src/core/run.js';
+import type { RunTask } from '../src/core/run-task.js';
 import type { WaitDecision } from '../src/core/settlement.js';
 import type { Standing } from '../src/core/standing.js';
 import type { ToolSpec } from '../src/core/tool.js';
@@ -43,6 +44,8 @@ export interface RunFacts {
   readonly environment: AgentEnvironment | null;
   /** What stands between its agent and its model; null: nothing of its own. */
   readonly scaffold: RunScaffold | null;
+  /** The task that it executes; null: none. */
+  readonly task: RunTask | null;
   /** What kind of task it is (`taskType` of its metadata), for routers that choose by it; null: it does not say. */
   readonly taskType: string | null;
 }
@@ -140,6 +143,8 @@ export interface SegmentScope extends Frame {
   /** Whether this process takes its leave, so that the segment should end soon. */
   readonly isLeaving: () => boolean;
   readonly gate: StepGate;
+  /** Watches the run without its limit of time, which is the agent's. */
+  readonly watchOn: () => { readonly signal: AbortSignal; readonly release: () => void };
   readonly signal: AbortSignal;
   /** Stops the calls that work when one has failed whose failure ends the run. */
   readonly siblings: AbortController;
@@ -174,6 +179,8 @@ export interface SegmentScope extends Frame {
   totalTokens: number;
   usage: Usage;
   stop: Stop | null;
+  /** What the verification of the run found; null: there was none so far. */
+  verified: EventData<'task.verified'> | null;
   /** Whether workers died with this segment, and it has not recorded a step since. */
   suspected: boolean;
   /** A failure of the database or of DBOS: never the run's own, so that it must not end the run. */
@@ -207,6 +214,7 @@ export type ScopeSeed = Pick<
   | (
       | 'gate'
       | 'isLeaving'
+      | 'watchOn'
       | 'suspected'
       | 'log'
       | 'recorded'
@@ -223,7 +231,7 @@ export type ScopeSeed = Pick<
 export function freshScope(seed: ScopeSeed): SegmentScope {
   const siblings = new AbortController();
   return {
-    ...{ ...seed, ...newFrame(null), chosen: null, turnsInSegment: 0, stop: null, broken: null },
+    ...{ ...seed, ...newFrame(null), chosen: null, turnsInSegment: 0, stop: null, broken: null, verified: null },
     ...{ usage: { inputTokens: 0, outputTokens: 0, totalTokens: 0 } },
     ...{ siblings, callSignal: AbortSignal.any([seed.signal, siblings.signal]) },
     ...{ plans: new Map(), results: new Map(), outcomes: new Map(), waits: [], applied: new Set() },

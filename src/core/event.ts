@@ -10,6 +10,7 @@ import { route } from './route.js';
 import { errorView, runLimits, usage } from './run.js';
 import { scaffoldName, stepNote } from './scaffold-step.js';
 import { startedChild } from './sub-agent.js';
+import { taskVerified } from './task-reward.js';
 import { waitSpec } from './wait.js';
 
 const turn = z.int().min(1);
@@ -174,6 +175,7 @@ const DATA = {
   'segment.cut': z.object({ segment: z.int(), turns: z.int() }),
   'segment.rebuilt': z.object({ segment: z.int(), from: z.int(), to: z.int() }),
   'run.cancel_requested': z.object({ actor: z.string(), reason: z.string().nullable() }),
+  'task.verified': taskVerified,
   'run.completed': z.object({ output: jsonValue }),
   'run.failed': z.object({ error: errorView }),
   'run.cancelled': z.object({ reason: z.string().nullable() }),

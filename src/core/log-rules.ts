@@ -65,6 +65,7 @@ const WITHIN: { readonly [K in EventKind]: readonly Status[] } = {
   'segment.cut': AT_WORK,
   'segment.rebuilt': AT_WORK,
   'run.cancel_requested': ALIVE,
+  'task.verified': AT_WORK,
   'run.completed': AT_WORK,
   'run.failed': ALIVE,
   'run.cancelled': ALIVE,
@@ -247,6 +248,7 @@ const RULES: { readonly [K in EventKind]: Rule<K> } = {
   'segment.cut': (_memory, { segment }, before) => endsSegment(segment, before),
   'segment.rebuilt': (memory, { segment }) => nextSegment(memory, segment),
   'run.cancel_requested': nothing,
+  'task.verified': nothing,
   'run.completed': nothing,
   'run.failed': nothing,
   'run.cancelled': (_memory, _data, before) =>

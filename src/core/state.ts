@@ -117,6 +117,7 @@ const FOLD: Fold = {
   'segment.cut': (state) => ({ ...state, status: 'queued' }),
   'segment.rebuilt': (state, data) => ({ ...state, segment: data.segment }),
   'run.cancel_requested': (state) => ({ ...state, cancelRequested: true }),
+  'task.verified': (state) => state,
   'run.completed': (state, data) => over(state, 'completed', data.output),
   'run.failed': (state, data) => over(state, 'failed', data.error.code),
   'run.cancelled': (state, data) => over(state, 'cancelled', data.reason),

@@ -1,9 +1,14 @@
 import { z } from 'zod';
+import { plainText } from './json.js';
+import type { Judgement } from './trajectory-result.js';
 
 /** What verification found, and what that is worth. docs/rewards.md has the formulas in words. */
 
+/** Raised when a formula below changes. */
+export const REWARD_VERSION = 1;
+
 /** How a command of the verification ended. */
-const commandEnd = z.object({
+export const commandEnd = z.object({
   exitCode: z.int().nullable().describe('Null: it was not run, because the time of the verification was over.'),
   timedOut: z.boolean(),
   outOfMemory: z.boolean(),
@@ -11,25 +16,34 @@ const commandEnd = z.object({
   stderr: z.string(),
   omittedBytes: z.int().describe('How much more it wrote than is kept here.'),
 });
+export type CommandEnd = z.infer<typeof commandEnd>;
 
-const testEnd = commandEnd.extend({
+export const testEnd = commandEnd.extend({
   name: z.string(),
   weight: z.number(),
   share: z.number().min(0).max(1).describe('How much of it passed: 1 or 0, or what the test itself wrote.'),
 });
+export type TestEnd = z.infer<typeof testEnd>;
 
 /** Something that no honest solution has. */
-const finding = z.object({
+export const finding = z.object({
   kind: z.enum(['expected_output', 'canary']),
   place: z.string().describe('A file of the workspace, or `answer`.'),
-  text: z.string().describe('The beginning of what was found there; of a canary its name.'),
+  text: z.string().describe('What was found, in a sentence.'),
 });
+export type Finding = z.infer<typeof finding>;
 
-const SIGNALS = ['test_pass', 'compilation', 'progress', 'efficiency', 'code_quality'] as const;
+export const SIGNALS = ['test_pass', 'compilation', 'progress', 'efficiency', 'code_quality'] as const;
+type SignalName = (typeof SIGNALS)[number];
 const weights = z.record(z.enum(SIGNALS), z.number());
+export type SignalWeights = z.infer<typeof weights>;
+
+export const DEFAULT_WEIGHTS: SignalWeights = {
+  ...{ test_pass: 0.5, compilation: 0.1, progress: 0.2, efficiency: 0.1, code_quality: 0.1 },
+};
 
 /** What was found, before anybody judges it. */
-const evidence = z.object({
+export const evidence = z.object({
   tests: z.array(testEnd),
   compile: commandEnd.nullable().describe('Null: the task has no such command.'),
   lint: commandEnd.nullable(),
@@ -45,16 +59,17 @@ const signal = z.object({
   weight: z.number().describe('What it counts: where a signal was not measured, its weight goes to the others.'),
   why: z.string(),
 });
+export type Signal = z.infer<typeof signal>;
 
-/** What a reward function of the configuration gave. */
-const givenReward = z.object({
+/** What a reward function of the configuration gives. */
+export const givenReward = z.object({
   reward: z.number().min(-1_000_000).max(1_000_000),
   signals: z.record(z.string().min(1).max(200), z.number()).default({}),
   reason: z.string().min(1).max(8192).nullable().default(null),
 });
 export type GivenReward = z.input<typeof givenReward>;
 
-const verdict = z.object({
+export const verdict = z.object({
   version: z.int(),
   weights,
   signals: z.array(signal),
@@ -63,3 +78,129 @@ const verdict = z.object({
   reason: z.string().nullable().describe('What is missing; null: nothing.'),
 });
 export type Verdict = z.infer<typeof verdict>;
+
+interface Measured {
+  readonly value: number | null;
+  readonly why: string;
+}
+
+const few = (value: number): number => Math.round(value * 1e6) / 1e6;
+const percent = (value: number): string => `${few(value * 100)} %`;
+
+/**
+ * Judges evidence. Where no test passed even in part, or something is hard-coded, the reward is 0: what compiles and is clean without
+ * doing its job is worth nothing.
+ */
+export function verdictOf(found: Evidence, weights: SignalWeights): Verdict {
+  const passing = found.tests.filter(({ share }) => share >= 1);
+  const allPass = passing.length === found.tests.length;
+  const measured = measure(found, allPass);
+  const total = SIGNALS.reduce((sum, name) => sum + (measured[name].value === null ? 0 : (weights[name] ?? 0)), 0);
+  const signals = SIGNALS.map((name): Signal => {
+    const { value, why } = measured[name];
+    return { name, value, weight: value === null || total === 0 ? 0 : few((weights[name] ?? 0) / total), why };
+  });
+  const passed = allPass && found.findings.length === 0;
+  const didSomething = found.tests.some(({ share }) => share > 0) && found.findings.length === 0;
+  const sum = SIGNALS.reduce((all, name) => all + (measured[name].value ?? 0) * (weights[name] ?? 0), 0);
+  const reward = didSomething && total > 0 ? few(sum / total) : 0;
+  return { version: REWARD_VERSION, weights, signals, passed, reward, reason: passed ? null : missingIn(found) };
+}
+
+function measure(found: Evidence, allPass: boolean): { readonly [name in SignalName]: Measured } {
+  const { tests, compile, lint, steps, estimatedSteps } = found;
+  const weight = tests.reduce((sum, test) => sum + test.weight, 0);
+  const passed = tests.reduce((sum, test) => sum + (test.share >= 1 ? test.weight : 0), 0);
+  const count = tests.filter(({ share }) => share >= 1).length;
+  const shares = tests.reduce((sum, test) => sum + test.share, 0) / tests.length;
+  return {
+    test_pass: {
+      value: few(passed / weight),
+      why: `${count} of ${tests.length} tests passed, which are ${percent(passed / weight)} by their weights.`,
+    },
+    compilation: ofCommand(compile, 'It compiles.', 'It does not compile'),
+    progress: { value: few(shares), why: `Of each test ${percent(shares)} passed on average, whatever its weight.` },
+    efficiency: efficiencyOf(steps, estimatedSteps, allPass),
+    code_quality: ofCommand(lint, 'It is clean.', 'It is not clean'),
+  };
+}
+
+function ofCommand(end: CommandEnd | null, good: string, bad: string): Measured {
+  if (end === null) return { value: null, why: 'Not measured: the task has no command for it.' };
+  return end.exitCode === 0 && !end.timedOut ? { value: 1, why: good } : { value: 0, why: `${bad}: ${endOf(end)}.` };
+}
+
+const endOf = ({ exitCode, timedOut }: CommandEnd): string => {
+  if (exitCode === null) return 'no time was left for it';
+  return timedOut ? 'it did not end in its time' : `exit code ${exitCode}`;
+};
+
+function efficiencyOf(steps: number, expected: Evidence['estimatedSteps'], allPass: boolean): Measured {
+  if (expected === null) return { value: null, why: 'Not measured: the task does not say how many steps it takes.' };
+  const took = `It took ${steps} steps, of ${expected.min} to ${expected.max} that are expected`;
+  if (!allPass) return { value: 0, why: `${took}; that says nothing while tests fail.` };
+  return { value: few(Math.min(1, expected.min / Math.max(1, steps))), why: `${took}.` };
+}
+
+const NAMED_TESTS = 20;
+const NAMED_FINDINGS = 5;
+
+const said = (findings: readonly Finding[]): string =>
+  findings
+    .slice(0, NAMED_FINDINGS)
+    .map(({ text }) => text)
+    .join('; ');
+
+function missingIn({ tests, findings }: Evidence): string {
+  const failed = tests.filter(({ share }) => share < 1);
+  const named = failed
+    .slice(0, NAMED_TESTS)
+    .map((test) => `${test.name} (${test.share > 0 ? percent(test.share) : endOf(test)})`);
+  const more = failed.length > NAMED_TESTS ? ` and ${failed.length - NAMED_TESTS} more` : '';
+  return [
+    ...(findings.length === 0 ? [] : [`Hard-coded: ${said(findings)}.`]),
+    ...(failed.length === 0
+      ? []
+      : [`${failed.length} of ${tests.length} tests did not pass: ${named.join(', ')}${more}.`]),
+  ].join(' ');
+}
+
+const SIGNALS_MOST = 50;
+
+/** What of a verification the log says. */
+export const taskVerified = z.object({
+  taskId: z.string(),
+  definitionHash: z.string(),
+  evidence,
+  verdict,
+  given: givenReward
+    .required()
+    .extend({ name: z.string() })
+    .nullable()
+    .describe('By a reward function, in place of the sum.'),
+});
+export type TaskVerified = z.infer<typeof taskVerified>;
+
+/** The same evidence judged by the formulas of today; by those of another version as it was. */
+export const judgedAgain = (told: TaskVerified): TaskVerified =>
+  told.verdict.version === REWARD_VERSION ? { ...told, verdict: verdictOf(told.evidence, told.verdict.weights) } : told;
+
+/** What is said of the run: signals that were measured, each test that did not pass, and what a function gave in place of the sum. */
+export function judgementOf({
+  evidence: found,
+  verdict: judged,
+  given,
+}: Pick<TaskVerified, 'evidence' | 'verdict' | 'given'>): Judgement {
+  const measured = judged.signals.flatMap(({ name, value }) => (value === null ? [] : [[name, value] as const]));
+  const failed = found.tests.flatMap(({ name, share }) => (share < 1 ? [[`test:${name}`, share] as const] : []));
+  const all = [...measured, ...(found.findings.length > 0 ? [['honesty', 0] as const] : []), ...failed].slice(
+    0,
+    SIGNALS_MOST,
+  );
+  return {
+    reward: given?.reward ?? judged.reward,
+    signals: { ...Object.fromEntries(all), ...given?.signals },
+    verificationPassed: judged.passed,
+    reason: plainText(given?.reason ?? judged.reason ?? '') || null,
+  };
+}

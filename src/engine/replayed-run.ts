@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import { settledOf } from '../../steps/begin-segment.js';
+import { taskOfRun } from '../../steps/task-of-run.js';
 import type { McpLists } from '../../steps/world.js';
 import type { ReplayedRun } from '../../workflows/replay-log.js';
 import { HoldfastError } from '../core/errors.js';
@@ -37,7 +38,13 @@ export async function readForReplay(db: Knex, tenant: string, id: string): Promi
   const standing = went.length === 0 ? [] : (await standingByIds(db, went)).map(standingOf);
   const settled = new Map(settledOf(interruptions, decisions).map((one) => [one.interruptionId, one]));
   return {
-    replayed: { run, log, standing, settledOf: (ids) => ids.flatMap((one) => settled.get(one) ?? []) },
+    replayed: {
+      run,
+      task: await taskOfRun({ knex: db }, run),
+      log,
+      standing,
+      settledOf: (ids) => ids.flatMap((one) => settled.get(one) ?? []),
+    },
     lists: await listsOf(db, run, log),
   };
 }

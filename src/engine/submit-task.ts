@@ -8,6 +8,7 @@ import { type SubmitTask, submitTask as submitTaskShape, type TaskView } from '.
 import { type TaskDefinition, taskDefinition, taskHashOf } from '../core/task-definition.js';
 import { findDefinition, type KeptDefinition, keepDefinition } from '../storage/task-definitions.js';
 import { findTask, insertTask, type NewTask, taskOfRun, taskViewOf } from '../storage/tasks.js';
+import type { RegisteredAgent } from './agent-registry.js';
 import { agentNamed, type Parts, rewardNamed } from './parts.js';
 import { AlreadyStarted, assertMetadata, limitsOfStart, NEW_RUN_PRIORITY, newRunId, takeKey } from './start-run.js';
 import { type PlannedRun, writeRun } from './write-run.js';
@@ -32,6 +33,7 @@ export async function planTask(parts: Parts, request: SubmitTask, caller: Caller
   const agent = agentNamed(parts, parsed.data.agent, '/agent');
   const { definition, kept } = await definitionOf(parts, tenant, asked);
   if (reward !== null) rewardNamed(parts, reward, '/reward');
+  assertScaffold(agent, definition);
   const resolved = resolveTask(definition, { parameters, seed });
   const { category, difficulty, tags, maxTurns, timeoutSeconds } = definition;
   const metadata = assertMetadata(labelled(definition, parsed.data.metadata, seed));
@@ -104,6 +106,14 @@ async function definitionOf({ world }: Parts, tenant: string, asked: AskedDefini
   if (kept !== undefined) return { definition: taskDefinition.parse(JSON.parse(kept.definition)), kept };
   const detail = `There is no definition ${asked.name} of version ${asked.version}.`;
   throw new HoldfastError('task_definition_unknown', detail, { fields: [{ pointer: '/task', detail }] });
+}
+
+/** A definition may ask for a scaffold. Throws `invalid_request`. */
+function assertScaffold({ name, scaffold }: RegisteredAgent, { scaffold: asked }: TaskDefinition): void {
+  const has = scaffold?.scaffold.name ?? null;
+  if (asked === null || asked === has) return;
+  const which = has === null ? 'none' : `the scaffold ${has}`;
+  throw invalidRequest([{ pointer: '/agent', detail: `${name} has ${which}; the task asks for ${asked}` }]);
 }
 
 const SEED_DIGITS = 12;

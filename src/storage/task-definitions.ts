@@ -30,3 +30,9 @@ export const findDefinition = (
     .where({ tenant, name, version })
     .orderBy('created_at', 'desc')
     .first(...COLUMNS);
+
+/** Undefined: there is none. */
+export const readDefinition = (db: Knex, tenant: string, hash: string): Promise<KeptDefinition | undefined> =>
+  definitions(db)
+    .where({ tenant, hash })
+    .first(...COLUMNS);

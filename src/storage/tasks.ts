@@ -82,6 +82,9 @@ export const seenTasks = (db: Knex) =>
 export const findTask = (db: Knex, tenant: string, id: string): Promise<SeenTask | undefined> =>
   seenTasks(db).where({ 't.tenant': tenant, 't.id': id }).first();
 
+/** A task of any tenant. */
+export const readTask = (db: Knex, id: string): Promise<TaskRow | undefined> => tasks(db).where({ id }).first();
+
 /** The task that a run executes, also one that it does not stand on any more. */
 export const taskOfRun = (db: Knex, runId: string): Promise<SeenTask | undefined> =>
   seenTasks(db)

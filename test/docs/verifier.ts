@@ -114,6 +114,7 @@ const CHANGES: { [kind: string]: (state: Fields, data: Fields) => void } = {
   'run.cancel_requested': (state) => {
     state['cancelRequested'] = true;
   },
+  'task.verified': () => {},
   'run.completed': (state, data) => end(state, 'completed', data['output']),
   'run.failed': (state, data) => end(state, 'failed', record(data['error'])['code']),
   'run.cancelled': (state, data) => end(state, 'cancelled', data['reason']),

@@ -1,0 +1,66 @@
+import { EffectUnknown } from '../src/core/call.js';
+import { isEnvironmentTrouble } from '../src/core/environment-errors.js';
+import { type ErrorView, HoldfastError } from '../src/core/errors.js';
+import type { RunTask } from '../src/core/run-task.js';
+import type { ToolEnvironment } from '../src/core/tool-environment.js';
+import { type Halt, haltOf } from './call-model.js';
+import { passes } from './patience.js';
+import { environmentForVerification } from './verification-environment.js';
+import type { World } from './world.js';
+
+/** A command whose container ended under it is begun anew so often. */
+const TRIES = 3;
+
+/** A run that is verified. */
+export interface VerifiedRun {
+  readonly id: string;
+  readonly tenant: string;
+  readonly task: RunTask;
+}
+
+/** `failed`: by something that is neither the agent's nor a test's. */
+export type Judged<T> =
+  | { readonly type: 'found'; readonly found: T }
+  | { readonly type: 'failed'; readonly error: ErrorView }
+  | Halt;
+
+/**
+ * Does a part of the verification in the copy of the container, as one step of the name. Executed again after a crash, its commands give
+ * what came of them the first time. Never throws but for the database.
+ */
+export async function inCopy<T>(
+  world: World,
+  run: VerifiedRun,
+  name: string,
+  signal: AbortSignal,
+  work: (environment: ToolEnvironment) => Promise<T>,
+): Promise<Judged<T>> {
+  const owner = { runId: run.id, tenant: run.tenant, ...run.task.environment };
+  for (let attempt = 1; ; attempt++) {
+    const key = `${run.id}:${name}${attempt === 1 ? '' : `#${attempt}`}`;
+    try {
+      return { type: 'found', found: await work(environmentForVerification(world, owner, key, signal)) };
+    } catch (error) {
+      if (signal.aborted) return haltOf(signal);
+      if (passes(error)) throw error;
+      if (attempt < TRIES && isInterrupted(error)) continue;
+      return { type: 'failed', error: failureOf(name, error).view() };
+    }
+  }
+}
+
+/** What a container has in memory is gone when it is started again. */
+const isInterrupted = (error: unknown): boolean =>
+  error instanceof EffectUnknown || (error instanceof HoldfastError && error.code === 'file_unwritable');
+
+function failureOf(name: string, error: unknown): HoldfastError {
+  if (error instanceof HoldfastError && (isEnvironmentTrouble(error.code) || error.code === 'reward_unknown'))
+    return error;
+  const why =
+    error instanceof EffectUnknown
+      ? 'its container ended under it again and again'
+      : error instanceof Error
+        ? error.message
+        : String(error);
+  return new HoldfastError('verification_failed', `${name}: ${why}`.slice(0, 4096).toWellFormed());
+}

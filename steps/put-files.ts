@@ -1,0 +1,18 @@
+import { posix } from 'node:path';
+import { bytesOf, type TaskFiles } from '../src/core/task-file.js';
+import type { ToolEnvironment } from '../src/core/tool-environment.js';
+
+const MODE = '644';
+
+/** Writes files below a directory, with their modes; what is there is replaced. */
+export async function putFiles(environment: ToolEnvironment, directory: string, files: TaskFiles): Promise<void> {
+  const placed = Object.entries(files).map(([path, file]) => ({ path: posix.join(directory, path), file }));
+  const directories = [...new Set(placed.map(({ path }) => posix.dirname(path)))];
+  if (directories.length > 0) await environment.run(['mkdir', '-p', '--', ...directories]);
+  for (const { path, file } of placed) await environment.write(path, bytesOf(file));
+  const modes = [...new Set(placed.map(({ file }) => file.mode))].filter((mode) => mode !== MODE);
+  for (const mode of modes) {
+    const paths = placed.filter(({ file }) => file.mode === mode).map(({ path }) => path);
+    await environment.run(['chmod', mode, '--', ...paths]);
+  }
+}

@@ -1,0 +1,23 @@
+import type { Knex } from 'knex';
+import { judgementOf, type TaskVerified } from '../src/core/task-reward.js';
+import { readHead } from '../src/storage/read-events.js';
+import { insertReward } from '../src/storage/rewards.js';
+import type { RunRow } from '../src/storage/runs.js';
+import { isoNow, type World } from './world.js';
+
+/** Whose word a verification is. */
+const VERIFIER = 'verifier';
+
+/** Says what a run was worth by its verification, in the transaction that ends it and after its last event is written. */
+export async function rewardVerified(
+  world: World,
+  trx: Knex.Transaction,
+  run: Pick<RunRow, 'id' | 'tenant'>,
+  verified: TaskVerified,
+): Promise<void> {
+  const head = await readHead(trx, run.id);
+  if (head === undefined || head.runKey === null) return;
+  const { seq: headSeq, hash: headHash, runKey } = head;
+  const made = { runId: run.id, tenant: run.tenant, actor: VERIFIER, at: isoNow(world), headSeq, headHash, runKey };
+  await insertReward(trx, made, judgementOf(verified));
+}

@@ -1,0 +1,39 @@
+import { environmentSpec } from '../src/core/environment-spec.js';
+import { jsonObject } from '../src/core/json.js';
+import { resolveTask } from '../src/core/resolve-task.js';
+import type { RunTask } from '../src/core/run-task.js';
+import { type TaskDefinition, taskDefinition } from '../src/core/task-definition.js';
+import { DEFAULT_WEIGHTS, type SignalWeights } from '../src/core/task-reward.js';
+import type { RunRow } from '../src/storage/runs.js';
+import { readDefinition } from '../src/storage/task-definitions.js';
+import { readTask } from '../src/storage/tasks.js';
+import { patiently } from './patience.js';
+import type { World } from './world.js';
+
+/** The task that a run executes, the same whenever it is asked for; null: none, or it was removed with the run that it stood on. */
+export async function taskOfRun({ knex }: Pick<World, 'knex'>, run: RunRow): Promise<RunTask | null> {
+  const { task_id: id } = run;
+  if (id === null) return null;
+  const row = await patiently(() => readTask(knex, id));
+  if (row === undefined) return null;
+  const kept = await patiently(() => readDefinition(knex, row.tenant, row.definition_hash));
+  if (kept === undefined) throw new Error('a task references its definition');
+  const definition = taskDefinition.parse(JSON.parse(kept.definition));
+  const parameters = jsonObject.parse(JSON.parse(row.parameters));
+  const { environment } = definition;
+  return {
+    ...{ id, definitionHash: kept.hash, parameters, rewardFunction: row.reward_function },
+    resolved: resolveTask(definition, { parameters, seed: Number(row.seed) }),
+    environment: {
+      spec: environmentSpec.parse(row.image === null ? environment : { ...environment, image: row.image }),
+      secrets: async () => new Map(),
+    },
+    weights: weightsOf(definition),
+  };
+}
+
+function weightsOf({ rewardWeights: own }: TaskDefinition): SignalWeights {
+  if (own === null) return DEFAULT_WEIGHTS;
+  const { testPass, compilation, progress, efficiency, codeQuality } = own;
+  return { test_pass: testPass, compilation, progress, efficiency, code_quality: codeQuality };
+}

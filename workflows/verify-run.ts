@@ -1,0 +1,145 @@
+import type { Ending } from '../src/core/ending.js';
+import type { JsonValue } from '../src/core/json.js';
+import type { RunTask } from '../src/core/run-task.js';
+import {
+  type CommandEnd,
+  type Finding,
+  judgedAgain,
+  type TaskVerified,
+  type TestEnd,
+  verdictOf,
+} from '../src/core/task-reward.js';
+import type { ToolEnvironment } from '../src/core/tool-environment.js';
+import { askReward } from '../steps/ask-reward.js';
+import { inCopy } from '../steps/in-copy.js';
+import { isLookedAt, lookAtFiles } from '../steps/look-at-files.js';
+import { runJudged, runTest, type Timed } from '../steps/run-test.js';
+import { durableStep } from './durable-step.js';
+import type { SegmentScope } from './segment-scope.js';
+
+/** Limits that end an agent, and leave what it has done to be judged. */
+const JUDGED: ReadonlySet<string> = new Set(['limit_turns', 'limit_tokens', 'limit_wall_time']);
+
+const isJudged = (ending: Ending): boolean =>
+  ending.type === 'completed' || (ending.type === 'failed' && JUDGED.has(ending.error.code));
+
+/**
+ * Verifies what the agent of a task has done when it has ended, in a fresh copy of its container and step by step. A recording is not
+ * executed: what it says was found is judged again. What keeps the verification from its end is the end of the run.
+ */
+export async function verifyRun(scope: SegmentScope, ending: Ending): Promise<Ending> {
+  if (!isJudged(ending)) return ending;
+  const said = scope.recorded?.verified();
+  if (said) tell(scope, judgedAgain(said));
+  const { task } = scope.run;
+  if (said !== undefined || task === null) return ending;
+  // The time that is over was the agent's.
+  const { signal, release } = scope.watchOn();
+  try {
+    tell(
+      scope,
+      await verify(new Verification(scope, task, signal), ending.type === 'completed' ? ending.output : null),
+    );
+    return ending;
+  } catch (error) {
+    if (error instanceof Unfinished) return error.ending;
+    throw error;
+  } finally {
+    release();
+  }
+}
+
+function tell(scope: SegmentScope, verified: TaskVerified): void {
+  scope.log.add('task.verified', verified);
+  scope.verified = verified;
+}
+
+async function verify(one: Verification, answer: JsonValue): Promise<TaskVerified> {
+  const { resolved, definitionHash, id, weights } = one.task;
+  const { verification, estimatedSteps } = resolved;
+  const findings = isLookedAt(resolved)
+    ? await one.step('look', (environment) => lookAtFiles(environment, resolved, answer))
+    : ([] satisfies Finding[]);
+  const compile = await one.command('compile', verification.compile);
+  const tests: TestEnd[] = [];
+  for (const [index, test] of verification.tests.entries())
+    tests.push(await one.timed(`test:${index}`, (environment) => runTest(environment, verification, test, one.bounds)));
+  const lint = await one.command('lint', verification.lint);
+  const evidence = { tests, compile, lint, findings: [...findings], steps: one.steps, estimatedSteps };
+  const verdict = verdictOf(evidence, weights);
+  const given = await one.reward({ output: answer, evidence, verdict });
+  return { taskId: id, definitionHash, evidence, verdict, given };
+}
+
+/** Of each stream of a command so much is kept; together not more than the last number. */
+const OUTPUT_MOST = 4096;
+const OUTPUT_LEAST = 256;
+const OUTPUT_TOGETHER = 262_144;
+
+/** The steps of one verification, and the time that is left for them. */
+class Verification {
+  readonly task: RunTask;
+  readonly #scope: SegmentScope;
+  readonly #signal: AbortSignal;
+  #tookMs = 0;
+
+  constructor(scope: SegmentScope, task: RunTask, signal: AbortSignal) {
+    this.#scope = scope;
+    this.task = task;
+    this.#signal = signal;
+  }
+
+  get steps(): number {
+    return this.#scope.turns;
+  }
+
+  get bounds() {
+    const { tests, timeoutSeconds } = this.task.resolved.verification;
+    const share = Math.floor(OUTPUT_TOGETHER / (tests.length + 2) / 2);
+    return {
+      leftMs: timeoutSeconds * 1000 - this.#tookMs,
+      outputBytes: Math.max(OUTPUT_LEAST, Math.min(OUTPUT_MOST, share)),
+    };
+  }
+
+  /** Throws `Unfinished` when the run must end by what came of it. */
+  async step<T>(name: string, work: (environment: ToolEnvironment) => Promise<T>): Promise<T> {
+    const { world, run } = this.#scope;
+    const place = { id: run.id, tenant: run.tenant, task: this.task };
+    const step = `verify:${name}`;
+    const judged = await durableStep(this.#scope, step, () => inCopy(world, place, step, this.#signal, work));
+    if (judged.type === 'found') return judged.found;
+    throw new Unfinished(judged.type === 'failed' ? judged : { type: 'cancelled' });
+  }
+
+  async timed<T>(name: string, work: (environment: ToolEnvironment) => Promise<Timed<T>>): Promise<T> {
+    const { end, tookMs } = await this.step(name, work);
+    this.#tookMs += tookMs;
+    return end;
+  }
+
+  async command(name: string, argv: readonly string[] | null): Promise<CommandEnd | null> {
+    if (argv === null) return null;
+    const { timeoutSeconds } = this.task.resolved.verification;
+    return this.timed(name, (environment) => runJudged(environment, argv, timeoutSeconds, this.bounds));
+  }
+
+  async reward(found: Pick<TaskVerified, 'evidence' | 'verdict'> & { readonly output: JsonValue }) {
+    const { world, run } = this.#scope;
+    const { task } = this;
+    const name = task.rewardFunction;
+    if (name === null) return null;
+    const facts = { ...found, runId: run.id, task };
+    return this.step('reward', (environment) => askReward(world, name, facts, environment, this.#signal));
+  }
+}
+
+/** Thrown where the verification cannot go on. */
+class Unfinished extends Error {
+  readonly ending: Ending;
+
+  constructor(ending: Ending) {
+    super(`the verification ends: ${ending.type}`);
+    this.ending = ending;
+  }
+}
