@@ -2,7 +2,8 @@ import type { ChargeView } from './charge.js';
 import type { EventData, ToldEvent } from './event.js';
 import type { Usage } from './run.js';
 import { said } from './said.js';
-import { NO_ENVIRONMENT, type TrajectoryCall, type TrajectoryStep } from './trajectory-step.js';
+import { exitCodeAfter, type SeenEnvironment, shownEnvironment } from './step-environment.js';
+import type { TrajectoryCall, TrajectoryStep } from './trajectory-step.js';
 import { withWritten } from './written-files.js';
 
 /** An event of a log, and who wrote it, which is no part of it. */
@@ -28,6 +29,7 @@ interface Requested {
   readonly event: LoggedEvent;
   readonly data: EventData<'model.requested'>;
   readonly files: TrajectoryStep['state']['files'];
+  readonly world: ReturnType<typeof shownEnvironment>;
 }
 
 const NO_TOKENS: Usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
@@ -65,7 +67,7 @@ function partsOf(
 const isAnswer = ({ kind }: LoggedEvent): boolean => kind === 'model.responded' || kind === 'model.failed';
 
 /** Folds a log into steps as it comes. What was erased of it is left out. */
-export function stepFold(chargesOf: ChargesOfTurn): StepFold {
+export function stepFold(chargesOf: ChargesOfTurn, seen: SeenEnvironment | null): StepFold {
   const open: Open[] = [];
   /** The step of each call that may still be heard of. */
   const ownerOf = new Map<string, Open>();
@@ -73,6 +75,7 @@ export function stepFold(chargesOf: ChargesOfTurn): StepFold {
   let copiedUpTo = 0;
   let requested: Requested | null = null;
   let files: TrajectoryStep['state']['files'] = [];
+  let exitCode: number | null = null;
   let last: LoggedEvent | null = null;
 
   /** A step as it begins; `event` is the answer of the model, or what tells that there is none. */
@@ -93,7 +96,7 @@ export function stepFold(chargesOf: ChargesOfTurn): StepFold {
         hash: from.stateHashBefore,
         version: from.stateVersion - 1,
         inputItems: requested?.data.inputItems ?? 0,
-        ...NO_ENVIRONMENT,
+        ...(requested?.world ?? shownEnvironment(seen, exitCode)),
         files: requested?.files ?? files,
       },
       action,
@@ -139,6 +142,7 @@ export function stepFold(chargesOf: ChargesOfTurn): StepFold {
     const owner = ownerOf.get(callId) ?? open.at(-1);
     const call = owner?.step.action.calls.find((one) => one.callId === callId);
     files = withWritten(files, call, outcome);
+    exitCode = exitCodeAfter(exitCode, seen, outcome);
     owner?.step.observation.push({ callId, outcome, ...(step && { step }) });
     if (owner !== undefined && step != null && step.reward !== null)
       owner.step.reward = (owner.step.reward ?? 0) + step.reward;
@@ -161,7 +165,12 @@ export function stepFold(chargesOf: ChargesOfTurn): StepFold {
         copiedUpTo = event.seq + (event.data as EventData<'run.forked'>).copied;
         return undefined;
       case 'model.requested':
-        requested = { event, data: event.data as EventData<'model.requested'>, files };
+        requested = {
+          event,
+          data: event.data as EventData<'model.requested'>,
+          files,
+          world: shownEnvironment(seen, exitCode),
+        };
         return undefined;
       case 'model.responded': {
         const data = event.data as EventData<'model.responded'>;

@@ -38,14 +38,6 @@ const stepState = z
   })
   .describe('Before the step.');
 
-/** What is known of the world of a run that has no environment of its own. */
-export const NO_ENVIRONMENT = {
-  workingDirectory: null,
-  environmentNames: [],
-  exitCode: null,
-  custom: null,
-} satisfies Partial<z.infer<typeof stepState>>;
-
 /** One step: what the model saw, said and asked for, and what came of it. A call that it never answered is the last step of a run. */
 export const trajectoryStep = z
   .object({

@@ -4,6 +4,7 @@ import { usdText } from './money.js';
 import { type RewardView, rewardView } from './reward.js';
 import { errorView, type RunView, runStatus, usage } from './run.js';
 import { labelsOf } from './run-labels.js';
+import type { SeenEnvironment } from './step-environment.js';
 import { type ChargesOfTurn, type LoggedEvent, stepFold } from './step-fold.js';
 import { resultOf, trajectoryResult } from './trajectory-result.js';
 import { qualityOf, SCORE_VERSION, tally, trajectoryCounts } from './trajectory-score.js';
@@ -126,12 +127,14 @@ interface FoldOptions {
   readonly chargesOf?: ChargesOfTurn;
   readonly diversityScore?: number | null;
   readonly window?: StepWindow;
+  /** Null: the run has none. */
+  readonly environment?: SeenEnvironment | null;
 }
 
 /** A trajectory that is made as its log is read: holds the steps that are wanted, and of the others only counts. */
 export function trajectoryFold(facts: RunFacts, options: FoldOptions = {}) {
-  const { chargesOf = () => [], diversityScore = null, window = ALL_STEPS } = options;
-  const fold = stepFold(chargesOf);
+  const { chargesOf = () => [], diversityScore = null, window = ALL_STEPS, environment = null } = options;
+  const fold = stepFold(chargesOf, environment);
   const counted = tally();
   const steps: TrajectoryStep[] = [];
   let total = 0;

@@ -3,6 +3,7 @@ import type { EnvironmentIdentity, EnvironmentName, EnvironmentPurpose } from '.
 import { environmentSpec } from '../core/environment-spec.js';
 import { canonical } from '../core/json.js';
 import { OVER } from '../core/run.js';
+import type { SeenEnvironment } from '../core/step-environment.js';
 
 /**
  * `new`: nothing of it need exist. `up`: its container may run. `stopping`: somebody stops it, for as long as their lease. `down`: it
@@ -85,6 +86,14 @@ export async function findEnvironment(
     .orderBy('attempt', 'desc')
     .first(...COLUMNS);
   return row === undefined ? null : kept(row, instance);
+}
+
+/** What a trajectory shows of the environment of a run, also when nothing of it is left; null: it has none. */
+export async function seenEnvironment(db: Knex, runId: string): Promise<SeenEnvironment | null> {
+  const row = await rows(db).where({ run_id: runId, purpose: 'run' }).orderBy('attempt', 'desc').first('spec');
+  if (row === undefined) return null;
+  const { workdir, env } = environmentSpec.parse(JSON.parse(row.spec));
+  return { workdir, names: Object.keys(env).sort() };
 }
 
 /** Keeps an environment before anything of it exists. The first one stands. */

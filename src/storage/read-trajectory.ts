@@ -2,6 +2,7 @@ import type { Knex } from 'knex';
 import type { Sketch } from '../core/sketch.js';
 import { type RunFacts, type StepWindow, type Trajectory, trajectoryFold } from '../core/trajectory.js';
 import { chargesByTurn } from './charges.js';
+import { seenEnvironment } from './environments.js';
 import { readLoggedEvents } from './read-events.js';
 import { lastReward } from './rewards.js';
 import { type RunRow, runViewOf } from './runs.js';
@@ -30,6 +31,7 @@ export async function readTrajectory(
     chargesOf: (turn) => charges.get(turn) ?? [],
     window,
     diversityScore: await diversityOfRun(db, row.id),
+    environment: await seenEnvironment(db, row.id),
   });
   let after = 0;
   for (;;) {

@@ -4,6 +4,7 @@ import {
   createEngine,
   defineAgent,
   defineTool,
+  type Engine,
   functionModel,
   type HoldfastConfig,
   type ScaffoldCall,
@@ -12,6 +13,7 @@ import {
 } from '../../src/index.js';
 import { openDatabase } from '../../src/storage/database.js';
 import { createEngineDatabase } from '../harness/database.js';
+import { BUSYBOX, DOCKER_HOST } from '../harness/docker.js';
 import { ADMIN, restOf } from '../harness/engine.js';
 import { call, say, scripted } from '../harness/script.js';
 import type { LogEvent } from './verifier.js';
@@ -133,9 +135,27 @@ const config: HoldfastConfig = {
 
 const OVER = ['completed', 'failed', 'cancelled'];
 
+/** A task whose tests ran, where there is an engine of containers. */
+async function verifiedRun(engine: Engine): Promise<string> {
+  const task = {
+    ...{ name: 'greet', version: '1.0.0', category: 'words', difficulty: 'easy' as const },
+    ...{ instruction: 'Say good morning.', environment: { image: BUSYBOX } },
+    verification: {
+      tests: [
+        { name: 'passes', command: 'true' },
+        { name: 'fails', command: 'echo no; false' },
+      ],
+    },
+  };
+  const { runId } = await engine.submitTask({ task, agent: 'greeter', seed: 1 }, ADMIN);
+  await engine.getRun(runId, ADMIN, { waitMs: 60_000 });
+  return runId;
+}
+
 export async function realLogs(): Promise<RealLog[]> {
   const { options, drop } = await createEngineDatabase('pglite');
-  const open = () => createEngine({ ...config, dataDir: options.dataDir, turnsPerSegment: 1 });
+  const dockerHost = DOCKER_HOST === '' ? null : DOCKER_HOST;
+  const open = () => createEngine({ ...config, dataDir: options.dataDir, turnsPerSegment: 1, dockerHost });
   let engine = await open();
   const rest = (id: string) => restOf(engine, id);
   const start = async (agent: string) => (await engine.startRun({ agent, input: 'Pay the bills.' }, ADMIN)).id;
@@ -185,6 +205,8 @@ export async function realLogs(): Promise<RealLog[]> {
   const banked = await start('banker');
   await rest(banked);
 
+  const verified = DOCKER_HOST === '' ? [] : [await verifiedRun(engine)];
+
   const tidied = await start('cleaner');
   await rest(tidied);
 
@@ -213,6 +235,7 @@ export async function realLogs(): Promise<RealLog[]> {
     signed,
     banked,
     tidied,
+    ...verified,
     boss,
     ...below.map((run) => run.id),
   ];

@@ -31,7 +31,8 @@ const AGENTS = [
   agent('slow', [[bash(SOLUTION, 'solve')], [bash('sleep 60', 'sleep')]]),
   agent('endless', [[bash(SOLUTION, 'solve')], ...Array.from({ length: 9 }, (_, n) => [bash(`true ${n}`, `t${n}`)])]),
   agent('cheat', [[bash('cat notes; echo 1234567891 >answer.txt', 'cheat')], [bash(SOLUTION, 'solve')], [say('done')]]),
-  agent('nosy', [[bash('ls /tmp /tmp/tests; cat notes; env', 'look')], [say('done')]]),
+  // Its answer repeats what it read.
+  agent('nosy', [[bash('ls /tmp /tmp/tests; cat notes; env', 'look')]]),
 ];
 
 const definition = {
@@ -114,11 +115,16 @@ describeDocker('tasks', () => {
     ]);
     const { items } = await t.engine.listRewards(task.runId, { after: 0, limit: 5 }, ADMIN);
     expect(items).toMatchObject([{ version: 1, actor: 'verifier', reward: 1, verificationPassed: true, intact: true }]);
+    const { steps } = await t.engine.getTrajectory(task.runId, ADMIN);
+    expect(steps.map(({ state, reward }) => [state.workingDirectory, state.exitCode, reward])).toEqual([
+      ['/work', null, null],
+      ['/work', 0, 1],
+    ]);
     expect(await t.engine.verifyRun(task.runId, ADMIN)).toMatchObject({ ok: true, complete: true });
     const kinds = (await eventsOf(t.engine, task.runId)).map(({ kind }) => kind);
     expect(kinds.slice(-2)).toEqual(['task.verified', 'run.completed']);
     const replay = await t.engine.replayRun(task.runId, {}, ADMIN);
-    expect(replay).toMatchObject({ same: true });
+    expect(replay).toMatchObject({ result: 'same', executed: 0 });
     expect(await leftOf(task.runId)).toBe('nothing');
   });
 
@@ -166,7 +172,6 @@ describeDocker('tasks', () => {
     };
     const nosy = await over('nosy', canaries, { seed: 1 });
     expect(JSON.stringify(await eventsOf(t.engine, nosy.runId, 'call.finished'))).not.toContain('equal.sh');
-    // Its answer repeats what it read.
     expect(nosy.result).toMatchObject({
       type: 'failure',
       reason: expect.stringContaining('answer holds the canary mark'),

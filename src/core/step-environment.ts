@@ -1,0 +1,29 @@
+import { z } from 'zod';
+import type { CallOutcome } from './event.js';
+import type { TrajectoryStep } from './trajectory-step.js';
+
+/** What of a run's environment its trajectory shows: never what its variables hold. */
+export interface SeenEnvironment {
+  readonly workdir: string;
+  readonly names: readonly string[];
+}
+
+type Shown = Pick<TrajectoryStep['state'], 'workingDirectory' | 'environmentNames' | 'exitCode' | 'custom'>;
+
+/** The environment before a step. `exitCode`: of the last command. */
+export const shownEnvironment = (seen: SeenEnvironment | null, exitCode: number | null): Shown => ({
+  ...{ workingDirectory: seen?.workdir ?? null, environmentNames: [...(seen?.names ?? [])] },
+  ...{ exitCode, custom: null },
+});
+
+const command = z.looseObject({ exitCode: z.int() });
+
+/** The exit code of the last command, after one more call of a run has ended; calls that give none change nothing. */
+export function exitCodeAfter(
+  before: number | null,
+  seen: SeenEnvironment | null,
+  outcome: CallOutcome,
+): number | null {
+  if (seen === null || outcome.type !== 'output') return before;
+  return command.safeParse(outcome.output).data?.exitCode ?? before;
+}
