@@ -2,7 +2,7 @@ import { Agent } from '@openai/agents';
 import Docker from 'dockerode';
 import { expect, it } from 'vitest';
 import { bashTool, defineAgent, type SubmitTask } from '../../src/index.js';
-import { BUSYBOX, DOCKER_HOST, describeDocker } from '../harness/docker.js';
+import { BUSYBOX, DOCKER_HOST, describeDocker, describeDockerSlowly } from '../harness/docker.js';
 import { ADMIN, dataOf, engineFor, eventsOf } from '../harness/engine.js';
 import { call, type Output, say, scripted } from '../harness/script.js';
 
@@ -53,7 +53,7 @@ const definition = {
 };
 type Definition = typeof definition;
 
-describeDocker('tasks', () => {
+function use() {
   const t = engineFor('pglite', {
     agents: AGENTS,
     ...{ dockerHost: DOCKER_HOST, dockerPatienceMs: 500 },
@@ -93,10 +93,25 @@ describeDocker('tasks', () => {
     }
   };
 
+  return {
+    get engine() {
+      return t.engine;
+    },
+    restart: t.restart,
+    submit,
+    over,
+    verifiedOf,
+    leftOf,
+  };
+}
+
+describeDocker('tasks', () => {
+  const on = use();
+
   it('a right solution is a success, with its reward explained, and nothing of it is left', async () => {
-    const task = await over('oracle');
+    const task = await on.over('oracle');
     expect(task).toMatchObject({ status: 'completed', result: { type: 'success', reward: 1 }, reward: 1 });
-    const { evidence, verdict } = await verifiedOf(task.runId);
+    const { evidence, verdict } = await on.verifiedOf(task.runId);
     expect(evidence.tests.map(({ name, share }) => [name, share])).toEqual([
       ['small', 1],
       ['large', 1],
@@ -113,47 +128,51 @@ describeDocker('tasks', () => {
       { name: 'efficiency', value: 1, weight: 0.111111, why: 'It took 2 steps, of 2 to 4 that are expected.' },
       { name: 'code_quality', value: null, weight: 0, why: 'Not measured: the task has no command for it.' },
     ]);
-    const { items } = await t.engine.listRewards(task.runId, { after: 0, limit: 5 }, ADMIN);
+    const { items } = await on.engine.listRewards(task.runId, { after: 0, limit: 5 }, ADMIN);
     expect(items).toMatchObject([{ version: 1, actor: 'verifier', reward: 1, verificationPassed: true, intact: true }]);
-    const { steps } = await t.engine.getTrajectory(task.runId, ADMIN);
+    const { steps } = await on.engine.getTrajectory(task.runId, ADMIN);
     expect(steps.map(({ state, reward }) => [state.workingDirectory, state.exitCode, reward])).toEqual([
       ['/work', null, null],
       ['/work', 0, 1],
     ]);
-    expect(await t.engine.verifyRun(task.runId, ADMIN)).toMatchObject({ ok: true, complete: true });
-    const kinds = (await eventsOf(t.engine, task.runId)).map(({ kind }) => kind);
+    expect(await on.engine.verifyRun(task.runId, ADMIN)).toMatchObject({ ok: true, complete: true });
+    const kinds = (await eventsOf(on.engine, task.runId)).map(({ kind }) => kind);
     expect(kinds.slice(-2)).toEqual(['task.verified', 'run.completed']);
-    const replay = await t.engine.replayRun(task.runId, {}, ADMIN);
+    const replay = await on.engine.replayRun(task.runId, {}, ADMIN);
     expect(replay).toMatchObject({ result: 'same', executed: 0 });
-    expect(await leftOf(task.runId)).toBe('nothing');
+    expect(await on.leftOf(task.runId)).toBe('nothing');
   });
 
   it('doing nothing is a failure without reward', async () => {
-    expect(await over('idle')).toMatchObject({
+    expect(await on.over('idle')).toMatchObject({
       ...{ status: 'completed', reward: 0, verificationPassed: false },
       result: { type: 'failure', reason: '2 of 2 tests did not pass: small (exit code 3), large (exit code 3).' },
     });
   });
 
   it('doing a part is a partial success that names what is missing; mending it is a success that took longer', async () => {
-    const part = await over('flawed');
+    const part = await on.over('flawed');
     expect(part).toMatchObject({ verificationPassed: false, reward: 0.361111 });
     expect(part.result).toEqual({
       ...{ type: 'partial_success', reward: 0.361111 },
       missing: ['efficiency', 'progress', 'test:large', 'test_pass'],
     });
-    expect((await verifiedOf(part.runId)).evidence.tests[1]).toMatchObject({ exitCode: 3, stderr: '3 is not 42\n' });
-    expect(await over('mends')).toMatchObject({ result: { type: 'success' }, reward: 0.944444 });
+    expect((await on.verifiedOf(part.runId)).evidence.tests[1]).toMatchObject({ exitCode: 3, stderr: '3 is not 42\n' });
+    expect(await on.over('mends')).toMatchObject({ result: { type: 'success' }, reward: 0.944444 });
   });
+});
+
+describeDockerSlowly('tasks that end otherwise', () => {
+  const on = use();
 
   it('who is ended by a limit is judged by what is there', async () => {
-    expect(await over('endless')).toMatchObject({
+    expect(await on.over('endless')).toMatchObject({
       ...{ status: 'failed', verificationPassed: true },
       result: { type: 'partial_success', missing: ['completion', 'efficiency'] },
     });
-    const late = await over('slow', { timeoutSeconds: 2 });
+    const late = await on.over('slow', { timeoutSeconds: 2 });
     expect(late).toMatchObject({ status: 'failed', result: { type: 'partial_success', missing: ['completion'] } });
-    const nothing = await over('slow', {
+    const nothing = await on.over('slow', {
       timeoutSeconds: 2,
       verification: { tests: [{ name: 'no', command: 'false' }] },
     });
@@ -161,17 +180,17 @@ describeDocker('tasks', () => {
   });
 
   it('what is written down is found, and the agent sees nothing of tests and canaries', async () => {
-    const task = await over('cheat', { expectedOutputs: ['1234567891'] });
+    const task = await on.over('cheat', { expectedOutputs: ['1234567891'] });
     expect(task).toMatchObject({ reward: 0, verificationPassed: false, result: { type: 'failure' } });
     expect(JSON.stringify(task.result)).toContain('answer.txt, line 1, holds expected output 1');
     const allowed = { expectedOutputs: ['1234567891'], antiHardcoding: { outputFiles: ['answer.txt'] } };
-    expect(await over('cheat', allowed)).toMatchObject({ result: { type: 'success' } });
+    expect(await on.over('cheat', allowed)).toMatchObject({ result: { type: 'success' } });
     const canaries = {
       initialFiles: { notes: 'Do not copy this: {{mark}}\n' },
       antiHardcoding: { canaries: ['mark'] },
     };
-    const nosy = await over('nosy', canaries, { seed: 1 });
-    expect(JSON.stringify(await eventsOf(t.engine, nosy.runId, 'call.finished'))).not.toContain('equal.sh');
+    const nosy = await on.over('nosy', canaries, { seed: 1 });
+    expect(JSON.stringify(await eventsOf(on.engine, nosy.runId, 'call.finished'))).not.toContain('equal.sh');
     expect(nosy.result).toMatchObject({
       type: 'failure',
       reason: expect.stringContaining('answer holds the canary mark'),
@@ -191,8 +210,8 @@ describeDocker('tasks', () => {
         { name: 'unsaid', command: 'true', rewardFiles: ['/tmp/none.txt'] },
       ],
     };
-    const task = await over('idle', { verification: graded, estimatedSteps: null });
-    expect((await verifiedOf(task.runId)).evidence.tests).toMatchObject([
+    const task = await on.over('idle', { verification: graded, estimatedSteps: null });
+    expect((await on.verifiedOf(task.runId)).evidence.tests).toMatchObject([
       { name: 'graded', share: 0.25 },
       { name: 'object', share: 1 },
       { name: 'late', share: 0, timedOut: true },
@@ -208,36 +227,36 @@ describeDocker('tasks', () => {
         { name: 'b', command: 'true' },
       ],
     };
-    const ended = await over('idle', { verification: short });
-    expect((await verifiedOf(ended.runId)).evidence.tests).toMatchObject([
+    const ended = await on.over('idle', { verification: short });
+    expect((await on.verifiedOf(ended.runId)).evidence.tests).toMatchObject([
       { name: 'a', timedOut: true },
       { name: 'b', timedOut: true, exitCode: null },
     ]);
   });
 
   it('a reward function gives the reward, where the tests ran', async () => {
-    const task = await over('oracle', {}, { reward: 'listed' });
+    const task = await on.over('oracle', {}, { reward: 'listed' });
     expect(task).toMatchObject({ result: { type: 'success', reward: 0.75 }, verificationPassed: true });
-    const { items } = await t.engine.listRewards(task.runId, { after: 0, limit: 5 }, ADMIN);
+    const { items } = await on.engine.listRewards(task.runId, { after: 0, limit: 5 }, ADMIN);
     expect(items[0]).toMatchObject({ reward: 0.75, reason: '1 2', signals: { files: 3, test_pass: 1 } });
-    expect(await over('oracle', {}, { reward: 'broken' })).toMatchObject({
+    expect(await on.over('oracle', {}, { reward: 'broken' })).toMatchObject({
       ...{ status: 'failed', reward: null },
       result: { type: 'error', code: 'verification_failed', reason: 'verify:reward: it is broken' },
     });
   });
 
   it('what fails with engine or image is an error, never a failed test', async () => {
-    expect(await over('idle', {}, { image: 'holdfast-test/none:1' })).toMatchObject({
+    expect(await on.over('idle', {}, { image: 'holdfast-test/none:1' })).toMatchObject({
       ...{ status: 'failed', reward: null },
       result: { type: 'error', code: 'image_unknown' },
     });
-    await t.restart({ dockerHost: 'unix:///tmp/holdfast-no-engine.sock' });
-    expect(await over('idle')).toMatchObject({ result: { type: 'error', code: 'engine_unreachable' } });
-    await t.restart();
+    await on.restart({ dockerHost: 'unix:///tmp/holdfast-no-engine.sock' });
+    expect(await on.over('idle')).toMatchObject({ result: { type: 'error', code: 'engine_unreachable' } });
+    await on.restart();
   });
 
   it('is cancelled while it is verified, and leaves nothing', async () => {
-    const { id, runId } = await submit('oracle', {
+    const { id, runId } = await on.submit('oracle', {
       verification: { tests: [{ name: 'long', command: 'touch began; sleep 60' }] },
     });
     for (;;) {
@@ -253,9 +272,9 @@ describeDocker('tasks', () => {
       if (JSON.stringify(tops).includes('sleep 60')) break;
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
-    await t.engine.cancelTask(id, 'enough', ADMIN);
-    await t.engine.getRun(runId, ADMIN, { waitMs: 20_000 });
-    expect(await t.engine.getTask(id, ADMIN)).toMatchObject({ status: 'cancelled', reward: null });
-    expect(await leftOf(runId)).toBe('nothing');
+    await on.engine.cancelTask(id, 'enough', ADMIN);
+    await on.engine.getRun(runId, ADMIN, { waitMs: 20_000 });
+    expect(await on.engine.getTask(id, ADMIN)).toMatchObject({ status: 'cancelled', reward: null });
+    expect(await on.leftOf(runId)).toBe('nothing');
   });
 });
