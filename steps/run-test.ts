@@ -1,5 +1,5 @@
-import { z } from 'zod';
 import { HoldfastError } from '../src/core/errors.js';
+import { shareOf } from '../src/core/reward-file.js';
 import type { CommandEnd, TestEnd } from '../src/core/task-reward.js';
 import { type TaskVerification, TESTS_DIR } from '../src/core/task-verification.js';
 import type { EndedCommand, ToolEnvironment } from '../src/core/tool-environment.js';
@@ -62,17 +62,13 @@ export async function runTest(
   return { end: { ...end, name, weight, share: inTime ? share : 0 }, tookMs };
 }
 
-const written = z.union([z.number(), z.object({ reward: z.number() }).transform(({ reward }) => reward)]);
-
-/** What a test says of itself; the first file that is there counts, and what is no number is 0. */
+/** What a test says of itself; the first file that is there counts. */
 async function shareIn(environment: ToolEnvironment, paths: readonly string[]): Promise<number> {
   for (const path of paths) {
     try {
       const { bytes } = await environment.read(path, REWARD_BYTES);
-      const share = written.safeParse(JSON.parse(bytes.toString('utf8'))).data ?? 0;
-      return Math.min(1, Math.max(0, share));
+      return shareOf(bytes.toString('utf8'));
     } catch (error) {
-      if (error instanceof SyntaxError) return 0;
       if (!(error instanceof HoldfastError) || error.code !== 'file_unreadable') throw error;
     }
   }
