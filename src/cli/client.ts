@@ -34,10 +34,12 @@ import { type StandingDecisionView, standingDecisionView } from '../core/standin
 import { type StateAt, stateAt } from '../core/state-at.js';
 import { type EraseSubject, type SubjectErasureView, subjectErasureView } from '../core/subject-erasure.js';
 import { type SubmitTask, type TaskFilter, type TaskView, taskView } from '../core/task.js';
+import type { BatchAnswer } from '../core/task-batch.js';
 import { type Trajectory, type TrajectorySummary, trajectory, trajectorySummary } from '../core/trajectory.js';
 import type { TrajectoryFilter } from '../core/trajectory-filter.js';
 import type { VerifyRange } from '../core/verify-log.js';
 import { type WorkerStop, type WorkerView, workerView } from '../core/worker.js';
+import { readAnswers } from './batch-answers.js';
 import { readStream } from './event-stream.js';
 import { errorOfAnswer, notHoldfast, unreachable } from './problem-answer.js';
 
@@ -67,6 +69,8 @@ export interface Client {
   ): Promise<Page<RunView>>;
   cancelRun(id: string, reason?: string): Promise<RunView>;
   submitTask(request: SubmitTask, idempotencyKey: string): Promise<TaskView>;
+  /** Sends lines as they are and gives the answers as they come. */
+  submitTasks(lines: ReadableStream<Uint8Array>, idempotencyKey: string): AsyncGenerator<BatchAnswer, void>;
   getTask(id: string): Promise<TaskView>;
   listTasks(filter: PageOptions & { [name in keyof TaskFilter]?: string | undefined }): Promise<Page<TaskView>>;
   cancelTask(id: string): Promise<TaskView>;
@@ -126,6 +130,8 @@ const pageOf = <T extends z.ZodType>(item: T) => z.object({ items: z.array(item)
 interface Ask {
   readonly query?: { readonly [name: string]: string | number | undefined };
   readonly body?: unknown;
+  /** In place of a body. */
+  readonly lines?: ReadableStream<Uint8Array>;
   readonly headers?: { readonly [name: string]: string };
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number;
@@ -140,7 +146,11 @@ const POST = 'POST';
 export function createClient(baseUrl: string, token: string): Client {
   const url = baseUrl.replace(/\/+$/, '');
 
-  async function send(method: string, path: string, { query = {}, body, headers, signal }: Ask): Promise<Response> {
+  async function send(
+    method: string,
+    path: string,
+    { query = {}, body, lines, headers, signal }: Ask,
+  ): Promise<Response> {
     const search = new URLSearchParams();
     for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
     try {
@@ -148,6 +158,7 @@ export function createClient(baseUrl: string, token: string): Client {
         method,
         headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json', ...headers },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        ...(lines === undefined ? {} : { body: lines, duplex: 'half' as const }),
         ...(signal === undefined ? {} : { signal }),
       });
     } catch (cause) {
@@ -181,6 +192,14 @@ export function createClient(baseUrl: string, token: string): Client {
     if (!response.ok) throw errorOfAnswer(url, response.status, await response.json().catch(() => null));
     if (response.body === null) throw notHoldfast(url, 'an empty stream');
     yield* readStream(url, response.body);
+  }
+
+  async function* batch(lines: ReadableStream<Uint8Array>, key: string) {
+    const headers = { 'Content-Type': 'application/x-ndjson', 'Idempotency-Key': key };
+    const response = await send('POST', '/tasks/batch', { lines, headers });
+    if (!response.ok) throw errorOfAnswer(url, response.status, await response.json().catch(() => null));
+    if (response.body === null) throw notHoldfast(url, 'an empty answer');
+    yield* readAnswers(url, response.body);
   }
 
   const run = (id: string): string => `/runs/${encodeURIComponent(id)}`;
@@ -220,6 +239,7 @@ export function createClient(baseUrl: string, token: string): Client {
     async *streamEvents(id, after, signal) {
       for await (const one of stream(id, after, false, signal)) if ('seq' in one) yield one;
     },
+    submitTasks: batch,
     streamRun: (id, after, signal) => stream(id, after, true, signal),
     listTrajectories: (query) => ask(pageOf(trajectorySummary), GET, '/trajectories', { query: { ...query } }),
     getTrajectory: (id, after = 0) =>

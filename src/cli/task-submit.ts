@@ -9,6 +9,7 @@ import { connect } from './connect.js';
 import { json, jsonObjectOption, jsonOption, keyOption, whole } from './options.js';
 import { print, printJson } from './print.js';
 import { readTask } from './read-task.js';
+import { submitBatch } from './task-batch.js';
 import { printTask } from './task-text.js';
 
 const WAIT_SECONDS = 30;
@@ -25,13 +26,13 @@ const options = z.object({
   key: z.string().optional(),
 });
 
-const submitting = (name: string): Command =>
-  new Command(name)
-    .argument(
-      '<task>',
-      'a definition file, a directory, the name of one that ships, or <name>@<version> of one that the server knows',
-    )
-    .requiredOption('--agent <agent>', 'name of the agent that does it')
+const batchOptions = options.extend({ agent: z.string().optional(), batch: z.string().optional() });
+
+const TASK =
+  'a definition file, a directory, the name of one that ships, or <name>@<version> of one that the server knows';
+
+const withOptions = (command: Command): Command =>
+  command
     .addOption(
       new Option('--parameters <json>', 'of its template, as JSON, or @ and a file').argParser(jsonObjectOption),
     )
@@ -52,16 +53,32 @@ const submitting = (name: string): Command =>
     .addOption(jsonOption());
 
 export const taskSubmitCommand = (): Command =>
-  submitting('submit')
-    .description('Submit a task.')
-    .action(async (task: string, raw: unknown) => {
+  withOptions(
+    new Command('submit').argument('[task]', TASK).option('--agent <agent>', 'name of the agent that does it'),
+  )
+    .description('Submit a task, or with --batch many.')
+    .option('--batch <file>', 'submits each line of a file instead, as JSON in the form of POST /api/v1/tasks')
+    .action(async (task: string | undefined, raw: unknown, command: Command) => {
+      const { json: isJson, key, batch, agent, ...others } = batchOptions.parse(raw);
+      if (batch !== undefined) {
+        const more = [...(task === undefined ? [] : ['a task']), ...(agent === undefined ? [] : ['--agent'])];
+        const given = [...more, ...Object.keys(others).map((name) => `--${name}`)];
+        if (given.length > 0)
+          command.error(`error: --batch takes no ${given.join(', no ')}: its lines say all of that`);
+        await submitBatch(connect(), batch, { asJson: isJson, key });
+        return;
+      }
+      if (task === undefined || agent === undefined)
+        return command.error('error: a task and --agent are needed, or --batch');
       const { asJson, submitted } = await submit(connect(), task, raw);
       if (asJson) printJson(submitted);
       else print(`task ${submitted.id} ${submitted.status}`);
     });
 
 export const taskRunCommand = (): Command =>
-  submitting('run')
+  withOptions(
+    new Command('run').argument('<task>', TASK).requiredOption('--agent <agent>', 'name of the agent that does it'),
+  )
     .description('Submit a task and wait for its result; exit code 1 unless it is a success.')
     .action(async (task: string, raw: unknown) => {
       const client = connect();

@@ -1,6 +1,7 @@
 import type { Caller } from '../core/caller.js';
 import type { Page } from '../core/page.js';
 import type { SubmitTask, TaskFilter, TaskView } from '../core/task.js';
+import type { BatchAnswer, BatchLine } from '../core/task-batch.js';
 
 /** The verbs of the engine that are about tasks. */
 export interface TaskVerbs {
@@ -10,6 +11,11 @@ export interface TaskVerbs {
    * `reward_unknown`.
    */
   submitTask(request: SubmitTask, caller: Caller, idempotencyKey?: string): Promise<TaskView>;
+  /**
+   * Submits many tasks, some in each transaction, and gives an answer for each line in its order, then one with the counts. Under the
+   * same key the same lines are the same tasks.
+   */
+  submitTasks(lines: AsyncIterable<BatchLine>, caller: Caller, key: string): AsyncIterable<BatchAnswer>;
   /** Throws `task_unknown`. */
   getTask(id: string, caller: Caller): Promise<TaskView>;
   /** Tasks, newest first. Throws `invalid_request`. */

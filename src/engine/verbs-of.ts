@@ -27,6 +27,7 @@ import { listStandingDecisions, revokeStandingDecision } from './standing-verbs.
 import { startRun } from './start-run.js';
 import { stateAt } from './state-at.js';
 import { stats } from './stats.js';
+import { submitTasks } from './submit-batch.js';
 import { submitTask } from './submit-task.js';
 import { listSystemEvents, streamSystemEvents } from './system-events.js';
 import { cancelTask, getTask, listTasks } from './task-verbs.js';
@@ -54,6 +55,7 @@ export function verbsOf(parts: Parts, life: Life): Engine {
     startRun: async (request, caller, key) => startRun(up(), request, caller, key),
     getRun: async (id, caller, options) => getRun(up(), id, caller, options),
     submitTask: async (request, caller, key) => submitTask(up(), request, caller, key),
+    submitTasks: (lines, caller, key) => submitTasks(up(), lines, caller, key),
     getTask: async (id, caller) => getTask(up(), id, caller),
     listTasks: async (filter, caller) => listTasks(up(), filter, caller),
     cancelTask: async (id, reason, caller) => cancelTask(up(), id, reason, caller),

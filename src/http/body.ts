@@ -5,7 +5,7 @@ import { invalidRequest } from '../core/field-errors.js';
 /** Nesting that no request needs; deeper input could exhaust the stack of whoever walks through it. */
 const DEPTH_LIMIT = 100;
 
-function assertShallow(root: unknown): void {
+export function assertShallow(root: unknown): void {
   let level: unknown[] = [root];
   for (let depth = 0; level.length > 0; depth++) {
     if (depth > DEPTH_LIMIT)
@@ -44,7 +44,7 @@ function readBytes(request: Request, response: Response, maxBodyBytes: number): 
   });
 }
 
-function parseJson(bytes: Uint8Array): unknown {
+export function parseJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch (cause) {

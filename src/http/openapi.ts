@@ -1,5 +1,6 @@
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiOverride } from 'zod-openapi';
 import { ERRORS, type ErrorCode } from '../core/errors.js';
+import { LINES_TYPE } from './lines.js';
 import { PROBLEM_TYPE, problem } from './problem.js';
 import { NO_INPUT, type Route } from './route.js';
 
@@ -34,10 +35,12 @@ function problemsOf(route: Route): ZodOpenApiOperationObject['responses'] {
   );
 }
 
-function bodyOf({ body }: Route): Pick<ZodOpenApiOperationObject, 'requestBody'> {
+function bodyOf({ body, takes }: Route): Pick<ZodOpenApiOperationObject, 'requestBody'> {
   if (body === NO_INPUT.body) return {};
   const required = !body.safeParse({}).success;
-  return { requestBody: { required, content: { 'application/json': { schema: body } } } };
+  return {
+    requestBody: { required, content: { [takes === 'lines' ? LINES_TYPE : 'application/json']: { schema: body } } },
+  };
 }
 
 function operationOf(route: Route): ZodOpenApiOperationObject {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Caller, Role } from '../core/caller.js';
 import { type ErrorCode, HoldfastError } from '../core/errors.js';
 import type { JsonObject } from '../core/json.js';
+import type { BatchLine } from '../core/task-batch.js';
 import type { Engine } from '../engine/verbs.js';
 import { parseInput } from './input.js';
 import type { Streamed } from './sse.js';
@@ -14,6 +15,8 @@ interface Context {
   readonly signal: AbortSignal;
   /** The client asked for `text/event-stream`. */
   readonly wantsEvents: boolean;
+  /** The lines of the body of a route that takes them; of others none. */
+  readonly lines: AsyncIterable<BatchLine>;
 }
 
 interface OpenContext {
@@ -23,6 +26,8 @@ interface OpenContext {
 
 export type Reply =
   | { readonly type: 'json'; readonly status?: number; readonly body: unknown; readonly location?: string }
+  /** JSON values, each in a line, as they come. */
+  | { readonly type: 'lines'; readonly lines: AsyncIterable<unknown> }
   | { readonly type: 'text'; readonly contentType: string; readonly text: string }
   /** Events as they come; `end` is asked for the data of the closing `end` event when all were sent. */
   | {
@@ -58,6 +63,8 @@ interface Description {
   readonly streams?: string;
   /** What its verb may throw; what every route may throw is not repeated. */
   readonly errors: readonly ErrorCode[];
+  /** `lines`: the body is JSON values, one in each line, which the handler reads as they come. */
+  readonly takes?: 'lines';
   /** Whether each call, also a refused one, gets a row in the access log. */
   readonly audited?: boolean;
 }
@@ -125,7 +132,7 @@ export function guarded<P extends z.ZodObject, Q extends z.ZodObject, H extends 
         path: parseInput(route.pathParams, raw.path, '/path'),
         query: parseInput(route.query, raw.query, '/query'),
         header: parseInput(route.header, raw.header, '/header'),
-        body: parseInput(route.body, raw.body, ''),
+        body: route.takes === 'lines' ? (raw.body as z.output<B>) : parseInput(route.body, raw.body, ''),
       };
       return route.method === 'GET' ? handle(input, context).catch(blameQuery) : handle(input, context);
     },

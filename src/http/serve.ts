@@ -5,6 +5,7 @@ import type { Engine } from '../engine/verbs.js';
 import { readBody } from './body.js';
 import { assertRole, identify, type TokenCheck } from './gate.js';
 import type { Life } from './life.js';
+import { NO_LINES, readLines, sendLines } from './lines.js';
 import { asHoldfastError } from './problem.js';
 import type { GuardedRoute, OpenRoute, Reply } from './route.js';
 import type { Slots } from './slots.js';
@@ -60,11 +61,13 @@ async function perform(
   signal: AbortSignal,
 ): Promise<Reply> {
   assertRole(identity, route.role);
-  const body = route.method === 'POST' ? await readBody(request, response, door.maxBodyBytes) : {};
+  const inLines = route.takes === 'lines';
+  const body = route.method === 'POST' && !inLines ? await readBody(request, response, door.maxBodyBytes) : {};
+  const lines = inLines ? readLines(request, door.maxBodyBytes) : NO_LINES;
   const raw = { path: request.params, query: request.query, header: request.headers, body };
   try {
     const wantsEvents = asksForEvents(request, route);
-    return await route.call(raw, { engine: door.engine, caller: identity.caller, signal, wantsEvents });
+    return await route.call(raw, { engine: door.engine, caller: identity.caller, signal, wantsEvents, lines });
   } catch (error) {
     if (!signal.aborted) throw error;
     throw new HoldfastError('engine_not_running', 'The server closed while the request waited.', { cause: error });
@@ -89,6 +92,7 @@ async function answer(
   }
   const free = door.streams.take(identity.tokenIndex);
   try {
+    if (reply.type === 'lines') return await sendLines(response, reply.lines, signal);
     await sendEvents(response, reply.events, reply.end, {
       heartbeatMs: door.heartbeatMs,
       stallMs: door.stallMs,

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { submitTask, taskFilter, taskView } from '../core/task.js';
+import { batchAnswer, batchTask } from '../core/task-batch.js';
 import { idPath, pageOf, pageQuery } from './fields.js';
 import { idempotencyKey } from './idempotency.js';
+import { LINES_TYPE } from './lines.js';
 import { guarded, json, NO_INPUT } from './route.js';
 
 export const TASK_ROUTES = [
@@ -24,6 +26,24 @@ export const TASK_ROUTES = [
       const task = await engine.submitTask(body, caller, header['idempotency-key']);
       return { type: 'json', status: 202, body: task, location: `/api/v1/tasks/${encodeURIComponent(task.id)}` };
     },
+  }),
+  guarded({
+    ...NO_INPUT,
+    method: 'POST',
+    path: '/api/v1/tasks/batch',
+    operationId: 'submitTasks',
+    summary: 'Submit many tasks, one in each line; the answer has a line for each as it is submitted.',
+    role: 'operator',
+    header: z.object({ 'idempotency-key': idempotencyKey }),
+    body: batchTask,
+    takes: 'lines',
+    response: batchAnswer,
+    media: LINES_TYPE,
+    errors: ['rate_limited'],
+    handle: async ({ header }, { engine, caller, lines }) => ({
+      type: 'lines',
+      lines: engine.submitTasks(lines, caller, header['idempotency-key']),
+    }),
   }),
   guarded({
     ...NO_INPUT,

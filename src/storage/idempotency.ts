@@ -23,3 +23,16 @@ export async function takeIdempotencyKey(
     .first('run_id', 'fingerprint');
   return row === undefined ? null : { runId: row.run_id, fingerprint: row.fingerprint };
 }
+
+/** Which of some keys were taken, by whom and for what request. */
+export async function takenKeys(
+  db: Knex,
+  of: { readonly tenant: string; readonly operation: string },
+  keys: readonly string[],
+): Promise<ReadonlyMap<string, { readonly runId: string; readonly fingerprint: string }>> {
+  const rows: { key: string; run_id: string; fingerprint: string }[] = await db('holdfast.idempotency_keys')
+    .where(of)
+    .whereIn('key', [...keys])
+    .select('key', 'run_id', 'fingerprint');
+  return new Map(rows.map(({ key, run_id: runId, fingerprint }) => [key, { runId, fingerprint }]));
+}

@@ -13,7 +13,7 @@ const definitions = (db: Knex) =>
 const COLUMNS = ['hash', 'name', 'version', 'definition'] as const;
 
 /** Keeps a definition, once. Of those with the same names, the one that was given last counts. */
-export async function keepDefinition(trx: Knex.Transaction, tenant: string, kept: KeptDefinition): Promise<void> {
+export async function keepDefinition(trx: Knex, tenant: string, kept: KeptDefinition): Promise<void> {
   await definitions(trx)
     .insert({ tenant, ...kept })
     .onConflict(['tenant', 'hash'])

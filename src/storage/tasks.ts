@@ -91,6 +91,15 @@ export const taskOfRun = (db: Knex, runId: string): Promise<SeenTask | undefined
     .whereIn('t.id', (run) => run.select('task_id').from('holdfast.runs').where({ id: runId }))
     .first();
 
+/** The ids of the tasks that runs execute, by the ids of those. */
+export async function tasksOfRuns(db: Knex, runIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const rows: { id: string; task_id: string }[] = await db('holdfast.runs')
+    .whereIn('id', [...runIds])
+    .whereNotNull('task_id')
+    .select('id', 'task_id');
+  return new Map(rows.map(({ id, task_id: task }) => [id, task]));
+}
+
 /** Holds the row of a task until the transaction ends, after that of its run. */
 export const lockTask = (trx: Knex.Transaction, id: string): Promise<TaskRow | undefined> =>
   tasks(trx).where({ id }).forUpdate().first();

@@ -1,0 +1,148 @@
+import type { Caller } from '../core/caller.js';
+import { HoldfastError } from '../core/errors.js';
+import { fieldErrorsOf, invalidRequest } from '../core/field-errors.js';
+import { sha256 } from '../core/json.js';
+import { BATCH_TASKS_MAX, type BatchAnswer, type BatchLine, batchTask } from '../core/task-batch.js';
+import { takenKeys } from '../storage/idempotency.js';
+import { keepDefinition } from '../storage/task-definitions.js';
+import { tasksOfRuns } from '../storage/tasks.js';
+import type { Parts } from './parts.js';
+import { AlreadyStarted, takeKey } from './start-run.js';
+import { type PlannedTask, planTask, writeTask } from './submit-task.js';
+
+const OPERATION = 'submit_batch';
+/** Tasks of one transaction, and characters of their definitions. */
+const CHUNK_TASKS = 50;
+const CHUNK_CHARS = 8 * 1024 * 1024;
+/** So often a chunk begins anew because somebody else submits the same tasks at the same time. */
+const TRIES = 20;
+
+interface PlannedLine {
+  readonly line: number;
+  readonly key: string;
+  readonly planned: PlannedTask;
+}
+type Line = PlannedLine | Extract<BatchAnswer, { error: unknown }>;
+
+/**
+ * Submits tasks line by line, some in each transaction, and says of each what became of it. A line that is not right is answered and
+ * left out. Under the same key the same lines give the same tasks: a batch that was broken off goes on where it stopped. What
+ * has been read and not answered may or may not have been submitted. Throws what is no fault of a line.
+ */
+export async function* submitTasks(
+  parts: Parts,
+  lines: AsyncIterable<BatchLine>,
+  caller: Caller,
+  key: string,
+): AsyncGenerator<BatchAnswer> {
+  const counts = { submitted: 0, known: 0, failed: 0 };
+  let chunk: Line[] = [];
+  let chars = 0;
+  const write = async (): Promise<BatchAnswer[]> => {
+    const answers = await writeChunk(parts, chunk, caller);
+    [chunk, chars] = [[], 0];
+    for (const answer of answers) counts['status' in answer ? answer.status : 'failed'] += 1;
+    return answers;
+  };
+  let tasks = 0;
+  for await (const one of lines) {
+    tasks += 1;
+    if (tasks > BATCH_TASKS_MAX) {
+      const text = `A batch has at most ${BATCH_TASKS_MAX} tasks; this line and those after it were not read.`;
+      chunk.push(failed(one.line, new HoldfastError('payload_too_large', text)));
+      break;
+    }
+    // A definition may be that of a line before, and a key may stand in two lines.
+    let next = await planLine(parts, one, caller, key);
+    if (chunk.length > 0 && (isUnknownDefinition(next) || hasKey(chunk, next))) {
+      yield* await write();
+      next = await planLine(parts, one, caller, key);
+    }
+    chunk.push(next);
+    chars += 'planned' in next ? next.planned.definition.definition.length : 0;
+    if (chunk.length >= CHUNK_TASKS || chars > CHUNK_CHARS) yield* await write();
+  }
+  yield* await write();
+  yield { end: true, ...counts };
+}
+
+async function planLine(parts: Parts, one: BatchLine, caller: Caller, batch: string): Promise<Line> {
+  try {
+    if ('error' in one) throw one.error;
+    const parsed = batchTask.safeParse(one.value);
+    if (!parsed.success) throw invalidRequest(fieldErrorsOf(parsed.error));
+    const { key = String(one.line), ...request } = parsed.data;
+    return {
+      line: one.line,
+      key: sha256(JSON.stringify([batch, key])),
+      planned: await planTask(parts, request, caller),
+    };
+  } catch (error) {
+    if (error instanceof HoldfastError && error.status < 500) return failed(one.line, error);
+    throw error;
+  }
+}
+
+const failed = (line: number, { code, message, fields }: HoldfastError): Extract<Line, { error: unknown }> => ({
+  line,
+  error: { code, message, fields: [...fields] },
+});
+
+const isUnknownDefinition = (one: Line): boolean => 'error' in one && one.error.code === 'task_definition_unknown';
+const hasKey = (chunk: readonly Line[], one: Line): boolean =>
+  'key' in one && chunk.some((other) => 'key' in other && other.key === one.key);
+
+/** Writes what of a chunk is not there yet, in one transaction. */
+async function writeChunk(parts: Parts, chunk: readonly Line[], caller: Caller): Promise<BatchAnswer[]> {
+  const { world } = parts;
+  const { tenant } = caller;
+  const planned = chunk.filter((one): one is PlannedLine => 'planned' in one);
+  // Definitions are kept before, so that transactions of batches that share some do not wait for each other in two orders.
+  const definitions = new Map(planned.map(({ planned: { definition } }) => [definition.hash, definition]));
+  for (const definition of definitions.values()) await keepDefinition(world.knex, tenant, definition);
+  for (let tries = 1; ; tries++) {
+    const keys = planned.map((one) => one.key);
+    const taken = await takenKeys(world.knex, { tenant, operation: OPERATION }, keys);
+    const fresh = planned.filter((one) => !taken.has(one.key));
+    try {
+      if (fresh.length > 0)
+        await world.knex.transaction(async (trx) => {
+          for (const { key, planned: task } of fresh) {
+            const { fingerprint, run } = task;
+            const claim = { tenant, operation: OPERATION, key, fingerprint, runId: run.id };
+            await writeTask(parts, trx, task, () => takeKey(trx, claim));
+          }
+        });
+    } catch (error) {
+      // Somebody has submitted one of them meanwhile: now that is known.
+      const isTaken = error instanceof AlreadyStarted || (error instanceof HoldfastError && error.status < 500);
+      if (!isTaken || tries === TRIES) throw error;
+      continue;
+    }
+    if (fresh.length > 0) world.queue.wake();
+    const before = await tasksOfRuns(
+      world.knex,
+      [...taken.values()].map(({ runId }) => runId),
+    );
+    return chunk.map((one) => {
+      if ('error' in one) return one;
+      const { line, planned: task } = one;
+      const known = taken.get(one.key);
+      if (known === undefined) return { line, id: task.task.id, runId: task.run.id, status: 'submitted' };
+      return knownAs(line, known, task.fingerprint, before.get(known.runId));
+    });
+  }
+}
+
+function knownAs(
+  line: number,
+  known: { readonly runId: string; readonly fingerprint: string },
+  fingerprint: string,
+  id: string | undefined,
+): BatchAnswer {
+  const { runId } = known;
+  if (known.fingerprint === fingerprint && id !== undefined) return { line, id, runId, status: 'known' };
+  if (known.fingerprint === '' || id === undefined)
+    return failed(line, new HoldfastError('run_erased', `Its key submitted run ${runId}, whose content was erased.`));
+  return failed(line, new HoldfastError('idempotency_key_reused', `Its key submitted run ${runId} with another task.`));
+}

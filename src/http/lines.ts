@@ -1,0 +1,100 @@
+import { PassThrough } from 'node:stream';
+import type { Request, Response } from 'express';
+import { HoldfastError } from '../core/errors.js';
+import type { BatchLine } from '../core/task-batch.js';
+import { assertShallow, parseJson } from './body.js';
+
+/** JSON values, each in a line of its own: https://github.com/ndjson/ndjson-spec. */
+export const LINES_TYPE = 'application/x-ndjson';
+const TAKEN = [LINES_TYPE, 'application/jsonl', 'application/ndjson'];
+
+/** So much of a body is taken in while what came before is at work: the server waits a minute for all of it. */
+const AHEAD_BYTES = 8 * 1024 * 1024;
+const NEWLINE = 0x0a;
+
+/** Those of a body that has none. */
+export const NO_LINES: AsyncIterable<BatchLine> = {
+  [Symbol.asyncIterator]: () => ({ next: async () => ({ done: true, value: undefined }) }),
+};
+
+/**
+ * The lines of a body with their numbers, without those that are empty. One that is no JSON, or longer than `maxLineBytes`, is an error
+ * in its place. Throws `unsupported_media_type` at once.
+ */
+export function readLines(request: Request, maxLineBytes: number): AsyncIterable<BatchLine> {
+  if (request.is(TAKEN) === false) {
+    const came = request.headers['content-type'] ?? 'missing';
+    throw new HoldfastError('unsupported_media_type', `The Content-Type is ${came}; expected ${LINES_TYPE}.`);
+  }
+  if (request.headers['content-encoding'] !== undefined)
+    throw new HoldfastError('unsupported_media_type', 'The body has a Content-Encoding; expected none.');
+  return linesOf(request, maxLineBytes);
+}
+
+async function* linesOf(request: Request, maxLineBytes: number): AsyncGenerator<BatchLine> {
+  const ahead = new PassThrough({ highWaterMark: AHEAD_BYTES });
+  request.once('error', (error) => ahead.destroy(error));
+  request.once('aborted', () => ahead.destroy(new Error('the client has gone')));
+  request.pipe(ahead);
+  let line = 0;
+  let parts: Buffer[] = [];
+  let length = 0;
+  const end = (): BatchLine | null => {
+    line += 1;
+    const bytes = length > maxLineBytes ? null : Buffer.concat(parts);
+    [parts, length] = [[], 0];
+    return bytes === null ? { line, error: tooLong(maxLineBytes) } : parsed(line, bytes);
+  };
+  try {
+    for await (const chunk of ahead as AsyncIterable<Buffer>) {
+      let from = 0;
+      for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, from)) {
+        take(chunk.subarray(from, at));
+        from = at + 1;
+        const one = end();
+        if (one !== null) yield one;
+      }
+      take(chunk.subarray(from));
+    }
+    const last = length > 0 ? end() : null;
+    if (last !== null) yield last;
+  } finally {
+    // What is still on its way is read and dropped, so that the client gets to read the answer.
+    request.unpipe(ahead).resume();
+  }
+
+  /** Of a line that is too long nothing is kept but how long it is. */
+  function take(bytes: Buffer): void {
+    length += bytes.length;
+    if (length <= maxLineBytes) parts.push(bytes);
+    else parts = [];
+  }
+}
+
+function parsed(line: number, bytes: Buffer): BatchLine | null {
+  if (bytes.toString('latin1').trim() === '') return null;
+  try {
+    const value = parseJson(bytes);
+    assertShallow(value);
+    return { line, value };
+  } catch (error) {
+    if (error instanceof HoldfastError) return { line, error };
+    throw error;
+  }
+}
+
+const tooLong = (maxLineBytes: number): HoldfastError =>
+  new HoldfastError('body_too_large', `The line is longer than the ${maxLineBytes} bytes that are allowed.`);
+
+/**
+ * Writes values as they come. A client that sends first and reads then must not wait for itself: what it does not read is kept, which is
+ * little for each line of its own. Ends without the last line where the source fails.
+ */
+export async function sendLines(response: Response, lines: AsyncIterable<unknown>, signal: AbortSignal): Promise<void> {
+  response.writeHead(200, { 'Content-Type': LINES_TYPE, 'X-Accel-Buffering': 'no' });
+  for await (const line of lines) {
+    if (signal.aborted) return void response.destroy();
+    response.write(`${JSON.stringify(line)}\n`);
+  }
+  response.end();
+}
