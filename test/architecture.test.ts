@@ -50,6 +50,7 @@ const HOMES: Record<string, readonly string[]> = {
   commander: ['cli'],
   jiti: ['cli'],
   yaml: ['cli'],
+  'smol-toml': ['cli'],
   'eventsource-parser': ['cli', 'demo'],
   pino: ['main'],
   'hyparquet-writer': ['datasets'],

@@ -2,8 +2,10 @@ import { existsSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { parseDocument } from 'yaml';
 import { HoldfastError } from '../core/errors.js';
+import { importHarbor } from '../core/harbor-import.js';
 import { parseTask, type TaskDefinition } from '../core/task-definition.js';
 import { fileOf, type TaskFile } from '../core/task-file.js';
+import { isHarborFolder, readHarborFolder } from './harbor-folder.js';
 import { shippedTasks } from './package-version.js';
 import { type FolderFile, readFolder, readRegular, unreadable } from './read-folder.js';
 
@@ -11,11 +13,12 @@ const DEFINITION_LARGEST = 8_388_608;
 const DEFINITIONS = ['task.yaml', 'task.yml', 'task.json'];
 
 /**
- * The task of a file (YAML or JSON), of a directory with a `task.yaml`, or of those that ship, by its name. Throws
+ * The task of a file (YAML or JSON), of a directory with a `task.yaml` or one of Harbor, or of those that ship, by its name. Throws
  * `task_unreadable` and `task_invalid`.
  */
 export function readTask(place: string): TaskDefinition {
   const path = placeOf(place);
+  if (isHarborFolder(path)) return importHarbor(readHarborFolder(path), null).task;
   return parseTask(statSync(path).isDirectory() ? ofFolder(path) : ofText(readRegular(path, DEFINITION_LARGEST), path));
 }
 

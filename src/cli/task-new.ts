@@ -1,5 +1,3 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
 import { Command } from 'commander';
 import { z } from 'zod';
 import { taskDefinition } from '../core/task-definition.js';
@@ -7,6 +5,7 @@ import { misuse } from './options.js';
 import { print } from './print.js';
 import { type FolderFile, readFolder } from './read-folder.js';
 import { placeOf } from './read-task.js';
+import { writeFolder } from './write-folder.js';
 
 const options = z.object({ from: z.string() });
 
@@ -19,9 +18,7 @@ export const taskNewCommand = (): Command =>
       const { from } = options.parse(raw);
       if (!taskDefinition.shape.name.safeParse(name).success)
         throw misuse(`"${name}" is no name of a task: small letters and digits, with "-", "_" or "." between them.`);
-      const target = resolve(name);
-      if (existsSync(target)) throw misuse(`${target} is there already. Choose another name, or remove it.`);
-      writeWhole(target, renamed(readFolder(placeOf(from)), name));
+      const target = writeFolder(name, renamed(readFolder(placeOf(from)), name));
       print(`written to ${target}: change task.yaml, then \`holdfast task check ${name}\``);
     });
 
@@ -31,21 +28,4 @@ function renamed(files: ReadonlyMap<string, FolderFile>, name: string): Readonly
   if (definition === undefined) throw misuse('The task to begin with has no task.yaml.');
   const text = definition.content.toString('utf8').replace(/^name: .*$/m, `name: ${name}`);
   return new Map([...files, ['task.yaml', { ...definition, content: Buffer.from(text) }]]);
-}
-
-/** All of the directory or nothing. */
-function writeWhole(target: string, files: ReadonlyMap<string, FolderFile>): void {
-  const draft = mkdtempSync(join(dirname(target), '.holdfast-task-'));
-  try {
-    for (const [path, { content, executable }] of files) {
-      const place = join(draft, path);
-      mkdirSync(dirname(place), { recursive: true });
-      writeFileSync(place, content, { mode: executable ? 0o755 : 0o644 });
-    }
-    chmodSync(draft, 0o755);
-    renameSync(draft, target);
-  } catch (error) {
-    rmSync(draft, { recursive: true, force: true });
-    throw error;
-  }
 }

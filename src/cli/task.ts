@@ -1,5 +1,7 @@
 import { Command } from 'commander';
 import { taskCheckCommand } from './task-check.js';
+import { taskExportCommand } from './task-export.js';
+import { taskImportCommand } from './task-import.js';
 import { taskCancelCommand, taskListCommand, taskShowCommand } from './task-list.js';
 import { taskNewCommand } from './task-new.js';
 import { taskRunCommand, taskSubmitCommand } from './task-submit.js';
@@ -11,6 +13,8 @@ export const taskCommand = (): Command =>
     .helpCommand(false)
     .addCommand(taskNewCommand())
     .addCommand(taskCheckCommand())
+    .addCommand(taskImportCommand())
+    .addCommand(taskExportCommand())
     .addCommand(taskSubmitCommand())
     .addCommand(taskRunCommand())
     .addCommand(taskListCommand())

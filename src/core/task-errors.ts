@@ -14,6 +14,12 @@ export const TASK_ERRORS = {
     'The parameters do not fit the task',
     'Give each parameter that the definition names a value that it allows.',
   ),
+  task_inconvertible: row(
+    422,
+    'stop',
+    'The task cannot be converted',
+    'Read the detail, which names what the other format cannot say.',
+  ),
   task_unreadable: row(
     422,
     'stop',

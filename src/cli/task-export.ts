@@ -1,0 +1,32 @@
+import { Command, Option } from 'commander';
+import { stringify } from 'smol-toml';
+import { z } from 'zod';
+import { exportHarbor } from '../core/harbor-export.js';
+import { resolveTask } from '../core/resolve-task.js';
+import { jsonObjectOption, whole } from './options.js';
+import { plain, print } from './print.js';
+import { readTask } from './read-task.js';
+import { writeFolder } from './write-folder.js';
+
+const options = z.object({ harbor: z.string(), seed: z.number(), parameters: z.record(z.string(), z.unknown()) });
+
+export const taskExportCommand = (): Command =>
+  new Command('export')
+    .description('Write a task as a task directory of Harbor, and say what Harbor does not know.')
+    .argument('<task>', 'a definition file, a directory, or the name of a task that ships')
+    .requiredOption('--harbor <directory>', 'which must not be there yet')
+    .addOption(
+      new Option('--seed <n>', 'decides what is random in the task').argParser(whole(0, 999_999_999)).default(0),
+    )
+    .addOption(
+      new Option('--parameters <json>', 'of the task').argParser(jsonObjectOption).default({}, 'their defaults'),
+    )
+    .action((place: string, raw: unknown) => {
+      const { harbor, seed, parameters } = options.parse(raw);
+      const definition = readTask(place);
+      const { config, files, notes } = exportHarbor(resolveTask(definition, { parameters, seed }), definition);
+      const toml = { content: Buffer.from(stringify(config)), executable: false };
+      const target = writeFolder(harbor, new Map([['task.toml', toml], ...files]));
+      for (const note of notes) process.stderr.write(`note  ${plain(note)}\n`);
+      print(`written to ${target}`);
+    });
