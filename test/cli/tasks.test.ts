@@ -1,0 +1,74 @@
+import { Agent } from '@openai/agents';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { askHumanTool, defineAgent, functionModel } from '../../src/index.js';
+import { call, scripted } from '../harness/script.js';
+import { type Actor, type Door, openDoor, TOKENS } from '../http/door.js';
+import { runHere } from './in-process.js';
+
+/** Tasks at a terminal and over HTTP, of agents that need no container. */
+
+const mute = functionModel('mute', () => {
+  throw new Error('no words');
+});
+const AGENTS = [
+  defineAgent({ agent: new Agent({ name: 'mute', model: mute }) }),
+  defineAgent({
+    agent: new Agent({
+      name: 'asker',
+      model: scripted([[call('ask_human', { question: 'On?' }, 'ask')]]),
+      tools: [askHumanTool()],
+    }),
+    grants: ['human:ask:question'],
+  }),
+];
+const task = {
+  ...{ name: 'say', version: '1.0.0', category: 'words', difficulty: 'easy', instruction: 'Say something.' },
+  ...{ environment: { image: 'none:1' }, verification: { tests: [{ name: 'said', command: 'true' }] } },
+};
+
+let door: Door;
+beforeAll(async () => {
+  door = await openDoor('pglite', AGENTS);
+});
+afterAll(() => door.close());
+const holdfast = (...args: readonly string[]) =>
+  runHere(['task', ...args], { HOLDFAST_URL: door.http.url, HOLDFAST_TOKEN: TOKENS.adam.token });
+const post = (actor: Actor, body: unknown, key?: string) =>
+  door.ask(actor, 'POST', '/api/v1/tasks', body, key === undefined ? {} : { 'Idempotency-Key': key });
+
+it('are submitted, read, listed and cancelled over HTTP, by who may', async () => {
+  const made = await post('otto', { task, agent: 'asker' }, 'a');
+  expect(made.status).toBe(202);
+  const { id } = made.json as { id: string };
+  expect((await post('otto', { task, agent: 'asker' }, 'a')).json).toMatchObject({ id });
+  expect((await post('otto', { task, agent: 'mute' }, 'a')).json).toMatchObject({ code: 'idempotency_key_reused' });
+  expect((await post('vera', { task, agent: 'asker' })).json).toMatchObject({ code: 'forbidden' });
+  const wrong = { ...task, difficulty: 'none', verification: { tests: [] } };
+  expect((await post('otto', { task: wrong, agent: 'asker' })).json).toMatchObject({
+    code: 'invalid_request',
+    errors: [{ pointer: '/task/difficulty' }, { pointer: '/task/verification/tests' }],
+  });
+  expect((await door.ask('vera', 'GET', `/api/v1/tasks/${id}`)).json).toMatchObject({ id, name: 'say' });
+  expect((await door.ask('zoe', 'GET', `/api/v1/tasks/${id}`)).status).toBe(404);
+  expect((await door.ask('vera', 'GET', '/api/v1/tasks?name=say&agent=asker')).json).toMatchObject({ items: [{ id }] });
+  expect((await door.ask('vera', 'GET', '/api/v1/tasks?status=none')).json).toMatchObject({ code: 'invalid_request' });
+  expect((await door.ask('otto', 'DELETE', `/api/v1/tasks/${id}`)).json).toMatchObject({ id, attempts: 1 });
+});
+
+it('are submitted, followed and cancelled at a terminal; the exit code says whether one is a success', async () => {
+  const submitted = await holdfast('submit', 'say@1.0.0', '--agent', 'asker', '--seed', '3');
+  const [, id = ''] = /^task (task_[0-9a-f]{32}) queued\n$/.exec(submitted.stdout) ?? [];
+  expect(id, submitted.stderr).not.toBe('');
+  const failed = await holdfast('run', 'count-words', '--agent', 'mute');
+  expect([failed.code, failed.stdout], failed.stderr).toEqual([1, expect.stringMatching(/\nresult {3}error: /)]);
+  const waiting = await holdfast('run', 'say@1.0.0', '--agent', 'asker');
+  expect([waiting.code, waiting.stdout]).toEqual([1, expect.stringContaining('It waits for a person')]);
+  const listed = await holdfast('list', '--name', 'count-words', '--result', 'error');
+  expect(listed.stdout).toMatch(/^TASK .*\ntask_[0-9a-f]{32} +failed +error /);
+  expect((await holdfast('show', id)).stdout).toContain(`task     ${id}\nname     say 1.0.0\n`);
+  expect((await holdfast('cancel', id)).stdout).toMatch(
+    new RegExp(`^task ${id} (cancelled|running, asked to stop)\n$`),
+  );
+  const unknown = await holdfast('show', 'task_none');
+  expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining('(task_unknown)')]);
+});
