@@ -1,5 +1,4 @@
 import { Agent } from '@openai/agents';
-import Docker from 'dockerode';
 import {
   askHumanTool,
   bashTool,
@@ -12,6 +11,7 @@ import { BUSYBOX } from '../harness/docker.js';
 import { call, scripted } from '../harness/script.js';
 import { drive, REVIEWER } from './careful-person.js';
 import { arm, install } from './kill-switch.js';
+import { nothingLeft } from './nothing-left.js';
 import { print, reportOf } from './report.js';
 
 /** One process that runs an agent with a container to its end, until nothing of the container is left, or dies where it is told to. */
@@ -52,16 +52,7 @@ const run = await drive(engine, id, {
     return true;
   },
 });
-const docker = new Docker({ socketPath: (process.env['ENGINE_HOST'] ?? '').slice('unix://'.length) });
-const filters = { label: [`holdfast.run=${id}`] };
-for (;;) {
-  const [containers, { Volumes }] = [
-    await docker.listContainers({ all: true, filters }),
-    await docker.listVolumes({ filters }),
-  ];
-  if (containers.length === 0 && (Volumes ?? []).length === 0) break;
-  await new Promise((resolve) => setTimeout(resolve, 50));
-}
+await nothingLeft(process.env['ENGINE_HOST'] ?? '', id);
 const report = await reportOf(engine, run);
 await engine.stop();
 print([report]);

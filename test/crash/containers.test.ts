@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest';
-import { countingProxy } from '../containers/counting-proxy.js';
-import { createEngineDatabase, type DatabaseKind, describeCrashes } from '../harness/database.js';
-import { DOCKER_HOST, describeDockerSlowly } from '../harness/docker.js';
-import { type ChildEnd, startChild } from './run-child.js';
+import { type DatabaseKind, describeCrashes } from '../harness/database.js';
+import { describeDockerSlowly } from '../harness/docker.js';
+import { type EngineLives, engineLives } from './engine-lives.js';
 
 /** A worker dies with a container at work, again and again: the run ends as without, and nothing of the container is left. */
 
@@ -11,36 +10,9 @@ const PROGRAM = 'containers-child.js';
 const STRIDE = Math.min(100, Number(process.env['HOLDFAST_CRASH_STRIDE'] ?? 24));
 
 const suite = (kind: DatabaseKind): void => {
-  /** Runs the run with processes that die at these pieces of traffic with the engine, then with one that does not. */
-  const lives = async (
-    pieces: readonly number[],
-  ): Promise<{ readonly deaths: number; readonly ended: ChildEnd; readonly count: number }> => {
-    const database = await createEngineDatabase(kind);
-    const { databaseUrl, dataDir } = database.options;
-    const env: Record<string, string> =
-      databaseUrl === null ? { HOLDFAST_DATA_DIR: dataDir } : { DATABASE_URL: databaseUrl };
-    let deaths = 0;
-    let count = 0;
-    try {
-      for (const piece of [...pieces, Number.POSITIVE_INFINITY]) {
-        const proxy = await countingProxy(DOCKER_HOST);
-        const child = startChild({ ...env, ENGINE_HOST: proxy.host }, undefined, PROGRAM);
-        proxy.onPiece = (reached) => {
-          if (reached === piece) process.kill(child.pid, 'SIGKILL');
-        };
-        const ended = await child.ended;
-        count = proxy.count();
-        await proxy.close();
-        if (ended.signal !== 'SIGKILL') return { deaths, ended, count };
-        deaths++;
-      }
-      throw new Error('the last process died too');
-    } finally {
-      await database.drop();
-    }
-  };
+  const lives = (pieces: readonly number[]) => engineLives(kind, PROGRAM, pieces);
 
-  const expectWhole = ({ ended }: { readonly ended: ChildEnd }): void => {
+  const expectWhole = ({ ended }: EngineLives): void => {
     const [run] = ended.runs;
     expect(run, ended.stderr).toMatchObject({ status: 'completed', ok: true, complete: true });
     const outcomes = (run?.events ?? [])
