@@ -28,6 +28,7 @@ const configShape = z.strictObject({
     budgets: judgedLater,
     routers: judgedLater,
     retention: judgedLater,
+    scheduling: judgedLater,
     rewards: judgedLater,
     evidence: judgedLater,
   },

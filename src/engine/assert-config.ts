@@ -4,6 +4,7 @@ import { fieldErrorsOf } from '../core/field-errors.js';
 import { nameText } from '../core/json.js';
 import { ollamaAddress } from '../core/ollama-address.js';
 import { retentionConfig } from '../core/retention.js';
+import { schedulingConfig } from '../core/scheduling.js';
 import { LONGEST_MS } from '../core/wait.js';
 import { workerRole } from '../core/worker.js';
 import type { EngineConfig } from './engine-config.js';
@@ -15,6 +16,7 @@ const settings = z.object({
   crashLimit: z.int().min(1).optional(),
   role: workerRole.optional(),
   retention: retentionConfig.optional(),
+  scheduling: schedulingConfig.optional(),
   rewards: z
     .record(
       nameText,

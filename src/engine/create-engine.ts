@@ -6,6 +6,7 @@ import type { World } from '../../steps/world.js';
 import { SEGMENT_WORKFLOW } from '../../workflows/agent-run.js';
 import { HoldfastError } from '../core/errors.js';
 import { retentionOf } from '../core/retention.js';
+import { schedulingConfig } from '../core/scheduling.js';
 import { Metrics } from '../metrics/metrics.js';
 import { keepAgent } from '../storage/agents.js';
 import { type Database, openDatabase } from '../storage/database.js';
@@ -52,6 +53,7 @@ import { STEP_FORMAT } from './step-format.js';
 import { ProcessGate } from './step-gate.js';
 import { SystemFeed } from './system-events.js';
 import { settleLeft } from './takeover.js';
+import { TaskOrder } from './task-order.js';
 import { tellTrouble } from './tell-trouble.js';
 import type { Engine } from './verbs.js';
 import { verbsOf } from './verbs-of.js';
@@ -161,10 +163,11 @@ async function launch(
     stepsKeepOutcomes: () => stepsKeepOutcomes,
   };
   const retention = retentionOf(config.retention);
+  const order = new TaskOrder(config.scheduling === undefined ? null : schedulingConfig.parse(config.scheduling));
   const exports = new ExportQueue(theClient);
   const parts: Parts = {
     ...{ world, database, agents, models: provider, changes, deltas, running, anchor, exports },
-    ...{ role, crashLimit, log, build: BUILD, retention, system: new SystemFeed(database.knex) },
+    ...{ role, crashLimit, log, build: BUILD, retention, order, system: new SystemFeed(database.knex) },
     ...{ metrics, measuring: new Measuring({ world, running, role, metrics, build: BUILD }, capacity) },
   };
   const gate = new ProcessGate((runId) => markAlone(database.knex, id, epoch, runId));

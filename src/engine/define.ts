@@ -9,6 +9,7 @@ import type { RetentionConfig } from '../core/retention.js';
 import type { RewardFunction } from '../core/reward-function.js';
 import type { RoutersConfig } from '../core/router-config.js';
 import type { Scaffold } from '../core/scaffold.js';
+import type { SchedulingConfig } from '../core/scheduling.js';
 import type { Secret } from '../models/secret.js';
 import type { DeclaredTool } from '../tools/define-tool.js';
 import type { EvidenceConfig } from './evidence-config.js';
@@ -70,6 +71,8 @@ export interface HoldfastConfig {
   readonly rewards?: { readonly [name: string]: RewardFunction };
   /** What becomes of what is old: `{ runs: [{ status: 'failed', olderThanDays: 30, do: 'erase' }] }`. See docs/operate/retention.md. */
   readonly retention?: RetentionConfig;
+  /** In which order tasks begin that say nothing of it: `{ weights: { difficulty: 24, category: 48, age: 1 } }`. See docs/batches.md. */
+  readonly scheduling?: SchedulingConfig;
 }
 
 /** Gives a declaration its type. */

@@ -14,6 +14,7 @@ import type { ExportQueue } from './export-queue.js';
 import type { Measuring } from './measuring.js';
 import type { RunningSegments } from './running-segments.js';
 import type { SystemFeed } from './system-events.js';
+import type { TaskOrder } from './task-order.js';
 
 /** Where the engine says what an operator should know. Never payloads, never secrets. */
 export interface EngineLog {
@@ -42,6 +43,7 @@ export interface Parts {
   readonly crashLimit: number;
   readonly build: string;
   readonly retention: Retention;
+  readonly order: TaskOrder;
   readonly log: EngineLog;
 }
 

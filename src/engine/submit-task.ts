@@ -26,7 +26,7 @@ export interface PlannedTask {
 export async function planTask(parts: Parts, request: SubmitTask, caller: Caller): Promise<PlannedTask> {
   const parsed = submitTaskShape.safeParse(request);
   if (!parsed.success) throw invalidRequest(fieldErrorsOf(parsed.error));
-  const { task: asked, parameters = {}, image = null, reward = null, priority = NEW_RUN_PRIORITY } = parsed.data;
+  const { task: asked, parameters = {}, image = null, reward = null } = parsed.data;
   const { tenant } = caller;
   const hex = parts.world.newId().replaceAll('-', '');
   const seed = parsed.data.seed ?? seedOf(hex);
@@ -38,6 +38,9 @@ export async function planTask(parts: Parts, request: SubmitTask, caller: Caller
   const { category, difficulty, tags, maxTurns, timeoutSeconds } = definition;
   const metadata = assertMetadata(labelled(definition, parsed.data.metadata, seed));
   const id = `task_${hex}`;
+  const { world, order } = parts;
+  const given = parsed.data.priority ?? (await order.priority(world.knex, tenant, definition, world.now()));
+  const priority = given ?? NEW_RUN_PRIORITY;
   const run: PlannedRun = {
     ...{ id: newRunId(parts), tenant, agent, input: resolved.instruction, metadata, grants: agent.grants },
     limits: limitsOfStart(parts, agent, { maxTurns, maxDurationMs: timeoutSeconds * 1000 }),

@@ -91,6 +91,15 @@ export const taskOfRun = (db: Knex, runId: string): Promise<SeenTask | undefined
     .whereIn('t.id', (run) => run.select('task_id').from('holdfast.runs').where({ id: runId }))
     .first();
 
+/** How many tasks of a tenant there are of each category. */
+export async function countCategories(db: Knex, tenant: string): Promise<Map<string, number>> {
+  const rows: { category: string; n: number }[] = await db('holdfast.tasks')
+    .where({ tenant })
+    .groupBy('category')
+    .select('category', db.raw('count(*)::int as n'));
+  return new Map(rows.map(({ category, n }) => [category, n]));
+}
+
 /** The ids of the tasks that runs execute, by the ids of those. */
 export async function tasksOfRuns(db: Knex, runIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const rows: { id: string; task_id: string }[] = await db('holdfast.runs')

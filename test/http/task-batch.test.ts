@@ -8,7 +8,6 @@ import type { TaskView } from '../../src/core/task.js';
 import { type BatchAnswer, batchAnswer } from '../../src/core/task-batch.js';
 import { runHere } from '../cli/in-process.js';
 import { describeEachDatabase } from '../harness/database.js';
-import { SLOW } from '../harness/slow.js';
 import { bearer, type Door, expectProblem, MAX_BODY_BYTES, openDoor, TOKENS } from './door.js';
 
 const PATH = '/api/v1/tasks/batch';
@@ -183,10 +182,5 @@ describeEachDatabase('batches of tasks over HTTP', (kind) => {
     const wrong = await submit('--agent', 'rare');
     expect([wrong.code === 0, wrong.stderr]).toEqual([false, expect.stringContaining('--batch takes no --agent')]);
     rmSync(folder, { recursive: true });
-  });
-
-  test.runIf(SLOW)('ten thousand tasks in one request', { timeout: 300_000 }, async () => {
-    const answers = await send(many(10_000), 'ten-thousand');
-    expect(answers.at(-1)).toEqual({ end: true, submitted: 10_000, known: 0, failed: 0 });
   });
 });

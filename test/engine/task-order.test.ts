@@ -1,0 +1,39 @@
+import { Agent } from '@openai/agents';
+import { expect, it } from 'vitest';
+import type { SubmitTask } from '../../src/core/task.js';
+import { createEngine, defineAgent, functionModel } from '../../src/index.js';
+import { describeEachDatabase } from '../harness/database.js';
+import { ADMIN, engineFor } from '../harness/engine.js';
+import { say } from '../harness/script.js';
+
+/** The order in which tasks begin, as a configuration says it. */
+
+const AGENTS = [defineAgent({ agent: new Agent({ name: 'done', model: functionModel('done', () => [say('done')]) }) })];
+const definition = (category: string, difficulty: 'easy' | 'expert') => ({
+  ...{ name: `${category}-${difficulty}`, version: '1.0.0', category, difficulty },
+  ...{ instruction: 'Do it.', environment: { image: 'none' } },
+  verification: { tests: [{ name: 'does', command: 'true' }] },
+});
+
+describeEachDatabase('tasks that say no priority', (kind) => {
+  const t = engineFor(kind, { agents: AGENTS, scheduling: { weights: { difficulty: 24, category: 480, age: 0 } } });
+  const submit = async (category: string, difficulty: 'easy' | 'expert', more: Partial<SubmitTask> = {}) =>
+    (await t.engine.submitTask({ task: definition(category, difficulty), agent: 'done', ...more }, ADMIN)).priority;
+
+  it('get one by difficulty and category; one that is said stays', async () => {
+    expect([await submit('a', 'easy'), await submit('a', 'expert'), await submit('a', 'easy')]).toEqual([
+      ...[2001, 1977, 2001],
+    ]);
+    expect(await submit('b', 'easy')).toBe(2001 - 480);
+    expect(await submit('b', 'easy')).toBe(2001 - 320);
+    expect(await submit('b', 'easy', { priority: 7 })).toBe(7);
+    await t.restart();
+    // Counted anew: three of each.
+    expect(await submit('b', 'easy')).toBe(2001);
+  });
+
+  it('weights that are none are refused at the start', async () => {
+    const config = { agents: AGENTS, scheduling: { weights: { age: 11 } }, databaseUrl: null, dataDir: '/nowhere' };
+    await expect(createEngine(config)).rejects.toMatchObject({ code: 'config_invalid' });
+  });
+});
