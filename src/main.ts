@@ -2,13 +2,30 @@
 import pino from 'pino';
 import { runCommandLine } from './cli/command-line.js';
 import type { Doors } from './cli/doors.js';
+import type { Settings } from './config.js';
+import { logRecord } from './core/log-record.js';
+import type { EngineLog } from './engine/parts.js';
 
-/** Where a secret could stand in what is logged. */
-const SECRETS = ['token', 'authorization', 'password', 'apiKey', 'databaseUrl'].flatMap((name) => [name, `*.${name}`]);
+/** One line of JSON for each thing that is said: docs/operate/logs.md. */
+function jsonLog(level: Settings['logLevel']): EngineLog {
+  const lines = pino(
+    {
+      ...{ level, base: null, timestamp: () => `,"timestamp":"${new Date().toISOString()}"` },
+      formatters: { level: (label) => ({ level: label.toUpperCase() }) },
+    },
+    pino.destination({ fd: 2, sync: true }),
+  );
+  return {
+    debug: (fields, message) => lines.debug(logRecord(fields, message)),
+    info: (fields, message) => lines.info(logRecord(fields, message)),
+    warn: (fields, message) => lines.warn(logRecord(fields, message)),
+    error: (fields, message) => lines.error(logRecord(fields, message)),
+  };
+}
 
 /** Opens the doors between rooms of one floor. Each is loaded when a command goes through it. */
 const doors: Doors = {
-  log: (level) => pino({ level, base: { pid: process.pid }, redact: SECRETS }, pino.destination({ fd: 2, sync: true })),
+  log: jsonLog,
   openHttp: async (engine, options) => (await import('./http/server.js')).createHttpServer(engine, options),
   isLoopback: async (host) => (await import('./http/host.js')).isLoopback(host),
   keptToken: async (dataDir) => (await import('./http/tokens.js')).keptToken(dataDir),

@@ -44,7 +44,7 @@ export async function serve(settings: Settings, doors: Doors): Promise<void> {
   door?.http.drain();
   await door?.http.close(HTTP_GRACE_MS);
   await engine.stop({ graceMs: Math.floor(settings.shutdownGraceMs * ENGINE_SHARE) });
-  log.info({}, 'stopped');
+  log.info({ component: 'process', event: 'stopped' }, 'stopped');
   // A model call or a tool that is left behind would keep the process.
   process.exit();
 }
@@ -106,7 +106,7 @@ export const engineSettings = (settings: Settings) => ({
 const die =
   (log: EngineLog) =>
   (error: HoldfastError): void => {
-    log.error({ code: error.code, hint: error.hint }, error.message);
+    log.error({ component: 'process', event: 'fatal', code: error.code, hint: error.hint }, error.message);
     process.exit(1);
   };
 

@@ -17,7 +17,7 @@ export interface StopSignals {
 export function watchStopSignals(graceMs: number, log: EngineLog): StopSignals {
   let stop: (() => void) | null = null;
   const end = (signal: string, why: string): void => {
-    log.warn({ signal }, why);
+    log.warn({ component: 'process', event: 'ended_at_once', signal }, why);
     process.exit(1);
   };
   const onSignal = (signal: NodeJS.Signals): void => {
@@ -25,7 +25,7 @@ export function watchStopSignals(graceMs: number, log: EngineLog): StopSignals {
     else begin(signal);
   };
   const begin = (why: string): void => {
-    log.info({ signal: why, graceMs }, 'stopping');
+    log.info({ component: 'process', event: 'stopping', signal: why, graceMs }, 'stopping');
     setTimeout(end, graceMs, why, 'did not stop in its time: what is in flight goes on at the next start').unref();
     stop?.();
     stop = null;

@@ -62,7 +62,10 @@ export class Anchor {
     if (performance.now() < this.#nextAt) return;
     this.#nextAt = performance.now() + this.#parts.intervalMs;
     await this.#pass(this.#parts.intervalMs, BATCHES_AT_ONCE).catch((error: unknown) =>
-      this.#parts.log.warn({ error: String(error) }, 'the log of all runs could not be signed; it is tried again'),
+      this.#parts.log.warn(
+        { component: 'evidence', event: 'not_signed', error: String(error) },
+        'the log of all runs could not be signed; it is tried again',
+      ),
     );
   }
 
@@ -70,7 +73,10 @@ export class Anchor {
   async last(): Promise<void> {
     this.#after = '';
     await this.#pass(0, BATCHES_AT_ONCE).catch((error: unknown) =>
-      this.#parts.log.warn({ error: String(error) }, 'the log of all runs was not signed at the end'),
+      this.#parts.log.warn(
+        { component: 'evidence', event: 'not_signed_at_end', error: String(error) },
+        'the log of all runs was not signed at the end',
+      ),
     );
   }
 
@@ -155,7 +161,10 @@ export class Anchor {
 
   #tell(problem: string | null): void {
     if (problem !== null && problem !== this.#problem)
-      this.#parts.log.error({ problem }, 'the log of all runs is not signed any more; see docs/evidence.md');
+      this.#parts.log.error(
+        { component: 'evidence', event: 'signing_stopped', problem },
+        'the log of all runs is not signed any more; see docs/evidence.md',
+      );
     this.#problem = problem;
   }
 

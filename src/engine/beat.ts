@@ -57,7 +57,10 @@ export function startBeating(
     goOnErasing(parts, isStopping)
       .then(() => retain(parts, isStopping))
       .catch((error: unknown) =>
-        parts.log.warn({ error: String(error) }, 'an erasure or retention failed; it is tried again'),
+        parts.log.warn(
+          { component: 'retention', event: 'retention_failed', error: String(error) },
+          'an erasure or retention failed; it is tried again',
+        ),
       ),
   );
 
@@ -76,7 +79,10 @@ export function startBeating(
     for (const due of await dueTimers(world.knex, new Date(world.now()), TIMERS_AT_ONCE)) {
       // One that fails is tried again at the next beat, and holds up no other.
       await expire(parts, due.run_id, due.target).catch((error: unknown) =>
-        parts.log.warn({ run: due.run_id, error: String(error) }, 'an interruption could not be expired'),
+        parts.log.warn(
+          { component: 'worker', event: 'interruption_not_expired', runId: due.run_id, error: String(error) },
+          'an interruption could not be expired',
+        ),
       );
     }
     anchoring.begin();
@@ -100,7 +106,10 @@ export function startBeating(
     timer = setTimeout(() => {
       current = once()
         .catch((error: unknown) =>
-          parts.log.warn({ error: String(error) }, 'the beat of the worker failed; it is tried again'),
+          parts.log.warn(
+            { component: 'worker', event: 'beat_failed', error: String(error) },
+            'the beat of the worker failed; it is tried again',
+          ),
         )
         .then(schedule);
     }, BEAT_MS).unref();

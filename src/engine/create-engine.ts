@@ -58,6 +58,7 @@ import { tellTrouble } from './tell-trouble.js';
 import type { Engine } from './verbs.js';
 import { verbsOf } from './verbs-of.js';
 import { becomeWorker, type Worker } from './worker.js';
+import { workerLog } from './worker-log.js';
 
 const BUILD = '0.1.0';
 const DELTA_CHANNEL = 'holdfast_deltas';
@@ -130,7 +131,8 @@ async function launch(
   { database, clock, worker, started }: Place,
   { agents, limits, money, provider, anchor, metrics }: Configured,
 ): Promise<Engine> {
-  const { role, capacity, crashLimit, approvalTimeoutMs, exportDir, log } = withDefaults(config);
+  const { role, capacity, crashLimit, approvalTimeoutMs, exportDir, ...defaults } = withDefaults(config);
+  const log = workerLog(defaults.log, worker.id);
   let client: DBOSClient | undefined;
   const theClient = (): DBOSClient => {
     if (client === undefined) throw new Error('the client is there before anything is enqueued');
@@ -246,7 +248,7 @@ async function launch(
   await keySegments(database.knex, SEGMENT_QUEUE);
   await rebuildLeft(parts);
   world.queue.wake();
-  log.info({ worker: id, epoch, role, database: database.kind }, 'the engine works');
+  log.info({ component: 'engine', event: 'started', epoch, role, database: database.kind }, 'the engine works');
   return verbsOf(parts, { stop, isStopping: () => stopping !== undefined, ending: ending.signal });
 }
 
@@ -258,9 +260,12 @@ function assertNoLimits(limits: readonly LimitRow[]): void {
     });
 }
 
-const quietLogger = (log: EngineLog) => ({
-  debug: (entry: unknown) => log.debug({ entry: String(entry) }, 'dbos'),
-  info: (entry: unknown) => log.debug({ entry: String(entry) }, 'dbos'),
-  warn: (entry: unknown) => log.warn({ entry: String(entry) }, 'dbos'),
-  error: (entry: unknown) => log.error({ entry: String(entry) }, 'dbos'),
-});
+const quietLogger = (log: EngineLog) => {
+  const of = (entry: unknown) => ({ component: 'dbos', event: 'said', entry: String(entry) });
+  return {
+    debug: (entry: unknown) => log.debug(of(entry), 'dbos'),
+    info: (entry: unknown) => log.debug(of(entry), 'dbos'),
+    warn: (entry: unknown) => log.warn(of(entry), 'dbos'),
+    error: (entry: unknown) => log.error(of(entry), 'dbos'),
+  };
+};

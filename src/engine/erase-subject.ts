@@ -124,6 +124,9 @@ async function eraseFor(
     parts.changes.announce(runId);
   } catch (error) {
     if (error instanceof HoldfastError && (error.code === 'run_not_over' || error.code === 'run_over')) return;
-    parts.log.warn({ run: runId, erasure: id, error: String(error) }, 'a run could not be erased; it is tried again');
+    parts.log.warn(
+      { component: 'erasure', event: 'run_kept', runId, erasure: id, error: String(error) },
+      'a run could not be erased; it is tried again',
+    );
   }
 }

@@ -65,7 +65,10 @@ export class ExportQueue {
     const lost = [...stray, ...left.flatMap(({ id, executor }) => (executor === worker.id ? [] : [id]))];
     if (lost.length > 0) {
       await requeueExports(knex, EXPORT_WORKFLOW, lost);
-      log.warn({ exports: lost }, 'exports that nobody worked on were put back into the queue');
+      log.warn(
+        { component: 'exports', event: 'exports_requeued', exports: lost },
+        'exports that nobody worked on were put back into the queue',
+      );
       this.wake();
     }
     const error = new HoldfastError('export_failed', 'The workflow of the export cannot go on.').view();

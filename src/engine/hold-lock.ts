@@ -26,7 +26,10 @@ export function holdLock(
   const watch = (): void =>
     lock.onLost(() => {
       gate.shut();
-      log.warn({ worker: worker.id }, 'the connection that holds the lock of this worker was lost');
+      log.warn(
+        { component: 'worker', event: 'lock_lost', workerId: worker.id },
+        'the connection that holds the lock of this worker was lost',
+      );
       void regainLock(database, worker, LOST_AFTER_MS).then((again) => {
         if (again === null)
           return lost(

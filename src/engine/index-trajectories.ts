@@ -52,7 +52,10 @@ async function indexRun(parts: Parts, runId: string): Promise<void> {
 /** One that fails is due again later, and holds up no other. */
 const tryIndex = (parts: Parts, runId: string): Promise<void> =>
   indexRun(parts, runId).catch((error: unknown) =>
-    parts.log.warn({ run: runId, error: String(error) }, 'the trajectory of a run could not be read'),
+    parts.log.warn(
+      { component: 'trajectories', event: 'trajectory_unread', runId, error: String(error) },
+      'the trajectory of a run could not be read',
+    ),
   );
 
 /** What a list is to find: runs of a tenant that are over since a moment. The rest comes with the next beats. */
@@ -64,7 +67,10 @@ export async function indexShortDue(parts: Parts, tenant: string): Promise<void>
 export async function indexDue(parts: Parts, isStopping: () => boolean): Promise<void> {
   const busy = parts.running.runIds.length > 0;
   const due = await takeDue(parts.world.knex, busy ? BUSY_AT_ONCE : IDLE_AT_ONCE).catch((error: unknown) => {
-    parts.log.warn({ error: String(error) }, 'trajectories could not be read; it is tried again');
+    parts.log.warn(
+      { component: 'trajectories', event: 'trajectories_unread', error: String(error) },
+      'trajectories could not be read; it is tried again',
+    );
     return [];
   });
   for (const runId of due) {

@@ -1,6 +1,7 @@
 import type { ModelProvider } from '@openai/agents';
 import type { World } from '../../steps/world.js';
 import { HoldfastError } from '../core/errors.js';
+import type { LogFields } from '../core/log-record.js';
 import type { Retention } from '../core/retention.js';
 import type { RewardFunction } from '../core/reward-function.js';
 import type { WorkerRole } from '../core/worker.js';
@@ -16,12 +17,12 @@ import type { RunningSegments } from './running-segments.js';
 import type { SystemFeed } from './system-events.js';
 import type { TaskOrder } from './task-order.js';
 
-/** Where the engine says what an operator should know. Never payloads, never secrets. */
+/** Where the engine says what an operator should know. */
 export interface EngineLog {
-  readonly debug: (fields: object, message: string) => void;
-  readonly info: (fields: object, message: string) => void;
-  readonly warn: (fields: object, message: string) => void;
-  readonly error: (fields: object, message: string) => void;
+  readonly debug: (fields: LogFields, message: string) => void;
+  readonly info: (fields: LogFields, message: string) => void;
+  readonly warn: (fields: LogFields, message: string) => void;
+  readonly error: (fields: LogFields, message: string) => void;
 }
 
 /** What the verbs work with. */

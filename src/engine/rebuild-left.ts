@@ -21,11 +21,17 @@ export async function rebuildLeft(parts: Parts): Promise<void> {
       if (await rebuildSegment(world, older, RECORDING_VERSION)) rebuilt.push(older.runId);
     } catch (error) {
       // It is tried again at the next look, and holds up no other.
-      parts.log.warn({ run: older.runId, error: String(error) }, 'a segment could not be rebuilt');
+      parts.log.warn(
+        { component: 'worker', event: 'segment_not_rebuilt', runId: older.runId, error: String(error) },
+        'a segment could not be rebuilt',
+      );
     }
   }
   if (rebuilt.length === 0) return;
   world.queue.wake();
-  parts.log.warn({ runs: rebuilt, version: RECORDING_VERSION }, 'segments of an older recording version were rebuilt');
+  parts.log.warn(
+    { component: 'worker', event: 'segments_rebuilt', runs: rebuilt, version: RECORDING_VERSION },
+    'segments of an older recording version were rebuilt',
+  );
   for (const id of rebuilt) parts.changes.announce(id);
 }

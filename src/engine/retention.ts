@@ -67,7 +67,11 @@ async function followRule(parts: Parts, rule: RetentionRule & RuleStatus, isStop
     if (due.length < RUNS_AT_ONCE) break;
     await putOffChore(knex, CHORE, TAKEN_MS);
   }
-  if (gone > 0) parts.log.info({ runs: gone, rule: reasonOfRule(rule) }, 'runs went by retention');
+  if (gone > 0)
+    parts.log.info(
+      { component: 'retention', event: 'runs_gone', runs: gone, rule: reasonOfRule(rule) },
+      'runs went by retention',
+    );
 }
 
 /** False: it could not go yet. It is looked at again the next time. */
@@ -82,7 +86,10 @@ async function letGo(parts: Parts, id: string, rule: RetentionRule): Promise<boo
   } catch (error) {
     // A run above it, or a fork of that, still works and may read its result. One that fails otherwise holds up no other.
     if (!(error instanceof HoldfastError && error.code === 'run_not_over'))
-      parts.log.warn({ run: id, error: String(error) }, 'a run could not go by retention; it is tried again');
+      parts.log.warn(
+        { component: 'retention', event: 'run_kept', runId: id, error: String(error) },
+        'a run could not go by retention; it is tried again',
+      );
     return false;
   }
 }

@@ -79,7 +79,8 @@ export function withRouters(
   };
   const routers = new RouterProvider(plans, {
     ...{ models: all, costOf: estimatesOf(prices), now: () => performance.now(), random: Math.random, wait },
-    onFailed: (note) => log.warn(note, 'a candidate of a router did not answer'),
+    onFailed: (note) =>
+      log.warn({ component: 'router', event: 'candidate_failed', ...note }, 'a candidate of a router did not answer'),
   });
   return all;
 }

@@ -19,13 +19,20 @@ export function settleContainers(parts: Parts): { readonly begin: () => void; re
       if (world.now() >= reapAt) {
         const orphans = await reapOrphans(world, signal);
         reapAt = world.now() + REAP_EVERY_MS;
-        if (orphans > 0) log.info({ containers: orphans }, 'containers that no run has were removed');
+        if (orphans > 0)
+          log.info(
+            { component: 'containers', event: 'orphans_removed', containers: orphans },
+            'containers that no run has were removed',
+          );
       }
       failed = false;
     } catch (error) {
       // An engine that is away says so once.
       if (!failed && !stopping.signal.aborted)
-        log.warn({ error: String(error) }, 'containers could not be settled; it is tried again');
+        log.warn(
+          { component: 'containers', event: 'not_settled', error: String(error) },
+          'containers could not be settled; it is tried again',
+        );
       failed = true;
     }
   };

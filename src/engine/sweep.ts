@@ -33,7 +33,10 @@ export function strayWatch(parts: Parts): () => Promise<void> {
     await requeue(knex, worker.id, strays);
     queue.wake();
     parts.world.metrics.requeued(strays.length);
-    parts.log.warn({ segments: strays }, 'segments that had stopped were put back into the queue');
+    parts.log.warn(
+      { component: 'worker', event: 'segments_requeued', segments: strays },
+      'segments that had stopped were put back into the queue',
+    );
   };
 }
 
@@ -63,7 +66,10 @@ export async function endStranded(parts: Parts, stranded: StrandedRun): Promise<
   });
   world.queue.wake();
   world.metrics.stranded();
-  parts.log.error({ run: stranded.id, segment: stranded.segment, why }, 'a stranded run was ended');
+  parts.log.error(
+    { component: 'worker', event: 'run_stranded', runId: stranded.id, segment: stranded.segment, why },
+    'a stranded run was ended',
+  );
   parts.changes.announce(stranded.id);
 }
 

@@ -74,7 +74,10 @@ export async function settleLeft(parts: Parts, worker: string, left: readonly Le
   parts.world.queue.wake();
   parts.world.metrics.takenOver(left.length);
   const runs = left.map(({ runId }) => runId);
-  parts.log.warn({ worker, runs }, 'the segments of a worker that is gone were taken over');
+  parts.log.warn(
+    { component: 'worker', event: 'segments_taken_over', worker, runs },
+    'the segments of a worker that is gone were taken over',
+  );
   for (const { runId, segment, givenUp } of left)
     if (givenUp) await endStranded(parts, { id: runId, segment, workflow: 'CANCELLED' });
 }

@@ -21,6 +21,9 @@ export async function tellSystem({ world: { knex }, system, log }: Parts): Promi
     }
     await system.look();
   } catch (error) {
-    log.warn({ error: String(error) }, 'events of the system could not be told; it is tried again');
+    log.warn(
+      { component: 'system_events', event: 'not_told', error: String(error) },
+      'events of the system could not be told; it is tried again',
+    );
   }
 }

@@ -23,7 +23,7 @@ export function tellTrouble(db: Knex, log: EngineLog, metrics: Metrics): void {
     const now = performance.now();
     if (now - (toldAt.get(trouble) ?? Number.NEGATIVE_INFINITY) < TOLD_FOR_MS) return;
     toldAt.set(trouble, now);
-    log.warn({ reason: reasonOf(error) }, what);
+    log.warn({ component: 'database', event: `database_${trouble}`, reason: reasonOf(error) }, what);
   });
 }
 

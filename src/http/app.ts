@@ -51,7 +51,10 @@ const begin =
       if (isProbe(path)) return;
       const durationMs = Math.round(performance.now() - startedAt);
       const requestId = requestIdOf(response);
-      log.info({ component: 'http', requestId, method, path, status: response.statusCode, durationMs }, 'request');
+      log.info(
+        { component: 'http', event: 'request', requestId, method, path, status: response.statusCode, durationMs },
+        'request',
+      );
     });
     next();
   };
@@ -94,7 +97,8 @@ const fail =
   (thrown: unknown, request, response, _next) => {
     const error = asHoldfastError(ofPath(thrown));
     const requestId = requestIdOf(response);
-    if (LOGGED.has(error.code)) log.error({ component: 'http', requestId, err: error.cause }, 'a request failed');
+    if (LOGGED.has(error.code))
+      log.error({ component: 'http', event: 'request_failed', requestId, err: error.cause }, 'a request failed');
     // Nothing can be said any more in the middle of an answer; the client sees it cut and asks again.
     if (response.headersSent) return void response.destroy();
     if (error.status === 401) response.set('WWW-Authenticate', 'Bearer realm="holdfast"');

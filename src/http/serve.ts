@@ -47,7 +47,10 @@ async function recorded(
   } finally {
     const entry = { ...caller, method: route.method, route: route.path, target, status };
     await door.engine.recordAccess(entry).catch((err: unknown) => {
-      door.log.error({ component: 'http', err, ...entry }, 'an access could not be recorded');
+      door.log.error(
+        { component: 'http', event: 'access_not_recorded', err, ...entry },
+        'an access could not be recorded',
+      );
     });
   }
 }

@@ -99,7 +99,9 @@ export async function createHttpServer(engine: Engine, options: HttpOptions): Pr
   const end = endable(server);
   const { port } = await listen(server, options);
 
-  server.on('error', (err) => options.log.error({ component: 'http', err }, 'the server has trouble'));
+  server.on('error', (err) =>
+    options.log.error({ component: 'http', event: 'server_trouble', err }, 'the server has trouble'),
+  );
   return {
     url: urlOf(options.host, port),
     port,

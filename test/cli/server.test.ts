@@ -196,14 +196,29 @@ describe('the commands against a server', () => {
   it.runIf(SLOW)('a worker with a port for metrics answers to Prometheus alone', async () => {
     const own = await createEngineDatabase('pglite');
     const { dataDir } = own.options;
-    const there = env({ HOLDFAST_DATA_DIR: dataDir, HOLDFAST_METRICS_PORT: '0' });
+    const there = env({ HOLDFAST_DATA_DIR: dataDir, HOLDFAST_METRICS_PORT: '0', HOLDFAST_LOG_LEVEL: 'info' });
     const worker = new Program(['serve', '--role', 'worker'], { cwd: dir, env: there });
     const [, url = ''] = await worker.printed(/^metrics +(\S+)\n[\s\S]*^agents/m);
     const headers = { Authorization: `Bearer ${readFileSync(join(dataDir, 'token'), 'utf8').trim()}` };
     expect(await (await fetch(url, { headers })).text()).toMatch(/^holdfast_build_info\{.*role="worker"\} 1$/m);
     expect((await fetch(url.replace('/metrics', '/runs'), { headers })).status).toBe(404);
     worker.child.kill('SIGTERM');
-    expect(await worker.ended).toMatchObject({ code: 0 });
+    const { code, stderr } = await worker.ended;
+    expect(code).toBe(0);
+    const lines = stderr
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    for (const { level, timestamp, component, event, message } of lines) {
+      expect(level).toMatch(/^(INFO|WARN|ERROR)$/);
+      expect(timestamp).toMatch(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/);
+      expect([typeof component, typeof event, typeof message]).toEqual(['string', 'string', 'string']);
+    }
+    expect(lines.map(({ event }) => event)).toEqual(
+      expect.arrayContaining(['started', 'request', 'stopping', 'stopped']),
+    );
+    expect(lines.find(({ event }) => event === 'started')).toMatchObject({ component: 'engine', workerId: 'local' });
+    expect(stderr).not.toContain(headers.Authorization.slice('Bearer '.length));
     await own.drop();
   });
 

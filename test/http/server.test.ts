@@ -130,6 +130,7 @@ test('the log of requests says what was asked, and never a token or a body', asy
     .poll(() => door.logged.slice(from).map(({ fields }) => fields))
     .toContainEqual({
       component: 'http',
+      event: 'request',
       requestId: asked.headers.get('x-request-id'),
       method: 'GET',
       path: `/api/v1/runs/${id}`,

@@ -1,0 +1,13 @@
+import type { LogFields } from '../core/log-record.js';
+import type { EngineLog } from './parts.js';
+
+/** A log whose lines name the worker that says them. */
+export function workerLog(log: EngineLog, workerId: string): EngineLog {
+  const named = (fields: LogFields): LogFields => ({ workerId, ...fields });
+  return {
+    debug: (fields, message) => log.debug(named(fields), message),
+    info: (fields, message) => log.info(named(fields), message),
+    warn: (fields, message) => log.warn(named(fields), message),
+    error: (fields, message) => log.error(named(fields), message),
+  };
+}

@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest';
+import { type LogFields, logRecord } from '../../src/core/log-record.js';
+
+const said = (details: object, message = 'words') =>
+  logRecord({ component: 'worker', event: 'tested', ...details }, message);
+const dataOf = (details: object) => said(details).data as Record<string, unknown>;
+
+test('whom a line is about stands beside who says what; the rest is data', () => {
+  expect(said({ runId: 'run_1', workerId: 'w', taskId: null, segment: 3, ok: true, at: new Date(0) })).toEqual({
+    ...{ component: 'worker', event: 'tested', runId: 'run_1', workerId: 'w', message: 'words' },
+    data: { segment: 3, ok: true, at: '1970-01-01T00:00:00.000Z' },
+  });
+  expect(said({})).toEqual({ component: 'worker', event: 'tested', message: 'words' });
+});
+
+test.each([
+  ['token', 'abc'],
+  ['Authorization', 'abc'],
+  ['api_key', 'abc'],
+  ['x-api-key', 'abc'],
+  ['databaseUrl', 'postgres://ann:abc@host/db'],
+  ['why', 'cannot reach postgres://ann:abc@host:5432/db'],
+  ['header', 'Authorization: Bearer abcabcabcabc'],
+  ['said', 'no key sk-abcabcabcabc'],
+])('what is secret is not in a line: %s', (name, value) => {
+  const nested = said({ [name]: value, deep: { list: [{ [name]: value }] }, err: new Error(value) }, value);
+  const text = JSON.stringify(nested);
+  expect(text).toContain('[redacted]');
+  if (!['token', 'Authorization', 'api_key', 'x-api-key'].includes(name)) expect(text).not.toContain('abc');
+  else expect(dataOf({ [name]: value })).toEqual({ [name]: '[redacted]' });
+});
+
+test('numbers of tokens are no secrets', () => {
+  expect(dataOf({ totalTokens: 5, tokenIndex: 1 })).toEqual({ totalTokens: 5, tokenIndex: 1 });
+});
+
+test('an error is told with its code, its stack and its cause', () => {
+  const cause = Object.assign(new Error('no room'), { code: '53100' });
+  expect(dataOf({ err: new TypeError('it failed', { cause }) })['err']).toMatchObject({
+    ...{ type: 'TypeError', message: 'it failed', stack: expect.stringContaining('log-record.test') },
+    cause: { type: 'Error', code: '53100', message: 'no room' },
+  });
+});
+
+test('whatever a line is given, it is one line of bounded JSON', () => {
+  const cycle: Record<string, unknown> = { name: 'a' };
+  cycle['self'] = cycle;
+  const thrown = {
+    get broken(): never {
+      throw new Error('not to be read');
+    },
+  };
+  const odd: readonly object[] = [
+    { text: 'x'.repeat(1_000_000) },
+    { list: Array.from({ length: 100_000 }, (_, n) => n) },
+    { many: Object.fromEntries(Array.from({ length: 10_000 }, (_, n) => [`key ${n}`, 'y'.repeat(3000)])) },
+    { ...{ cycle, big: 10n, nothing: undefined, not: Number.NaN, of: Symbol('s'), run: () => 1 } },
+    { lines: 'a\nb\u2028c\ud800' },
+    { thrown },
+  ];
+  for (const details of odd) {
+    const line = JSON.stringify(said(details, 'm'.repeat(100_000)));
+    expect(line.length).toBeLessThan(16_384);
+    expect(line).not.toContain('\n');
+    expect(line.isWellFormed()).toBe(true);
+  }
+  expect(dataOf({ thrown })).toEqual({ unreadable: true });
+  expect(logRecord({} as LogFields, 'words')).toEqual({ component: 'unknown', event: 'unknown', message: 'words' });
+});
