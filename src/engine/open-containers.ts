@@ -21,7 +21,12 @@ export function openContainers(config: EngineConfig, agents: Iterable<Registered
   const egress = {
     dir: resolve(config.dataDir ?? DEFAULT_DATA_DIR, 'egress'),
     addressesOf: (name: string, port: number) => checkedAddresses(urlOf(name, port), systemResolve, NOTHING_PRIVATE),
-    onDenied: seldom((denied: object) => log.warn(denied, 'a container was refused a connection')),
+    onDenied: seldom((denied: object) =>
+      log.warn(
+        { component: 'containers', event: 'connection_refused', ...denied },
+        'a container was refused a connection',
+      ),
+    ),
   };
   return new DockerEngine(host, { patienceMs, egress });
 }
