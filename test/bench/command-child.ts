@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { Agent } from '@openai/agents';
 import Docker from 'dockerode';
 import { bashTool, createEngine, defineAgent, functionModel, LOCAL_CALLER } from '../../src/index.js';
@@ -60,9 +61,9 @@ async function bare(): Promise<readonly number[]> {
     const stream = await container.attach({ stream: true, stdout: true, stderr: true });
     const said: Buffer[] = [];
     stream.on('data', (piece: Buffer) => said.push(piece));
-    const ended = container.wait();
+    const over = Promise.all([container.wait(), once(stream, 'end')]);
     await container.start();
-    const { StatusCode } = (await ended) as { StatusCode: number };
+    const [{ StatusCode }] = (await over) as [{ StatusCode: number }, unknown];
     // A frame has eight bytes before its text.
     const text = Buffer.concat(said).subarray(8).toString();
     if (StatusCode !== 0 || text !== EXPECTED) throw new Error(`a command ended with ${StatusCode}: ${text}`);

@@ -5,7 +5,7 @@ import type { Command, CommandOutcome, Environment, EnvironmentIdentity } from '
 import { type EnvironmentInput, environmentSpec, specHashOf } from '../../src/core/environment-spec.js';
 import { BUSYBOX, DOCKER_HOST } from '../harness/docker.js';
 
-export const never = new AbortController().signal;
+export const never: AbortSignal = new AbortController().signal;
 
 export const newEngine = (host = DOCKER_HOST, patienceMs = 10_000): DockerEngine =>
   new DockerEngine(host, { patienceMs });
