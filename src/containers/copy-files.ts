@@ -4,6 +4,7 @@ import { type EnvironmentIdentity, type EnvironmentName, environmentName } from 
 import { HoldfastError } from '../core/errors.js';
 import { labelsOf, rootImageOf, volumesOf } from './container-options.js';
 import { type EngineConnection, EngineRefusal, isRefusal } from './engine-connection.js';
+import { isHeld } from './held.js';
 import { inspect } from './inspect.js';
 import { stopContainer } from './stop-container.js';
 
@@ -97,9 +98,14 @@ async function stateOfCopy(
   if (state.Status === 'created' && state.ExitCode === 0 && state.Error === '') {
     // Somebody else was done with it all before this one was made.
     if ((await inspect(engine, environmentName(identity), signal)) !== null) return { type: 'done' };
-    await unlessRefused(identity, () =>
-      engine.ask('copying files', signal, (docker) => docker.getContainer(id).start()),
-    );
+    try {
+      await unlessRefused(identity, () =>
+        engine.ask('copying files', signal, (docker) => docker.getContainer(id).start()),
+      );
+    } catch (error) {
+      if (!(error instanceof HoldfastError) || !isHeld(error.message)) throw error;
+      return { type: 'failed', id, why: error.message };
+    }
     return { type: 'working', id };
   }
   if (state.Running || state.Status === 'removing') return { type: 'working', id };

@@ -23,15 +23,17 @@ export async function makeContainer(
   if (identity.source !== null) await removeCopier(engine, identity, signal);
 }
 
-async function createContainer(
+/** Makes a container on volumes that are there. One of the name is fine. */
+export async function createContainer(
   engine: EngineConnection,
   identity: EnvironmentIdentity,
   egress: Shared | null,
   signal: AbortSignal,
+  name: string = environmentName(identity),
 ): Promise<void> {
   const create = (boundDisk: boolean): Promise<unknown> =>
     engine.ask('making the container', signal, (docker) =>
-      docker.createContainer(containerOptions(identity, { boundDisk, egress })),
+      docker.createContainer({ ...containerOptions(identity, { boundDisk, egress }), name }),
     );
   try {
     await create(true).catch((error: unknown) => {

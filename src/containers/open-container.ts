@@ -5,8 +5,10 @@ import { HoldfastError } from '../core/errors.js';
 import { LABELS } from './container-options.js';
 import type { Shared } from './egress.js';
 import { type EngineConnection, EngineRefusal } from './engine-connection.js';
+import { isHeld } from './held.js';
 import { inspect } from './inspect.js';
 import { makeContainer } from './make-container.js';
+import { remakeContainer, takePlace } from './remake-container.js';
 
 /** How often a container may be found in a state that leads nowhere before it is given up. */
 const ROUNDS = 10;
@@ -28,6 +30,7 @@ export async function openContainer(
   for (let round = 0; round < ROUNDS; round++) {
     const found = await inspect(engine, environmentName(identity), options.signal);
     if (found === null) {
+      if (await takePlace(engine, identity, options.signal)) continue;
       if (begun) throw lost(identity);
       await makeContainer(engine, identity, options.egress, options.signal);
       continue;
@@ -35,7 +38,12 @@ export async function openContainer(
     assertOurs(identity, found);
     const next = stepFor(found.State);
     if (next === 'run') return { id: found.Id, startedAt: found.State.StartedAt };
-    if (next === 'fail') throw failed(identity, found.State);
+    if (next === 'fail' || (next === 'remake' && !identity.spec.security.readOnlyRoot))
+      throw failed(identity, found.State);
+    if (next === 'remake') {
+      await remakeContainer(engine, identity, found.Id, options.egress, options.signal);
+      continue;
+    }
     if (next === 'start' && !begun) await options.starting();
     begun = true;
     await take(engine, found.Id, next, options.signal);
@@ -55,7 +63,7 @@ export async function keepContainer(
 }
 
 type State = Docker.ContainerInspectInfo['State'];
-type Next = 'run' | 'start' | 'unpause' | 'wait' | 'fail';
+type Next = 'run' | 'start' | 'unpause' | 'wait' | 'remake' | 'fail';
 
 /** What leads a container from where it is to where commands run in it. */
 export function stepFor(state: Pick<State, 'Status' | 'ExitCode' | 'Error'>): Next {
@@ -64,9 +72,11 @@ export function stepFor(state: Pick<State, 'Status' | 'ExitCode' | 'Error'>): Ne
       return 'run';
     case 'created':
       // A start that failed leaves this behind, and would fail again.
+      if (isHeld(state.Error)) return 'remake';
       return state.ExitCode === 0 && state.Error === '' ? 'start' : 'fail';
     case 'exited':
       // Its main process only waits, and what commands have done is on its volumes.
+      if (isHeld(state.Error)) return 'remake';
       return state.Error === '' ? 'start' : 'fail';
     case 'paused':
       return 'unpause';
@@ -80,7 +90,7 @@ export function stepFor(state: Pick<State, 'Status' | 'ExitCode' | 'Error'>): Ne
 async function take(
   engine: EngineConnection,
   id: string,
-  step: Exclude<Next, 'run' | 'fail'>,
+  step: Exclude<Next, 'run' | 'remake' | 'fail'>,
   signal: AbortSignal,
 ): Promise<void> {
   if (step === 'wait') {

@@ -1,0 +1,2 @@
+/** What an engine says of a container whose place is held by something that it has forgotten when it was killed. It says so for ever. */
+export const isHeld = (why: string): boolean => /\btask \w+: already exists/i.test(why);

@@ -1,0 +1,50 @@
+import { type EnvironmentIdentity, environmentName } from '../core/environment.js';
+import type { Shared } from './egress.js';
+import { type EngineConnection, isRefusal } from './engine-connection.js';
+import { createContainer } from './make-container.js';
+
+const nextOf = (identity: EnvironmentIdentity): string => `${environmentName(identity)}-next`;
+
+/**
+ * Puts a container in the place of one that its engine cannot start any more, on the same volumes. The new one is there before the
+ * old one goes, so that whoever dies in between leaves one of the two: `takePlace` finds it.
+ */
+export async function remakeContainer(
+  engine: EngineConnection,
+  identity: EnvironmentIdentity,
+  old: string,
+  egress: Shared | null,
+  signal: AbortSignal,
+): Promise<void> {
+  await createContainer(engine, identity, egress, signal, nextOf(identity));
+  await remove(engine, old, signal);
+  await takePlace(engine, identity, signal);
+}
+
+/** Gives what was made in place of another one its name. False: there is none. */
+export async function takePlace(
+  engine: EngineConnection,
+  identity: EnvironmentIdentity,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const next = nextOf(identity);
+  try {
+    await engine.ask('naming a container', signal, (docker) =>
+      docker.getContainer(next).rename({ name: environmentName(identity) }),
+    );
+    return true;
+  } catch (error) {
+    if (isRefusal(error, 404)) return false;
+    // Somebody else was faster, and this one came too late.
+    if (!isRefusal(error, 409)) throw error;
+    await remove(engine, next, signal);
+    return true;
+  }
+}
+
+const remove = (engine: EngineConnection, container: string, signal: AbortSignal): Promise<unknown> =>
+  engine
+    .ask('removing a container', signal, (docker) => docker.getContainer(container).remove({ force: true }))
+    .catch((error: unknown) => {
+      if (!isRefusal(error, 404, 409)) throw error;
+    });
