@@ -13,7 +13,7 @@ import {
 } from '../../src/index.js';
 import { openDatabase } from '../../src/storage/database.js';
 import { createEngineDatabase } from '../harness/database.js';
-import { BUSYBOX, DOCKER_HOST } from '../harness/docker.js';
+import { BUSYBOX, DOCKER_HOST, hasDocker } from '../harness/docker.js';
 import { ADMIN, restOf } from '../harness/engine.js';
 import { call, say, scripted } from '../harness/script.js';
 import type { LogEvent } from './verifier.js';
@@ -154,7 +154,7 @@ async function verifiedRun(engine: Engine): Promise<string> {
 
 export async function realLogs(): Promise<RealLog[]> {
   const { options, drop } = await createEngineDatabase('pglite');
-  const dockerHost = DOCKER_HOST === '' ? null : DOCKER_HOST;
+  const dockerHost = hasDocker ? DOCKER_HOST : null;
   const open = () => createEngine({ ...config, dataDir: options.dataDir, turnsPerSegment: 1, dockerHost });
   let engine = await open();
   const rest = (id: string) => restOf(engine, id);
@@ -205,7 +205,7 @@ export async function realLogs(): Promise<RealLog[]> {
   const banked = await start('banker');
   await rest(banked);
 
-  const verified = DOCKER_HOST === '' ? [] : [await verifiedRun(engine)];
+  const verified = hasDocker ? [await verifiedRun(engine)] : [];
 
   const tidied = await start('cleaner');
   await rest(tidied);

@@ -4,7 +4,7 @@ import { join, relative } from 'node:path';
 import type { ModelRequest } from '@openai/agents';
 import { expect, vi } from 'vitest';
 import { type Engine, LOCAL_CALLER } from '../../src/index.js';
-import { BUSYBOX, DOCKER_HOST } from '../harness/docker.js';
+import { BUSYBOX, DOCKER_HOST, hasDocker } from '../harness/docker.js';
 import { ADMIN, decideAndRest, eventsOf, pendingOf, restOf, runToRest, type TestEngine } from '../harness/engine.js';
 import { call, resultsIn, say } from '../harness/script.js';
 import { mcpWorld } from './mcp-world.js';
@@ -230,7 +230,7 @@ const scaffolds: PageRun = {
     const read = await runToRest(t.engine, 'reader');
     expect(read).toMatchObject({ status: 'completed', output: 'On tea: page 7.\nMore on tea: page 12.' });
     expect(await t.engine.getTrajectory(read.id, ADMIN)).toMatchObject({ scaffold: 'librarian' });
-    if (DOCKER_HOST === '') return;
+    if (!hasDocker) return;
     await t.restart({ dockerHost: DOCKER_HOST });
     expect(await runToRest(t.engine, 'coder')).toMatchObject({
       ...{ status: 'completed', output: expect.stringContaining('hello') },
