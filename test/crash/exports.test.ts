@@ -29,7 +29,8 @@ const madeIn = ({ objects }: S3Server) =>
     .map(([key, { content }]) => `${key} ${content.byteLength}`)
     .toSorted();
 
-const STRIDE = Number(process.env['HOLDFAST_CRASH_STRIDE'] ?? 24);
+/** An export has few statements: more thinly than this none would be tried. */
+const STRIDE = Math.min(768, Number(process.env['HOLDFAST_CRASH_STRIDE'] ?? 24));
 /** Where few instants are taken, some of them. */
 const fewOf = <T>(cells: readonly T[], few: number): readonly T[] => (STRIDE > 24 ? cells.slice(-few) : cells);
 

@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest';
 import type { ForkRun } from '../../src/core/fork-request.js';
 import type { RunEvent, RunView } from '../../src/index.js';
-import { describeEachDatabaseSlowly } from '../harness/database.js';
+import { describeEachDatabaseSlowly, FEW_STRIDE } from '../harness/database.js';
 import { ADMIN, engineFor, eventsOf, restOf, type TestEngine } from '../harness/engine.js';
 import { config, decideAll, NAMES } from './every-kind.js';
 
 /** Forks of runs of every kind have the end of their source, from any event, and with edits that change nothing. */
 
 /** One event of so many is forked from, beginning with another one in each kind. */
-const STRIDE = 9;
+const STRIDE = Number(process.env['HOLDFAST_CRASH_STRIDE'] ?? 24) >= FEW_STRIDE ? 27 : 9;
 
 /** What came of the calls, in no order: where the fork has another pause, so has the conversation. */
 const said = ({ output }: RunView): string[] => String(output).split(' | ').sort();

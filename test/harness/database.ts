@@ -48,7 +48,7 @@ export function describeEachDatabaseSlowly(name: string, suite: (kind: DatabaseK
 }
 
 /** Of so many durable statements one is tried; beyond this, each suite kills its processes on one database. */
-const FEW_STRIDE = 256;
+export const FEW_STRIDE = 256;
 
 /** A slow suite that kills processes: on both databases, or where few instants are taken on PostgreSQL alone. */
 export function describeCrashes(name: string, suite: (kind: DatabaseKind) => void): void {
