@@ -6,6 +6,7 @@ import { labelsOf, rootImageOf, volumesOf } from './container-options.js';
 import { type EngineConnection, EngineRefusal, isRefusal } from './engine-connection.js';
 import { isHeld } from './held.js';
 import { inspect } from './inspect.js';
+import { removeContainer } from './remove-container.js';
 import { stopContainer } from './stop-container.js';
 
 const TRIES = 3;
@@ -68,7 +69,7 @@ export const removeCopier = (
   engine: EngineConnection,
   identity: EnvironmentIdentity,
   signal: AbortSignal,
-): Promise<unknown> => removeContainer(engine, copierOf(identity), signal);
+): Promise<void> => removeContainer(engine, copierOf(identity), signal);
 
 const copierOf = (identity: EnvironmentName): string => `${environmentName(identity)}-copy`;
 
@@ -195,13 +196,6 @@ async function assertVolumes(
     }
   }
 }
-
-const removeContainer = (engine: EngineConnection, id: string, signal: AbortSignal): Promise<unknown> =>
-  engine
-    .ask('removing a container', signal, (docker) => docker.getContainer(id).remove({ force: true }))
-    .catch((error: unknown) => {
-      if (!isRefusal(error, 404, 409)) throw error;
-    });
 
 /** The last of what it said. */
 async function wordOf(engine: EngineConnection, id: string, signal: AbortSignal): Promise<string> {

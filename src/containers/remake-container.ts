@@ -2,6 +2,7 @@ import { type EnvironmentIdentity, environmentName } from '../core/environment.j
 import type { Shared } from './egress.js';
 import { type EngineConnection, isRefusal } from './engine-connection.js';
 import { createContainer } from './make-container.js';
+import { removeContainer } from './remove-container.js';
 
 const nextOf = (identity: EnvironmentIdentity): string => `${environmentName(identity)}-next`;
 
@@ -17,7 +18,7 @@ export async function remakeContainer(
   signal: AbortSignal,
 ): Promise<void> {
   await createContainer(engine, identity, egress, signal, nextOf(identity));
-  await remove(engine, old, signal);
+  await removeContainer(engine, old, signal);
   await takePlace(engine, identity, signal);
 }
 
@@ -37,14 +38,7 @@ export async function takePlace(
     if (isRefusal(error, 404)) return false;
     // Somebody else was faster, and this one came too late.
     if (!isRefusal(error, 409)) throw error;
-    await remove(engine, next, signal);
+    await removeContainer(engine, next, signal);
     return true;
   }
 }
-
-const remove = (engine: EngineConnection, container: string, signal: AbortSignal): Promise<unknown> =>
-  engine
-    .ask('removing a container', signal, (docker) => docker.getContainer(container).remove({ force: true }))
-    .catch((error: unknown) => {
-      if (!isRefusal(error, 404, 409)) throw error;
-    });

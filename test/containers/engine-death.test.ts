@@ -1,27 +1,17 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { describeDockerSlowly } from '../harness/docker.js';
 import { endedOf, never, newEngine, newIdentity, noSecrets, shell } from './environments.js';
+import { killEngine, ownEngine } from './own-engine.js';
 
 /** The engine itself is killed. It is one of this suite's own. */
-
-const script = (...args: string[]): string =>
-  execFileSync('bash', ['.ci/docker', ...args], { encoding: 'utf8' }).trim();
-
-async function killEngine(dir: string): Promise<void> {
-  const pid = Number(readFileSync(join(dir, 'engine.pid'), 'utf8'));
-  process.kill(pid, 'SIGKILL');
-  while (existsSync(`/proc/${pid}`) && !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8')))
-    await new Promise((resolve) => setTimeout(resolve, 20));
-}
 
 describeDockerSlowly('an engine that is killed', () => {
   const dir = mkdtempSync(join(tmpdir(), 'hf-'));
   afterAll(() => {
-    script('down', dir);
+    ownEngine('down', dir);
     rmSync(dir, { recursive: true, force: true });
   });
 
@@ -36,7 +26,7 @@ describeDockerSlowly('an engine that is killed', () => {
   for (const { what, flags, survives } of kinds) {
     const text = 'echo begun >begun; for i in 1 2 3 4 5 6 7 8; do echo $i; sleep 0.5; done; echo run >>effects; exit 3';
     it(`and ${what}: a command has one outcome, and nobody waits for ever`, { timeout: 300_000 }, async () => {
-      const host = script('up', dir, ...flags);
+      const host = ownEngine('up', dir, ...flags);
       const engine = newEngine(host, 60_000);
       const identity = newIdentity();
       const environment = await engine.open(identity, {
@@ -49,7 +39,7 @@ describeDockerSlowly('an engine that is killed', () => {
       const outcome = environment.run(asked, never);
       await begun(environment);
       await killEngine(dir);
-      script('up', dir, ...flags);
+      ownEngine('up', dir, ...flags);
       const found = await outcome;
       if (survives)
         expect(found).toMatchObject({ type: 'ended', exitCode: 3, stdout: { text: '1\n2\n3\n4\n5\n6\n7\n8\n' } });
@@ -58,12 +48,12 @@ describeDockerSlowly('an engine that is killed', () => {
       const seen = endedOf(await environment.run(shell('cat begun; cat effects 2>/dev/null'), never));
       expect(seen.stdout.text).toBe(survives ? 'begun\nrun\n' : 'begun\n');
       await engine.remove(identity, never);
-      script('down', dir);
+      ownEngine('down', dir);
     });
   }
 
   it('and stays away is an error with a name, also for who waits for a command', { timeout: 120_000 }, async () => {
-    const host = script('up', dir);
+    const host = ownEngine('up', dir);
     const engine = newEngine(host, 500);
     const environment = await engine.open(newIdentity(), {
       begun: false,

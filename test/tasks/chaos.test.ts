@@ -1,11 +1,11 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Docker from 'dockerode';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEngine, type Engine } from '../../src/index.js';
+import { killEngine, ownEngine } from '../containers/own-engine.js';
 import { BUSYBOX, describeDockerSlowly } from '../harness/docker.js';
 import { ADMIN, dataOf } from '../harness/engine.js';
 import { noOwnPostgres, type OwnPostgres, openOwnPostgres } from '../harness/own-postgres.js';
@@ -29,9 +29,6 @@ const definition = {
     ],
   },
 };
-
-const script = (...args: string[]): string =>
-  execFileSync('bash', ['.ci/docker', ...args], { encoding: 'utf8' }).trim();
 
 const why = noOwnPostgres();
 const suiteOf =
@@ -58,7 +55,7 @@ suiteOf('tasks whose workers, engine and database die', () => {
 
   beforeAll(async () => {
     postgres = await openOwnPostgres();
-    host = script('up', dir);
+    host = ownEngine('up', dir);
     engine = await createEngine({ agents, role: 'api', workerId: 'api', databaseUrl: postgres.url, dataDir: dir });
     for (let n = 0; n < WORKERS; n++) seats.push(keep(`worker-${n}`));
   });
@@ -68,19 +65,16 @@ suiteOf('tasks whose workers, engine and database die', () => {
     await Promise.all(seats);
     await engine?.stop();
     await postgres?.close();
-    script('down', dir);
+    ownEngine('down', dir);
     rmSync(dir, { recursive: true, force: true });
   });
 
   const kill = (n: number): void => seated.get(`worker-${n}`)?.kill('SIGKILL');
 
-  async function killEngine(): Promise<void> {
-    const pid = Number(readFileSync(join(dir, 'engine.pid'), 'utf8'));
-    process.kill(pid, 'SIGKILL');
-    while (existsSync(`/proc/${pid}`) && !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8')))
-      await sleep(20);
+  async function restartEngine(): Promise<void> {
+    await killEngine(dir);
     await sleep(1000);
-    script('up', dir);
+    ownEngine('up', dir);
   }
 
   async function restartPostgres(): Promise<void> {
@@ -92,10 +86,10 @@ suiteOf('tasks whose workers, engine and database die', () => {
   /** What happens after so many tasks are over. */
   const FAULTS: readonly (readonly [number, () => Promise<void> | void])[] = [
     [3, () => kill(0)],
-    [8, killEngine],
+    [8, restartEngine],
     [14, restartPostgres],
     [18, () => [0, 1, 2].forEach(kill)],
-    [24, killEngine],
+    [24, restartEngine],
     [28, () => kill(1)],
     [32, restartPostgres],
   ];
