@@ -37,6 +37,7 @@ import * as runsOfTasks from './0035-runs-of-tasks.js';
 import * as systemEvents from './0036-system-events.js';
 import * as runScaffold from './0037-run-scaffold.js';
 import * as environmentSnapshots from './0038-environment-snapshots.js';
+import * as taskRetries from './0039-task-retries.js';
 
 export interface Migration {
   readonly name: string;
@@ -83,4 +84,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0036-system-events', up: systemEvents.up },
   { name: '0037-run-scaffold', up: runScaffold.up },
   { name: '0038-environment-snapshots', up: environmentSnapshots.up },
+  { name: '0039-task-retries', up: taskRetries.up },
 ];

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 import { Command, Option } from 'commander';
 import { z } from 'zod';
 import { jsonObject } from '../core/json.js';
@@ -13,6 +14,8 @@ import { submitBatch } from './task-batch.js';
 import { printTask } from './task-text.js';
 
 const WAIT_SECONDS = 30;
+/** So often one is looked at that waits for its next attempt. */
+const LOOK_MS = 1000;
 
 const options = z.object({
   json,
@@ -114,6 +117,7 @@ async function settled(client: Client, submitted: TaskView): Promise<TaskView> {
   for (;;) {
     const task = await client.getTask(submitted.id);
     if (isOver(task.status) || task.status === 'paused') return task;
-    await client.getRun(task.runId, WAIT_SECONDS);
+    if (task.retryAt === null) await client.getRun(task.runId, WAIT_SECONDS);
+    else await setTimeout(LOOK_MS);
   }
 }

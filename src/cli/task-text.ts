@@ -17,6 +17,9 @@ export function printTask(task: TaskView): void {
   print(`status   ${task.status}`);
   print(`run      ${task.runId} (holdfast trajectory ${task.runId})`);
   if (task.attempts > 1) print(`attempts ${task.attempts}`);
+  for (const { runId, error } of task.tried ?? [])
+    if (error !== null) print(`failed   ${runId}: ${plain(error.code)}: ${plain(error.message)}`);
+  if (task.retryAt !== null) print(`again    ${task.retryAt}`);
   if (task.result !== null) print(`result   ${resultText(task.result)}`);
   if (task.reward !== null) print(`reward   ${task.reward}`);
 }

@@ -37,6 +37,15 @@ export const submitTask = z
   .meta({ id: 'SubmitTask' });
 export type SubmitTask = z.input<typeof submitTask>;
 
+const taskAttempt = z.object({
+  runId: z.string(),
+  status: runStatus,
+  error: z.object({ code: z.string(), message: z.string() }).nullable().describe('By which it failed.'),
+  createdAt: z.iso.datetime(),
+  completedAt: z.iso.datetime().nullable(),
+});
+export type TaskAttempt = z.infer<typeof taskAttempt>;
+
 export const taskView = z
   .object({
     id: z.string(),
@@ -60,8 +69,13 @@ export const taskView = z
     reward: z.number().nullable(),
     verificationPassed: z.boolean().nullable().describe('Null: nothing was verified.'),
     metadata: jsonObject,
+    tried: z
+      .array(taskAttempt)
+      .exactOptional()
+      .describe('Its runs, the newest first and at most 100; in lists they are left out.'),
     createdAt: z.iso.datetime(),
     updatedAt: z.iso.datetime(),
+    retryAt: z.iso.datetime().nullable().describe('When its next attempt is due; null: none is to follow.'),
     completedAt: z.iso.datetime().nullable(),
   })
   .meta({ id: 'Task' });

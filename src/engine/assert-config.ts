@@ -5,6 +5,7 @@ import { nameText } from '../core/json.js';
 import { ollamaAddress } from '../core/ollama-address.js';
 import { retentionConfig } from '../core/retention.js';
 import { schedulingConfig } from '../core/scheduling.js';
+import { taskRetries } from '../core/task-retries.js';
 import { LONGEST_MS } from '../core/wait.js';
 import { workerRole } from '../core/worker.js';
 import type { EngineConfig } from './engine-config.js';
@@ -17,6 +18,7 @@ const settings = z.object({
   role: workerRole.optional(),
   retention: retentionConfig.optional(),
   scheduling: schedulingConfig.optional(),
+  retries: taskRetries.optional(),
   rewards: z
     .record(
       nameText,

@@ -13,6 +13,7 @@ import { expire } from './interruption-verbs.js';
 import type { Parts } from './parts.js';
 import { rebuildLeft } from './rebuild-left.js';
 import { retain } from './retention.js';
+import { retryTasks } from './retry-tasks.js';
 import { SEGMENT_QUEUE } from './segment-queue.js';
 import { setBackWatch } from './set-back-watch.js';
 import { settleContainers } from './settle-containers.js';
@@ -85,6 +86,7 @@ export function startBeating(
         ),
       );
     }
+    await retryTasks(parts);
     anchoring.begin();
     containers.begin();
     system.begin();

@@ -7,6 +7,7 @@ import { SEGMENT_WORKFLOW } from '../../workflows/agent-run.js';
 import { HoldfastError } from '../core/errors.js';
 import { retentionOf } from '../core/retention.js';
 import { schedulingConfig } from '../core/scheduling.js';
+import { taskRetries } from '../core/task-retries.js';
 import { Metrics } from '../metrics/metrics.js';
 import { keepAgent } from '../storage/agents.js';
 import { type Database, openDatabase } from '../storage/database.js';
@@ -166,10 +167,11 @@ async function launch(
   };
   const retention = retentionOf(config.retention);
   const order = new TaskOrder(config.scheduling === undefined ? null : schedulingConfig.parse(config.scheduling));
+  const retries = taskRetries.parse(config.retries ?? {});
   const exports = new ExportQueue(theClient);
   const parts: Parts = {
     ...{ world, database, agents, models: provider, changes, deltas, running, anchor, exports },
-    ...{ role, crashLimit, log, build: BUILD, retention, order, system: new SystemFeed(database.knex) },
+    ...{ role, crashLimit, log, build: BUILD, retention, order, retries, system: new SystemFeed(database.knex) },
     ...{ metrics, measuring: new Measuring({ world, running, role, metrics, build: BUILD }, capacity) },
   };
   const gate = new ProcessGate((runId) => markAlone(database.knex, id, epoch, runId));

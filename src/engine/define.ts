@@ -10,6 +10,7 @@ import type { RewardFunction } from '../core/reward-function.js';
 import type { RoutersConfig } from '../core/router-config.js';
 import type { Scaffold } from '../core/scaffold.js';
 import type { SchedulingConfig } from '../core/scheduling.js';
+import type { RetriesConfig } from '../core/task-retries.js';
 import type { Secret } from '../models/secret.js';
 import type { DeclaredTool } from '../tools/define-tool.js';
 import type { EvidenceConfig } from './evidence-config.js';
@@ -73,6 +74,8 @@ export interface HoldfastConfig {
   readonly retention?: RetentionConfig;
   /** In which order tasks begin that say nothing of it: `{ weights: { difficulty: 24, category: 48, age: 1 } }`. See docs/batches.md. */
   readonly scheduling?: SchedulingConfig;
+  /** How often a task is tried again that failed by what was around it: `{ most: 2, firstMs: 5000, longestMs: 300_000 }`. See docs/tasks.md. */
+  readonly retries?: RetriesConfig;
 }
 
 /** Gives a declaration its type. */

@@ -120,6 +120,7 @@ async function writeChunk(parts: Parts, chunk: readonly Line[], caller: Caller):
       continue;
     }
     if (fresh.length > 0) world.queue.wake();
+    for (const { planned: one } of fresh) world.metrics.taskSubmitted(one.task.category);
     const before = await tasksOfRuns(
       world.knex,
       [...taken.values()].map(({ runId }) => runId),

@@ -49,7 +49,7 @@ export async function planTask(parts: Parts, request: SubmitTask, caller: Caller
   const task: NewTask = {
     ...{ id, tenant, definitionHash: kept.hash, name: kept.name, version: kept.version, category, difficulty, tags },
     ...{ agent: agent.name, parameters: toJson(parameters) as JsonObject, seed, image, reward, priority, metadata },
-    runId: run.id,
+    ...{ retries: parts.retries, runId: run.id },
   };
   return { definition: kept, run, task, fingerprint: digestOf(toJson(parsed.data)) };
 }

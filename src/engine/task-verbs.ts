@@ -9,6 +9,7 @@ import { type TaskFilter, type TaskView, taskFilter } from '../core/task.js';
 import { lockFamily } from '../storage/families.js';
 import { encodeCursor } from '../storage/run-list.js';
 import { listTaskRows } from '../storage/task-list.js';
+import { attemptsOf } from '../storage/task-attempts.js';
 import { cancelOpenTask, findTask, lockTask, type SeenTask, taskViewOf } from '../storage/tasks.js';
 import type { Parts } from './parts.js';
 
@@ -19,8 +20,10 @@ async function taskNamed({ world }: Parts, id: string, caller: Caller): Promise<
 }
 
 /** Throws `task_unknown`. */
-export const getTask = async (parts: Parts, id: string, caller: Caller): Promise<TaskView> =>
-  taskViewOf(await taskNamed(parts, id, caller));
+export async function getTask(parts: Parts, id: string, caller: Caller): Promise<TaskView> {
+  const row = await taskNamed(parts, id, caller);
+  return { ...taskViewOf(row), tried: await attemptsOf(parts.world.knex, id) };
+}
 
 /** Tasks, newest first. Throws `invalid_request`. */
 export async function listTasks(
@@ -46,7 +49,7 @@ export async function cancelTask(parts: Parts, id: string, reason: string | null
   const why = reason === null ? null : plainText(reason);
   for (;;) {
     const seen = await taskNamed(parts, id, caller);
-    if (seen.status === 'cancelled') return taskViewOf(seen);
+    if (seen.status === 'cancelled') return getTask(parts, id, caller);
     if (seen.status !== 'open') throw new HoldfastError('task_over', `Task ${id} is ${seen.status}.`);
     const stopping = await world.knex.transaction(async (trx) => {
       const run = await lockFamily(trx, seen.run_id);

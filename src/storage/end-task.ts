@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
 import { canonical } from '../core/json.js';
-import { type RunEnd, resultOf, trajectoryResult } from '../core/trajectory-result.js';
+import { isRetried, retryAfterMs, taskRetries } from '../core/task-retries.js';
+import { type RunEnd, resultOf, type TrajectoryResult, trajectoryResult } from '../core/trajectory-result.js';
 import { lastReward } from './rewards.js';
 import { tellEnded } from './task-events.js';
 import type { TaskRow } from './tasks.js';
@@ -8,21 +9,23 @@ import type { TaskRow } from './tasks.js';
 type EndedRun = RunEnd & { readonly runId: string };
 
 /**
- * Gives a task the end and the result of its run, in the transaction that ends the run and after its reward is written. A run that is
- * not the present one of its task, as a fork, changes nothing.
+ * Gives a task the end and the result of its run, in the transaction that ends the run and after its reward is written; or the time of
+ * its next attempt, where another one may not fail by the same. A run that is not the present one of its task, as a fork, changes nothing.
  */
 export const endTask = (trx: Knex.Transaction, run: EndedRun): Promise<void> =>
   change(trx, run, { status: run.status, completed_at: trx.fn.now() }, true);
 
-/** What somebody said of a run that is over is said of its task. */
+/** What somebody said of a run that is over is said of its task, unless that is to be tried again. */
 export const judgeTask = (trx: Knex.Transaction, run: EndedRun): Promise<void> => change(trx, run, {}, false);
 
 async function change(trx: Knex.Transaction, { runId, ...end }: EndedRun, more: object, ends: boolean): Promise<void> {
   const judged = await lastReward(trx, runId);
   const result = resultOf(end, judged);
   if (result === null) return;
+  if (ends && (await tryAgain(trx, runId, result))) return;
   const [task]: Pick<TaskRow, 'id' | 'tenant' | 'attempts' | 'status'>[] = await trx('holdfast.tasks')
     .where({ run_id: runId })
+    .whereRaw(ends ? `status = 'open'` : `status <> 'open'`)
     .update({
       ...more,
       ...{ result_type: result.type, result: canonical(result), reward: judged?.reward ?? null },
@@ -32,6 +35,20 @@ async function change(trx: Knex.Transaction, { runId, ...end }: EndedRun, more: 
   if (task === undefined || !ends) return;
   const how = { attempt: task.attempts, retried: task.status === 'open', result, reward: judged?.reward ?? null };
   await tellEnded(trx, { ...task, runId }, how);
+}
+
+/** Leaves a task open for its next attempt. False: there is none. */
+async function tryAgain(trx: Knex.Transaction, runId: string, result: TrajectoryResult): Promise<boolean> {
+  if (result.type !== 'error' || !isRetried(result.code)) return false;
+  const task: TaskRow | undefined = await trx('holdfast.tasks').where({ run_id: runId }).forUpdate().first();
+  if (task === undefined || task.status !== 'open') return false;
+  const { id, attempts: attempt } = task;
+  const afterMs = retryAfterMs(taskRetries.parse(JSON.parse(task.retries)), { taskId: id, attempt });
+  if (afterMs === null) return false;
+  const retryAt = trx.raw(`clock_timestamp() + ? * interval '1 ms'`, [afterMs]);
+  await trx('holdfast.tasks').where({ id }).update({ retry_at: retryAt, updated_at: trx.fn.now() });
+  await tellEnded(trx, { ...task, runId }, { attempt, retried: true, result, reward: null });
+  return true;
 }
 
 /** How the task of a run ended; null: the run is not its last one, or it goes on. */

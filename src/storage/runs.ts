@@ -234,7 +234,7 @@ export const inputOf = (row: RunRow): JsonValue => jsonValue.parse(JSON.parse(ro
 
 export const metadataOf = (row: RunRow): JsonObject => jsonObject.parse(JSON.parse(row.metadata));
 
-const errorOf = (row: RunRow): ErrorView | null => {
+export const errorOf = (row: Pick<RunRow, 'error'>): ErrorView | null => {
   if (row.error === null) return null;
   const view = errorView.parse(JSON.parse(row.error));
   return { ...view, code: isErrorCode(view.code) ? view.code : 'run_failed' };

@@ -3,6 +3,7 @@ import { canonical, type JsonObject, jsonObject } from '../core/json.js';
 import { isOver, type RunStatus } from '../core/run.js';
 import type { TaskView } from '../core/task.js';
 import { taskDefinition } from '../core/task-definition.js';
+import type { TaskRetries } from '../core/task-retries.js';
 import { trajectoryResult } from '../core/trajectory-result.js';
 import { tellEnded, tellSubmitted } from './task-events.js';
 
@@ -28,6 +29,10 @@ export interface TaskRow {
   metadata: string;
   run_id: string;
   attempts: number;
+  /** The terms on which it is tried again, as JSON. */
+  retries: string;
+  /** When its next attempt is due; null: none is to follow. */
+  retry_at: Date | null;
   status: TaskState;
   result_type: string | null;
   result: string | null;
@@ -54,6 +59,7 @@ export interface NewTask {
   readonly reward: string | null;
   readonly priority: number;
   readonly metadata: JsonObject;
+  readonly retries: TaskRetries;
   readonly runId: string;
 }
 
@@ -61,11 +67,11 @@ export const tasks = (db: Knex) => db<TaskRow>('holdfast.tasks');
 
 /** Writes a task after its first run, and tells it. */
 export async function insertTask(trx: Knex.Transaction, task: NewTask): Promise<void> {
-  const { definitionHash, tags, parameters, metadata, runId, seed, reward, ...same } = task;
+  const { definitionHash, tags, parameters, metadata, retries, runId, seed, reward, ...same } = task;
   await tasks(trx).insert({
     ...same,
     ...{ definition_hash: definitionHash, tags: [...tags], parameters: canonical(parameters) },
-    ...{ metadata: canonical(metadata), run_id: runId, seed: String(seed), reward_function: reward },
+    ...{ metadata: canonical(metadata), retries: canonical({ ...retries }), run_id: runId, seed: String(seed), reward_function: reward },
   });
   await tellSubmitted(trx, task);
 }
@@ -125,6 +131,7 @@ export async function cancelOpenTask(trx: Knex.Transaction, id: string, reason: 
       result: canonical(result),
       completed_at: now,
       updated_at: now,
+      retry_at: null,
     })
     .returning(['tenant', 'run_id', 'attempts']);
   if (task === undefined) return;
@@ -165,5 +172,6 @@ export const taskViewOf = (row: SeenTask): TaskView => ({
   ...{ reward: row.reward, verificationPassed: row.verification_passed },
   metadata: jsonObject.parse(JSON.parse(row.metadata)),
   ...{ createdAt: row.created_at.toISOString(), updatedAt: row.updated_at.toISOString() },
+  retryAt: row.retry_at?.toISOString() ?? null,
   completedAt: row.completed_at?.toISOString() ?? null,
 });

@@ -20,7 +20,7 @@ const task = {
 };
 
 describeEachDatabase('what is told of tasks', (kind) => {
-  const t = engineFor(kind, { agents: AGENTS });
+  const t = engineFor(kind, { agents: AGENTS, retries: { most: 0 } });
   const told = async (taskId: string) =>
     (await t.engine.listSystemEvents({ after: 0, limit: 200, taskId }, ADMIN)).items;
   const ofTask = async (taskId: string) =>

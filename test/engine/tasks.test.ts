@@ -35,7 +35,7 @@ const definition = {
 const submission = (changes: Partial<SubmitTask> = {}): SubmitTask => ({ task: definition, agent: 'mute', ...changes });
 
 describeEachDatabase('tasks', (kind) => {
-  const t = engineFor(kind, { agents: AGENTS, rewards: { half: () => ({ reward: 0.5 }) } });
+  const t = engineFor(kind, { agents: AGENTS, retries: { most: 0 }, rewards: { half: () => ({ reward: 0.5 }) } });
   const submit = (changes: Partial<SubmitTask> = {}, key?: string) =>
     t.engine.submitTask(submission(changes), ADMIN, key);
   const over = async (changes: Partial<SubmitTask> = {}) => {

@@ -49,6 +49,10 @@ describeEachDatabase('batches of tasks over HTTP', (kind) => {
       .map((line) => batchAnswer.parse(JSON.parse(line)));
   };
   const idsIn = (answers: readonly BatchAnswer[]) => answers.flatMap((one) => ('id' in one ? [one.id] : []));
+  const counted = async (): Promise<number> => {
+    const { text } = await door.engine.metrics({ actor: 'otto', role: 'operator', tenant: 'default' });
+    return Number(/^holdfast_tasks_submitted_total\{category="math"\} (\d+)$/m.exec(text)?.[1] ?? 0);
+  };
   const tasksNow = async () => {
     const ids: string[] = [];
     let cursor: string | null = null;
@@ -100,12 +104,14 @@ describeEachDatabase('batches of tasks over HTTP', (kind) => {
 
   test('the same batch again is the same tasks, a changed line is refused, and keys outlive their place', async () => {
     const lines = many(120);
+    const earlier = await counted();
     const before = await send(lines, 'again');
     expect(before.at(-1)).toEqual({ end: true, submitted: 120, known: 0, failed: 0 });
     const count = (await tasksNow()).length;
     const after = await send(lines, 'again');
     expect(after.at(-1)).toEqual({ end: true, submitted: 0, known: 120, failed: 0 });
     expect(idsIn(after)).toEqual(idsIn(before));
+    expect(await counted()).toBe(earlier + 120);
     const changed = await send(linesOf({ task: definition, agent, seed: 5 }), 'again');
     expect(changed[0]).toMatchObject({ line: 1, error: { code: 'idempotency_key_reused' } });
     expect((await tasksNow()).length).toBe(count);

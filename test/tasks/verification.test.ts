@@ -250,7 +250,7 @@ describeDockerSlowly('tasks that end otherwise', () => {
       ...{ status: 'failed', reward: null },
       result: { type: 'error', code: 'image_unknown' },
     });
-    await on.restart({ dockerHost: 'unix:///tmp/holdfast-no-engine.sock' });
+    await on.restart({ dockerHost: 'unix:///tmp/holdfast-no-engine.sock', retries: { most: 0 } });
     expect(await on.over('idle')).toMatchObject({ result: { type: 'error', code: 'engine_unreachable' } });
     await on.restart();
   });

@@ -1,0 +1,45 @@
+import type { Knex } from 'knex';
+import type { TaskAttempt } from '../core/task.js';
+import { errorOf, runs } from './runs.js';
+import { type TaskRow, tasks } from './tasks.js';
+
+const SHOWN_MOST = 100;
+
+/** The runs that executed a task, the newest first. Forks of them are no attempts. */
+export async function attemptsOf(db: Knex, taskId: string): Promise<TaskAttempt[]> {
+  const rows = await runs(db)
+    .where({ task_id: taskId, forked_from_run_id: null, parent_run_id: null })
+    .orderBy([
+      { column: 'created_at', order: 'desc' },
+      { column: 'id', order: 'desc' },
+    ])
+    .limit(SHOWN_MOST)
+    .select('id', 'status', 'error', 'created_at', 'completed_at');
+  return rows.map((row) => {
+    const error = errorOf(row);
+    return {
+      ...{ runId: row.id, status: row.status, error: error && { code: error.code, message: error.message } },
+      ...{ createdAt: row.created_at.toISOString(), completedAt: row.completed_at?.toISOString() ?? null },
+    };
+  });
+}
+
+/** Tasks of these agents whose next attempt is due, with the runs that they stand on. */
+export const tasksToRetry = (
+  db: Knex,
+  agents: readonly string[],
+  limit: number,
+): Promise<Pick<TaskRow, 'id' | 'run_id'>[]> =>
+  tasks(db)
+    .whereRaw('retry_at <= clock_timestamp()')
+    .whereIn('agent', [...agents])
+    .orderBy('retry_at')
+    .limit(limit)
+    .select('id', 'run_id');
+
+/** Puts a task on its next run. Under the lock of its row. */
+export async function nextAttempt(trx: Knex.Transaction, id: string, runId: string): Promise<void> {
+  const attempts = trx.raw('attempts + 1') as unknown as number;
+  const now = trx.fn.now() as unknown as Date;
+  await tasks(trx).where({ id }).update({ run_id: runId, attempts, retry_at: null, updated_at: now });
+}
