@@ -11,18 +11,17 @@ import type { Wait } from '../src/core/ending.js';
 import { HoldfastError } from '../src/core/errors.js';
 import { digestOf, type JsonObject, type JsonValue, toJson } from '../src/core/json.js';
 import type { AttemptTarget } from '../src/models/model-attempt.js';
-import { FinalModelError } from '../src/models/model-call-error.js';
-import { classifyModelFailure } from '../src/models/model-failure.js';
 import { targetOf } from '../src/models/multi-model-provider.js';
 import { attemptOf } from '../src/models/single-attempt.js';
 import { streamedResponse } from '../src/models/streamed-response.js';
 import { hasStep } from '../src/storage/segment-rows.js';
-import { callModel, type ModelAnswer, type ModelFailure, type ModelResult } from '../steps/call-model.js';
+import { callModel, type ModelAnswer, type ModelResult } from '../steps/call-model.js';
 import { patiently } from '../steps/patience.js';
 import { TurnCharges } from '../steps/turn-charges.js';
 import { budgetWait, chargedIn } from './budget-wait.js';
 import { withOwnCallIds, withRecordedIds } from './call-ids.js';
 import { durableStep } from './durable-step.js';
+import { failureOfModel } from './failure-of-model.js';
 import { hideOver, withHidden } from './hidden-past.js';
 import { haltStop } from './launch-calls.js';
 import { guardsOf } from './plan-calls.js';
@@ -214,7 +213,9 @@ async function askModel(
     const answer = answerOf(await respond(scope, attempt, { ...request, signal: both }, turn));
     return { ...answer, ...watch.paid, ...(attempt.route && { route: attempt.route }) };
   };
-  return durableStep(scope, `model:${turn}`, async () => watch.endOf(await callModel(ask, classify, scope.signal)));
+  return durableStep(scope, `model:${turn}`, async () =>
+    watch.endOf(await callModel(ask, failureOfModel, scope.signal)),
+  );
 }
 
 const chargesOf = (scope: SegmentScope, turn: number): TurnCharges =>
@@ -239,12 +240,6 @@ async function respond(
     end();
   }
 }
-
-const classify = (error: unknown): ModelFailure => {
-  if (error instanceof FinalModelError) return { error: error.view(), retryable: false, retryAfterMs: null };
-  const { code, message, retryable, retryAfterMs, hint } = classifyModelFailure(error);
-  return { error: new HoldfastError(code, message, hint === null ? {} : { hint }).view(), retryable, retryAfterMs };
-};
 
 const isObject = (value: JsonValue | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -29,6 +29,7 @@ const configShape = z.strictObject({
     routers: judgedLater,
     retention: judgedLater,
     scheduling: judgedLater,
+    retries: judgedLater,
     rewards: judgedLater,
     evidence: judgedLater,
   },

@@ -2,6 +2,7 @@ import { ENVIRONMENT_ERRORS } from './environment-errors.js';
 import { ERASURE_ERRORS } from './erasure-errors.js';
 import { type ErrorRow, row } from './error-row.js';
 import { EXPORT_ERRORS } from './export-errors.js';
+import { MODEL_ERRORS } from './model-errors.js';
 import { PROCESS_ERRORS } from './process-errors.js';
 import { PROOF_ERRORS } from './proof-errors.js';
 import { SUB_AGENT_ERRORS } from './sub-agent-errors.js';
@@ -153,42 +154,7 @@ export const ERRORS = {
     'A tool call was not granted',
     'Grant the capability to the agent, or leave the tool out.',
   ),
-  model_failed: row(
-    502,
-    'retry',
-    'The model call failed',
-    'Read the detail; check the key, the name of the model and the provider.',
-  ),
-  model_unknown: row(
-    400,
-    'stop',
-    'No provider for this model',
-    'Use one of the prefixes in the detail or add a provider.',
-  ),
-  route_impossible: row(
-    422,
-    'stop',
-    'No model of the router can serve the request',
-    'Add a candidate that can; the detail says what each lacks.',
-  ),
-  route_failed: row(
-    502,
-    'retry',
-    'No model of the router answered',
-    'Read the detail, which has the reason of each; try again when one of them works.',
-  ),
-  cassette_invalid: row(
-    500,
-    'stop',
-    'A recording of a model cannot be used',
-    'Read the detail; docs/cassettes.md says what a cassette is.',
-  ),
-  cassette_unmatched: row(
-    500,
-    'stop',
-    'The request is on no cassette',
-    'Ask as it was recorded, or record it again: docs/cassettes.md.',
-  ),
+  ...MODEL_ERRORS,
   tool_timeout: row(500, 'stop', 'A tool took too long', 'Raise its timeoutMs, or make it faster.'),
   tool_failed: row(500, 'stop', 'A tool failed', 'Read the detail; the tool threw it.'),
   tool_raised: row(

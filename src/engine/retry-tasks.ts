@@ -46,7 +46,10 @@ const begin = (parts: Parts, id: string, lastRunId: string): Promise<boolean> =>
     const runId = newRunId(parts);
     const run = {
       ...{ id: runId, tenant: task.tenant, agent, input: inputOf(last), metadata: metadataOf(last) },
-      ...{ grants: agent.grants, limits: limitsOfStart(parts, agent, { maxTurns, maxDurationMs: timeoutSeconds * 1000 }) },
+      ...{
+        grants: agent.grants,
+        limits: limitsOfStart(parts, agent, { maxTurns, maxDurationMs: timeoutSeconds * 1000 }),
+      },
       ...{ priority: task.priority, stream: last.stream, sessionId: null, subjects: [], taskId: id },
     };
     await writeRun(parts.world, trx, run, async () => {});

@@ -8,8 +8,8 @@ import { isOver } from '../core/run.js';
 import { type TaskFilter, type TaskView, taskFilter } from '../core/task.js';
 import { lockFamily } from '../storage/families.js';
 import { encodeCursor } from '../storage/run-list.js';
-import { listTaskRows } from '../storage/task-list.js';
 import { attemptsOf } from '../storage/task-attempts.js';
+import { listTaskRows } from '../storage/task-list.js';
 import { cancelOpenTask, findTask, lockTask, type SeenTask, taskViewOf } from '../storage/tasks.js';
 import type { Parts } from './parts.js';
 

@@ -71,7 +71,13 @@ export async function insertTask(trx: Knex.Transaction, task: NewTask): Promise<
   await tasks(trx).insert({
     ...same,
     ...{ definition_hash: definitionHash, tags: [...tags], parameters: canonical(parameters) },
-    ...{ metadata: canonical(metadata), retries: canonical({ ...retries }), run_id: runId, seed: String(seed), reward_function: reward },
+    ...{
+      metadata: canonical(metadata),
+      retries: canonical({ ...retries }),
+      run_id: runId,
+      seed: String(seed),
+      reward_function: reward,
+    },
   });
   await tellSubmitted(trx, task);
 }

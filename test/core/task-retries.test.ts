@@ -35,6 +35,14 @@ it('terms have defaults, and a first wait that is no longer than the longest', (
 
 it('only what was around the agent is tried again', () => {
   expect(['engine_unreachable', 'environment_lost', 'limit_crashes', 'model_failed'].filter(isRetried)).toHaveLength(4);
-  const own = ['image_unknown', 'task_invalid', 'capability_denied', 'limit_turns', 'limit_budget', 'run_failed'];
+  const own = [
+    'image_unknown',
+    'task_invalid',
+    'capability_denied',
+    'limit_turns',
+    'limit_budget',
+    'run_failed',
+    'model_refused',
+  ];
   expect(own.filter(isRetried)).toEqual([]);
 });
