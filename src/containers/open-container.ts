@@ -38,8 +38,7 @@ export async function openContainer(
     assertOurs(identity, found);
     const next = stepFor(found.State);
     if (next === 'run') return { id: found.Id, startedAt: found.State.StartedAt };
-    if (next === 'fail' || (next === 'remake' && !identity.spec.security.readOnlyRoot))
-      throw failed(identity, found.State);
+    if (next === 'fail' || (next === 'remake' && !isRemade(identity, found.State))) throw failed(identity, found.State);
     if (next === 'remake') {
       await remakeContainer(engine, identity, found.Id, options.egress, options.signal);
       continue;
@@ -64,6 +63,10 @@ export async function keepContainer(
 
 type State = Docker.ContainerInspectInfo['State'];
 type Next = 'run' | 'start' | 'unpause' | 'wait' | 'remake' | 'fail';
+
+/** Whether nothing is lost with a container: what it wrote outside of its volumes would be. */
+const isRemade = (identity: EnvironmentIdentity, state: State): boolean =>
+  identity.spec.security.readOnlyRoot || state.Status === 'created';
 
 /** What leads a container from where it is to where commands run in it. */
 export function stepFor(state: Pick<State, 'Status' | 'ExitCode' | 'Error'>): Next {

@@ -187,7 +187,10 @@ async function launch(
     ...(role === 'api' ? { listenQueues: [] } : {}),
   });
   stepsKeepOutcomes = shortenCheckpoints();
-  const dispatch = new Dispatch({ database, worker: id, self, looks, metrics });
+  // A queue that is registered is looked at from the launch on; nothing of it may be taken before this process is whole.
+  let isWhole = false;
+  const room = () => (isWhole && !leave.hasBegun ? capacity : 0);
+  const dispatch = new Dispatch({ database, worker: id, self, looks, metrics, capacity: room });
   // Before the dispatcher looks for the first time: nothing is waited for between the launch and this.
   if (role !== 'api' && !openQueueDoor(SEGMENT_QUEUE, dispatch)) assertNoLimits(limits);
   await started();
@@ -201,7 +204,7 @@ async function launch(
   if (role !== 'api') {
     const queue = await DBOS.registerQueue(SEGMENT_QUEUE, { workerConcurrency: capacity, onConflict: 'always_update' });
     listenNow(queue);
-    limitHere(SEGMENT_QUEUE, () => (leave.hasBegun ? 0 : capacity));
+    limitHere(SEGMENT_QUEUE, room);
     await exports.listen();
   }
   for (const { name, version, definitionHash, definition } of agents.values()) {
@@ -249,6 +252,7 @@ async function launch(
   await settleLeft(parts, id, worker.left);
   await keySegments(database.knex, SEGMENT_QUEUE);
   await rebuildLeft(parts);
+  isWhole = true;
   world.queue.wake();
   log.info({ component: 'engine', event: 'started', epoch, role, database: database.kind }, 'the engine works');
   return verbsOf(parts, { stop, isStopping: () => stopping !== undefined, ending: ending.signal });

@@ -6,8 +6,8 @@ import { DBOSExecutor } from '@dbos-inc/dbos-sdk/internal/dbos-executor';
 import { z } from 'zod';
 
 export interface QueueDoor {
-  /** Ids of the workflows that were marked as taken by `owner`, at most `room`. */
-  readonly take: (wanted: { readonly room: number; readonly owner: string }) => Promise<readonly string[]>;
+  /** Ids of the workflows that were marked as taken by `owner`, where `running` of the queue are at work in this process. */
+  readonly take: (wanted: { readonly running: number; readonly owner: string }) => Promise<readonly string[]>;
   readonly ended: () => void;
 }
 
@@ -19,7 +19,7 @@ const shape = z.object({
 });
 
 const asked = z.tuple([
-  z.object({ name: z.string(), workerConcurrency: z.number() }),
+  z.object({ name: z.string() }),
   z.string(),
   z.string(),
   z.undefined(),
@@ -44,7 +44,7 @@ export function openQueueDoor(queueName: string, door: QueueDoor): boolean {
     const [queue, , , , running, , owner] = asked.safeParse(args).data ?? [];
     if (queue?.name !== queueName || running === undefined || owner === undefined)
       return Reflect.apply(find, systemDatabase, args);
-    return door.take({ room: queue.workerConcurrency - running, owner });
+    return door.take({ running, owner });
   };
   systemDatabase.trackRunningWorkflow = (...args) => {
     const result: unknown = Reflect.apply(track, systemDatabase, args);

@@ -20,6 +20,8 @@ export interface DispatchOptions {
   /** By what the others hear that this process has woken them. */
   readonly self: string;
   readonly looks: Looks;
+  /** How many may be at work in this process: what the database says of the queue is perhaps another one's. */
+  readonly capacity: () => number;
   readonly metrics: Metrics;
 }
 
@@ -38,8 +40,9 @@ export class Dispatch implements QueueDoor {
     this.#options = options;
   }
 
-  readonly take: QueueDoor['take'] = async ({ room, owner }) => {
+  readonly take: QueueDoor['take'] = async ({ running, owner }) => {
     const ids: string[] = [];
+    const room = this.#options.capacity() - running;
     if (room > 0) this.#options.looks.taken();
     let next = Number.POSITIVE_INFINITY;
     let fromTheFirst = false;

@@ -12,7 +12,8 @@ it('leads to one that runs, and starts nothing again that cannot start', () => {
   expect(step('exited', 255)).toBe('start');
   expect(step('exited', 128, 'no space left')).toBe('fail');
   const held = 'task 30c36a52: already exists: unknown';
-  expect([step('exited', 128, held), step('created', 128, held)]).toEqual(['remake', 'remake']);
+  for (const why of [held, 'id already in use'])
+    expect([step('exited', 128, why), step('created', 128, why)]).toEqual(['remake', 'remake']);
   expect(step('paused')).toBe('unpause');
   expect(step('dead')).toBe('fail');
   expect(step('restarting')).toBe('wait');

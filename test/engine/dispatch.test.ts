@@ -3,8 +3,10 @@ import { Agent } from '@openai/agents';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { DispatchLimits, TenantLimits } from '../../src/core/dispatch.js';
+import { SEGMENT_QUEUE } from '../../src/engine/segment-queue.js';
 import { type Caller, createEngine, defineAgent, defineTool, type Engine, functionModel } from '../../src/index.js';
-import { describeEachDatabaseSlowly } from '../harness/database.js';
+import { openDatabase } from '../../src/storage/database.js';
+import { createEngineDatabase, describeEachDatabaseSlowly, describePostgresSlowly } from '../harness/database.js';
 import { ADMIN, openTestEngine, restOf, type TestEngine } from '../harness/engine.js';
 import { call, resultsIn, say, textOf } from '../harness/script.js';
 
@@ -199,5 +201,30 @@ describe('limits', () => {
   ])('that nothing could be kept to are refused at the start: %#', async (config, code, pointer) => {
     const refused = createEngine({ ...config, dataDir: '/nowhere/at/all' });
     await expect(refused).rejects.toMatchObject({ code, fields: [{ pointer }] });
+  });
+});
+
+describePostgresSlowly('a worker that starts', () => {
+  it('takes no more than it may, whatever another one wrote of the queue', async () => {
+    const database = await createEngineDatabase('postgres');
+    const config = { ...database.options, workerId: 'test', agents: plain };
+    const api = await createEngine({ ...config, role: 'api' });
+    const runs = [await start(api, 'one'), await start(api, 'two'), await start(api, 'three')];
+    await api.stop();
+    const beside = await openDatabase(database.options);
+    await beside.knex('dbos.queues').where({ name: SEGMENT_QUEUE }).update({ worker_concurrency: 8 });
+    const trx = await beside.knex.transaction();
+    await trx('dbos.queues').select().forUpdate();
+    const starting = createEngine({ ...config, concurrency: 1 });
+    // It has launched, and waits to write what it may take.
+    await sleep(1500);
+    await trx.rollback();
+    await beside.close();
+    const engine = await starting;
+    await finish(engine, runs);
+    expect(order).toEqual(['one', 'two', 'three']);
+    expect(most.get('worker')).toBe(1);
+    await engine.stop();
+    await database.drop();
   });
 });

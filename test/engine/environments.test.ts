@@ -238,7 +238,6 @@ describeDocker('agents with an environment', () => {
 
   it('what has no row and is past its deadline is removed, and nothing else', async () => {
     const engine = new DockerEngine(DOCKER_HOST, { patienceMs: 500 });
-    const database = await t.between((knex) => instanceId(knex));
     const left = async (instance: string, deadlineMs: number) => {
       const runId = `run_${randomBytes(8).toString('hex')}`;
       const spec = environmentSpec.parse(environment);
@@ -255,10 +254,15 @@ describeDocker('agents with an environment', () => {
       return runId;
     };
     const hour = 3_600_000;
-    const late = await left(database, Date.now() - hour);
-    const early = await left(database, Date.now() + hour);
-    const foreign = await left(`${database}x`, Date.now() - hour);
-    await t.restart();
+    // Nobody may remove what is late while it is still being made.
+    const [late, early, foreign] = await t.between(async (knex) => {
+      const database = await instanceId(knex);
+      return [
+        await left(database, Date.now() - hour),
+        await left(database, Date.now() + hour),
+        await left(`${database}x`, Date.now() - hour),
+      ] as const;
+    });
     await until(
       () => containersOf(late),
       (found) => found.length === 0,
@@ -277,8 +281,9 @@ describeDocker('agents with an environment', () => {
       () => containersOf(id),
       (found) => found[0]?.State === 'running',
     );
-    const began = async () => (await docker.getContainer(container?.Id ?? '').top()).Processes.flat().join(' ');
-    await until(began, (text) => text.includes('sleep 1.5'));
+    // The shell around it has the same words in its own line, and more.
+    const began = async () => (await docker.getContainer(container?.Id ?? '').top()).Processes.flat();
+    await until(began, (words) => words.includes('sleep 1.5'));
     await docker.getContainer(container?.Id ?? '').kill();
     const paused = await restOf(t.engine, id);
     expect(paused.status).toBe('paused');

@@ -170,7 +170,7 @@ describeDockerSlowly('tasks that end otherwise', () => {
       ...{ status: 'failed', verificationPassed: true },
       result: { type: 'partial_success', missing: ['completion', 'efficiency'] },
     });
-    const late = await on.over('slow', { timeoutSeconds: 2 });
+    const late = await on.over('slow', { timeoutSeconds: 10 });
     expect(late).toMatchObject({ status: 'failed', result: { type: 'partial_success', missing: ['completion'] } });
     const nothing = await on.over('slow', {
       timeoutSeconds: 2,
