@@ -6,6 +6,7 @@ import { type EraseRun, type ErasureView, erasureView } from '../core/erasure.js
 import { type RunEvent, runEvent } from '../core/event.js';
 import { type ExportView, exportView, type StartExport } from '../core/export.js';
 import type { ForkRun, RetryRun } from '../core/fork-request.js';
+import { type Health, health } from '../core/health.js';
 import {
   type DecisionRequest,
   type InterruptionStatus,
@@ -32,6 +33,7 @@ import { type SessionItem, type SessionView, sessionItem, sessionView } from '..
 import { type SpendFilter, type SpendView, spendView } from '../core/spend.js';
 import { type StandingDecisionView, standingDecisionView } from '../core/standing.js';
 import { type StateAt, stateAt } from '../core/state-at.js';
+import { type Stats, stats } from '../core/stats.js';
 import { type EraseSubject, type SubjectErasureView, subjectErasureView } from '../core/subject-erasure.js';
 import { type SubmitTask, type TaskFilter, type TaskView, taskView } from '../core/task.js';
 import type { BatchAnswer } from '../core/task-batch.js';
@@ -117,6 +119,8 @@ export interface Client {
   cancelExport(id: string): Promise<ExportView>;
   listCharges(id: string, options: PageOptions): Promise<Page<ChargeView>>;
   listSpend(filter: PageOptions & { [name in keyof SpendFilter]?: string | undefined }): Promise<Page<SpendView>>;
+  getHealth(): Promise<Health>;
+  getStats(): Promise<Stats>;
   listSessions(options: PageOptions): Promise<Page<SessionView>>;
   listSessionItems(id: string, options: PageOptions): Promise<Page<SessionItem>>;
   deleteSession(id: string): Promise<SessionView>;
@@ -258,6 +262,8 @@ export function createClient(baseUrl: string, token: string): Client {
     stopWorker: (id, body) => ask(workerView, POST, `${worker(id)}/stop`, { body }),
     listCharges: (id, query) => ask(pageOf(chargeView), GET, `${run(id)}/charges`, { query: { ...query } }),
     listSpend: (query) => ask(pageOf(spendView), GET, '/spend', { query: { ...query } }),
+    getHealth: () => ask(health, GET, '/health'),
+    getStats: () => ask(stats, GET, '/stats'),
     verifyRun: (id, range = {}) => ask(anchoredReport, POST, `${run(id)}/verify`, { body: range }),
     stateAt: (id, at) => ask(stateAt, GET, `${run(id)}/state`, { query: { at } }),
     diffRuns: (a, b) => ask(runDiff, GET, `${run(a)}/diff/${encodeURIComponent(b)}`),

@@ -33,6 +33,7 @@ import { signingKeyCommand } from './signing-key.js';
 import { spendCommand } from './spend.js';
 import { standingDecisionsCommand } from './standing-decisions.js';
 import { stateCommand } from './state.js';
+import { statsCommand } from './stats.js';
 import { taskCommand } from './task.js';
 import { trajectoriesCommand } from './trajectories.js';
 import { trajectoryCommand } from './trajectory.js';
@@ -78,6 +79,7 @@ export const commands = (doors: Doors): readonly Command[] => [
   checkpointCommand(),
   signingKeyCommand(),
   workersCommand(),
+  statsCommand(),
   doctorCommand(doors),
   preflightCommand(doors),
   migrateCommand(),

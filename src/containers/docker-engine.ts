@@ -11,24 +11,38 @@ import { HoldfastError } from '../core/errors.js';
 import { readFile, writeFile } from './container-files.js';
 import { Egress, type EgressPlace, type Shared, unshared, wantsEgress } from './egress.js';
 import { EngineConnection, isRefusal } from './engine-connection.js';
+import { lookAtEngine } from './look-at-engine.js';
 import { keepContainer } from './open-container.js';
 import { readyContainer, VerifiedStarts } from './ready-container.js';
 import { listEnvironments, removeEnvironment } from './remove-environment.js';
 import { runCommand } from './run-command.js';
 import { stopContainer } from './stop-container.js';
 
+/** Until then, one that does not answer is not asked again whether it does. */
+const LOOK_WITHIN_MS = 10_000;
+
 /** Environments as containers of an engine that speaks Docker's API. */
 export class DockerEngine implements EnvironmentEngine {
+  readonly #host: string;
   readonly #engine: EngineConnection;
   readonly #verified = new VerifiedStarts();
   readonly #egress: Egress | null;
   #id: string | null = null;
+  #look: Promise<unknown> | null = null;
 
   /** `egress`: how containers without a network may reach out; null: not at all. */
   constructor(host: string, options: { readonly patienceMs: number; readonly egress?: EgressPlace | null }) {
+    this.#host = host;
     this.#engine = new EngineConnection(host, options.patienceMs);
     // Behind an address of another kind the engine may be on another machine.
     this.#egress = host.startsWith('unix://') && options.egress ? new Egress(this.#engine, options.egress) : null;
+  }
+
+  async look(): Promise<void> {
+    this.#look ??= lookAtEngine(this.#host, [], AbortSignal.timeout(LOOK_WITHIN_MS)).finally(() => {
+      this.#look = null;
+    });
+    await this.#look;
   }
 
   async id(signal: AbortSignal): Promise<string> {

@@ -108,6 +108,8 @@ export interface OpenOptions {
 }
 
 export interface EnvironmentEngine {
+  /** Whether it answers; one that is away is not waited for. All who ask at once ask once. */
+  look(): Promise<void>;
   /** Containers are on one engine: this is its name. */
   id(signal: AbortSignal): Promise<string>;
   /**

@@ -52,6 +52,7 @@ import { shutDbosDown } from './shut-dbos-down.js';
 import { startTurn } from './start-turn.js';
 import { STEP_FORMAT } from './step-format.js';
 import { ProcessGate } from './step-gate.js';
+import { Summaries } from './summaries.js';
 import { SystemFeed } from './system-events.js';
 import { settleLeft } from './takeover.js';
 import { TaskOrder } from './task-order.js';
@@ -173,6 +174,7 @@ async function launch(
     ...{ world, database, agents, models: provider, changes, deltas, running, anchor, exports },
     ...{ role, crashLimit, log, build: BUILD, retention, order, retries, system: new SystemFeed(database.knex) },
     ...{ metrics, measuring: new Measuring({ world, running, role, metrics, build: BUILD }, capacity) },
+    summaries: new Summaries(database.knex),
   };
   const gate = new ProcessGate((runId) => markAlone(database.knex, id, epoch, runId));
   const leave = new Leave(running);

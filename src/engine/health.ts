@@ -1,18 +1,42 @@
+import type { Check, Health } from '../core/health.js';
+import { within } from '../storage/within.js';
 import type { Parts } from './parts.js';
 
-export interface Health {
-  readonly status: 'pass' | 'warn' | 'fail';
-  readonly version: string;
-  readonly database: 'pglite' | 'postgres';
-  readonly checks: { readonly [name: string]: { readonly status: 'pass' | 'fail'; readonly detail?: string } };
-}
+const WITHIN_MS = 2000;
+const PASS: Check = { status: 'pass' };
+
+const databaseOf = ({ world: { knex } }: Parts): Promise<Check> => checked('fail', async () => knex.raw('select 1'));
+
+/** Looks at no containers: where they are away, requests are answered all the same. */
+export const isReady = async (parts: Parts, isStopping: boolean): Promise<boolean> =>
+  !isStopping && (await databaseOf(parts)).status === 'pass';
 
 export async function health(parts: Parts, isStopping: boolean): Promise<Health> {
-  const database = await parts.world.knex.raw('select 1').then(
-    () => ({ status: 'pass' as const }),
-    (error: unknown) => ({ status: 'fail' as const, detail: error instanceof Error ? error.message : 'no answer' }),
+  const { environments } = parts.world;
+  const [database, containers] = await Promise.all([
+    databaseOf(parts),
+    // Runs that need no container go on without it, and the others wait.
+    environments === null ? null : checked('warn', () => environments.look()),
+  ]);
+  const engine: Check = isStopping ? { status: 'fail', detail: 'stopping' } : PASS;
+  const checks = { database, engine, ...(containers === null ? {} : { containers }) };
+  return { status: worstOf(Object.values(checks)), version: parts.build, database: parts.database.kind, checks };
+}
+
+const worstOf = (checks: readonly Check[]): Check['status'] =>
+  (['fail', 'warn'] as const).find((status) => checks.some((check) => check.status === status)) ?? 'pass';
+
+/** What does not answer in time has failed. */
+async function checked(otherwise: 'warn' | 'fail', work: () => Promise<unknown>): Promise<Check> {
+  let found: Check = { status: otherwise, detail: `no answer within ${WITHIN_MS} ms` };
+  const answer = work().then(
+    () => {
+      found = PASS;
+    },
+    (error: unknown) => {
+      found = { status: otherwise, detail: error instanceof Error ? error.message : 'no answer' };
+    },
   );
-  const engine = isStopping ? ({ status: 'fail', detail: 'stopping' } as const) : ({ status: 'pass' } as const);
-  const status = database.status === 'pass' && engine.status === 'pass' ? 'pass' : 'fail';
-  return { status, version: parts.build, database: parts.database.kind, checks: { database, engine } };
+  await within(WITHIN_MS, answer);
+  return found;
 }

@@ -15,6 +15,7 @@ import type { DeltaHub } from './delta-hub.js';
 import type { ExportQueue } from './export-queue.js';
 import type { Measuring } from './measuring.js';
 import type { RunningSegments } from './running-segments.js';
+import type { Summaries } from './summaries.js';
 import type { SystemFeed } from './system-events.js';
 import type { TaskOrder } from './task-order.js';
 
@@ -40,6 +41,7 @@ export interface Parts {
   readonly system: SystemFeed;
   readonly metrics: Metrics;
   readonly measuring: Measuring;
+  readonly summaries: Summaries;
   readonly role: WorkerRole;
   /** How often a segment may take a worker with it, without a step in between, before its run ends. */
   readonly crashLimit: number;

@@ -1,19 +1,10 @@
 import { RUN_STATUSES, type RunStatus } from '../core/run.js';
+import type { Stats } from '../core/stats.js';
 import { countPending } from '../storage/interruptions.js';
 import { countEvents } from '../storage/read-events.js';
 import { countRuns, sumTokens } from '../storage/run-list.js';
 import { sumSpend } from '../storage/spend.js';
 import type { Parts } from './parts.js';
-
-export interface Stats {
-  readonly runs: { readonly [S in RunStatus]: number };
-  readonly pendingInterruptions: number;
-  readonly events: number;
-  readonly totalTokens: number;
-  /** What all model calls cost, as far as prices are known, and of how many the cost is not known. */
-  readonly costUsd: string;
-  readonly unpriced: number;
-}
 
 export async function stats(parts: Parts, tenant: string): Promise<Stats> {
   const { knex } = parts.world;
@@ -22,11 +13,14 @@ export async function stats(parts: Parts, tenant: string): Promise<Stats> {
     RunStatus,
     number
   >;
+  const summary = await parts.summaries.of(tenant);
   return {
     runs,
     pendingInterruptions: await countPending(knex, tenant),
     events: await countEvents(knex, tenant),
     totalTokens: await sumTokens(knex, tenant),
     ...(await sumSpend(knex, tenant)),
+    tasks: summary?.tasks ?? null,
+    throughput: summary?.throughput ?? null,
   };
 }

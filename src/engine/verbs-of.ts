@@ -10,7 +10,7 @@ import { eraseRun } from './erase-run.js';
 import { eraseSubject, getSubjectErasure } from './erase-subject.js';
 import { cancelExport, getExport, listExports, startExport } from './export-verbs.js';
 import { forkRun, retryRun } from './fork-run.js';
-import { health } from './health.js';
+import { health, isReady } from './health.js';
 import { decide, getInterruption, listInterruptions } from './interruption-verbs.js';
 import { listAgents } from './list-agents.js';
 import { checkpointNow, exportProof, getConsistency, getLog, listLogEntries } from './log-verbs.js';
@@ -118,6 +118,7 @@ export function verbsOf(parts: Parts, life: Life): Engine {
     metrics: async (caller) => exposeMetrics(up().measuring, caller),
     countRequest: (request) => parts.metrics.requested(request),
     health: () => health(parts, life.isStopping()),
+    isReady: () => isReady(parts, life.isStopping()),
     stats: async (caller) => stats(up(), caller.tenant),
     recordAccess: async (entry) => insertAccess(up().world.knex, entry),
     runStateBackend: (name, caller) => savedStateBackend(up().world.knex, caller.tenant, name),

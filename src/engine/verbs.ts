@@ -7,6 +7,7 @@ import type { EraseRun, ErasureView } from '../core/erasure.js';
 import type { RunEvent } from '../core/event.js';
 import type { ExportView, StartExport } from '../core/export.js';
 import type { ForkRun, RetryRun } from '../core/fork-request.js';
+import type { Health } from '../core/health.js';
 import type { DecisionRequest, InterruptionView } from '../core/interruption.js';
 import type { AnchoredReport, ConsistencyView, LogEntryView, LogReport, LogView } from '../core/log-view.js';
 import type { Page } from '../core/page.js';
@@ -21,6 +22,7 @@ import type { SessionItem, SessionView } from '../core/session.js';
 import type { SpendFilter, SpendView } from '../core/spend.js';
 import type { StandingDecisionView } from '../core/standing.js';
 import type { StateAt } from '../core/state-at.js';
+import type { Stats } from '../core/stats.js';
 import type { EraseSubject, SubjectErasureView } from '../core/subject-erasure.js';
 import type { SystemEvent, SystemGap } from '../core/system-event.js';
 import type { Trajectory, TrajectorySummary } from '../core/trajectory.js';
@@ -31,9 +33,7 @@ import type { AnsweredRequest, Exposition } from '../metrics/metrics.js';
 import type { AccessRow } from '../storage/access-log.js';
 import type { InterruptionFilter } from '../storage/interruptions.js';
 import type { ToolMark } from '../storage/tool-marks.js';
-import type { Health } from './health.js';
 import type { RunStateBackend } from './run-state-backend.js';
-import type { Stats } from './stats.js';
 import type { FromPlace, SystemEventPage } from './system-events.js';
 import type { TaskVerbs } from './task-verb-list.js';
 
@@ -285,7 +285,10 @@ export interface Engine extends TaskVerbs {
   metrics(caller: Caller): Promise<Exposition>;
   /** Counts an answer to a request. */
   countRequest(request: AnsweredRequest): void;
+  /** Of each part, within seconds. */
   health(): Promise<Health>;
+  /** Whether requests should be sent here. */
+  isReady(): Promise<boolean>;
   stats(caller: Caller): Promise<Stats>;
   /** Writes one row of the access log. */
   recordAccess(entry: AccessRow): Promise<void>;

@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import type { Engine } from '../engine/verbs.js';
+import { health } from '../core/health.js';
+import { stats } from '../core/stats.js';
 import { guarded, json, NO_INPUT, type OpenRoute } from './route.js';
-import { agentView, health, stats } from './views.js';
+import { agentView } from './views.js';
 
 export const SYSTEM_ROUTES = [
   guarded({
@@ -31,7 +32,7 @@ export const SYSTEM_ROUTES = [
     method: 'GET',
     path: '/api/v1/stats',
     operationId: 'getStats',
-    summary: 'Count runs, interruptions, events, tokens and dollars.',
+    summary: 'Count runs, tasks, interruptions, events, tokens and dollars, and what ended lately.',
     role: 'viewer',
     response: stats,
     errors: [],
@@ -39,23 +40,7 @@ export const SYSTEM_ROUTES = [
   }),
 ];
 
-const READY_TIMEOUT_MS = 2000;
 const probe = z.object({ status: z.enum(['pass', 'fail']) }).meta({ id: 'Probe' });
-
-/** A health check that hangs is a failed one. */
-async function isReady(engine: Engine): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<'fail'>((resolve) => {
-    timer = setTimeout(resolve, READY_TIMEOUT_MS, 'fail');
-  });
-  const checked = engine.health().then(
-    ({ status }) => status,
-    () => 'fail' as const,
-  );
-  const status = await Promise.race([checked, late]);
-  clearTimeout(timer);
-  return status !== 'fail';
-}
 
 export const OPEN_ROUTES: readonly OpenRoute[] = [
   {
@@ -80,7 +65,7 @@ export const OPEN_ROUTES: readonly OpenRoute[] = [
     response: probe,
     errors: [],
     call: async ({ engine, draining }) =>
-      !draining && (await isReady(engine))
+      !draining && (await engine.isReady())
         ? { status: 200, body: { status: 'pass' } }
         : { status: 503, body: { status: 'fail' } },
   },

@@ -1,7 +1,5 @@
 /** Schemas of what the engine answers and `core` has no schema for. */
 import { z } from 'zod';
-import { usdText } from '../core/money.js';
-import { RUN_STATUSES } from '../core/run.js';
 
 export const agentView = z
   .object({
@@ -18,23 +16,3 @@ export const agentView = z
       ),
   })
   .meta({ id: 'Agent' });
-
-export const health = z
-  .object({
-    status: z.enum(['pass', 'warn', 'fail']),
-    version: z.string(),
-    database: z.enum(['pglite', 'postgres']),
-    checks: z.record(z.string(), z.object({ status: z.enum(['pass', 'fail']), detail: z.string().exactOptional() })),
-  })
-  .meta({ id: 'Health' });
-
-export const stats = z
-  .object({
-    runs: z.record(z.enum(RUN_STATUSES), z.int()),
-    pendingInterruptions: z.int(),
-    events: z.int(),
-    totalTokens: z.int(),
-    costUsd: usdText.describe('What all model calls cost, as far as prices are known.'),
-    unpriced: z.int().describe('How many model calls cost what is not known.'),
-  })
-  .meta({ id: 'Stats' });

@@ -31,8 +31,9 @@ beforeAll(async () => {
   door = await openDoor('pglite', AGENTS);
 });
 afterAll(() => door.close());
-const holdfast = (...args: readonly string[]) =>
-  runHere(['task', ...args], { HOLDFAST_URL: door.http.url, HOLDFAST_TOKEN: TOKENS.adam.token });
+const any = (args: readonly string[]) =>
+  runHere(args, { HOLDFAST_URL: door.http.url, HOLDFAST_TOKEN: TOKENS.adam.token });
+const holdfast = (...args: readonly string[]) => any(['task', ...args]);
 const post = (actor: Actor, body: unknown, key?: string) =>
   door.ask(actor, 'POST', '/api/v1/tasks', body, key === undefined ? {} : { 'Idempotency-Key': key });
 
@@ -71,4 +72,17 @@ it('are submitted, followed and cancelled at a terminal; the exit code says whet
   );
   const unknown = await holdfast('show', 'task_none');
   expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining('(task_unknown)')]);
+});
+
+it('are counted, and what ended lately', async () => {
+  const known = (await door.ask('vera', 'GET', '/api/v1/tasks?result=error')).json as { items: readonly unknown[] };
+  const asked = await any(['stats', '--json']);
+  expect(JSON.parse(asked.stdout), asked.stderr).toMatchObject({
+    tasks: { byDifficulty: { expert: 0 }, byResult: { error: known.items.length, success: 0 }, meanReward: null },
+    throughput: { tasks: { lastDay: expect.any(Number) } },
+  });
+  const { stdout } = await any(['stats']);
+  expect(stdout).toMatch(/^server +(pass|fail)/m);
+  expect(stdout).toMatch(new RegExp(`^results .*\\b${known.items.length} error$`, 'm'));
+  expect(stdout).toMatch(/^tasks ended +\d+ in the last hour, \d+ in the last day$/m);
 });
