@@ -2,10 +2,9 @@ import { EffectUnknown } from '../src/core/call.js';
 import { isEnvironmentTrouble } from '../src/core/environment-errors.js';
 import { type ErrorView, HoldfastError } from '../src/core/errors.js';
 import type { RunTask } from '../src/core/run-task.js';
-import type { ToolEnvironment } from '../src/core/tool-environment.js';
 import { type Halt, haltOf } from './call-model.js';
 import { passes } from './patience.js';
-import { environmentForVerification } from './verification-environment.js';
+import { environmentForVerification, type JudgedEnvironment } from './verification-environment.js';
 import type { World } from './world.js';
 
 /** A command whose container ended under it is begun anew so often. */
@@ -33,7 +32,7 @@ export async function inCopy<T>(
   run: VerifiedRun,
   name: string,
   signal: AbortSignal,
-  work: (environment: ToolEnvironment) => Promise<T>,
+  work: (environment: JudgedEnvironment) => Promise<T>,
 ): Promise<Judged<T>> {
   const owner = { runId: run.id, tenant: run.tenant, ...run.task.environment };
   for (let attempt = 1; ; attempt++) {

@@ -9,11 +9,11 @@ import {
   type TestEnd,
   verdictOf,
 } from '../src/core/task-reward.js';
-import type { ToolEnvironment } from '../src/core/tool-environment.js';
 import { askReward } from '../steps/ask-reward.js';
 import { inCopy } from '../steps/in-copy.js';
 import { isLookedAt, lookAtFiles } from '../steps/look-at-files.js';
-import { runJudged, runTest, type Timed } from '../steps/run-test.js';
+import { runJudged, runLint, runTest, type Timed } from '../steps/run-test.js';
+import type { JudgedEnvironment } from '../steps/verification-environment.js';
 import { durableStep } from './durable-step.js';
 import type { SegmentScope } from './segment-scope.js';
 
@@ -60,11 +60,11 @@ async function verify(one: Verification, answer: JsonValue): Promise<TaskVerifie
   const findings = isLookedAt(resolved)
     ? await one.step('look', (environment) => lookAtFiles(environment, resolved, answer))
     : ([] satisfies Finding[]);
-  const compile = await one.command('compile', verification.compile);
+  const compile = await one.compile();
   const tests: TestEnd[] = [];
   for (const [index, test] of verification.tests.entries())
     tests.push(await one.timed(`test:${index}`, (environment) => runTest(environment, verification, test, one.bounds)));
-  const lint = await one.command('lint', verification.lint);
+  const lint = await one.lint();
   const evidence = { tests, compile, lint, findings: [...findings], steps: one.steps, estimatedSteps };
   const verdict = verdictOf(evidence, weights);
   const given = await one.reward({ output: answer, evidence, verdict });
@@ -103,7 +103,7 @@ class Verification {
   }
 
   /** Throws `Unfinished` when the run must end by what came of it. */
-  async step<T>(name: string, work: (environment: ToolEnvironment) => Promise<T>): Promise<T> {
+  async step<T>(name: string, work: (environment: JudgedEnvironment) => Promise<T>): Promise<T> {
     const { world, run } = this.#scope;
     const place = { id: run.id, tenant: run.tenant, task: this.task };
     const step = `verify:${name}`;
@@ -112,16 +112,23 @@ class Verification {
     throw new Unfinished(judged.type === 'failed' ? judged : { type: 'cancelled' });
   }
 
-  async timed<T>(name: string, work: (environment: ToolEnvironment) => Promise<Timed<T>>): Promise<T> {
+  async timed<T>(name: string, work: (environment: JudgedEnvironment) => Promise<Timed<T>>): Promise<T> {
     const { end, tookMs } = await this.step(name, work);
     this.#tookMs += tookMs;
     return end;
   }
 
-  async command(name: string, argv: readonly string[] | null): Promise<CommandEnd | null> {
-    if (argv === null) return null;
-    const { timeoutSeconds } = this.task.resolved.verification;
-    return this.timed(name, (environment) => runJudged(environment, argv, timeoutSeconds, this.bounds));
+  async compile(): Promise<CommandEnd | null> {
+    const { compile, timeoutSeconds } = this.task.resolved.verification;
+    if (compile === null) return null;
+    return this.timed('compile', (environment) => runJudged(environment, compile, timeoutSeconds, this.bounds));
+  }
+
+  async lint(): Promise<CommandEnd | null> {
+    const { verification } = this.task.resolved;
+    const { lint } = verification;
+    if (lint === null) return null;
+    return this.timed('lint', (environment) => runLint(environment, verification, lint, this.bounds));
   }
 
   async reward(found: Pick<TaskVerified, 'evidence' | 'verdict'> & { readonly output: JsonValue }) {

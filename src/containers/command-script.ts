@@ -9,10 +9,13 @@
  * That the directory can be made decides who runs it. The streams go through pipes, so that what a command leaves running in the
  * background can write on and nothing fills the disk: `cat` passes on what it reads at once, up to its bound of a file, and `wc`
  * counts the rest. Where no process can be started any more, this shell ends, and writes rc without one: 126 where that was before
- * the command.
+ * the command. rc has its place on the disk before the command begins, which may fill that.
  */
 
 const STARTED = `started() { read -r line 2>/dev/null <"/proc/$1/stat" && set -- $line && echo "\${22}"; }`;
+
+/** What a command ends with that was not begun, because nothing can be recorded of it. */
+export const NO_ROOM = 73;
 
 /** Begins a command, unless it was begun before. Arguments: records, id, workdir, seconds, bytes, command… */
 export const BEGIN = `
@@ -20,8 +23,14 @@ records=$1 id=$2 cwd=$3 limit=$4 most=$5
 shift 5
 umask 077
 cd "$records" || exit 70
-mkdir "$id" 2>/dev/null || { [ -d "$id" ] && exit 0; exit 71; }
+mkdir "$id" 2>/dev/null
+case $? in
+0) ;;
+1) [ -d "$id" ] && exit 0; exit ${NO_ROOM} ;;
+*) exit 71 ;;
+esac
 cd "$id" || exit 70
+echo "000 0 0" 2>/dev/null >rc.new && echo "$$" 2>/dev/null >pid || { cd .. && rm -rf "$id"; exit ${NO_ROOM}; }
 ${STARTED}
 killed() {
   for file in /sys/fs/cgroup/memory/memory.oom_control /sys/fs/cgroup/memory.events; do
@@ -39,8 +48,9 @@ sweep() {
 }
 code=126 late=0 full=0
 trap '[ -s rc ] || echo "$code $late $full" >rc' EXIT
-echo "$$ $(started $$)" >pid
+echo "$$ $(started $$)" 1<>pid
 mkfifo out.pipe err.pipe
+[ -p err.pipe ] || exit 0
 keep() {
   ( trap '' XFSZ; ulimit -f $(((most + 511) / 512)); cat >"$1" 2>/dev/null )
   wc -c >"$1.more"
@@ -62,7 +72,7 @@ while [ $tries -lt 15 ]; do
   sleep 0.02 || break
   tries=$((tries + 1))
 done
-echo "$code $late $full" >rc.new
+echo "$code $late $full" 1<>rc.new
 mv rc.new rc
 `;
 
@@ -134,7 +144,7 @@ dir=$(dirname "$1")
 [ -d "$dir" ] || { echo "its directory does not exist" >&2; exit 1; }
 [ ! -e "$1" ] || [ -f "$1" ] || { echo "it is no regular file" >&2; exit 1; }
 draft="$dir/.$2.draft"
-cat >"$draft" || exit 1
+cat >"$draft" || { rm -f "$draft"; exit 1; }
 [ ! -e "$1" ] || chmod "$(stat -c %a "$1")" "$draft" 2>/dev/null
 mv -f "$draft" "$1"
 `;

@@ -6,7 +6,11 @@ import { egressVariables } from './forward-egress.js';
 
 const MEBIBYTE = 1024 * 1024;
 const CPU_PERIOD_US = 100_000;
-const TMP_OPTIONS = 'rw,nosuid,nodev,size=268435456,mode=1777';
+/** What is in memory counts towards it: less than all of it, so that a full file system is one, and not the end of what runs. */
+const inMemory = (most: number, { memoryMb }: EnvironmentSpec['limits'], share: number): number =>
+  memoryMb === null ? most : Math.min(most, Math.floor(memoryMb * MEBIBYTE * share));
+const tmpOptions = ({ limits }: EnvironmentSpec): string =>
+  `rw,nosuid,nodev,size=${inMemory(256 * MEBIBYTE, limits, 1 / 2)},mode=1777`;
 const secretOptions = ({ user }: EnvironmentSpec): string => {
   const [uid = '', gid = uid] = user.split(':');
   return `rw,nosuid,nodev,noexec,size=4194304,mode=0700,uid=${uid},gid=${gid}`;
@@ -94,7 +98,8 @@ function hostConfig(
       ...(security.seccompProfile === null ? [] : [`seccomp=${security.seccompProfile}`]),
     ],
     ReadonlyRootfs: security.readOnlyRoot,
-    Tmpfs: { '/tmp': TMP_OPTIONS, ...(spec.secrets.length === 0 ? {} : { [SECRETS_DIR]: secretOptions(spec) }) },
+    Tmpfs: { '/tmp': tmpOptions(spec), ...(spec.secrets.length === 0 ? {} : { [SECRETS_DIR]: secretOptions(spec) }) },
+    ShmSize: inMemory(64 * MEBIBYTE, limits, 1 / 8),
     Init: true,
     RestartPolicy: { Name: 'no' },
     LogConfig: LOG,

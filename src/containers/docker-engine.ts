@@ -10,13 +10,13 @@ import { unenforceable } from '../core/environment-spec.js';
 import { HoldfastError } from '../core/errors.js';
 import { readFile, writeFile } from './container-files.js';
 import { Egress, type EgressPlace, type Shared, unshared, wantsEgress } from './egress.js';
-import { EngineConnection, isRefusal } from './engine-connection.js';
+import { EngineConnection } from './engine-connection.js';
 import { lookAtEngine } from './look-at-engine.js';
 import { keepContainer } from './open-container.js';
 import { readyContainer, VerifiedStarts } from './ready-container.js';
 import { listEnvironments, removeEnvironment } from './remove-environment.js';
 import { runCommand } from './run-command.js';
-import { stopContainer } from './stop-container.js';
+import { endContainer, stopContainer } from './stop-container.js';
 
 /** Until then, one that does not answer is not asked again whether it does. */
 const LOOK_WITHIN_MS = 10_000;
@@ -63,12 +63,13 @@ export class DockerEngine implements EnvironmentEngine {
     const place = (signal: AbortSignal) => ({
       ...{ engine, container, signal },
       reopen: () => open(true, signal),
-      kill: () => this.#kill(container, signal),
+      kill: () => endContainer(engine, container, signal),
     });
     return {
       run: (command, signal) => runCommand(place(signal), command),
       read: (path, maxBytes, signal) => readFile(place(signal), path, maxBytes),
       write: (path, bytes, signal) => writeFile(place(signal), path, bytes),
+      end: (signal) => endContainer(engine, container, signal),
     };
   }
 
@@ -103,15 +104,6 @@ export class DockerEngine implements EnvironmentEngine {
       if (identity.spec.bestEffort && error instanceof HoldfastError && error.code === 'environment_unenforceable')
         return null;
       throw error;
-    }
-  }
-
-  async #kill(container: string, signal: AbortSignal): Promise<void> {
-    try {
-      await this.#engine.ask('ending the container', signal, (docker) => docker.getContainer(container).kill());
-    } catch (error) {
-      // It has ended, or is gone.
-      if (!isRefusal(error, 404, 409)) throw error;
     }
   }
 }

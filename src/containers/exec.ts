@@ -31,14 +31,14 @@ const optionsOf = ({ argv, user, input }: Pick<ExecRequest, 'argv' | 'user' | 'i
 });
 
 /**
- * Starts something in a container and does not wait: it goes on, whatever becomes of this process. Returns a question: whether it has
- * failed by now.
+ * Starts something in a container and does not wait: it goes on, whatever becomes of this process. Returns a question: what it has
+ * ended with by now; null: it works.
  */
 export async function startDetached(
   engine: EngineConnection,
   { container, argv }: Pick<ExecRequest, 'container' | 'argv'>,
   signal: AbortSignal,
-): Promise<() => Promise<boolean>> {
+): Promise<() => Promise<number | null>> {
   // One request after the other: an exec that was made and not started is nothing.
   const started = await engine.ask('starting a command', signal, async (docker) => {
     const exec = await docker
@@ -49,7 +49,7 @@ export async function startDetached(
   });
   return async () => {
     const { Running, ExitCode } = await engine.ask('asking for a command', signal, () => started.inspect());
-    return !Running && ExitCode !== 0;
+    return Running ? null : ExitCode;
   };
 }
 

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command, CommandOutcome, Output } from '../core/environment.js';
 import { RECORDS_DIR } from '../core/environment-spec.js';
-import { BEGIN, CLOSE, COLLECT } from './command-script.js';
+import { HoldfastError } from '../core/errors.js';
+import { BEGIN, CLOSE, COLLECT, NO_ROOM } from './command-script.js';
 import { type EngineConnection, EngineRefusal } from './engine-connection.js';
 import { type ExecResult, runAttached, startDetached } from './exec.js';
 import { inRunning } from './ready-container.js';
@@ -46,14 +47,22 @@ async function beginAndCollect(place: CommandPlace, command: Command): Promise<C
   const { engine, container, signal } = place;
   const { id, cwd, timeoutSeconds, maxOutputBytes, argv } = command;
   const args = [RECORDS_DIR, id, cwd, String(timeoutSeconds), String(maxOutputBytes), ...argv];
-  const hasFailed = await startDetached(engine, { container, argv: ['sh', '-c', BEGIN, 'sh', ...args] }, signal);
+  const endedWith = await startDetached(engine, { container, argv: ['sh', '-c', BEGIN, 'sh', ...args] }, signal);
   for (let tries = 0; ; tries++) {
     const collected = await collect(place, command, timeoutSeconds * 1000 + OUTER_MS);
     // It was sent, and may be on its way.
-    if (collected.type !== 'absent' || tries === LATE_TRIES || (await hasFailed())) return collected;
+    if (collected.type !== 'absent') return collected;
+    const code = await endedWith();
+    if (code === NO_ROOM) throw noRoom();
+    if (tries === LATE_TRIES || (code !== null && code !== 0)) return collected;
     await sleep(LATE_MS, undefined, { signal });
   }
 }
+
+const noRoom = (): HoldfastError =>
+  new HoldfastError('environment_failed', 'No command can be begun: what comes of it could not be recorded.', {
+    hint: 'Make room on the disk of the engine, then start the run anew.',
+  });
 
 async function collect(place: CommandPlace, command: Command, timeoutMs: number): Promise<Collected> {
   const { engine, container, signal } = place;

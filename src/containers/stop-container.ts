@@ -1,10 +1,12 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type EnvironmentName, environmentName } from '../core/environment.js';
-import { type EngineConnection, EngineRefusal } from './engine-connection.js';
+import { type EngineConnection, EngineRefusal, isRefusal } from './engine-connection.js';
 import { inspect } from './inspect.js';
 
 /** So long after its first signal the main process gets its second one. */
 const STOP_SECONDS = 2;
 const TRIES = 3;
+const PAUSE_MS = 20;
 
 /** Stops the container of an environment and keeps its files. One that is not there is stopped. */
 export async function stopContainer(engine: EngineConnection, of: EnvironmentName, signal: AbortSignal): Promise<void> {
@@ -24,4 +26,14 @@ export async function stopContainer(engine: EngineConnection, of: EnvironmentNam
       if (!(error instanceof EngineRefusal)) throw error;
     }
   }
+}
+
+/** Ends all that works in a container, at once, and waits until it has ended. One that has, or is gone, is fine. */
+export async function endContainer(engine: EngineConnection, id: string, signal: AbortSignal): Promise<void> {
+  try {
+    await engine.ask('ending the container', signal, (docker) => docker.getContainer(id).kill());
+  } catch (error) {
+    if (!isRefusal(error, 404, 409)) throw error;
+  }
+  while ((await inspect(engine, id, signal))?.State.Running) await sleep(PAUSE_MS, undefined, { signal });
 }

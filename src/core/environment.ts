@@ -91,6 +91,8 @@ export interface Environment {
   read(path: string, maxBytes: number, signal: AbortSignal): Promise<FoundFile>;
   /** Writes a file whole or not at all; writing the same again changes nothing. Throws `file_unwritable`. */
   write(path: string, bytes: Buffer, signal: AbortSignal): Promise<void>;
+  /** Ends everything that works in it, and what it has in memory. What comes next starts it again. */
+  end(signal: AbortSignal): Promise<void>;
 }
 
 /** What an engine has of us. */

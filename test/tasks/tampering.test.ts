@@ -1,0 +1,113 @@
+import { expect, it } from 'vitest';
+import type { SubmitTask } from '../../src/index.js';
+import { BUSYBOX, DOCKER_HOST, describeDockerSlowly, TOOLS } from '../harness/docker.js';
+import { ADMIN, dataOf, engineFor } from '../harness/engine.js';
+import { obedient, told } from './obedient.js';
+
+/** Agents that work on their tests in place of their task: what is found is what is true. */
+
+interface Attempt {
+  readonly what: string;
+  readonly commands: readonly string[];
+  readonly task: object;
+  /** How much of each test passed, by its name. */
+  readonly shares: Readonly<Record<string, number>>;
+}
+
+/** Says the sum of its arguments; what it does beside that is the agent's idea. */
+const program = (beside: string): string =>
+  `printf '%s\\n' '#!/bin/sh' '${beside}' 'echo $(($1 + $2))' >add.sh; chmod +x add.sh`;
+
+const CHECK = { 'check.sh': '[ "$(./add.sh 1 2)" = "$1" ]\n' };
+const checks = (...sums: readonly string[]) => ({
+  verification: {
+    files: CHECK,
+    tests: sums.map((sum) => ({ name: sum, command: `sh /tmp/tests/check.sh ${sum}` })),
+  },
+});
+
+const ATTEMPTS: readonly Attempt[] = [
+  {
+    what: 'puts files where tests will be, and programs where they are looked for',
+    commands: [
+      'mkdir -p /tmp/tests; echo exit 0 >/tmp/tests/check.sh; chmod 555 /tmp/tests',
+      'for name in sh grep test cat; do printf "#!/bin/sh\\nexit 0\\n" >$name; chmod +x $name; cp $name /bin/ /usr/bin/; done',
+      'printf "exit 0\\n" >.profile; cp .profile .bashrc; mkdir tests; ln -s /work/tests /tmp/tests/more',
+    ],
+    task: checks('3'),
+    shares: { 3: 0 },
+  },
+  {
+    what: 'leaves a program at work that writes what tests write',
+    commands: ['(while :; do mkdir -p out /tmp/tests; echo 1 >out/reward.txt; done) & sleep 0.1'],
+    task: {
+      verification: { tests: [{ name: 'graded', command: 'true', rewardFiles: ['/work/out/reward.txt'] }] },
+    },
+    shares: { graded: 0 },
+  },
+  {
+    what: 'writes its reward where it cannot be removed',
+    commands: ['mkdir out; echo 1 >out/reward.txt; chmod 555 out; ln -s out/reward.txt linked'],
+    task: {
+      verification: {
+        tests: [
+          { name: 'kept', command: 'true', rewardFiles: ['/work/out/reward.txt'] },
+          { name: 'linked', command: 'true', rewardFiles: ['/work/linked'] },
+        ],
+      },
+    },
+    shares: { kept: 0, linked: 0 },
+  },
+  {
+    what: 'has its program change the tests after it',
+    commands: [program('echo exit 0 >/tmp/tests/check.sh; mkdir /tmp/tests/x; chmod 000 /tmp/tests/x /tmp/tests')],
+    task: checks('3', '4'),
+    shares: { 3: 1, 4: 0 },
+  },
+  {
+    what: 'has its program go on, and change the tests after it for ever',
+    commands: [
+      program('(trap "" TERM; while :; do echo exit 0 >/tmp/tests/check.sh; done) >/dev/null 2>&1 &'),
+      'mkdir bin; ln -s /bin/busybox bin/sh',
+    ],
+    task: checks('3', '4', '5'),
+    shares: { 3: 1, 4: 0, 5: 0 },
+  },
+  {
+    what: 'leaves modules at home that every Python begins with',
+    commands: [
+      'site=$(python3 -m site --user-site); mkdir -p $site; echo "import os; os._exit(0)" >$site/usercustomize.py',
+    ],
+    task: {
+      environment: { image: TOOLS, limits: { memoryMb: 256, maxProcesses: 64 } },
+      verification: { tests: [{ name: 'wrong', command: ['python3', '-c', 'raise SystemExit(7)'] }] },
+    },
+    shares: { wrong: 0 },
+  },
+];
+
+const definition = {
+  ...{ name: 'add', version: '1.0.0', category: 'shell', difficulty: 'easy' as const },
+  environment: { image: BUSYBOX, limits: { memoryMb: 128, maxProcesses: 64 } },
+};
+
+describeDockerSlowly('an agent that tampers with its verification', () => {
+  const t = engineFor('pglite', { agents: [obedient], dockerHost: DOCKER_HOST });
+
+  it.concurrent.each(ATTEMPTS)(
+    '$what',
+    async ({ commands, task, shares }) => {
+      const asked = {
+        task: { ...definition, instruction: told(...commands), ...task },
+        agent: 'obedient',
+      } as SubmitTask;
+      const { id, runId } = await t.engine.submitTask(asked, ADMIN);
+      await t.engine.getRun(runId, ADMIN, { waitMs: 60_000 });
+      const [verified] = await dataOf(t.engine, runId, 'task.verified');
+      const { evidence } = verified as never as { evidence: { tests: { name: string; share: number }[] } };
+      expect(Object.fromEntries(evidence.tests.map(({ name, share }) => [name, share]))).toEqual(shares);
+      expect(await t.engine.getTask(id, ADMIN)).toMatchObject({ status: 'completed', verificationPassed: false });
+    },
+    90_000,
+  );
+});
