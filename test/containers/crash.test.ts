@@ -10,7 +10,12 @@ import { never, newIdentity, openedFor, shell } from './environments.js';
 /** The process that asks for a command dies at every instant; who comes next finds out what came of it. */
 
 const start = (host: string, identity: EnvironmentIdentity, command: Command) => {
-  const args = ['dist/test/containers/command-child.js', host, JSON.stringify(identity), JSON.stringify(command)];
+  const args = [
+    'dist/programs/test/containers/command-child.js',
+    host,
+    JSON.stringify(identity),
+    JSON.stringify(command),
+  ];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   let said = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

@@ -1,9 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { describeCrashes, describeEachDatabase } from '../harness/database.js';
-import { newerBuild } from '../harness/newer-build.js';
 import { SLOW } from '../harness/slow.js';
 import type { KillAt } from './place.js';
 import type { RunReport } from './report.js';
@@ -53,26 +52,17 @@ const withoutIds = <T>(value: T): T =>
  * The crash matrix of a scenario: the process is killed with SIGKILL at one instant after the other, started again, and every
  * run must end with the same output, the same log and each unsafe effect once. One chain goes through the instants inside
  * models and tools in a single run. HOLDFAST_TEST_SLOW=1 adds each of them alone, and every durable statement whose number
- * HOLDFAST_CRASH_STRIDE divides (default 24). With `deploys`, each process is of a build that cannot replay what the one before
- * has recorded: segments are rebuilt then, and logs are others.
+ * HOLDFAST_CRASH_STRIDE divides (default 24). With `newer`, each process but the first is of that program, which cannot replay
+ * what the one before has recorded: segments are rebuilt then, and logs are others.
  */
-export function crashMatrix(scenarioName: ScenarioName, { deploys = false } = {}): void {
+export function crashMatrix(scenarioName: ScenarioName, newer?: () => string): void {
+  const deploys = newer !== undefined;
   const scenario = scenarioOf(scenarioName);
   const describeEach = scenarioName === 'tools' && !deploys && !SLOW ? describeEachDatabase : describeCrashes;
   /** Of the stride: the tools are killed more often than the rest. */
   const share = scenarioName === 'tools' ? 48 : 8;
   const scratch = mkdtempSync(join(tmpdir(), 'holdfast-effects-'));
-  let newer = '';
-  if (deploys)
-    beforeAll(() => {
-      newer = newerBuild();
-    });
-  afterAll(() => {
-    rmSync(scratch, { recursive: true, force: true });
-    if (deploys) rmSync(dirname(newer), { recursive: true, force: true });
-  });
-  const program = (deaths: number): string | undefined =>
-    deploys && deaths > 0 ? join(newer, 'test/crash/child.js') : undefined;
+  afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
   describeEach(`crash matrix of ${scenarioName}${deploys ? ' under deploys' : ''}`, (kind) => {
     /** Where the one run of the chain dies: everywhere, or as often as the stride says. */
@@ -90,7 +80,8 @@ export function crashMatrix(scenarioName: ScenarioName, { deploys = false } = {}
       let deaths = 0;
       try {
         for (const kill of [...kills, undefined]) {
-          const ended = await startChild({ ...env, ...version(deaths) }, kill, program(deaths)).ended;
+          const ended = await startChild({ ...env, ...version(deaths) }, kill, deaths > 0 ? newer?.() : undefined)
+            .ended;
           if (ended.signal !== 'SIGKILL') return { deaths, ended, effects: effectsIn(file) };
           deaths++;
         }

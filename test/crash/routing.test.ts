@@ -8,7 +8,7 @@ import { createEngineDatabase, describeCrashes } from '../harness/database.js';
 import type { KillAt } from './place.js';
 import { childReport } from './report.js';
 
-const CHILD = join(import.meta.dirname, '../../dist/test/crash/routing-child.js');
+const CHILD = join(import.meta.dirname, '../../dist/programs/test/crash/routing-child.js');
 
 async function runChild(env: Readonly<Record<string, string>>, killAt?: KillAt) {
   const { DATABASE_URL: _url, HOLDFAST_DATA_DIR: _dir, ...inherited } = process.env;

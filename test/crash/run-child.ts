@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import type { KillAt } from './place.js';
 import { childReport, type RunReport } from './report.js';
 
-const PROGRAMS = join(import.meta.dirname, '../../dist/test/crash');
+const PROGRAMS = join(import.meta.dirname, '../../dist/programs/test/crash');
 
 export interface ChildEnd {
   /** SIGKILL when it died where it was told to. */

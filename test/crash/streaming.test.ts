@@ -7,7 +7,7 @@ import { ADMIN } from '../harness/engine.js';
 import type { KillAt } from './place.js';
 import { talker } from './streaming-agent.js';
 
-const CHILD = join(import.meta.dirname, '../../dist/test/crash/streaming-child.js');
+const CHILD = join(import.meta.dirname, '../../dist/programs/test/crash/streaming-child.js');
 
 function startChild(env: Readonly<Record<string, string>>, killAt?: KillAt) {
   const { DATABASE_URL: _url, HOLDFAST_DATA_DIR: _dir, ...inherited } = process.env;

@@ -1,37 +1,36 @@
-import { cpSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { bundlePrograms, ROOT } from './bundle-programs.js';
 
-const ROOT = join(import.meta.dirname, '../..');
+const NAMED = "process.env['RECORDING_VERSION']";
+
+/** Of each module of the build, what is said otherwise, and how. */
+const CHANGES: Readonly<Record<string, readonly (readonly [from: string, to: string])[]>> = {
+  'src/engine/recording-version.js': [['RECORDING_VERSION = 1', `RECORDING_VERSION = Number(${NAMED})`]],
+  'workflows/agent-run.js': [
+    ["name: 'segment:begin'", `name: 'segment:begin of ' + ${NAMED}`],
+    ["name: 'segment:end'", `name: 'segment:end of ' + ${NAMED}`],
+  ],
+  'workflows/durable-model.js': [[`\`model:\${turn}\``, `\`model of \${${NAMED}}:\${turn}\``]],
+};
 
 /**
- * A copy of the build whose recorded segments are not those of the build: its steps have other names, and its recording version
- * is the one of the environment. Gives the directory of the copy, which stands in the place of `dist`.
+ * A build of these programs whose recorded segments are not those of the build: its steps have other names, and its recording version
+ * is the one of the environment. Gives its directory, a fresh one.
  */
-export function newerBuild(): string {
+export async function newerBuild(...programs: readonly string[]): Promise<string> {
   const dir = mkdtempSync(join(tmpdir(), 'holdfast-newer-'));
-  const dist = join(dir, 'dist');
-  for (const room of ['src', 'steps', 'workflows', 'migrations', 'test'])
-    cpSync(join(ROOT, 'dist', room), join(dist, room), { recursive: true });
+  const unchanged = new Set(Object.keys(CHANGES));
+  await bundlePrograms(join(dir, 'dist'), programs, (module, text) => {
+    unchanged.delete(module);
+    return (CHANGES[module] ?? []).reduce((changed, [from, to]) => {
+      if (changed.split(from).length !== 2) throw new Error(`${module} does not have ${from} once`);
+      return changed.replace(from, to);
+    }, text);
+  });
+  if (unchanged.size > 0) throw new Error(`there is no ${[...unchanged].join(' and no ')} in the build`);
   cpSync(join(ROOT, 'package.json'), join(dir, 'package.json'));
   symlinkSync(join(ROOT, 'node_modules'), join(dir, 'node_modules'));
-  change(join(dist, 'src/engine/recording-version.js'), [
-    ['RECORDING_VERSION = 1', "RECORDING_VERSION = Number(process.env['RECORDING_VERSION'])"],
-  ]);
-  const named = "process.env['RECORDING_VERSION']";
-  change(join(dist, 'workflows/agent-run.js'), [
-    ["name: 'segment:begin'", `name: 'segment:begin of ' + ${named}`],
-    ["name: 'segment:end'", `name: 'segment:end of ' + ${named}`],
-  ]);
-  change(join(dist, 'workflows/durable-model.js'), [[`\`model:\${turn}\``, `\`model of \${${named}}:\${turn}\``]]);
-  return dist;
-}
-
-function change(file: string, replacements: readonly (readonly [from: string, to: string])[]): void {
-  let text = readFileSync(file, 'utf8');
-  for (const [from, to] of replacements) {
-    if (text.split(from).length !== 2) throw new Error(`${file} does not have ${from} once`);
-    text = text.replace(from, to);
-  }
-  writeFileSync(file, text);
+  return dir;
 }

@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { describePostgresSlowly } from '../harness/database.js';
 import { ADMIN, dataOf } from '../harness/engine.js';
@@ -14,10 +14,10 @@ const WORKERS = ['north', 'south', 'west'];
 describePostgresSlowly('a deploy', () => {
   let fleet: Fleet;
   let newer: string;
-  beforeAll(() => {
-    newer = newerBuild();
+  beforeAll(async () => {
+    newer = await newerBuild('test/workers/worker.js');
   });
-  afterAll(() => rmSync(dirname(newer), { recursive: true, force: true }));
+  afterAll(() => rmSync(newer, { recursive: true, force: true }));
   beforeEach(async () => {
     fleet = await openFleet();
   });
@@ -25,7 +25,7 @@ describePostgresSlowly('a deploy', () => {
 
   const startOld = () => Promise.all(WORKERS.map((id) => fleet.start({ WORKER_ID: id })));
   const startNewer = (id: string): Promise<WorkerProcess> =>
-    fleet.start({ WORKER_ID: id, RECORDING_VERSION: '2' }, [join(newer, 'test/workers/worker.js')]);
+    fleet.start({ WORKER_ID: id, RECORDING_VERSION: '2' }, [join(newer, 'dist/test/workers/worker.js')]);
   const untilPaid = (count: number) =>
     expect.poll(() => fleet.paid().length, { timeout: 30_000, interval: 20 }).toBeGreaterThan(count);
 

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 
-const PROGRAM = join(import.meta.dirname, '../../dist/test/workers/worker.js');
+const PROGRAM = join(import.meta.dirname, '../../dist/programs/test/workers/worker.js');
 /** What is kept of the output: hours of a worker that complains must not fill the memory of who started it. */
 const SAID_CHARS = 1_000_000;
 
