@@ -3,12 +3,14 @@ import { HoldfastError } from '../core/errors.js';
 import { fieldErrorsOf, invalidRequest } from '../core/field-errors.js';
 import { sha256 } from '../core/json.js';
 import { BATCH_TASKS_MAX, type BatchAnswer, type BatchLine, batchTask } from '../core/task-batch.js';
+import { databaseTrouble } from '../storage/database-trouble.js';
 import { takenKeys } from '../storage/idempotency.js';
+import { sideBySide } from '../storage/one-flight.js';
 import { keepDefinition } from '../storage/task-definitions.js';
 import { tasksOfRuns } from '../storage/tasks.js';
 import type { Parts } from './parts.js';
 import { AlreadyStarted, takeKey } from './start-run.js';
-import { type PlannedTask, planTask, writeTask } from './submit-task.js';
+import { type PlannedTask, planTask, type RecentDefinitions, writeTask } from './submit-task.js';
 
 const OPERATION = 'submit_batch';
 /** Tasks of one transaction, and characters of their definitions. */
@@ -45,6 +47,7 @@ export async function* submitTasks(
     return answers;
   };
   let tasks = 0;
+  const recent: RecentDefinitions = new Map();
   for await (const one of lines) {
     tasks += 1;
     if (tasks > BATCH_TASKS_MAX) {
@@ -53,10 +56,10 @@ export async function* submitTasks(
       break;
     }
     // A definition may be that of a line before, and a key may stand in two lines.
-    let next = await planLine(parts, one, caller, key);
+    let next = await planLine(parts, one, caller, key, recent);
     if (chunk.length > 0 && (isUnknownDefinition(next) || hasKey(chunk, next))) {
       yield* await write();
-      next = await planLine(parts, one, caller, key);
+      next = await planLine(parts, one, caller, key, recent);
     }
     chunk.push(next);
     chars += 'planned' in next ? next.planned.definition.definition.length : 0;
@@ -66,7 +69,13 @@ export async function* submitTasks(
   yield { end: true, ...counts };
 }
 
-async function planLine(parts: Parts, one: BatchLine, caller: Caller, batch: string): Promise<Line> {
+async function planLine(
+  parts: Parts,
+  one: BatchLine,
+  caller: Caller,
+  batch: string,
+  recent: RecentDefinitions,
+): Promise<Line> {
   try {
     if ('error' in one) throw one.error;
     const parsed = batchTask.safeParse(one.value);
@@ -75,7 +84,7 @@ async function planLine(parts: Parts, one: BatchLine, caller: Caller, batch: str
     return {
       line: one.line,
       key: sha256(JSON.stringify([batch, key])),
-      planned: await planTask(parts, request, caller),
+      planned: await planTask(parts, request, caller, recent),
     };
   } catch (error) {
     if (error instanceof HoldfastError && error.status < 500) return failed(one.line, error);
@@ -97,7 +106,7 @@ async function writeChunk(parts: Parts, chunk: readonly Line[], caller: Caller):
   const { world } = parts;
   const { tenant } = caller;
   const planned = chunk.filter((one): one is PlannedLine => 'planned' in one);
-  // Definitions are kept before, so that transactions of batches that share some do not wait for each other in two orders.
+  // Definitions are kept before, one by one, so that transactions of batches that share some do not wait for each other in two orders.
   const definitions = new Map(planned.map(({ planned: { definition } }) => [definition.hash, definition]));
   for (const definition of definitions.values()) await keepDefinition(world.knex, tenant, definition);
   for (let tries = 1; ; tries++) {
@@ -107,16 +116,17 @@ async function writeChunk(parts: Parts, chunk: readonly Line[], caller: Caller):
     try {
       if (fresh.length > 0)
         await world.knex.transaction(async (trx) => {
-          for (const { key, planned: task } of fresh) {
+          const write = ({ key, planned: task }: PlannedLine): Promise<void> => {
             const { fingerprint, run } = task;
             const claim = { tenant, operation: OPERATION, key, fingerprint, runId: run.id };
-            await writeTask(parts, trx, task, () => takeKey(trx, claim));
-          }
+            return writeTask(parts, trx, task, () => takeKey(trx, claim));
+          };
+          await sideBySide(fresh.map(write));
         });
     } catch (error) {
       // Somebody has submitted one of them meanwhile: now that is known.
       const isTaken = error instanceof AlreadyStarted || (error instanceof HoldfastError && error.status < 500);
-      if (!isTaken || tries === TRIES) throw error;
+      if (!(isTaken || databaseTrouble(error) === 'conflict') || tries === TRIES) throw error;
       continue;
     }
     if (fresh.length > 0) world.queue.wake();

@@ -22,8 +22,16 @@ export interface PlannedTask {
   readonly fingerprint: string;
 }
 
-/** Judges a task that is to be submitted. Throws as `submitTask` does. */
-export async function planTask(parts: Parts, request: SubmitTask, caller: Caller): Promise<PlannedTask> {
+/**
+ * Judges a task that is to be submitted. `recent` are definitions of the caller's tasks before, which are not read again. Throws as
+ * `submitTask` does.
+ */
+export async function planTask(
+  parts: Parts,
+  request: SubmitTask,
+  caller: Caller,
+  recent: RecentDefinitions = new Map(),
+): Promise<PlannedTask> {
   const parsed = submitTaskShape.safeParse(request);
   if (!parsed.success) throw invalidRequest(fieldErrorsOf(parsed.error));
   const { task: asked, parameters = {}, image = null, reward = null } = parsed.data;
@@ -31,7 +39,8 @@ export async function planTask(parts: Parts, request: SubmitTask, caller: Caller
   const hex = parts.world.newId().replaceAll('-', '');
   const seed = parsed.data.seed ?? seedOf(hex);
   const agent = agentNamed(parts, parsed.data.agent, '/agent');
-  const { definition, kept } = await definitionOf(parts, tenant, asked);
+  const found = await definitionOf(parts, tenant, asked, recent);
+  const { definition, kept } = found;
   if (reward !== null) rewardNamed(parts, reward, '/reward');
   assertScaffold(agent, definition);
   const resolved = resolveTask(definition, { parameters, seed });
@@ -51,17 +60,30 @@ export async function planTask(parts: Parts, request: SubmitTask, caller: Caller
     ...{ agent: agent.name, parameters: toJson(parameters) as JsonObject, seed, image, reward, priority, metadata },
     ...{ retries: parts.retries, runId: run.id },
   };
+  remember(recent, found);
   return { definition: kept, run, task, fingerprint: digestOf(toJson(parsed.data)) };
 }
 
-/** Writes a task with its definition, its run and the first segment of that, in somebody's transaction. */
+/** By their names. */
+export type RecentDefinitions = Map<string, Definition>;
+const RECENT_MAX = 20;
+const namesOf = ({ name, version }: Pick<TaskDefinition, 'name' | 'version'>): string => `${name}@${version}`;
+
+function remember(recent: RecentDefinitions, found: Definition): void {
+  const names = namesOf(found.definition);
+  recent.delete(names);
+  recent.set(names, found);
+  const [oldest] = recent.keys();
+  if (recent.size > RECENT_MAX && oldest !== undefined) recent.delete(oldest);
+}
+
+/** Writes a task whose definition is kept, its run and the first segment of that, in somebody's transaction. */
 export async function writeTask(
   { world }: Parts,
   trx: Knex.Transaction,
-  { definition, run, task }: PlannedTask,
+  { run, task }: PlannedTask,
   claim: () => Promise<void>,
 ): Promise<void> {
-  await keepDefinition(trx, task.tenant, definition);
   await writeRun(world, trx, run, claim);
   await insertTask(trx, task);
 }
@@ -79,7 +101,10 @@ export async function submitTask(
   const { run, task, fingerprint } = planned;
   const key = { tenant, operation: 'submit_task', key: idempotencyKey, fingerprint, runId: run.id };
   try {
-    await world.knex.transaction((trx) => writeTask(parts, trx, planned, () => takeKey(trx, key)));
+    await world.knex.transaction(async (trx) => {
+      await keepDefinition(trx, tenant, planned.definition);
+      await writeTask(parts, trx, planned, () => takeKey(trx, key));
+    });
   } catch (error) {
     if (!(error instanceof AlreadyStarted)) throw error;
     const before = await taskOfRun(world.knex, error.runId);
@@ -99,12 +124,19 @@ interface Definition {
   readonly kept: KeptDefinition;
 }
 
-async function definitionOf({ world }: Parts, tenant: string, asked: AskedDefinition): Promise<Definition> {
+async function definitionOf(
+  { world }: Parts,
+  tenant: string,
+  asked: AskedDefinition,
+  recent: RecentDefinitions,
+): Promise<Definition> {
   if (asked.instruction !== undefined) {
     const { name, version } = asked;
     const text = canonical(toJson(asked));
     return { definition: asked, kept: { hash: taskHashOf(asked), name, version, definition: text } };
   }
+  const known = recent.get(namesOf(asked));
+  if (known !== undefined) return known;
   const kept = await findDefinition(world.knex, tenant, asked);
   if (kept !== undefined) return { definition: taskDefinition.parse(JSON.parse(kept.definition)), kept };
   const detail = `There is no definition ${asked.name} of version ${asked.version}.`;

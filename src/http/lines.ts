@@ -3,13 +3,14 @@ import type { Request, Response } from 'express';
 import { HoldfastError } from '../core/errors.js';
 import type { BatchLine } from '../core/task-batch.js';
 import { assertShallow, parseJson } from './body.js';
+import { ownTime } from './body-time.js';
 
 /** JSON values, each in a line of its own: https://github.com/ndjson/ndjson-spec. */
 export const LINES_TYPE = 'application/x-ndjson';
 const TAKEN = [LINES_TYPE, 'application/jsonl', 'application/ndjson'];
 
-/** So much of a body is taken in while what came before is at work: the server waits a minute for all of it. */
-const AHEAD_BYTES = 8 * 1024 * 1024;
+/** So much of a body is taken in while what came before is at work. */
+const AHEAD_BYTES = 1024 * 1024;
 const NEWLINE = 0x0a;
 
 /** Those of a body that has none. */
@@ -17,36 +18,51 @@ export const NO_LINES: AsyncIterable<BatchLine> = {
   [Symbol.asyncIterator]: () => ({ next: async () => ({ done: true, value: undefined }) }),
 };
 
+interface LineBounds {
+  readonly maxLineBytes: number;
+  /** How long a line is waited for. The body may take as long as the work on its lines. */
+  readonly lineMs: number;
+}
+
 /**
  * The lines of a body with their numbers, without those that are empty. One that is no JSON, or longer than `maxLineBytes`, is an error
  * in its place. Throws `unsupported_media_type` at once.
  */
-export function readLines(request: Request, maxLineBytes: number): AsyncIterable<BatchLine> {
+export function readLines(request: Request, bounds: LineBounds): AsyncIterable<BatchLine> {
   if (request.is(TAKEN) === false) {
     const came = request.headers['content-type'] ?? 'missing';
     throw new HoldfastError('unsupported_media_type', `The Content-Type is ${came}; expected ${LINES_TYPE}.`);
   }
   if (request.headers['content-encoding'] !== undefined)
     throw new HoldfastError('unsupported_media_type', 'The body has a Content-Encoding; expected none.');
-  return linesOf(request, maxLineBytes);
+  return linesOf(request, bounds);
 }
 
-async function* linesOf(request: Request, maxLineBytes: number): AsyncGenerator<BatchLine> {
+async function* linesOf(request: Request, { maxLineBytes, lineMs }: LineBounds): AsyncGenerator<BatchLine> {
+  const limitAgain = ownTime(request);
   const ahead = new PassThrough({ highWaterMark: AHEAD_BYTES });
   request.once('error', (error) => ahead.destroy(error));
-  request.once('aborted', () => ahead.destroy(new Error('the client has gone')));
+  request.once('aborted', () => ahead.destroy(brokenOff('it was closed')));
   request.pipe(ahead);
   let line = 0;
   let parts: Buffer[] = [];
   let length = 0;
+  let leftMs = lineMs;
   const end = (): BatchLine | null => {
     line += 1;
+    leftMs = lineMs;
     const bytes = length > maxLineBytes ? null : Buffer.concat(parts);
     [parts, length] = [[], 0];
     return bytes === null ? { line, error: tooLong(maxLineBytes) } : parsed(line, bytes);
   };
   try {
-    for await (const chunk of ahead as AsyncIterable<Buffer>) {
+    const chunks: AsyncIterator<Buffer> = ahead[Symbol.asyncIterator]();
+    for (;;) {
+      const askedAt = performance.now();
+      const late = setTimeout(() => ahead.destroy(brokenOff(`no line came for ${lineMs} ms`)), leftMs);
+      const { value: chunk, done } = await chunks.next().finally(() => clearTimeout(late));
+      if (done) break;
+      leftMs -= performance.now() - askedAt;
       let from = 0;
       for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, from)) {
         take(chunk.subarray(from, at));
@@ -61,6 +77,7 @@ async function* linesOf(request: Request, maxLineBytes: number): AsyncGenerator<
   } finally {
     // What is still on its way is read and dropped, so that the client gets to read the answer.
     request.unpipe(ahead).resume();
+    limitAgain();
   }
 
   /** Of a line that is too long nothing is kept but how long it is. */
@@ -83,6 +100,9 @@ function parsed(line: number, bytes: Buffer): BatchLine | null {
   }
 }
 
+const brokenOff = (why: string): HoldfastError =>
+  new HoldfastError('malformed_json', `The body was broken off: ${why}.`);
+
 const tooLong = (maxLineBytes: number): HoldfastError =>
   new HoldfastError('body_too_large', `The line is longer than the ${maxLineBytes} bytes that are allowed.`);
 
@@ -92,6 +112,7 @@ const tooLong = (maxLineBytes: number): HoldfastError =>
  */
 export async function sendLines(response: Response, lines: AsyncIterable<unknown>, signal: AbortSignal): Promise<void> {
   response.writeHead(200, { 'Content-Type': LINES_TYPE, 'X-Accel-Buffering': 'no' });
+  response.flushHeaders();
   for await (const line of lines) {
     if (signal.aborted) return void response.destroy();
     response.write(`${JSON.stringify(line)}\n`);

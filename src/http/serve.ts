@@ -20,6 +20,7 @@ export interface Door {
   readonly life: Life;
   readonly log: EngineLog;
   readonly maxBodyBytes: number;
+  readonly bodyMs: number;
   readonly heartbeatMs: number;
   readonly stallMs: number;
 }
@@ -66,7 +67,7 @@ async function perform(
   assertRole(identity, route.role);
   const inLines = route.takes === 'lines';
   const body = route.method === 'POST' && !inLines ? await readBody(request, response, door.maxBodyBytes) : {};
-  const lines = inLines ? readLines(request, door.maxBodyBytes) : NO_LINES;
+  const lines = inLines ? readLines(request, { maxLineBytes: door.maxBodyBytes, lineMs: door.bodyMs }) : NO_LINES;
   const raw = { path: request.params, query: request.query, header: request.headers, body };
   try {
     const wantsEvents = asksForEvents(request, route);

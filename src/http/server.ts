@@ -6,6 +6,7 @@ import { HoldfastError } from '../core/errors.js';
 import type { EngineLog } from '../engine/parts.js';
 import type { Engine } from '../engine/verbs.js';
 import { createApp } from './app.js';
+import { limitBodies } from './body-time.js';
 import { endable } from './connections.js';
 import { isLoopback } from './host.js';
 import { createLife } from './life.js';
@@ -25,6 +26,8 @@ export interface HttpOptions {
   /** `metrics`: nothing but what Prometheus scrapes, and the probes. Default: all. */
   readonly serves?: 'all' | 'metrics';
   readonly log: EngineLog;
+  /** How long a body may take to come, and of one that is read in lines each line. Default 60,000. */
+  readonly bodyMs?: number;
   /** Between two signs of life of a quiet stream. Default 15,000. */
   readonly heartbeatMs?: number;
   /** How long a client of a stream may not read. Default 60,000. */
@@ -46,7 +49,8 @@ const STREAMS_PER_TOKEN = 64;
 const LIMITS = {
   connectionsCheckingInterval: 5000,
   headersTimeout: 15_000,
-  requestTimeout: 60_000,
+  // See `limitBodies`.
+  requestTimeout: 0,
   keepAliveTimeout: 10_000,
   maxHeaderSize: 16_384,
 };
@@ -88,6 +92,7 @@ export async function createHttpServer(engine: Engine, options: HttpOptions): Pr
     streams: createSlots(STREAMS_PER_TOKEN),
     log: options.log,
     maxBodyBytes: options.maxBodyBytes,
+    bodyMs: options.bodyMs ?? 60_000,
     heartbeatMs: options.heartbeatMs ?? 15_000,
     stallMs: options.stallMs ?? 60_000,
   };
@@ -96,6 +101,7 @@ export async function createHttpServer(engine: Engine, options: HttpOptions): Pr
     createApp(door, options.host, options.serves === 'metrics' ? METRICS_ROUTES : GUARDED_ROUTES),
   );
   server.maxHeadersCount = 100;
+  limitBodies(server, door.bodyMs);
   const end = endable(server);
   const { port } = await listen(server, options);
 

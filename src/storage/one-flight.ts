@@ -25,3 +25,15 @@ async function sent(connection: ClientBase, statement: Statement): Promise<objec
   const { rows } = await connection.query<object>(sql, [...bindings]);
   return rows;
 }
+
+/**
+ * Waits for all of several works in one transaction: the statements that they send at the same time travel together. Throws what
+ * failed first, and not what failed because nothing goes on in a transaction after that.
+ */
+export async function sideBySide(works: readonly Promise<void>[]): Promise<void> {
+  const failed: unknown[] = [];
+  await Promise.all(works.map((work) => work.catch((error: unknown) => failed.push(error))));
+  if (failed.length > 0) throw failed.find((error) => !isAborted(error)) ?? failed[0];
+}
+
+const isAborted = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === '25P02';
