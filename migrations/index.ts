@@ -38,6 +38,7 @@ import * as systemEvents from './0036-system-events.js';
 import * as runScaffold from './0037-run-scaffold.js';
 import * as environmentSnapshots from './0038-environment-snapshots.js';
 import * as taskRetries from './0039-task-retries.js';
+import * as taskRequeues from './0041-task-requeues.js';
 
 export interface Migration {
   readonly name: string;
@@ -85,4 +86,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0037-run-scaffold', up: runScaffold.up },
   { name: '0038-environment-snapshots', up: environmentSnapshots.up },
   { name: '0039-task-retries', up: taskRetries.up },
+  { name: '0041-task-requeues', up: taskRequeues.up },
 ];

@@ -35,7 +35,7 @@ import { type StandingDecisionView, standingDecisionView } from '../core/standin
 import { type StateAt, stateAt } from '../core/state-at.js';
 import { type Stats, stats } from '../core/stats.js';
 import { type EraseSubject, type SubjectErasureView, subjectErasureView } from '../core/subject-erasure.js';
-import { type SubmitTask, type TaskFilter, type TaskView, taskView } from '../core/task.js';
+import { type RequeueTask, type SubmitTask, type TaskFilter, type TaskView, taskView } from '../core/task.js';
 import type { BatchAnswer } from '../core/task-batch.js';
 import { type Trajectory, type TrajectorySummary, trajectory, trajectorySummary } from '../core/trajectory.js';
 import type { TrajectoryFilter } from '../core/trajectory-filter.js';
@@ -76,6 +76,7 @@ export interface Client {
   getTask(id: string): Promise<TaskView>;
   listTasks(filter: PageOptions & { [name in keyof TaskFilter]?: string | undefined }): Promise<Page<TaskView>>;
   cancelTask(id: string): Promise<TaskView>;
+  requeueTask(id: string, request: RequeueTask): Promise<TaskView>;
   deleteRun(id: string): Promise<RunView>;
   eraseRun(id: string, request: EraseRun): Promise<ErasureView>;
   eraseSubject(request: EraseSubject): Promise<SubjectErasureView>;
@@ -223,6 +224,7 @@ export function createClient(baseUrl: string, token: string): Client {
     getTask: (id) => ask(taskView, GET, task(id)),
     listTasks: (query) => ask(pageOf(taskView), GET, '/tasks', { query: { ...query } }),
     cancelTask: (id) => ask(taskView, 'DELETE', task(id)),
+    requeueTask: (id, body) => ask(taskView, POST, `${task(id)}/requeue`, { body }),
     deleteRun: (id) => ask(runView, 'DELETE', run(id)),
     eraseRun: (id, body) => ask(erasureView, POST, `${run(id)}/erase`, { body }),
     eraseSubject: (body) => ask(subjectErasureView, POST, '/erasures', { body }),

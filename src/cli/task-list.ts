@@ -1,14 +1,20 @@
 import { Command, Option } from 'commander';
 import { z } from 'zod';
-import { TASK_STATUSES, taskFilter } from '../core/task.js';
+import { TASK_STATUSES, type TaskView, taskFilter } from '../core/task.js';
 import { DIFFICULTIES } from '../core/task-definition.js';
 import { TRAJECTORY_RESULTS } from '../core/trajectory-result.js';
 import { connect } from './connect.js';
 import { idArgument, json, jsonOption, limit, limitOption } from './options.js';
-import { print, printJson, printTable } from './print.js';
+import { plain, print, printJson, printTable } from './print.js';
 import { printTask } from './task-text.js';
 
-const listed = z.object({ ...taskFilter.shape, json, limit, cursor: z.string().optional() });
+const listed = z.object({
+  ...taskFilter.omit({ dead: true }).shape,
+  dead: z.boolean().default(false),
+  json,
+  limit,
+  cursor: z.string().optional(),
+});
 const shown = z.object({ json });
 
 export const taskListCommand = (): Command =>
@@ -21,22 +27,32 @@ export const taskListCommand = (): Command =>
     .option('--agent <agent>', 'only tasks of this agent')
     .option('--tag <tag>', 'only tasks with this tag')
     .addOption(new Option('--result <result>', 'only tasks of this result').choices(TRAJECTORY_RESULTS))
+    .option('--dead', 'only tasks that failed by an error and that no attempt follows, with the reason of each attempt')
     .option('--cursor <cursor>', 'where the page before ended')
     .addOption(limitOption())
     .addOption(jsonOption())
     .action(async (raw: unknown) => {
-      const { json: asJson, ...asked } = listed.parse(raw);
-      const page = await connect().listTasks(asked);
+      const { json: asJson, dead, ...asked } = listed.parse(raw);
+      const page = await connect().listTasks({ ...asked, ...(dead ? { dead: 'true' } : {}) });
       if (asJson) return printJson(page);
-      printTable(
-        ['TASK', 'STATUS', 'RESULT', 'REWARD', 'NAME', 'VERSION', 'AGENT', 'CREATED'],
-        page.items.map((task) => [
-          ...[task.id, task.status, task.result?.type ?? '', task.reward === null ? '' : String(task.reward)],
-          ...[task.name, task.version, task.agent, task.createdAt],
-        ]),
-      );
+      if (dead) for (const task of page.items) printDead(task);
+      else
+        printTable(
+          ['TASK', 'STATUS', 'RESULT', 'REWARD', 'NAME', 'VERSION', 'AGENT', 'CREATED'],
+          page.items.map((task) => [
+            ...[task.id, task.status, task.result?.type ?? '', task.reward === null ? '' : String(task.reward)],
+            ...[task.name, task.version, task.agent, task.createdAt],
+          ]),
+        );
       if (page.nextCursor !== null) print(`There are more; go on with --cursor ${page.nextCursor}.`);
     });
+
+/** A task with the errors of its attempts, the first one first. */
+function printDead(task: TaskView): void {
+  print(`${task.id} ${plain(task.name)} ${plain(task.version)} ${plain(task.agent)} ${task.createdAt}`);
+  for (const { runId, error } of (task.tried ?? []).toReversed())
+    if (error !== null) print(`  ${runId} ${plain(error.code)}: ${plain(error.message)}`);
+}
 
 export const taskShowCommand = (): Command =>
   new Command('show')

@@ -4,6 +4,7 @@ import { taskExportCommand } from './task-export.js';
 import { taskImportCommand } from './task-import.js';
 import { taskCancelCommand, taskListCommand, taskShowCommand } from './task-list.js';
 import { taskNewCommand } from './task-new.js';
+import { taskRequeueCommand } from './task-requeue.js';
 import { taskRunCommand, taskSubmitCommand } from './task-submit.js';
 
 /** Commands on tasks: on files of this machine, and on what a server has. */
@@ -19,4 +20,5 @@ export const taskCommand = (): Command =>
     .addCommand(taskRunCommand())
     .addCommand(taskListCommand())
     .addCommand(taskShowCommand())
-    .addCommand(taskCancelCommand());
+    .addCommand(taskCancelCommand())
+    .addCommand(taskRequeueCommand());

@@ -39,6 +39,12 @@ export const TASK_ERRORS = {
     'The task is over',
     'Nothing is left to cancel; submit another one if it is still wanted.',
   ),
+  task_not_dead: row(
+    409,
+    'stop',
+    'The task cannot be put back',
+    'Read the task: only one that failed by an error, and that no attempt follows, can be; else submit another one.',
+  ),
   reward_unknown: row(
     404,
     'stop',

@@ -65,6 +65,8 @@ export const taskView = z
     status: taskStatus.describe('That of the run which executes it now.'),
     runId: z.string().describe('The run that executes it, or did last; its trajectory has the same id.'),
     attempts: z.int().describe('How many runs of it there were.'),
+    requeues: z.int().describe('How often a person has put it back.'),
+    dead: z.boolean().describe('It failed by an error and no attempt follows by itself: it can be put back.'),
     result: trajectoryResult.nullable().describe('Null: it is not over.'),
     reward: z.number().nullable(),
     verificationPassed: z.boolean().nullable().describe('Null: nothing was verified.'),
@@ -72,7 +74,9 @@ export const taskView = z
     tried: z
       .array(taskAttempt)
       .exactOptional()
-      .describe('Its runs, the newest first and at most 100; in lists they are left out.'),
+      .describe(
+        'Its runs, the newest first and at most 100; in lists they are left out, but for dead tasks, where they are 10.',
+      ),
     createdAt: z.iso.datetime(),
     updatedAt: z.iso.datetime(),
     retryAt: z.iso.datetime().nullable().describe('When its next attempt is due; null: none is to follow.'),
@@ -80,6 +84,19 @@ export const taskView = z
   })
   .meta({ id: 'Task' });
 export type TaskView = z.infer<typeof taskView>;
+
+export const requeueTask = z
+  .strictObject({
+    attempts: z
+      .int()
+      .min(1)
+      .exactOptional()
+      .describe(
+        'How many it has had. With another number nothing is done, so that the same request again does nothing more.',
+      ),
+  })
+  .meta({ id: 'RequeueTask' });
+export type RequeueTask = z.infer<typeof requeueTask>;
 
 /** What narrows a list of tasks; all of it must fit. */
 export const taskFilter = z.strictObject({
@@ -90,5 +107,6 @@ export const taskFilter = z.strictObject({
   agent: nameText.exactOptional(),
   tag: nameText.exactOptional(),
   result: resultType.exactOptional(),
+  dead: z.literal('true').exactOptional().describe('Only those that can be put back, with their runs.'),
 });
 export type TaskFilter = z.infer<typeof taskFilter>;

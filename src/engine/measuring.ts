@@ -41,6 +41,7 @@ export class Measuring {
     this.#plain = {
       containers: metrics.gauge('worker_active_containers', 'Containers of runs that work in this process.'),
       tasks: metrics.gauge('tasks_open', 'Tasks of the database that are not over.'),
+      dead: metrics.gauge('tasks_dead', 'Tasks of the database that failed by an error and that no attempt follows.'),
       queued: metrics.gauge('queue_depth', 'Segments that wait for a worker.'),
       waited: metrics.gauge('queue_oldest_seconds', 'How long the oldest of them has existed.'),
       undone: metrics.gauge('trajectories_due', 'Runs that are over and whose record was not read yet.'),

@@ -1,6 +1,6 @@
 import type { Caller } from '../core/caller.js';
 import type { Page } from '../core/page.js';
-import type { SubmitTask, TaskFilter, TaskView } from '../core/task.js';
+import type { RequeueTask, SubmitTask, TaskFilter, TaskView } from '../core/task.js';
 import type { BatchAnswer, BatchLine } from '../core/task-batch.js';
 
 /** The verbs of the engine that are about tasks. */
@@ -25,4 +25,9 @@ export interface TaskVerbs {
   ): Promise<Page<TaskView>>;
   /** Stops a task with its run. Repeating it is no error. Throws `task_unknown`, `task_over`. */
   cancelTask(id: string, reason: string | null, caller: Caller): Promise<TaskView>;
+  /**
+   * Gives a task new attempts that failed by an error and that none follows. With `attempts`, repeating it does nothing more. Throws
+   * `task_unknown`, `task_not_dead`, `run_erased`, `agent_unknown`.
+   */
+  requeueTask(id: string, request: RequeueTask, caller: Caller): Promise<TaskView>;
 }

@@ -25,6 +25,8 @@ export async function getTask(parts: Parts, id: string, caller: Caller): Promise
   return { ...taskViewOf(row), tried: await attemptsOf(parts.world.knex, id) };
 }
 
+const LISTED_ATTEMPTS = 10;
+
 /** Tasks, newest first. Throws `invalid_request`. */
 export async function listTasks(
   parts: Parts,
@@ -37,8 +39,12 @@ export async function listTasks(
   const rows = await listTaskRows(parts.world.knex, caller.tenant, filter.data, page);
   const given = rows.slice(0, limit);
   const last = given.at(-1);
+  const tried = async ({ id }: SeenTask) =>
+    asked.dead === undefined ? {} : { tried: await attemptsOf(parts.world.knex, id, LISTED_ATTEMPTS) };
+  const items: TaskView[] = [];
+  for (const row of given) items.push({ ...taskViewOf(row), ...(await tried(row)) });
   return {
-    items: given.map(taskViewOf),
+    items,
     nextCursor: rows.length > limit && last ? encodeCursor(last.place, last.id) : null,
   };
 }

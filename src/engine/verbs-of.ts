@@ -19,6 +19,7 @@ import type { Parts } from './parts.js';
 import { getRun, listEvents, listRuns, streamEvents, streamRun } from './read-runs.js';
 import { repairRun } from './repair-run.js';
 import { replayVerb } from './replay-verb.js';
+import { requeueTask } from './requeue-task.js';
 import { askForRetention, previewRetention } from './retention.js';
 import { listRewards, rewardRun } from './reward-verbs.js';
 import { savedStateBackend } from './saved-state-backend.js';
@@ -59,6 +60,7 @@ export function verbsOf(parts: Parts, life: Life): Engine {
     getTask: async (id, caller) => getTask(up(), id, caller),
     listTasks: async (filter, caller) => listTasks(up(), filter, caller),
     cancelTask: async (id, reason, caller) => cancelTask(up(), id, reason, caller),
+    requeueTask: async (id, request, caller) => requeueTask(up(), id, request, caller),
     listRuns: async (filter, caller) => listRuns(up(), filter, caller),
     cancelRun: async (id, reason, caller) => cancelRun(up(), id, reason, caller),
     deleteRun: async (id, caller) => deleteRun(up(), id, caller),

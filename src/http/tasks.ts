@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { submitTask, taskFilter, taskView } from '../core/task.js';
+import { requeueTask, submitTask, taskFilter, taskView } from '../core/task.js';
 import { batchAnswer, batchTask } from '../core/task-batch.js';
 import { idPath, pageOf, pageQuery } from './fields.js';
 import { idempotencyKey } from './idempotency.js';
@@ -81,5 +81,19 @@ export const TASK_ROUTES = [
     errors: ['task_unknown', 'task_over'],
     audited: true,
     handle: async ({ path }, { engine, caller }) => json(await engine.cancelTask(path.id, null, caller)),
+  }),
+  guarded({
+    ...NO_INPUT,
+    method: 'POST',
+    path: '/api/v1/tasks/{id}/requeue',
+    operationId: 'requeueTask',
+    summary: 'Give a task new attempts that failed by an error and that none follows.',
+    role: 'admin',
+    pathParams: idPath,
+    body: requeueTask,
+    response: taskView,
+    errors: ['task_unknown', 'task_not_dead', 'run_erased', 'agent_unknown'],
+    audited: true,
+    handle: async ({ path, body }, { engine, caller }) => json(await engine.requeueTask(path.id, body, caller)),
   }),
 ];

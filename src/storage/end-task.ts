@@ -43,7 +43,8 @@ async function tryAgain(trx: Knex.Transaction, runId: string, result: Trajectory
   const task: TaskRow | undefined = await trx('holdfast.tasks').where({ run_id: runId }).forUpdate().first();
   if (task === undefined || task.status !== 'open') return false;
   const { id, attempts: attempt } = task;
-  const afterMs = retryAfterMs(taskRetries.parse(JSON.parse(task.retries)), { taskId: id, attempt });
+  const terms = taskRetries.parse(JSON.parse(task.retries));
+  const afterMs = retryAfterMs(terms, { taskId: id, attempt: attempt - task.attempts_before });
   if (afterMs === null) return false;
   const retryAt = trx.raw(`clock_timestamp() + ? * interval '1 ms'`, [afterMs]);
   await trx('holdfast.tasks').where({ id }).update({ retry_at: retryAt, updated_at: trx.fn.now() });

@@ -1,27 +1,34 @@
 import type { Knex } from 'knex';
+import { canonical } from '../core/json.js';
 import type { TaskAttempt } from '../core/task.js';
-import { errorOf, runs } from './runs.js';
+import type { TaskRetries } from '../core/task-retries.js';
+import { errorOf, type RunRow, runs } from './runs.js';
+import { appendSystemEvent } from './system-events.js';
 import { type TaskRow, tasks } from './tasks.js';
 
 const SHOWN_MOST = 100;
 
+type AttemptRow = Pick<RunRow, 'id' | 'status' | 'error' | 'created_at' | 'completed_at'>;
+
 /** The runs that executed a task, the newest first. Forks of them are no attempts. */
-export async function attemptsOf(db: Knex, taskId: string): Promise<TaskAttempt[]> {
-  const rows = await runs(db)
+export async function attemptsOf(db: Knex, taskId: string, most = SHOWN_MOST): Promise<TaskAttempt[]> {
+  const rows: AttemptRow[] = await runs(db)
     .where({ task_id: taskId, forked_from_run_id: null, parent_run_id: null })
     .orderBy([
       { column: 'created_at', order: 'desc' },
       { column: 'id', order: 'desc' },
     ])
-    .limit(SHOWN_MOST)
+    .limit(most)
     .select('id', 'status', 'error', 'created_at', 'completed_at');
-  return rows.map((row) => {
-    const error = errorOf(row);
-    return {
-      ...{ runId: row.id, status: row.status, error: error && { code: error.code, message: error.message } },
-      ...{ createdAt: row.created_at.toISOString(), completedAt: row.completed_at?.toISOString() ?? null },
-    };
-  });
+  return rows.map(attemptOf);
+}
+
+function attemptOf(row: AttemptRow): TaskAttempt {
+  const error = errorOf(row);
+  return {
+    ...{ runId: row.id, status: row.status, error: error && { code: error.code, message: error.message } },
+    ...{ createdAt: row.created_at.toISOString(), completedAt: row.completed_at?.toISOString() ?? null },
+  };
 }
 
 /** Tasks of these agents whose next attempt is due, with the runs that they stand on. */
@@ -42,4 +49,19 @@ export async function nextAttempt(trx: Knex.Transaction, id: string, runId: stri
   const attempts = trx.raw('attempts + 1') as unknown as number;
   const now = trx.fn.now() as unknown as Date;
   await tasks(trx).where({ id }).update({ run_id: runId, attempts, retry_at: null, updated_at: now });
+}
+
+/** Puts a task back that is over: its next attempt is due now, on these terms, which count anew. Under the lock of its row. */
+export async function putBack(trx: Knex.Transaction, task: TaskRow, retries: TaskRetries): Promise<void> {
+  const { id, tenant, run_id: runId, attempts } = task;
+  const now = trx.fn.now() as unknown as Date;
+  const requeues = task.requeues + 1;
+  await tasks(trx)
+    .where({ id })
+    .update({
+      ...{ status: 'open', result_type: null, result: null, reward: null, verification_passed: null },
+      ...{ completed_at: null, updated_at: now, retry_at: now },
+      ...{ retries: canonical({ ...retries }), requeues, attempts_before: attempts },
+    });
+  await appendSystemEvent(trx, { kind: 'task.requeued', tenant, taskId: id, runId, data: { attempts, requeues } });
 }

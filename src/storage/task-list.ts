@@ -27,10 +27,12 @@ export async function listTaskRows(
   return query;
 }
 
-function narrow(query: Knex.QueryBuilder, { status, tag, result, ...same }: TaskFilter): void {
+function narrow(query: Knex.QueryBuilder, { status, tag, result, dead, ...same }: TaskFilter): void {
   for (const [column, value] of Object.entries(same)) if (value !== undefined) query.where({ [`t.${column}`]: value });
   if (tag !== undefined) query.whereRaw('t.tags @> array[?]::text[]', [tag]);
   if (result !== undefined) query.where({ 't.result_type': result });
+  // In the words of the index.
+  if (dead !== undefined) query.whereRaw(`t.status = 'failed' and t.result_type = 'error'`);
   if (status === undefined) return;
   if (OVER.has(status)) query.where({ 't.status': status });
   else query.where({ 't.status': 'open' }).whereIn('r.status', status === 'queued' ? ['queued', ...OVER] : [status]);

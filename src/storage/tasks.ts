@@ -33,6 +33,10 @@ export interface TaskRow {
   retries: string;
   /** When its next attempt is due; null: none is to follow. */
   retry_at: Date | null;
+  /** How often a person has put it back. */
+  requeues: number;
+  /** How many attempts it had had before it was put back last. */
+  attempts_before: number;
   status: TaskState;
   result_type: string | null;
   result: string | null;
@@ -164,6 +168,10 @@ const statusOf = ({ status, run_status: run }: SeenTask): RunStatus => {
   return isOver(run) ? 'queued' : run;
 };
 
+/** It failed by an error, and no attempt follows by itself: a person may put it back. */
+export const isDead = ({ status, result_type: type }: Pick<TaskRow, 'status' | 'result_type'>): boolean =>
+  status === 'failed' && type === 'error';
+
 const difficulty = taskDefinition.shape.difficulty;
 const result = trajectoryResult.nullable();
 
@@ -173,7 +181,8 @@ export const taskViewOf = (row: SeenTask): TaskView => ({
   parameters: jsonObject.parse(JSON.parse(row.parameters)),
   ...{ seed: Number(row.seed), image: row.image, rewardFunction: row.reward_function, priority: row.priority },
   status: statusOf(row),
-  ...{ runId: row.run_id, attempts: row.attempts },
+  ...{ runId: row.run_id, attempts: row.attempts, requeues: row.requeues },
+  dead: isDead(row),
   result: result.parse(row.result === null ? null : JSON.parse(row.result)),
   ...{ reward: row.reward, verificationPassed: row.verification_passed },
   metadata: jsonObject.parse(JSON.parse(row.metadata)),

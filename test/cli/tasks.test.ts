@@ -28,7 +28,7 @@ const task = {
 
 let door: Door;
 beforeAll(async () => {
-  door = await openDoor('pglite', AGENTS);
+  door = await openDoor('pglite', AGENTS, { retries: { most: 0 } });
 });
 afterAll(() => door.close());
 const any = (args: readonly string[]) =>
@@ -85,4 +85,24 @@ it('are counted, and what ended lately', async () => {
   expect(stdout).toMatch(/^server +(pass|fail)/m);
   expect(stdout).toMatch(new RegExp(`^results .*\\b${known.items.length} error$`, 'm'));
   expect(stdout).toMatch(/^tasks ended +\d+ in the last hour, \d+ in the last day$/m);
+});
+
+it('that are dead are listed with their reasons, and put back by an admin', async () => {
+  const { stdout } = await holdfast('submit', 'say@1.0.0', '--agent', 'mute');
+  const [, id = ''] = /^task (task_[0-9a-f]{32}) /.exec(stdout) ?? [];
+  const isDead = async () => ((await door.ask('vera', 'GET', `/api/v1/tasks/${id}`)).json as { dead: boolean }).dead;
+  await expect.poll(isDead, { timeout: 20_000 }).toBe(true);
+  const listed = await holdfast('list', '--dead', '--name', 'say');
+  expect(listed.stdout, listed.stderr).toMatch(
+    /^task_[0-9a-f]{32} say 1\.0\.0 mute .*\n {2}run_\S+ model_failed: no words\n/,
+  );
+  const put = (actor: Actor, body: unknown) => door.ask(actor, 'POST', `/api/v1/tasks/${id}/requeue`, body);
+  expect((await put('otto', {})).json).toMatchObject({ code: 'forbidden' });
+  expect((await put('adam', { attempts: 0 })).json).toMatchObject({ code: 'invalid_request' });
+  expect((await put('adam', { attempts: 7 })).json).toMatchObject({ code: 'task_not_dead' });
+  const again = await holdfast('requeue', id);
+  expect([again.code, again.stdout], again.stderr).toEqual([0, `task ${id} queued, after 1 attempt\n`]);
+  expect((await put('adam', { attempts: 1 })).json).toMatchObject({ id, requeues: 1 });
+  const { status, json } = await door.ask('vera', 'GET', '/api/v1/tasks?dead=false');
+  expect([status, json]).toEqual([400, expect.objectContaining({ code: 'invalid_request' })]);
 });
