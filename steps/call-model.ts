@@ -8,8 +8,9 @@ import type { Usage } from '../src/core/run.js';
 import { unlessAborted } from '../src/models/abort.js';
 import { AttemptWatchError } from '../src/models/model-attempt.js';
 
-/** Why a step gave up without an outcome: the run was cancelled, or its time is over. */
-export type Halt = { readonly type: 'halted'; readonly why: 'cancelled' | 'limit_wall_time' };
+/** Why a step gave up without an outcome: the run was cancelled, its time is over, or it made no progress. */
+export type HaltReason = 'cancelled' | 'limit_wall_time' | 'stalled';
+export type Halt = { readonly type: 'halted'; readonly why: HaltReason };
 
 export interface ModelAnswer {
   readonly type: 'answer';
@@ -79,7 +80,7 @@ const asError = (error: unknown): Error => (error instanceof Error ? error : new
 /** What an aborted signal of a run says. Its reason is set by whoever aborts: see the registry of running segments. */
 export const haltOf = (signal: AbortSignal): Halt => ({
   type: 'halted',
-  why: signal.reason === 'limit_wall_time' ? 'limit_wall_time' : 'cancelled',
+  why: signal.reason === 'limit_wall_time' || signal.reason === 'stalled' ? signal.reason : 'cancelled',
 });
 
 const pause = (ms: number, signal: AbortSignal): Promise<void> =>

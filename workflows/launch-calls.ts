@@ -4,6 +4,7 @@ import { HoldfastError } from '../src/core/errors.js';
 import type { CallOutcome } from '../src/core/event.js';
 import { type CallWait, waitText } from '../src/core/wait.js';
 import { type CallIntent, outcomeOf, rowOf } from '../src/storage/calls.js';
+import type { HaltReason } from '../steps/call-model.js';
 import { callTool, executionUnder, SIBLING_FAILED, type ToolResult } from '../steps/call-tool.js';
 import { type AgentToolResult, isAgentTool, runAgentTool } from './agent-tool.js';
 import { termsOf } from './approval-of.js';
@@ -11,7 +12,7 @@ import { afterOutputGuardrails } from './call-callbacks.js';
 import { durableStep } from './durable-step.js';
 import { endOfRun, isRaised } from './failing-call.js';
 import { isShaped, shaped } from './run-scaffold.js';
-import { inStep, type PlannedCall, type SegmentScope, type StartedCall } from './segment-scope.js';
+import { inStep, type PlannedCall, type SegmentScope, type StartedCall, type Stop } from './segment-scope.js';
 import { logChild } from './sub-agent-call.js';
 import { bodyOf, requirementOf } from './tool-body.js';
 
@@ -195,16 +196,15 @@ function logHalted(scope: SegmentScope, plan: PlannedCall, startedKey: string, b
   }
 }
 
-export const haltStop = (why: 'cancelled' | 'limit_wall_time'): NonNullable<SegmentScope['stop']> =>
-  why === 'cancelled'
-    ? { type: 'cancelled' }
-    : {
-        type: 'failed',
-        error: new HoldfastError(
-          'limit_wall_time',
-          'The run worked longer than its limit of time (maxDurationMs) allows.',
-        ).view(),
-      };
+export const haltStop = (why: HaltReason): Extract<Stop, { type: 'cancelled' | 'failed' }> =>
+  why === 'cancelled' ? { type: 'cancelled' } : { type: 'failed', error: HALTS[why]().view() };
+
+const HALTS = {
+  limit_wall_time: () =>
+    new HoldfastError('limit_wall_time', 'The run worked longer than its limit of time (maxDurationMs) allows.'),
+  stalled: () =>
+    new HoldfastError('run_stalled', 'No step of the run began or ended for longer than `stalls.afterMs` allows.'),
+} satisfies { readonly [R in Exclude<HaltReason, 'cancelled'>]: () => HoldfastError };
 
 /** What the SDK hands to the model as the result of a call. */
 export const resultOf = (outcome: CallOutcome): unknown =>

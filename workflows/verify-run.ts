@@ -15,6 +15,7 @@ import { isLookedAt, lookAtFiles } from '../steps/look-at-files.js';
 import { runJudged, runLint, runTest, type Timed } from '../steps/run-test.js';
 import type { JudgedEnvironment } from '../steps/verification-environment.js';
 import { durableStep } from './durable-step.js';
+import { haltStop } from './launch-calls.js';
 import type { SegmentScope } from './segment-scope.js';
 
 /** Limits that end an agent, and leave what it has done to be judged. */
@@ -109,7 +110,7 @@ class Verification {
     const step = `verify:${name}`;
     const judged = await durableStep(this.#scope, step, () => inCopy(world, place, step, this.#signal, work));
     if (judged.type === 'found') return judged.found;
-    throw new Unfinished(judged.type === 'failed' ? judged : { type: 'cancelled' });
+    throw new Unfinished(judged.type === 'failed' ? judged : haltStop(judged.why));
   }
 
   async timed<T>(name: string, work: (environment: JudgedEnvironment) => Promise<Timed<T>>): Promise<T> {

@@ -30,6 +30,7 @@ const configShape = z.strictObject({
     retention: judgedLater,
     scheduling: judgedLater,
     retries: judgedLater,
+    stalls: judgedLater,
     rewards: judgedLater,
     evidence: judgedLater,
   },

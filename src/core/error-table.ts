@@ -142,6 +142,12 @@ export const ERRORS = {
     'The run reached its limit of time',
     'Raise maxDurationMs, or give the agent a smaller job.',
   ),
+  run_stalled: row(
+    504,
+    'retry',
+    'The run made no progress',
+    'See in its log what it was doing; raise `stalls.afterMs` where that may take so long, then retry the run: `holdfast retry`.',
+  ),
   limit_crashes: row(
     500,
     'stop',

@@ -29,6 +29,7 @@ const DATA = {
   'task.completed': z.object({ attempt: z.int().min(1), result: resultType, reward: z.number().nullable() }),
   'task.failed': z.object({ attempt: z.int().min(1), code: z.string(), retried: z.boolean() }),
   'task.requeued': z.object({ attempts: z.int().min(1), requeues: z.int().min(1) }),
+  'run.stalled': z.object({ seconds: z.int().min(0), ended: z.boolean() }),
   'step.executed': z.object({ seq: z.int().min(1), action }),
   'trajectory.stored': z.object({ result: resultType, reward: z.number().nullable(), steps: z.int() }),
   'worker.registered': z.object({ role: workerRole, capacity: z.int(), epoch: z.int(), build: z.string() }),

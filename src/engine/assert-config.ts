@@ -5,6 +5,7 @@ import { nameText } from '../core/json.js';
 import { ollamaAddress } from '../core/ollama-address.js';
 import { retentionConfig } from '../core/retention.js';
 import { schedulingConfig } from '../core/scheduling.js';
+import { stallsConfig } from '../core/stalls.js';
 import { taskRetries } from '../core/task-retries.js';
 import { LONGEST_MS } from '../core/wait.js';
 import { workerRole } from '../core/worker.js';
@@ -19,6 +20,7 @@ const settings = z.object({
   retention: retentionConfig.optional(),
   scheduling: schedulingConfig.optional(),
   retries: taskRetries.optional(),
+  stalls: stallsConfig.optional(),
   rewards: z
     .record(
       nameText,

@@ -19,6 +19,7 @@ import { setBackWatch } from './set-back-watch.js';
 import { settleContainers } from './settle-containers.js';
 import { strayWatch, sweep } from './sweep.js';
 import { deathWatch } from './takeover.js';
+import { tellStalls } from './tell-stalls.js';
 import { tellSystem } from './tell-system.js';
 
 const BEAT_MS = 1000;
@@ -87,6 +88,7 @@ export function startBeating(
       );
     }
     await retryTasks(parts);
+    await tellStalls(parts);
     anchoring.begin();
     containers.begin();
     system.begin();

@@ -7,6 +7,7 @@ import { SEGMENT_WORKFLOW } from '../../workflows/agent-run.js';
 import { HoldfastError } from '../core/errors.js';
 import { retentionOf } from '../core/retention.js';
 import { schedulingConfig } from '../core/scheduling.js';
+import { stallsConfig } from '../core/stalls.js';
 import { taskRetries } from '../core/task-retries.js';
 import { Metrics } from '../metrics/metrics.js';
 import { keepAgent } from '../storage/agents.js';
@@ -41,6 +42,7 @@ import { once } from './once.js';
 import { openContainers } from './open-containers.js';
 import { openBuckets } from './open-object-store.js';
 import type { EngineLog, Parts } from './parts.js';
+import { progressGate } from './progress-gate.js';
 import { rebuildLeft } from './rebuild-left.js';
 import { APPLICATION, RECORDING_VERSION } from './recording-version.js';
 import { providerOf, registerSegments } from './register-segments.js';
@@ -169,16 +171,17 @@ async function launch(
   const retention = retentionOf(config.retention);
   const order = new TaskOrder(config.scheduling === undefined ? null : schedulingConfig.parse(config.scheduling));
   const retries = taskRetries.parse(config.retries ?? {});
+  const stalls = stallsConfig.parse(config.stalls ?? {});
   const exports = new ExportQueue(theClient);
   const parts: Parts = {
     ...{ world, database, agents, models: provider, changes, deltas, running, anchor, exports },
-    ...{ role, crashLimit, log, build: BUILD, retention, order, retries, system: new SystemFeed(database.knex) },
+    ...{ role, crashLimit, log, build: BUILD, retention, order, retries, stalls },
     ...{ metrics, measuring: new Measuring({ world, running, role, metrics, build: BUILD }, capacity) },
-    summaries: new Summaries(database.knex),
+    ...{ summaries: new Summaries(database.knex), system: new SystemFeed(database.knex) },
   };
   const gate = new ProcessGate((runId) => markAlone(database.knex, id, epoch, runId));
   const leave = new Leave(running);
-  registerSegments(config, parts, { gate, isLeaving: () => leave.hasBegun, provider });
+  registerSegments(config, parts, { gate: progressGate(gate, running), isLeaving: () => leave.hasBegun, provider });
   exports.register(world);
   tryAgainSooner();
   await launchDbos(id, {

@@ -10,6 +10,7 @@ import type { RewardFunction } from '../core/reward-function.js';
 import type { RoutersConfig } from '../core/router-config.js';
 import type { Scaffold } from '../core/scaffold.js';
 import type { SchedulingConfig } from '../core/scheduling.js';
+import type { StallsConfig } from '../core/stalls.js';
 import type { RetriesConfig } from '../core/task-retries.js';
 import type { Secret } from '../models/secret.js';
 import type { DeclaredTool } from '../tools/define-tool.js';
@@ -76,6 +77,8 @@ export interface HoldfastConfig {
   readonly scheduling?: SchedulingConfig;
   /** How often a task is tried again that failed by what was around it: `{ most: 2, firstMs: 5000, longestMs: 300_000 }`. See docs/tasks.md. */
   readonly retries?: RetriesConfig;
+  /** After how long a run at work that makes no progress is told, and whether it is ended: `{ afterMs: 900_000, end: false }`. See docs/tasks.md. */
+  readonly stalls?: StallsConfig;
 }
 
 /** Gives a declaration its type. */

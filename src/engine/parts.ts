@@ -4,6 +4,7 @@ import { HoldfastError } from '../core/errors.js';
 import type { LogFields } from '../core/log-record.js';
 import type { Retention } from '../core/retention.js';
 import type { RewardFunction } from '../core/reward-function.js';
+import type { Stalls } from '../core/stalls.js';
 import type { TaskRetries } from '../core/task-retries.js';
 import type { WorkerRole } from '../core/worker.js';
 import type { Metrics } from '../metrics/metrics.js';
@@ -50,6 +51,7 @@ export interface Parts {
   readonly order: TaskOrder;
   /** On which terms tasks that are submitted are tried again. */
   readonly retries: TaskRetries;
+  readonly stalls: Stalls;
   readonly log: EngineLog;
 }
 

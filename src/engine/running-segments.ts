@@ -1,8 +1,14 @@
 import { workflowIdOf } from '../storage/workflow-id.js';
 
+/** A run at work, and since when nothing was heard of it; null: it waits for its turn, or that was told already. */
+interface Running {
+  readonly stop: AbortController;
+  silentSinceMs: number | null;
+}
+
 /** The segments that work in this process, and how to stop what they have in flight. */
 export class RunningSegments {
-  readonly #running = new Map<string, AbortController>();
+  readonly #running = new Map<string, Running>();
   readonly #present = new Map<string, number>();
 
   /** Workflow ids of the segments that are executed, from their first line to their last. */
@@ -29,20 +35,53 @@ export class RunningSegments {
     return [...this.#running.keys()];
   }
 
-  /** Watches a run until `release`. The reason of the signal is `cancelled` or `limit_wall_time`. */
+  /** Watches a run until `release`. The reason of the signal is `cancelled`, `limit_wall_time` or `stalled`. */
   watch(runId: string, remainingMs: number | null): { readonly signal: AbortSignal; readonly release: () => void } {
     const stop = new AbortController();
-    this.#running.set(runId, stop);
+    const one: Running = { stop, silentSinceMs: performance.now() };
+    this.#running.set(runId, one);
     const silence = remainingMs === null ? () => {} : alarm(remainingMs, () => stop.abort('limit_wall_time'));
     const release = (): void => {
       silence();
-      if (this.#running.get(runId) === stop) this.#running.delete(runId);
+      if (this.#running.get(runId) === one) this.#running.delete(runId);
     };
     return { signal: stop.signal, release };
   }
 
   cancel(runId: string): void {
-    this.#running.get(runId)?.abort('cancelled');
+    this.#running.get(runId)?.stop.abort('cancelled');
+  }
+
+  /** A step of it has begun or ended. */
+  moved(runId: string): void {
+    this.#hear(runId, performance.now());
+  }
+
+  /** It waits for others before its next step. */
+  waits(runId: string): void {
+    this.#hear(runId, null);
+  }
+
+  /** Its silence was told: nothing more is said of it until it moves. */
+  told(runId: string): void {
+    this.#hear(runId, null);
+  }
+
+  #hear(runId: string, ms: number | null): void {
+    const one = this.#running.get(runId);
+    if (one !== undefined) one.silentSinceMs = ms;
+  }
+
+  /** Runs of which nothing was heard for so long. */
+  silent(afterMs: number): readonly { readonly runId: string; readonly silentMs: number }[] {
+    const now = performance.now();
+    return [...this.#running].flatMap(([runId, { silentSinceMs }]) =>
+      silentSinceMs === null || now - silentSinceMs < afterMs ? [] : [{ runId, silentMs: now - silentSinceMs }],
+    );
+  }
+
+  stall(runId: string): void {
+    this.#running.get(runId)?.stop.abort('stalled');
   }
 }
 

@@ -13,6 +13,7 @@ export type Meter = Pick<
   | 'takenOver'
   | 'requeued'
   | 'stranded'
+  | 'stalled'
 >;
 
 const nothing = (): void => {};
@@ -21,5 +22,5 @@ const nothing = (): void => {};
 export const UNMETERED: Meter = {
   ...{ attempted: nothing, answered: nothing, executed: nothing, runStarted: nothing, runEnded: nothing },
   ...{ taskSubmitted: nothing, taskEnded: nothing },
-  ...{ takenOver: nothing, requeued: nothing, stranded: nothing },
+  ...{ takenOver: nothing, requeued: nothing, stranded: nothing, stalled: nothing },
 };

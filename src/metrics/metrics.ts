@@ -136,6 +136,7 @@ export class Metrics {
     'Runs that were ended because their segment could not go on.',
     [],
   );
+  readonly #stalled = this.#counter('runs_stalled_total', 'Runs at work here that made no progress for long.', []);
   readonly #databaseErrors = this.#counter('database_errors_total', 'Statements that failed, by reason.', ['reason']);
   readonly #httpRequests = this.#counter('http_requests_total', 'Answers to requests.', ['method', 'route', 'code']);
   readonly #httpSeconds = this.#histogram(
@@ -220,6 +221,10 @@ export class Metrics {
 
   stranded(): void {
     this.#stranded.inc();
+  }
+
+  stalled(): void {
+    this.#stalled.inc();
   }
 
   databaseFailed(reason: 'away' | 'full' | 'conflict' | 'other'): void {

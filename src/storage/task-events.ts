@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import { canonical } from '../core/json.js';
 import type { TrajectoryResult } from '../core/trajectory-result.js';
 import { appendSystemEvent } from './system-events.js';
 
@@ -26,6 +27,19 @@ export async function tellBegun(db: Knex, runId: string, worker: string): Promis
        from holdfast.tasks t, (values ('task.assigned'), ('task.started')) k(kind) where t.run_id = ?
       order by k.kind on conflict do nothing`,
     [worker, runId],
+  );
+}
+
+/** Says that a run at work made no progress, of the task that it executes if there is one. */
+export async function tellStalled(
+  db: Knex,
+  runId: string,
+  data: { readonly seconds: number; readonly ended: boolean },
+): Promise<void> {
+  await db.raw(
+    `insert into holdfast.system_events (tenant, kind, task_id, run_id, data)
+     select tenant, 'run.stalled', task_id, id, ? from holdfast.runs where id = ?`,
+    [canonical(data), runId],
   );
 }
 

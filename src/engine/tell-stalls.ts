@@ -1,0 +1,21 @@
+import { tellStalled } from '../storage/task-events.js';
+import type { Parts } from './parts.js';
+
+/**
+ * Tells of runs that are at work here and of which no step began or ended for long, once for each silence, and ends them where that is
+ * configured. What is told is committed before anything is ended.
+ */
+export async function tellStalls(parts: Parts): Promise<void> {
+  const { world, running, stalls, log } = parts;
+  for (const { runId, silentMs } of running.silent(stalls.afterMs)) {
+    const seconds = Math.floor(silentMs / 1000);
+    await tellStalled(world.knex, runId, { seconds, ended: stalls.end });
+    running.told(runId);
+    world.metrics.stalled();
+    log.warn(
+      { component: 'worker', event: 'run_stalled', runId, seconds, ended: stalls.end },
+      'a run made no progress',
+    );
+    if (stalls.end) running.stall(runId);
+  }
+}

@@ -1,0 +1,94 @@
+import { Agent } from '@openai/agents';
+import { expect, it } from 'vitest';
+import { z } from 'zod';
+import { askHumanTool, createEngine, defineAgent, defineTool, functionModel } from '../../src/index.js';
+import { describeEachDatabase } from '../harness/database.js';
+import { ADMIN, engineFor, restOf } from '../harness/engine.js';
+import { call, say, scripted } from '../harness/script.js';
+
+/** Runs at work that make no progress. What stands still does so until its run is stopped. */
+
+const never = (signal: AbortSignal | undefined): Promise<never> =>
+  new Promise((_, reject) => signal?.addEventListener('abort', () => reject(new Error('stopped'))));
+const hang = defineTool({
+  ...{ name: 'hang', description: 'Hangs.', effect: 'pure', input: z.object({}), output: z.string() },
+  execute: (_input, { signal }) => never(signal),
+});
+const silent = functionModel('silent', ({ signal }) => never(signal));
+const AGENTS = [
+  defineAgent({ agent: new Agent({ name: 'silent', model: silent }) }),
+  defineAgent({
+    agent: new Agent({ name: 'hangs', model: scripted([[call('hang', {}, 'h')], [say('done')]]), tools: [hang] }),
+    grants: ['tool:call:hang'],
+  }),
+  defineAgent({
+    agent: new Agent({
+      name: 'asks',
+      model: scripted([[call('ask_human', { question: 'On?' }, 'ask')]]),
+      tools: [askHumanTool()],
+    }),
+    grants: ['human:ask:question'],
+  }),
+];
+const task = {
+  ...{ name: 'add-up', version: '1.0.0', category: 'math', difficulty: 'easy' as const, instruction: 'Add up.' },
+  environment: { image: 'holdfast-test/busybox:1' },
+  verification: { tests: [{ name: 'adds', command: 'true' }] },
+};
+
+describeEachDatabase('runs without progress', (kind) => {
+  const t = engineFor(kind, {
+    agents: AGENTS,
+    stalls: { afterMs: 2000 },
+    retries: { most: 1, firstMs: 1, longestMs: 1 },
+  });
+  const told = async (runId: string) =>
+    (await t.engine.listSystemEvents({ after: 0, limit: 200, runId, kind: 'run.stalled' }, ADMIN)).items;
+
+  const isTold = (runId: string) =>
+    expect.poll(async () => (await told(runId)).length, { timeout: 20_000 }).toBeGreaterThan(0);
+
+  it('are told once, and go on', async () => {
+    const paused = await t.engine.startRun({ agent: 'asks', input: 'go' }, ADMIN);
+    expect((await restOf(t.engine, paused.id)).status).toBe('paused');
+    const ofPaused = (await told(paused.id)).length;
+    const { id } = await t.engine.startRun({ agent: 'hangs', input: 'go' }, ADMIN);
+    await isTold(id);
+    expect((await told(id))[0]).toMatchObject({ taskId: null, data: { ended: false } });
+    const ofFirst = (await told(id)).length;
+    // Another one that came later was told, and the first not again.
+    const later = await t.engine.startRun({ agent: 'silent', input: 'go' }, ADMIN);
+    await isTold(later.id);
+    expect([(await told(id)).length, (await told(paused.id)).length]).toEqual([ofFirst, ofPaused]);
+    expect((await t.engine.getRun(id, ADMIN)).status).toBe('running');
+    const { text } = await t.engine.metrics(ADMIN);
+    expect(Number(/^holdfast_runs_stalled_total (\d+)$/m.exec(text)?.[1])).toBeGreaterThan(1);
+    await t.engine.cancelRun(id, null, ADMIN);
+    expect((await restOf(t.engine, id)).status).toBe('cancelled');
+    await t.engine.cancelRun(later.id, null, ADMIN);
+  });
+
+  it('are ended where that is configured, whatever stands still, and tasks are tried again', async () => {
+    await t.restart({ stalls: { afterMs: 1000, end: true } });
+    const { id } = await t.engine.startRun({ agent: 'hangs', input: 'go' }, ADMIN);
+    expect(await restOf(t.engine, id)).toMatchObject({ status: 'failed', error: { code: 'run_stalled' } });
+    const submitted = await t.engine.submitTask({ task, agent: 'silent' }, ADMIN);
+    const seen = () => t.engine.getTask(submitted.id, ADMIN);
+    await expect.poll(async () => (await seen()).dead, { timeout: 30_000 }).toBe(true);
+    const { tried = [], result } = await seen();
+    expect([tried.map(({ error }) => error?.code), result]).toEqual([
+      ['run_stalled', 'run_stalled'],
+      expect.objectContaining({ type: 'error', code: 'run_stalled' }),
+    ]);
+    const { items } = await t.engine.listSystemEvents({ after: 0, limit: 200, taskId: submitted.id }, ADMIN);
+    expect(items.filter(({ kind: what }) => what === 'run.stalled').map(({ data }) => data)).toMatchObject([
+      { ended: true },
+      { ended: true },
+    ]);
+  });
+});
+
+it('a time that is none is refused at the start', async () => {
+  const config = { agents: AGENTS, stalls: { afterMs: 10 }, databaseUrl: null, dataDir: '/nowhere' };
+  await expect(createEngine(config)).rejects.toMatchObject({ code: 'config_invalid' });
+});
