@@ -109,7 +109,8 @@ describeDocker('an exported task', () => {
     const rewarded = async (before_: string) =>
       endedOf(await environment.run(shell(`${before_}; sh test.sh >&2; cat /tmp/logs/verifier/reward.txt`), never))
         .stdout.text;
-    expect(await rewarded('true')).toBe('0.333333\n');
+    expect(await rewarded('true')).toBe('0.000000\n');
+    expect(await rewarded('sed s/ValueError/KeyError/ solution/users.py >users.py')).toBe('0.833333\n');
     expect(await rewarded('cp solution/users.py .')).toBe('1.000000\n');
   });
 });

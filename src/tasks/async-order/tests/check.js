@@ -46,7 +46,7 @@ const tests = {
   drawn() {
     const lines = {{lines}};
     const body = `const { importOrders } = require("./import-orders.js");
-      return importOrders(given[0].map((n, id) => ({ id, lines: Array(n).fill(0) })), async () => {})`;
+      return importOrders(given[0].map((n, id) => ({ id, lines: Array(n).fill(0) })), () => new Promise((done) => setTimeout(done, 1)))`;
     const ids = lines.map((_, id) => id);
     assert.deepStrictEqual(result(body, lines), { saved: ids.filter((id) => lines[id] > 0), skipped: ids.filter((id) => lines[id] === 0) });
   },

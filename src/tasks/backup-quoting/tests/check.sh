@@ -14,7 +14,8 @@ case $1 in
 plain)
   echo a >"$dir/a" && echo b >"$dir/b"
   same "saved 2" "$(sh backup.sh "$dir/t" "$dir/a" "$dir/b")"
-  same "a b " "$(cat "$dir/t/a.bak" "$dir/t/b.bak" | tr '\n' ' ')" ;;
+  same "a b " "$(cat "$dir/t/a.bak" "$dir/t/b.bak" | tr '\n' ' ')"
+  same "saved 1" "$(sh backup.sh "$dir/t" "$dir/a" "$dir/none" 2>/dev/null)" ;;
 spaces)
   mkdir "$dir/my files" && echo 1 >"$dir/my files/one  two" && echo 2 >"$dir/my files/one" && echo 3 >"$dir/two"
   same "saved 1" "$(sh backup.sh "$dir/the target" "$dir/my files/one  two")"
@@ -34,7 +35,7 @@ missing: $dir/folder" "$(cat "$dir/err")"
   same a.bak "$(ls "$dir/t")" ;;
 twice)
   echo 1 >"$dir/a" && sh backup.sh "$dir/t" "$dir/a" >/dev/null && echo 2 >"$dir/a"
-  same "saved 1" "$(sh backup.sh "$dir/t" "$dir/a")"
+  same "saved 1" "$(sh backup.sh "$dir/t" "$dir/a" "$dir/none" 2>/dev/null)"
   same 22 "$(cat "$dir/t/a.bak" "$dir/a" | tr -d '\n')"
   same "saved 0" "$(sh backup.sh "$dir/t")" ;;
 *) fail "no test $1" ;;

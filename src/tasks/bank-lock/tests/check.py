@@ -27,6 +27,10 @@ from bank import Bank
 bank = Bank({"a": 100, "b": 50})
 bank.transfer("a", "b", 30)
 bank.transfer("b", "a", 80)
+try:
+    bank.transfer("b", "a", 0 - 80)
+except ValueError:
+    pass
 print(json.dumps([bank.balance("a"), bank.balance("b"), bank.total()]))
 """
     assert result(program) == [150, 0, 150]

@@ -49,7 +49,8 @@ def play(*calls):
 def reads_notes():
     _, root = world()
     calls = [["read", root, "a.txt"], ["read", root, "plans/b.txt"], ["write", root, "new/deep/c.txt", "third"], ["read", root, "new/deep/c.txt"]]
-    assert play(*calls, ["read", root, "none.txt"], ["read", root, "plans/../a.txt"]) == ["first", "second", None, "third", "FileNotFoundError", "first"]
+    others = [["read", root, name] for name in ("none.txt", "plans/../a.txt", "../secret.txt")]
+    assert play(*calls, *others) == ["first", "second", None, "third", "FileNotFoundError", "first", "PermissionError"]
 
 
 def stays_inside():

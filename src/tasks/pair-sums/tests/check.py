@@ -6,8 +6,8 @@ import sys
 import tempfile
 
 
-def run(*args, text="", code=0, seconds=20):
-    done = subprocess.run([sys.executable, *args], input=text, capture_output=True, text=True, timeout=seconds)
+def run(*args, text="", code=0, seconds=20, limit=None):
+    done = subprocess.run([sys.executable, *args], input=text, capture_output=True, text=True, timeout=seconds, preexec_fn=limit)
     assert done.returncode == code, f"exit code {done.returncode}: {done.stderr}"
     return done.stdout
 
@@ -19,6 +19,7 @@ def result(program, *values):
 
 
 import collections
+import resource
 
 SEED = {{seed}}
 
@@ -31,8 +32,13 @@ def right(total, numbers):
     return pairs
 
 
-def check(total, numbers, seconds=20):
-    printed = run("pairs.py", text=f"{total}\n" + " ".join(map(str, numbers)) + "\n", seconds=seconds)
+def two_seconds():
+    # Of a processor: that others have it at the same time is not the program's fault.
+    resource.setrlimit(resource.RLIMIT_CPU, (2, 2))
+
+
+def check(total, numbers):
+    printed = run("pairs.py", text=f"{total}\n" + " ".join(map(str, numbers)) + "\n", seconds=50, limit=two_seconds)
     assert printed.strip() == str(right(total, numbers)), printed
 
 
@@ -41,21 +47,18 @@ def counts():
     check(0, [])
     draw = random.Random(SEED)
     check(draw.randrange(50), [draw.randrange(-30, 60) for _ in range(300)])
+    check(12345, [draw.randrange(-(10**6), 10**6) for _ in range(200000)])
 
 
 def equal_numbers():
     check(8, [4] * 50)
     check(0, [0, 0, 0, 1, -1])
-
-
-def large():
     draw = random.Random(SEED)
-    check(12345, [draw.randrange(-(10**6), 10**6) for _ in range(200000)], 8)
+    check(100, [draw.randrange(101) for _ in range(200000)])
 
 
-def large_with_equals():
-    draw = random.Random(SEED)
-    check(100, [draw.randrange(101) for _ in range(200000)], 8)
+def no_pairs():
+    check(1, list(range(1, 200001)))
 
 
-{"large": large, "counts": counts, "equal_numbers": equal_numbers, "large_with_equals": large_with_equals}[sys.argv[1]]()
+{"counts": counts, "equal_numbers": equal_numbers, "no_pairs": no_pairs}[sys.argv[1]]()

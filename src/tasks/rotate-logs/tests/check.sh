@@ -36,6 +36,7 @@ refuses)
     [ -s "$dir/err" ] || fail "says nothing of $keep" && rm "$dir/err"
   done
   sh rotate.sh "$dir/none" 2 2>"$dir/err" && fail "takes what is not there"
-  rm "$dir/err" && same "a " "$(ls "$dir" | tr '\n' ' ')" ;;
+  rm "$dir/err" && same "a " "$(ls "$dir" | tr '\n' ' ')"
+  sh rotate.sh "$dir/a" 1 && same "a a.1 " "$(ls "$dir" | tr '\n' ' ')" ;;
 *) fail "no test $1" ;;
 esac

@@ -18,8 +18,8 @@ function result(body, ...given) {
 
 const tests = {
   fills_in() {
-    const body = 'const { render } = require("./template.js"); return [render("<p>[[a]] and [[b]], [[a]]</p>", { a: "x", b: 7 }), render("none", {}), render("[[ a ]] [a]", { a: 1 })]';
-    assert.deepStrictEqual(result(body), ['<p>x and 7, x</p>', 'none', '[[ a ]] [a]']);
+    const body = 'const { render } = require("./template.js"); return [render("<p>[[a]] and [[b]], [[a]]</p>", { a: "x", b: 7 }), render("none", {}), render("[[ a ]] [a]", { a: 1 }), render("[[a]]", { a: "&" })]';
+    assert.deepStrictEqual(result(body), ['<p>x and 7, x</p>', 'none', '[[ a ]] [a]', '&amp;']);
   },
   escapes() {
     const body = 'const { render } = require("./template.js"); const evil = given[0]; return [render("<p>[[x]]</p>", { x: evil }), render("<p>[[raw x]]</p>", { x: "<b>1</b>" })]';

@@ -41,7 +41,8 @@ def check(calls, wanted):
 
 
 def finds_users():
-    check([["find", "ann"], ["find", "nobody"], ["search", "BOB", "name"]], [["ann", 30], None, [["Bobby", 25], ["bob", 25]], 6])
+    calls = [["find", "ann"], ["find", "nobody"], ["search", "BOB", "name"], ["find", "o'hara"]]
+    check(calls, [["ann", 30], None, [["Bobby", 25], ["bob", 25]], ["o'hara", 61], 6])
 
 
 def injection():
@@ -60,9 +61,9 @@ def adds_users():
 
 
 def drawn_names():
-    calls = [["add", name, age] for age, name in enumerate(NAMES)] + [["find", name] for name in NAMES] + [["search", "\\", "name"]]
-    got = result(PLAY, calls)
-    assert [one[0] for one in got[len(NAMES) : -2]] == NAMES and got[-2] == [] and got[-1] == 6 + len(NAMES), got
+    calls = [["add", name, age] for age, name in enumerate(NAMES)] + [["find", name] for name in NAMES]
+    got = result(PLAY, [*calls, ["search", "\\", "name"], ["find", f"{NAMES[0]}' --"]])
+    assert [one[0] for one in got[len(NAMES) : -3]] == NAMES and got[-3:] == [[], None, 6 + len(NAMES)], got
 
 
 {"finds_users": finds_users, "injection": injection, "order_by": order_by, "adds_users": adds_users, "drawn_names": drawn_names}[sys.argv[1]]()
