@@ -44,11 +44,16 @@ const QUEUED = `s.queue_name = $1 and s.status = 'ENQUEUED' and s.queue_partitio
 const OURS = `(s.application_version = $3 or s.application_version is null and (select newest from version))
   and (s.application_name = $4 or s.application_name is null)`;
 
-/** Rows of a key that may be taken, in their order. */
-const headsOf = (condition: string, room: string): string => `
-  (select s.workflow_uuid as id, s.priority, s.created_at from dbos.workflow_status s
-    where ${QUEUED} and s.queue_partition_key = o.key and ${OURS} and ${condition}
-    order by s.priority, s.created_at, s.workflow_uuid limit greatest(0, least(${room})))`;
+/**
+ * Rows of a key that may be taken, in their order. `most` is no less than the room, and the only bound that the server knows when it
+ * plans for any values: without it, it expects many rows, and would rather plan anew each time, which takes as long as the look.
+ */
+const headsOf = (most: number, condition: string, room: string): string => `
+  (select h.* from (
+    select s.workflow_uuid as id, s.priority, s.created_at from dbos.workflow_status s
+     where ${QUEUED} and s.queue_partition_key = o.key and ${OURS} and ${condition}
+     order by s.priority, s.created_at, s.workflow_uuid limit ${most}) h
+    order by h.priority, h.created_at, h.id limit greatest(0, least(${room})))`;
 
 /** Room under the limit \`l\` of an agent or a tenant, besides what is at work; null: as much as one likes. */
 const roomUnder = (column: 'agent' | 'tenant'): string => `
@@ -63,7 +68,7 @@ interface Limiting {
   readonly when: string;
   /** \`open\`: the keys, with what their tenants have at work, and the room that they have. */
   readonly open: string;
-  readonly heads: string;
+  readonly heads: (most: number) => string;
   /** \`chosen\`: what is taken of \`placed\`. */
   readonly chosen: string;
   readonly after: string;
@@ -75,7 +80,7 @@ const WITHOUT_LIMITS: Limiting = {
   open: `open as (
   select g.*, coalesce(b.busy, 0) as busy
     from groups g left join (select tenant, sum(n)::int as busy from work group by 1) b using (tenant))`,
-  heads: headsOf('true', '$6::int'),
+  heads: (most) => headsOf(most, 'true', '$6::int'),
   chosen: 'chosen as (select * from placed order by place limit $6)',
   after: '',
   nextInMs: 'null::float8',
@@ -98,8 +103,8 @@ open as (
   select g.*, t.busy, coalesce(t.room, $6) as tenant_room, coalesce(a.room, $6) as agent_room,
          coalesce(t.starts, $6) as tenant_starts, coalesce(a.starts, $6) as agent_starts
     from groups g join tenants t using (tenant) left join agents a using (agent))`,
-  heads: `${headsOf(`s.priority < ${BAND_WIDTH}`, '$6, o.tenant_room, o.agent_room')}
-    union all ${headsOf(`s.priority >= ${BAND_WIDTH}`, '$6, o.tenant_room, o.agent_room, o.tenant_starts, o.agent_starts')}`,
+  heads: (most) => `${headsOf(most, `s.priority < ${BAND_WIDTH}`, '$6, o.tenant_room, o.agent_room')}
+    union all ${headsOf(most, `s.priority >= ${BAND_WIDTH}`, '$6, o.tenant_room, o.agent_room, o.tenant_starts, o.agent_starts')}`,
   chosen: `counted as (
   select *, priority >= ${BAND_WIDTH} as begins,
          row_number() over (partition by tenant order by place) as of_tenant,
@@ -129,7 +134,7 @@ chosen as (
  * work, and then whoever waits longest; of one tenant by priority and age. The keys are found by seeks in DBOS's index on
  * \`queue_partition_key\`, and of each no more rows are read than may be taken, so that the length of the queue does not matter.
  */
-const dequeueUnder = (limiting: Limiting): string => `
+const dequeueUnder = (limiting: Limiting, most: number): string => `
 with recursive
 version as (
   select coalesce((select version_name from dbos.application_versions
@@ -149,7 +154,7 @@ work as (
     from dbos.workflow_status s
    where s.queue_name = $1 and s.status = 'PENDING' and s.queue_partition_key is not null group by 1, 2),
 ${limiting.open},
-heads as (select * from open o cross join lateral (${limiting.heads}) h),
+heads as (select * from open o cross join lateral (${limiting.heads(most)}) h),
 placed as (
   select *, row_number() over (order by priority / ${BAND_WIDTH}, busy + nth,
            coalesce(array_position($7::text[], tenant), 0), priority, created_at, id) as place
@@ -174,8 +179,21 @@ select exists (select from holdfast.dispatch_limits) as limited,
        ${limiting.nextInMs} as "nextInMs"`;
 
 /** Their names let the server keep their plans. */
-const FREELY = { name: 'holdfast_dequeue', text: dequeueUnder(WITHOUT_LIMITS) };
-const LIMITED = { name: 'holdfast_dequeue_limited', text: dequeueUnder(UNDER_LIMITS) };
+interface Statement {
+  readonly name: string;
+  readonly text: string;
+}
+const MOST = [4, 32, 1_000_000];
+const perRoom = (name: string, limiting: Limiting): readonly Statement[] =>
+  MOST.map((most) => ({ name: `${name}_${most}`, text: dequeueUnder(limiting, most) }));
+const FREELY = perRoom('holdfast_dequeue', WITHOUT_LIMITS);
+const LIMITED = perRoom('holdfast_dequeue_limited', UNDER_LIMITS);
+
+function statementFor(statements: readonly Statement[], room: number): Statement {
+  const found = statements[MOST.findIndex((most) => room <= most)];
+  if (found === undefined) throw new Error(`a worker has room for ${MOST.at(-1)} segments at most`);
+  return found;
+}
 
 /** `none`: nothing is taken where there are limits. `kept`: they are, by one who takes alone; `shared`: also while others take. */
 export type Limits = 'none' | 'kept' | 'shared';
@@ -186,7 +204,7 @@ export function dequeueStatement(
 ): Required<Pick<QueryConfig, 'name' | 'text' | 'values'>> {
   const { queue, executor, version, application, owner, room, served, after } = wanted;
   const values = [queue, executor, version, application, owner, room, served, after];
-  return { ...(limits === 'none' ? FREELY : LIMITED), values };
+  return { ...statementFor(limits === 'none' ? FREELY : LIMITED, room), values };
 }
 
 /** Takes what may be taken now. */
@@ -199,10 +217,18 @@ export async function dequeue(pool: Pool, wanted: Dequeue, limits: Limits): Prom
   return row;
 }
 
-/** Connections that know the statement by its name. */
-const prepared = new WeakSet<PoolClient>();
-const LOCKED = `${LIMITED.name}_locked`;
-const PREPARE = `prepare ${LOCKED} (text, text, text, text, text, int, text[], text) as ${LIMITED.text}`;
+/** What connections know by names. */
+const prepared = new WeakMap<PoolClient, Set<string>>();
+
+async function prepare(client: PoolClient, { name, text }: Statement): Promise<string> {
+  const locked = `${name}_locked`;
+  const known = prepared.get(client) ?? new Set();
+  prepared.set(client, known);
+  if (!known.has(locked))
+    await client.query(`prepare ${locked} (text, text, text, text, text, int, text[], text) as ${text}`);
+  known.add(locked);
+  return locked;
+}
 
 /**
  * In one message, which is one transaction: a process that stands still in the middle must not keep the lock. The statement
@@ -211,12 +237,11 @@ const PREPARE = `prepare ${LOCKED} (text, text, text, text, text, int, text[], t
 async function underLock(pool: Pool, wanted: Dequeue): Promise<readonly Dequeued[]> {
   const client = await pool.connect();
   try {
-    if (!prepared.has(client)) await client.query(PREPARE);
-    prepared.add(client);
     const { queue, executor, version, application, owner, room, served, after } = wanted;
+    const name = await prepare(client, statementFor(LIMITED, room));
     const texts = (values: readonly string[]) => values.map((value) => client.escapeLiteral(value)).join(', ');
     const values = `${texts([queue, executor, version, application, owner])}, ${Math.trunc(room)}, array[${texts(served)}]::text[], ${texts([after])}`;
-    const results: unknown = await client.query(`${LOCK}; execute ${LOCKED} (${values})`);
+    const results: unknown = await client.query(`${LOCK}; execute ${name} (${values})`);
     client.release();
     return (results as readonly QueryResult<Dequeued>[])[1]?.rows ?? [];
   } catch (error) {

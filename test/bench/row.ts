@@ -3,8 +3,8 @@ export interface Values {
   readonly [figure: string]: { readonly value: number; readonly unit: Unit };
 }
 
-/** Of runs and events per second more is better; of the others, less. */
-export type Unit = 'runs/s' | 'events/s' | 'µs' | 'ms' | 's' | 'KB' | 'MB' | 'transactions/s';
+/** Of runs, tasks and events per second more is better; of the others, less. */
+export type Unit = 'runs/s' | 'tasks/s' | 'events/s' | 'µs' | 'ms' | 's' | 'KB' | 'MB' | 'transactions/s';
 
 export interface Row {
   readonly name: string;

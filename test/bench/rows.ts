@@ -8,8 +8,10 @@ import { PAUSED_ROWS } from './rows/paused.js';
 import { RECOVERY_ROWS } from './rows/recovery.js';
 import { REPLAY } from './rows/replay.js';
 import { ROUTING } from './rows/routing.js';
+import { SCHEDULE } from './rows/schedule.js';
 import { SIZE } from './rows/size.js';
 import { STREAM_ROWS } from './rows/stream.js';
+import { TASKS_ROW } from './rows/tasks.js';
 import { VERIFY } from './rows/verify.js';
 import { WORKERS } from './rows/workers.js';
 
@@ -23,6 +25,8 @@ export const ROWS: readonly Row[] = [
   ROUTING,
   REPLAY,
   WORKERS,
+  TASKS_ROW,
+  SCHEDULE,
   SIZE,
   LENGTH,
   START,
