@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { EffectUnknown } from '../src/core/call.js';
-import type { Environment } from '../src/core/environment.js';
-import type { CommandOptions, EndedCommand, ToolEnvironment } from '../src/core/tool-environment.js';
+import { HoldfastError } from '../src/core/errors.js';
+import type { CommandOptions, ToolEnvironment } from '../src/core/tool-environment.js';
 import { type EnvironmentOwner, type EnvironmentWorld, type Opened, openEnvironment } from './open-environment.js';
 
 const DEFAULT_TIMEOUT_SECONDS = 120;
@@ -21,17 +21,21 @@ export const environmentOfCall = (
 ): ToolEnvironment =>
   toolEnvironment(
     () => openEnvironment(world, owner, 'run', async () => ({ spec: owner.spec, source: null }), signal),
-    { callKey, workdir: owner.spec.workdir, signal },
+    { callKey, workdir: owner.spec.workdir, signal, onUnknown: owner.onUnknown ?? 'ask' },
   );
 
 interface Use {
   readonly callKey: string;
   readonly workdir: string;
   readonly signal: AbortSignal;
+  readonly onUnknown: 'ask' | 'restart';
 }
 
 /** What is opened once, when it is first wanted, as who works in it has it. */
-export function toolEnvironment(openIt: () => Promise<Opened>, { callKey, workdir, signal }: Use): ToolEnvironment {
+export function toolEnvironment(
+  openIt: () => Promise<Opened>,
+  { callKey, workdir, signal, onUnknown }: Use,
+): ToolEnvironment {
   let opened: Promise<Opened> | null = null;
   const open = (): Promise<Opened> => {
     opened ??= openIt();
@@ -44,7 +48,10 @@ export function toolEnvironment(openIt: () => Promise<Opened>, { callKey, workdi
       const name = `${callKey}:${++commands}`;
       const { environment, kept } = await open();
       const id = createHmac('sha256', kept.key).update(name).digest('hex').slice(0, 32);
-      return ended(await environment.run({ id, argv, ...boundsOf(options, kept.identity.spec.workdir) }, signal));
+      const outcome = await environment.run({ id, argv, ...boundsOf(options, kept.identity.spec.workdir) }, signal);
+      if (outcome.type === 'unknown') throw onUnknown === 'ask' ? new EffectUnknown({ why: 'stopped' }) : unknown(argv);
+      const { type: _ended, ...command } = outcome;
+      return command;
     },
     read: async (path, maxBytes) => (await open()).environment.read(path, maxBytes, signal),
     write: async (path, bytes) => (await open()).environment.write(path, bytes, signal),
@@ -60,8 +67,9 @@ const boundsOf = (options: CommandOptions, workdir: string) => ({
   maxOutputBytes: Math.min(Math.max(1, Math.ceil(options.maxOutputBytes ?? DEFAULT_OUTPUT_BYTES)), MOST_OUTPUT_BYTES),
 });
 
-function ended(outcome: Awaited<ReturnType<Environment['run']>>): EndedCommand {
-  if (outcome.type === 'unknown') throw new EffectUnknown({ why: 'stopped' });
-  const { type: _ended, ...command } = outcome;
-  return command;
-}
+const SHOWN_CHARACTERS = 200;
+
+const unknown = (argv: readonly string[]): HoldfastError => {
+  const shown = argv.at(-1)?.slice(0, SHOWN_CHARACTERS).toWellFormed() ?? '';
+  return new HoldfastError('command_unknown', `The container stopped under ${JSON.stringify(shown)}.`);
+};

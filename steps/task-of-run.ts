@@ -27,6 +27,8 @@ export async function taskOfRun({ knex }: Pick<World, 'knex'>, run: RunRow): Pro
     environment: {
       spec: environmentSpec.parse(row.image === null ? environment : { ...environment, image: row.image }),
       secrets: async () => new Map(),
+      // Nobody watches a task.
+      onUnknown: 'restart',
     },
     weights: weightsOf(definition),
   };

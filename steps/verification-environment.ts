@@ -43,7 +43,7 @@ export function environmentForVerification(
   const judged = { ...owner, secrets: NO_SECRETS };
   const open = (): Promise<Opened> => openEnvironment(world, judged, 'verification', begin, signal);
   return {
-    ...toolEnvironment(open, { callKey, workdir: owner.spec.workdir, signal }),
+    ...toolEnvironment(open, { callKey, workdir: owner.spec.workdir, signal, onUnknown: 'ask' }),
     end: async () => (await open()).environment.end(signal),
   };
 }

@@ -26,6 +26,12 @@ export const ENVIRONMENT_ERRORS = {
     'The container of the run is gone',
     'Its files are gone with it; start the run anew.',
   ),
+  command_unknown: row(
+    500,
+    'stop',
+    'The container stopped while a command was at work in it',
+    'What it did is not known; start the run anew. A task begins another run by itself, as often as its `retries` say.',
+  ),
   environment_conflict: row(
     409,
     'stop',
@@ -70,6 +76,7 @@ const ENDS_THE_RUN: ReadonlySet<string> = new Set<keyof typeof ENVIRONMENT_ERROR
   'environment_unenforceable',
   'environment_failed',
   'environment_lost',
+  'command_unknown',
   'environment_conflict',
   'environment_elsewhere',
   'engine_unreachable',

@@ -11,6 +11,11 @@ export interface AgentEnvironment {
   readonly spec: EnvironmentSpec;
   /** Reads the secrets by their names. Throws `secret_unreadable`. */
   readonly secrets: () => Promise<ReadonlyMap<string, string>>;
+  /**
+   * What becomes of a command that was begun and whose end nobody knows. `ask`, also without a word: what its call has done is unknown. `restart`:
+   * the run ends, since its task begins another one.
+   */
+  readonly onUnknown?: 'ask' | 'restart';
 }
 
 /**

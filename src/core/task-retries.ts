@@ -23,7 +23,7 @@ export type TaskRetries = z.infer<typeof taskRetries>;
  * that is unknown, a definition that is not valid, a capability that is not granted, a limit, a test that fails.
  */
 const RETRIED: ReadonlySet<string> = new Set<ErrorCode>([
-  ...(['engine_unreachable', 'environment_lost', 'limit_crashes', 'run_stalled'] as const),
+  ...(['engine_unreachable', 'environment_lost', 'command_unknown', 'limit_crashes', 'run_stalled'] as const),
   ...(['model_failed', 'route_failed', 'mcp_unreachable', 'database_unreachable', 'database_full'] as const),
 ]);
 

@@ -2,7 +2,7 @@ import { Agent } from '@openai/agents';
 import { bashTool, defineAgent } from '../../src/index.js';
 import { call, type Output, say, scripted } from '../harness/script.js';
 
-/** Agents whose commands do the same when they are done again: whoever is asked about one of unknown effect lets it run. */
+/** Agents that do a task, a part of it, and nothing. */
 
 const bash = (command: string, id: string) => [call('bash', { command }, id)];
 
