@@ -1,12 +1,5 @@
 import { Agent } from '@openai/agents';
-import {
-  askHumanTool,
-  bashTool,
-  containerEditTool,
-  containerReadTool,
-  createEngine,
-  defineAgent,
-} from '../../src/index.js';
+import { askHumanTool, createEngine, defineAgent, minimalScaffold } from '../../src/index.js';
 import { BUSYBOX } from '../harness/docker.js';
 import { call, scripted } from '../harness/script.js';
 import { drive, REVIEWER } from './careful-person.js';
@@ -20,7 +13,7 @@ const worker = defineAgent({
   agent: new Agent({
     name: 'worker',
     model: scripted([
-      [call('bash', { command: 'echo one >>log; sleep 0.2; cat log' }, 'one')],
+      [call('bash', { command: 'echo one >>log; sleep 0.2; cat log prepared written' }, 'one')],
       [call('edit', { path: '/work/log', oldText: 'one\n', newText: 'first\n' }, 'edit')],
       [call('ask_human', { question: 'On?' }, 'ask')],
       [
@@ -29,9 +22,16 @@ const worker = defineAgent({
       ],
       [call('read', { path: '/work/log' }, 'read')],
     ]),
-    tools: [bashTool(), containerEditTool(), containerReadTool(), askHumanTool()],
+    tools: [askHumanTool()],
   }),
   grants: ['container:exec:shell', 'container:read:/work/**', 'container:write:/work/**', 'human:ask:question'],
+  scaffold: {
+    ...{ ...minimalScaffold(), name: 'prepared' },
+    initialize: async (environment) => {
+      await environment.run(['sh', '-c', 'echo prepared >>prepared; sleep 0.2']);
+      await environment.write(`${environment.workdir}/written`, Buffer.from('written\n'));
+    },
+  },
   environment: { image: BUSYBOX, limits: { memoryMb: 128, maxProcesses: 64 } },
 });
 const engine = await createEngine({

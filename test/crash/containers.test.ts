@@ -20,7 +20,7 @@ const suite = (kind: DatabaseKind): void => {
       .map(({ data }) => data as { callId: string; outcome: { output: unknown } })
       .map(({ callId, outcome }) => [callId, outcome.output]);
     expect(outcomes).toEqual([
-      ['one', { exitCode: 0, stdout: 'one\n', stderr: '' }],
+      ['one', { exitCode: 0, stdout: 'one\nprepared\nwritten\n', stderr: '' }],
       ['edit', { sizeBytes: 6 }],
       ['ask', 'yes'],
       ['two', { exitCode: 5, stdout: '', stderr: '' }],
