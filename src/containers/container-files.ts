@@ -11,7 +11,7 @@ const LONGEST_PATH = 4096;
 
 export interface FilePlace {
   readonly engine: EngineConnection;
-  readonly container: string;
+  readonly container: () => string;
   readonly signal: AbortSignal;
   readonly reopen: () => Promise<unknown>;
 }
@@ -48,8 +48,8 @@ function inside(
   { engine, container, signal, reopen }: FilePlace,
   { argv, maxBytes, input }: { readonly argv: readonly string[]; readonly maxBytes: number; readonly input?: Buffer },
 ): Promise<ExecResult> {
-  const request = { container, argv: ['sh', '-c', ...argv], maxBytes, timeoutMs: WITHIN_MS };
   const run = async (): Promise<ExecResult> => {
+    const request = { container: container(), argv: ['sh', '-c', ...argv], maxBytes, timeoutMs: WITHIN_MS };
     const result = await runAttached(engine, input === undefined ? request : { ...request, input }, signal);
     if (result.exitCode === null && !result.timedOut) throw new EngineRefusal(0, 'its stream was cut');
     return result;

@@ -59,10 +59,14 @@ export class DockerEngine implements EnvironmentEngine {
       const egress = await this.#share(identity, signal);
       return readyContainer(engine, identity, { ...options, begun, signal, egress }, this.#verified);
     };
-    const container = await open(options.begun, options.signal);
+    let container = await open(options.begun, options.signal);
     const place = (signal: AbortSignal) => ({
-      ...{ engine, container, signal },
-      reopen: () => open(true, signal),
+      ...{ engine, signal },
+      // One that was made anew on the same files has another id.
+      container: () => container,
+      reopen: async () => {
+        container = await open(true, signal);
+      },
       kill: () => endContainer(engine, container, signal),
     });
     return {

@@ -18,7 +18,8 @@ const LATE_MS = 200;
 
 export interface CommandPlace {
   readonly engine: EngineConnection;
-  readonly container: string;
+  /** Its id, as it is now. */
+  readonly container: () => string;
   readonly signal: AbortSignal;
   /** Makes sure that the container runs, after it was found not to. */
   readonly reopen: () => Promise<unknown>;
@@ -47,7 +48,11 @@ async function beginAndCollect(place: CommandPlace, command: Command): Promise<C
   const { engine, container, signal } = place;
   const { id, cwd, timeoutSeconds, maxOutputBytes, argv } = command;
   const args = [RECORDS_DIR, id, cwd, String(timeoutSeconds), String(maxOutputBytes), ...argv];
-  const endedWith = await startDetached(engine, { container, argv: ['sh', '-c', BEGIN, 'sh', ...args] }, signal);
+  const endedWith = await startDetached(
+    engine,
+    { container: container(), argv: ['sh', '-c', BEGIN, 'sh', ...args] },
+    signal,
+  );
   for (let tries = 0; ; tries++) {
     const collected = await collect(place, command, timeoutSeconds * 1000 + OUTER_MS);
     // It was sent, and may be on its way.
@@ -68,7 +73,10 @@ async function collect(place: CommandPlace, command: Command, timeoutMs: number)
   const { engine, container, signal } = place;
   const argv = ['sh', '-c', COLLECT, 'sh', RECORDS_DIR, command.id];
   const maxBytes = command.maxOutputBytes + HEADING_BYTES;
-  return read(await runAttached(engine, { container, argv, maxBytes, timeoutMs }, signal), command.maxOutputBytes);
+  return read(
+    await runAttached(engine, { container: container(), argv, maxBytes, timeoutMs }, signal),
+    command.maxOutputBytes,
+  );
 }
 
 function read(result: ExecResult, maxBytes: number): Collected {
@@ -104,7 +112,7 @@ async function closed(place: CommandPlace, command: Command): Promise<CommandOut
   await place.kill();
   await place.reopen();
   const argv = ['sh', '-c', CLOSE, 'sh', RECORDS_DIR, command.id];
-  await runAttached(engine, { container, argv, maxBytes: HEADING_BYTES, timeoutMs: SHORT_MS }, signal);
+  await runAttached(engine, { container: container(), argv, maxBytes: HEADING_BYTES, timeoutMs: SHORT_MS }, signal);
   const collected = await collect(place, command, SHORT_MS);
   return collected.type === 'ended' ? collected : { type: 'unknown' };
 }
