@@ -30,6 +30,8 @@ const configShape = z.strictObject({
     retention: judgedLater,
     scheduling: judgedLater,
     retries: judgedLater,
+    images: judgedLater,
+    models: judgedLater,
     stalls: judgedLater,
     rewards: judgedLater,
     evidence: judgedLater,

@@ -13,7 +13,7 @@ export const queuePriority = (band: Band, priority: number): number => BANDS.ind
 /** Stands between tenant and agent in the key of a queued segment. */
 export const KEY_SEPARATOR = '\u001f';
 
-/** Under which segments share their limits, and are found in the queue. */
+/** Under which segments share their limits, and are found in the queue. Image and model are in it where they are limited. */
 export const queueKey = (tenant: string, agent: string): string => `${tenant}${KEY_SEPARATOR}${agent}`;
 
 /** How much of something is done at once, and begun in a time. */
@@ -31,3 +31,14 @@ export const tenantLimits = z.strictObject({
   named: z.record(z.string().min(1), dispatchLimits).optional(),
 });
 export type TenantLimits = z.infer<typeof tenantLimits>;
+
+/** How many runs are at work at once, by the image of their container or by the model of their agent. */
+export const namedLimits = z.record(
+  z
+    .string()
+    .min(1)
+    .max(500)
+    .refine((name) => !name.includes(KEY_SEPARATOR), 'no image or model has such a name'),
+  z.strictObject({ concurrency: z.int().min(1).max(1_000_000) }),
+);
+export type NamedLimits = z.infer<typeof namedLimits>;

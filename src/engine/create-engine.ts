@@ -13,6 +13,7 @@ import { Metrics } from '../metrics/metrics.js';
 import { keepAgent } from '../storage/agents.js';
 import { type Database, openDatabase } from '../storage/database.js';
 import { keepLimits, keySegments, type LimitRow } from '../storage/dispatch-limits.js';
+import { keyAnew } from '../storage/limited-names.js';
 import { migrate } from '../storage/migrate.js';
 import { notify } from '../storage/notify.js';
 import { markAlone, markStopped } from '../storage/workers.js';
@@ -27,7 +28,7 @@ import { DatabaseClock } from './database-clock.js';
 import { DeltaHub } from './delta-hub.js';
 import { openQueueDoor } from './dequeue-door.js';
 import { Dispatch } from './dispatch.js';
-import { limitsIn } from './dispatch-limits.js';
+import { limitedIn, limitsIn } from './dispatch-limits.js';
 import { limitHere, listenNow, wakeDispatcher } from './dispatcher-door.js';
 import { DEFAULT_DATA_DIR, type EngineConfig, withDefaults } from './engine-config.js';
 import { openAnchor } from './evidence-config.js';
@@ -78,7 +79,7 @@ const graceOf = (asked = DEFAULT_GRACE_MS): number => Math.min(Math.max(0, asked
 export async function createEngine(config: EngineConfig): Promise<Engine> {
   assertConfig(config);
   const agents = registerAgents(config);
-  const limits = limitsIn(agents.values(), config.tenants);
+  const limits = limitsIn(agents.values(), config);
   const money = await openMoney(config, new Set(agents.keys()));
   const { role, capacity, crashLimit, log } = withDefaults(config);
   const routers = routersIn(config, agents);
@@ -149,10 +150,11 @@ async function launch(
   const running = new RunningSegments();
   const send = (payloads: readonly string[]) => notify(database.knex, DELTA_CHANNEL, payloads);
   const deltas = new DeltaHub({ newId: randomUUID, send: database.kind === 'pglite' ? null : send });
+  const limited = limitedIn(limits, agents.values());
   const looks = new Looks(() => wakeDispatcher(SEGMENT_QUEUE));
   const world: World = {
     knex: database.knex,
-    queue: segmentQueue(theClient, looks, self),
+    queue: segmentQueue(theClient, { looks, self, limited }),
     worker: { id, epoch },
     now: clock.now,
     newId: randomUUID,
@@ -199,7 +201,10 @@ async function launch(
   // Before the dispatcher looks for the first time: nothing is waited for between the launch and this.
   if (role !== 'api' && !openQueueDoor(SEGMENT_QUEUE, dispatch)) assertNoLimits(limits);
   await started();
-  if (await keepLimits(database.knex, limits)) await notify(database.knex, WAKE_CHANNEL, ['limits']);
+  if (await keepLimits(database.knex, limits)) {
+    await keyAnew(database.knex, SEGMENT_QUEUE, limited);
+    await notify(database.knex, WAKE_CHANNEL, ['limits']);
+  }
   client = await DBOSClient.create({
     systemDatabaseUrl: database.url,
     systemDatabasePool: database.pool,
@@ -267,7 +272,7 @@ async function launch(
 function assertNoLimits(limits: readonly LimitRow[]): void {
   if (limits.length > 0)
     throw new HoldfastError('library_changed', 'The DBOS SDK that is installed does not let limits be kept.', {
-      hint: 'Install the version that package.json names, or remove `concurrency`, `rate` and `tenants`.',
+      hint: 'Install the version that package.json names, or remove `concurrency`, `rate`, `tenants`, `images` and `models`.',
     });
 }
 

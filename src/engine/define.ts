@@ -1,6 +1,6 @@
 import type { Agent, ModelProvider } from '@openai/agents';
 import type { BudgetsInput } from '../core/budget.js';
-import type { DispatchLimits, TenantLimits } from '../core/dispatch.js';
+import type { DispatchLimits, NamedLimits, TenantLimits } from '../core/dispatch.js';
 import type { EnvironmentInput } from '../core/environment-spec.js';
 import type { GrantInput } from '../core/grants.js';
 import type { McpRules } from '../core/mcp.js';
@@ -61,6 +61,10 @@ export interface HoldfastConfig {
   readonly routers?: RoutersConfig;
   /** The same limits for the runs of a tenant: of `each`, or of those that are `named`. */
   readonly tenants?: TenantLimits;
+  /** How many runs are at work at once in containers of an image: `{ 'python:3.13-slim': { concurrency: 4 } }`. See docs/dispatch.md. */
+  readonly images?: NamedLimits;
+  /** How many runs are at work at once whose agent has a model: `{ 'openai/gpt-5-mini': { concurrency: 20 } }`. See docs/dispatch.md. */
+  readonly models?: NamedLimits;
   /** What models cost, in dollars as texts, before the list that comes with Holdfast: `{ 'ollama/*': 'free' }`. See docs/budgets.md. */
   readonly prices?: PriceTable;
   /** What a call whose price is not known is taken to cost. Default `refuse`: none goes out where a budget applies. */

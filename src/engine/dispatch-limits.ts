@@ -1,26 +1,59 @@
-import { type DispatchLimits, type TenantLimits, tenantLimits } from '../core/dispatch.js';
+import type { z } from 'zod';
+import {
+  type DispatchLimits,
+  type NamedLimits,
+  namedLimits,
+  type TenantLimits,
+  tenantLimits,
+} from '../core/dispatch.js';
 import { HoldfastError } from '../core/errors.js';
 import { fieldErrorsOf } from '../core/field-errors.js';
 import type { LimitRow } from '../storage/dispatch-limits.js';
+import type { LimitedNames } from '../storage/limited-names.js';
 import type { RegisteredAgent } from './agent-registry.js';
 
-/** The limits that a configuration sets. Throws `config_invalid`, naming the field of a tenant. */
+export interface LimitsConfig {
+  readonly tenants?: TenantLimits;
+  readonly images?: NamedLimits;
+  readonly models?: NamedLimits;
+}
+
+/** The limits that a configuration sets. Throws `config_invalid`, naming the field. */
 export function limitsIn(
   agents: Iterable<Pick<RegisteredAgent, 'name' | 'dispatch'>>,
-  tenants: TenantLimits = {},
+  { tenants = {}, images = {}, models = {} }: LimitsConfig,
 ): readonly LimitRow[] {
-  const parsed = tenantLimits.safeParse(tenants);
-  if (!parsed.success) {
-    const fields = fieldErrorsOf(parsed.error, '/tenants');
-    const said = fields.map(({ pointer, detail }) => `${pointer.slice(1)}: ${detail}`).join('; ');
-    throw new HoldfastError('config_invalid', `The engine cannot work like this: ${said}.`, { fields });
-  }
-  const { each = {}, named = {} } = parsed.data;
+  const { each = {}, named = {} } = parsedIn(tenantLimits, tenants, '/tenants');
+  const namedIn = (kind: 'image' | 'model', limits: NamedLimits) =>
+    Object.entries(parsedIn(namedLimits, limits, `/${kind}s`)).map(([name, limit]) => asRow(kind, name, limit));
   return [
+    ...namedIn('image', images),
+    ...namedIn('model', models),
     ...[...agents].flatMap(({ name, dispatch }) => rowOf('agent', name, dispatch)),
     ...rowOf('tenants', '', each),
     ...Object.entries(named).map(([name, limits]) => asRow('tenant', name, limits)),
   ];
+}
+
+function parsedIn<T>(shape: z.ZodType<T>, value: unknown, place: string): T {
+  const parsed = shape.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const fields = fieldErrorsOf(parsed.error, place);
+  const said = fields.map(({ pointer, detail }) => `${pointer.slice(1)}: ${detail}`).join('; ');
+  throw new HoldfastError('config_invalid', `The engine cannot work like this: ${said}.`, { fields });
+}
+
+/** Which images and models these limits name, and what the agents have of both. */
+export function limitedIn(
+  limits: readonly LimitRow[],
+  agents: Iterable<Pick<RegisteredAgent, 'name' | 'environment' | 'view'>>,
+): LimitedNames {
+  const names = (kind: 'image' | 'model') => limits.flatMap((row) => (row.kind === kind ? [row.name] : []));
+  const own = [...agents].map(({ name, environment, view }) => [
+    name,
+    { image: environment?.spec.image ?? null, model: view.model },
+  ]);
+  return { images: names('image'), models: names('model'), agents: Object.fromEntries(own) };
 }
 
 const rowOf = (kind: LimitRow['kind'], name: string, limits: DispatchLimits): readonly LimitRow[] =>

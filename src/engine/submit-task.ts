@@ -84,8 +84,11 @@ export async function writeTask(
   { run, task }: PlannedTask,
   claim: () => Promise<void>,
 ): Promise<void> {
-  await writeRun(world, trx, run, claim);
-  await insertTask(trx, task);
+  // The limits of its first segment are those of the task, which stands on the run.
+  await writeRun(world, trx, run, async () => {
+    await claim();
+    await insertTask(trx, task);
+  });
 }
 
 /** Submits a task. With an idempotency key, the same request again gives the same task. */

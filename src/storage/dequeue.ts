@@ -63,6 +63,13 @@ const roomUnder = (column: 'agent' | 'tenant'): string => `
   (select d.started_at from holdfast.dispatch_starts d where d.${column} = g.${column}
     order by d.started_at desc offset l.rate_runs - 1 limit 1) + l.rate_per_ms * interval '1 ms' as next_at`;
 
+/** Room under the limit of an image or a model, where there is one. */
+const roomOf = (column: 'image' | 'model'): string => `
+  select g.${column}, l.concurrency - coalesce(b.busy, 0) as room
+    from (select distinct ${column} from groups) g
+    left join (select ${column}, sum(n)::int as busy from work group by 1) b using (${column})
+    join holdfast.dispatch_limits l on l.kind = '${column}' and l.name = g.${column}`;
+
 interface Limiting {
   /** Whether anything is taken. */
   readonly when: string;
@@ -86,6 +93,9 @@ const WITHOUT_LIMITS: Limiting = {
   nextInMs: 'null::float8',
 };
 
+/** Of what has no limit the room is null, which is not the least. */
+const ROOMS = '$6, o.tenant_room, o.agent_room, o.image_room, o.model_room';
+
 const UNDER_LIMITS: Limiting = {
   when: 'true',
   open: `tenants as (
@@ -99,22 +109,29 @@ agents as (
     from (select distinct agent from groups) g
     left join (select agent, sum(n)::int as busy from work group by 1) b using (agent)
     join holdfast.dispatch_limits l on l.kind = 'agent' and l.name = g.agent),
+images as (${roomOf('image')}),
+models as (${roomOf('model')}),
 open as (
   select g.*, t.busy, coalesce(t.room, $6) as tenant_room, coalesce(a.room, $6) as agent_room,
-         coalesce(t.starts, $6) as tenant_starts, coalesce(a.starts, $6) as agent_starts
-    from groups g join tenants t using (tenant) left join agents a using (agent))`,
-  heads: (most) => `${headsOf(most, `s.priority < ${BAND_WIDTH}`, '$6, o.tenant_room, o.agent_room')}
-    union all ${headsOf(most, `s.priority >= ${BAND_WIDTH}`, '$6, o.tenant_room, o.agent_room, o.tenant_starts, o.agent_starts')}`,
+         coalesce(t.starts, $6) as tenant_starts, coalesce(a.starts, $6) as agent_starts,
+         i.room as image_room, m.room as model_room
+    from groups g join tenants t using (tenant) left join agents a using (agent)
+    left join images i using (image) left join models m using (model))`,
+  heads: (most) => `${headsOf(most, `s.priority < ${BAND_WIDTH}`, ROOMS)}
+    union all ${headsOf(most, `s.priority >= ${BAND_WIDTH}`, `${ROOMS}, o.tenant_starts, o.agent_starts`)}`,
   chosen: `counted as (
   select *, priority >= ${BAND_WIDTH} as begins,
          row_number() over (partition by tenant order by place) as of_tenant,
          row_number() over (partition by agent order by place) as of_agent,
+         row_number() over (partition by image order by place) as of_image,
+         row_number() over (partition by model order by place) as of_model,
          count(*) filter (where priority >= ${BAND_WIDTH}) over (partition by tenant order by place) as begin_of_tenant,
          count(*) filter (where priority >= ${BAND_WIDTH}) over (partition by agent order by place) as begin_of_agent
     from placed),
 chosen as (
   select * from counted
    where of_tenant <= tenant_room and of_agent <= agent_room
+     and (image_room is null or of_image <= image_room) and (model_room is null or of_model <= model_room)
      and (not begins or begin_of_tenant <= tenant_starts and begin_of_agent <= agent_starts)
    order by place limit $6)`,
   after: `, begun as (
@@ -128,6 +145,11 @@ chosen as (
   nextInMs: `(select (extract(epoch from min(next_at) - clock_timestamp()) * 1000)::float8
     from (select next_at from tenants where starts <= 0 union all select next_at from agents where starts <= 0) n)`,
 };
+
+const partsOf = (key: string): string =>
+  ['tenant', 'agent', 'image', 'model']
+    .map((name, place) => `split_part(${key}, '${KEY_SEPARATOR}', ${place + 1}) as ${name}`)
+    .join(', ');
 
 /**
  * Takes segments out of the queue, in one statement: what was resumed before what is new; among tenants whoever has least at
@@ -146,13 +168,12 @@ keys as (
   select (select min(s.queue_partition_key) from dbos.workflow_status s where ${QUEUED} and s.queue_partition_key > k.key), n + 1
     from keys k where k.key is not null and n < ${KEYS_MAX}),
 groups as (
-  select key, split_part(key, '${KEY_SEPARATOR}', 1) as tenant, split_part(key, '${KEY_SEPARATOR}', 2) as agent
+  select key, ${partsOf('key')}
     from keys where key is not null),
 work as (
-  select split_part(s.queue_partition_key, '${KEY_SEPARATOR}', 1) as tenant,
-         split_part(s.queue_partition_key, '${KEY_SEPARATOR}', 2) as agent, count(*)::int as n
+  select ${partsOf('s.queue_partition_key')}, count(*)::int as n
     from dbos.workflow_status s
-   where s.queue_name = $1 and s.status = 'PENDING' and s.queue_partition_key is not null group by 1, 2),
+   where s.queue_name = $1 and s.status = 'PENDING' and s.queue_partition_key is not null group by 1, 2, 3, 4),
 ${limiting.open},
 heads as (select * from open o cross join lateral (${limiting.heads(most)}) h),
 placed as (

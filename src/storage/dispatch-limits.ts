@@ -2,9 +2,9 @@ import type { Knex } from 'knex';
 import { KEY_SEPARATOR } from '../core/dispatch.js';
 import { runIdSql } from './workflow-id.js';
 
-/** A limit of an agent (of all tenants together), of a tenant, or of each tenant that has none of its own (`tenants`). */
+/** A limit of an agent, an image or a model (of all tenants together), of a tenant, or of each tenant that has none of its own (`tenants`). */
 export interface LimitRow {
-  readonly kind: 'agent' | 'tenant' | 'tenants';
+  readonly kind: 'agent' | 'image' | 'model' | 'tenant' | 'tenants';
   /** '' for `tenants`. */
   readonly name: string;
   readonly concurrency: number | null;

@@ -4,7 +4,7 @@ import { REVIEWER } from './careful-person.js';
 import { arm, install } from './kill-switch.js';
 import { print } from './report.js';
 
-/** One process that sees a task through all of its attempts, each of which fails, or dies where it is told to. WORKER_ID: beside another one. */
+/** One process that sees a task through all of its attempts, each of which fails, puts it back once, or dies where it is told to. WORKER_ID: beside another one. */
 install();
 const task = {
   ...{ name: 'crash', version: '1.0.0', category: 'crash', difficulty: 'easy' as const, instruction: 'Add up.' },
@@ -25,14 +25,15 @@ const engine = await createEngine({
 arm();
 const { id } = await engine.submitTask({ task, agent: 'mute', seed: 1 }, REVIEWER, 'the-task');
 for (;;) {
-  const { status } = await engine.getTask(id, REVIEWER);
-  if (status === 'failed') break;
+  const { dead, attempts } = await engine.getTask(id, REVIEWER);
+  if (dead && attempts > 3) break;
+  if (dead) await engine.requeueTask(id, { attempts }, REVIEWER);
   await new Promise((resolve) => setTimeout(resolve, 50));
 }
 const { attempts, result, retryAt, tried = [] } = await engine.getTask(id, REVIEWER);
 const { items: runs } = await engine.listRuns({ limit: 50 }, REVIEWER);
 const { items } = await engine.listSystemEvents({ after: 0, limit: 200, taskId: id }, REVIEWER);
-const told = items.filter(({ kind }) => kind === 'task.assigned' || kind === 'task.failed');
+const told = items.filter(({ kind }) => ['task.assigned', 'task.failed', 'task.requeued'].includes(kind));
 const whole = await Promise.all(tried.map(({ runId }) => engine.verifyRun(runId, REVIEWER)));
 print([
   {

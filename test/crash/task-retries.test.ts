@@ -6,41 +6,48 @@ import type { KillAt } from './place.js';
 import { type ChildEnd, startChild } from './run-child.js';
 import { twoLives } from './two-lives.js';
 
-/** A worker dies around the end of an attempt, the beginning of the next one, and the end of the last: each is once. */
+/** A worker dies around the end of an attempt, the beginning of the next one, the end of the last, and when it is put back: each is once. */
 
 const program = 'task-retries-child.js';
 const code = 'model_failed';
 const failed = (attempt: number, retried: boolean) => ['task.failed', { attempt, code, retried }];
+
+const assigned = (attempt: number) => ['task.assigned', { attempt }];
+const attempt = (n: number, retried: boolean) => [assigned(n), failed(n, retried)];
 
 const expectWhole = ({ runs, stderr }: ChildEnd): void => {
   expect(runs, stderr).toMatchObject([
     {
       ...{ ok: true, complete: true },
       output: {
-        ...{ attempts: 3, runs: 3, retryAt: null, tried: [code, code, code], result: { type: 'error', code } },
+        ...{ attempts: 6, runs: 6, retryAt: null, tried: Array.from({ length: 6 }, () => code) },
+        result: { type: 'error', code },
         told: [
-          ...[['task.assigned', { attempt: 1 }], failed(1, true), ['task.assigned', { attempt: 2 }], failed(2, true)],
-          ...[['task.assigned', { attempt: 3 }], failed(3, false)],
+          ...[...attempt(1, true), ...attempt(2, true), ...attempt(3, false)],
+          ['task.requeued', { attempts: 3, requeues: 1 }],
+          ...[...attempt(4, true), ...attempt(5, true), ...attempt(6, false)],
         ],
       },
     },
   ]);
 };
 
-/** Statements of the transactions that end an attempt, begin the next one and end the task. */
+/** Statements of the transactions that end an attempt, begin the next one, end the task and put it back. */
 const ENDS = 'set "retry_at" =';
 const BEGINS = 'attempts + 1';
 const IS_OVER = '"result_type" =';
+const PUTS_BACK = '"attempts_before" =';
 
 describeCrashes('a worker that dies around the attempts of a task', (kind) => {
-  const KILLS: readonly KillAt[] = [BEGINS, ENDS, IS_OVER].flatMap((text) => [
+  const around = (text: string): readonly KillAt[] => [
     { when: 'before', text, commit: true },
     { when: 'after', text, commit: true },
-  ]);
+  ];
+  const KILLS = [...around(BEGINS), ...around(PUTS_BACK), ...around(ENDS), ...around(IS_OVER)];
 
   it('does not lose one, and repeats none', { timeout: 600_000 }, async () => {
     const all = Number(process.env['HOLDFAST_CRASH_STRIDE'] ?? 24) < FEW_STRIDE;
-    const lives = KILLS.slice(0, all ? KILLS.length : 3).map(async (kill) => {
+    const lives = KILLS.slice(0, all ? KILLS.length : 4).map(async (kill) => {
       const { died, ended } = await twoLives({ kind, program, kill });
       expect(died, JSON.stringify(kill)).toBe(true);
       expectWhole(ended);

@@ -1,10 +1,11 @@
 import { Agent } from '@openai/agents';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { queueKey, queuePriority } from '../../src/core/dispatch.js';
+import { KEY_SEPARATOR, queueKey, queuePriority } from '../../src/core/dispatch.js';
 import { createEngine } from '../../src/index.js';
 import { type Database, openDatabase } from '../../src/storage/database.js';
 import { type Dequeue, dequeue, dequeueStatement } from '../../src/storage/dequeue.js';
 import { keepLimits, keySegments, type LimitRow } from '../../src/storage/dispatch-limits.js';
+import { keyAnew } from '../../src/storage/limited-names.js';
 import { insertRun as insertRunRow } from '../../src/storage/runs.js';
 import { createEngineDatabase, describeEachDatabase, type TestDatabase } from '../harness/database.js';
 
@@ -42,14 +43,26 @@ describeEachDatabase('taking out of the queue', (kind) => {
     ...changes,
   });
   /** Empties the queue and fills it anew, the oldest first. */
-  const fill = async (rows: readonly { readonly id: string; readonly tenant?: string; readonly agent?: string }[]) => {
+  const fill = async (
+    rows: readonly {
+      readonly id: string;
+      readonly tenant?: string;
+      readonly agent?: string;
+      readonly image?: string;
+      readonly model?: string;
+    }[],
+  ) => {
     await database.knex('dbos.workflow_status').delete();
     await database.knex('holdfast.dispatch_starts').delete();
     await database.knex.batchInsert(
       'dbos.workflow_status',
-      rows.map(({ id, tenant = 'default', agent = 'any' }, n) => ({
+      rows.map(({ id, tenant = 'default', agent = 'any', image = '', model = '' }, n) => ({
         ...{ workflow_uuid: id, status: 'ENQUEUED', name: 'holdfast.segment', queue_name: QUEUE, created_at: n },
-        ...{ priority: queuePriority('new', 1000), queue_partition_key: queueKey(tenant, agent) },
+        ...{
+          priority: queuePriority('new', 1000),
+          queue_partition_key:
+            image + model === '' ? queueKey(tenant, agent) : [tenant, agent, image, model].join(KEY_SEPARATOR),
+        },
       })),
       2000,
     );
@@ -142,6 +155,72 @@ describeEachDatabase('taking out of the queue', (kind) => {
     const third = await dequeue(database.pool, wanted(500, { after: second.after }), 'none');
     expect([first, second, third].map(({ ids }) => ids.length)).toEqual([200, 200, 50]);
     expect([first.after, second.after, third.after]).toEqual([queueKey('t199', 'any'), queueKey('t399', 'any'), '']);
+  });
+
+  it('keeps limits of images and of models, of all tenants and agents together, and lets others pass', async () => {
+    await limit({ kind: 'image', name: 'one:1', concurrency: 3 }, { kind: 'model', name: 'fake/m', concurrency: 2 });
+    await fill([
+      ...Array.from({ length: 8 }, (_, n) => ({
+        id: `m_${n}`,
+        tenant: `t${n % 3}`,
+        agent: `a${n % 2}`,
+        model: 'fake/m',
+      })),
+      ...Array.from({ length: 8 }, (_, n) => ({ id: `i_${n}`, tenant: `t${n % 2}`, image: 'one:1' })),
+      ...Array.from({ length: 3 }, (_, n) => ({ id: `b_${n}`, image: 'one:1', model: 'fake/m' })),
+      ...Array.from({ length: 2 }, (_, n) => ({ id: `p_${n}`, tenant: 'last' })),
+    ]);
+    const take = async (room: number) => {
+      const ids: string[] = [];
+      for (let more = 1; more > 0; ) {
+        const found = await dequeue(database.pool, wanted(room), 'kept');
+        more = found.ids.length;
+        ids.push(...found.ids);
+      }
+      return ids;
+    };
+    const counted = (ids: readonly string[], letters: string) =>
+      ids.filter((id) => letters.includes(id[0] ?? '')).length;
+    const first = await take(4);
+    expect(first).toEqual(expect.arrayContaining(['p_0', 'p_1']));
+    expect([counted(first, 'mb'), counted(first, 'ib')]).toEqual([2, 3]);
+    // One of each has ended: one of each is let in.
+    const ended = ['m', 'i'].flatMap((letter) => first.filter((id) => id.startsWith(letter)).slice(0, 1));
+    await database.knex('dbos.workflow_status').whereIn('workflow_uuid', ended).update({ status: 'SUCCESS' });
+    const second = await take(4);
+    expect([counted(second, 'mb') <= 1, counted(second, 'ib') <= 1, second.length > 0]).toEqual([true, true, true]);
+    await limit();
+    expect(await take(50)).toHaveLength(21 - first.length - second.length);
+  });
+
+  it('gives what waits other keys when other images and models are limited', async () => {
+    await insertRun(database.knex, 'run_own', 'acme');
+    await insertRun(database.knex, 'run_forked', 'acme');
+    await database.knex('holdfast.runs').where({ id: 'run_forked' }).update({ model: 'fake/fork' });
+    await fill([
+      { id: 'run_own:3', tenant: 'acme' },
+      { id: 'run_forked', tenant: 'acme' },
+    ]);
+    const keys = async () => {
+      const rows = await database.knex('dbos.workflow_status').orderBy('workflow_uuid').select('queue_partition_key');
+      return rows.map((row: { queue_partition_key: string }) => row.queue_partition_key.split(KEY_SEPARATOR));
+    };
+    const agents = { any: { image: 'one:1', model: 'fake/m' } };
+    await keyAnew(database.knex, QUEUE, { images: ['one:1'], models: ['fake/fork'], agents });
+    expect(await keys()).toEqual([
+      ['acme', 'any', 'one:1', 'fake/fork'],
+      ['acme', 'any', 'one:1', ''],
+    ]);
+    await keyAnew(database.knex, QUEUE, { images: [], models: ['fake/m'], agents });
+    expect(await keys()).toEqual([
+      ['acme', 'any'],
+      ['acme', 'any', '', 'fake/m'],
+    ]);
+    await keyAnew(database.knex, QUEUE, { images: [], models: [], agents });
+    expect(await keys()).toEqual([
+      ['acme', 'any'],
+      ['acme', 'any'],
+    ]);
   });
 
   it('finds what a build put into the queue that knew no keys', async () => {

@@ -1,0 +1,50 @@
+import type { Knex } from 'knex';
+import { KEY_SEPARATOR } from '../core/dispatch.js';
+import { runIdSql } from './workflow-id.js';
+
+/** Which images and models are limited, and what runs of an agent have of both where nothing else is said. */
+export interface LimitedNames {
+  readonly images: readonly string[];
+  readonly models: readonly string[];
+  readonly agents: { readonly [name: string]: { readonly image: string | null; readonly model: string | null } };
+}
+
+export const namesAnything = ({ images, models }: LimitedNames): boolean => images.length + models.length > 0;
+
+/** Keys of runs: tenant and agent, and image and model where one of them is limited. Those of a task are the task's. */
+const keysOf = (which: string): string => `
+  select id, tenant || :separator || agent ||
+         case when image = '' and model = '' then '' else :separator || image || :separator || model end as key
+    from (select r.id, r.tenant, r.agent, coalesce(i.name, '') as image, coalesce(m.name, '') as model
+            from holdfast.runs r
+            left join holdfast.tasks t on t.id = r.task_id
+            left join holdfast.task_definitions d on d.tenant = t.tenant and d.hash = t.definition_hash
+            left join json_array_elements_text(cast(:images as json)) i(name) on i.name = coalesce(
+              t.image, cast(d.definition as json) -> 'environment' ->> 'image', cast(:agents as json) -> r.agent ->> 'image')
+            left join json_array_elements_text(cast(:models as json)) m(name) on m.name = coalesce(
+              r.model, cast(:agents as json) -> r.agent ->> 'model')
+           where ${which}) names`;
+
+const bindings = ({ images, models, agents }: LimitedNames) => ({
+  ...{ separator: KEY_SEPARATOR, images: JSON.stringify(images), models: JSON.stringify(models) },
+  agents: JSON.stringify(agents),
+});
+
+/** The key of a run whose row, and that of its task, is there. */
+export async function keyOfRun(trx: Knex.Transaction, runId: string, limited: LimitedNames): Promise<string> {
+  const found: { rows: { key: string }[] } = await trx.raw(keysOf('r.id = :runId'), { ...bindings(limited), runId });
+  const [row] = found.rows;
+  if (row === undefined) throw new Error(`run ${runId} is put into the queue before its row is there`);
+  return row.key;
+}
+
+/** Gives all that is queued or at work the keys that follow from what is limited now. */
+export async function keyAnew(db: Knex, queue: string, limited: LimitedNames): Promise<void> {
+  const present = `s.queue_name = :queue and s.status in ('ENQUEUED', 'PENDING')`;
+  await db.raw(
+    `update dbos.workflow_status s set queue_partition_key = k.key
+       from (${keysOf(`r.id in (select ${runIdSql('s.workflow_uuid')} from dbos.workflow_status s where ${present})`)}) k
+      where ${present} and k.id = ${runIdSql('s.workflow_uuid')} and s.queue_partition_key is distinct from k.key`,
+    { ...bindings(limited), queue },
+  );
+}
