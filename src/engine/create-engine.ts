@@ -165,7 +165,7 @@ async function launch(
     mcpLists: storedLists(database.knex),
     exportDir,
     buckets: openBuckets(config),
-    environments: openContainers(config, agents.values()),
+    environments: await openContainers(config, agents.values()),
     rewards: new Map(Object.entries(config.rewards ?? {})),
     changed: (runId, what) => changes.announce(runId, what),
     stepsKeepOutcomes: () => stepsKeepOutcomes,

@@ -1,5 +1,4 @@
 import { resolve } from 'node:path';
-import { DockerEngine } from '../containers/docker-engine.js';
 import type { EnvironmentEngine } from '../core/environment.js';
 import { checkedAddresses, systemResolve } from '../tools/http-address.js';
 import type { RegisteredAgent } from './agent-registry.js';
@@ -12,7 +11,10 @@ const NOTHING_PRIVATE: ReadonlySet<string> = new Set();
 const DENIALS_A_SECOND = 10;
 
 /** The engine of the containers of runs; null: this process needs none. Nothing is contacted before a run wants one. */
-export function openContainers(config: EngineConfig, agents: Iterable<RegisteredAgent>): EnvironmentEngine | null {
+export async function openContainers(
+  config: EngineConfig,
+  agents: Iterable<RegisteredAgent>,
+): Promise<EnvironmentEngine | null> {
   const { role, dockerPatienceMs: patienceMs, log } = withDefaults(config);
   if (role === 'api') return null;
   const wanted = [...agents].some(({ environment }) => environment !== null);
@@ -28,6 +30,8 @@ export function openContainers(config: EngineConfig, agents: Iterable<Registered
       ),
     ),
   };
+  // Loaded where it is needed: most processes have no containers, and start sooner.
+  const { DockerEngine } = await import('../containers/docker-engine.js');
   return new DockerEngine(host, { patienceMs, egress });
 }
 

@@ -5,7 +5,6 @@ import { SLOW } from '../harness/slow.js';
 import { CHAT } from './servers/chat-wire.js';
 import { RESPONSES } from './servers/responses-wire.js';
 import { SECRET, wireContract } from './wire.contract.js';
-import { LIMITS } from './wire-faults.js';
 
 /** Every provider of the table, with its quirks, against a server that speaks its API. */
 
@@ -15,9 +14,6 @@ for (const [prefix, { title, api, quirks }] of Object.entries(MODEL_PROVIDERS)) 
       name: title,
       wire: api === 'responses' ? RESPONSES : CHAT,
       open: (url) => openaiCompatible({ like: prefix, baseURL: `${url}/v1`, api, key: SECRET }).getModel('test'),
-      // Bounds are those of the way that all of them share: model.test.ts has them.
-      blind: LIMITS.map((limit) => limit.title),
-      pieceBytes: [3],
       formInWords: quirks.structuredOutput !== undefined && quirks.structuredOutput !== 'json_schema',
     });
   if (SLOW) suite();

@@ -1,35 +1,14 @@
 import type { Model, ModelRequest } from '@openai/agents';
 import type { RouterConfig } from '../../src/core/router-config.js';
-import { openaiCompatible } from '../../src/engine/model-providers.js';
 import { functionModel } from '../../src/models/function-model.js';
 import { ModelCallError } from '../../src/models/model-call-error.js';
-import { MultiModelProvider } from '../../src/models/multi-model-provider.js';
-import { OllamaModel } from '../../src/models/ollama-model.js';
 import { FINAL, FORM, HELLO, modelContract, type Scenario } from './model.contract.js';
 import { callItem, textItem } from './requests.js';
 import { Routed } from './routed.js';
-import { CHAT } from './servers/chat-wire.js';
-import { OLLAMA } from './servers/ollama-wire.js';
-import { RESPONSES } from './servers/responses-wire.js';
-import { SECRET, wireContract } from './wire.contract.js';
+import { wireContract } from './wire.contract.js';
+import { WIRED } from './wired-models.js';
 
-wireContract({
-  name: 'OllamaModel',
-  wire: OLLAMA,
-  open: (baseURL) => new OllamaModel('test', { baseURL, apiKey: SECRET }),
-});
-
-wireContract({
-  name: "OpenAI's Responses",
-  wire: RESPONSES,
-  open: (url) => new MultiModelProvider({ openaiApiKey: SECRET, openaiBaseUrl: `${url}/v1` }).getModel('test'),
-});
-
-wireContract({
-  name: 'Chat Completions',
-  wire: CHAT,
-  open: (url) => openaiCompatible({ baseURL: `${url}/v1`, key: SECRET }).getModel('test'),
-});
+for (const wired of WIRED) wireContract(wired);
 
 const OSLO = { city: 'Oslo' };
 

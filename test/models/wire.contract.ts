@@ -2,7 +2,6 @@ import { Agent, type Model, Runner } from '@openai/agents';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { ModelDelta } from '../../src/core/delta.js';
 import { classifyModelFailure } from '../../src/models/model-failure.js';
-import { SLOW } from '../harness/slow.js';
 import { call, FINAL, FORM, HELLO, MODES, modelContract, type Scenario, textIn } from './model.contract.js';
 import { requestOf } from './requests.js';
 import { answers, begins, type Said, type Wire } from './servers/wire.js';
@@ -17,12 +16,8 @@ export interface WiredModel {
   readonly wire: Wire;
   /** A model named `test` at the server, whose key is SECRET. */
   readonly open: (serverUrl: string) => Promise<Model> | Model;
-  /** Which faults, by title and mode, it does not see: what is under it takes them for answers. */
-  readonly blind?: readonly string[];
   /** Whether the model is told in words what form its answer is to have. */
   readonly formInWords?: boolean;
-  /** Of how many bytes the pieces are in which answers come. One byte at a time takes seconds. */
-  readonly pieceBytes?: readonly number[];
 }
 
 const OSLO = { id: 'call_1', name: 'weather', args: { city: 'Oslo' } };
@@ -42,9 +37,32 @@ const scripts = (wire: Wire): Record<Scenario, readonly Answerer[]> => {
   };
 };
 
+const comesInPieces = ({ wire, open }: WiredModel, pieceBytes: readonly number[]): void =>
+  it.each(pieceBytes)('gives the same answer in pieces of %i bytes, which cut lines and characters', async (size) => {
+    await using server = await wireServer(answers(wire, { text: HELLO }, size));
+    const seen: ModelDelta[] = [];
+    const response = await call(await open(server.url), requestOf({}), 'streamed', seen);
+    expect(textIn(response.output)).toBe(HELLO);
+    expect(seen.map(({ delta }) => delta).join('')).toBe(HELLO);
+  });
+
+/** Nothing of a suite prints. */
+function printsNothing(): void {
+  const spies: { readonly mock: { readonly calls: readonly unknown[] }; mockRestore(): void }[] = [];
+  beforeAll(() => {
+    for (const method of ['log', 'info', 'warn', 'error', 'debug'] as const) spies.push(vi.spyOn(console, method));
+    spies.push(vi.spyOn(process.stdout, 'write'), vi.spyOn(process.stderr, 'write'));
+  });
+  afterAll(() => {
+    const printed = spies.flatMap(({ mock }) => mock.calls);
+    for (const spy of spies) spy.mockRestore();
+    expect(printed).toEqual([]);
+  });
+}
+
 /** What the engine needs of every model that talks to a server: all of a model, and that it holds when the server does not. */
 export function wireContract(wired: WiredModel): void {
-  const { name, wire, open, blind = [], formInWords = false, pieceBytes: pieces = SLOW ? [1, 2, 3] : [3] } = wired;
+  const { name, wire, open, formInWords = false } = wired;
   modelContract({
     name,
     open: async (scenario) => {
@@ -58,16 +76,7 @@ export function wireContract(wired: WiredModel): void {
   });
 
   describe(`${name}, and its server`, () => {
-    it.each(pieces)(
-      'gives the same answer in pieces of %i bytes, which cut lines and characters',
-      async (pieceBytes) => {
-        await using server = await wireServer(answers(wire, { text: HELLO }, pieceBytes));
-        const seen: ModelDelta[] = [];
-        const response = await call(await open(server.url), requestOf({}), 'streamed', seen);
-        expect(textIn(response.output)).toBe(HELLO);
-        expect(seen.map(({ delta }) => delta).join('')).toBe(HELLO);
-      },
-    );
+    comesInPieces(wired, [3]);
 
     it.each(MODES)('counts tokens as the server does, %s', async (mode) => {
       await using server = await wireServer(answers(wire, { text: HELLO }));
@@ -110,20 +119,9 @@ export function wireContract(wired: WiredModel): void {
 
   // A package may wait before it asks again by itself: several wait at once.
   describe.concurrent(`${name}, when its server breaks`, () => {
-    const spies: { readonly mock: { readonly calls: readonly unknown[] }; mockRestore(): void }[] = [];
-    beforeAll(() => {
-      for (const method of ['log', 'info', 'warn', 'error', 'debug'] as const) spies.push(vi.spyOn(console, method));
-      spies.push(vi.spyOn(process.stdout, 'write'), vi.spyOn(process.stderr, 'write'));
-    });
-    afterAll(() => {
-      const printed = spies.flatMap(({ mock }) => mock.calls);
-      for (const spy of spies) spy.mockRestore();
-      if (!blind.includes('printing')) expect(printed).toEqual([]);
-    });
-
+    printsNothing();
     const cases = MODES.flatMap((mode) => FAULTS.map((fault) => [fault.title, mode, fault] as const));
-    const seen = ([title, mode]: readonly [string, ...unknown[]]) => !blind.includes(`${title}, ${mode}`);
-    it.each(cases.filter(seen))('fails and says so: %s, %s', async (_title, mode, fault: Fault) => {
+    it.each(cases)('fails and says so: %s, %s', async (_title, mode, fault: Fault) => {
       await using server = await wireServer(fault.answerer(wire, SECRET));
       const error: unknown = await call(await open(server.url), requestOf({}), mode).then(
         (response) => `it gave an answer: ${JSON.stringify(response.output)}`,
@@ -140,18 +138,22 @@ export function wireContract(wired: WiredModel): void {
       expect(failure.message).not.toMatch(/<[a-z!]/i);
       expect(failure.message).not.toContain(SECRET);
     });
+  });
+}
 
-    const limits = LIMITS.filter(({ title }) => !blind.includes(title));
-    (SLOW ? it.each(limits) : it.skip.each(limits))(
-      'gives up an answer that has no end: $title (slow: HOLDFAST_TEST_SLOW=1 runs it)',
-      async ({ answerer }) => {
-        await using server = await wireServer(answerer(wire));
-        const error: unknown = await call(await open(server.url), requestOf({}), 'streamed').catch(
-          (caught: unknown) => caught,
-        );
-        expect(classifyModelFailure(error)).toMatchObject({ code: 'model_failed', retryable: false });
-        await server.abandoned;
-      },
-    );
+/** What takes seconds, and is of the way that providers share: the smallest pieces, and servers that never stop. */
+export function slowWireContract(wired: WiredModel): void {
+  const { name, wire, open } = wired;
+  describe(`${name}, and its server that is slow`, () => comesInPieces(wired, [1, 2]));
+  describe(`${name}, when its server never stops`, () => {
+    printsNothing();
+    it.each(LIMITS)('gives up an answer that has no end: $title', async ({ answerer }) => {
+      await using server = await wireServer(answerer(wire));
+      const error: unknown = await call(await open(server.url), requestOf({}), 'streamed').catch(
+        (caught: unknown) => caught,
+      );
+      expect(classifyModelFailure(error)).toMatchObject({ code: 'model_failed', retryable: false });
+      await server.abandoned;
+    });
   });
 }

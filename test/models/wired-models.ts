@@ -1,0 +1,26 @@
+import { openaiCompatible } from '../../src/engine/model-providers.js';
+import { MultiModelProvider } from '../../src/models/multi-model-provider.js';
+import { OllamaModel } from '../../src/models/ollama-model.js';
+import { CHAT } from './servers/chat-wire.js';
+import { OLLAMA } from './servers/ollama-wire.js';
+import { RESPONSES } from './servers/responses-wire.js';
+import { SECRET, type WiredModel } from './wire.contract.js';
+
+/** One provider of models of each API. */
+export const WIRED: readonly WiredModel[] = [
+  {
+    name: 'OllamaModel',
+    wire: OLLAMA,
+    open: (baseURL) => new OllamaModel('test', { baseURL, apiKey: SECRET }),
+  },
+  {
+    name: "OpenAI's Responses",
+    wire: RESPONSES,
+    open: (url) => new MultiModelProvider({ openaiApiKey: SECRET, openaiBaseUrl: `${url}/v1` }).getModel('test'),
+  },
+  {
+    name: 'Chat Completions',
+    wire: CHAT,
+    open: (url) => openaiCompatible({ baseURL: `${url}/v1`, key: SECRET }).getModel('test'),
+  },
+];
