@@ -8,9 +8,9 @@ const BUILD = join(ROOT, 'dist');
 
 /** The programs that tests start again and again, each in a process of its own, as `test/<folder>/<name>.js`. */
 const programsOf = (folder: string): readonly string[] =>
-  readdirSync(join(BUILD, 'test', folder))
-    .filter((name) => /^(.*-)?(child|worker)\.js$/.test(name) && name !== 'run-child.js')
-    .map((name) => join('test', folder, name));
+  readdirSync(join(ROOT, 'test', folder))
+    .filter((name) => /^(.*-)?(child|worker)\.ts$/.test(name) && name !== 'run-child.ts')
+    .map((name) => join('test', folder, name.replace(/ts$/, 'js')));
 
 /** Those of the build, in `dist/programs`; as long as neither it nor what it imports is another, they are there. */
 export async function bundleAllPrograms(): Promise<void> {
