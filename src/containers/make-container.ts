@@ -14,10 +14,13 @@ export async function makeContainer(
 ): Promise<void> {
   const labels = labelsOf(identity);
   const name = environmentName(identity);
-  for (const volume of Object.values(volumesOf(name))) {
+  const made = Object.values(volumesOf(name)).map((volume) =>
     // Of one name there is one: making it again gives the first.
-    await engine.ask('making a volume', signal, (docker) => docker.createVolume({ Name: volume, Labels: labels }));
-  }
+    engine.ask('making a volume', signal, (docker) => docker.createVolume({ Name: volume, Labels: labels })),
+  );
+  // What fails while another one is on its way must not leave that behind.
+  await Promise.allSettled(made);
+  await Promise.all(made);
   if (identity.source !== null) await copyFiles(engine, identity, identity.source, signal);
   await createContainer(engine, identity, egress, signal);
   if (identity.source !== null) await removeCopier(engine, identity, signal);

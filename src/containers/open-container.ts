@@ -8,7 +8,9 @@ import { type EngineConnection, EngineRefusal } from './engine-connection.js';
 import { isHeld } from './held.js';
 import { inspect } from './inspect.js';
 import { makeContainer } from './make-container.js';
+import { ownerName, ownVolumes } from './own-volumes.js';
 import { remakeContainer, takePlace } from './remake-container.js';
+import { removeContainer } from './remove-container.js';
 
 /** How often a container may be found in a state that leads nowhere before it is given up. */
 const ROUNDS = 10;
@@ -25,7 +27,28 @@ export async function openContainer(
   engine: EngineConnection,
   identity: EnvironmentIdentity,
   options: ReadyOptions,
-): Promise<{ readonly id: string; readonly startedAt: string }> {
+): Promise<Opened> {
+  const beside: Promise<void>[] = [];
+  try {
+    return await open(engine, identity, options, beside);
+  } finally {
+    // Where it failed, whoever looks from inside does it again.
+    await Promise.allSettled(beside);
+  }
+}
+
+interface Opened {
+  readonly id: string;
+  readonly startedAt: string;
+}
+
+/** `beside`: what is done to a new container while it is started. */
+async function open(
+  engine: EngineConnection,
+  identity: EnvironmentIdentity,
+  options: ReadyOptions,
+  beside: Promise<void>[],
+): Promise<Opened> {
   let { begun } = options;
   for (let round = 0; round < ROUNDS; round++) {
     const found = await inspect(engine, environmentName(identity), options.signal);
@@ -33,6 +56,7 @@ export async function openContainer(
       if (await takePlace(engine, identity, options.signal)) continue;
       if (begun) throw lost(identity);
       await makeContainer(engine, identity, options.egress, options.signal);
+      beside.push(ownNewVolumes(engine, identity, options.signal));
       continue;
     }
     assertOurs(identity, found);
@@ -59,6 +83,15 @@ export async function keepContainer(
   const found = await inspect(engine, environmentName(identity), signal);
   if (found === null) await makeContainer(engine, identity, null, signal);
   else assertOurs(identity, found);
+}
+
+async function ownNewVolumes(
+  engine: EngineConnection,
+  identity: EnvironmentIdentity,
+  signal: AbortSignal,
+): Promise<void> {
+  await ownVolumes(engine, identity, identity.source === null ? 'absent' : 'kept', signal);
+  await removeContainer(engine, ownerName(identity), signal);
 }
 
 type State = Docker.ContainerInspectInfo['State'];

@@ -6,6 +6,8 @@ import { SHOW } from './command-script.js';
 import { labelsOf, volumesOf } from './container-options.js';
 import { type EngineConnection, EngineRefusal, isRefusal } from './engine-connection.js';
 import { type ExecResult, runAttached } from './exec.js';
+import { ownerName, ownVolumes } from './own-volumes.js';
+import { removeContainer } from './remove-container.js';
 
 const WITHIN_MS = 30_000;
 const MAX_BYTES = 1_048_576;
@@ -29,13 +31,26 @@ export async function verifyContainer(place: Place): Promise<void> {
   if (unmet.length > 0 && !spec.bestEffort) {
     throw new HoldfastError('environment_unenforceable', `In ${environmentName(identity)} ${unmet.join('; ')}.`);
   }
-  if (!seen.has(RECORDS_DIR)) await openRecords(place);
-  if (!seen.has(spec.workdir)) await ownWorkdir(place);
-  seen = seen.has(RECORDS_DIR) && seen.has(spec.workdir) ? seen : await look(place);
+  const isUsable = (): boolean => seen.has(RECORDS_DIR) && seen.has(spec.workdir);
+  if (!isUsable()) {
+    await ownVolumes(place.engine, identity, seen.has(spec.workdir) ? 'kept' : 'given', place.signal);
+    [seen] = await together(look(place), removeContainer(place.engine, ownerName(identity), place.signal));
+  }
+  if (!isUsable()) {
+    if (!seen.has(RECORDS_DIR)) await openRecords(place);
+    if (!seen.has(spec.workdir)) await ownWorkdir(place);
+    seen = await look(place);
+  }
   for (const dir of [RECORDS_DIR, spec.workdir]) {
     if (seen.has(dir)) continue;
     throw new HoldfastError('environment_failed', `${dir} of ${environmentName(identity)} is not the user's own.`);
   }
+}
+
+/** Waits for both, also where one fails, so that nothing works on after that. */
+async function together<A, B>(one: Promise<A>, other: Promise<B>): Promise<[A, B]> {
+  await Promise.allSettled([one, other]);
+  return [await one, await other];
 }
 
 /** The telling files by their path, and of the two directories those that can be used. */
@@ -83,14 +98,8 @@ const unusable = (identity: EnvironmentIdentity, why: string): HoldfastError =>
 /** A volume whose directory the image does not have is root's. A container that may do nothing else gives it to the user. */
 async function ownWorkdir({ engine, identity, signal }: Place): Promise<void> {
   const { spec } = identity;
-  const name = environmentName(identity);
-  const helper = `${name}-own`;
-  const remove = () =>
-    engine.ask('removing a container', signal, (docker) => docker.getContainer(helper).remove({ force: true }));
-  const gone = (error: unknown): void => {
-    if (!isRefusal(error, 404, 409)) throw error;
-  };
-  await remove().catch(gone);
+  const helper = ownerName(identity);
+  await removeContainer(engine, helper, signal);
   try {
     await engine.ask('giving the workspace to its user', signal, async (docker) => {
       const container = await docker.createContainer({
@@ -107,7 +116,7 @@ async function ownWorkdir({ engine, identity, signal }: Place): Promise<void> {
           SecurityOpt: ['no-new-privileges'],
           ReadonlyRootfs: true,
           PidsLimit: 16,
-          Mounts: [{ Type: 'volume', Source: volumesOf(name).work, Target: spec.workdir }],
+          Mounts: [{ Type: 'volume', Source: volumesOf(environmentName(identity)).work, Target: spec.workdir }],
         },
       });
       await container.start();
@@ -116,7 +125,7 @@ async function ownWorkdir({ engine, identity, signal }: Place): Promise<void> {
   } catch (error) {
     if (!isRefusal(error, 409)) throw error instanceof EngineRefusal ? unusable(identity, error.message) : error;
   } finally {
-    await remove().catch(gone);
+    await removeContainer(engine, helper, signal);
   }
 }
 
