@@ -1,9 +1,9 @@
 // Prints the test files of a report of vitest in which something failed, for a second run by themselves, where a busy machine may
-// be the reason. Refuses where it cannot be: more than two files, or one in which processes are killed (test/crash).
+// be the reason. Refuses where it cannot be: more than five files, or one in which processes are killed (test/crash).
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 
-const MOST = 2;
+const MOST = 5;
 
 const { testResults } = JSON.parse(readFileSync(process.argv[2], 'utf8'));
 const failed = testResults.filter(({ status }) => status === 'failed').map(({ name }) => relative('.', name));
