@@ -14,7 +14,7 @@ import { agents, RESULTS } from './chaos-agents.js';
 
 /** Tasks on three workers, while workers, the container engine and PostgreSQL die: each ends once, as it would have, and nothing is left. */
 
-const PROGRAM = join(import.meta.dirname, '../../dist/test/tasks/chaos-worker.js');
+const PROGRAM = join(import.meta.dirname, '../../dist/programs/test/tasks/chaos-worker.js');
 const TASKS = 40;
 const WORKERS = 3;
 
