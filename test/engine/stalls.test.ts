@@ -10,9 +10,13 @@ import { call, say, scripted } from '../harness/script.js';
 
 const never = (signal: AbortSignal | undefined): Promise<never> =>
   new Promise((_, reject) => signal?.addEventListener('abort', () => reject(new Error('stopped'))));
+let hanging = 0;
 const hang = defineTool({
   ...{ name: 'hang', description: 'Hangs.', effect: 'pure', input: z.object({}), output: z.string() },
-  execute: (_input, { signal }) => never(signal),
+  execute: (_input, { signal }) => {
+    hanging++;
+    return never(signal);
+  },
 });
 const silent = functionModel('silent', ({ signal }) => never(signal));
 const AGENTS = [
@@ -45,15 +49,18 @@ describeEachDatabase('runs without progress', (kind) => {
   const told = async (runId: string) =>
     (await t.engine.listSystemEvents({ after: 0, limit: 200, runId, kind: 'run.stalled' }, ADMIN)).items;
 
-  const isTold = (runId: string) =>
-    expect.poll(async () => (await told(runId)).length, { timeout: 20_000 }).toBeGreaterThan(0);
+  const isTold = (runId: string, before = 0) =>
+    expect.poll(async () => (await told(runId)).length, { timeout: 20_000 }).toBeGreaterThan(before);
 
   it('are told once, and go on', async () => {
     const paused = await t.engine.startRun({ agent: 'asks', input: 'go' }, ADMIN);
     expect((await restOf(t.engine, paused.id)).status).toBe('paused');
     const ofPaused = (await told(paused.id)).length;
+    const hung = hanging;
     const { id } = await t.engine.startRun({ agent: 'hangs', input: 'go' }, ADMIN);
-    await isTold(id);
+    await expect.poll(() => hanging, { timeout: 20_000 }).toBeGreaterThan(hung);
+    const before = (await told(id)).length;
+    await isTold(id, before);
     expect((await told(id))[0]).toMatchObject({ taskId: null, data: { ended: false } });
     const ofFirst = (await told(id)).length;
     // Another one that came later was told, and the first not again.
