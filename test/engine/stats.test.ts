@@ -33,7 +33,7 @@ const PATIENT = { timeout: 60_000, interval: 100 };
 const ZERO = { queued: 0, running: 0, paused: 0, completed: 0, failed: 0, cancelled: 0 };
 
 describeEachDatabase('statistics', (kind) => {
-  const t = engineFor(kind, { agents: AGENTS });
+  const t = engineFor(kind, { agents: AGENTS, retries: { most: 0 } });
   const submit = async (agent: string, changes: Partial<typeof definition> | { difficulty: 'hard' } = {}) => {
     const { runId } = await t.engine.submitTask({ task: { ...definition, ...changes }, agent }, ADMIN);
     await restOf(t.engine, runId);
