@@ -8,7 +8,7 @@ import { type EngineConnection, EngineRefusal } from './engine-connection.js';
 import { isHeld } from './held.js';
 import { inspect } from './inspect.js';
 import { makeContainer } from './make-container.js';
-import { ownerName, ownVolumes } from './own-volumes.js';
+import { ownVolumes } from './own-volumes.js';
 import { remakeContainer, takePlace } from './remake-container.js';
 import { removeContainer } from './remove-container.js';
 
@@ -90,8 +90,8 @@ async function ownNewVolumes(
   identity: EnvironmentIdentity,
   signal: AbortSignal,
 ): Promise<void> {
-  await ownVolumes(engine, identity, identity.source === null ? 'absent' : 'kept', signal);
-  await removeContainer(engine, ownerName(identity), signal);
+  const owner = await ownVolumes(engine, identity, identity.source === null ? 'absent' : 'kept', signal);
+  await removeContainer(engine, owner, signal);
 }
 
 type State = Docker.ContainerInspectInfo['State'];

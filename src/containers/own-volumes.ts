@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { type EnvironmentIdentity, environmentName } from '../core/environment.js';
 import { labelsOf, volumesOf } from './container-options.js';
 import { type EngineConnection, EngineRefusal, isRefusal } from './engine-connection.js';
@@ -5,12 +6,15 @@ import { type EngineConnection, EngineRefusal, isRefusal } from './engine-connec
 const WORK = 'holdfast-work';
 const RECORDS = 'holdfast-records';
 
-export const ownerName = (identity: EnvironmentIdentity): string => `${environmentName(identity)}-own`;
+/** Whoever opens an environment at the same time has one of his own, so that nobody takes it away under another one. */
+export const newOwnerName = (identity: EnvironmentIdentity): string =>
+  `${environmentName(identity)}-own-${randomBytes(4).toString('hex')}`;
 
 /**
  * Gives the workspace to the user of a container, and lets everybody make a directory among the records and nobody list those of others.
  * The engine does it, by unpacking an archive of the two directories into a container that has the volumes and is never started: nothing
- * of the image runs, and nothing is granted. It stays, for `removeContainer`. An engine that does not do this leaves the volumes as they are.
+ * of the image runs, and nothing is granted. Gives its name: it stays, for `removeContainer`. An engine that does not do this leaves the
+ * volumes as they are.
  * `work`: `kept` leaves the workspace as it is, `absent` does so where the image has its directory, whose owner a volume takes over.
  */
 export async function ownVolumes(
@@ -18,28 +22,23 @@ export async function ownVolumes(
   identity: EnvironmentIdentity,
   work: 'kept' | 'absent' | 'given',
   signal: AbortSignal,
-): Promise<void> {
+): Promise<string> {
   const { spec } = identity;
   const [, uid, gid = '0'] = /^(\d{1,6})(?::(\d{1,6}))?$/.exec(spec.user) ?? [];
+  const name = newOwnerName(identity);
   // Larger numbers do not fit into an archive.
-  if (uid === undefined) return;
-  const name = ownerName(identity);
+  if (uid === undefined) return name;
   const volumes = volumesOf(environmentName(identity));
   const mount = (Source: string, target: string) => ({ Type: 'volume' as const, Source, Target: `/${target}` });
   const given = directory(WORK, { uid: Number(uid), gid: Number(gid), mode: 0o755 });
   const open = directory(RECORDS, { uid: 0, gid: 0, mode: 0o1733 });
   try {
-    await engine
-      .ask('making a container', signal, (docker) =>
-        docker.createContainer({
-          ...{ name, Image: spec.image, Entrypoint: [], Cmd: ['true'], User: '0:0', Labels: labelsOf(identity) },
-          HostConfig: { NetworkMode: 'none', Mounts: [mount(volumes.work, WORK), mount(volumes.records, RECORDS)] },
-        }),
-      )
-      // One that is there has the same volumes.
-      .catch((error: unknown) => {
-        if (!isRefusal(error, 409)) throw error;
-      });
+    await engine.ask('making a container', signal, (docker) =>
+      docker.createContainer({
+        ...{ name, Image: spec.image, Entrypoint: [], Cmd: ['true'], User: '0:0', Labels: labelsOf(identity) },
+        HostConfig: { NetworkMode: 'none', Mounts: [mount(volumes.work, WORK), mount(volumes.records, RECORDS)] },
+      }),
+    );
     const gives = work === 'given' || (work === 'absent' && (await isAbsent(engine, name, spec.workdir, signal)));
     const archive = Buffer.concat([...(gives ? [given] : []), open, Buffer.alloc(2 * BLOCK)]);
     await engine.ask('giving the workspace to its user', signal, (docker) =>
@@ -48,6 +47,7 @@ export async function ownVolumes(
   } catch (error) {
     if (!(error instanceof EngineRefusal)) throw error;
   }
+  return name;
 }
 
 async function isAbsent(engine: EngineConnection, container: string, path: string, signal: AbortSignal) {

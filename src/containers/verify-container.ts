@@ -4,9 +4,9 @@ import { HoldfastError } from '../core/errors.js';
 import { TELLING_FILES, unmetIn } from '../core/isolation.js';
 import { SHOW } from './command-script.js';
 import { labelsOf, volumesOf } from './container-options.js';
-import { type EngineConnection, EngineRefusal, isRefusal } from './engine-connection.js';
+import { type EngineConnection, EngineRefusal } from './engine-connection.js';
 import { type ExecResult, runAttached } from './exec.js';
-import { ownerName, ownVolumes } from './own-volumes.js';
+import { newOwnerName, ownVolumes } from './own-volumes.js';
 import { removeContainer } from './remove-container.js';
 
 const WITHIN_MS = 30_000;
@@ -33,8 +33,8 @@ export async function verifyContainer(place: Place): Promise<void> {
   }
   const isUsable = (): boolean => seen.has(RECORDS_DIR) && seen.has(spec.workdir);
   if (!isUsable()) {
-    await ownVolumes(place.engine, identity, seen.has(spec.workdir) ? 'kept' : 'given', place.signal);
-    [seen] = await together(look(place), removeContainer(place.engine, ownerName(identity), place.signal));
+    const owner = await ownVolumes(place.engine, identity, seen.has(spec.workdir) ? 'kept' : 'given', place.signal);
+    [seen] = await together(look(place), removeContainer(place.engine, owner, place.signal));
   }
   if (!isUsable()) {
     if (!seen.has(RECORDS_DIR)) await openRecords(place);
@@ -98,8 +98,7 @@ const unusable = (identity: EnvironmentIdentity, why: string): HoldfastError =>
 /** A volume whose directory the image does not have is root's. A container that may do nothing else gives it to the user. */
 async function ownWorkdir({ engine, identity, signal }: Place): Promise<void> {
   const { spec } = identity;
-  const helper = ownerName(identity);
-  await removeContainer(engine, helper, signal);
+  const helper = newOwnerName(identity);
   try {
     await engine.ask('giving the workspace to its user', signal, async (docker) => {
       const container = await docker.createContainer({
@@ -123,7 +122,7 @@ async function ownWorkdir({ engine, identity, signal }: Place): Promise<void> {
       await ended(container);
     });
   } catch (error) {
-    if (!isRefusal(error, 409)) throw error instanceof EngineRefusal ? unusable(identity, error.message) : error;
+    throw error instanceof EngineRefusal ? unusable(identity, error.message) : error;
   } finally {
     await removeContainer(engine, helper, signal);
   }
