@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/harness/longest-first.js';
 
 export default defineConfig({
   test: {
@@ -15,5 +16,6 @@ export default defineConfig({
     execArgv: ['--single-threaded-gc'],
     // The libraries below take over a second to load: a process loads them once for all its files.
     isolate: false,
+    sequence: { sequencer: LongestFirst },
   },
 });
