@@ -1,11 +1,11 @@
 import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import Docker from 'dockerode';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Engine, SubmitTask } from '../../src/index.js';
 import { killEngine, ownEngine } from '../containers/own-engine.js';
 import { BUSYBOX, DOCKER_HOST, describeDockerSlowly } from '../harness/docker.js';
 import { ADMIN, openTestEngine, type TestEngine } from '../harness/engine.js';
+import { dockerOf, labelled, leftOn } from '../harness/on-docker.js';
 import { noSmallDisk, openSmallDisk, type SmallDisk } from '../harness/small-disk.js';
 import { obedient, told } from './obedient.js';
 
@@ -36,14 +36,6 @@ const over = async (engine: Engine, commands: readonly string[], more: object = 
     .poll(async () => (await engine.getRun(runId, ADMIN, { waitMs: 20_000 })).completedAt, { timeout: 240_000 })
     .not.toBeNull();
   return engine.getTask(id, ADMIN);
-};
-
-const dockerOf = (host: string) => new Docker({ socketPath: host.slice('unix://'.length) });
-const labelled = (runId: string) => ({ all: true, filters: { label: [`holdfast.run=${runId}`] } });
-
-const leftOn = async (host: string, runId: string) => {
-  const { Volumes } = await dockerOf(host).listVolumes(labelled(runId));
-  return [...(await dockerOf(host).listContainers(labelled(runId))), ...(Volumes ?? [])].length;
 };
 
 describeDockerSlowly('an agent that uses up what there is', () => {

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import type { SubmitTask } from '../../src/index.js';
 import { BUSYBOX, DOCKER_HOST, describeDockerSlowly, TOOLS } from '../harness/docker.js';
 import { ADMIN, dataOf, engineFor } from '../harness/engine.js';
+import { leftOn } from '../harness/on-docker.js';
 import { obedient, told } from './obedient.js';
 
 /** Agents that work on their tests in place of their task: what is found is what is true. */
@@ -107,7 +108,9 @@ describeDockerSlowly('an agent that tampers with its verification', () => {
       const { evidence } = verified as never as { evidence: { tests: { name: string; share: number }[] } };
       expect(Object.fromEntries(evidence.tests.map(({ name, share }) => [name, share]))).toEqual(shares);
       expect(await t.engine.getTask(id, ADMIN)).toMatchObject({ status: 'completed', verificationPassed: false });
+      // What works on until its container goes would take a processor from all that comes after.
+      await expect.poll(() => leftOn(DOCKER_HOST, runId), { timeout: 60_000 }).toBe(0);
     },
-    90_000,
+    150_000,
   );
 });
