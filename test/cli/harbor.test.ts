@@ -7,7 +7,7 @@ import { readTask } from '../../src/cli/read-task.js';
 import { resolveTask } from '../../src/core/resolve-task.js';
 import { endedOf, never, newIdentity, openedFor, shell } from '../containers/environments.js';
 import { describeDocker, TOOLS } from '../harness/docker.js';
-import { SHIPPED } from '../tasks/shipped-tasks.js';
+import { SHIPPED } from '../tasks/attempt.js';
 import { runHere } from './in-process.js';
 
 /** Directories of Harbor on disk: there and back by the command line, and what is wrong with them. */

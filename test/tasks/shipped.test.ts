@@ -3,10 +3,12 @@ import { expect, it } from 'vitest';
 import { placeOf } from '../../src/cli/read-task.js';
 import { scanForHardcoded } from '../../src/core/hardcoding.js';
 import { DIFFICULTIES } from '../../src/core/task-definition.js';
+import { newIdentity, openedFor } from '../containers/environments.js';
 import { codes, pageText, rows, section } from '../docs/pages.js';
-import { SHIPPED } from './shipped-tasks.js';
+import { BUSYBOX, describeDockerSlowly, TOOLS } from '../harness/docker.js';
+import { attempt, makeAttempts, SHIPPED } from './attempt.js';
 
-/** What each of the tasks that ship has; that it can be done, and not by doing nothing, agents show. */
+/** The tasks that ship: that each can be done, and is not done by doing nothing. */
 
 const LANGUAGES = ['python', 'javascript', 'shell'];
 
@@ -51,4 +53,32 @@ it('docs/tasks.md lists each, and no other', () => {
     ...rest,
   ]);
   expect(listed).toEqual(SHIPPED.map(({ name, tags, category, difficulty }) => [name, tags[0], category, difficulty]));
+});
+
+describeDockerSlowly('tasks that ship', () => {
+  const { open } = openedFor();
+  const check = async (image: string, tasks: typeof SHIPPED) => {
+    const limits = { memoryMb: 1024, cpuCores: null, maxProcesses: 256 };
+    const environment = await open(newIdentity({ image, limits }));
+    const attempts = tasks.flatMap((task) => [attempt(task, 7, true), attempt(task, 7, false)]);
+    const wrong: string[] = [];
+    for (const { task, solved, ended } of await makeAttempts(environment, attempts)) {
+      const failed = Object.entries(ended).filter(([, { code }]) => code !== 0);
+      if (solved) wrong.push(...failed.map(([name, { said }]) => `${task.name} is solved, and ${name} fails: ${said}`));
+      else if (task.verification.tests.every(({ name }) => ended[name]?.code === 0))
+        wrong.push(`${task.name} is done by doing nothing`);
+    }
+    expect(wrong).toEqual([]);
+  };
+
+  it('each is done by its solution, and not by doing nothing', async () => {
+    const half = (of: number) => SHIPPED.filter((_, index) => index % 2 === of);
+    await Promise.all([check(TOOLS, half(0)), check(TOOLS, half(1))]);
+  }, 400_000);
+
+  it('those for a shell need no more than busybox', () =>
+    check(
+      BUSYBOX,
+      SHIPPED.filter(({ tags }) => tags.includes('shell')),
+    ));
 });
