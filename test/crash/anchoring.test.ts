@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { openCheckpoint } from '../../src/core/checkpoint.js';
 import { parsePublicKey } from '../../src/core/signed-note.js';
 import { makeLogKey } from '../../src/engine/log-keys.js';
-import { createEngineDatabase, type DatabaseKind, describeCrashes } from '../harness/database.js';
+import { createEngineDatabase, type DatabaseKind, describeEachDatabaseSlowly } from '../harness/database.js';
 import { startS3 } from '../stores/s3-server.js';
 import { stopped } from './other-process.js';
 import type { KillAt } from './place.js';
@@ -41,7 +41,7 @@ afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
 type Environment = Readonly<Record<string, string>>;
 
-describeCrashes('anchoring', (kind) => {
+describeEachDatabaseSlowly('anchoring', (kind) => {
   const keyFile = join(scratch, `${kind}-key`);
   const key = parsePublicKey(makeLogKey(keyFile, 'holdfast/test').text);
   const statements = join(scratch, `${kind}-statements`);

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { describeCrashes, describeEachDatabase } from '../harness/database.js';
+import { describeEachDatabase, describeEachDatabaseSlowly } from '../harness/database.js';
 import { SLOW } from '../harness/slow.js';
 import type { KillAt } from './place.js';
 import type { RunReport } from './report.js';
@@ -58,7 +58,8 @@ const withoutIds = <T>(value: T): T =>
 export function crashMatrix(scenarioName: ScenarioName, newer?: () => string): void {
   const deploys = newer !== undefined;
   const scenario = scenarioOf(scenarioName);
-  const describeEach = scenarioName === 'tools' && !deploys && !SLOW ? describeEachDatabase : describeCrashes;
+  const describeEach =
+    scenarioName === 'tools' && !deploys && !SLOW ? describeEachDatabase : describeEachDatabaseSlowly;
   /** Of the stride: the tools are killed more often than the rest. */
   const share = scenarioName === 'tools' ? 48 : 8;
   const scratch = mkdtempSync(join(tmpdir(), 'holdfast-effects-'));

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { makeLogKey } from '../../src/engine/log-keys.js';
 import { openDatabase } from '../../src/storage/database.js';
-import { describeCrashes } from '../harness/database.js';
+import { describeEachDatabaseSlowly } from '../harness/database.js';
 import { stopped } from './other-process.js';
 import type { KillAt } from './place.js';
 import { type ChildEnd, startChild } from './run-child.js';
@@ -42,7 +42,7 @@ const PROVEN: Readonly<Record<string, string>> = {
 const scratch = mkdtempSync(join(tmpdir(), 'holdfast-erasure-'));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
-describeCrashes('what goes', (kind) => {
+describeEachDatabaseSlowly('what goes', (kind) => {
   let template: Template;
   let env: Readonly<Record<string, string>> = {};
   let copies = 0;

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createEngineDatabase, describeCrashes } from '../harness/database.js';
+import { createEngineDatabase, describeEachDatabaseSlowly } from '../harness/database.js';
 import { type S3Server, startS3 } from '../stores/s3-server.js';
 import { stopped } from './other-process.js';
 import type { KillAt } from './place.js';
@@ -42,7 +42,7 @@ async function inTurns<T>(cells: readonly T[], work: (cell: T) => Promise<void>)
   await Promise.all(Array.from({ length: AT_ONCE }, takeTurns));
 }
 
-describeCrashes('an export', (kind) => {
+describeEachDatabaseSlowly('an export', (kind) => {
   let whole: ChildEnd;
   let statements = 0;
 

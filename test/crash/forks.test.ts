@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { describeCrashes } from '../harness/database.js';
+import { describeEachDatabaseSlowly } from '../harness/database.js';
 import { fromSource } from './from-source.js';
 import type { KillAt } from './place.js';
 
@@ -26,7 +26,7 @@ const KILLS: readonly KillAt[] = [
   ...STATEMENTS.map((statement, index) => ({ when: WHEN[index % 3] ?? 'after', statement })),
 ];
 
-describeCrashes('a fork', (kind) => {
+describeEachDatabaseSlowly('a fork', (kind) => {
   const effectsOnce = ['pay:call_pay', 'transfer:call_transfer', 'wire:call_wire'];
   const { finish, whole } = fromSource(kind, { program: 'fork-child.js', scratch, effects: effectsOnce });
 

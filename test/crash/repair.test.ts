@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { describeCrashes } from '../harness/database.js';
+import { describeEachDatabaseSlowly } from '../harness/database.js';
 import { fromSource } from './from-source.js';
 import type { KillAt } from './place.js';
 
@@ -22,7 +22,7 @@ const KILLS: readonly KillAt[] = Array.from({ length: Math.ceil(FIRST / stride) 
   statement: index * stride,
 }));
 
-describeCrashes('a repair', (kind) => {
+describeEachDatabaseSlowly('a repair', (kind) => {
   const effectsOnce = ['transfer:call_transfer'];
   const { finish, whole } = fromSource(kind, { program: 'repair-child.js', scratch, effects: effectsOnce });
 

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { createEngineDatabase, describeCrashes } from '../harness/database.js';
+import { createEngineDatabase, describeEachDatabaseSlowly } from '../harness/database.js';
 import type { KillAt } from './place.js';
 import { childReport } from './report.js';
 
@@ -24,7 +24,7 @@ async function runChild(env: Readonly<Record<string, string>>, killAt?: KillAt) 
   return { out, signal };
 }
 
-describeCrashes('a process that dies with a run whose models a router chooses', (kind) => {
+describeEachDatabaseSlowly('a process that dies with a run whose models a router chooses', (kind) => {
   it.each([
     // Turn 1 is a's and turn 2 is b's; the next process begins its turns anew.
     ['after the choice of turn 2, before its end', 'tool', ['a:0', 'b:1', 'a:2'], 'a b a'],

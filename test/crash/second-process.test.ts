@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { createEngineDatabase, describeCrashes } from '../harness/database.js';
+import { createEngineDatabase, describeEachDatabaseSlowly } from '../harness/database.js';
 import { stopped } from './other-process.js';
 import { startChild } from './run-child.js';
 import { effectsIn } from './world.js';
 
-describeCrashes('a second process', (kind) => {
+describeEachDatabaseSlowly('a second process', (kind) => {
   it('is refused while the first lives, even when that stands still, and goes on after its death', async () => {
     const database = await createEngineDatabase(kind);
     const { databaseUrl, dataDir } = database.options;

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { describeCrashes } from '../harness/database.js';
+import { describeEachDatabaseSlowly } from '../harness/database.js';
 import type { KillAt } from './place.js';
 import type { ChildEnd } from './run-child.js';
 import { twoLives } from './two-lives.js';
@@ -18,7 +18,7 @@ afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 const PROGRAM = 'session-child.js';
 const WHEN = ['before', 'sent', 'after'] as const;
 
-describeCrashes('a session', (kind) => {
+describeEachDatabaseSlowly('a session', (kind) => {
   let whole: ChildEnd;
   let kills: readonly KillAt[] = [];
 

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { createEngine, type RunDelta } from '../../src/index.js';
-import { createEngineDatabase, describeCrashes } from '../harness/database.js';
+import { createEngineDatabase, describeEachDatabaseSlowly } from '../harness/database.js';
 import { ADMIN } from '../harness/engine.js';
 import type { KillAt } from './place.js';
 import { talker } from './streaming-agent.js';
@@ -28,7 +28,7 @@ function startChild(env: Readonly<Record<string, string>>, killAt?: KillAt) {
   return { said, ended };
 }
 
-describeCrashes('a process that dies in the middle of a stream', (kind) => {
+describeEachDatabaseSlowly('a process that dies in the middle of a stream', (kind) => {
   it('leaves nothing of it in the log; whoever follows from another process is told', {
     timeout: 120_000,
   }, async () => {

@@ -1,6 +1,11 @@
 import pg from 'pg';
 import { expect, it } from 'vitest';
-import { createEngineDatabase, describeCrashes, describePostgresSlowly, FEW_STRIDE } from '../harness/database.js';
+import {
+  createEngineDatabase,
+  describeEachDatabaseSlowly,
+  describePostgresSlowly,
+  FEW_STRIDE,
+} from '../harness/database.js';
 import { stopped } from './other-process.js';
 import type { KillAt } from './place.js';
 import { type ChildEnd, startChild } from './run-child.js';
@@ -38,7 +43,7 @@ const BEGINS = 'attempts + 1';
 const IS_OVER = '"result_type" =';
 const PUTS_BACK = '"attempts_before" =';
 
-describeCrashes('a worker that dies around the attempts of a task', (kind) => {
+describeEachDatabaseSlowly('a worker that dies around the attempts of a task', (kind) => {
   const around = (text: string): readonly KillAt[] => [
     { when: 'before', text, commit: true },
     { when: 'after', text, commit: true },

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type DatabaseKind, describeCrashes } from '../harness/database.js';
+import { type DatabaseKind, describeEachDatabaseSlowly } from '../harness/database.js';
 import { describeDockerSlowly } from '../harness/docker.js';
 import { type EngineLives, engineLives } from './engine-lives.js';
 
@@ -42,4 +42,4 @@ const suite = (kind: DatabaseKind): void => {
   });
 };
 
-describeDockerSlowly('tasks', () => describeCrashes('a worker that dies around a task', suite));
+describeDockerSlowly('tasks', () => describeEachDatabaseSlowly('a worker that dies around a task', suite));

@@ -37,24 +37,24 @@ export function describeEachDatabase(name: string, suite: (kind: DatabaseKind) =
   describePostgres(name, () => suite('postgres'));
 }
 
-/** The same for a suite that takes long: HOLDFAST_TEST_SLOW=1 runs it, as CI does. */
+/** Of so many durable statements one is tried; beyond this, each slow suite runs on one database. */
+export const FEW_STRIDE = 256;
+
+const IS_FEW = Number(process.env['HOLDFAST_CRASH_STRIDE'] ?? 0) >= FEW_STRIDE && SERVER !== undefined;
+
+/**
+ * The same for a suite that takes long: HOLDFAST_TEST_SLOW=1 runs it, as CI does. Where few instants of the crash matrix are taken it
+ * runs on PostgreSQL alone.
+ */
 export function describeEachDatabaseSlowly(name: string, suite: (kind: DatabaseKind) => void): void {
   if (!SLOW) {
     describe.skip(`${name} (slow: HOLDFAST_TEST_SLOW=1 runs it)`, () => suite('pglite'));
     return;
   }
-  describe(`${name} on pglite`, () => suite('pglite'));
+  if (IS_FEW)
+    describe.skip(`${name} on pglite (HOLDFAST_CRASH_STRIDE below ${FEW_STRIDE} runs it)`, () => suite('pglite'));
+  else describe(`${name} on pglite`, () => suite('pglite'));
   describePostgres(name, () => suite('postgres'));
-}
-
-/** Of so many durable statements one is tried; beyond this, each suite kills its processes on one database. */
-export const FEW_STRIDE = 256;
-
-/** A slow suite that kills processes: on both databases, or where few instants are taken on PostgreSQL alone. */
-export function describeCrashes(name: string, suite: (kind: DatabaseKind) => void): void {
-  const few = Number(process.env['HOLDFAST_CRASH_STRIDE'] ?? 0) >= FEW_STRIDE && SERVER !== undefined;
-  if (few) describePostgresSlowly(name, () => suite('postgres'));
-  else describeEachDatabaseSlowly(name, suite);
 }
 
 export interface TestDatabase {
