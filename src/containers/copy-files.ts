@@ -54,9 +54,10 @@ export async function copyFiles(
     const state = await stateOfCopy(engine, identity, source, signal);
     if (state.type === 'done') break;
     if (state.type === 'failed' && ++failures === TRIES) throw failed(identity, state.why);
-    if (state.type === 'failed') await removeContainer(engine, state.id, signal);
+    // By its name: what has copied everything has another one by now.
+    if (state.type === 'failed') await removeContainer(engine, copierOf(identity), signal);
     if (performance.now() > until) {
-      if (state.type === 'working') await removeContainer(engine, state.id, signal);
+      if (state.type === 'working') await removeContainer(engine, copierOf(identity), signal);
       throw failed(identity, 'it takes too long');
     }
     if (state.type === 'working') await sleep(pauseMs, undefined, { signal });
@@ -65,18 +66,22 @@ export async function copyFiles(
 }
 
 /** Removes what has copied, which holds the files of the source: the container that was made stands for the copy from now on. */
-export const removeCopier = (
+export async function removeCopier(
   engine: EngineConnection,
   identity: EnvironmentIdentity,
   signal: AbortSignal,
-): Promise<void> => removeContainer(engine, copierOf(identity), signal);
+): Promise<void> {
+  for (const name of [copiedOf(identity), copierOf(identity)]) await removeContainer(engine, name, signal);
+}
 
 const copierOf = (identity: EnvironmentName): string => `${environmentName(identity)}-copy`;
+/** What has copied everything is called so from then on: to start it once more, which may fail, changes nothing of that. */
+const copiedOf = (identity: EnvironmentName): string => `${environmentName(identity)}-copied`;
 
 type Copy =
   | { readonly type: 'done' }
-  | { readonly type: 'working'; readonly id: string }
-  | { readonly type: 'failed'; readonly id: string; readonly why: string };
+  | { readonly type: 'working' }
+  | { readonly type: 'failed'; readonly why: string };
 
 /** Looks at the container that copies, after it was made and started where it was not. */
 async function stateOfCopy(
@@ -86,6 +91,8 @@ async function stateOfCopy(
   signal: AbortSignal,
 ): Promise<Copy> {
   const name = copierOf(identity);
+  const isCopied = async () => (await inspect(engine, copiedOf(identity), signal)) !== null;
+  if (await isCopied()) return { type: 'done' };
   const found = await inspect(engine, name, signal);
   if (found === null) {
     await unlessRefused(identity, () =>
@@ -93,27 +100,37 @@ async function stateOfCopy(
         docker.createContainer({ name, ...copyOptions(identity, source) }),
       ),
     );
-    return { type: 'working', id: name };
+    return { type: 'working' };
   }
   const { Id: id, State: state } = found;
   if (state.Status === 'created' && state.ExitCode === 0 && state.Error === '') {
-    // Somebody else was done with it all before this one was made.
-    if ((await inspect(engine, environmentName(identity), signal)) !== null) return { type: 'done' };
+    // Somebody else was done with it all before this one was made: first it has its other name, then there is the container.
+    if ((await isCopied()) || (await inspect(engine, environmentName(identity), signal)) !== null)
+      return { type: 'done' };
     try {
       await unlessRefused(identity, () =>
         engine.ask('copying files', signal, (docker) => docker.getContainer(id).start()),
       );
     } catch (error) {
       if (!(error instanceof HoldfastError) || !isHeld(error.message)) throw error;
-      return { type: 'failed', id, why: error.message };
+      return { type: 'failed', why: error.message };
     }
-    return { type: 'working', id };
+    return { type: 'working' };
   }
-  if (state.Running || state.Status === 'removing') return { type: 'working', id };
-  if (state.Status === 'exited' && state.ExitCode === DONE) return { type: 'done' };
+  if (state.Running || state.Status === 'removing') return { type: 'working' };
+  if (state.Status === 'exited' && state.ExitCode === DONE) {
+    try {
+      await engine.ask('copying files', signal, (docker) =>
+        docker.getContainer(id).rename({ name: copiedOf(identity) }),
+      );
+    } catch (error) {
+      // Somebody else has given it its name, or needs it no more.
+      if (!(error instanceof EngineRefusal)) throw error;
+    }
+    return { type: (await isCopied()) ? 'done' : 'working' };
+  }
   return {
     type: 'failed',
-    id,
     why: state.Error || (await wordOf(engine, id, signal)) || `it ended with ${state.ExitCode}`,
   };
 }

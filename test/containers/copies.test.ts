@@ -142,8 +142,9 @@ describeDocker('copies of environments', () => {
     const connection = new EngineConnection(DOCKER_HOST, 1000);
     await copyFiles(connection, copy, source, never);
     await say(source, 'echo later >file');
-    await helperOf(copy).start();
-    expect(await helperOf(copy).wait()).toMatchObject({ StatusCode: 42 });
+    const copied = docker.getContainer(`${environmentName(copy)}-copied`);
+    await copied.start();
+    expect(await copied.wait()).toMatchObject({ StatusCode: 42 });
     expect(await say(copy, 'cat file; echo mine >file', false)).toBe('one\n');
     await copyFiles(connection, copy, source, never);
     expect(await say(copy, 'cat file')).toBe('mine\n');

@@ -55,7 +55,7 @@ describePostgresSlowly('workers whose clocks are set by an hour, back and ahead,
     for (const id of sleepers) {
       const events = await eventsOf(fleet.engine, id);
       const at = (kind: string): number => Date.parse(events.find((event) => event.kind === kind)?.at ?? '');
-      expect(at('interruption.decided') - at('run.paused')).toBeGreaterThan(2500);
+      expect(at('interruption.decided') - at('interruption.requested')).toBeGreaterThan(2500);
     }
   });
 
