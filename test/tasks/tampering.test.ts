@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import type { SubmitTask } from '../../src/index.js';
 import { BUSYBOX, DOCKER_HOST, describeDockerSlowly, TOOLS } from '../harness/docker.js';
@@ -109,7 +110,7 @@ describeDockerSlowly('an agent that tampers with its verification', () => {
       expect(Object.fromEntries(evidence.tests.map(({ name, share }) => [name, share]))).toEqual(shares);
       expect(await t.engine.getTask(id, ADMIN)).toMatchObject({ status: 'completed', verificationPassed: false });
       // What works on until its container goes would take a processor from all that comes after.
-      await expect.poll(() => leftOn(DOCKER_HOST, runId), { timeout: 60_000 }).toBe(0);
+      while ((await leftOn(DOCKER_HOST, runId)) > 0) await sleep(100);
     },
     150_000,
   );
