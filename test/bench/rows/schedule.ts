@@ -14,7 +14,8 @@ const AGENTS = 5;
 const PRIORITIES = 1000;
 /** So many are taken by one decision. */
 const ROOM = 4;
-const DECISIONS = { quick: 100, full: 500 };
+/** The short queue has enough for these, with and without limits. */
+const DECISIONS = { quick: 50, full: 100 };
 const WARM_UP = 20;
 const NO_LIMITS = { name: '', concurrency: null, rate_runs: null, rate_per_ms: null };
 
