@@ -2,6 +2,7 @@ import type { Knex } from 'knex';
 import { z } from 'zod';
 import { RUN_STATUSES } from '../core/run.js';
 import { inOneFlight } from './one-flight.js';
+import { deadSql } from './tasks.js';
 
 /** What is going on in the whole database, as numbers. */
 const counts = z.record(z.string(), z.number());
@@ -45,7 +46,7 @@ const MEASURES = `${TENANTS}
     'environments', ${counted(`select state as name from holdfast.environments where state <> 'gone'`)},
     'containers', (select count(*)::int from holdfast.environments where state = 'up' and run_id = any(:here)),
     'tasks', (select count(*)::int from (select ${ofTenants('tasks', "r.status = 'open'")} limit ${MOST}) r),
-    'dead', (select count(*)::int from (select ${ofTenants('tasks', "r.status = 'failed' and r.result_type = 'error'")} limit ${MOST}) r),
+    'dead', (select count(*)::int from (select ${ofTenants('tasks', deadSql('r'))} limit ${MOST}) r),
     'queued', q.n, 'waited', coalesce(greatest(0, extract(epoch from clock_timestamp()) - q.oldest / 1000.0), 0),
     'undone', (select count(*)::int from holdfast.trajectories_due)) as measures
     from (select count(*)::int as n, min(created_at) as oldest

@@ -2,7 +2,7 @@ import type { Knex } from 'knex';
 import { OVER } from '../core/run.js';
 import type { TaskFilter } from '../core/task.js';
 import { decodeCursor, placeBy } from './run-list.js';
-import { type SeenTask, seenTasks } from './tasks.js';
+import { deadSql, type SeenTask, seenTasks } from './tasks.js';
 
 /** A page of tasks, newest first, and one more row when there is a next page. */
 export async function listTaskRows(
@@ -31,8 +31,7 @@ function narrow(query: Knex.QueryBuilder, { status, tag, result, dead, ...same }
   for (const [column, value] of Object.entries(same)) if (value !== undefined) query.where({ [`t.${column}`]: value });
   if (tag !== undefined) query.whereRaw('t.tags @> array[?]::text[]', [tag]);
   if (result !== undefined) query.where({ 't.result_type': result });
-  // In the words of the index.
-  if (dead !== undefined) query.whereRaw(`t.status = 'failed' and t.result_type = 'error'`);
+  if (dead !== undefined) query.whereRaw(deadSql('t'));
   if (status === undefined) return;
   if (OVER.has(status)) query.where({ 't.status': status });
   else query.where({ 't.status': 'open' }).whereIn('r.status', status === 'queued' ? ['queued', ...OVER] : [status]);

@@ -171,6 +171,8 @@ const statusOf = ({ status, run_status: run }: SeenTask): RunStatus => {
 /** It failed by an error, and no attempt follows by itself: a person may put it back. */
 export const isDead = ({ status, result_type: type }: Pick<TaskRow, 'status' | 'result_type'>): boolean =>
   status === 'failed' && type === 'error';
+/** The same in a statement, in the words of the index: `of` names the table there. */
+export const deadSql = (of: string): string => `${of}.status = 'failed' and ${of}.result_type = 'error'`;
 
 const difficulty = taskDefinition.shape.difficulty;
 const result = trajectoryResult.nullable();
