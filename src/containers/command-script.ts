@@ -81,7 +81,7 @@ mv rc.new rc
  * (begun, and nobody runs it any more; who has begun and not yet said who it is has half a minute) or `ended <rc> <bytes more of out> <of err>`; then the streams follow in their own.
  */
 export const COLLECT = `
-cd "$1/$2" 2>/dev/null || { echo absent; exit 0; }
+cd "$1/$2" 2>/dev/null || { echo "absent \${refused:-0}"; exit 0; }
 ${STARTED}
 tries=0
 unborn=0
@@ -106,6 +106,17 @@ cat out 2>/dev/null
 cat err >&2 2>/dev/null
 exit 0
 `;
+
+/**
+ * Begins a command in a shell of its own, which no stream of the request leads into, and collects it: whoever asks may go away. Arguments: that
+ * shell's program, then those of BEGIN. `absent` is followed by what the shell ended with.
+ */
+export const RUN = `
+begin=$1
+shift
+sh -c "$begin" sh "$@" </dev/null >/dev/null 2>&1
+refused=$?
+${COLLECT}`;
 
 /** Says that a command which nobody runs any more ended because its time was over. Arguments: records, id. */
 export const CLOSE = `

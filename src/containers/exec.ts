@@ -31,31 +31,8 @@ const optionsOf = ({ argv, user, input }: Pick<ExecRequest, 'argv' | 'user' | 'i
 });
 
 /**
- * Starts something in a container and does not wait: it goes on, whatever becomes of this process. Returns a question: what it has
- * ended with by now; null: it works.
- */
-export async function startDetached(
-  engine: EngineConnection,
-  { container, argv }: Pick<ExecRequest, 'container' | 'argv'>,
-  signal: AbortSignal,
-): Promise<() => Promise<number | null>> {
-  // One request after the other: an exec that was made and not started is nothing.
-  const started = await engine.ask('starting a command', signal, async (docker) => {
-    const exec = await docker
-      .getContainer(container)
-      .exec({ Cmd: [...argv], AttachStdout: false, AttachStderr: false });
-    await exec.start({ Detach: true, Tty: false });
-    return exec;
-  });
-  return async () => {
-    const { Running, ExitCode } = await engine.ask('asking for a command', signal, () => started.inspect());
-    return Running ? null : ExitCode;
-  };
-}
-
-/**
  * Runs something in a container and reads what it says. Its end is that of its stream; a stream that breaks leaves `exitCode`
- * null. Never used for what must not run twice.
+ * null: what must not run twice sees to that itself.
  */
 export async function runAttached(
   engine: EngineConnection,

@@ -10,7 +10,6 @@ import { inspect } from './inspect.js';
 import { makeContainer } from './make-container.js';
 import { ownVolumes } from './own-volumes.js';
 import { remakeContainer, takePlace } from './remake-container.js';
-import { removeContainer } from './remove-container.js';
 
 /** How often a container may be found in a state that leads nowhere before it is given up. */
 const ROUNDS = 10;
@@ -56,7 +55,7 @@ async function open(
       if (await takePlace(engine, identity, options.signal)) continue;
       if (begun) throw lost(identity);
       await makeContainer(engine, identity, options.egress, options.signal);
-      beside.push(ownNewVolumes(engine, identity, options.signal));
+      beside.push(ownVolumes(engine, identity, options.signal));
       continue;
     }
     assertOurs(identity, found);
@@ -83,15 +82,6 @@ export async function keepContainer(
   const found = await inspect(engine, environmentName(identity), signal);
   if (found === null) await makeContainer(engine, identity, null, signal);
   else assertOurs(identity, found);
-}
-
-async function ownNewVolumes(
-  engine: EngineConnection,
-  identity: EnvironmentIdentity,
-  signal: AbortSignal,
-): Promise<void> {
-  const owner = await ownVolumes(engine, identity, identity.source === null ? 'absent' : 'kept', signal);
-  await removeContainer(engine, owner, signal);
 }
 
 type State = Docker.ContainerInspectInfo['State'];

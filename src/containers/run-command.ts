@@ -1,10 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command, CommandOutcome, Output } from '../core/environment.js';
 import { RECORDS_DIR } from '../core/environment-spec.js';
 import { HoldfastError } from '../core/errors.js';
-import { BEGIN, CLOSE, COLLECT, NO_ROOM } from './command-script.js';
+import { BEGIN, CLOSE, COLLECT, NO_ROOM, RUN } from './command-script.js';
 import { type EngineConnection, EngineRefusal } from './engine-connection.js';
-import { type ExecResult, runAttached, startDetached } from './exec.js';
+import { type ExecResult, runAttached } from './exec.js';
 import { inRunning } from './ready-container.js';
 
 /** Beyond the time of a command: for the five seconds between its two signals, and for what comes after them. */
@@ -12,10 +11,6 @@ const OUTER_MS = 15_000;
 const SHORT_MS = 30_000;
 /** Of the first line. */
 const HEADING_BYTES = 256;
-/** For so long the beginning of a command may be on its way. */
-const LATE_TRIES = 50;
-const LATE_MS = 200;
-
 export interface CommandPlace {
   readonly engine: EngineConnection;
   /** Its id, as it is now. */
@@ -27,7 +22,13 @@ export interface CommandPlace {
   readonly kill: () => Promise<void>;
 }
 
-type Collected = CommandOutcome | { readonly type: 'absent' } | { readonly type: 'cut' } | { readonly type: 'timeout' };
+type Collected =
+  | CommandOutcome
+  | { readonly type: 'absent'; readonly code: number }
+  | { readonly type: 'cut' }
+  | { readonly type: 'timeout' };
+
+type Found = Collected | { readonly type: 'speechless' };
 
 /** Begins a command unless it was begun, waits for its end and gives its outcome: the same at every execution. */
 export function runCommand(place: CommandPlace, command: Command): Promise<CommandOutcome> {
@@ -45,23 +46,14 @@ async function attempt(place: CommandPlace, command: Command): Promise<CommandOu
 }
 
 async function beginAndCollect(place: CommandPlace, command: Command): Promise<Collected> {
-  const { engine, container, signal } = place;
   const { id, cwd, timeoutSeconds, maxOutputBytes, argv } = command;
-  const args = [RECORDS_DIR, id, cwd, String(timeoutSeconds), String(maxOutputBytes), ...argv];
-  const endedWith = await startDetached(
-    engine,
-    { container: container(), argv: ['sh', '-c', BEGIN, 'sh', ...args] },
-    signal,
-  );
-  for (let tries = 0; ; tries++) {
-    const collected = await collect(place, command, timeoutSeconds * 1000 + OUTER_MS);
-    // It was sent, and may be on its way.
-    if (collected.type !== 'absent') return collected;
-    const code = await endedWith();
-    if (code === NO_ROOM) throw noRoom();
-    if (tries === LATE_TRIES || (code !== null && code !== 0)) return collected;
-    await sleep(LATE_MS, undefined, { signal });
-  }
+  const args = [BEGIN, RECORDS_DIR, id, cwd, String(timeoutSeconds), String(maxOutputBytes), ...argv];
+  const withinMs = timeoutSeconds * 1000 + OUTER_MS;
+  const found = await inShell(place, command, [RUN, 'sh', ...args], withinMs);
+  // A shell that ended without a word found no room for a process, or was ended with the command: what became of that is asked anew.
+  const collected = found.type === 'speechless' ? await collect(place, command, withinMs) : found;
+  if (collected.type === 'absent' && collected.code === NO_ROOM) throw noRoom();
+  return collected.type === 'speechless' ? { type: 'cut' } : collected;
 }
 
 const noRoom = (): HoldfastError =>
@@ -69,27 +61,36 @@ const noRoom = (): HoldfastError =>
     hint: 'Make room on the disk of the engine, then start the run anew.',
   });
 
-async function collect(place: CommandPlace, command: Command, timeoutMs: number): Promise<Collected> {
-  const { engine, container, signal } = place;
-  const argv = ['sh', '-c', COLLECT, 'sh', RECORDS_DIR, command.id];
-  const maxBytes = command.maxOutputBytes + HEADING_BYTES;
-  return read(
-    await runAttached(engine, { container: container(), argv, maxBytes, timeoutMs }, signal),
-    command.maxOutputBytes,
-  );
+const collect = (place: CommandPlace, command: Command, timeoutMs: number): Promise<Found> =>
+  inShell(place, command, [COLLECT, 'sh', RECORDS_DIR, command.id], timeoutMs);
+
+async function inShell(
+  { engine, container, signal }: CommandPlace,
+  { maxOutputBytes }: Command,
+  script: readonly string[],
+  timeoutMs: number,
+): Promise<Found> {
+  const request = {
+    container: container(),
+    argv: ['sh', '-c', ...script],
+    maxBytes: maxOutputBytes + HEADING_BYTES,
+    timeoutMs,
+  };
+  return read(await runAttached(engine, request, signal), maxOutputBytes);
 }
 
-function read(result: ExecResult, maxBytes: number): Collected {
+function read(result: ExecResult, maxBytes: number): Found {
   if (result.timedOut) return { type: 'timeout' };
   const end = result.stdout.indexOf('\n');
   const [word = '', ...fields] = result.stdout.subarray(0, Math.max(0, end)).toString('latin1').split(' ');
-  if (word === 'absent') return { type: 'absent' };
-  if (word === 'lost') return { type: 'unknown' };
-  // A stream that was cut after the heading has not all of the output.
-  if (word !== 'ended' || result.exitCode === null) return { type: 'cut' };
   const [code = 0, late = 0, full = 0, out = 0, err = 0] = fields.map((field) =>
     Math.max(0, Math.trunc(Number(field)) || 0),
   );
+  if (word === 'absent') return { type: 'absent', code };
+  if (word === 'lost') return { type: 'unknown' };
+  // A stream that was cut after the heading has not all of the output.
+  if (result.exitCode === null) return { type: 'cut' };
+  if (word !== 'ended') return { type: 'speechless' };
   return {
     type: 'ended',
     exitCode: code,

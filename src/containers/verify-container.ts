@@ -6,7 +6,7 @@ import { SHOW } from './command-script.js';
 import { labelsOf, volumesOf } from './container-options.js';
 import { type EngineConnection, EngineRefusal } from './engine-connection.js';
 import { type ExecResult, runAttached } from './exec.js';
-import { newOwnerName, ownVolumes } from './own-volumes.js';
+import { newOwnerName } from './own-volumes.js';
 import { removeContainer } from './remove-container.js';
 
 const WITHIN_MS = 30_000;
@@ -33,10 +33,6 @@ export async function verifyContainer(place: Place): Promise<void> {
   }
   const isUsable = (): boolean => seen.has(RECORDS_DIR) && seen.has(spec.workdir);
   if (!isUsable()) {
-    const owner = await ownVolumes(place.engine, identity, seen.has(spec.workdir) ? 'kept' : 'given', place.signal);
-    [seen] = await together(look(place), removeContainer(place.engine, owner, place.signal));
-  }
-  if (!isUsable()) {
     if (!seen.has(RECORDS_DIR)) await openRecords(place);
     if (!seen.has(spec.workdir)) await ownWorkdir(place);
     seen = await look(place);
@@ -45,12 +41,6 @@ export async function verifyContainer(place: Place): Promise<void> {
     if (seen.has(dir)) continue;
     throw new HoldfastError('environment_failed', `${dir} of ${environmentName(identity)} is not the user's own.`);
   }
-}
-
-/** Waits for both, also where one fails, so that nothing works on after that. */
-async function together<A, B>(one: Promise<A>, other: Promise<B>): Promise<[A, B]> {
-  await Promise.allSettled([one, other]);
-  return [await one, await other];
 }
 
 /** The telling files by their path, and of the two directories those that can be used. */
