@@ -67,9 +67,9 @@ case $code in
 esac
 [ "$(killed)" = "$kills" ] || full=1
 tries=0
-while [ $tries -lt 15 ]; do
+while [ $tries -lt 20 ]; do
   [ -s out.more ] && [ -s err.more ] && break
-  sleep 0.02 || break
+  if [ $tries -lt 5 ]; then sleep 0.004; else sleep 0.02; fi || break
   tries=$((tries + 1))
 done
 echo "$code $late $full" 1<>rc.new
