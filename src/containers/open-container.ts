@@ -54,8 +54,12 @@ async function open(
     if (found === null) {
       if (await takePlace(engine, identity, options.signal)) continue;
       if (begun) throw lost(identity);
-      await makeContainer(engine, identity, options.egress, options.signal);
+      const made = await makeContainer(engine, identity, options.egress, options.signal);
       beside.push(ownVolumes(engine, identity, options.signal));
+      if (made === null) continue;
+      await options.starting();
+      begun = true;
+      await take(engine, made, 'start', options.signal);
       continue;
     }
     assertOurs(identity, found);
