@@ -104,8 +104,8 @@ const UNDER_LIMITS: Limiting = {
   select g.tenant, coalesce(b.busy, 0) as busy, ${roomUnder('tenant')}
     from (select distinct tenant from groups) g
     left join (${BUSY}) b using (tenant)
-    left join lateral (select * from holdfast.dispatch_limits l
-      where l.kind = 'tenant' and l.name = g.tenant or l.kind = 'tenants' order by l.kind limit 1) l on true),
+    left join holdfast.dispatch_limits o on o.kind = 'tenant' and o.name = g.tenant
+    left join holdfast.dispatch_limits l on l.kind = coalesce(o.kind, 'tenants') and l.name = coalesce(o.name, '')),
 agents as (
   select g.agent, ${roomUnder('agent')}
     from (select distinct agent from groups) g
@@ -180,7 +180,10 @@ firsts as (
   union all
   select o.key, f.* from keys o
    cross join lateral (${firstOf(PLACE, `s.queue_partition_key = o.key and ${OURS}`, 1)}) f where not o.ours),
-groups as (select *, coalesce(array_position($7::text[], tenant), 0) as turn from (select *, ${partsOf('key')} from firsts) g),
+groups as (
+  select g.*, coalesce(t.turn, 0) as turn
+    from (select *, ${partsOf('key')} from firsts) g
+    left join unnest($7::text[]) with ordinality t(tenant, turn) using (tenant)),
 work as (
   select ${partsOf('s.queue_partition_key')}, count(*)::int as n
     from dbos.workflow_status s
