@@ -26,10 +26,11 @@ export class RouteFailed extends FinalModelError {
   ) {
     const said = reasons.map(({ model, reason }) => `${model}: ${bounded(reason)}`).join('; ');
     const impossible = reasons.every(({ outcome }) => outcome === 'unfit');
+    const code = impossible ? 'route_impossible' : isRefused(reasons) ? 'model_refused' : 'route_failed';
     const what = impossible ? 'can serve the request' : 'answered';
     const message = failureText(`No model of the router ${router} ${what}. ${said}.`);
     super(
-      refusal?.code ?? (impossible ? 'route_impossible' : 'route_failed'),
+      refusal?.code ?? code,
       refusal === null ? message : failureText(`${refusal.message} ${message}`),
       refusal === null ? {} : { hint: refusal.hint },
     );
@@ -37,6 +38,12 @@ export class RouteFailed extends FinalModelError {
     this.refusal = refusal;
   }
 }
+
+/** What no later request of the kind would meet otherwise. */
+const FOR_GOOD: ReadonlySet<RouteOutcome> = new Set<RouteOutcome>(['unfit', 'rejected', 'context_exceeded']);
+
+const isRefused = (reasons: readonly CandidateReason[]): boolean =>
+  reasons.every(({ outcome }) => FOR_GOOD.has(outcome));
 
 const bounded = (text: string): string => {
   const plain = text.replace(/[.\s]+$/, '');

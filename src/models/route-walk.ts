@@ -6,6 +6,12 @@ import type { Candidate, RouterPlan } from '../core/router-plan.js';
 import type { Refusal } from './model-attempt.js';
 import { type CandidateReason, RouteFailed } from './route-failed.js';
 
+/** What the failure of a router says of it as a candidate. */
+const ROUTER_OUTCOMES: ReadonlyMap<string, RouteOutcome> = new Map([
+  ['model_refused', 'rejected'],
+  ['route_impossible', 'unfit'],
+]);
+
 /** The way of one request through the candidates of a router. */
 export class RouteWalk {
   readonly #plan: RouterPlan;
@@ -74,10 +80,14 @@ export class RouteWalk {
   }
 
   /** A router among the candidates has failed for good; what it tried is part of this way. */
-  routerFailed(place: number, { attempts, refusal, message }: RouteFailed): void {
+  routerFailed(place: number, { attempts, refusal, message, code }: RouteFailed): void {
     this.#refusal ??= refusal;
     this.#attempts.push(...attempts);
-    this.#reasons.set(place, { model: this.candidateAt(place).model, outcome: 'failed', reason: message });
+    this.#reasons.set(place, {
+      model: this.candidateAt(place).model,
+      outcome: ROUTER_OUTCOMES.get(code) ?? 'failed',
+      reason: message,
+    });
     this.#move(place, { out: true });
   }
 

@@ -16,10 +16,14 @@ const WAYS = ['ask', 'stream'] as const;
 type Answerers = readonly Answerer[];
 
 /** Two candidates in their order, each a server on loopback; `b` is asked when `a` fails. */
-async function pair(a: Answerers, b: Answerers, config: object = {}, costs: Costs = {}) {
+async function pair(a: Answerers, b: Answerers, config: object = {}, costs: Costs = {}, others: object = {}) {
   const servers = [await wireServer(...a), await wireServer(...b)] as const;
   const models = { a: chatModel(servers[0]), b: chatModel(servers[1]) };
-  const routed = new Routed({ r: { strategy: 'capability_based', candidates: ['a', 'b'], ...config } }, models, costs);
+  const routed = new Routed(
+    { r: { strategy: 'capability_based', candidates: ['a', 'b'], ...config }, ...others },
+    models,
+    costs,
+  );
   return {
     routed,
     /** How often each was asked. */
@@ -66,6 +70,18 @@ describe.each(WAYS)('a router, by %s', (way) => {
     await using t = await pair([silence], [says('from b')], { candidates: [{ model: 'a', timeoutMs: 100 }, 'b'] });
     expect(await t.routed[way]('r', HELLO)).toMatchObject({ text: 'from b', route: { model: 'b' } });
     expect(t.routed.notes).toMatchObject([{ model: 'a', outcome: 'timeout' }]);
+  });
+
+  it('fails as one provider does, where all refuse for good: also when it is asked by another router', async () => {
+    const routers = { outer: { strategy: 'round_robin', candidates: ['router/r'] } };
+    const servers = [refuses(400, 'a does not like it'), refuses(401, 'no key')] as const;
+    await using t = await pair([servers[0]], [servers[1]], {}, {}, routers);
+    for (const name of ['r', 'outer']) {
+      await expect(t.routed[way](name, HELLO)).rejects.toMatchObject({
+        code: 'model_refused',
+        message: /a does not like it.*; b: .*no key/,
+      });
+    }
   });
 
   it('asks again after a wait that doubles, when all fail and may do better, and fails with the reason of each', async () => {
