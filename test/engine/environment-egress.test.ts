@@ -1,15 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { Agent } from '@openai/agents';
-import Docker from 'dockerode';
 import { expect, it } from 'vitest';
 import { bashTool, defineAgent } from '../../src/index.js';
 import { DOCKER_HOST, describeDocker, TOOLS } from '../harness/docker.js';
 import { dataOf, engineFor, runToRest } from '../harness/engine.js';
+import { leftOn } from '../harness/on-docker.js';
 import { call, scripted } from '../harness/script.js';
 
 /** What a worker lets out of the containers of its runs, and says when it does not. */
-
-const docker = new Docker({ socketPath: DOCKER_HOST.slice('unix://'.length) });
 const fetched = (url: string) =>
   `python3 -c 'import urllib.request; urllib.request.urlopen("${url}", timeout=10)' 2>&1 | tail -n 1`;
 const METADATA = 'http://169.254.169.254/latest';
@@ -58,7 +56,6 @@ describeDocker('egress of runs', () => {
       { runId: run.id, host: 'evil.example', port: 80, why: 'no rule of allowedEgress names it' },
       { runId: run.id, host: '169.254.169.254', port: 80, why: expect.stringContaining('not a public address') },
     ]);
-    while ((await docker.listContainers({ all: true, filters: { label: [`holdfast.run=${run.id}`] } })).length > 0)
-      await new Promise((resolve) => setTimeout(resolve, 50));
+    await expect.poll(() => leftOn(DOCKER_HOST, run.id), { timeout: 60_000 }).toBe(0);
   });
 });

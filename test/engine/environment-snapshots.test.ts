@@ -1,25 +1,23 @@
 import { randomBytes } from 'node:crypto';
 import { Agent } from '@openai/agents';
-import Docker from 'dockerode';
 import { afterAll, expect, it } from 'vitest';
 import { DockerEngine } from '../../src/containers/docker-engine.js';
 import { askHumanTool, bashTool, defineAgent } from '../../src/index.js';
 import { instanceId } from '../../src/storage/environments.js';
 import { BUSYBOX, DOCKER_HOST, describeDocker } from '../harness/docker.js';
 import { ADMIN, decideAndRest, engineFor, eventsOf, restOf, runToRest } from '../harness/engine.js';
+import { containersOn, dockerOf, labelled, volumesOn } from '../harness/on-docker.js';
 import { call, scripted } from '../harness/script.js';
 
 /** What is kept of the files of runs, and what forks and retries begin with. */
 
-const docker = new Docker({ socketPath: DOCKER_HOST.slice('unix://'.length) });
 const things = async (runId: string): Promise<readonly string[]> => {
-  const filters = { label: [`holdfast.run=${runId}`] };
-  const containers = await docker.listContainers({ all: true, filters });
-  const { Volumes } = await docker.listVolumes({ filters });
-  const images = await docker.listImages({ filters });
+  const containers = await containersOn(DOCKER_HOST, runId);
+  const volumes = await volumesOn(DOCKER_HOST, runId);
+  const images = await dockerOf(DOCKER_HOST).listImages(labelled(runId));
   return [
     ...containers.map(({ Labels, State }) => `${Labels['holdfast.purpose']} ${State}`),
-    ...(Volumes ?? []).map(({ Labels }) => `${Labels['holdfast.purpose']} volume`),
+    ...volumes.map(({ Labels }) => `${Labels['holdfast.purpose']} volume`),
     ...images.map(({ Labels }) => `${Labels['holdfast.purpose']} image`),
   ].sort();
 };

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Agent } from '@openai/agents';
-import Docker from 'dockerode';
+import type Docker from 'dockerode';
 import { afterAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { DockerEngine } from '../../src/containers/docker-engine.js';
@@ -18,15 +18,14 @@ import { literalSecret } from '../../src/models/secret.js';
 import { instanceId } from '../../src/storage/environments.js';
 import { BUSYBOX, DOCKER_HOST, describeDocker } from '../harness/docker.js';
 import { ADMIN, decideAndRest, engineFor, eventsOf, restOf, runToRest } from '../harness/engine.js';
+import { containersOn, dockerOf, volumesOn } from '../harness/on-docker.js';
 import { call, scripted } from '../harness/script.js';
 
 /** Agents with a container of their own, from the first command to its removal. */
 
-const docker = new Docker({ socketPath: DOCKER_HOST.slice('unix://'.length) });
-const containersOf = (runId: string) =>
-  docker.listContainers({ all: true, filters: { label: [`holdfast.run=${runId}`] } });
-const volumesOf = async (runId: string) =>
-  (await docker.listVolumes({ filters: { label: [`holdfast.run=${runId}`] } })).Volumes;
+const docker = dockerOf(DOCKER_HOST);
+const containersOf = (runId: string) => containersOn(DOCKER_HOST, runId);
+const volumesOf = (runId: string) => volumesOn(DOCKER_HOST, runId);
 
 async function until<T>(ask: () => Promise<T>, holds: (value: T) => boolean): Promise<T> {
   for (;;) {

@@ -1,17 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import { Agent } from '@openai/agents';
-import Docker from 'dockerode';
+import type Docker from 'dockerode';
 import { afterAll, expect, it } from 'vitest';
 import { defineAgent, minimalScaffold, type Scaffold } from '../../src/index.js';
 import { BUSYBOX, DOCKER_HOST, describeDocker } from '../harness/docker.js';
 import { ADMIN, dataOf, engineFor, eventsOf, kindsOf, restOf, runToRest } from '../harness/engine.js';
+import { containersOn, dockerOf } from '../harness/on-docker.js';
 import { call, say, scripted } from '../harness/script.js';
 
 /** Scaffolds that prepare the container of a run before its first turn, and the one that ships with nothing to prepare. */
 
-const docker = new Docker({ socketPath: DOCKER_HOST.slice('unix://'.length) });
-const containersOf = (runId: string) =>
-  docker.listContainers({ all: true, filters: { label: [`holdfast.run=${runId}`] } });
+const docker = dockerOf(DOCKER_HOST);
+const containersOf = (runId: string) => containersOn(DOCKER_HOST, runId);
 
 const environment = { image: BUSYBOX, limits: { memoryMb: 128, maxProcesses: 64 } };
 const grants = ['container:exec:shell', 'container:read:/work/**', 'container:write:/work/**'];

@@ -1,15 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { Agent } from '@openai/agents';
-import Docker from 'dockerode';
 import { afterAll, expect, it } from 'vitest';
 import { defineAgent, functionModel, sweScaffold } from '../../src/index.js';
 import { BUSYBOX, DOCKER_HOST, describeDocker, TOOLS } from '../harness/docker.js';
 import { ADMIN, dataOf, engineFor, restOf } from '../harness/engine.js';
+import { containersOn, dockerOf } from '../harness/on-docker.js';
 import { call, resultsIn, say, scripted } from '../harness/script.js';
 
 /** Work on code through windows, searches and edits, in real containers. */
 
-const docker = new Docker({ socketPath: DOCKER_HOST.slice('unix://'.length) });
 const limits = { memoryMb: 256, maxProcesses: 64 };
 const grants = ['container:exec:shell', 'container:read:/work/**', 'container:write:/work/**', 'tool:call:submit'];
 const bash = (command: string, id: string) => call('bash', { command }, id);
@@ -135,8 +134,8 @@ describeDocker('the scaffold for work on code', () => {
   const mine: string[] = [];
   afterAll(async () => {
     for (const id of mine) {
-      const found = await docker.listContainers({ all: true, filters: { label: [`holdfast.run=${id}`] } });
-      for (const { Id } of found) await docker.getContainer(Id).remove({ force: true });
+      for (const { Id } of await containersOn(DOCKER_HOST, id))
+        await dockerOf(DOCKER_HOST).getContainer(Id).remove({ force: true });
     }
   });
   const rest = async (name: string) => {

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import Docker from 'dockerode';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { DockerEngine } from '../../src/containers/docker-engine.js';
 import { environmentSpec } from '../../src/core/environment-spec.js';
@@ -13,10 +12,11 @@ import { settleEnvironments } from '../../steps/settle-environments.js';
 import { environmentForVerification } from '../../steps/verification-environment.js';
 import { createEngineDatabase, type TestDatabase } from '../harness/database.js';
 import { BUSYBOX, DOCKER_HOST, describeDocker } from '../harness/docker.js';
+import { containersOn, dockerOf, labelled, leftOn } from '../harness/on-docker.js';
 
 /** Where a run is judged: on its files, beside it, and gone with it. */
 
-const docker = new Docker({ socketPath: DOCKER_HOST.slice('unix://'.length) });
+const docker = dockerOf(DOCKER_HOST);
 const { signal } = new AbortController();
 
 describeDocker('verification', () => {
@@ -64,8 +64,7 @@ describeDocker('verification', () => {
     say(environmentOfCall(world, owner, `${owner.runId}:${key}`, signal), text);
   const judge = (owner: EnvironmentOwner, text: string, key = 'verify') =>
     say(environmentForVerification(world, owner, `${owner.runId}:${key}`, signal), text);
-  const containersOf = ({ runId }: EnvironmentOwner) =>
-    docker.listContainers({ all: true, filters: { label: [`holdfast.run=${runId}`] } });
+  const containersOf = ({ runId }: EnvironmentOwner) => containersOn(DOCKER_HOST, runId);
 
   it('sees the files of the run without its secrets, stops it, and runs each command once', async () => {
     const owner = await running();
@@ -95,14 +94,13 @@ describeDocker('verification', () => {
     const owner = await running({ readOnlyRoot: false });
     await work(owner, 'echo root >/anyone/file');
     expect(await judge(owner, 'cat /anyone/file')).toBe('root\n');
-    const filters = { label: [`holdfast.run=${owner.runId}`] };
-    expect(await docker.listImages({ filters })).toHaveLength(1);
+    const ofRun = labelled(owner.runId);
+    expect(await docker.listImages(ofRun)).toHaveLength(1);
     expect(await settleEnvironments(world, signal)).toBe(0);
     await setStatus(owner.runId, 'completed');
     expect(await settleEnvironments(world, signal)).toBe(2);
-    expect(await containersOf(owner)).toEqual([]);
-    expect((await docker.listVolumes({ filters })).Volumes ?? []).toEqual([]);
-    expect(await docker.listImages({ filters })).toEqual([]);
+    expect(await leftOn(DOCKER_HOST, owner.runId)).toBe(0);
+    expect(await docker.listImages(ofRun)).toEqual([]);
     await expect(judge(owner, 'true')).rejects.toMatchObject({ code: 'environment_lost' });
   });
 });

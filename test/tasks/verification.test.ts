@@ -1,14 +1,14 @@
 import { Agent } from '@openai/agents';
-import Docker from 'dockerode';
 import { expect, it } from 'vitest';
 import { bashTool, defineAgent, type SubmitTask } from '../../src/index.js';
 import { BUSYBOX, DOCKER_HOST, describeDocker, describeDockerSlowly } from '../harness/docker.js';
 import { ADMIN, dataOf, engineFor, eventsOf } from '../harness/engine.js';
+import { containersOn, dockerOf, leftOn } from '../harness/on-docker.js';
 import { call, type Output, say, scripted } from '../harness/script.js';
 
 /** What becomes of tasks: agents that do them, do nothing, do a part, cheat or run into a limit, and engines that fail. */
 
-const docker = new Docker({ socketPath: DOCKER_HOST.slice('unix://'.length) });
+const docker = dockerOf(DOCKER_HOST);
 const bash = (command: string, id = command) => call('bash', { command }, id);
 const agent = (name: string, outputs: readonly Output[], changes: object = {}) =>
   defineAgent({
@@ -83,15 +83,6 @@ function use() {
       evidence: { tests: { name: string; share: number; exitCode: number; stderr: string }[] };
       verdict: { reward: number; signals: { name: string; value: number | null; weight: number; why: string }[] };
     };
-  const leftOf = async (runId: string) => {
-    const filters = { label: [`holdfast.run=${runId}`] };
-    for (;;) {
-      const containers = await docker.listContainers({ all: true, filters });
-      const { Volumes } = await docker.listVolumes({ filters });
-      if (containers.length === 0 && (Volumes ?? []).length === 0) return 'nothing';
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-  };
 
   return {
     get engine() {
@@ -101,7 +92,6 @@ function use() {
     submit,
     over,
     verifiedOf,
-    leftOf,
   };
 }
 
@@ -140,7 +130,7 @@ describeDocker('tasks', () => {
     expect(kinds.slice(-2)).toEqual(['task.verified', 'run.completed']);
     const replay = await on.engine.replayRun(task.runId, {}, ADMIN);
     expect(replay).toMatchObject({ result: 'same', executed: 0 });
-    expect(await on.leftOf(task.runId)).toBe('nothing');
+    await expect.poll(() => leftOn(DOCKER_HOST, task.runId), { timeout: 60_000 }).toBe(0);
   });
 
   it('doing nothing is a failure without reward', async () => {
@@ -260,7 +250,7 @@ describeDockerSlowly('tasks that end otherwise', () => {
       verification: { tests: [{ name: 'long', command: 'touch began; sleep 60' }] },
     });
     for (;;) {
-      const found = await docker.listContainers({ filters: { label: [`holdfast.run=${runId}`] } });
+      const found = await containersOn(DOCKER_HOST, runId);
       const tops = await Promise.all(
         found.map(({ Id }) =>
           docker
@@ -275,6 +265,6 @@ describeDockerSlowly('tasks that end otherwise', () => {
     await on.engine.cancelTask(id, 'enough', ADMIN);
     await on.engine.getRun(runId, ADMIN, { waitMs: 20_000 });
     expect(await on.engine.getTask(id, ADMIN)).toMatchObject({ status: 'cancelled', reward: null });
-    expect(await on.leftOf(runId)).toBe('nothing');
+    await expect.poll(() => leftOn(DOCKER_HOST, runId), { timeout: 60_000 }).toBe(0);
   });
 });
