@@ -48,9 +48,13 @@ export interface Beginning {
 /** The container engine of this worker, and its name. Throws `engine_unreachable`. */
 async function engineOf({ environments: engine }: EnvironmentWorld, signal: AbortSignal) {
   if (engine === null) {
-    throw new HoldfastError('engine_unreachable', 'This worker knows no container engine.', {
-      hint: 'Set DOCKER_HOST, then try the run again.',
-    });
+    throw new HoldfastError(
+      'engine_unreachable',
+      'This worker knows no container engine: DOCKER_HOST is not set, and no agent of its configuration has an environment.',
+      {
+        hint: 'Set DOCKER_HOST for every worker, then try the run again.',
+      },
+    );
   }
   return { engine, id: await engine.id(signal) };
 }

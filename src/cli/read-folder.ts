@@ -86,5 +86,14 @@ function allOf(descriptor: number, path: string, largest: number): Buffer {
 export const unreadable = (path: string, why: string): HoldfastError =>
   new HoldfastError('task_unreadable', `${path} cannot be read: ${why}.`);
 
-const codeOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error ? String(error.code) : String(error);
+/** What the file system says of what there should be. */
+const WHY: Readonly<Record<string, string>> = {
+  ENOENT: 'it is not there',
+  ENOTDIR: 'a file is in the place of a directory',
+  EACCES: 'this user may not',
+};
+
+function codeOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+  return WHY[code] ?? code;
+}

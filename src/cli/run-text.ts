@@ -13,7 +13,10 @@ export function printRun(run: RunView): void {
   print(`turns    ${run.turns} (${run.usage.totalTokens} tokens)`);
   print(`cost     ${run.costUsd === null ? 'unknown' : `${run.costUsd} dollars`}`);
   if (run.erasedAt !== null) print(`erased   ${run.erasedAt}`);
-  if (run.error !== null) print(`error    ${plain(run.error.message)} (${plain(run.error.code)})`);
+  if (run.error !== null) {
+    print(`error    ${plain(run.error.message)} (${plain(run.error.code)})`);
+    print(`way out  ${plain(run.error.hint)}`);
+  }
   if (run.output !== null)
     print(`output   ${typeof run.output === 'string' ? run.output : JSON.stringify(run.output, null, 2)}`);
   for (const id of run.interruptions) print(`waits    ${id} (holdfast inbox)`);

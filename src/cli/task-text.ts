@@ -19,6 +19,8 @@ export function printTask(task: TaskView): void {
   if (task.attempts > 1) print(`attempts ${task.attempts}`);
   for (const { runId, error } of task.tried ?? [])
     if (error !== null) print(`failed   ${runId}: ${plain(error.code)}: ${plain(error.message)}`);
+  const [newest] = task.tried ?? [];
+  if (newest?.error != null) print(`way out  ${plain(newest.error.hint)}`);
   if (task.retryAt !== null) print(`again    ${task.retryAt}`);
   if (task.result !== null) print(`result   ${resultText(task.result)}`);
   if (task.reward !== null) print(`reward   ${task.reward}`);

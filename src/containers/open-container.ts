@@ -49,6 +49,7 @@ async function open(
   beside: Promise<void>[],
 ): Promise<Opened> {
   let { begun } = options;
+  let last: State | null = null;
   for (let round = 0; round < ROUNDS; round++) {
     const found = await inspect(engine, environmentName(identity), options.signal);
     if (found === null) {
@@ -63,7 +64,8 @@ async function open(
       continue;
     }
     assertOurs(identity, found);
-    const next = stepFor(found.State);
+    last = found.State;
+    const next = stepFor(last);
     if (next === 'run') return { id: found.Id, startedAt: found.State.StartedAt };
     if (next === 'fail' || (next === 'remake' && !isRemade(identity, found.State))) throw failed(identity, found.State);
     if (next === 'remake') {
@@ -74,8 +76,16 @@ async function open(
     begun = true;
     await take(engine, found.Id, next, options.signal);
   }
-  throw new HoldfastError('environment_failed', `The container ${environmentName(identity)} does not come to run.`);
+  const why = last?.Status === 'exited' ? `: ${mainEnded(last)} each time that it was started` : '';
+  throw new HoldfastError(
+    'environment_failed',
+    `The container ${environmentName(identity)} does not come to run${why}.`,
+  );
 }
+
+/** What is to be said of a container that does not stay up. */
+export const mainEnded = ({ ExitCode }: Pick<State, 'ExitCode'>): string =>
+  `its main process (\`command\` of the environment) ended with ${ExitCode}`;
 
 /** Makes a container with its files if nobody has, and does not start it. */
 export async function keepContainer(

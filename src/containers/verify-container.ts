@@ -6,6 +6,8 @@ import { SHOW } from './command-script.js';
 import { labelsOf, volumesOf } from './container-options.js';
 import { type EngineConnection, EngineRefusal } from './engine-connection.js';
 import { type ExecResult, runAttached } from './exec.js';
+import { inspect } from './inspect.js';
+import { mainEnded } from './open-container.js';
 import { newOwnerName } from './own-volumes.js';
 import { removeContainer } from './remove-container.js';
 
@@ -73,6 +75,8 @@ async function inside(place: Place, argv: readonly string[], user?: string): Pro
   if (result.exitCode === 0) return result;
   const said = result.stderr.toString('utf8').trim() || result.stdout.toString('utf8').trim();
   const why = result.timedOut ? 'it does not end' : said.slice(0, 1000) || `it ended with ${result.exitCode}`;
+  const found = await inspect(engine, container, signal);
+  if (found?.State.Status === 'exited') throw new EngineRefusal(0, mainEnded(found.State));
   // A stream that was cut says nothing of the container, but that it may have ended.
   throw result.exitCode === null && !result.timedOut
     ? new EngineRefusal(0, 'its stream was cut')

@@ -100,10 +100,12 @@ export const environmentSpec = z
     /** The main process; null: one that waits. When it ends, the commands that are at work end with it. */
     command: z.array(plain(65_536)).min(1).max(1000).nullable().default(null),
     /** What everybody may read who sees the container. */
-    env: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/), z.string().max(32_768)).default({}),
+    env: z
+      .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'is no name of a variable'), z.string().max(32_768))
+      .default({}),
     /** Names of files in /run/secrets. Values are no part of this: it is stored, and engines show it. */
     secrets: z
-      .array(z.string().regex(/^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$/))
+      .array(z.string().regex(/^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$/, 'is no name of a file in /run/secrets'))
       .max(100)
       .default([]),
     mounts: z.array(mount).max(32).default([]),

@@ -24,6 +24,8 @@ function fieldsOf(issue: Issue, prefix: string): readonly FieldError[] {
     const wanted = issue.errors.flatMap((branch) => branch.map((inner) => inner.message));
     return [{ pointer, detail: [...new Set(wanted)].join(', or ') }];
   }
+  // Of a key, what is wrong with it as a text.
+  if (issue.code === 'invalid_key') return issue.issues.map(({ message }) => ({ pointer, detail: message }));
   return [{ pointer, detail: issue.message }];
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { jsonObject, jsonValue, nameText } from './json.js';
-import { RUN_STATUSES, runStatus, startRun } from './run.js';
+import { errorView, RUN_STATUSES, runStatus, startRun } from './run.js';
 import { taskDefinition } from './task-definition.js';
 import { resultType, trajectoryResult } from './trajectory-result.js';
 
@@ -40,7 +40,7 @@ export type SubmitTask = z.input<typeof submitTask>;
 const taskAttempt = z.object({
   runId: z.string(),
   status: runStatus,
-  error: z.object({ code: z.string(), message: z.string() }).nullable().describe('By which it failed.'),
+  error: errorView.nullable().describe('By which it failed.'),
   createdAt: z.iso.datetime(),
   completedAt: z.iso.datetime().nullable(),
 });

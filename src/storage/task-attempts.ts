@@ -24,9 +24,8 @@ export async function attemptsOf(db: Knex, taskId: string, most = SHOWN_MOST): P
 }
 
 function attemptOf(row: AttemptRow): TaskAttempt {
-  const error = errorOf(row);
   return {
-    ...{ runId: row.id, status: row.status, error: error && { code: error.code, message: error.message } },
+    ...{ runId: row.id, status: row.status, error: errorOf(row) },
     ...{ createdAt: row.created_at.toISOString(), completedAt: row.completed_at?.toISOString() ?? null },
   };
 }

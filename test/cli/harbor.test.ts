@@ -26,6 +26,8 @@ const task = (...args: string[]) => runHere(['task', ...args], {});
 
 it('each task that ships goes there and comes back, with what is random fixed', async () => {
   const nowhere = await task('export', 'calculator', '--harbor', 'out/calculator');
+  const missing = await runHere(['task', 'import', join(dir, 'none')], {});
+  expect(missing).toMatchObject({ code: 1, stderr: expect.stringContaining('none cannot be read: it is not there') });
   expect(nowhere).toMatchObject({ code: 2, stderr: expect.stringContaining('cannot be made: ENOENT') });
   mkdirSync('out');
   for (const definition of SHIPPED) {
@@ -81,7 +83,7 @@ it('names what is wrong with a directory', async () => {
     broken('run', (path) => writeFileSync(`${path}/environment/Dockerfile`, 'FROM a\nRUN x\n')),
     '(task_inconvertible)',
   );
-  await refused('bad/link/task.toml', 'ENOTDIR');
+  await refused('bad/link/task.toml', 'a file is in the place of a directory');
   expect(await task('check', 'bad/run')).toMatchObject({ code: 1, stderr: expect.stringContaining('RUN x') });
 });
 

@@ -62,6 +62,7 @@ it('are submitted, followed and cancelled at a terminal; the exit code says whet
   expect(id, submitted.stderr).not.toBe('');
   const failed = await holdfast('run', 'count-words', '--agent', 'mute');
   expect([failed.code, failed.stdout], failed.stderr).toEqual([1, expect.stringMatching(/\nresult {3}error: /)]);
+  expect(failed.stdout).toContain('\nway out  Set DOCKER_HOST for every worker, ');
   const waiting = await holdfast('run', 'say@1.0.0', '--agent', 'asker');
   expect([waiting.code, waiting.stdout]).toEqual([1, expect.stringContaining('It waits for a person')]);
   const listed = await holdfast('list', '--name', 'count-words', '--result', 'error');

@@ -82,6 +82,18 @@ describeDocker('environments', () => {
     await expect(open(identity)).rejects.toMatchObject({ code: 'environment_failed' });
   });
 
+  it('says by what a main process ended that does not stay', async () => {
+    for (const [command, code] of [
+      [['true'], 0],
+      [['/no/such/program'], 127],
+    ] as const) {
+      const message = expect.stringContaining(`its main process (\`command\` of the environment) ended with ${code}`);
+      await expect(open(newIdentity({ command: [...command] }))).rejects.toMatchObject({
+        ...{ code: 'environment_failed', message },
+      });
+    }
+  });
+
   it('names an image that the engine does not have', async () => {
     const image = 'holdfast-test/none:1';
     const failure = open(newIdentity({ image }));

@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest';
+import { z } from 'zod';
 import { checkCapability } from '../../src/core/capability.js';
 import { type EnvironmentInput, environmentSpec, specHashOf, unenforceable } from '../../src/core/environment-spec.js';
+import { fieldErrorsOf } from '../../src/core/field-errors.js';
 import { parseGrants } from '../../src/core/grants.js';
 
 /** What an environment may be made of. What holds in a container: test/containers/isolation.test.ts. */
@@ -31,6 +33,15 @@ it('is closed where nothing is said', () => {
     bestEffort: false,
     snapshots: null,
   });
+});
+
+it('says what is wrong with a name, and not that a name is', () => {
+  const said = ({ labels, env }: Partial<EnvironmentInput>) =>
+    fieldErrorsOf(parse({ ...(labels && { labels }), ...(env && { env }) }).error ?? new z.ZodError([]));
+  expect(said({ labels: { 'holdfast.run': 'x' } })).toEqual([
+    { pointer: '/labels/holdfast.run', detail: 'begins with "holdfast."' },
+  ]);
+  expect(said({ env: { 'A=B': 'x' } })).toEqual([{ pointer: '/env/A=B', detail: 'is no name of a variable' }]);
 });
 
 it('names each field that is wrong', () => {
