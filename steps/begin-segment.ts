@@ -70,11 +70,14 @@ export function beginSegment(
     const startMs = now();
     const start = { runId, segment, at: new Date(startMs) };
     const fresh = segment === 0 ? await startWork(knex, start) : undefined;
-    if (fresh !== undefined && fresh.task_id !== null) await tellBegun(knex, runId, worker.id);
     const isNew = fresh !== undefined && fresh.recorded_seq === null;
-    if (segment === 0 && (fresh === undefined || isNew)) return begunWith({ ...NOTHING, run: fresh }, startMs);
     // A segment begins when everything that it was waiting for is settled: what is read beside it does not change any more.
-    return begunWith(await resumeWork(knex, start), startMs);
+    const isBare = segment === 0 && (fresh === undefined || isNew);
+    const work = isBare ? { ...NOTHING, run: fresh } : await resumeWork(knex, start);
+    // Of a task whose attempt goes on from another one the first segment is not 0.
+    if (work.run?.task_id != null && (segment === 0 || work.run.recorded_seq !== null))
+      await tellBegun(knex, runId, worker.id);
+    return begunWith(work, startMs);
   });
 }
 

@@ -16,7 +16,8 @@ const OF_CALLS: ReadonlySet<string> = new Set(['call.started', 'call.unknown', '
 const ENDS: ReadonlySet<string> = new Set(['call.unknown', 'call.finished']);
 const named = z.object({ callId: z.string() });
 
-const callOf = ({ data }: KeyedEvent): string | undefined => named.safeParse(data).data?.callId;
+/** The call that an event is about, if it is about one. */
+export const callOf = ({ data }: KeyedEvent): string | undefined => named.safeParse(data).data?.callId;
 
 /**
  * Whether what a fork takes over may have worked in the container of its source, where the first that had ended after its start did so with
@@ -33,15 +34,19 @@ export function hasWorked(log: readonly KeyedEvent[], taken: Taken, from: number
  * over, and of what it takes over nothing did so later, but what waited, which waits anew in the fork.
  */
 export function filesFit(log: readonly KeyedEvent[], taken: Taken, kept: number): boolean {
-  const elsewhere = workingElsewhere(log);
-  return log.every((event) => {
+  const works = mayWork(log);
+  return log.filter(works).every((event) => {
     const isBefore = event.seq <= kept;
     if (event.kind === PREPARED) return isBefore === isPrepared(taken);
-    const callId = callOf(event) ?? '';
-    if (!OF_CALLS.has(event.kind) || elsewhere.has(callId)) return true;
-    const call = taken.begun.get(callId);
+    const call = taken.begun.get(callOf(event) ?? '');
     return isBefore ? call !== undefined : call === undefined || call.wait !== null;
   });
+}
+
+/** Which events of a log are of what may have worked in the container of its run. */
+export function mayWork(log: readonly KeyedEvent[]): (event: KeyedEvent) => boolean {
+  const elsewhere = workingElsewhere(log);
+  return (event) => event.kind === PREPARED || (OF_CALLS.has(event.kind) && !elsewhere.has(callOf(event) ?? ''));
 }
 
 /** Calls that needed capabilities, and none for a container: they leave its files alone. */

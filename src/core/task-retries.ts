@@ -29,6 +29,17 @@ const RETRIED: ReadonlySet<string> = new Set<ErrorCode>([
 
 export const isRetried = (code: string): boolean => RETRIED.has(code);
 
+/**
+ * By these an attempt that was to go on from where another one had come to could not begin there: files that are gone, or that no container
+ * can be made of, and an agent that does not do again what the log says. One from the beginning does not meet them.
+ */
+const OF_ITS_PLACE: ReadonlySet<string> = new Set<ErrorCode>([
+  ...(['environment_lost', 'environment_failed', 'environment_conflict', 'environment_elsewhere'] as const),
+  ...(['environment_unenforceable', 'image_unknown', 'replay_diverged', 'state_unreadable'] as const),
+]);
+
+export const isOfItsPlace = (code: string): boolean => OF_ITS_PLACE.has(code);
+
 const JITTER_DIGITS = 8;
 
 /**

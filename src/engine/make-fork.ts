@@ -12,6 +12,7 @@ import { digestOf, type JsonObject, toJson } from '../core/json.js';
 import { type Rebinding, rebindingOf, rebound } from '../core/rebinding.js';
 import type { KeyedEvent } from '../core/recording.js';
 import type { RunLimits, RunView } from '../core/run.js';
+import type { KeptEnvironment } from '../storage/environments.js';
 import { appendEvents, createLog } from '../storage/events.js';
 import { copyCalls, copyInterruptions, copyStanding } from '../storage/forks.js';
 import { copyPins } from '../storage/mcp-lists.js';
@@ -32,7 +33,7 @@ import { copySubjects, subjectsOf } from '../storage/subjects.js';
 import { assertEditFits } from './edit-fits.js';
 import { filesForFork, takeFiles } from './fork-files.js';
 import { agentNamed, type Parts } from './parts.js';
-import { AlreadyStarted, assertMetadata, limitsUnder, takeKey, viewOf } from './start-run.js';
+import { AlreadyStarted, assertMetadata, limitsUnder, newRunId, takeKey, viewOf } from './start-run.js';
 
 /** A run to be made of a part of another one's log. */
 export interface Fork {
@@ -42,13 +43,19 @@ export interface Fork {
   readonly source: RunRow;
   /** The last event that is taken over. */
   readonly at: (log: readonly KeyedEvent[]) => number;
+  /** What its container begins with. Left out: the files that fit. */
+  readonly files?: KeptEnvironment;
   readonly input: unknown;
   readonly edits: readonly ForkEdit[];
   readonly onward: Onward;
-  readonly fingerprint: string;
   /** No event after this one is read: the log is broken there. */
   readonly upTo?: number;
   readonly repair?: EventData<'run.forked'>['repair'];
+}
+
+/** A fork that somebody asks for. */
+export interface AskedFork extends Fork {
+  readonly fingerprint: string;
   /** Asked under the lock of the source's row. What it throws is what becomes of the fork. */
   readonly under?: (trx: Knex.Transaction) => Promise<void>;
 }
@@ -57,47 +64,24 @@ export interface Fork {
  * Makes it in one transaction, under the lock of the source's row: the source may work on and write its log meanwhile, but
  * nothing of it is decided, and no segment of it begins or ends, between the reading of its log and of its calls.
  */
-export async function makeFork(parts: Parts, fork: Fork, caller: Caller, idempotencyKey?: string): Promise<RunView> {
+export async function makeFork(
+  parts: Parts,
+  fork: AskedFork,
+  caller: Caller,
+  idempotencyKey?: string,
+): Promise<RunView> {
   const { world } = parts;
-  const { source, why, fingerprint } = fork;
+  const { source, why: operation, fingerprint } = fork;
   const { tenant } = caller;
-  const id = `run_${world.newId().replaceAll('-', '')}`;
-  const run = pinnedOf(parts, fork, { id, tenant });
+  const id = newRunId(parts);
   try {
     await world.knex.transaction(async (trx) => {
       const locked = await lockRun(trx, source.id);
       if (locked !== undefined) assertNotErased(locked);
       await fork.under?.(trx);
-      const log = await readKeyedEvents(trx, source.id, fork.upTo ?? null);
-      const at = fork.at(log);
-      const plan = planFork(log, at, fork.edits);
-      const files = await filesForFork(trx, { runId: source.id, seq: at, log, plan });
-      for (const [number, edit] of fork.edits.entries())
-        assertEditFits(parts, source.agent, plan, edit, `/edits/${number}`);
-      const { turns, usage, segment } = plan;
-      const model = fork.onward.model ?? source.model;
-      const place = { runId: source.id, seq: at, recordedSeq: plan.events.length + 2 };
-      await assertNotErasing(trx, tenant, await subjectsOf(trx, source.id));
-      await insertRun(trx, { ...run, fork: { ...place, segment, turns, usage, model } });
-      if (files !== null) await takeFiles(trx, files, { id, tenant, now: world.now() });
-      await takeKey(trx, { tenant, operation: why, key: idempotencyKey, fingerprint, runId: id });
-      await createLog(trx, id, tenant, randomBytes(32).toString('hex'));
-      const binding = rebindingOf(plan.events, id, run.policyVersion);
-      await takeOver(trx, source.id, run, plan, binding);
-      const [event] = await readEvents(trx, source.id, at - 1, 1);
-      const forked: EventDraft = {
-        key: fork.key ?? 'forked',
-        parentKey: 'created',
-        kind: 'run.forked',
-        data: {
-          ...{ runId: source.id, seq: at, hash: event?.hash ?? '', why, copied: plan.events.length, model },
-          edits: toJson(fork.edits) as JsonObject[],
-          ...(fork.repair === undefined ? {} : { repair: fork.repair }),
-        },
-      };
-      const copies = plan.events.map((one) => rebound(one, binding));
-      await appendEvents(trx, id, [createdEvent(run), forked, ...copies], { at: isoNow(world), worker: null });
-      await world.queue.enqueue(trx, { run, segment, band: 'new' });
+      await writeFork(parts, trx, fork, { id, tenant }, () =>
+        takeKey(trx, { tenant, operation, key: idempotencyKey, fingerprint, runId: id }),
+      );
     });
   } catch (error) {
     if (!(error instanceof AlreadyStarted)) throw error;
@@ -105,6 +89,49 @@ export async function makeFork(parts: Parts, fork: Fork, caller: Caller, idempot
   }
   world.queue.wake();
   return viewOf(parts, caller, id);
+}
+
+/** Writes a fork as a run of its own, with its log and its first segment. `claim` is asked when its row is there. */
+export async function writeFork(
+  parts: Parts,
+  trx: Knex.Transaction,
+  fork: Fork,
+  { id, tenant }: Pick<NewRun, 'id' | 'tenant'>,
+  claim: () => Promise<void>,
+): Promise<void> {
+  const { world } = parts;
+  const { source, why } = fork;
+  const run = pinnedOf(parts, fork, { id, tenant });
+  const log = await readKeyedEvents(trx, source.id, fork.upTo ?? null);
+  const at = fork.at(log);
+  const plan = planFork(log, at, fork.edits);
+  const files = fork.files ?? (await filesForFork(trx, { runId: source.id, seq: at, log, plan }));
+  for (const [number, edit] of fork.edits.entries())
+    assertEditFits(parts, source.agent, plan, edit, `/edits/${number}`);
+  const { turns, usage, segment } = plan;
+  const model = fork.onward.model ?? source.model;
+  const place = { runId: source.id, seq: at, recordedSeq: plan.events.length + 2 };
+  await assertNotErasing(trx, tenant, await subjectsOf(trx, source.id));
+  await insertRun(trx, { ...run, fork: { ...place, segment, turns, usage, model } });
+  if (files !== null) await takeFiles(trx, files, { id, tenant, now: world.now() });
+  await claim();
+  await createLog(trx, id, tenant, randomBytes(32).toString('hex'));
+  const binding = rebindingOf(plan.events, id, run.policyVersion);
+  await takeOver(trx, source.id, run, plan, binding);
+  const [event] = await readEvents(trx, source.id, at - 1, 1);
+  const forked: EventDraft = {
+    key: fork.key ?? 'forked',
+    parentKey: 'created',
+    kind: 'run.forked',
+    data: {
+      ...{ runId: source.id, seq: at, hash: event?.hash ?? '', why, copied: plan.events.length, model },
+      edits: toJson(fork.edits) as JsonObject[],
+      ...(fork.repair === undefined ? {} : { repair: fork.repair }),
+    },
+  };
+  const copies = plan.events.map((one) => rebound(one, binding));
+  await appendEvents(trx, id, [createdEvent(run), forked, ...copies], { at: isoNow(world), worker: null });
+  await world.queue.enqueue(trx, { run, segment, band: 'new' });
 }
 
 type Pinned = NewRun & { readonly policyVersion: string };

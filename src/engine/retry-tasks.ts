@@ -1,8 +1,11 @@
+import type { Knex } from 'knex';
 import { taskDefinition } from '../core/task-definition.js';
+import { databaseTrouble } from '../storage/database-trouble.js';
 import { inputOf, lockRun, metadataOf } from '../storage/runs.js';
 import { nextAttempt, tasksToRetry } from '../storage/task-attempts.js';
 import { readDefinition } from '../storage/task-definitions.js';
 import { cancelOpenTask, lockTask } from '../storage/tasks.js';
+import { goOn, type LastAttempt } from './go-on.js';
 import { agentNamed, type Parts } from './parts.js';
 import { limitsOfStart, newRunId } from './start-run.js';
 import { writeRun } from './write-run.js';
@@ -26,11 +29,28 @@ export async function retryTasks(parts: Parts): Promise<void> {
   if (begun > 0) world.queue.wake();
 }
 
+/** From where files of the last attempt are kept, or else from the beginning. */
+async function begin(parts: Parts, id: string, lastRunId: string): Promise<boolean> {
+  try {
+    return await attemptBy(parts, id, lastRunId, async (...at) => (await goOn(...at)) ?? beginAnew(...at));
+  } catch (error) {
+    if (databaseTrouble(error) !== null) throw error;
+    // What there was to go on from does not let it. The transaction has left nothing.
+    parts.log.info(
+      { component: 'worker', event: 'task_begins_anew', runId: lastRunId, error: String(error) },
+      'the next attempt of a task cannot go on from the last one, and begins anew',
+    );
+    return attemptBy(parts, id, lastRunId, beginAnew);
+  }
+}
+
+type Start = (parts: Parts, trx: Knex.Transaction, attempt: LastAttempt) => Promise<string>;
+
 /**
  * One transaction under the locks of the last run and of the task: however many look and wherever they die, an attempt begins
- * once. The run is given what that one was given, by its agent as it is now; seed and parameters are the task's.
+ * once. False: none is due any more.
  */
-const begin = (parts: Parts, id: string, lastRunId: string): Promise<boolean> =>
+const attemptBy = (parts: Parts, id: string, lastRunId: string, start: Start): Promise<boolean> =>
   parts.world.knex.transaction(async (trx) => {
     const last = await lockRun(trx, lastRunId);
     const task = await lockTask(trx, id);
@@ -41,18 +61,24 @@ const begin = (parts: Parts, id: string, lastRunId: string): Promise<boolean> =>
     }
     const kept = await readDefinition(trx, task.tenant, task.definition_hash);
     if (kept === undefined) throw new Error('a task references its definition');
-    const { maxTurns, timeoutSeconds } = taskDefinition.parse(JSON.parse(kept.definition));
-    const agent = agentNamed(parts, task.agent);
-    const runId = newRunId(parts);
-    const run = {
-      ...{ id: runId, tenant: task.tenant, agent, input: inputOf(last), metadata: metadataOf(last) },
-      ...{
-        grants: agent.grants,
-        limits: limitsOfStart(parts, agent, { maxTurns, maxDurationMs: timeoutSeconds * 1000 }),
-      },
-      ...{ priority: task.priority, stream: last.stream, sessionId: null, subjects: [], taskId: id },
-    };
-    await writeRun(parts.world, trx, run, async () => {});
-    await nextAttempt(trx, id, runId);
+    const definition = taskDefinition.parse(JSON.parse(kept.definition));
+    await nextAttempt(trx, id, await start(parts, trx, { task, last, definition }));
     return true;
   });
+
+/** The run is given what the last one was given, by its agent as it is now; seed and parameters are the task's. */
+async function beginAnew(parts: Parts, trx: Knex.Transaction, { task, last, definition }: LastAttempt) {
+  const { maxTurns, timeoutSeconds } = definition;
+  const agent = agentNamed(parts, task.agent);
+  const runId = newRunId(parts);
+  const run = {
+    ...{ id: runId, tenant: task.tenant, agent, input: inputOf(last), metadata: metadataOf(last) },
+    ...{
+      grants: agent.grants,
+      limits: limitsOfStart(parts, agent, { maxTurns, maxDurationMs: timeoutSeconds * 1000 }),
+    },
+    ...{ priority: task.priority, stream: last.stream, sessionId: null, subjects: [], taskId: task.id },
+  };
+  await writeRun(parts.world, trx, run, async () => {});
+  return runId;
+}

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import { canonical } from '../core/json.js';
-import { isRetried, retryAfterMs, taskRetries } from '../core/task-retries.js';
+import { isOfItsPlace, isRetried, retryAfterMs, taskRetries } from '../core/task-retries.js';
 import { type RunEnd, resultOf, type TrajectoryResult, trajectoryResult } from '../core/trajectory-result.js';
 import { lastReward } from './rewards.js';
 import { tellEnded } from './task-events.js';
@@ -39,7 +39,8 @@ async function change(trx: Knex.Transaction, { runId, ...end }: EndedRun, more: 
 
 /** Leaves a task open for its next attempt. False: there is none. */
 async function tryAgain(trx: Knex.Transaction, runId: string, result: TrajectoryResult): Promise<boolean> {
-  if (result.type !== 'error' || !isRetried(result.code)) return false;
+  if (result.type !== 'error') return false;
+  if (!isRetried(result.code) && !(isOfItsPlace(result.code) && (await neverCameToWork(trx, runId)))) return false;
   const task: TaskRow | undefined = await trx('holdfast.tasks').where({ run_id: runId }).forUpdate().first();
   if (task === undefined || task.status !== 'open') return false;
   const { id, attempts: attempt } = task;
@@ -51,6 +52,12 @@ async function tryAgain(trx: Knex.Transaction, runId: string, result: Trajectory
   await tellEnded(trx, { ...task, runId }, { attempt, retried: true, result, reward: null });
   return true;
 }
+
+/** Whether an attempt that was to go on from files of another one did not come to work with them. */
+const neverCameToWork = async (trx: Knex.Transaction, runId: string): Promise<boolean> => {
+  const own = { run_id: runId, purpose: 'run', source_purpose: 'snapshot', started_at: null };
+  return (await trx('holdfast.environments').where(own).first('run_id')) !== undefined;
+};
 
 /** How the task of a run ended; null: the run is not its last one, or it goes on. */
 export async function endedTask(

@@ -226,11 +226,16 @@ export const HAS_HEIRS = `exists (select 1 from holdfast.environments h
   where h.source_run = e.run_id and h.source_purpose = e.purpose and h.source_attempt = e.attempt
     and h.started_at is null and h.state not in ('removing', 'gone'))`;
 
+/** Whether a task stands on the run of an environment `e` whose next attempt is to follow. */
+const IS_RETRIED = `exists (select 1 from holdfast.tasks t where t.run_id = e.run_id and t.retry_at is not null)`;
+
 /** A snapshot that no fork is to begin with any more. */
 const isUnneeded = (query: Knex.QueryBuilder) =>
   query
     .where((over) =>
-      over.whereNotNull('r.erased_at').orWhereRaw("r.completed_at + e.keep_hours * interval '1 hour' < now()"),
+      over
+        .whereNotNull('r.erased_at')
+        .orWhereRaw(`r.completed_at + e.keep_hours * interval '1 hour' < now() and not ${IS_RETRIED}`),
     )
     .whereRaw(`not ${HAS_HEIRS}`);
 

@@ -4,11 +4,15 @@ import { canonical } from '../core/json.js';
 import { errorView } from '../core/run.js';
 import { EMPTY_STATE } from '../core/state.js';
 import { leaveExports } from './exported-runs.js';
+import { REPAIRED } from './lost-rows.js';
 import type { RunRow } from './runs.js';
 import { runs } from './runs.js';
 import { removeItemsOfRun } from './session-cut.js';
 import { forgetSubjects } from './subjects.js';
+import { ATTEMPT } from './task-attempts.js';
 import { eraseTaskOf } from './tasks.js';
+
+const OWN_KEYS = [REPAIRED, ATTEMPT];
 
 /** Stands where a text was. */
 const ERASED = '(erased)';
@@ -21,10 +25,10 @@ export async function eraseContent(trx: Knex.Transaction, run: RunRow): Promise<
   const { id } = run;
   await eraseToldEvents(trx, run);
   await trx('holdfast.run_keys').where({ run_id: id }).delete();
-  // Names in the log are made of ids, and models choose the ids of calls.
+  // Names in the log are made of ids, and models choose the ids of calls. Ours alone say which run goes on for which.
   await trx('holdfast.events')
     .where({ run_id: id })
-    .update({ data: null, key: trx.raw("'erased:' || seq") });
+    .update({ data: null, key: trx.raw("case when key = any(?) then key else 'erased:' || seq end", [OWN_KEYS]) });
   const { status, segment } = run;
   const state = canonical({ ...EMPTY_STATE, status, segment });
   await trx('holdfast.run_heads').where({ run_id: id }).update({ state });

@@ -8,12 +8,22 @@ import { type TaskRow, tasks } from './tasks.js';
 
 const SHOWN_MOST = 100;
 
+/** The natural key of the event by which an attempt names the one that it goes on from. It stays when its payload is erased. */
+export const ATTEMPT = 'attempt';
+
 type AttemptRow = Pick<RunRow, 'id' | 'status' | 'error' | 'created_at' | 'completed_at'>;
 
-/** The runs that executed a task, the newest first. Forks of them are no attempts. */
+/** The runs that executed a task, the newest first. What somebody forked of them is no attempt. */
 export async function attemptsOf(db: Knex, taskId: string, most = SHOWN_MOST): Promise<TaskAttempt[]> {
   const rows: AttemptRow[] = await runs(db)
-    .where({ task_id: taskId, forked_from_run_id: null, parent_run_id: null })
+    .where({ task_id: taskId, parent_run_id: null })
+    .where((one) =>
+      one
+        .whereNull('forked_from_run_id')
+        .orWhereExists((named) =>
+          named.from('holdfast.events as e').whereRaw('e.run_id = runs.id and e.key = ?', [ATTEMPT]),
+        ),
+    )
     .orderBy([
       { column: 'created_at', order: 'desc' },
       { column: 'id', order: 'desc' },
@@ -30,6 +40,14 @@ function attemptOf(row: AttemptRow): TaskAttempt {
   };
 }
 
+/** So many seconds an attempt that is due waits for the files of the one before, which may be kept at this moment. */
+const KEPT_WITHIN_S = 60;
+
+/** Whether files of the run that a task stands on are to be kept, and are not yet: they are before its container goes. */
+const FILES_ARE_KEPT = `exists (select 1 from holdfast.environments e
+  where e.run_id = tasks.run_id and e.purpose = 'run' and e.started_at is not null and e.state <> 'gone'
+    and strpos(e.spec, '"snapshots":{') > 0 and strpos(e.spec, '"keepHours":0,') = 0)`;
+
 /** Tasks of these agents whose next attempt is due, with the runs that they stand on. */
 export const tasksToRetry = (
   db: Knex,
@@ -38,6 +56,10 @@ export const tasksToRetry = (
 ): Promise<Pick<TaskRow, 'id' | 'run_id'>[]> =>
   tasks(db)
     .whereRaw('retry_at <= clock_timestamp()')
+    .whereRaw(
+      `(retry_at <= clock_timestamp() - ? * interval '1 s' or attempts = attempts_before or not ${FILES_ARE_KEPT})`,
+      [KEPT_WITHIN_S],
+    )
     .whereIn('agent', [...agents])
     .orderBy('retry_at')
     .limit(limit)

@@ -1,0 +1,27 @@
+import { planFork, retryPoint } from './fork.js';
+import { callOf, filesFit, mayWork } from './fork-files.js';
+import type { KeyedEvent } from './recording.js';
+
+/**
+ * The event that a further attempt of a task goes on from with the files that were kept when event `kept` was the last one: the last by
+ * which nothing else had worked on files, and before each later call of which nobody knows the end. Null: the files are of no such moment,
+ * as those of a run that ended under a command. Throws `fork_invalid` and `state_unreadable`, as a fork does.
+ */
+export function attemptPoint(log: readonly KeyedEvent[], kept: number): number | null {
+  const finished = new Set(log.flatMap((event) => (event.kind === 'call.finished' ? [callOf(event)] : [])));
+  const left = log.filter((event) => event.kind === 'call.started' && !finished.has(callOf(event)));
+  if (!wasAtRest(log, left, kept)) return null;
+  const works = mayWork(log);
+  const next = log.find((event) => event.seq > kept && (works(event) || left.includes(event)));
+  const at = next === undefined ? retryPoint(log) : next.seq - 1;
+  return filesFit(log, planFork(log, at, []), kept) ? at : null;
+}
+
+/** Whether no call was at work by then: those that never came to an end waited. */
+function wasAtRest(log: readonly KeyedEvent[], left: readonly KeyedEvent[], kept: number): boolean {
+  const before = log.filter(({ seq }) => seq <= kept);
+  if (before.at(-1)?.kind === 'run.paused') return true;
+  const segment = before.slice(before.findLastIndex(({ kind }) => kind === 'segment.started'));
+  const waiting = new Set(segment.filter(({ kind }) => kind === 'interruption.requested').map(callOf));
+  return left.every((call) => call.seq > kept || waiting.has(callOf(call)));
+}
