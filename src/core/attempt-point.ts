@@ -1,3 +1,5 @@
+import { isEnvironmentTrouble } from './environment-errors.js';
+import { EVENT_DATA } from './event.js';
 import { planFork, retryPoint } from './fork.js';
 import { callOf, filesFit, mayWork } from './fork-files.js';
 import type { KeyedEvent } from './recording.js';
@@ -8,13 +10,20 @@ import type { KeyedEvent } from './recording.js';
  * as those of a run that ended under a command. Throws `fork_invalid` and `state_unreadable`, as a fork does.
  */
 export function attemptPoint(log: readonly KeyedEvent[], kept: number): number | null {
-  const finished = new Set(log.flatMap((event) => (event.kind === 'call.finished' ? [callOf(event)] : [])));
-  const left = log.filter((event) => event.kind === 'call.started' && !finished.has(callOf(event)));
+  const ended = new Set(log.filter(isEnd).map(callOf));
+  const left = log.filter((event) => event.kind === 'call.started' && !ended.has(callOf(event)));
   if (!wasAtRest(log, left, kept)) return null;
   const works = mayWork(log);
   const next = log.find((event) => event.seq > kept && (works(event) || left.includes(event)));
   const at = next === undefined ? retryPoint(log) : next.seq - 1;
   return filesFit(log, planFork(log, at, []), kept) ? at : null;
+}
+
+/** Whether a call came to an end of its own: not to one by which its run ended, too. */
+function isEnd({ kind, data }: KeyedEvent): boolean {
+  if (kind !== 'call.finished') return false;
+  const outcome = EVENT_DATA[kind].safeParse(data).data?.outcome;
+  return outcome !== undefined && !(outcome.type === 'error' && isEnvironmentTrouble(outcome.code));
 }
 
 /** Whether no call was at work by then: those that never came to an end waited. */

@@ -53,6 +53,7 @@ export function startBeating(
   const anchoring = besideTheBeat(() => parts.anchor.beat());
   const trajectories = besideTheBeat((isStopping) => indexDue(parts, isStopping));
   const system = besideTheBeat(() => tellSystem(parts));
+  const attempts = besideTheBeat((isStopping) => retryTasks(parts, isStopping));
   let beats = 0;
   const containers = settleContainers(parts);
   const old = besideTheBeat((isStopping) =>
@@ -87,8 +88,8 @@ export function startBeating(
         ),
       );
     }
-    await retryTasks(parts);
     await tellStalls(parts);
+    attempts.begin();
     anchoring.begin();
     containers.begin();
     system.begin();
@@ -122,6 +123,7 @@ export function startBeating(
   return async () => {
     stopped = true;
     clearTimeout(timer);
-    await Promise.all([current, anchoring.stop(), containers.stop(), old.stop(), trajectories.stop(), system.stop()]);
+    const beside = [anchoring, attempts, containers, old, trajectories, system];
+    await Promise.all([current, ...beside.map((one) => one.stop())]);
   };
 }

@@ -12,19 +12,22 @@ import { writeRun } from './write-run.js';
 
 const AT_ONCE = 50;
 
-/** Begins the attempts that are due of tasks whose agents this process has. One that cannot begin is tried again at the next look. */
-export async function retryTasks(parts: Parts): Promise<void> {
+/** Begins the attempts that are due of tasks whose agents this process has. One that cannot begin is tried again at the next look. Never throws. */
+export async function retryTasks(parts: Parts, isStopping: () => boolean): Promise<void> {
   const { world } = parts;
   let begun = 0;
-  for (const { id, run_id: runId } of await tasksToRetry(world.knex, [...parts.agents.keys()], AT_ONCE)) {
-    try {
-      if (await begin(parts, id, runId)) begun++;
-    } catch (error) {
-      parts.log.warn(
-        { component: 'worker', event: 'task_not_retried', runId, error: String(error) },
-        'the next attempt of a task could not begin',
-      );
+  const not = (error: unknown, runId: string | null = null): void =>
+    parts.log.warn(
+      { component: 'worker', event: 'task_not_retried', runId, error: String(error) },
+      'the next attempt of a task could not begin',
+    );
+  try {
+    for (const { id, run_id: runId } of await tasksToRetry(world.knex, [...parts.agents.keys()], AT_ONCE)) {
+      if (isStopping()) break;
+      if (await begin(parts, id, runId).catch((error: unknown) => not(error, runId))) begun++;
     }
+  } catch (error) {
+    not(error);
   }
   if (begun > 0) world.queue.wake();
 }

@@ -46,6 +46,11 @@ const finished = (callId: string, segment = 0): Part => [
   `${segment}:end:${callId}`,
   { callId, tool: 't', outcome: { type: 'output', output: {} } },
 ];
+const stopped = (callId: string): Part => [
+  'call.finished',
+  `0:end:${callId}`,
+  { callId, tool: 't', outcome: { type: 'error', code: 'command_unknown', message: 'm' } },
+];
 const begin = (segment: number, decisions: string[] = []): Part => [
   'segment.started',
   `${segment}:0`,
@@ -88,8 +93,11 @@ it('goes on at the end where every call has ended, and asks the model again', ()
   expect(attemptPoint(log, seqOf(log, 'end'))).toBe(seqOf(log, '0:end:one'));
 });
 
-it('does not with files under which a command was at work when the run ended', () => {
-  const log = logOf(...[...first, answered(2, 0, 'two'), checked('two'), started('two'), failed]);
+it.each([
+  ['no end', []],
+  ['one by which the run ended', [stopped('two')]],
+])('does not with files under which a command was at work that has %s', (_what, end) => {
+  const log = logOf(...[...first, answered(2, 0, 'two'), checked('two'), started('two'), ...end, failed]);
   expect(attemptPoint(log, seqOf(log, 'end'))).toBeNull();
   expect(attemptPoint(log, seqOf(log, '0:end:one'))).toBe(seqOf(log, '0:check:two'));
 });

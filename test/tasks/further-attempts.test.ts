@@ -1,50 +1,35 @@
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import type { SubmitTask } from '../../src/index.js';
-import { BUSYBOX, DOCKER_HOST, describeDockerSlowly } from '../harness/docker.js';
+import { DOCKER_HOST, describeDockerSlowly } from '../harness/docker.js';
 import { ADMIN, BOB, engineFor, eventsOf, restOf } from '../harness/engine.js';
 import { dockerOf, labelled, leftOn } from '../harness/on-docker.js';
+import { type AskedTask, BEGIN, submitAsked } from './asked-task.js';
 import { asking } from './asking.js';
 
 /** Further attempts of tasks: with the files of the one before where they are kept, else from the beginning. */
 
 const LONG = { timeout: 120_000 };
-const BEGIN = 'echo began >>/seen/log; echo one >>file';
 const WAIT =
   'echo "has $(cat file)" >>/seen/log; [ -e /seen/go ] || { touch /seen/begun; sleep 1000; }; echo two >>file';
+const PAUSING = [BEGIN, '? On?', `$ ${WAIT}`];
 
 describeDockerSlowly('further attempts of tasks', () => {
-  const failing = new Set<string>();
   const t = engineFor('pglite', {
-    agents: [asking((word) => failing.delete(word))],
+    agents: [asking],
     retries: { most: 2, firstMs: 1, longestMs: 1 },
     dockerHost: DOCKER_HOST,
   });
-  const dirs: string[] = [];
+  const docker = dockerOf(DOCKER_HOST);
+  const mine: AskedTask[] = [];
   afterAll(() => {
-    for (const dir of dirs) rmSync(dir, { recursive: true, force: true });
+    for (const { dir } of mine) rmSync(dir, { recursive: true, force: true });
   });
 
-  const submit = async (lines: readonly string[], snapshots: object | null) => {
-    const seen = mkdtempSync('/tmp/holdfast-test-');
-    dirs.push(seen);
-    chmodSync(seen, 0o777);
-    const environment = {
-      ...{ image: BUSYBOX, limits: { memoryMb: 128, maxProcesses: 64 }, snapshots },
-      mounts: [{ source: seen, target: '/seen', readOnly: false }],
-    };
-    const task = {
-      ...{ name: 'two-lines', version: '1.0.0', category: 'shell', difficulty: 'easy', environment },
-      instruction: lines.join('\n'),
-      initialFiles: { given: 'given\n' },
-      verification: { tests: [{ name: 'both', command: '[ "$(cat given file | tr "\\n" " ")" = "given one two " ]' }] },
-    };
-    const { id, runId } = await t.engine.submitTask(
-      { task, agent: 'asking', priority: 7, metadata: { team: 'red' } } as SubmitTask,
-      ADMIN,
-    );
-    return { id, runId, log: () => readFileSync(join(seen, 'log'), 'utf8').trim().split('\n'), seen };
+  const submit = async (lines: (dir: string) => readonly string[], snapshots: object | null) => {
+    const task = await submitAsked(t.engine, lines, snapshots);
+    mine.push(task);
+    return task;
   };
   const seen = (id: string) => t.engine.getTask(id, ADMIN);
   const until = (id: string, status: string) => expect.poll(async () => (await seen(id)).status, LONG).toBe(status);
@@ -66,22 +51,25 @@ describeDockerSlowly('further attempts of tasks', () => {
     await t.engine.cancelRun(String(fork), null, ADMIN);
   };
   /** Stops the container of a run under its command. */
-  const stop = async ({ runId, seen: dir }: { runId: string; seen: string }) => {
+  const stop = async ({ runId, dir }: AskedTask) => {
     await expect.poll(() => existsSync(join(dir, 'begun')), LONG).toBe(true);
     writeFileSync(join(dir, 'go'), '');
-    const found = await dockerOf(DOCKER_HOST).listContainers(labelled(runId));
+    const found = await docker.listContainers(labelled(runId));
     const own = found.find(({ Labels, State }) => Labels['holdfast.purpose'] === 'run' && State === 'running');
-    await dockerOf(DOCKER_HOST).getContainer(String(own?.Id)).kill();
+    await docker.getContainer(String(own?.Id)).kill();
   };
-  const codesOf = async (id: string) => ((await seen(id)).tried ?? []).map(({ error }) => error?.code ?? null);
+  const triedOf = async (id: string) => (await seen(id)).tried ?? [];
+  const codesOf = async (id: string) => (await triedOf(id)).map(({ error }) => error?.code ?? null);
   const nothingLeft = async (id: string) => {
-    for (const { runId } of (await seen(id)).tried ?? [])
-      await expect.poll(() => leftOn(DOCKER_HOST, runId), LONG).toBe(0);
+    for (const { runId } of await triedOf(id)) await expect.poll(() => leftOn(DOCKER_HOST, runId), LONG).toBe(0);
+  };
+  const erase = async (id: string) => {
+    for (const { runId } of await triedOf(id)) await t.engine.eraseRun(runId, { reason: 'it is over' }, ADMIN);
   };
 
   it('has the files of the pause, and does nothing again that came before it', LONG, async () => {
     // They go with their run, and not before the next attempt has them.
-    const task = await submit([`$ ${BEGIN}`, '? On?', `$ ${WAIT}`], { keepHours: 0 });
+    const task = await submit(() => PAUSING, { keepHours: 0 });
     await until(task.id, 'paused');
     await kept(task.runId);
     await answer(task.runId);
@@ -104,46 +92,67 @@ describeDockerSlowly('further attempts of tasks', () => {
       [runId, { attempt: 2 }],
     ]);
     await nothingLeft(task.id);
-    await t.engine.eraseRun(runId, { reason: 'asked' }, ADMIN);
-    expect((await seen(task.id)).tried?.map((one) => one.runId)).toEqual([runId, task.runId]);
+    await erase(task.id);
+    expect((await triedOf(task.id)).map((one) => one.runId)).toEqual([runId, task.runId]);
   });
+
+  const begunAnew = async (snapshots: object | null, before: (task: AskedTask) => Promise<void>, codes: string[]) => {
+    const task = await submit(() => PAUSING, snapshots);
+    await until(task.id, 'paused');
+    await before(task);
+    await answer(task.runId);
+    await stop(task);
+    await expect.poll(async () => (await seen(task.id)).attempts, LONG).toBe(codes.length + 1);
+    await until(task.id, 'paused');
+    await answer((await seen(task.id)).runId);
+    await until(task.id, 'completed');
+    expect(task.log()).toEqual(['began', 'has one', 'began', 'has one']);
+    expect(await seen(task.id)).toMatchObject({ result: { type: 'success' } });
+    expect(await codesOf(task.id)).toEqual([null, ...codes]);
+    await erase(task.id);
+    await nothingLeft(task.id);
+  };
+
+  const loseKept = async ({ runId }: AskedTask) => {
+    await kept(runId);
+    const { Volumes } = await docker.listVolumes(labelled(runId));
+    const isKept = ({ Labels }: { Labels: Record<string, string> }) => Labels['holdfast.purpose'] === 'snapshot';
+    for (const { Id } of (await docker.listContainers(labelled(runId))).filter(isKept))
+      await docker.getContainer(Id).remove();
+    for (const { Name } of Volumes.filter(isKept)) await docker.getVolume(Name).remove();
+  };
 
   it('begins anew without snapshots, and where what was kept is gone', LONG, async () => {
-    const none = await submit([`$ ${BEGIN}`, '? On?', `$ ${WAIT}`], null);
-    const gone = await submit([`$ ${BEGIN}`, '? On?', `$ ${WAIT}`], { keepHours: 1 });
-    for (const { id } of [none, gone]) await until(id, 'paused');
-    await kept(gone.runId);
-    for (const { Id, Labels } of await dockerOf(DOCKER_HOST).listContainers(labelled(gone.runId)))
-      if (Labels['holdfast.purpose'] === 'snapshot') await dockerOf(DOCKER_HOST).getContainer(Id).remove({ v: true });
-    const { Volumes } = await dockerOf(DOCKER_HOST).listVolumes(labelled(gone.runId));
-    for (const { Name, Labels } of Volumes)
-      if (Labels['holdfast.purpose'] === 'snapshot') await dockerOf(DOCKER_HOST).getVolume(Name).remove();
-    for (const task of [none, gone]) {
-      await answer(task.runId);
-      await stop(task);
-      await expect.poll(async () => (await seen(task.id)).runId, LONG).not.toBe(task.runId);
-      await until(task.id, 'paused');
-      await answer((await seen(task.id)).runId);
-      await until(task.id, 'completed');
-      expect(task.log()).toEqual(['began', 'has one', 'began', 'has one']);
-      expect(await seen(task.id)).toMatchObject({ result: { type: 'success' } });
-    }
-    expect(await codesOf(none.id)).toEqual([null, 'command_unknown']);
-    expect(await codesOf(gone.id)).toEqual([null, 'environment_lost', 'command_unknown']);
-    for (const { runId } of (await seen(gone.id)).tried ?? [])
-      await t.engine.eraseRun(runId, { reason: 'the test is over' }, ADMIN);
-    for (const { id } of [none, gone]) await nothingLeft(id);
+    await Promise.all([
+      begunAnew(null, async () => {}, ['command_unknown']),
+      begunAnew({ keepHours: 1 }, loseKept, ['environment_lost', 'command_unknown']),
+    ]);
   });
 
-  it('has the files of the end where nothing was at work', LONG, async () => {
-    failing.add('once');
-    const task = await submit([`$ ${BEGIN}`, '! once', '$ echo two >>file'], { keepHours: 1 });
+  it('has the files of the end where nothing was at work; who puts it back has it begin anew', LONG, async () => {
+    const lines = (dir: string) => [BEGIN, `! ${dir}/broken`, '$ echo two >>file'];
+    const task = await submit(
+      (dir) => {
+        writeFileSync(join(dir, 'broken'), '');
+        return lines(dir);
+      },
+      { keepHours: 1 },
+    );
+    await until(task.id, 'failed');
+    expect(await codesOf(task.id)).toEqual(['model_failed', 'model_failed', 'model_failed']);
+    const [third, second, first] = await triedOf(task.id);
+    expect([first?.runId, task.log()]).toEqual([task.runId, ['began']]);
+    for (const [one, from] of [
+      [third, second],
+      [second, first],
+    ])
+      expect(await t.engine.getRun(String(one?.runId), ADMIN)).toMatchObject({ forkedFrom: { runId: from?.runId } });
+    rmSync(join(task.dir, 'broken'));
+    await t.engine.requeueTask(task.id, {}, ADMIN);
     await until(task.id, 'completed');
-    expect(await codesOf(task.id)).toEqual([null, 'model_failed']);
-    expect(task.log()).toEqual(['began']);
-    expect(await seen(task.id)).toMatchObject({ attempts: 2, result: { type: 'success' } });
-    for (const { runId } of (await seen(task.id)).tried ?? [])
-      await t.engine.eraseRun(runId, { reason: 'the test is over' }, ADMIN);
+    expect(task.log()).toEqual(['began', 'began']);
+    expect(await seen(task.id)).toMatchObject({ attempts: 4, result: { type: 'success' } });
+    await erase(task.id);
     await nothingLeft(task.id);
   });
 });
