@@ -67,7 +67,7 @@ describeDockerSlowly('further attempts of tasks', () => {
     for (const { runId } of await triedOf(id)) await t.engine.eraseRun(runId, { reason: 'it is over' }, ADMIN);
   };
 
-  it('has the files of the pause, and does nothing again that came before it', LONG, async () => {
+  it.concurrent('has the files of the pause, and does nothing again that came before it', LONG, async () => {
     // They go with their run, and not before the next attempt has them.
     const task = await submit(() => PAUSING, { keepHours: 0 });
     await until(task.id, 'paused');
@@ -122,37 +122,67 @@ describeDockerSlowly('further attempts of tasks', () => {
     for (const { Name } of Volumes.filter(isKept)) await docker.getVolume(Name).remove();
   };
 
-  it('begins anew without snapshots, and where what was kept is gone', LONG, async () => {
+  it.concurrent('begins anew without snapshots, and where what was kept is gone', LONG, async () => {
     await Promise.all([
       begunAnew(null, async () => {}, ['command_unknown']),
       begunAnew({ keepHours: 1 }, loseKept, ['environment_lost', 'command_unknown']),
     ]);
   });
 
-  it('has the files of the end where nothing was at work; who puts it back has it begin anew', LONG, async () => {
-    const lines = (dir: string) => [BEGIN, `! ${dir}/broken`, '$ echo two >>file'];
-    const task = await submit(
-      (dir) => {
-        writeFileSync(join(dir, 'broken'), '');
-        return lines(dir);
-      },
-      { keepHours: 1 },
-    );
-    await until(task.id, 'failed');
-    expect(await codesOf(task.id)).toEqual(['model_failed', 'model_failed', 'model_failed']);
-    const [third, second, first] = await triedOf(task.id);
-    expect([first?.runId, task.log()]).toEqual([task.runId, ['began']]);
-    for (const [one, from] of [
-      [third, second],
-      [second, first],
-    ])
-      expect(await t.engine.getRun(String(one?.runId), ADMIN)).toMatchObject({ forkedFrom: { runId: from?.runId } });
-    rmSync(join(task.dir, 'broken'));
-    await t.engine.requeueTask(task.id, {}, ADMIN);
-    await until(task.id, 'completed');
-    expect(task.log()).toEqual(['began', 'began']);
-    expect(await seen(task.id)).toMatchObject({ attempts: 4, result: { type: 'success' } });
-    await erase(task.id);
-    await nothingLeft(task.id);
+  it.concurrent(
+    'has the files of the end where nothing was at work; who puts it back has it begin anew',
+    LONG,
+    async () => {
+      const lines = (dir: string) => [BEGIN, `! ${dir}/broken`, '$ echo two >>file'];
+      const task = await submit(
+        (dir) => {
+          writeFileSync(join(dir, 'broken'), '');
+          return lines(dir);
+        },
+        { keepHours: 1 },
+      );
+      await until(task.id, 'failed');
+      expect(await codesOf(task.id)).toEqual(['model_failed', 'model_failed', 'model_failed']);
+      const [third, second, first] = await triedOf(task.id);
+      expect([first?.runId, task.log()]).toEqual([task.runId, ['began']]);
+      for (const [one, from] of [
+        [third, second],
+        [second, first],
+      ])
+        expect(await t.engine.getRun(String(one?.runId), ADMIN)).toMatchObject({ forkedFrom: { runId: from?.runId } });
+      rmSync(join(task.dir, 'broken'));
+      await t.engine.requeueTask(task.id, {}, ADMIN);
+      await until(task.id, 'completed');
+      expect(task.log()).toEqual(['began', 'began']);
+      expect(await seen(task.id)).toMatchObject({ attempts: 4, result: { type: 'success' } });
+      await erase(task.id);
+      await nothingLeft(task.id);
+    },
+  );
+
+  it('begins anew with an agent that is another one by now, and after a log that does not verify', LONG, async () => {
+    await t.restart({ retries: { most: 1, firstMs: 3_600_000, longestMs: 3_600_000 } });
+    const lines = (dir: string) => {
+      writeFileSync(join(dir, 'broken'), '');
+      return [BEGIN, `! ${dir}/broken`, '$ echo two >>file'];
+    };
+    const [other, broken] = await Promise.all([submit(lines, { keepHours: 1 }), submit(lines, { keepHours: 1 })]);
+    for (const { id, dir } of [other, broken]) {
+      await expect.poll(async () => (await seen(id)).retryAt, LONG).not.toBeNull();
+      rmSync(join(dir, 'broken'));
+    }
+    await t.between(async (knex) => {
+      await knex('holdfast.runs').where({ id: other.runId }).update({ agent_hash: 'sha256:other' });
+      await knex('holdfast.events').where({ run_id: broken.runId, seq: 3 }).update({ at: '2001-01-01T00:00:00.000Z' });
+      await knex('holdfast.tasks').whereIn('id', [other.id, broken.id]).update({ retry_at: knex.fn.now() });
+    });
+    for (const task of [other, broken]) {
+      await until(task.id, 'completed');
+      const { runId, attempts } = await seen(task.id);
+      expect([attempts, task.log()]).toEqual([2, ['began', 'began']]);
+      expect(await t.engine.getRun(runId, ADMIN)).toMatchObject({ forkedFrom: null });
+      await erase(task.id);
+      await nothingLeft(task.id);
+    }
   });
 });
