@@ -67,7 +67,8 @@ describeDockerSlowly('further attempts of tasks', () => {
     for (const { runId } of await triedOf(id)) await t.engine.eraseRun(runId, { reason: 'it is over' }, ADMIN);
   };
 
-  it.concurrent('has the files of the pause, and does nothing again that came before it', LONG, async () => {
+  /** Nothing that came before the pause is done again. */
+  const goesOnAfterPause = async () => {
     // They go with their run, and not before the next attempt has them.
     const task = await submit(() => PAUSING, { keepHours: 0 });
     await until(task.id, 'paused');
@@ -94,7 +95,7 @@ describeDockerSlowly('further attempts of tasks', () => {
     await nothingLeft(task.id);
     await erase(task.id);
     expect((await triedOf(task.id)).map((one) => one.runId)).toEqual([runId, task.runId]);
-  });
+  };
 
   const begunAnew = async (snapshots: object | null, before: (task: AskedTask) => Promise<void>, codes: string[]) => {
     const task = await submit(() => PAUSING, snapshots);
@@ -122,43 +123,42 @@ describeDockerSlowly('further attempts of tasks', () => {
     for (const { Name } of Volumes.filter(isKept)) await docker.getVolume(Name).remove();
   };
 
-  it.concurrent('begins anew without snapshots, and where what was kept is gone', LONG, async () => {
+  /** As often as it may; who puts it back has it begin anew. */
+  const goesOnAtEnd = async () => {
+    const lines = (dir: string) => [BEGIN, `! ${dir}/broken`, '$ echo two >>file'];
+    const task = await submit(
+      (dir) => {
+        writeFileSync(join(dir, 'broken'), '');
+        return lines(dir);
+      },
+      { keepHours: 1 },
+    );
+    await until(task.id, 'failed');
+    expect(await codesOf(task.id)).toEqual(['model_failed', 'model_failed', 'model_failed']);
+    const [third, second, first] = await triedOf(task.id);
+    expect([first?.runId, task.log()]).toEqual([task.runId, ['began']]);
+    for (const [one, from] of [
+      [third, second],
+      [second, first],
+    ])
+      expect(await t.engine.getRun(String(one?.runId), ADMIN)).toMatchObject({ forkedFrom: { runId: from?.runId } });
+    rmSync(join(task.dir, 'broken'));
+    await t.engine.requeueTask(task.id, {}, ADMIN);
+    await until(task.id, 'completed');
+    expect(task.log()).toEqual(['began', 'began']);
+    expect(await seen(task.id)).toMatchObject({ attempts: 4, result: { type: 'success' } });
+    await erase(task.id);
+    await nothingLeft(task.id);
+  };
+
+  it('goes on with the files of the pause or of the end, and begins anew where there are none', LONG, async () => {
     await Promise.all([
+      goesOnAfterPause(),
+      goesOnAtEnd(),
       begunAnew(null, async () => {}, ['command_unknown']),
       begunAnew({ keepHours: 1 }, loseKept, ['environment_lost', 'command_unknown']),
     ]);
   });
-
-  it.concurrent(
-    'has the files of the end where nothing was at work; who puts it back has it begin anew',
-    LONG,
-    async () => {
-      const lines = (dir: string) => [BEGIN, `! ${dir}/broken`, '$ echo two >>file'];
-      const task = await submit(
-        (dir) => {
-          writeFileSync(join(dir, 'broken'), '');
-          return lines(dir);
-        },
-        { keepHours: 1 },
-      );
-      await until(task.id, 'failed');
-      expect(await codesOf(task.id)).toEqual(['model_failed', 'model_failed', 'model_failed']);
-      const [third, second, first] = await triedOf(task.id);
-      expect([first?.runId, task.log()]).toEqual([task.runId, ['began']]);
-      for (const [one, from] of [
-        [third, second],
-        [second, first],
-      ])
-        expect(await t.engine.getRun(String(one?.runId), ADMIN)).toMatchObject({ forkedFrom: { runId: from?.runId } });
-      rmSync(join(task.dir, 'broken'));
-      await t.engine.requeueTask(task.id, {}, ADMIN);
-      await until(task.id, 'completed');
-      expect(task.log()).toEqual(['began', 'began']);
-      expect(await seen(task.id)).toMatchObject({ attempts: 4, result: { type: 'success' } });
-      await erase(task.id);
-      await nothingLeft(task.id);
-    },
-  );
 
   it('begins anew with an agent that is another one by now, and after a log that does not verify', LONG, async () => {
     await t.restart({ retries: { most: 1, firstMs: 3_600_000, longestMs: 3_600_000 } });
