@@ -72,8 +72,7 @@ export class Dispatch implements QueueDoor {
       ...{ queue: SEGMENT_QUEUE, executor: worker, version: String(RECORDING_VERSION), application: APPLICATION },
       ...{ owner, room, served: this.#served, after: this.#after },
     };
-    const limits = database.kind === 'pglite' ? 'kept' : 'shared';
-    const found = await dequeue(database.pool, wanted, this.#limited ? limits : 'none');
+    const found = await dequeue(database, wanted, this.#limited ? 'kept' : 'none');
     for (const ms of found.waited) metrics.dispatched(ms / 1000);
     this.#limited = found.limited;
     this.#after = found.after;

@@ -22,8 +22,8 @@ export interface Dequeue {
   readonly after: string;
 }
 
-/** `none`: nothing is taken where there are limits. `kept`: they are, by one who takes alone; `shared`: also while others take. */
-export type Limits = 'none' | 'kept' | 'shared';
+/** `none`: nothing is taken where there are limits. `kept`: they are, by one who takes alone. */
+export type Limits = 'none' | 'kept';
 
 const QUEUED = `s.queue_name = $1 and s.status = 'ENQUEUED' and s.queue_partition_key is not null`;
 /** What this process can execute, as DBOS judges it: what has no version goes to the newest that was started. */

@@ -4,7 +4,7 @@ import { BAND_WIDTH, KEY_SEPARATOR, queueKey, queuePriority } from '../../src/co
 import { createEngine } from '../../src/index.js';
 import { type Database, openDatabase } from '../../src/storage/database.js';
 import { type Dequeued, dequeue } from '../../src/storage/dequeue.js';
-import type { Dequeue } from '../../src/storage/dequeue-statement.js';
+import type { Dequeue, Limits } from '../../src/storage/dequeue-statement.js';
 import { keepLimits, type LimitRow } from '../../src/storage/dispatch-limits.js';
 import { createEngineDatabase, describeEachDatabase, type TestDatabase } from '../harness/database.js';
 
@@ -87,14 +87,14 @@ describeEachDatabase('what is taken of a queue', (kind) => {
     await place.drop();
   });
 
-  const take = (room: number, changes: Partial<Dequeue> = {}, limits: 'none' | 'limits' = 'none') =>
+  const take = (room: number, changes: Partial<Dequeue> = {}, limits: Limits = 'none') =>
     dequeue(
-      database.pool,
+      database,
       {
         ...{ queue: QUEUE, executor: 'test', version: '1', application: 'holdfast', owner: 'owner', room },
         ...{ served: [], after: '', ...changes },
       },
-      limits === 'none' ? 'none' : kind === 'pglite' ? 'kept' : 'shared',
+      limits,
     );
   const fill = async (rows: readonly Queued[]) => {
     await database.knex('dbos.workflow_status').delete();
@@ -150,7 +150,7 @@ describeEachDatabase('what is taken of a queue', (kind) => {
       const takeAll = async (executor: string): Promise<readonly string[]> => {
         const ids: string[] = [];
         for (let found: Dequeued | undefined; found === undefined || found.chosen > 0; ) {
-          found = await take(3, { executor }, 'limits');
+          found = await take(3, { executor }, 'kept');
           ids.push(...found.ids);
         }
         return ids;
@@ -183,8 +183,8 @@ describeEachDatabase('what is taken of a queue', (kind) => {
     }));
     const behind = { ...of, id: 'behind', tenant: 'last', agent: 'a2', priority: queuePriority('new', 1000) };
     await fill([...many, behind]);
-    const first = await take(2, {}, 'limits');
-    const second = await take(2 - first.ids.length, {}, 'limits');
+    const first = await take(2, {}, 'kept');
+    const second = await take(2 - first.ids.length, {}, 'kept');
     expect([...first.ids, ...second.ids]).toEqual([expect.stringContaining('many_'), 'behind']);
   });
 

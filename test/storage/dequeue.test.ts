@@ -102,24 +102,23 @@ describeEachDatabase('taking out of the queue', (kind) => {
   it('takes nothing where there are limits that it does not keep', async () => {
     await limit({ kind: 'agent', name: 'other' });
     await fill([{ id: 'run_1' }]);
-    expect(await dequeue(database.pool, wanted(1), 'none')).toMatchObject({ limited: true, ids: [] });
-    expect(await dequeue(database.pool, wanted(1), 'kept')).toMatchObject({ limited: true, ids: ['run_1'] });
+    expect(await dequeue(database, wanted(1), 'none')).toMatchObject({ limited: true, ids: [] });
+    expect(await dequeue(database, wanted(1), 'kept')).toMatchObject({ limited: true, ids: ['run_1'] });
   });
 
   it('gives a row to one of many who take at once, and keeps a limit among them', async () => {
     await limit({ kind: 'agent', name: 'any', concurrency: 7 });
     await fill(Array.from({ length: 50 }, (_, n) => ({ id: `run_${n}`, tenant: `t${n % 3}` })));
-    const limits = kind === 'pglite' ? 'kept' : 'shared';
     const taken = await Promise.all(
       Array.from({ length: 8 }, (_, n) =>
-        dequeue(database.pool, wanted(3, { executor: `w${n}`, served: [`t${n % 3}`, `t${(n + 1) % 3}`] }), limits),
+        dequeue(database, wanted(3, { executor: `w${n}`, served: [`t${n % 3}`, `t${(n + 1) % 3}`] }), 'kept'),
       ),
     );
     expect(taken.flatMap(({ ids }) => ids)).toHaveLength(7);
     await limit();
     const free: string[] = [];
     for (;;) {
-      const more = await Promise.all(Array.from({ length: 4 }, () => dequeue(database.pool, wanted(3), 'none')));
+      const more = await Promise.all(Array.from({ length: 4 }, () => dequeue(database, wanted(3), 'none')));
       free.push(...more.flatMap(({ ids }) => ids));
       if (more.every(({ chosen }) => chosen === 0)) break;
     }
@@ -131,7 +130,7 @@ describeEachDatabase('taking out of the queue', (kind) => {
     await limit();
     await fill([{ id: 'run_1' }]);
     await database.knex('dbos.workflow_status').update({ workflow_timeout_ms: 5000 });
-    await dequeue(database.pool, wanted(1), 'none');
+    await dequeue(database, wanted(1), 'none');
     const [row] = await database.knex('dbos.workflow_status').select();
     expect(row).toMatchObject({
       ...{ status: 'PENDING', executor_id: 'test', application_version: '1', application_name: 'holdfast' },
@@ -145,16 +144,16 @@ describeEachDatabase('taking out of the queue', (kind) => {
     await fill([{ id: 'run_1' }, { id: 'run_2' }, { id: 'run_3' }]);
     await database.knex('dbos.workflow_status').where({ workflow_uuid: 'run_1' }).update({ application_version: '0' });
     await database.knex('dbos.workflow_status').where({ workflow_uuid: 'run_2' }).update({ application_name: 'else' });
-    expect((await dequeue(database.pool, wanted(5), 'none')).ids).toEqual(['run_3']);
+    expect((await dequeue(database, wanted(5), 'none')).ids).toEqual(['run_3']);
     await fill([{ id: 'run_4' }]);
-    expect((await dequeue(database.pool, wanted(5, { version: '0' }), 'none')).ids).toEqual([]);
+    expect((await dequeue(database, wanted(5, { version: '0' }), 'none')).ids).toEqual([]);
   });
 
   it('goes on behind two hundred keys, and comes round', async () => {
     await fill(Array.from({ length: 450 }, (_, n) => ({ id: `run_${n}`, tenant: `t${String(n).padStart(3, '0')}` })));
-    const first = await dequeue(database.pool, wanted(500), 'none');
-    const second = await dequeue(database.pool, wanted(500, { after: first.after }), 'none');
-    const third = await dequeue(database.pool, wanted(500, { after: second.after }), 'none');
+    const first = await dequeue(database, wanted(500), 'none');
+    const second = await dequeue(database, wanted(500, { after: first.after }), 'none');
+    const third = await dequeue(database, wanted(500, { after: second.after }), 'none');
     expect([first, second, third].map(({ ids }) => ids.length)).toEqual([200, 200, 50]);
     expect([first.after, second.after, third.after]).toEqual([queueKey('t199', 'any'), queueKey('t399', 'any'), '']);
   });
@@ -175,7 +174,7 @@ describeEachDatabase('taking out of the queue', (kind) => {
     const take = async (room: number) => {
       const ids: string[] = [];
       for (let more = 1; more > 0; ) {
-        const found = await dequeue(database.pool, wanted(room), 'kept');
+        const found = await dequeue(database, wanted(room), 'kept');
         more = found.ids.length;
         ids.push(...found.ids);
       }
@@ -229,9 +228,9 @@ describeEachDatabase('taking out of the queue', (kind) => {
     await fill([{ id: 'run_old' }]);
     await insertRun(database.knex, 'run_old', 'acme');
     await database.knex('dbos.workflow_status').update({ queue_partition_key: null });
-    expect(await dequeue(database.pool, wanted(1), 'none')).toMatchObject({ ids: [] });
+    expect(await dequeue(database, wanted(1), 'none')).toMatchObject({ ids: [] });
     await keySegments(database.knex, QUEUE);
-    expect(await dequeue(database.pool, wanted(1), 'none')).toMatchObject({ ids: ['run_old'], tenants: ['acme'] });
+    expect(await dequeue(database, wanted(1), 'none')).toMatchObject({ ids: ['run_old'], tenants: ['acme'] });
   });
 });
 

@@ -52,7 +52,7 @@ export const SCHEDULE: Row = {
         const wanted = { queue: SEGMENT_QUEUE, executor: 'bench', version: String(RECORDING_VERSION), served };
         const begin = performance.now();
         const { ids, tenants } = await dequeue(
-          database.pool,
+          database,
           { ...wanted, application: 'holdfast', owner: 'bench', room: ROOM, after: '' },
           limits,
         );
@@ -77,7 +77,7 @@ export const SCHEDULE: Row = {
     };
     const free = await figures('none', 'no limits');
     await keepLimits(database.knex, [{ ...NO_LIMITS, kind: 'tenants', concurrency: 100 }]);
-    const limited = await figures('shared', 'limits');
+    const limited = await figures('kept', 'limits');
     await database.close();
     return { ...free, ...limited };
   },
