@@ -2,6 +2,8 @@ import type { Knex } from 'knex';
 import { attemptPoint } from '../core/attempt-point.js';
 import type { EnvironmentName } from '../core/environment.js';
 import { HoldfastError } from '../core/errors.js';
+import { grantsToJson } from '../core/grants.js';
+import { canonical } from '../core/json.js';
 import type { TaskDefinition } from '../core/task-definition.js';
 import { isOfItsPlace } from '../core/task-retries.js';
 import { holdSnapshot, wholeSnapshots } from '../storage/environment-snapshots.js';
@@ -49,12 +51,12 @@ export async function goOn(parts: Parts, trx: Knex.Transaction, attempt: LastAtt
 
 /**
  * Whether it is worth trying: not for a task that a person has put back, which begins anew, and not with an agent that is another one by
- * now, which might not do again what the log says.
+ * now, or is granted something else: it might not do again what the log says.
  */
 function mayGoOn(parts: Parts, { task, last }: LastAttempt): boolean {
-  const agent = agentNamed(parts, task.agent);
-  const isSame = agent.definitionHash === last.agent_hash && (agent.scaffold?.scaffold.name ?? null) === last.scaffold;
-  return task.attempts !== task.attempts_before && isSame;
+  const { definitionHash, scaffold, grants } = agentNamed(parts, task.agent);
+  const isSame = definitionHash === last.agent_hash && (scaffold?.scaffold.name ?? null) === last.scaffold;
+  return task.attempts !== task.attempts_before && isSame && canonical([...grantsToJson(grants)]) === last.grants;
 }
 
 interface KeptMoment {

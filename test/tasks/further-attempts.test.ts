@@ -166,17 +166,19 @@ describeDockerSlowly('further attempts of tasks', () => {
       writeFileSync(join(dir, 'broken'), '');
       return [BEGIN, `! ${dir}/broken`, '$ echo two >>file'];
     };
-    const [other, broken] = await Promise.all([submit(lines, { keepHours: 1 }), submit(lines, { keepHours: 1 })]);
-    for (const { id, dir } of [other, broken]) {
+    const three = [0, 1, 2].map(() => submit(lines, { keepHours: 1 }));
+    const [other, granted, broken] = (await Promise.all(three)) as [AskedTask, AskedTask, AskedTask];
+    for (const { id, dir } of [other, granted, broken]) {
       await expect.poll(async () => (await seen(id)).retryAt, LONG).not.toBeNull();
       rmSync(join(dir, 'broken'));
     }
     await t.between(async (knex) => {
       await knex('holdfast.runs').where({ id: other.runId }).update({ agent_hash: 'sha256:other' });
+      await knex('holdfast.runs').where({ id: granted.runId }).update({ grants: '[]' });
       await knex('holdfast.events').where({ run_id: broken.runId, seq: 3 }).update({ at: '2001-01-01T00:00:00.000Z' });
-      await knex('holdfast.tasks').whereIn('id', [other.id, broken.id]).update({ retry_at: knex.fn.now() });
+      await knex('holdfast.tasks').whereIn('id', [other.id, granted.id, broken.id]).update({ retry_at: knex.fn.now() });
     });
-    for (const task of [other, broken]) {
+    for (const task of [other, granted, broken]) {
       await until(task.id, 'completed');
       const { runId, attempts } = await seen(task.id);
       expect([attempts, task.log()]).toEqual([2, ['began', 'began']]);
