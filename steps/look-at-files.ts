@@ -10,8 +10,11 @@ const LARGEST_KIB = 256;
 const FILES_MOST = 1000;
 const READ_BYTES = 4 * 1024 * 1024;
 
-/** Prints each file of the workspace on one line: its path, a tab, its content in base64. */
+/** Prints each file of the workspace on one line: its path, a tab, its content in base64. Says what it lacks for that. */
 const PRINT = `
+for program in find head base64 tr; do
+  command -v "$program" >/dev/null || { echo "the image has no $program" >&2; exit 69; }
+done
 find . -name .git -prune -o -type f -size -$1k -print | head -n $2 | while IFS= read -r file; do
   printf '%s\\t' "\${file#./}"
   base64 <"$file" 2>/dev/null | tr -d '\\n'
@@ -24,16 +27,19 @@ export const isLookedAt = ({ canaries, expectedOutputs, antiHardcoding }: Resolv
 
 /**
  * Looks through what the agent wrote and said for what no honest solution has, before the tests bring it along. Files that the task itself
- * brought are left out, and of much the rest.
+ * brought are left out, and of much the rest. Throws where nothing can be looked at: that is not the same as to find nothing.
  */
 export async function lookAtFiles(
   environment: ToolEnvironment,
   task: ResolvedTask,
   answer: JsonValue,
 ): Promise<readonly Finding[]> {
-  const { stdout } = await environment.run(['sh', '-c', PRINT, 'sh', String(LARGEST_KIB), String(FILES_MOST)], {
-    maxOutputBytes: READ_BYTES,
-  });
+  const argv = ['sh', '-c', PRINT, 'sh', String(LARGEST_KIB), String(FILES_MOST)];
+  const { stdout, stderr, exitCode, timedOut } = await environment.run(argv, { maxOutputBytes: READ_BYTES });
+  if (exitCode !== 0) {
+    const why = timedOut ? 'it takes too long' : stderr.text.trim() || `the program for it ended with ${exitCode}`;
+    throw new Error(`the files of the workspace cannot be looked through: ${why}`);
+  }
   const written = writtenIn(stdout.text, task);
   const said = typeof answer === 'string' ? answer : JSON.stringify(answer);
   const canaries = canariesIn(new Map([...written, ['answer', said]]), task.canaries);
