@@ -16,15 +16,15 @@ const AT_ONCE = 50;
 export async function retryTasks(parts: Parts, isStopping: () => boolean): Promise<void> {
   const { world } = parts;
   let begun = 0;
-  const not = (error: unknown, runId: string | null = null): void =>
+  const not = (error: unknown, of: { readonly taskId?: string; readonly runId?: string } = {}): void =>
     parts.log.warn(
-      { component: 'worker', event: 'task_not_retried', runId, error: String(error) },
+      { component: 'worker', event: 'task_not_retried', ...of, error: String(error) },
       'the next attempt of a task could not begin',
     );
   try {
     for (const { id, run_id: runId } of await tasksToRetry(world.knex, [...parts.agents.keys()], AT_ONCE)) {
       if (isStopping()) break;
-      if (await begin(parts, id, runId).catch((error: unknown) => not(error, runId))) begun++;
+      if (await begin(parts, id, runId).catch((error: unknown) => not(error, { taskId: id, runId }))) begun++;
     }
   } catch (error) {
     not(error);

@@ -51,9 +51,9 @@ export async function endStranded(parts: Parts, stranded: StrandedRun): Promise<
   const { code, why } = await reasonOf(parts, stranded);
   const text = `Segment ${stranded.segment} cannot go on: ${why}`.slice(0, 4096).toWellFormed();
   const error = new HoldfastError(code, text).view();
-  await world.knex.transaction(async (trx) => {
+  const taskId = await world.knex.transaction(async (trx) => {
     const run = await lockFamily(trx, stranded.id);
-    if (run === undefined || run.segment !== stranded.segment || isOver(run.status)) return;
+    if (run === undefined || run.segment !== stranded.segment || isOver(run.status)) return null;
     const draft = { key: 'end', parentKey: 'created', kind: 'run.failed', data: { error: { ...error } } } as const;
     // A log that somebody has damaged does not keep the run, and those after it, from ending.
     if (await takesEvents(trx, run.id)) await appendEvents(trx, run.id, [draft], { at: isoNow(world), worker: null });
@@ -63,11 +63,12 @@ export async function endStranded(parts: Parts, stranded: StrandedRun): Promise<
       completed_at: new Date(world.now()),
     });
     await endFamily(world, trx, ended);
+    return ended.task_id;
   });
   world.queue.wake();
   world.metrics.stranded();
   parts.log.error(
-    { component: 'worker', event: 'run_stranded', runId: stranded.id, segment: stranded.segment, why },
+    { component: 'worker', event: 'run_stranded', taskId, runId: stranded.id, segment: stranded.segment, why },
     'a stranded run was ended',
   );
   parts.changes.announce(stranded.id);

@@ -9,11 +9,11 @@ export async function tellStalls(parts: Parts): Promise<void> {
   const { world, running, stalls, log } = parts;
   for (const { runId, silentMs } of running.silent(stalls.afterMs)) {
     const seconds = Math.floor(silentMs / 1000);
-    await tellStalled(world.knex, runId, { seconds, ended: stalls.end });
+    const taskId = await tellStalled(world.knex, runId, { seconds, ended: stalls.end });
     running.told(runId);
     world.metrics.stalled();
     log.warn(
-      { component: 'worker', event: 'run_stalled', runId, seconds, ended: stalls.end },
+      { component: 'worker', event: 'run_stalled', taskId, runId, seconds, ended: stalls.end },
       'a run made no progress',
     );
     if (stalls.end) running.stall(runId);

@@ -30,17 +30,18 @@ export async function tellBegun(db: Knex, runId: string, worker: string): Promis
   );
 }
 
-/** Says that a run at work made no progress, of the task that it executes if there is one. */
+/** Says that a run at work made no progress, of the task that it executes if there is one. Gives the id of that; null: there is none. */
 export async function tellStalled(
   db: Knex,
   runId: string,
   data: { readonly seconds: number; readonly ended: boolean },
-): Promise<void> {
-  await db.raw(
+): Promise<string | null> {
+  const told: { rows: { task_id: string | null }[] } = await db.raw(
     `insert into holdfast.system_events (tenant, kind, task_id, run_id, data)
-     select tenant, 'run.stalled', task_id, id, ? from holdfast.runs where id = ?`,
+     select tenant, 'run.stalled', task_id, id, ? from holdfast.runs where id = ? returning task_id`,
     [canonical(data), runId],
   );
+  return told.rows[0]?.task_id ?? null;
 }
 
 /** `retried`: another run of it follows. */

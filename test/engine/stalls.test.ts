@@ -1,6 +1,7 @@
 import { Agent } from '@openai/agents';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
+import type { LogFields } from '../../src/core/log-record.js';
 import { askHumanTool, createEngine, defineAgent, defineTool, functionModel } from '../../src/index.js';
 import { describeEachDatabase } from '../harness/database.js';
 import { ADMIN, engineFor, restOf } from '../harness/engine.js';
@@ -41,7 +42,14 @@ const task = {
 };
 
 describeEachDatabase('runs without progress', (kind) => {
+  /** What the log of the process says of runs that stall. */
+  const logged: object[] = [];
+  const ignored = (): void => {};
+  const warn = (fields: LogFields): void => {
+    if (fields.event === 'run_stalled') logged.push(fields);
+  };
   const t = engineFor(kind, {
+    log: { debug: ignored, info: ignored, warn, error: ignored },
     agents: AGENTS,
     stalls: { afterMs: 2000 },
     retries: { most: 1, firstMs: 1, longestMs: 1 },
@@ -92,6 +100,7 @@ describeEachDatabase('runs without progress', (kind) => {
       { ended: true },
       { ended: true },
     ]);
+    expect(logged).toEqual(expect.arrayContaining([expect.objectContaining({ taskId: submitted.id, ended: true })]));
   });
 });
 
