@@ -125,7 +125,8 @@ cd "$1/$2" 2>/dev/null || exit 0
 `;
 
 /**
- * Prints files, each after a line "== <path>"; what cannot be read has none. Then whether the two directories can be used. Arguments:
+ * Prints files, each after a line "== <path>"; what cannot be read has none. Then whether the two directories can be used, and the records
+ * of others not be listed. Arguments:
  * workdir, records, paths.
  */
 export const SHOW = `
@@ -137,7 +138,7 @@ for path in "$@"; do
   echo "$text"
 done
 [ -w "$workdir" ] && [ -O "$workdir" ] && echo "== $workdir"
-[ -w "$records" ] && echo "== $records"
+[ -w "$records" ] && ! [ -r "$records" ] && echo "== $records"
 exit 0
 `;
 

@@ -11,9 +11,10 @@ const inMemory = (most: number, { memoryMb }: EnvironmentSpec['limits'], share: 
   memoryMb === null ? most : Math.min(most, Math.floor(memoryMb * MEBIBYTE * share));
 const tmpOptions = ({ limits }: EnvironmentSpec): string =>
   `rw,nosuid,nodev,size=${inMemory(256 * MEBIBYTE, limits, 1 / 2)},mode=1777`;
-const secretOptions = ({ user }: EnvironmentSpec): string => {
+/** Where the engine cannot give it to the user, it is as /tmp is: nobody else is in there, and the files in it are the user's own. */
+const secretOptions = ({ user }: EnvironmentSpec, isOwn: boolean): string => {
   const [uid = '', gid = uid] = user.split(':');
-  return `rw,nosuid,nodev,noexec,size=4194304,mode=0700,uid=${uid},gid=${gid}`;
+  return `rw,nosuid,nodev,noexec,size=4194304,${isOwn ? `mode=0700,uid=${uid},gid=${gid}` : 'mode=1777'}`;
 };
 /** What a main process writes is nobody's result: the outcome of a command is in files. */
 const LOG = { Type: 'json-file', Config: { 'max-size': '1m', 'max-file': '1' } };
@@ -54,15 +55,16 @@ export const imageOf = (identity: EnvironmentIdentity): string =>
 export interface ContainerParts {
   /** With the bound of its root, which few engines can enforce. */
   readonly boundDisk: boolean;
+  /** With the filter of system calls that the spec brings, if it does. */
+  readonly ownProfile: boolean;
+  /** With a directory of secrets that is the user's own. */
+  readonly ownSecrets: boolean;
   /** What it reaches the proxy by; null: nothing. */
   readonly egress: Shared | null;
 }
 
 /** A container as the engine is asked for it. */
-export function containerOptions(
-  identity: EnvironmentIdentity,
-  { boundDisk, egress }: ContainerParts,
-): ContainerCreateOptions {
+export function containerOptions(identity: EnvironmentIdentity, parts: ContainerParts): ContainerCreateOptions {
   const { spec } = identity;
   const name = environmentName(identity);
   return {
@@ -71,21 +73,21 @@ export function containerOptions(
     // The image's own entry point would stand before the command.
     Entrypoint: [],
     Cmd: [...(spec.command ?? WAITING)],
-    Env: Object.entries({ HOME: spec.workdir, ...(egress && egressVariables()), ...spec.env }).map(
+    Env: Object.entries({ HOME: spec.workdir, ...(parts.egress && egressVariables()), ...spec.env }).map(
       ([key, value]) => `${key}=${value}`,
     ),
     User: spec.user,
     WorkingDir: spec.workdir,
     Labels: { ...spec.labels, ...labelsOf(identity) },
     StopTimeout: 2,
-    HostConfig: hostConfig(spec, name, { boundDisk, egress }),
+    HostConfig: hostConfig(spec, name, parts),
   };
 }
 
 function hostConfig(
   spec: EnvironmentSpec,
   name: string,
-  { boundDisk, egress }: ContainerParts,
+  { boundDisk, ownProfile, ownSecrets, egress }: ContainerParts,
 ): NonNullable<ContainerCreateOptions['HostConfig']> {
   const { limits, security } = spec;
   const volumes = volumesOf(name);
@@ -95,10 +97,13 @@ function hostConfig(
     CapDrop: [...security.dropCapabilities],
     SecurityOpt: [
       ...(security.noNewPrivileges ? ['no-new-privileges'] : []),
-      ...(security.seccompProfile === null ? [] : [`seccomp=${security.seccompProfile}`]),
+      ...(security.seccompProfile === null || !ownProfile ? [] : [`seccomp=${security.seccompProfile}`]),
     ],
     ReadonlyRootfs: security.readOnlyRoot,
-    Tmpfs: { '/tmp': tmpOptions(spec), ...(spec.secrets.length === 0 ? {} : { [SECRETS_DIR]: secretOptions(spec) }) },
+    Tmpfs: {
+      '/tmp': tmpOptions(spec),
+      ...(spec.secrets.length === 0 ? {} : { [SECRETS_DIR]: secretOptions(spec, ownSecrets) }),
+    },
     ShmSize: inMemory(64 * MEBIBYTE, limits, 1 / 8),
     Init: true,
     RestartPolicy: { Name: 'no' },

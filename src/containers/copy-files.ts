@@ -3,8 +3,8 @@ import type Docker from 'dockerode';
 import { type EnvironmentIdentity, type EnvironmentName, environmentName } from '../core/environment.js';
 import { HoldfastError } from '../core/errors.js';
 import { labelsOf, rootImageOf, volumesOf } from './container-options.js';
+import { isHeld, isImageUnknown, isOvertaken, statusOf } from './engine-answers.js';
 import { type EngineConnection, EngineRefusal, isRefusal } from './engine-connection.js';
-import { isHeld } from './held.js';
 import { inspect } from './inspect.js';
 import { removeContainer } from './remove-container.js';
 import { stopContainer } from './stop-container.js';
@@ -103,7 +103,8 @@ async function stateOfCopy(
     return { type: 'working' };
   }
   const { Id: id, State: state } = found;
-  if (state.Status === 'created' && state.ExitCode === 0 && state.Error === '') {
+  const status = statusOf(state);
+  if (status === 'created' && state.ExitCode === 0 && state.Error === '') {
     // Somebody else was done with it all before this one was made: first it has its other name, then there is the container.
     if ((await isCopied()) || (await inspect(engine, environmentName(identity), signal)) !== null)
       return { type: 'done' };
@@ -117,8 +118,8 @@ async function stateOfCopy(
     }
     return { type: 'working' };
   }
-  if (state.Running || state.Status === 'removing') return { type: 'working' };
-  if (state.Status === 'exited' && state.ExitCode === DONE) {
+  if (state.Running || status === 'removing' || status === 'stopping') return { type: 'working' };
+  if (status === 'exited' && state.ExitCode === DONE) {
     try {
       await engine.ask('copying files', signal, (docker) =>
         docker.getContainer(id).rename({ name: copiedOf(identity) }),
@@ -181,11 +182,15 @@ async function copyRoot(
   const [repo = '', tag = ''] = image.split(':');
   await unlessRefused(identity, () =>
     engine.ask('keeping the root of a container', signal, (docker) =>
-      docker.getContainer(from.Id).commit({ repo, tag, pause: false, Labels: labelsOf(identity) }),
+      docker.getContainer(from.Id).commit({ repo, tag, pause: false, changes: labelling(identity) }),
     ),
   );
   if (!(await hasImage(engine, image, signal))) throw failed(identity, 'its root was not kept');
 }
+
+/** As instructions, each with one: Podman takes labels in no other way. */
+const labelling = (identity: EnvironmentIdentity): readonly string[] =>
+  Object.entries(labelsOf(identity)).map(([name, value]) => `LABEL ${name}=${JSON.stringify(value)}`);
 
 async function hasImage(engine: EngineConnection, image: string, signal: AbortSignal): Promise<boolean> {
   try {
@@ -216,27 +221,25 @@ async function assertVolumes(
 
 /** The last of what it said. */
 async function wordOf(engine: EngineConnection, id: string, signal: AbortSignal): Promise<string> {
-  const log = await engine
+  const log: unknown = await engine
     .ask('asking what a copy said', signal, (docker) => docker.getContainer(id).logs({ stderr: true, tail: 3 }))
-    .catch(() => Buffer.alloc(0));
+    .catch(() => null);
+  if (!Buffer.isBuffer(log)) return '';
   // Each piece has a heading of eight bytes, which is not text.
-  const text = Buffer.from(log)
-    .toString('latin1')
-    .replace(/[^\x20-\x7e]+/g, ' ');
+  const text = log.toString('latin1').replace(/[^\x20-\x7e]+/g, ' ');
   return text.slice(0, MAX_WORD_BYTES).trim();
 }
 
-/** Does what somebody else may do at the same time (304, 404, 409, and 500 of Podman): looking again says what came of it. */
+/** Does what somebody else may do at the same time, or has undone (404): looking again says what came of it. */
 async function unlessRefused(identity: EnvironmentIdentity, request: () => Promise<unknown>): Promise<void> {
   try {
     await request();
   } catch (error) {
     if (!(error instanceof EngineRefusal)) throw error;
-    const { status, message } = error;
-    if (status === 304 || status === 409 || /already in use/i.test(message)) return;
-    if (status === 404 && /no such image|image not known/i.test(message))
+    if (isOvertaken(error)) return;
+    if (isImageUnknown(error))
       throw new HoldfastError('image_unknown', `The engine has no image ${identity.spec.image}.`, { cause: error });
-    if (status !== 404) throw failed(identity, message.trim());
+    if (error.status !== 404) throw failed(identity, error.message.trim());
   }
 }
 

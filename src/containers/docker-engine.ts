@@ -10,6 +10,7 @@ import { unenforceable } from '../core/environment-spec.js';
 import { HoldfastError } from '../core/errors.js';
 import { readFile, writeFile } from './container-files.js';
 import { Egress, type EgressPlace, type Shared, unshared, wantsEgress } from './egress.js';
+import { engineId } from './engine-answers.js';
 import { EngineConnection } from './engine-connection.js';
 import { lookAtEngine } from './look-at-engine.js';
 import { keepContainer } from './open-container.js';
@@ -46,7 +47,7 @@ export class DockerEngine implements EnvironmentEngine {
   }
 
   async id(signal: AbortSignal): Promise<string> {
-    this.#id ??= String((await this.#engine.ask('asking for its name', signal, (docker) => docker.info())).ID);
+    this.#id ??= await engineId(this.#engine, signal);
     return this.#id;
   }
 

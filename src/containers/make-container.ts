@@ -1,9 +1,18 @@
 import { type EnvironmentIdentity, environmentName } from '../core/environment.js';
 import { HoldfastError } from '../core/errors.js';
-import { containerOptions, labelsOf, volumesOf } from './container-options.js';
+import { type ContainerParts, containerOptions, labelsOf, volumesOf } from './container-options.js';
 import { copyFiles, removeCopier } from './copy-files.js';
 import { type Shared, unshared } from './egress.js';
-import { type EngineConnection, EngineRefusal, isRefusal } from './engine-connection.js';
+import {
+  isAboutDisk,
+  isAboutMount,
+  isAboutOwner,
+  isAboutProfile,
+  isImageUnknown,
+  isNameTaken,
+  isVolumeMade,
+} from './engine-answers.js';
+import { type EngineConnection, EngineRefusal } from './engine-connection.js';
 
 /** Makes a container with its volumes, and the files of its source in them. Whoever does the same at once makes the same one. Returns its id; null: it was there. */
 export async function makeContainer(
@@ -16,7 +25,11 @@ export async function makeContainer(
   const name = environmentName(identity);
   const made = Object.values(volumesOf(name)).map((volume) =>
     // Of one name there is one: making it again gives the first.
-    engine.ask('making a volume', signal, (docker) => docker.createVolume({ Name: volume, Labels: labels })),
+    engine
+      .ask('making a volume', signal, (docker) => docker.createVolume({ Name: volume, Labels: labels }))
+      .catch((error: unknown) => {
+        if (!isVolumeMade(error)) throw error;
+      }),
   );
   // What fails while another one is on its way must not leave that behind.
   await Promise.allSettled(made);
@@ -35,39 +48,42 @@ export async function createContainer(
   signal: AbortSignal,
   name: string = environmentName(identity),
 ): Promise<string | null> {
-  const create = (boundDisk: boolean) =>
-    engine.ask('making the container', signal, (docker) =>
-      docker.createContainer({ ...containerOptions(identity, { boundDisk, egress }), name }),
-    );
-  try {
-    const made = await create(true).catch((error: unknown) => {
-      if (!identity.spec.bestEffort || !isAboutDisk(error)) throw error;
-      return create(false);
-    });
-    return made.id;
-  } catch (error) {
-    if (isRefusal(error, 404) && /no such image|not found|image not known/i.test(error.message))
-      throw new HoldfastError('image_unknown', `The engine has no image ${identity.spec.image}.`, { cause: error });
-    // Another process made it; Podman says so with 500.
-    if (isRefusal(error, 409, 500) && /already in use/i.test(error.message)) return null;
-    if (!(error instanceof EngineRefusal)) throw error;
-    if (egress !== null && /bind source path/i.test(error.message)) throw unshared(error.message.trim());
-    if (isAboutDisk(error)) {
-      throw new HoldfastError(
-        'environment_unenforceable',
-        `The engine cannot enforce limits.diskGb: ${error.message.trim()}.`,
-        { cause: error },
+  let parts: ContainerParts = { boundDisk: true, ownProfile: true, ownSecrets: true, egress };
+  for (;;) {
+    const asked = parts;
+    try {
+      const made = await engine.ask('making the container', signal, (docker) =>
+        docker.createContainer({ ...containerOptions(identity, asked), name }),
       );
+      return made.id;
+    } catch (error) {
+      if (isNameTaken(error)) return null;
+      if (!(error instanceof EngineRefusal)) throw error;
+      const less = without(asked, error, identity);
+      if (less === null) throw failureOf(error, identity, egress);
+      parts = less;
     }
-    throw new HoldfastError(
-      'environment_failed',
-      `The engine does not make ${environmentName(identity)}: ${error.message.trim()}.`,
-      {
-        cause: error,
-      },
-    );
   }
 }
 
-const isAboutDisk = (error: unknown): boolean =>
-  error instanceof EngineRefusal && /storage-opt|quota/i.test(error.message);
+/** What is asked for next, less what the engine cannot do; null: nothing else. Whose secrets' directory is, is nobody's bound. */
+function without(parts: ContainerParts, error: EngineRefusal, { spec }: EnvironmentIdentity): ContainerParts | null {
+  if (parts.ownSecrets && isAboutOwner(error)) return { ...parts, ownSecrets: false };
+  if (!spec.bestEffort) return null;
+  if (parts.boundDisk && isAboutDisk(error)) return { ...parts, boundDisk: false };
+  return parts.ownProfile && isAboutProfile(error) ? { ...parts, ownProfile: false } : null;
+}
+
+function failureOf(error: EngineRefusal, identity: EnvironmentIdentity, egress: Shared | null): HoldfastError {
+  if (isAboutProfile(error)) return unenforced('security.seccompProfile', 'it takes none but its own', error);
+  const why = error.message.trim().toWellFormed();
+  if (isImageUnknown(error))
+    return new HoldfastError('image_unknown', `The engine has no image ${identity.spec.image}.`, { cause: error });
+  if (egress !== null && isAboutMount(error)) return unshared(why);
+  if (isAboutDisk(error)) return unenforced('limits.diskGb', why, error);
+  const what = `The engine does not make ${environmentName(identity)}: ${why}.`;
+  return new HoldfastError('environment_failed', what, { cause: error });
+}
+
+const unenforced = (field: string, why: string, cause: unknown): HoldfastError =>
+  new HoldfastError('environment_unenforceable', `The engine cannot enforce ${field}: ${why}.`, { cause });

@@ -4,8 +4,8 @@ import { type EnvironmentIdentity, environmentName, type OpenOptions } from '../
 import { HoldfastError } from '../core/errors.js';
 import { LABELS } from './container-options.js';
 import type { Shared } from './egress.js';
+import { isHeld, isOvertaken, statusOf } from './engine-answers.js';
 import { type EngineConnection, EngineRefusal } from './engine-connection.js';
-import { isHeld } from './held.js';
 import { inspect } from './inspect.js';
 import { makeContainer } from './make-container.js';
 import { ownVolumes } from './own-volumes.js';
@@ -50,6 +50,7 @@ async function open(
 ): Promise<Opened> {
   let { begun } = options;
   let last: State | null = null;
+  let why = '';
   for (let round = 0; round < ROUNDS; round++) {
     const found = await inspect(engine, environmentName(identity), options.signal);
     if (found === null) {
@@ -74,13 +75,11 @@ async function open(
     }
     if (next === 'start' && !begun) await options.starting();
     begun = true;
-    await take(engine, found.Id, next, options.signal);
+    why = (await take(engine, found.Id, next, options.signal)) ?? why;
   }
-  const why = last?.Status === 'exited' ? `: ${mainEnded(last)} each time that it was started` : '';
-  throw new HoldfastError(
-    'environment_failed',
-    `The container ${environmentName(identity)} does not come to run${why}.`,
-  );
+  const said = last?.Status === 'exited' ? `${mainEnded(last)} each time that it was started` : why;
+  const what = `The container ${environmentName(identity)} does not come to run`;
+  throw new HoldfastError('environment_failed', said === '' ? `${what}.` : `${what}: ${said}.`);
 }
 
 /** What is to be said of a container that does not stay up. */
@@ -103,11 +102,11 @@ type Next = 'run' | 'start' | 'unpause' | 'wait' | 'remake' | 'fail';
 
 /** Whether nothing is lost with a container: what it wrote outside of its volumes would be. */
 const isRemade = (identity: EnvironmentIdentity, state: State): boolean =>
-  identity.spec.security.readOnlyRoot || state.Status === 'created';
+  identity.spec.security.readOnlyRoot || statusOf(state) === 'created';
 
 /** What leads a container from where it is to where commands run in it. */
 export function stepFor(state: Pick<State, 'Status' | 'ExitCode' | 'Error'>): Next {
-  switch (state.Status) {
+  switch (statusOf(state)) {
     case 'running':
       return 'run';
     case 'created':
@@ -127,25 +126,28 @@ export function stepFor(state: Pick<State, 'Status' | 'ExitCode' | 'Error'>): Ne
   }
 }
 
+/** Gives what the engine refused it with, which of Podman's its state does not say. */
 async function take(
   engine: EngineConnection,
   id: string,
   step: Exclude<Next, 'run' | 'remake' | 'fail'>,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<string | null> {
   if (step === 'wait') {
     await sleep(PAUSE_MS, undefined, { signal });
-    return;
+    return null;
   }
   try {
     await engine.ask('starting the container', signal, async (docker) => {
       const container = docker.getContainer(id);
       await (step === 'start' ? container.start() : container.unpause());
     });
+    return null;
   } catch (error) {
     // Somebody else was faster (304, 409), it was removed meanwhile (404), or its state says why it cannot start.
     if (!(error instanceof EngineRefusal)) throw error;
     await sleep(PAUSE_MS, undefined, { signal });
+    return isOvertaken(error) || error.status === 404 ? null : error.message.trim().toWellFormed();
   }
 }
 

@@ -7,6 +7,8 @@ import { type EngineConnection, isRefusal } from './engine-connection.js';
 const TRIES = 5;
 const APART_MS = 200;
 
+const ENDED = new Set(['exited', 'created', 'dead']);
+
 type Labels = { readonly [name: string]: string } | null | undefined;
 
 /** Removes everything of an environment: its containers, then its volumes, then the image of its root. What is gone is fine. */
@@ -15,11 +17,8 @@ export async function removeEnvironment(
   name: EnvironmentName,
   signal: AbortSignal,
 ): Promise<void> {
-  const filters = {
-    label: [`${LABELS.instance}=${name.instance}`, `${LABELS.run}=${name.runId}`, `${LABELS.attempt}=${name.attempt}`],
-  };
-  const isOf = (labels: Labels): boolean => labelled(labels)?.purpose === name.purpose;
-  const { containers, volumes, images } = await labelledThings(engine, filters, signal);
+  const isOf = (labels: Labels): boolean => labelled(labels)?.name === environmentName(name);
+  const { containers, volumes, images } = await labelledThings(engine, `${LABELS.run}=${name.runId}`, signal);
   for (const { Id, Labels } of containers) {
     if (isOf(Labels))
       await gone(engine, 'removing a container', signal, () =>
@@ -44,15 +43,17 @@ export async function listEnvironments(
   instance: string,
   signal: AbortSignal,
 ): Promise<readonly LabelledEnvironment[]> {
-  const filters = { label: [`${LABELS.managed}=1`, `${LABELS.instance}=${instance}`] };
-  const things = await labelledThings(engine, filters, signal);
+  const things = await labelledThings(engine, `${LABELS.instance}=${instance}`, signal);
   const found = [...things.containers, ...things.volumes, ...things.images]
     .map(({ Labels }) => labelled(Labels))
-    .filter((one) => one !== null);
+    .filter((one) => one !== null)
+    .filter((one) => one.instance === instance);
   return [...new Map(found.map((one) => [one.name, one])).values()];
 }
 
-async function labelledThings(engine: EngineConnection, filters: { readonly label: string[] }, signal: AbortSignal) {
+/** With more than one label Podman finds volumes that have any of them, and no image: the rest is for who asks to look at. */
+async function labelledThings(engine: EngineConnection, label: string, signal: AbortSignal) {
+  const filters = { label: [label] };
   const containers = await engine.ask('looking for containers', signal, (docker) =>
     docker.listContainers({ all: true, filters }),
   );
@@ -70,11 +71,12 @@ async function removeVolume(engine: EngineConnection, volume: string, signal: Ab
       if (isRefusal(error, 404)) return;
       if (!isRefusal(error, 409) || tries === TRIES) throw error;
     }
-    const filters = { volume: [volume], label: [`${LABELS.managed}=1`], status: ['exited', 'created', 'dead'] };
+    const filters = { volume: [volume], label: [`${LABELS.managed}=1`] };
     const users = await engine.ask('looking for containers', signal, (docker) =>
       docker.listContainers({ all: true, filters }),
     );
-    for (const { Id } of users)
+    // Not as a filter: engines know different states.
+    for (const { Id } of users.filter(({ State }) => ENDED.has(State)))
       await gone(engine, 'removing a container', signal, () => engine.docker.getContainer(Id).remove({ v: true }));
     await sleep(APART_MS, undefined, { signal });
   }
@@ -99,8 +101,9 @@ function labelled(labels: Labels): LabelledEnvironment | null {
   const of = (name: string): string | undefined => labels?.[name];
   const [instance, runId, attempt, deadline] = [LABELS.instance, LABELS.run, LABELS.attempt, LABELS.deadline].map(of);
   const purpose = of(LABELS.purpose) ?? 'run';
-  if (instance === undefined || runId === undefined || deadline === undefined || !/^\d+$/.test(attempt ?? ''))
+  if (of(LABELS.managed) !== '1' || instance === undefined || runId === undefined || deadline === undefined)
     return null;
+  if (!/^\d+$/.test(attempt ?? '')) return null;
   if (!isPurpose(purpose)) return null;
   const found = { instance, runId, purpose, attempt: Number(attempt), deadline };
   return { ...found, name: environmentName(found) };

@@ -33,7 +33,9 @@ export async function endContainer(engine: EngineConnection, id: string, signal:
   try {
     await engine.ask('ending the container', signal, (docker) => docker.getContainer(id).kill());
   } catch (error) {
-    if (!isRefusal(error, 404, 409)) throw error;
+    if (!(error instanceof EngineRefusal)) throw error;
+    // It has ended (409, 500) or is gone (404), as looking shows; or it was refused, and works on.
+    if (!isRefusal(error, 404, 409) && (await inspect(engine, id, signal))?.State.Running) throw error;
   }
   while ((await inspect(engine, id, signal))?.State.Running) await sleep(PAUSE_MS, undefined, { signal });
 }

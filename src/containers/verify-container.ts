@@ -4,6 +4,7 @@ import { HoldfastError } from '../core/errors.js';
 import { TELLING_FILES, unmetIn } from '../core/isolation.js';
 import { SHOW } from './command-script.js';
 import { labelsOf, volumesOf } from './container-options.js';
+import { statusOf } from './engine-answers.js';
 import { type EngineConnection, EngineRefusal } from './engine-connection.js';
 import { type ExecResult, runAttached } from './exec.js';
 import { inspect } from './inspect.js';
@@ -35,13 +36,13 @@ export async function verifyContainer(place: Place): Promise<void> {
   }
   const isUsable = (): boolean => seen.has(RECORDS_DIR) && seen.has(spec.workdir);
   if (!isUsable()) {
-    if (!seen.has(RECORDS_DIR)) await openRecords(place);
-    if (!seen.has(spec.workdir)) await ownWorkdir(place);
+    await giveVolumes(place, seen.has(spec.workdir) ? 'kept' : 'given');
     seen = await look(place);
   }
-  for (const dir of [RECORDS_DIR, spec.workdir]) {
-    if (seen.has(dir)) continue;
-    throw new HoldfastError('environment_failed', `${dir} of ${environmentName(identity)} is not the user's own.`);
+  const unusable = !seen.has(RECORDS_DIR) ? RECORDS_DIR : !seen.has(spec.workdir) ? spec.workdir : null;
+  if (unusable !== null) {
+    const what = `${unusable} of ${environmentName(identity)} does not have the owner that it needs.`;
+    throw new HoldfastError('environment_failed', what);
   }
 }
 
@@ -58,25 +59,14 @@ async function look(place: Place): Promise<ReadonlyMap<string, string>> {
   );
 }
 
-/** Everybody may make a directory there, and nobody lists those of others. Root owns it, without any capability. */
-const openRecords = (place: Place): Promise<ExecResult> =>
-  inside(place, ['sh', '-c', 'chmod 1733 "$1"', 'sh', RECORDS_DIR], '0');
-
-async function inside(place: Place, argv: readonly string[], user?: string): Promise<ExecResult> {
+async function inside(place: Place, argv: readonly string[]): Promise<ExecResult> {
   const { engine, container, identity, signal } = place;
-  const request = {
-    container,
-    argv,
-    maxBytes: MAX_BYTES,
-    timeoutMs: WITHIN_MS,
-    ...(user === undefined ? {} : { user }),
-  };
-  const result = await runAttached(engine, request, signal);
+  const result = await runAttached(engine, { container, argv, maxBytes: MAX_BYTES, timeoutMs: WITHIN_MS }, signal);
   if (result.exitCode === 0) return result;
   const said = result.stderr.toString('utf8').trim() || result.stdout.toString('utf8').trim();
   const why = result.timedOut ? 'it does not end' : said.slice(0, 1000) || `it ended with ${result.exitCode}`;
   const found = await inspect(engine, container, signal);
-  if (found?.State.Status === 'exited') throw new EngineRefusal(0, mainEnded(found.State));
+  if (found !== null && statusOf(found.State) === 'exited') throw new EngineRefusal(0, mainEnded(found.State));
   // A stream that was cut says nothing of the container, but that it may have ended.
   throw result.exitCode === null && !result.timedOut
     ? new EngineRefusal(0, 'its stream was cut')
@@ -89,17 +79,27 @@ const unusable = (identity: EnvironmentIdentity, why: string): HoldfastError =>
     `A shell in ${environmentName(identity)} does not work: ${why.toWellFormed()}.`,
   );
 
-/** A volume whose directory the image does not have is root's. A container that may do nothing else gives it to the user. */
-async function ownWorkdir({ engine, identity, signal }: Place): Promise<void> {
+/** Gives the workspace to its user if it is to be given, and the records to root: everybody makes a directory there, nobody lists them. */
+const GIVE = `
+[ -z "$3" ] || chown "$3" "$1" || exit 1
+chown 0:0 "$2" && chmod 1733 "$2"
+`;
+
+/**
+ * Does what `ownVolumes` does where an empty volume takes nothing over, or an archive has no room for the user's number: in a container that
+ * may do nothing else. Podman gives a new volume to the user of the first container that starts with it.
+ */
+async function giveVolumes({ engine, identity, signal }: Place, work: 'kept' | 'given'): Promise<void> {
   const { spec } = identity;
   const helper = newOwnerName(identity);
+  const volumes = volumesOf(environmentName(identity));
   try {
-    await engine.ask('giving the workspace to its user', signal, async (docker) => {
+    await engine.ask('giving volumes to their users', signal, async (docker) => {
       const container = await docker.createContainer({
         name: helper,
         Image: spec.image,
         Entrypoint: [],
-        Cmd: ['chown', spec.user, spec.workdir],
+        Cmd: ['sh', '-c', GIVE, 'sh', spec.workdir, RECORDS_DIR, work === 'given' ? spec.user : ''],
         User: '0:0',
         Labels: labelsOf(identity),
         HostConfig: {
@@ -109,7 +109,10 @@ async function ownWorkdir({ engine, identity, signal }: Place): Promise<void> {
           SecurityOpt: ['no-new-privileges'],
           ReadonlyRootfs: true,
           PidsLimit: 16,
-          Mounts: [{ Type: 'volume', Source: volumesOf(environmentName(identity)).work, Target: spec.workdir }],
+          Mounts: [
+            { Type: 'volume', Source: volumes.work, Target: spec.workdir },
+            { Type: 'volume', Source: volumes.records, Target: RECORDS_DIR },
+          ],
         },
       });
       await container.start();

@@ -152,7 +152,9 @@ describeDocker('isolation', () => {
     ] as const;
     for (const [field, changes] of weak) {
       const identity = newIdentity();
-      const options = containerOptions(identity, { boundDisk: true, egress: null });
+      const options = containerOptions(identity, {
+        ...{ boundDisk: true, ownProfile: true, ownSecrets: true, egress: null },
+      });
       // As if the engine had heard everything else.
       await docker.createContainer({ ...options, HostConfig: { ...options.HostConfig, ...(changes as object) } });
       await expect(open(identity), field).rejects.toMatchObject({

@@ -18,4 +18,6 @@ it('leads to one that runs, and starts nothing again that cannot start', () => {
   expect(step('dead')).toBe('fail');
   expect(step('restarting')).toBe('wait');
   expect(step('removing')).toBe('wait');
+  // Podman's own.
+  expect([step('initialized'), step('stopped'), step('stopping')]).toEqual(['start', 'start', 'wait']);
 });

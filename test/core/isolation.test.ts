@@ -48,6 +48,9 @@ it('what does not hold is named by its field', () => {
     [{ '/proc/net/dev': '' }, 'security.networkMode'],
   ];
   for (const [change, field] of changes) expect(unmet({ ...first, ...change }), field).toEqual([field]);
+  // No bound is `max` there, and of the processors `max <period>`: "Control Group v2" of the kernel's documentation.
+  expect(unmet({ ...second, '/sys/fs/cgroup/memory.max': 'max' })).toEqual(['limits.memoryMb']);
+  expect(unmet({ ...second, '/sys/fs/cgroup/pids.max': 'max' })).toEqual(['limits.maxProcesses']);
   expect(unmet({ ...second, '/sys/fs/cgroup/memory.swap.max': 'max' })).toEqual(['limits.memoryMb']);
   expect(unmet({ ...second, '/sys/fs/cgroup/cpu.max': 'max 100000' })).toEqual(['limits.cpuCores']);
 });
