@@ -77,9 +77,7 @@ async function open(
     begun = true;
     why = (await take(engine, found.Id, next, options.signal)) ?? why;
   }
-  const said = last?.Status === 'exited' ? `${mainEnded(last)} each time that it was started` : why;
-  const what = `The container ${environmentName(identity)} does not come to run`;
-  throw new HoldfastError('environment_failed', said === '' ? `${what}.` : `${what}: ${said}.`);
+  throw stuck(identity, last, why);
 }
 
 /** What is to be said of a container that does not stay up. */
@@ -160,6 +158,13 @@ function assertOurs(identity: EnvironmentIdentity, found: Docker.ContainerInspec
 
 const lost = (identity: EnvironmentIdentity): HoldfastError =>
   new HoldfastError('environment_lost', `The container ${environmentName(identity)} was there, and is gone.`);
+
+function stuck(identity: EnvironmentIdentity, last: State | null, why: string): HoldfastError {
+  const hasEnded = last !== null && statusOf(last) === 'exited';
+  const said = hasEnded ? `${mainEnded(last)} each time that it was started` : why;
+  const what = `The container ${environmentName(identity)} does not come to run`;
+  return new HoldfastError('environment_failed', said === '' ? `${what}.` : `${what}: ${said}.`);
+}
 
 const failed = (identity: EnvironmentIdentity, state: State): HoldfastError => {
   const why = state.Error === '' ? `it ended with ${state.ExitCode}` : state.Error;
