@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import type { Caller } from '../core/caller.js';
+import { type Caller, mayAct } from '../core/caller.js';
 import { HoldfastError } from '../core/errors.js';
 import { fieldErrorsOf, invalidRequest } from '../core/field-errors.js';
 import { canonical, digestOf, type JsonObject, toJson } from '../core/json.js';
@@ -42,6 +42,7 @@ export async function planTask(
   const found = await definitionOf(parts, tenant, asked, recent);
   const { definition, kept } = found;
   if (reward !== null) rewardNamed(parts, reward, '/reward');
+  if (asked.instruction !== undefined) assertMounts(definition, caller);
   assertScaffold(agent, definition);
   const resolved = resolveTask(definition, { parameters, seed });
   const { category, difficulty, tags, maxTurns, timeoutSeconds } = definition;
@@ -144,6 +145,14 @@ async function definitionOf(
   if (kept !== undefined) return { definition: taskDefinition.parse(JSON.parse(kept.definition)), kept };
   const detail = `There is no definition ${asked.name} of version ${asked.version}.`;
   throw new HoldfastError('task_definition_unknown', detail, { fields: [{ pointer: '/task', detail }] });
+}
+
+/** Directories of the engine's host are an admin's to give. Who names a definition takes what an admin has submitted. Throws `forbidden`. */
+function assertMounts({ environment }: TaskDefinition, caller: Caller): void {
+  if (environment.mounts.length === 0 || mayAct(caller, 'admin')) return;
+  const detail = `what a task mounts of the host is for the role admin to submit, after which its name and version are enough; this is ${caller.role}`;
+  const pointer = '/task/environment/mounts';
+  throw new HoldfastError('forbidden', `${pointer}: ${detail}.`, { fields: [{ pointer, detail }] });
 }
 
 /** A definition may ask for a scaffold. Throws `invalid_request`. */

@@ -56,6 +56,18 @@ it('are submitted, read, listed and cancelled over HTTP, by who may', async () =
   expect((await door.ask('otto', 'DELETE', `/api/v1/tasks/${id}`)).json).toMatchObject({ id, attempts: 1 });
 });
 
+it('that mount directories of the host are submitted by an admin, and named by others', async () => {
+  const mounts = [{ source: '/srv/books', target: '/books' }];
+  const mounting = { ...task, version: '2.0.0', environment: { ...task.environment, mounts } };
+  const refused = { code: 'forbidden', errors: [{ pointer: '/task/environment/mounts' }] };
+  expect((await post('otto', { task: mounting, agent: 'asker' })).json).toMatchObject(refused);
+  const named = { task: { name: 'say', version: '2.0.0' }, agent: 'asker' };
+  expect((await post('otto', named)).json).toMatchObject({ code: 'task_definition_unknown' });
+  expect((await post('adam', { task: mounting, agent: 'asker' })).status).toBe(202);
+  expect((await post('otto', named)).status).toBe(202);
+  expect((await post('otto', { task: mounting, agent: 'asker' })).json).toMatchObject(refused);
+});
+
 it('are submitted, followed and cancelled at a terminal; the exit code says whether one is a success', async () => {
   const submitted = await holdfast('submit', 'say@1.0.0', '--agent', 'asker', '--seed', '3');
   const [, id = ''] = /^task (task_[0-9a-f]{32}) queued\n$/.exec(submitted.stdout) ?? [];
