@@ -71,7 +71,7 @@ const checks: readonly Check[] = [
   },
   {
     what: 'a number of processes',
-    ask: 'for i in $(seq 100); do sleep 2 & done 2>/dev/null; ps | grep -c "[s]leep 2$"',
+    ask: 'for i in $(seq 100); do sleep 8 & done 2>/dev/null; ps | grep -c "[s]leep 8$"',
     bound: '',
     without: { limits: { maxProcesses: null } },
     free: /^(9\d|100)\n$/,
