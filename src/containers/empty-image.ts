@@ -17,10 +17,10 @@ export async function emptyImage(
   directories: readonly Directory[],
   signal: AbortSignal,
 ): Promise<void> {
-  const [repo = image, tag = 'latest'] = image.split(':');
   const archive = Buffer.concat([...directories.map(entryOf), Buffer.alloc(2 * BLOCK)]);
   await engine.ask('making an image', signal, async (docker) => {
-    const said = await docker.importImage(Readable.from([archive]), { repo, tag });
+    // The tag within the name: Podman does not look at one beside it.
+    const said = await docker.importImage(Readable.from([archive]), { repo: image });
     // Made when it has said everything. Whether it is there shows when it is used.
     for await (const _ of said);
   });

@@ -132,6 +132,9 @@ describePodman('environments', () => {
     expect(await leftOf(source)).toEqual([]);
     // What is stopped has its files yet.
     expect(await leftOf(neighbour)).toHaveLength(3);
+    // What owns volumes is made once.
+    const nameless = await docker.listImages({ filters: { dangling: ['true'] } });
+    expect(nameless.map(({ Id }) => Id)).toEqual([]);
   });
 
   it('has one name, whoever asks', async () => {
