@@ -3,6 +3,7 @@ import { type Caller, mayAct } from '../core/caller.js';
 import { HoldfastError } from '../core/errors.js';
 import { fieldErrorsOf, invalidRequest } from '../core/field-errors.js';
 import { canonical, digestOf, type JsonObject, toJson } from '../core/json.js';
+import { reachOf } from '../core/reach.js';
 import { resolveTask } from '../core/resolve-task.js';
 import { type SubmitTask, submitTask as submitTaskShape, type TaskView } from '../core/task.js';
 import { type TaskDefinition, taskDefinition, taskHashOf } from '../core/task-definition.js';
@@ -42,7 +43,7 @@ export async function planTask(
   const found = await definitionOf(parts, tenant, asked, recent);
   const { definition, kept } = found;
   if (reward !== null) rewardNamed(parts, reward, '/reward');
-  if (asked.instruction !== undefined) assertMounts(definition, caller);
+  if (asked.instruction !== undefined) assertReach(definition, caller);
   assertScaffold(agent, definition);
   const resolved = resolveTask(definition, { parameters, seed });
   const { category, difficulty, tags, maxTurns, timeoutSeconds } = definition;
@@ -147,12 +148,13 @@ async function definitionOf(
   throw new HoldfastError('task_definition_unknown', detail, { fields: [{ pointer: '/task', detail }] });
 }
 
-/** Directories of the engine's host are an admin's to give. Who names a definition takes what an admin has submitted. Throws `forbidden`. */
-function assertMounts({ environment }: TaskDefinition, caller: Caller): void {
-  if (environment.mounts.length === 0 || mayAct(caller, 'admin')) return;
-  const detail = `what a task mounts of the host is for the role admin to submit, after which its name and version are enough; this is ${caller.role}`;
-  const pointer = '/task/environment/mounts';
-  throw new HoldfastError('forbidden', `${pointer}: ${detail}.`, { fields: [{ pointer, detail }] });
+/** What reaches beyond a container is an admin's to give. Who names a definition takes what an admin has submitted. Throws `forbidden`. */
+function assertReach({ environment }: TaskDefinition, caller: Caller): void {
+  const reach = reachOf(environment).map((pointer) => `/task/environment${pointer}`);
+  if (reach.length === 0 || mayAct(caller, 'admin')) return;
+  const detail = `what reaches beyond the container is for the role admin to submit, after which its name and version are enough; this is ${caller.role}`;
+  const fields = reach.map((pointer) => ({ pointer, detail }));
+  throw new HoldfastError('forbidden', `${reach.join(', ')}: ${detail}.`, { fields });
 }
 
 /** A definition may ask for a scaffold. Throws `invalid_request`. */

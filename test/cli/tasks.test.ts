@@ -56,7 +56,13 @@ it('are submitted, read, listed and cancelled over HTTP, by who may', async () =
   expect((await door.ask('otto', 'DELETE', `/api/v1/tasks/${id}`)).json).toMatchObject({ id, attempts: 1 });
 });
 
-it('that mount directories of the host are submitted by an admin, and named by others', async () => {
+it('that reach beyond their container are submitted by an admin, and named by others', async () => {
+  const open = { networkMode: 'open', dropCapabilities: [], noNewPrivileges: false, seccompProfile: '{}' };
+  const reaching = { ...task, environment: { ...task.environment, security: open } };
+  expect((await post('otto', { task: reaching, agent: 'asker' })).json).toMatchObject({
+    code: 'forbidden',
+    errors: Object.keys(open).map((field) => ({ pointer: `/task/environment/security/${field}` })),
+  });
   const mounts = [{ source: '/srv/books', target: '/books' }];
   const mounting = { ...task, version: '2.0.0', environment: { ...task.environment, mounts } };
   const refused = { code: 'forbidden', errors: [{ pointer: '/task/environment/mounts' }] };
