@@ -78,7 +78,7 @@ export async function openEnvironment(
   const environment = await engine.open(kept.identity, {
     begun: kept.begun,
     starting: () => patiently(() => markStarted(knex, kept.identity)),
-    secrets: owner.secrets,
+    ...{ secrets: owner.secrets, lookLater: true },
     signal,
   });
   return { kept, environment };

@@ -118,6 +118,18 @@ sh -c "$begin" sh "$@" </dev/null >/dev/null 2>&1
 refused=$?
 ${COLLECT}`;
 
+/** After it comes what a command is begun by, and nothing before somebody has said "go". */
+export const SHOWN = '== that is all\n';
+
+/** What SHOW shows, and RUN when that was seen and found good. Arguments: the program of SHOW, workdir, records, then those of RUN. */
+export const SHOW_AND_RUN = (paths: readonly string[]): string => `
+sh -c "$1" sh "$2" "$3" ${paths.join(' ')}
+printf '${SHOWN.trimEnd()}\\n'
+read -r go
+[ "$go" = go ] || exit 0
+shift 3
+${RUN}`;
+
 /** Says that a command which nobody runs any more ended because its time was over. Arguments: records, id. */
 export const CLOSE = `
 cd "$1/$2" 2>/dev/null || exit 0

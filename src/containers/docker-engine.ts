@@ -14,7 +14,7 @@ import { engineId } from './engine-answers.js';
 import { EngineConnection } from './engine-connection.js';
 import { lookAtEngine } from './look-at-engine.js';
 import { keepContainer } from './open-container.js';
-import { readyContainer, VerifiedStarts } from './ready-container.js';
+import { type Ready, readyContainer, VerifiedStarts } from './ready-container.js';
 import { listEnvironments, removeEnvironment } from './remove-environment.js';
 import { runCommand } from './run-command.js';
 import { endContainer, stopContainer } from './stop-container.js';
@@ -56,25 +56,31 @@ export class DockerEngine implements EnvironmentEngine {
     if (never.length > 0 && !identity.spec.bestEffort)
       throw new HoldfastError('environment_unenforceable', `It cannot be enforced: ${never.join('; ')}.`);
     const engine = this.#engine;
-    const open = async (begun: boolean, signal: AbortSignal): Promise<string> => {
+    const open = async (begun: boolean, lookLater: boolean, signal: AbortSignal): Promise<Ready> => {
       const egress = await this.#share(identity, signal);
-      return readyContainer(engine, identity, { ...options, begun, signal, egress }, this.#verified);
+      return readyContainer(engine, identity, { ...options, begun, lookLater, signal, egress }, this.#verified);
     };
-    let container = await open(options.begun, options.signal);
+    let ready = await open(options.begun, options.lookLater === true, options.signal);
     const place = (signal: AbortSignal) => ({
-      ...{ engine, signal },
+      ...{ engine, identity, signal },
       // One that was made anew on the same files has another id.
-      container: () => container,
+      container: () => ready.id,
+      unseen: () => ready.seen,
       reopen: async () => {
-        container = await open(true, signal);
+        ready = await open(true, false, signal);
       },
-      kill: () => endContainer(engine, container, signal),
+      kill: () => endContainer(engine, ready.id, signal),
     });
+    const looked = async (signal: AbortSignal) => {
+      const found = place(signal);
+      if (ready.seen !== null) await found.reopen();
+      return found;
+    };
     return {
       run: (command, signal) => runCommand(place(signal), command),
-      read: (path, maxBytes, signal) => readFile(place(signal), path, maxBytes),
-      write: (path, bytes, signal) => writeFile(place(signal), path, bytes),
-      end: (signal) => endContainer(engine, container, signal),
+      read: async (path, maxBytes, signal) => readFile(await looked(signal), path, maxBytes),
+      write: async (path, bytes, signal) => writeFile(await looked(signal), path, bytes),
+      end: (signal) => endContainer(engine, ready.id, signal),
     };
   }
 

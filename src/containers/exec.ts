@@ -8,10 +8,21 @@ export interface ExecRequest {
   /** Null: the user of the container. */
   readonly user?: string;
   readonly input?: Buffer;
+  readonly gate?: Gate;
   /** Kept of each stream; what comes after it is thrown away. */
   readonly maxBytes: number;
   readonly timeoutMs: number;
 }
+
+/** What a program says before it goes on is no part of its result, but asked about. */
+export interface Gate {
+  /** The end of it. */
+  readonly until: string;
+  /** Its answer is the whole standard input of the program. Never called with more than MAX_BEFORE_GATE bytes. */
+  readonly answer: (said: Buffer) => string;
+}
+
+const MAX_BEFORE_GATE = 1_048_576;
 
 export interface ExecResult {
   readonly stdout: Buffer;
@@ -21,13 +32,15 @@ export interface ExecResult {
   readonly timedOut: boolean;
 }
 
-const optionsOf = ({ argv, user, input }: Pick<ExecRequest, 'argv' | 'user' | 'input'>): Docker.ExecCreateOptions => ({
-  Cmd: [...argv],
-  AttachStdin: input !== undefined,
+const takesInput = ({ input, gate }: ExecRequest): boolean => input !== undefined || gate !== undefined;
+
+const optionsOf = (request: ExecRequest): Docker.ExecCreateOptions => ({
+  Cmd: [...request.argv],
+  AttachStdin: takesInput(request),
   AttachStdout: true,
   AttachStderr: true,
   Tty: false,
-  ...(user === undefined ? {} : { User: user }),
+  ...(request.user === undefined ? {} : { User: request.user }),
 });
 
 /**
@@ -41,11 +54,13 @@ export async function runAttached(
 ): Promise<ExecResult> {
   const { exec, stream } = await engine.ask('running a program', signal, async (docker) => {
     const made = await docker.getContainer(request.container).exec(optionsOf(request));
-    return { exec: made, stream: await made.start({ hijack: true, stdin: request.input !== undefined, Tty: false }) };
+    return { exec: made, stream: await made.start({ hijack: true, stdin: takesInput(request), Tty: false }) };
   });
   const stdout = bounded(request.maxBytes);
   const stderr = bounded(request.maxBytes);
-  engine.docker.modem.demuxStream(stream, stdout.sink, stderr.sink);
+  const { gate } = request;
+  const shown = gate === undefined ? stdout.sink : behind(gate, stdout.sink, (answer) => stream.end(answer));
+  engine.docker.modem.demuxStream(stream, shown, stderr.sink);
   if (request.input !== undefined) stream.end(request.input);
   const end = await endOf(stream, request.timeoutMs, signal);
   stream.destroy();
@@ -75,6 +90,23 @@ function endOf(
     stream.on('end', () => done('end'));
     stream.on('error', () => done('broken'));
     stream.on('close', () => done('broken'));
+  });
+}
+
+/** Passes on what comes after the gate. A program that says too much before it is given nothing to go on with. */
+function behind({ until, answer }: Gate, sink: Writable, give: (answer: string) => void): Writable {
+  let said: Buffer | null = Buffer.alloc(0);
+  return new Writable({
+    write: (chunk: Buffer, _encoding, done) => {
+      if (said === null) return void sink.write(chunk, done);
+      said = Buffer.concat([said, chunk]);
+      const end = said.indexOf(until);
+      if (end < 0 && said.length <= MAX_BEFORE_GATE) return done();
+      const rest = end < 0 ? Buffer.alloc(0) : said.subarray(end + until.length);
+      give(end < 0 ? '' : answer(said.subarray(0, end)));
+      said = null;
+      sink.write(rest, done);
+    },
   });
 }
 

@@ -81,8 +81,18 @@ async function open(
 }
 
 /** What is to be said of a container that does not stay up. */
-export const mainEnded = ({ ExitCode }: Pick<State, 'ExitCode'>): string =>
+const mainEnded = ({ ExitCode }: Pick<State, 'ExitCode'>): string =>
   `its main process (\`command\` of the environment) ended with ${ExitCode}`;
+
+/** A refusal that says by what the main process of a container has ended; null: it has not. */
+export async function endOfMain(
+  engine: EngineConnection,
+  container: string,
+  signal: AbortSignal,
+): Promise<EngineRefusal | null> {
+  const found = await inspect(engine, container, signal);
+  return found !== null && statusOf(found.State) === 'exited' ? new EngineRefusal(0, mainEnded(found.State)) : null;
+}
 
 /** Makes a container with its files if nobody has, and does not start it. */
 export async function keepContainer(

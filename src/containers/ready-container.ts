@@ -3,7 +3,7 @@ import type { EnvironmentIdentity } from '../core/environment.js';
 import { HoldfastError } from '../core/errors.js';
 import { type EngineConnection, EngineRefusal } from './engine-connection.js';
 import { forwardEgress } from './forward-egress.js';
-import { openContainer, type ReadyOptions } from './open-container.js';
+import { endOfMain, openContainer, type ReadyOptions } from './open-container.js';
 import { putSecrets } from './put-secrets.js';
 import { verifyContainer } from './verify-container.js';
 
@@ -31,27 +31,41 @@ const unlessRefused = (error: unknown): void => {
   if (!(error instanceof HoldfastError && error.code === 'environment_unenforceable')) throw error;
 };
 
-/** Opens a container and looks whether it is what was asked for, once for each start of it. Returns its id. */
+/** A container that runs. */
+export interface Ready {
+  readonly id: string;
+  /** Called when it was looked at and found good; null: it was. */
+  readonly seen: (() => void) | null;
+}
+
+/** Opens a container and looks whether it is what was asked for, once for each start of it: now, or later if nothing is to be done after that. */
 export async function readyContainer(
   engine: EngineConnection,
   identity: EnvironmentIdentity,
   options: ReadyOptions,
   verified: VerifiedStarts,
-): Promise<string> {
+): Promise<Ready> {
   const { signal } = options;
   let { begun } = options;
   return inRunning(signal, async () => {
     const { id, startedAt } = await openContainer(engine, identity, { ...options, begun });
     begun = true;
-    if (verified.has(id, startedAt)) return id;
-    await verifyContainer({ engine, identity, container: id, signal });
+    if (verified.has(id, startedAt)) return { id, seen: null };
+    const isAlone = identity.spec.secrets.length === 0 && options.egress === null;
+    if (options.lookLater === true && isAlone) return { id, seen: () => verified.add(id, startedAt) };
+    try {
+      await verifyContainer({ engine, identity, container: id, signal });
+    } catch (error) {
+      // The engine only says that it does not run.
+      throw (error instanceof EngineRefusal && (await endOfMain(engine, id, signal))) || error;
+    }
     await putSecrets({ engine, container: id, signal }, identity.spec.secrets, options.secrets);
     if (options.egress !== null) {
       const forwarding = forwardEgress({ engine, container: id, signal }, options.egress);
       await (identity.spec.bestEffort ? forwarding.catch(unlessRefused) : forwarding);
     }
     verified.add(id, startedAt);
-    return id;
+    return { id, seen: null };
   });
 }
 

@@ -1,20 +1,26 @@
-import type { Command, CommandOutcome, Output } from '../core/environment.js';
+import type { Command, CommandOutcome, EnvironmentIdentity, Output } from '../core/environment.js';
 import { RECORDS_DIR } from '../core/environment-spec.js';
 import { HoldfastError } from '../core/errors.js';
-import { BEGIN, CLOSE, COLLECT, NO_ROOM, RUN } from './command-script.js';
+import { TELLING_FILES } from '../core/isolation.js';
+import { BEGIN, CLOSE, COLLECT, NO_ROOM, RUN, SHOW, SHOW_AND_RUN, SHOWN } from './command-script.js';
 import { type EngineConnection, EngineRefusal } from './engine-connection.js';
-import { type ExecResult, runAttached } from './exec.js';
+import { type ExecResult, type Gate, runAttached } from './exec.js';
 import { inRunning } from './ready-container.js';
+import { isFit, seenIn } from './verify-container.js';
 
 /** Beyond the time of a command: for the five seconds between its two signals, and for what comes after them. */
 const OUTER_MS = 15_000;
 const SHORT_MS = 30_000;
 /** Of the first line. */
 const HEADING_BYTES = 256;
+
 export interface CommandPlace {
   readonly engine: EngineConnection;
+  readonly identity: EnvironmentIdentity;
   /** Its id, as it is now. */
   readonly container: () => string;
+  /** Null: it was looked at from inside. Otherwise the command does so before it begins, and says it here. */
+  readonly unseen: () => (() => void) | null;
   readonly signal: AbortSignal;
   /** Makes sure that the container runs, after it was found not to. */
   readonly reopen: () => Promise<unknown>;
@@ -49,11 +55,44 @@ async function beginAndCollect(place: CommandPlace, command: Command): Promise<C
   const { id, cwd, timeoutSeconds, maxOutputBytes, argv } = command;
   const args = [BEGIN, RECORDS_DIR, id, cwd, String(timeoutSeconds), String(maxOutputBytes), ...argv];
   const withinMs = timeoutSeconds * 1000 + OUTER_MS;
-  const found = await inShell(place, command, [RUN, 'sh', ...args], withinMs);
+  const found =
+    (await afterLook(place, command, args, withinMs)) ??
+    (await inShell(place, command, [RUN, 'sh', ...args], withinMs));
   // A shell that ended without a word found no room for a process, or was ended with the command: what became of that is asked anew.
   const collected = found.type === 'speechless' ? await collect(place, command, withinMs) : found;
   if (collected.type === 'absent' && collected.code === NO_ROOM) throw noRoom();
   return collected.type === 'speechless' ? { type: 'cut' } : collected;
+}
+
+/** The command, by a shell that first shows what the container is. Null: it was not begun, and the container was looked at. */
+async function afterLook(
+  place: CommandPlace,
+  command: Command,
+  args: readonly string[],
+  timeoutMs: number,
+): Promise<Found | null> {
+  const { identity, unseen, reopen } = place;
+  const seen = unseen();
+  if (seen === null) return null;
+  const look = { refusal: null as unknown, isFit: false };
+  const gate = {
+    until: SHOWN,
+    answer: (said: Buffer): string => {
+      try {
+        look.isFit = isFit(identity, seenIn(said));
+      } catch (error) {
+        look.refusal = error;
+      }
+      return look.isFit ? 'go\n' : '';
+    },
+  };
+  const script = [SHOW_AND_RUN(TELLING_FILES), 'sh', SHOW, identity.spec.workdir, RECORDS_DIR, ...args];
+  const found = await inShell(place, command, script, timeoutMs, gate);
+  if (look.refusal !== null) throw look.refusal;
+  if (look.isFit) seen();
+  // What it lacks is seen to, or said.
+  else await reopen();
+  return look.isFit ? found : null;
 }
 
 const noRoom = (): HoldfastError =>
@@ -69,12 +108,11 @@ async function inShell(
   { maxOutputBytes }: Command,
   script: readonly string[],
   timeoutMs: number,
+  gate?: Gate,
 ): Promise<Found> {
   const request = {
-    container: container(),
-    argv: ['sh', '-c', ...script],
-    maxBytes: maxOutputBytes + HEADING_BYTES,
-    timeoutMs,
+    ...{ container: container(), argv: ['sh', '-c', ...script], maxBytes: maxOutputBytes + HEADING_BYTES, timeoutMs },
+    ...(gate === undefined ? {} : { gate }),
   };
   return read(await runAttached(engine, request, signal), maxOutputBytes);
 }

@@ -1,14 +1,12 @@
 import { type EnvironmentIdentity, environmentName } from '../core/environment.js';
 import { RECORDS_DIR } from '../core/environment-spec.js';
 import { HoldfastError } from '../core/errors.js';
-import { TELLING_FILES, unmetIn } from '../core/isolation.js';
+import { type SeenFiles, TELLING_FILES, unmetIn } from '../core/isolation.js';
 import { SHOW } from './command-script.js';
 import { labelsOf, volumesOf } from './container-options.js';
-import { statusOf } from './engine-answers.js';
 import { type EngineConnection, EngineRefusal } from './engine-connection.js';
 import { type ExecResult, runAttached } from './exec.js';
-import { inspect } from './inspect.js';
-import { mainEnded } from './open-container.js';
+import { endOfMain } from './open-container.js';
 import { newOwnerName } from './own-volumes.js';
 import { removeContainer } from './remove-container.js';
 
@@ -30,12 +28,7 @@ export async function verifyContainer(place: Place): Promise<void> {
   const { identity } = place;
   const { spec } = identity;
   let seen = await look(place);
-  const unmet = unmetIn(spec, seen);
-  if (unmet.length > 0 && !spec.bestEffort) {
-    throw new HoldfastError('environment_unenforceable', `In ${environmentName(identity)} ${unmet.join('; ')}.`);
-  }
-  const isUsable = (): boolean => seen.has(RECORDS_DIR) && seen.has(spec.workdir);
-  if (!isUsable()) {
+  if (!isFit(identity, seen)) {
     await giveVolumes(place, seen.has(spec.workdir) ? 'kept' : 'given');
     seen = await look(place);
   }
@@ -46,11 +39,24 @@ export async function verifyContainer(place: Place): Promise<void> {
   }
 }
 
-/** The telling files by their path, and of the two directories those that can be used. */
-async function look(place: Place): Promise<ReadonlyMap<string, string>> {
+/** Whether a container is what was asked for, and its volumes can be used. Throws `environment_unenforceable`. */
+export function isFit(identity: EnvironmentIdentity, seen: SeenFiles): boolean {
+  const { spec } = identity;
+  const unmet = unmetIn(spec, seen);
+  if (unmet.length > 0 && !spec.bestEffort)
+    throw new HoldfastError('environment_unenforceable', `In ${environmentName(identity)} ${unmet.join('; ')}.`);
+  return seen.has(RECORDS_DIR) && seen.has(spec.workdir);
+}
+
+async function look(place: Place): Promise<SeenFiles> {
   const { workdir } = place.identity.spec;
   const { stdout } = await inside(place, ['sh', '-c', SHOW, 'sh', workdir, RECORDS_DIR, ...TELLING_FILES]);
-  const parts = `\n${stdout.toString('utf8')}`.split('\n== ').slice(1);
+  return seenIn(stdout);
+}
+
+/** The telling files by their path, and of the two directories those that can be used, as SHOW shows them. */
+export function seenIn(shown: Buffer): SeenFiles {
+  const parts = `\n${shown.toString('utf8')}`.split('\n== ').slice(1);
   return new Map(
     parts.map((part) => {
       const end = part.indexOf('\n');
@@ -65,8 +71,8 @@ async function inside(place: Place, argv: readonly string[]): Promise<ExecResult
   if (result.exitCode === 0) return result;
   const said = result.stderr.toString('utf8').trim() || result.stdout.toString('utf8').trim();
   const why = result.timedOut ? 'it does not end' : said.slice(0, 1000) || `it ended with ${result.exitCode}`;
-  const found = await inspect(engine, container, signal);
-  if (found !== null && statusOf(found.State) === 'exited') throw new EngineRefusal(0, mainEnded(found.State));
+  const end = await endOfMain(engine, container, signal);
+  if (end !== null) throw end;
   // A stream that was cut says nothing of the container, but that it may have ended.
   throw result.exitCode === null && !result.timedOut
     ? new EngineRefusal(0, 'its stream was cut')

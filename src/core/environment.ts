@@ -111,6 +111,8 @@ export interface OpenOptions {
   readonly starting: () => Promise<void>;
   /** Asked after each start, if there are any. */
   readonly secrets: AgentEnvironment['secrets'];
+  /** Whether its first command may be what looks at it from inside: that one waits for it, and throws what opening it would. */
+  readonly lookLater?: boolean;
   readonly signal: AbortSignal;
 }
 
