@@ -8,6 +8,7 @@ import {
   endChange,
   instanceId,
   keptAmong,
+  leaveChange,
 } from '../src/storage/environments.js';
 import type { EnvironmentWorld } from './open-environment.js';
 import { patiently } from './patience.js';
@@ -15,6 +16,8 @@ import { snapshotEnvironment } from './snapshot-environment.js';
 
 /** Longer than an engine takes to stop or remove a container: whoever has not by then is taken to be dead. */
 const LEASE_MS = 90_000;
+/** Longer than an engine goes on with what it was asked for by somebody who is no longer there. */
+const LEFT_MS = 15_000;
 const AT_ONCE = 20;
 /** Beyond its deadline, so that clocks may differ. */
 const GRACE_MS = 10 * 60_000;
@@ -30,7 +33,7 @@ export async function settleEnvironments(world: EnvironmentWorld, signal: AbortS
   const instance = await instanceId(knex);
   const due = await dueEnvironments(knex, instance, await engine.id(signal), AT_ONCE);
   const settled = await Promise.allSettled(due.map((one) => settle(world, one, signal)));
-  // One that fails holds up no other; when its lease is over it is tried again.
+  // One that fails holds up no other, and is tried again.
   const failed = settled.find((one) => one.status === 'rejected');
   if (failed !== undefined) throw failed.reason;
   return settled.filter((one) => one.status === 'fulfilled' && one.value).length;
@@ -43,17 +46,35 @@ async function settle(world: EnvironmentWorld, one: DueEnvironment, signal: Abor
   const within = AbortSignal.any([signal, AbortSignal.timeout(LEASE_MS / 2)]);
   if (due === 'stop') {
     if (!(await beginStop(knex, identity, LEASE_MS))) return false;
-    await engine.stop(identity, within);
-    const trouble = await snapshotTrouble(world, one, 'pause', within);
-    await patiently(() => endChange(knex, identity, 'stopping'));
-    if (trouble !== null) throw trouble;
-    return true;
+    return change(world, one, 'stopping', async () => {
+      await engine.stop(identity, within);
+      return snapshotTrouble(world, one, 'pause', within);
+    });
   }
   if (!(await beginRemove(knex, identity, LEASE_MS))) return false;
   if (identity.purpose === 'snapshot' && (await stayForHeirs(knex, identity))) return false;
-  const trouble = await snapshotTrouble(world, one, 'end', within);
-  await engine.remove(identity, within);
-  await patiently(() => endChange(knex, identity, 'removing'));
+  return change(world, one, 'removing', async () => {
+    const trouble = await snapshotTrouble(world, one, 'end', within);
+    await engine.remove(identity, within);
+    return trouble;
+  });
+}
+
+/** Who stops working in the middle, or has an engine that fails, keeps nobody waiting for the whole of the lease. */
+async function change(
+  { knex }: EnvironmentWorld,
+  { identity }: DueEnvironment,
+  to: 'stopping' | 'removing',
+  work: () => Promise<unknown>,
+): Promise<true> {
+  let trouble: unknown;
+  try {
+    trouble = await work();
+  } catch (error) {
+    await leaveChange(knex, identity, to, LEFT_MS).catch(() => undefined);
+    throw error;
+  }
+  await patiently(() => endChange(knex, identity, to));
   if (trouble !== null) throw trouble;
   return true;
 }

@@ -193,6 +193,13 @@ export async function endChange(db: Knex, name: Name, from: 'stopping' | 'removi
     .update({ state: from === 'stopping' ? 'down' : 'gone', lease_until: null, updated_at: db.fn.now() } as never);
 }
 
+/** Gives up what was begun and not done: somebody may do it when what is under way on the engine has come to its end. */
+export async function leaveChange(db: Knex, name: Name, from: 'stopping' | 'removing', afterMs: number): Promise<void> {
+  await named(db, name)
+    .where({ state: from })
+    .update({ lease_until: ends(db, afterMs), updated_at: db.fn.now() } as never);
+}
+
 export interface DueEnvironment extends KeptEnvironment {
   readonly due: 'stop' | 'remove';
 }

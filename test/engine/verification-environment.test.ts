@@ -66,6 +66,16 @@ describeDocker('verification', () => {
     say(environmentForVerification(world, owner, `${owner.runId}:${key}`, signal), text);
   const containersOf = ({ runId }: EnvironmentOwner) => containersOn(DOCKER_HOST, runId);
 
+  it('that a worker was stopping when it stopped itself is not held for the whole of its lease', async () => {
+    const owner = await running();
+    await work(owner, 'echo done >answer');
+    await setStatus(owner.runId, 'paused');
+    await expect(settleEnvironments(world, AbortSignal.abort(new Error('the worker stops')))).rejects.toThrow();
+    const kept = () => db.knex('holdfast.environments').where({ run_id: owner.runId }).first();
+    const { state, lease_until: until } = await kept();
+    expect({ state, soon: until.getTime() < Date.now() + 30_000 }).toEqual({ state: 'stopping', soon: true });
+  });
+
   it('sees the files of the run without its secrets, stops it, and runs each command once', async () => {
     const owner = await running();
     expect(await work(owner, 'echo done >answer; ls /run/secrets')).toBe('key\n');
