@@ -65,7 +65,14 @@ export class DockerEngine implements EnvironmentEngine {
       ...{ engine, identity, signal },
       // One that was made anew on the same files has another id.
       container: () => ready.id,
-      unseen: () => ready.seen,
+      unseen: () => {
+        const { id, seen } = ready;
+        if (seen === null) return null;
+        return () => {
+          seen();
+          if (ready.id === id) ready = { id, seen: null };
+        };
+      },
       reopen: async () => {
         ready = await open(true, false, signal);
       },

@@ -12,6 +12,7 @@ const environment = await engine.open(parsed, {
   begun: false,
   starting: async () => {},
   secrets: async () => new Map(),
+  lookLater: true,
   signal,
 });
 process.stdout.write(`${JSON.stringify(await environment.run(asked, signal))}\n`);

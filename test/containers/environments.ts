@@ -42,9 +42,9 @@ export const shell = (text: string, changes: Partial<Command> = {}): Command => 
 /** Opens environments for the tests of a suite, and removes all of them after it. */
 export function openedFor(engine: DockerEngine = newEngine()) {
   const made: EnvironmentIdentity[] = [];
-  const open = async (identity: EnvironmentIdentity, begun = false): Promise<Environment> => {
+  const open = async (identity: EnvironmentIdentity, begun = false, lookLater = false): Promise<Environment> => {
     made.push(identity);
-    return engine.open(identity, { begun, starting: async () => {}, secrets: noSecrets, signal: never });
+    return engine.open(identity, { begun, lookLater, starting: async () => {}, secrets: noSecrets, signal: never });
   };
   afterAll(async () => {
     for (const identity of made) await engine.remove(identity, never);
@@ -54,7 +54,7 @@ export function openedFor(engine: DockerEngine = newEngine()) {
     open,
     /** Opens a fresh one and says what a command in it came to. */
     async run(input: Partial<EnvironmentInput>, text: string, changes: Partial<Command> = {}): Promise<Ended> {
-      const environment = await open(newIdentity(input));
+      const environment = await open(newIdentity(input), false, true);
       return endedOf(await environment.run(shell(text, changes), never));
     },
   };

@@ -159,10 +159,13 @@ describeDocker('isolation', () => {
       });
       // As if the engine had heard everything else.
       await docker.createContainer({ ...options, HostConfig: { ...options.HostConfig, ...(changes as object) } });
-      await expect(open(identity), field).rejects.toMatchObject({
-        code: 'environment_unenforceable',
-        message: expect.stringContaining(`${field}:`),
-      });
+      const refused = { code: 'environment_unenforceable', message: expect.stringContaining(`${field}:`) };
+      await expect(open(identity), field).rejects.toMatchObject(refused);
+      // Also where its first command is what looks: that one is not begun.
+      const unseen = await open(identity, false, true);
+      await expect(unseen.run(shell('echo ran >/work/ran'), never), field).rejects.toMatchObject(refused);
+      const ran = docker.getContainer(environmentName(identity)).infoArchive({ path: '/work/ran' });
+      await expect(ran, field).rejects.toMatchObject({ statusCode: 404 });
     }
   });
 });
