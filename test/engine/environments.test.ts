@@ -18,7 +18,7 @@ import { literalSecret } from '../../src/models/secret.js';
 import { instanceId } from '../../src/storage/environments.js';
 import { BUSYBOX, DOCKER_HOST, describeDocker } from '../harness/docker.js';
 import { ADMIN, decideAndRest, engineFor, eventsOf, restOf, runToRest } from '../harness/engine.js';
-import { containersOn, dockerOf, volumesOn } from '../harness/on-docker.js';
+import { containersOn, dockerOf, removeLeft, volumesOn } from '../harness/on-docker.js';
 import { call, scripted } from '../harness/script.js';
 
 /** Agents with a container of their own, from the first command to its removal. */
@@ -119,12 +119,7 @@ describeDocker('agents with an environment', () => {
     mine.push(run.id);
     return run;
   };
-  afterAll(async () => {
-    for (const id of mine) {
-      for (const { Id } of await containersOf(id)) await docker.getContainer(Id).remove({ force: true });
-      for (const { Name } of await volumesOf(id)) await docker.getVolume(Name).remove();
-    }
-  });
+  afterAll(() => removeLeft(DOCKER_HOST, mine));
 
   it('edits, runs and reads in it, and leaves nothing', async () => {
     const run = await rest('files');

@@ -5,12 +5,11 @@ import { afterAll, expect, it } from 'vitest';
 import { defineAgent, minimalScaffold, type Scaffold } from '../../src/index.js';
 import { BUSYBOX, DOCKER_HOST, describeDocker } from '../harness/docker.js';
 import { ADMIN, dataOf, engineFor, eventsOf, kindsOf, restOf, runToRest } from '../harness/engine.js';
-import { containersOn, dockerOf } from '../harness/on-docker.js';
+import { containersOn, removeLeft } from '../harness/on-docker.js';
 import { call, say, scripted } from '../harness/script.js';
 
 /** Scaffolds that prepare the container of a run before its first turn, and the one that ships with nothing to prepare. */
 
-const docker = dockerOf(DOCKER_HOST);
 const containersOf = (runId: string) => containersOn(DOCKER_HOST, runId);
 
 const environment = { image: BUSYBOX, limits: { memoryMb: 128, maxProcesses: 64 } };
@@ -70,10 +69,7 @@ describeDocker('environments that a scaffold prepares', () => {
     return id;
   };
   const rest = async (name: string) => restOf(t.engine, await start(name));
-  afterAll(async () => {
-    for (const id of mine)
-      for (const { Id } of await containersOf(id)) await docker.getContainer(Id).remove({ force: true });
-  });
+  afterAll(() => removeLeft(DOCKER_HOST, mine));
   const until = async (id: string, holds: (found: Docker.ContainerInfo[]) => boolean) => {
     while (!holds(await containersOf(id))) await new Promise((resolve) => setTimeout(resolve, 50));
   };

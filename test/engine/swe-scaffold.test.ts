@@ -4,7 +4,7 @@ import { afterAll, expect, it } from 'vitest';
 import { defineAgent, functionModel, sweScaffold } from '../../src/index.js';
 import { BUSYBOX, DOCKER_HOST, describeDocker, TOOLS } from '../harness/docker.js';
 import { ADMIN, dataOf, engineFor, restOf } from '../harness/engine.js';
-import { containersOn, dockerOf } from '../harness/on-docker.js';
+import { removeLeft } from '../harness/on-docker.js';
 import { call, resultsIn, say, scripted } from '../harness/script.js';
 
 /** Work on code through windows, searches and edits, in real containers. */
@@ -132,12 +132,7 @@ const config = {
 describeDocker('the scaffold for work on code', () => {
   const t = engineFor('pglite', config);
   const mine: string[] = [];
-  afterAll(async () => {
-    for (const id of mine) {
-      for (const { Id } of await containersOn(DOCKER_HOST, id))
-        await dockerOf(DOCKER_HOST).getContainer(Id).remove({ force: true });
-    }
-  });
+  afterAll(() => removeLeft(DOCKER_HOST, mine));
   const rest = async (name: string) => {
     const { id } = await t.engine.startRun({ agent: name, input: 'go' }, ADMIN);
     mine.push(id);

@@ -14,3 +14,17 @@ export const volumesOn = async (host: string, runId: string): Promise<readonly D
 /** How many containers and volumes an engine has of a run. */
 export const leftOn = async (host: string, runId: string): Promise<number> =>
   [...(await containersOn(host, runId)), ...(await volumesOn(host, runId))].length;
+
+/** Removes what an engine has of runs. What somebody else removes meanwhile is gone, too. */
+export async function removeLeft(host: string, runIds: readonly string[]): Promise<void> {
+  const docker = dockerOf(host);
+  const gone = (error: { readonly statusCode?: number }): void => {
+    if (error.statusCode !== 404 && error.statusCode !== 409) throw error;
+  };
+  for (const runId of runIds) {
+    for (const { Id } of await containersOn(host, runId))
+      await docker.getContainer(Id).remove({ force: true }).catch(gone);
+    for (const { Name } of await volumesOn(host, runId))
+      await docker.getVolume(Name).remove({ force: true }).catch(gone);
+  }
+}

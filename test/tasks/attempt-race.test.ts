@@ -6,7 +6,7 @@ import { createEngine } from '../../src/index.js';
 import { createEngineDatabase, describePostgres } from '../harness/database.js';
 import { DOCKER_HOST, describeDockerSlowly } from '../harness/docker.js';
 import { ADMIN } from '../harness/engine.js';
-import { containersOn, dockerOf, volumesOn } from '../harness/on-docker.js';
+import { removeLeft } from '../harness/on-docker.js';
 import { WorkerProcess } from '../workers/worker-process.js';
 import { BEGIN, submitAsked } from './asked-task.js';
 import { asking } from './asking.js';
@@ -14,22 +14,14 @@ import { asking } from './asking.js';
 const PROGRAM = join(import.meta.dirname, '../../dist/programs/test/tasks/asking-worker.js');
 const LONG = { timeout: 120_000 };
 
-/** What their runs have left, some of which is kept for an hour. */
-async function removeRuns(runs: readonly string[]): Promise<void> {
-  const docker = dockerOf(DOCKER_HOST);
-  for (const run of runs) {
-    for (const { Id } of await containersOn(DOCKER_HOST, run)) await docker.getContainer(Id).remove({ force: true });
-    for (const { Name } of await volumesOn(DOCKER_HOST, run)) await docker.getVolume(Name).remove({ force: true });
-  }
-}
-
 describeDockerSlowly('an attempt that two workers begin at the same moment', () => {
   describePostgres('with the files of the one before', () => {
     it('begins once', LONG, async () => {
       const { options, drop } = await createEngineDatabase('postgres');
       onTestFinished(drop);
       const runs: string[] = [];
-      onTestFinished(() => removeRuns(runs));
+      // Some of what they leave is kept for an hour.
+      onTestFinished(() => removeLeft(DOCKER_HOST, runs));
       const url = String(options.databaseUrl);
       const clients = [new pg.Client(url), new pg.Client(url)] as const;
       const [holder, other] = clients;
