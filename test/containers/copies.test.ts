@@ -5,6 +5,7 @@ import { copyFiles } from '../../src/containers/copy-files.js';
 import { EngineConnection } from '../../src/containers/engine-connection.js';
 import { type EnvironmentIdentity, environmentName } from '../../src/core/environment.js';
 import { BUSYBOX, DOCKER_HOST, describeDocker, describeDockerSlowly } from '../harness/docker.js';
+import { namesLeftOn } from '../harness/on-docker.js';
 import { countingProxy } from './counting-proxy.js';
 import { endedOf, never, newEngine, newIdentity, noSecrets, openedFor, shell } from './environments.js';
 
@@ -16,19 +17,6 @@ const copyOf = (source: EnvironmentIdentity): EnvironmentIdentity => ({
 });
 const helperOf = (copy: EnvironmentIdentity) => docker.getContainer(`${environmentName(copy)}-copy`);
 const options = { begun: false, starting: async () => {}, secrets: noSecrets, signal: never };
-
-/** What is left on the engine of a run: names of containers and volumes, and images. */
-async function leftOf({ runId }: EnvironmentIdentity): Promise<readonly string[]> {
-  const filters = { label: [`holdfast.run=${runId}`] };
-  const containers = await docker.listContainers({ all: true, filters });
-  const { Volumes } = await docker.listVolumes({ filters });
-  const images = await docker.listImages({ filters });
-  return [
-    ...containers.flatMap(({ Names }) => Names),
-    ...(Volumes ?? []).map(({ Name }) => Name),
-    ...images.map(({ Id }) => Id),
-  ];
-}
 
 const MAKE = `
 mkdir -p deep/er .hidden; echo one >file; echo two >"deep/er/a b"; echo three >.hidden/.x
@@ -81,7 +69,7 @@ describeDocker('copies of environments', () => {
     expect(endedOf(await fork.run(command, never)).stdout.text.trim()).toBe('1');
     expect(endedOf(await fork.run(shell('cat effects'), never)).stdout.text).toBe('effect\n');
     await engine.remove(snapshot, never);
-    expect(await leftOf(source)).toEqual([]);
+    expect(await namesLeftOn(DOCKER_HOST, source)).toEqual([]);
   });
 
   it('are made once, also by ten at once', async () => {
@@ -94,7 +82,7 @@ describeDocker('copies of environments', () => {
     await say(copy, 'echo mine >file');
     await Promise.all(Array.from({ length: 3 }, () => newEngine().open(copy, counted)));
     expect(await say(copy, 'cat file')).toBe('mine\n');
-    const names = (await leftOf(copy)).filter((name) => name.startsWith('/'));
+    const names = (await namesLeftOn(DOCKER_HOST, copy)).filter((name) => name.startsWith('/'));
     expect(names.sort()).toEqual([source, copy].map((one) => `/${environmentName(one)}`).sort());
     expect(starts).toBeGreaterThan(0);
   });
@@ -162,10 +150,10 @@ describeDocker('copies of environments', () => {
       expect.objectContaining({ name: environmentName(copy), purpose: 'verification' }),
     );
     await engine.remove(copy, never);
-    expect((await leftOf(source)).filter((name) => name.startsWith('sha256'))).toEqual([]);
+    expect((await namesLeftOn(DOCKER_HOST, source)).filter((name) => name.startsWith('sha256'))).toEqual([]);
     expect(await say(source, 'cat /anyone/file')).toBe('root\n');
     await engine.remove(source, never);
-    expect(await leftOf(source)).toEqual([]);
+    expect(await namesLeftOn(DOCKER_HOST, source)).toEqual([]);
   });
 
   it('of files that are gone is lost, and makes none', async () => {
@@ -182,11 +170,11 @@ describeDocker('copies of environments', () => {
     const copy = copyOf(source);
     await open(copy);
     await engine.remove(copy, never);
-    expect((await leftOf(copy)).join()).not.toContain(environmentName(copy));
+    expect((await namesLeftOn(DOCKER_HOST, copy)).join()).not.toContain(environmentName(copy));
     expect(await say(source, 'cat file')).toBe('one\n');
     await copyFiles(new EngineConnection(DOCKER_HOST, 1000), copy, source, never);
     await engine.remove(source, never);
-    expect((await leftOf(copy)).join()).not.toContain(environmentName(source));
+    expect((await namesLeftOn(DOCKER_HOST, copy)).join()).not.toContain(environmentName(source));
   });
 });
 
@@ -223,6 +211,6 @@ describeDockerSlowly('a process that dies while it copies an environment', () =>
     let piece = 1;
     while (await lives(piece)) piece += 5;
     expect(piece).toBeGreaterThan(10);
-    expect((await leftOf(source)).filter((name) => name.startsWith('sha256'))).toEqual([]);
+    expect((await namesLeftOn(DOCKER_HOST, source)).filter((name) => name.startsWith('sha256'))).toEqual([]);
   });
 });

@@ -6,6 +6,7 @@ import { containerOptions } from '../../src/containers/container-options.js';
 import { engineId } from '../../src/containers/engine-answers.js';
 import { EngineConnection } from '../../src/containers/engine-connection.js';
 import { type EnvironmentIdentity, environmentName } from '../../src/core/environment.js';
+import { namesLeftOn } from '../harness/on-docker.js';
 import { describePodman, PODMAN_HOST } from '../harness/podman.js';
 import { endedOf, never, newEngine, newIdentity, openedFor, shell } from './environments.js';
 
@@ -19,19 +20,6 @@ const options = {
   secrets: async () => new Map([['token', 'abc']]),
   signal: never,
 };
-
-/** What is left of a run: names of containers and volumes, and images. */
-async function leftOf({ runId }: EnvironmentIdentity): Promise<readonly string[]> {
-  const filters = { label: [`holdfast.run=${runId}`] };
-  const containers = await docker.listContainers({ all: true, filters });
-  const { Volumes } = await docker.listVolumes({ filters });
-  const images = await docker.listImages({ filters });
-  return [
-    ...containers.flatMap(({ Names }) => Names),
-    ...(Volumes ?? []).map(({ Name }) => Name),
-    ...images.map(({ Id }) => Id),
-  ];
-}
 
 describePodman('environments', () => {
   const { open } = openedFor(engine);
@@ -71,9 +59,9 @@ describePodman('environments', () => {
     expect(endedOf(await after.run(shell('cat file /run/secrets/token'), never)).stdout.text).toBe('kept\nabc');
     await after.end(never);
     await after.end(never);
-    expect((await leftOf(identity)).length).toBe(3);
+    expect((await namesLeftOn(PODMAN_HOST, identity)).length).toBe(3);
     await engine.remove(identity, never);
-    expect(await leftOf(identity)).toEqual([]);
+    expect(await namesLeftOn(PODMAN_HOST, identity)).toEqual([]);
   });
 
   it('is kept from network, root, capabilities, and what others recorded, within its bounds', async () => {
@@ -129,9 +117,9 @@ describePodman('environments', () => {
     const again = await open(source, true);
     expect(endedOf(await again.run(shell('cat file /anyone/file'), never)).stdout.text).toBe('work\nroot\n');
     await engine.remove(source, never);
-    expect(await leftOf(source)).toEqual([]);
+    expect(await namesLeftOn(PODMAN_HOST, source)).toEqual([]);
     // What is stopped has its files yet.
-    expect(await leftOf(neighbour)).toHaveLength(3);
+    expect(await namesLeftOn(PODMAN_HOST, neighbour)).toHaveLength(3);
     // What owns volumes is made once.
     const nameless = await docker.listImages({ filters: { dangling: ['true'] } });
     expect(nameless.map(({ Id }) => Id)).toEqual([]);

@@ -15,6 +15,16 @@ export const volumesOn = async (host: string, runId: string): Promise<readonly D
 export const leftOn = async (host: string, runId: string): Promise<number> =>
   [...(await containersOn(host, runId)), ...(await volumesOn(host, runId))].length;
 
+/** What an engine has of a run: names of containers and volumes, and images. */
+export async function namesLeftOn(host: string, { runId }: { readonly runId: string }): Promise<readonly string[]> {
+  const images = await dockerOf(host).listImages(labelled(runId));
+  return [
+    ...(await containersOn(host, runId)).flatMap(({ Names }) => Names),
+    ...(await volumesOn(host, runId)).map(({ Name }) => Name),
+    ...images.map(({ Id }) => Id),
+  ];
+}
+
 /** Removes what an engine has of runs. What somebody else removes meanwhile is gone, too. */
 export async function removeLeft(host: string, runIds: readonly string[]): Promise<void> {
   const docker = dockerOf(host);
