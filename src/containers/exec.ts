@@ -5,8 +5,6 @@ import type { EngineConnection } from './engine-connection.js';
 export interface ExecRequest {
   readonly container: string;
   readonly argv: readonly string[];
-  /** Null: the user of the container. */
-  readonly user?: string;
   readonly input?: Buffer;
   readonly gate?: Gate;
   /** Kept of each stream; what comes after it is thrown away. */
@@ -40,7 +38,6 @@ const optionsOf = (request: ExecRequest): Docker.ExecCreateOptions => ({
   AttachStdout: true,
   AttachStderr: true,
   Tty: false,
-  ...(request.user === undefined ? {} : { User: request.user }),
 });
 
 /**
