@@ -39,6 +39,11 @@ import * as runScaffold from './0037-run-scaffold.js';
 import * as environmentSnapshots from './0038-environment-snapshots.js';
 import * as taskRetries from './0039-task-retries.js';
 import * as taskRequeues from './0041-task-requeues.js';
+import * as allowedElsewhere from './0042-allowed-elsewhere.js';
+import * as separateRequester from './0043-separate-requester.js';
+import * as exportAttempts from './0044-export-attempts.js';
+import * as lossesInTheLog from './0048-losses-in-the-log.js';
+import * as compaction from './0049-compaction.js';
 
 export interface Migration {
   readonly name: string;
@@ -87,4 +92,9 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0038-environment-snapshots', up: environmentSnapshots.up },
   { name: '0039-task-retries', up: taskRetries.up },
   { name: '0041-task-requeues', up: taskRequeues.up },
+  { name: '0042-allowed-elsewhere', up: allowedElsewhere.up },
+  { name: '0043-separate-requester', up: separateRequester.up },
+  { name: '0044-export-attempts', up: exportAttempts.up },
+  { name: '0048-losses-in-the-log', up: lossesInTheLog.up },
+  { name: '0049-compaction', up: compaction.up },
 ];

@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { invalidSettings, parseTokens, type Token } from './core/access-token.js';
-import type { FieldError } from './core/errors.js';
-import { KEY_VARIABLES, keySettings } from './core/key-settings.js';
+import { doubleKeys, keySettings } from './core/key-settings.js';
 import {
   database,
   dockerHost,
@@ -21,7 +20,6 @@ import {
   secret,
   setting,
   text,
-  type Variables,
   valueIn,
   webAddress,
   whole,
@@ -42,14 +40,10 @@ const TABLE = {
   dbosDatabaseUrl: optional(
     'DBOS_SYSTEM_DATABASE_URL',
     database,
-    'The same as `DATABASE_URL`, which goes first; DBOS Cloud sets it.',
+    'As `DATABASE_URL`, which goes first; of DBOS Cloud.',
   ),
   dataDir: setting('HOLDFAST_DATA_DIR', path, '.holdfast', 'Directory of the embedded database and of the made token.'),
-  configFile: optional(
-    'HOLDFAST_CONFIG',
-    path,
-    'Configuration file. Without one: `holdfast.config.ts` of the working directory.',
-  ),
+  configFile: optional('HOLDFAST_CONFIG', path, 'Configuration file. Default: `holdfast.config.ts` where it starts.'),
   role: setting(
     'HOLDFAST_ROLE',
     oneOf(WORKER_ROLES),
@@ -72,7 +66,7 @@ const TABLE = {
   tokens: optional(
     'HOLDFAST_TOKENS',
     secret,
-    'Tokens as a JSON list of `{token, actor, role, tenant?}`, each token of at least 16 characters.',
+    'Tokens as a JSON list of `{token, actor, role, tenant?, installation?}`, each token of at least 16 characters.',
   ),
   tokensFile: optional('HOLDFAST_TOKENS_FILE', path, 'File with that list, instead of `HOLDFAST_TOKENS`.'),
   maxBodyBytes: setting(
@@ -89,17 +83,19 @@ const TABLE = {
   ),
   vmId: optional('DBOS__VMID', workerId, 'The same as `HOLDFAST_WORKER_ID`, which goes first; DBOS Cloud sets it.'),
   concurrency: setting('HOLDFAST_CONCURRENCY', whole(1, 10_000), '32', 'Segments that a worker executes at once.'),
-  turnsPerSegment: setting(
-    'HOLDFAST_TURNS_PER_SEGMENT',
-    whole(1, 10_000),
-    '50',
-    'Turns after which a segment stores a snapshot and ends.',
-  ),
+  turnsPerSegment: setting('HOLDFAST_TURNS_PER_SEGMENT', whole(1, 10_000), '50', 'Turns after which a segment ends.'),
   crashLimit: setting(
     'HOLDFAST_CRASH_LIMIT',
     whole(1, 1_000_000),
     '5',
-    'Times that a worker may die with a run, without a step in between, before the run fails.',
+    'Times that a worker may die with a run, without a step in between, or with one piece of an export, before it fails.',
+  ),
+  startWaitMs: setting('HOLDFAST_START_WAIT_MS', whole(0, 3_600_000), '600000', 'Milliseconds to wait for a database.'),
+  stillAfterMs: setting(
+    'HOLDFAST_STILL_AFTER_MS',
+    whole(5_000, 3_600_000),
+    '15000',
+    'Milliseconds without a heartbeat after which the database session of a worker that stands still is ended, and others go on with its runs.',
   ),
   approvalTimeoutMs: setting(
     'HOLDFAST_APPROVAL_TIMEOUT_MS',
@@ -182,22 +178,17 @@ const TABLE = {
 const ALL: readonly Setting<unknown>[] = [...Object.values(TABLE), ...keySettings(path)];
 
 /** Every setting. docs/settings.md lists them, and a test holds the two equal. */
-export const SETTINGS = ALL.map(({ name, default: fallback, description }) => ({
-  name,
+export const SETTINGS = ALL.map(({ name, default: fallback, description, kind }) => ({
+  ...{ name, isSecret: kind.secret === true },
   default: fallback,
   description,
 }));
 
+/** Settings that are also read by themselves: what else is set keeps nobody from reading them. */
+export const { cassettesDir, dataDir, ollamaApiKey, ollamaHost, recordTo } = TABLE;
+
 /** A variable as it is now; null where it is not set or empty. */
 export const environmentVariable = (name: string): string | null => valueIn(process.env, name) ?? null;
-
-/** A key is in one place. */
-const doubleKeys = (env: Variables): readonly FieldError[] =>
-  KEY_VARIABLES.flatMap((key) => {
-    const file = `${key}_FILE`;
-    if (valueIn(env, key) === undefined || valueIn(env, file) === undefined) return [];
-    return [{ pointer: `/${file}`, detail: `${key} and ${file} are both set; expected one of them.` }];
-  });
 
 function readTokens(list: string | null, file: string | null): readonly Token[] {
   if (list !== null && file !== null) {
@@ -231,7 +222,7 @@ export function readSettings(env: NodeJS.ProcessEnv = process.env) {
   return {
     /** Null: embedded PGlite in `dataDir`. */
     databaseUrl: read(TABLE.databaseUrl) ?? read(TABLE.dbosDatabaseUrl),
-    /** Absolute. */
+    /** Absolute, as every path. */
     dataDir: read(TABLE.dataDir),
     configFile: read(TABLE.configFile),
     role: read(TABLE.role),
@@ -249,12 +240,13 @@ export function readSettings(env: NodeJS.ProcessEnv = process.env) {
     concurrency: read(TABLE.concurrency),
     turnsPerSegment: read(TABLE.turnsPerSegment),
     crashLimit: read(TABLE.crashLimit),
+    startWaitMs: read(TABLE.startWaitMs),
+    stillAfterMs: read(TABLE.stillAfterMs),
     /** Null: approvals never expire. */
     approvalTimeoutMs: read(TABLE.approvalTimeoutMs) || null,
     shutdownGraceMs: read(TABLE.shutdownGraceMs),
     ollamaApiKey: read(TABLE.ollamaApiKey),
     ollamaHost: read(TABLE.ollamaHost),
-    /** Absolute. */
     cassettesDir: read(TABLE.cassettesDir),
     /** Absolute; null: `exports` in `dataDir`. */
     exportDir: read(TABLE.exportDir),

@@ -40,6 +40,7 @@ export type { OpenAICompatibleOptions } from './models/openai-compatible-options
 export type { Secret } from './models/secret.js';
 export { askHumanTool } from './tools/ask-human.js';
 export { bashTool } from './tools/bash.js';
+export { type BoundCredential, credentialFetch } from './tools/bound-credential.js';
 export { containerEditTool } from './tools/container-edit.js';
 export { containerReadTool } from './tools/container-read.js';
 export { defineTool } from './tools/define-tool.js';

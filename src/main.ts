@@ -2,9 +2,14 @@
 import pino from 'pino';
 import { runCommandLine } from './cli/command-line.js';
 import type { Doors } from './cli/doors.js';
+import { printError } from './cli/print.js';
 import type { Settings } from './config.js';
-import { logRecord } from './core/log-record.js';
+import { type LogFields, logRecord } from './core/log-record.js';
+import { SILENT } from './engine/engine-config.js';
 import type { EngineLog } from './engine/parts.js';
+import { knowSettings } from './engine/setting-secrets.js';
+import { watchStrayThrows } from './engine/stray-throws.js';
+import { withoutKnownSecrets } from './models/known-secrets.js';
 
 /** One line of JSON for each thing that is said: docs/operate/logs.md. */
 function jsonLog(level: Settings['logLevel']): EngineLog {
@@ -15,11 +20,12 @@ function jsonLog(level: Settings['logLevel']): EngineLog {
     },
     pino.destination({ fd: 2, sync: true }),
   );
+  const record = (fields: LogFields, message: string) => logRecord(fields, message, withoutKnownSecrets);
   return {
-    debug: (fields, message) => lines.debug(logRecord(fields, message)),
-    info: (fields, message) => lines.info(logRecord(fields, message)),
-    warn: (fields, message) => lines.warn(logRecord(fields, message)),
-    error: (fields, message) => lines.error(logRecord(fields, message)),
+    debug: (fields, message) => lines.debug(record(fields, message)),
+    info: (fields, message) => lines.info(record(fields, message)),
+    warn: (fields, message) => lines.warn(record(fields, message)),
+    error: (fields, message) => lines.error(record(fields, message)),
   };
 }
 
@@ -44,4 +50,6 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   throw error;
 });
 
+knowSettings();
+watchStrayThrows({ log: SILENT, fatal: printError });
 await runCommandLine(process.argv.slice(2), doors);

@@ -4,6 +4,7 @@ import type { RunTask } from '../src/core/run-task.js';
 import { type Evidence, givenReward, type TaskVerified, type Verdict } from '../src/core/task-reward.js';
 import type { ToolEnvironment } from '../src/core/tool-environment.js';
 import { unlessAborted } from '../src/models/abort.js';
+import { catchingLate } from './late-throws.js';
 import type { World } from './world.js';
 
 /** Asks a reward function of the configuration. Throws `reward_unknown`, and what is wrong with what it gave. */
@@ -32,7 +33,13 @@ export async function askReward(
     ...{ seed: resolved.seed, metadata: resolved.metadata },
   };
   const asked = { task, runId, output, evidence, verdict, environment, signal: within };
-  const said = givenReward.safeParse(await unlessAborted(Promise.resolve(ask(asked)), within));
+  const code = { what: `the reward function ${name}`, runId, tool: null, callId: null };
+  const said = givenReward.safeParse(
+    await unlessAborted(
+      catchingLate(code, () => ask(asked)),
+      within,
+    ),
+  );
   if (said.success) return { ...said.data, name };
   const [issue] = said.error.issues;
   throw new Error(

@@ -1,3 +1,4 @@
+import { type AllowedElsewhere, allowedBy } from '../src/core/allowed-elsewhere.js';
 import type { ArgumentEdit, DecisionView, InterruptionReason } from '../src/core/interruption.js';
 import type { JsonValue } from '../src/core/json.js';
 import type { StandingDecisionView, StandingRule } from '../src/core/standing.js';
@@ -6,7 +7,9 @@ import type { DecisionRow, InterruptionRow } from '../src/storage/interruption-r
 import { interruptionViewOf, waitOf } from '../src/storage/interruptions.js';
 import { type ResumedWork, resumeWork } from '../src/storage/resume-work.js';
 import { limitsOf, type RunRow, readRun, startWork } from '../src/storage/runs.js';
+import { standingViewOf } from '../src/storage/standing-decisions.js';
 import { tellBegun } from '../src/storage/task-events.js';
+import type { BeginRows } from './compare-begin.js';
 import { EarlierCalls } from './earlier-calls.js';
 import { patiently } from './patience.js';
 import { timeLeftMs } from './time-left.js';
@@ -29,6 +32,8 @@ export interface Settled {
   readonly wait: PlacedWait | null;
   /** Absent in steps that were recorded before there were edits. */
   readonly edit?: ArgumentEdit | null;
+  /** Who decided so, in a run that this one was forked from; null or absent: it was decided here, or executes nothing. */
+  readonly allowedElsewhere?: AllowedElsewhere | null;
 }
 
 /** What a segment starts from. `stale`: another segment or the end of the run came first; there is nothing to do. */
@@ -55,6 +60,8 @@ export interface AtHand {
   readonly earlier: EarlierCalls;
   /** The stored state that the segment starts from, where it was read already. */
   readonly state: string | null;
+  /** What was decided, as it was read: none where the begin was recorded before. */
+  readonly rows: BeginRows;
 }
 
 /**
@@ -86,6 +93,7 @@ export const beginAgain = async ({ knex }: World, runId: string): Promise<AtHand
   run: await patiently(() => readRun(knex, runId)),
   earlier: new EarlierCalls(null),
   state: null,
+  rows: NOTHING,
 });
 
 /** Nothing of the run was done before, here or in a run that it was forked from: there is nothing to go on with. */
@@ -93,7 +101,7 @@ const NOTHING = { interruptions: [], decisions: [], standing: [], callIds: [], s
 
 function begunWith(work: ResumedWork, startMs: number) {
   const { run, state } = work;
-  const atHand: AtHand = { run, earlier: new EarlierCalls(work.callIds), state };
+  const atHand: AtHand = { run, earlier: new EarlierCalls(work.callIds), state, rows: work };
   return { begun: run === undefined ? ({ type: 'stale' } as const) : begunOf(run, work, startMs), atHand };
 }
 
@@ -105,7 +113,7 @@ function begunOf(run: RunRow, work: ResumedWork, startMs: number): Begun {
     totalTokens: Number(run.total_tokens) + Number(run.child_total_tokens),
     deadlineAtMs: left === null ? null : startMs + left,
     settled: settledOf(work.interruptions, work.decisions),
-    standing: work.standing.flatMap((one) => (one.revokedAt === null ? [ruleOf(one)] : [])),
+    standing: work.standing.map(standingViewOf).flatMap((one) => (one.revokedAt === null ? [ruleOf(one)] : [])),
   };
 }
 
@@ -124,7 +132,8 @@ export function settledOf(rows: readonly InterruptionRow[], decisions: readonly 
       digest: view.digest,
     };
     const decided = { reason: view.reason.code, verdict, message, value, actor, edit, wait: waitOf(row) };
-    return [{ interruptionId: view.id, ...about, ...decided }];
+    const elsewhere = allowedBy(row.origin_run_id, view.reason.code, view.decisions);
+    return [{ interruptionId: view.id, ...about, ...decided, allowedElsewhere: elsewhere }];
   });
 }
 

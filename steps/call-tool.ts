@@ -1,3 +1,4 @@
+import type { AllowedElsewhere } from '../src/core/allowed-elsewhere.js';
 import { EffectUnknown, judgeCall, unknownEffectText } from '../src/core/call.js';
 import type { AgentEnvironment } from '../src/core/environment.js';
 import { HoldfastError } from '../src/core/errors.js';
@@ -5,14 +6,19 @@ import type { CallOutcome } from '../src/core/event.js';
 import type { StepNote } from '../src/core/scaffold-step.js';
 import { seededRandom } from '../src/core/seeded-random.js';
 import type { Settlement, WaitDecision } from '../src/core/settlement.js';
-import type { ProbeResult, ToolContext, ToolSpec } from '../src/core/tool.js';
+import type { ToolContext, ToolSpec } from '../src/core/tool.js';
 import { noEnvironment } from '../src/core/tool-environment.js';
 import { type CallWait, isInterruption } from '../src/core/wait.js';
+import { withoutKnownSecrets, withoutKnownSecretsIn } from '../src/models/known-secrets.js';
 import { type CallIntent, type CallRecord, claimCall, findCall, settleCall } from '../src/storage/calls.js';
 import { boundOutput } from '../src/tools/output-bound.js';
 import { type Halt, haltOf } from './call-model.js';
 import type { EarlierCalls } from './earlier-calls.js';
+import { answeredElsewhere, askedAgain } from './elsewhere.js';
+import { LateThrow } from './late-throws.js';
 import { patiently, transact } from './patience.js';
+import { probe } from './probe.js';
+import { type Ended, runBody } from './run-body.js';
 import { environmentOfCall } from './run-environment.js';
 import { continuationOf, keepWait, outcomeUnder } from './wait-in-call.js';
 import type { World } from './world.js';
@@ -33,6 +39,8 @@ export interface ToolCall {
   readonly known: CallOutcome | null;
   /** The interruption by which a person approved that this call of unknown effect runs (again); good for one execution. */
   readonly repeatApprovedBy: string | null;
+  /** Who allowed it in a run that this one was forked from; null: nobody there, or somebody here. */
+  readonly allowedElsewhere: AllowedElsewhere | null;
   /** The calls of the run that may have left something. */
   readonly earlier: EarlierCalls;
   /** Has the outcome kept together with the step that the call is; null: a step is kept alone. */
@@ -40,10 +48,10 @@ export interface ToolCall {
 }
 
 export type ToolResult =
-  /** `note`: what the scaffold of the agent said of it. */
-  | { readonly type: 'settled'; readonly outcome: CallOutcome; readonly note?: StepNote }
+  /** `note`: what the scaffold of the agent said of it. `given`: digest of what the tool gave, where that is another outcome. */
+  | { readonly type: 'settled'; readonly outcome: CallOutcome; readonly note?: StepNote; readonly given?: string }
   /** A guardrail ends the run by what the call gave. */
-  | { readonly type: 'tripped'; readonly outcome: Extract<CallOutcome, { type: 'error' }> }
+  | { readonly type: 'tripped'; readonly outcome: Extract<CallOutcome, { type: 'error' }>; readonly given?: string }
   /** Only a person can say whether it happened. */
   | { readonly type: 'unknown'; readonly text: string }
   /** Its body said that it must wait; its next execution goes on from there. */
@@ -87,7 +95,8 @@ export async function callTool(
     settled: goesOn !== null,
   });
   if (verdict === 'known' && record?.outcome) return settled(record.outcome);
-  if (verdict === 'waits' && record?.waiting) return { type: 'waits', wait: record.waiting };
+  if ((verdict === 'waits' || answeredElsewhere(call, goesOn)) && record?.waiting)
+    return { type: 'waits', wait: record.waiting };
   if (goesOn !== null && call.waitDecision !== null && spec.resume === null) {
     return settle(
       world,
@@ -98,11 +107,10 @@ export async function callTool(
   const stop = new AbortController();
   const origin = record?.originRunId ?? intent.runId;
   const context = contextOf(world, call, origin, AbortSignal.any([signal, stop.signal]));
-  if (verdict === 'unknown') {
-    const found = await probe(spec, call.input, context);
-    if (found.happened === 'unknown') return { type: 'unknown', text: unknownEffectText(spec.name, 'crash') };
-    if (found.happened) return settle(world, intent, outputOf(spec, found.output));
-  }
+  const found = verdict === 'unknown' ? await lookedFor(world, call, context) : null;
+  if (found?.type === 'settled') return found;
+  const held = (await askedAgain(world, call, record, goesOn)) ?? found;
+  if (held !== null) return held;
   if (spec.effect === 'unsafe' && !signal.aborted) await logged();
   if (signal.aborted) return halted(signal, false);
   if (spec.effect === 'unsafe' && !(await transact(world, (trx) => claimCall(trx, intent, goesOn)))) {
@@ -112,7 +120,7 @@ export async function callTool(
   }
   const body = bodyUnder(call, goesOn?.settlement ?? record?.resumed ?? null);
   const began = performance.now();
-  const ended = await withTimeout(body, context, spec.timeoutMs, stop, signal);
+  const ended = await runBody(spec, body, context, stop, signal);
   const result = await conclude(world, call, record, ended, context, signal);
   const outcome = result.type === 'settled' ? result.outcome.type : result.type;
   world.metrics.executed(spec.name, outcome, (performance.now() - began) / 1000);
@@ -163,8 +171,6 @@ const settleLive = async (
     ? settle(world, intent, outcome)
     : settled(keepWithStep(intent, outcome));
 
-type Ended = { readonly output: unknown } | { readonly error: unknown } | 'timeout' | 'halted';
-
 async function conclude(
   world: World,
   call: ToolCall,
@@ -175,18 +181,16 @@ async function conclude(
 ): Promise<ToolResult> {
   const { spec, intent } = call;
   if (ended === 'halted') return halted(signal, true);
+  // What the body was given is aborted.
+  const live = { ...context, signal };
   if (ended === 'timeout') {
-    if (spec.effect === 'unsafe' && spec.onUnknownEffect !== 'rerun') {
-      // That it has not happened is no answer here: a body that was left behind may still do it.
-      const found = await probe(spec, call.input, { ...context, signal });
-      if (found.happened === true) return settle(world, intent, outputOf(spec, found.output));
-      return { type: 'unknown', text: unknownEffectText(spec.name, 'timeout') };
-    }
-    return settleLive(world, call, record, {
-      type: 'error',
-      code: 'tool_timeout',
-      message: `${spec.name} did not end within ${spec.timeoutMs} ms.`,
-    });
+    const message = `${spec.name} did not end within ${spec.timeoutMs} ms.`;
+    const outcome = { type: 'error', code: 'tool_timeout', message } as const;
+    return leftBehind(world, call, record, live, unknownEffectText(spec.name, 'timeout'), outcome);
+  }
+  if ('error' in ended && ended.error instanceof LateThrow) {
+    const text = unknownEffectText(spec.name, 'threw', ended.error.message);
+    return leftBehind(world, call, record, live, text, errorOutcome(spec, ended.error));
   }
   if ('error' in ended && ended.error instanceof EffectUnknown && spec.effect === 'unsafe')
     return { type: 'unknown', text: unknownEffectText(spec.name, ended.error.why) };
@@ -195,9 +199,25 @@ async function conclude(
   return settleLive(world, call, record, outputOf(spec, ended.output));
 }
 
+/** The body did not end, and may go on. That an unsafe effect has not happened yet is no answer here. */
+async function leftBehind(
+  world: World,
+  call: ToolCall,
+  record: CallRecord | null,
+  context: ToolContext,
+  unknown: string,
+  outcome: CallOutcome,
+): Promise<ToolResult> {
+  const { spec, intent } = call;
+  if (spec.effect !== 'unsafe' || spec.onUnknownEffect === 'rerun') return settleLive(world, call, record, outcome);
+  const found = await probe(spec, call.input, context);
+  if (found.happened === true) return settle(world, intent, outputOf(spec, found.output));
+  return { type: 'unknown', text: unknown };
+}
+
 export const errorOutcome = (spec: ToolSpec, error: unknown): CallOutcome => {
   const code = error instanceof HoldfastError ? error.code : 'tool_failed';
-  const message = error instanceof Error ? error.message : String(error);
+  const message = withoutKnownSecrets(error instanceof Error ? error.message : String(error));
   if (code === 'capability_denied')
     return { type: 'refused', why: 'denied', message: message.slice(0, 4096).toWellFormed() };
   return { type: 'error', code, message: `${spec.name} failed: ${message}`.slice(0, 4096).toWellFormed() };
@@ -209,23 +229,24 @@ export function outputOf(spec: ToolSpec, value: unknown): CallOutcome {
     return {
       type: 'error',
       code: 'tool_failed',
-      message: `${spec.name} returned something else than it declares: ${parsed.problem}`,
+      message: withoutKnownSecrets(`${spec.name} returned something else than it declares: ${parsed.problem}`),
     };
   try {
-    return { type: 'output', output: boundOutput(spec, parsed.output) };
+    return { type: 'output', output: withoutKnownSecretsIn(boundOutput(spec, parsed.output)) };
   } catch (error) {
     return errorOutcome(spec, error);
   }
 }
 
-async function probe(spec: ToolSpec, input: unknown, context: ToolContext): Promise<ProbeResult<unknown>> {
-  if (spec.onUnknownEffect !== 'probe' || spec.probe === null) return { happened: 'unknown' };
-  try {
-    return await spec.probe(input, context);
-  } catch {
-    // A probe that fails has found out nothing; a person is asked.
-    return { happened: 'unknown' };
-  }
+/** What the probe of a call found out; null: it did not happen, so that it may be executed. */
+async function lookedFor(
+  world: World,
+  { spec, input, intent }: ToolCall,
+  context: ToolContext,
+): Promise<ToolResult | null> {
+  const found = await probe(spec, input, context);
+  if (found.happened === 'unknown') return { type: 'unknown', text: unknownEffectText(spec.name, 'crash') };
+  return found.happened ? settle(world, intent, outputOf(spec, found.output)) : null;
 }
 
 /** `origin`: the run that began the call, by whose id the call is known to the world. */
@@ -248,39 +269,4 @@ function environmentOf(world: World, call: ToolCall, origin: string, signal: Abo
   if (call.environment === null) return noEnvironment(`The agent ${call.agent}`);
   const key = executionUnder(`${origin}:${callId}`, call.repeatApprovedBy);
   return environmentOfCall(world, { runId, tenant, ...call.environment }, key, signal);
-}
-
-/** Runs a body until it ends, its time is over, or the run is stopped. A body that ignores its signal is left behind. */
-export async function withTimeout(
-  body: ToolCall['body'],
-  context: ToolContext,
-  timeoutMs: number,
-  stop: AbortController,
-  signal: AbortSignal,
-): Promise<Ended> {
-  // A signal that fired before somebody listened never fires again.
-  if (signal.aborted) return 'halted';
-  let timer: NodeJS.Timeout | undefined;
-  let onAbort: (() => void) | undefined;
-  const over = new Promise<Ended>((resolve) => {
-    timer = setTimeout(() => {
-      stop.abort('timeout');
-      resolve('timeout');
-    }, timeoutMs);
-    onAbort = () => resolve('halted');
-    signal.addEventListener('abort', onAbort);
-  });
-  const done = (async (): Promise<Ended> => {
-    try {
-      return { output: await body(context) };
-    } catch (error) {
-      return signal.aborted ? 'halted' : { error };
-    }
-  })();
-  try {
-    return await Promise.race([done, over]);
-  } finally {
-    clearTimeout(timer);
-    if (onAbort !== undefined) signal.removeEventListener('abort', onAbort);
-  }
 }

@@ -191,9 +191,11 @@ async function ask(
       ...{ id, kind, callId, tool, reason, text, digest, expiresInMs },
       ...(placed === null ? {} : { wait: placed.spec }),
       ...severalOf(approval.required),
+      agent,
+      ...(approval.separate ? { separateRequester: true } : {}),
     },
   };
 }
 
-const PLAIN_TERMS: ApprovalTerms = { toolVersion: '', capabilities: [], required: 1 };
+const PLAIN_TERMS: ApprovalTerms = { toolVersion: '', capabilities: [], required: 1, separate: false };
 const severalOf = (required: number) => (required === 1 ? {} : { requiredApprovals: required });

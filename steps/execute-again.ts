@@ -3,7 +3,8 @@ import { seededRandom } from '../src/core/seeded-random.js';
 import type { ToolContext, ToolSpec } from '../src/core/tool.js';
 import { noEnvironment } from '../src/core/tool-environment.js';
 import { isInterruption } from '../src/core/wait.js';
-import { errorOutcome, outputOf, withTimeout } from './call-tool.js';
+import { errorOutcome, outputOf } from './call-tool.js';
+import { runBody } from './run-body.js';
 
 /** A recorded call whose tool says that the same input always gives the same output. */
 export interface RepeatableCall {
@@ -35,7 +36,8 @@ export async function executeAgain(
     ...{ now, random: seededRandom(key), require, environment: noEnvironment('A replay') },
   };
   const execute = (inside: ToolContext): Promise<unknown> => spec.execute(input, inside);
-  const ended = await withTimeout(execute, context, Math.min(spec.timeoutMs, LONGEST_MS), stop, signal);
+  const bounds = { name: spec.name, timeoutMs: Math.min(spec.timeoutMs, LONGEST_MS) };
+  const ended = await runBody(bounds, execute, context, stop, signal);
   if (typeof ended === 'string') return null;
   if ('error' in ended) return errorOutcome(spec, ended.error);
   return isInterruption(ended.output) ? null : outputOf(spec, ended.output);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { datasetCard, exportManifest } from '../src/core/dataset-card.js';
 import type { ErrorView } from '../src/core/errors.js';
 import { HoldfastError } from '../src/core/errors.js';
-import type { ExportEncoding, ExportFile } from '../src/core/export.js';
+import { type ExportFile, endingOf } from '../src/core/export.js';
 import { hasFile, moveFile, revisionDir, tidyStaging, writeText } from '../src/datasets/export-folder.js';
 import type { ExportPlace } from '../src/datasets/export-place.js';
 import { type ExportRow, noteSending, requestOf } from '../src/storage/exports.js';
@@ -28,7 +28,7 @@ interface Placed {
   readonly file: ExportFile;
 }
 
-function placed(parts: readonly WrittenPart[], encoding: ExportEncoding): Placed[] {
+function placed(parts: readonly WrittenPart[], ending: string): Placed[] {
   return PART_KINDS.flatMap((kind) => {
     const those = parts.flatMap((part) => {
       const file = part.files[kind];
@@ -37,7 +37,7 @@ function placed(parts: readonly WrittenPart[], encoding: ExportEncoding): Placed
     return those.map(({ part, file }, index) => ({
       ...{ kind, part },
       file: {
-        path: `${FOLDER_OF[kind]}/${kind}-${five(index)}-of-${five(those.length)}.${kind === 'runs' ? 'jsonl' : encoding}`,
+        path: `${FOLDER_OF[kind]}/${kind}-${five(index)}-of-${five(those.length)}.${kind === 'runs' ? 'jsonl' : ending}`,
         split: kind === 'runs' ? null : kind,
         ...file,
       },
@@ -65,7 +65,7 @@ export async function publishExport(
   whole: Whole,
 ): Promise<Published> {
   const { revision, parts } = whole;
-  const all = placed(parts, requestOf(row).options.encoding);
+  const all = placed(parts, endingOf(requestOf(row)));
   const files = all.map(({ file }) => file);
   const from = join(revisionDir(place.staging, revision), 'whole');
   const takeBack = async (found: Outdated): Promise<Outdated> => {

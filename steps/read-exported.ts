@@ -4,6 +4,7 @@ import { type AgentPrompt, promptsIn } from '../src/core/agent-prompt.js';
 import type { Family } from '../src/core/atif.js';
 import { type Conversation, isAssistant } from '../src/core/conversation.js';
 import { foldConversation } from '../src/core/conversation-fold.js';
+import { falseRun, isDefinition } from '../src/core/ended-run.js';
 import type { ToldEvent } from '../src/core/event.js';
 import type { ExportFormat, SkipReason } from '../src/core/export.js';
 import type { ExportedRun } from '../src/core/export-row.js';
@@ -47,6 +48,8 @@ interface Reader {
   readonly db: Knex;
   readonly format: ExportFormat;
   readonly prompts: Prompts;
+  /** Digests whose definitions are others by now. */
+  readonly changed: Set<string>;
 }
 
 /**
@@ -58,7 +61,7 @@ export async function* readExported<T>(
   stretch: Stretch,
   make: (one: Exported) => T,
 ): AsyncIterable<readonly T[]> {
-  const reader: Reader = { db, format: stretch.format, prompts: new Map() };
+  const reader: Reader = { db, format: stretch.format, prompts: new Map(), changed: new Set() };
   for await (const batch of readAhead(readBatches(reader, stretch))) {
     const made: T[] = [];
     for (const one of batch) {
@@ -119,12 +122,23 @@ function* batches(
   if (batch.length > 0) yield batch;
 }
 
-async function learnPrompts({ db, prompts }: Reader, rows: readonly RunRow[]): Promise<void> {
+async function learnPrompts({ db, prompts, changed }: Reader, rows: readonly RunRow[]): Promise<void> {
   const unknown = [...new Set(rows.map(({ agent_hash }) => agent_hash))].filter((hash) => !prompts.has(hash));
   if (unknown.length === 0) return;
   const found = await readDefinitions(db, unknown);
-  for (const hash of unknown) prompts.set(hash, promptsIn(jsonValue.parse(JSON.parse(found.get(hash) ?? 'null'))));
+  for (const hash of unknown) {
+    const definition = found.get(hash);
+    const isChanged = definition !== undefined && !isDefinition(hash, definition);
+    if (isChanged) changed.add(hash);
+    prompts.set(hash, promptsIn(isChanged ? null : jsonValue.parse(JSON.parse(definition ?? 'null'))));
+  }
 }
+
+const isChanged = ({ changed }: Reader, row: RunRow, log: readonly ToldEvent[]): boolean =>
+  changed.has(row.agent_hash) || falseRun(row, log) !== null;
+
+/** Thrown where a run below the exported one does not say what its log says. */
+class ChangedBelow extends Error {}
 
 const promptsOf = ({ prompts }: Reader, { agent_hash }: RunRow): ReadonlyMap<string, AgentPrompt> =>
   prompts.get(agent_hash) ?? new Map();
@@ -137,11 +151,23 @@ async function exportedOf(reader: Reader, { listed, sizeBytes, log, reward, char
   const events = log();
   const conversation = foldConversation(facts.run, events);
   if (conversation === null) return { listed, type: 'skipped', why: 'erased' };
-  const children = reader.format === 'atif' ? await childrenOf(reader, conversation, 1) : new Map<string, Family>();
+  if (isChanged(reader, row, events)) return { listed, type: 'skipped', why: 'row_changed' };
+  const children = await childrenIn(reader, conversation);
+  if (children === null) return { listed, type: 'skipped', why: 'row_changed' };
   const chargesOf = (turn: number) => charges.get(turn) ?? [];
   const trajectory = () => asJson(foldTrajectory(facts, events, { chargesOf }));
   const family = { conversation, prompts: promptsOf(reader, row), children };
   return { listed, type: 'run', run: { family, task, worth: trajectoryRunOf(facts), trajectory } };
+}
+
+/** Null: one of them does not say what its log says. */
+async function childrenIn(reader: Reader, conversation: Conversation): Promise<ReadonlyMap<string, Family> | null> {
+  try {
+    return reader.format === 'atif' ? await childrenOf(reader, conversation, 1) : new Map();
+  } catch (error) {
+    if (error instanceof ChangedBelow) return null;
+    throw error;
+  }
 }
 
 async function childrenOf(
@@ -161,8 +187,10 @@ async function childrenOf(
   for (const row of rows) {
     if ((sizes.get(row.id) ?? 0) > READ_BYTES) continue;
     const log = (await readLogs(db, [row.id])).get(row.id);
-    const conversation = foldConversation(runFactsOf(row, null).run, log?.() ?? []);
+    const events = log?.() ?? [];
+    const conversation = foldConversation(runFactsOf(row, null).run, events);
     if (conversation === null) continue;
+    if (isChanged(reader, row, events)) throw new ChangedBelow();
     children.set(row.id, {
       ...{ conversation, prompts: promptsOf(reader, row) },
       children: await childrenOf(reader, conversation, depth + 1),

@@ -1,5 +1,4 @@
 import type { Knex } from 'knex';
-import { HoldfastError } from '../src/core/errors.js';
 import { type ExportFile, isExportOver } from '../src/core/export.js';
 import { forgetOutdated, lockExported, outdatedPart } from '../src/storage/exported-runs.js';
 import { type ExportRow, endExportRow, lockExport, raiseRevision } from '../src/storage/exports.js';
@@ -12,9 +11,6 @@ export interface Outdated {
   readonly revision: number;
   readonly from: number;
 }
-
-/** Each is caused by an erasure while the export was made; one that meets more of them is not made in this way. */
-const REVISIONS_MAX = 50;
 
 /** Whether a revision still is what may be published; null: it is. */
 export const findOutdated = (world: World, id: string, revision: number): Promise<Outdated | null> =>
@@ -42,13 +38,14 @@ export const completeExport = (
     return found;
   });
 
-/** Where it was found before, by an execution that did not come to record it, everything is written again. */
+/**
+ * Each revision is caused by a run of the list that is gone, and none is gone twice: there are at most as many as listed runs.
+ * Where it was found before, by an execution that did not come to record it, everything is written again.
+ */
 async function outdated(trx: Knex.Transaction, row: ExportRow, revision: number): Promise<Outdated | null> {
   if (row.revision > revision) return { type: 'outdated', revision: row.revision, from: 0 };
   const from = await outdatedPart(trx, row.id);
   if (from === null) return null;
-  if (revision >= REVISIONS_MAX)
-    throw new HoldfastError('export_failed', 'Runs in it were erased again and again while it was made.');
   await forgetOutdated(trx, row.id, from);
   await raiseRevision(trx, row.id);
   return { type: 'outdated', revision: revision + 1, from };

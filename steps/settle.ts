@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import { nextDayOf } from '../src/core/budget.js';
 import { type ApprovalExtras, NO_EXTRAS, saidOf } from '../src/core/decision.js';
 import type { Wait } from '../src/core/ending.js';
 import type { EventDraft } from '../src/core/event.js';
@@ -91,10 +92,19 @@ async function append(world: World, trx: Knex.Transaction, row: InterruptionRow,
   await appendEvents(trx, row.run_id, [draft], { at: isoNow(world), worker: null });
 }
 
-/** Settles an interruption whose time has come: a timer is due, everything else has expired. */
+/** What becomes of an interruption whose time has come: a timer is due, a budget has another day, everything else has expired. */
+function verdictOfTime(row: InterruptionRow): Verdict {
+  if (row.kind === 'timer') return 'answer';
+  const spec = row.kind === 'budget' ? waitOf(row)?.spec : undefined;
+  // A run that waited before there was this rule waits for as long as an approval.
+  const isNextDay = spec?.kind === 'budget' && nextDayOf(spec) === row.expires_at?.toISOString();
+  return isNextDay ? 'approve' : 'expire';
+}
+
+/** Settles an interruption whose time has come. */
 export const settleDue = (world: World, trx: Knex.Transaction, row: InterruptionRow): Promise<Said> =>
   settle(world, trx, row, {
-    ...{ verdict: row.kind === 'timer' ? 'answer' : 'expire', actor: NOBODY, message: null, value: null },
+    ...{ verdict: verdictOfTime(row), actor: NOBODY, message: null, value: null },
   });
 
 /**

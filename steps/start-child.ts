@@ -20,6 +20,7 @@ import { eventIdOf, readEvents } from '../src/storage/read-events.js';
 import { ancestorsOf, insertRun, limitsOf, lockRun, type RunRow, runs } from '../src/storage/runs.js';
 import { copySubjects } from '../src/storage/subjects.js';
 import { transact } from './patience.js';
+import { requestersOf } from './requesters.js';
 import { timeLeftMs } from './time-left.js';
 import { isoNow, type World } from './world.js';
 
@@ -73,13 +74,19 @@ export async function startChild(world: World, start: ChildStart): Promise<Start
     const above = await runsAbove(trx, row);
     assertNesting(spec, above);
     const { name, version, definitionHash } = agent;
+    const pinned = {
+      ...{ priority: row.priority, stream: null, scaffold: agent.scaffold?.scaffold.name ?? null, taskId: null },
+      ...{
+        ancestors: above.map((one) => one.id),
+        timeLeftMs: timeLeftMs(row, limitsOf(row).maxDurationMs, world.now()),
+      },
+    };
     await insertRun(trx, {
       ...{ id, tenant: row.tenant, agent: name, agentVersion: version, agentHash: definitionHash, input },
-      scaffold: agent.scaffold?.scaffold.name ?? null,
+      scaffold: pinned.scaffold,
       ...{ priority: row.priority, grants: grantsToJson(grants), limits, metadata: {} },
       parent: {
-        ...{ runId: parent.id, callId, ancestors: above.map((one) => one.id) },
-        timeLeftMs: timeLeftMs(row, limitsOf(row).maxDurationMs, world.now()),
+        ...{ runId: parent.id, callId, ancestors: pinned.ancestors, timeLeftMs: pinned.timeLeftMs },
       },
     });
     await copySubjects(trx, parent.id, id);
@@ -87,7 +94,8 @@ export async function startChild(world: World, start: ChildStart): Promise<Start
     const eventId = await eventIdOf(trx, parent.id, start.causeKey);
     const data: EventData<'run.created'> = {
       ...{ agent: name, agentVersion: version, agentHash: definitionHash, input, metadata: {} },
-      ...{ grants: grantsToJson(grants), policyVersion: grants.policyVersion, limits },
+      ...{ grants: grantsToJson(grants), policyVersion: grants.policyVersion, limits, pinned },
+      requestedBy: [...(await requestersOf(trx, parent.id))],
       parent: { runId: parent.id, callId, eventId, notGranted: [...missing] },
     };
     const context = { at: isoNow(world), worker: null };

@@ -11,6 +11,7 @@ import { usagePartsOf } from '../src/models/usage-parts.js';
 import { type AttemptKey, type FullBudget, reserve, type Settlement, settle } from '../src/storage/budgets.js';
 import { writeCharge } from '../src/storage/charges.js';
 import type { ModelResult } from './call-model.js';
+import { assertStillOwner, LostExecutionError } from './lost-execution.js';
 import { patiently } from './patience.js';
 import type { World } from './world.js';
 
@@ -55,7 +56,9 @@ export class TurnCharges implements AttemptWatch {
     this.#asked = asked;
   }
 
+  /** Throws `LostExecutionError`: a process that was taken over asks no model. */
   async admit(target: AttemptTarget, request: Request): Promise<Admission | Refusal> {
+    if (this.#asked.purse === null) await assertStillOwner(this.#world, this.#asked.runId);
     const model = `${target.provider}/${target.model}`;
     const said = await this.#admit(model, request);
     if (!said.admitted) return said;
@@ -141,7 +144,9 @@ export class TurnCharges implements AttemptWatch {
     const { runId, tenant, turn, execution, budgets } = this.#asked;
     const state = { usage: null, nanos: String(needed), price: priced.name, state: 'reserved' } as const;
     const charge = { ...this.#chargeOf(model, attempt), ...state };
-    const said = await patiently(() => reserve(knex, { runId, tenant, charge, budgets }));
+    const { worker } = this.#world;
+    const said = await patiently(() => reserve(knex, { runId, tenant, charge, budgets, worker }));
+    if (said.type === 'lost') throw new LostExecutionError(runId);
     if (said.type === 'full') return this.#refused(said.budget, needed);
     const key: AttemptKey = { runId, turn, execution, attempt };
     return {

@@ -73,6 +73,10 @@ export interface World {
   readonly environments: EnvironmentEngine | null;
   /** What gives rewards in place of weighted signals, by name. */
   readonly rewards: ReadonlyMap<string, RewardFunction>;
+  /** Reads every declared secret, so that it is known. Gives the places that cannot be read. */
+  readonly readSecrets: () => Promise<readonly string[]>;
+  /** How often a worker may die with one piece of an export. */
+  readonly crashLimit: number;
   /** Tells those who wait in this process that a run changed, or only its log. */
   readonly changed: (runId: string, what?: 'log') => void;
   /** Whether the outcome of a call can be kept together with its step. */

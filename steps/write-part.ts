@@ -1,10 +1,11 @@
 import { join } from 'node:path';
 import type { Knex } from 'knex';
 import { datasetFields } from '../src/core/dataset-field.js';
-import type { ErrorView } from '../src/core/errors.js';
+import { type ErrorView, HoldfastError } from '../src/core/errors.js';
 import { addSkipped, type ExportRequest, type Skipped } from '../src/core/export.js';
 import type { JsonObject } from '../src/core/json.js';
 import { splitOf } from '../src/core/split.js';
+import { evalLogFile } from '../src/datasets/eval-log-file.js';
 import { jsonlFile } from '../src/datasets/jsonl-file.js';
 import { parquetFile } from '../src/datasets/parquet-file.js';
 import { digestedPath, type PartFile, type WrittenFile } from '../src/datasets/part-file.js';
@@ -57,8 +58,10 @@ export async function writePart(world: World, id: string, dir: string, part: num
   const row = await readExport(knex, id);
   if (row === undefined) return { type: 'cancelled' };
   const request = requestOf(row);
+  const unread = await world.readSecrets();
+  if (unread.length > 0) return { type: 'failed', error: unredacted(unread).view() };
   await forgetDigests(knex, id, part);
-  const open = (kind: PartKind): PartFile => openFile(partName(dir, kind, part), kind, request);
+  const open = (kind: PartKind): PartFile => openFile(partName(dir, kind, part), kind, row);
   const files = { train: open('train'), validation: open('validation'), runs: open('runs') };
   try {
     const after = await fill(world, row, request, files, part, far);
@@ -76,11 +79,23 @@ export async function writePart(world: World, id: string, dir: string, part: num
   }
 }
 
+/** What is not known cannot be taken out. */
+const unredacted = (places: readonly string[]): HoldfastError =>
+  new HoldfastError(
+    'secret_unreadable',
+    `What is exported cannot be redacted: a secret cannot be read from ${places.join(', ')}.`,
+  );
+
 /** Evidence is for people and their tools: lines of JSON, whatever the data are. */
-const openFile = (path: string, kind: PartKind, { format, options }: ExportRequest): PartFile =>
-  kind !== 'runs' && options.encoding === 'parquet'
-    ? parquetFile(path, datasetFields(format, options.reasoningKey), { digested: true })
-    : jsonlFile(path, { digested: true });
+function openFile(path: string, kind: PartKind, row: ExportRow): PartFile {
+  const { format, options } = requestOf(row);
+  const naming = { digested: true };
+  if (kind === 'runs') return jsonlFile(path, naming);
+  if (format === 'inspect') return evalLogFile(path, { id: row.id, createdAt: row.created_at.toISOString() }, naming);
+  return options.encoding === 'parquet'
+    ? parquetFile(path, datasetFields(format, options), naming)
+    : jsonlFile(path, naming);
+}
 
 const batchesOf = (db: Knex, id: string, request: ExportRequest, after: number): AsyncIterable<RowBatch> => {
   const { format } = request;

@@ -55,6 +55,7 @@ const HOMES: Record<string, readonly string[]> = {
   pino: ['main'],
   'hyparquet-writer': ['datasets'],
   'prom-client': ['metrics'],
+  re2js: ['core'],
 };
 
 /** Type-only imports that other rooms may make, because a type of the package is part of a signature. */

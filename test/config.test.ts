@@ -48,6 +48,8 @@ test('an empty environment gives the defaults', () => {
     concurrency: 32,
     turnsPerSegment: 50,
     crashLimit: 5,
+    startWaitMs: 600_000,
+    stillAfterMs: 15_000,
     approvalTimeoutMs: 604_800_000,
     shutdownGraceMs: 10_000,
     ollamaApiKey: null,
@@ -87,6 +89,8 @@ test('every setting that is listed is read, and changes what comes out', () => {
     HOLDFAST_CONCURRENCY: '4',
     HOLDFAST_TURNS_PER_SEGMENT: '7',
     HOLDFAST_CRASH_LIMIT: '9',
+    HOLDFAST_START_WAIT_MS: '0',
+    HOLDFAST_STILL_AFTER_MS: '6000',
     HOLDFAST_APPROVAL_TIMEOUT_MS: '0',
     HOLDFAST_SHUTDOWN_GRACE_MS: '0',
     OLLAMA_API_KEY: 'key',
@@ -282,4 +286,28 @@ test('the identity of an engine goes into the variables of DBOS Cloud, and nowhe
   const elsewhere = { ...deploy };
   pinDbosIdentity(identity, elsewhere);
   expect(elsewhere).toEqual(deploy);
+});
+
+test.each([
+  'HOLDFAST_URL',
+  'DOCKER_HOST',
+  'HOLDFAST_EXPORT_BUCKETS',
+  'HOLDFAST_HOST',
+  'AWS_REGION',
+  'DATABASE_URL',
+  'OLLAMA_HOST',
+  'OPENAI_BASE_URL',
+])('an error about %s repeats no user and no password of what came', (name) => {
+  const before = { HOLDFAST_EXPORT_BUCKETS: 's3://a b://', HOLDFAST_URL: 'ftp://' }[name] ?? 'ftp://';
+  for (const userInfo of [
+    'ann:Pw83mZq0LpXw',
+    'Pw83mZq0LpXw',
+    'ann:Pw83mZq0LpXw@x/ y',
+    ':Pw83mZq0LpXw',
+    'ann:a"Pw83mZq0LpXw',
+  ]) {
+    const { message, fields } = refusal({ [name]: `${before}${userInfo}@host:1/?access_token=Tk83mZq0LpXw` });
+    expect(message).toContain(name);
+    expect(JSON.stringify([message, fields])).not.toMatch(/Pw83mZq0LpXw|Tk83mZq0LpXw/);
+  }
 });

@@ -13,6 +13,7 @@ import { standingOf } from '../src/core/standing.js';
 import { grantsOf, inputOf, limitsOf, metadataOf, type RunRow } from '../src/storage/runs.js';
 import { crashesOf } from '../src/storage/takeover.js';
 import { type AtHand, type Begun, beginAgain, beginSegment, startOf } from '../steps/begin-segment.js';
+import { compareBegin } from '../steps/compare-begin.js';
 import { endSegment } from '../steps/end-segment.js';
 import { patiently } from '../steps/patience.js';
 import type { StartableAgent } from '../steps/start-child.js';
@@ -37,6 +38,7 @@ import { waitForApprovals } from './wait-for-approvals.js';
 export interface RunnableAgent extends StartableAgent {
   readonly agent: Agent;
   readonly onDenied: 'stop' | 'tell';
+  readonly separateRequester: RunFacts['separateRequester'];
   readonly stream: boolean;
   readonly mcp: RunFacts['mcp'];
   readonly environment: RunFacts['environment'];
@@ -91,12 +93,17 @@ async function execute(options: AgentRunOptions, runId: string, segment: number)
     patiently(() => crashesOf(world.knex, runId, segment)),
   ]);
   if (begun.type === 'stale') return;
-  const { run, earlier, state: stored } = first.atHand ?? (await beginAgain(world, runId));
+  const { run, earlier, state: stored, rows } = first.atHand ?? (await beginAgain(world, runId));
   // The run went on without this segment: everything that it did is committed.
   if (run === undefined || run.segment !== segment || isOver(run.status)) return;
   const watched = options.watch(runId, begun.deadlineAtMs);
   try {
-    const [recorded, task] = await Promise.all([recordedOf(world, run), taskOfRun(world, run)]);
+    const [changed, recorded, task] = await Promise.all([
+      compareBegin(world, run, rows),
+      recordedOf(world, run),
+      taskOfRun(world, run),
+    ]);
+    if (changed !== null) return await failUnexecuted(world, run, changed);
     const suspected = crashes >= ALONE_AFTER_CRASHES;
     const scope = openScope(options, run, begun, task, {
       recorded,
@@ -112,6 +119,17 @@ async function execute(options: AgentRunOptions, runId: string, segment: number)
   } finally {
     watched.release();
   }
+}
+
+/** Fails a run before anything of its segment executes. What does it twice changes nothing. */
+async function failUnexecuted(world: World, run: RunRow, error: HoldfastError): Promise<void> {
+  const { id: runId, tenant, segment, turns } = run;
+  const nothing = { drafts: [], tail: null, verified: null, budgeted: false } as const;
+  const usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
+  const ending = { type: 'failed', error: error.view() } as const;
+  await orGiveUp(() =>
+    endSegment(world, { ...nothing, runId, tenant, segment, ending, parentKey: 'created', turns, usage }),
+  );
 }
 
 /** What the work of an agent needs of a worker. */
@@ -193,6 +211,7 @@ export const factsOf = (options: Workplace, run: RunRow, task: RunTask | null = 
   grants: parseGrants(grantsOf(run), { allowEverything: true }),
   limits: limitsOf(run),
   onDenied: options.agents.get(run.agent)?.onDenied ?? 'stop',
+  separateRequester: options.agents.get(run.agent)?.separateRequester ?? [],
   model: run.model,
   rebuilt: run.rebuilt_segment,
   mcp: options.agents.get(run.agent)?.mcp ?? {},

@@ -1,9 +1,11 @@
 import type { ApprovalTerms } from '../src/core/ending.js';
-import type { PlannedCall } from './segment-scope.js';
+import { isSeparate } from '../src/core/separation.js';
+import type { PlannedCall, SegmentScope } from './segment-scope.js';
 
 /** What an approval of a call is bound to beside its digest, and how many people it takes. */
-export const termsOf = ({ guard, capabilities }: PlannedCall): ApprovalTerms => ({
+export const termsOf = ({ run }: SegmentScope, { guard, capabilities }: PlannedCall): ApprovalTerms => ({
   toolVersion: guard.spec.version,
   capabilities,
   required: guard.spec.approvals,
+  separate: isSeparate([...run.separateRequester, guard.spec.separateRequester], guard.spec.approvals),
 });

@@ -1,4 +1,4 @@
-import { type AppliedBudget, budgetsFor, type ExhaustedBudget, exhaustedText } from '../src/core/budget.js';
+import { type AppliedBudget, budgetsFor, type ExhaustedBudget, exhaustedText, nextDayOf } from '../src/core/budget.js';
 import type { Wait } from '../src/core/ending.js';
 import { HoldfastError } from '../src/core/errors.js';
 import { digestOf } from '../src/core/json.js';
@@ -24,8 +24,9 @@ export const budgetWait = (
 ): Wait => ({
   ...{ callId: null, tool: null, agent: asked.agent, arguments: null, parentKey },
   digest: digestOf(['budget', runId, asked.turn, budget]),
-  ...{ reason: 'budget', text: exhaustedText(budget), expiresInMs: undefined },
-  inside: { ordinal: 1, spec: budget, dueAt: null },
+  ...{ reason: 'budget', text: exhaustedText(budget), expiresInMs: budget.day === null ? undefined : null },
+  // The budget of a day has room on the next one, whether somebody raises it or not.
+  inside: { ordinal: 1, spec: budget, dueAt: nextDayOf(budget) },
 });
 
 /** Applies what was decided of it: the model is asked again, or the run ends. */

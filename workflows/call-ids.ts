@@ -2,6 +2,9 @@ import { type JsonObject, plainText, sha256 } from '../src/core/json.js';
 import { itemsOfInput } from '../src/core/session.js';
 import type { SegmentScope } from './segment-scope.js';
 
+/** Ids are in names of steps and in keys of rows. */
+const LONGEST_ID = 256;
+
 const idsOfLoop = new WeakMap<object, Set<string>>();
 
 /** The call ids of all responses before this one, of the agent loop that works, and of the conversation that the run goes on with. */
@@ -27,9 +30,8 @@ const suffixOf = ({ within, run }: SegmentScope): string =>
   (run.rebuilt === null ? '' : `_s${run.rebuilt}`);
 
 /**
- * Gives calls an id that is theirs alone in the run. Some models number the calls of each response from one again, or leave
- * the id out; approvals, intents and outcomes belong to an id. Two calls of one id within a response stay as they are: the
- * SDK refuses them.
+ * Gives calls an id that is theirs alone in the run. Some models number the calls of each response from one again, use one id twice
+ * in a response, or leave it out; approvals, intents and outcomes belong to an id. An id that is too long is replaced.
  */
 export function withOwnCallIds(
   scope: SegmentScope,
@@ -42,8 +44,10 @@ export function withOwnCallIds(
   const named = output.map((item, index) => {
     if (item['type'] !== 'function_call') return item;
     const asked = typeof item['callId'] === 'string' ? plainText(item['callId']) : '';
-    let callId = `${asked === '' ? `call_${turn}_${index}` : asked}${suffix}`;
+    const isUsable = asked !== '' && asked.length <= LONGEST_ID;
+    let callId = `${isUsable ? asked : `call_${turn}_${index}`}${suffix}`;
     while (before.has(callId)) callId = `${callId}_${turn}`;
+    while (here.has(callId) || before.has(callId)) callId = `${callId}_${index}`;
     here.add(callId);
     return callId === item['callId'] ? item : { ...item, callId };
   });

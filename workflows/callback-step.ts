@@ -1,6 +1,7 @@
 import { ModelBehaviorError, UserError } from '@openai/agents';
 import { HoldfastError, isErrorCode } from '../src/core/errors.js';
 import { type JsonValue, toJson } from '../src/core/json.js';
+import { catchingLate } from '../steps/late-throws.js';
 import { durableStep } from './durable-step.js';
 import type { RecordedSource } from './recorded-source.js';
 import { inStep, type SegmentScope } from './segment-scope.js';
@@ -22,9 +23,10 @@ export async function callbackStep(
 ): Promise<JsonValue> {
   const known = scope.recorded === null ? undefined : recorded(scope.recorded);
   if (known !== undefined) return known;
+  const code = { what: `the callback ${name}`, runId: scope.run.id, tool: null, callId: null };
   const answer = async (): Promise<Answer> => {
     try {
-      return { type: 'answered', value: toJson(await callback()) };
+      return { type: 'answered', value: toJson(await catchingLate(code, callback)) };
     } catch (error) {
       const { name: kind, message } = error instanceof Error ? error : new Error(String(error));
       const code = error instanceof HoldfastError ? { code: error.code } : {};

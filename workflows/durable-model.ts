@@ -9,13 +9,15 @@ import {
 } from '@openai/agents';
 import type { Wait } from '../src/core/ending.js';
 import { HoldfastError } from '../src/core/errors.js';
-import { digestOf, type JsonObject, type JsonValue, toJson } from '../src/core/json.js';
+import { digestOf, isObject, type JsonValue, toJson } from '../src/core/json.js';
+import { withoutSpokenSecretsIn } from '../src/models/known-secrets.js';
 import type { AttemptTarget } from '../src/models/model-attempt.js';
 import { targetOf } from '../src/models/multi-model-provider.js';
 import { attemptOf } from '../src/models/single-attempt.js';
 import { streamedResponse } from '../src/models/streamed-response.js';
 import { hasStep } from '../src/storage/segment-rows.js';
 import { callModel, type ModelAnswer, type ModelResult } from '../steps/call-model.js';
+import { catchingLate } from '../steps/late-throws.js';
 import { patiently } from '../steps/patience.js';
 import { TurnCharges } from '../steps/turn-charges.js';
 import { budgetWait, chargedIn } from './budget-wait.js';
@@ -27,6 +29,7 @@ import { haltStop } from './launch-calls.js';
 import { guardsOf } from './plan-calls.js';
 import { planResponse } from './plan-response.js';
 import { modelResultOf } from './recorded-source.js';
+import { offeredNames, termsOf, toolNames } from './request-terms.js';
 import { shownRequest } from './run-scaffold.js';
 import { currentScope, type SegmentScope, SegmentStop } from './segment-scope.js';
 
@@ -188,9 +191,9 @@ function logRequest(
     ...who,
     inputItems: items.length,
     inputDigest: digestOf(toJson({ instructions: request.systemInstructions ?? null, items: fresh })),
-    tools: request.tools.map((tool) =>
-      tool.type === 'function' && tool.namespace !== undefined ? `${tool.namespace}.${tool.name}` : tool.name,
-    ),
+    ...(scope.recorded?.isBeforeTerms(who.turn) === true
+      ? { tools: toolNames(request) }
+      : { tools: offeredNames(request), terms: termsOf(request) }),
   });
 }
 
@@ -213,8 +216,10 @@ async function askModel(
     const answer = answerOf(await respond(scope, attempt, { ...request, signal: both }, turn));
     return { ...answer, ...watch.paid, ...(attempt.route && { route: attempt.route }) };
   };
+  const code = { what: `the model ${target.model}`, runId, tool: null, callId: null };
+  const caught = (signal: AbortSignal) => catchingLate(code, () => ask(signal));
   return durableStep(scope, `model:${turn}`, async () =>
-    watch.endOf(await callModel(ask, failureOfModel, scope.signal)),
+    watch.endOf(await callModel(caught, failureOfModel, scope.signal)),
   );
 }
 
@@ -241,13 +246,10 @@ async function respond(
   }
 }
 
-const isObject = (value: JsonValue | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 function answerOf(response: ModelResponse): ModelAnswer {
   const { output, usage, responseId, ...rest } = response;
-  const items = toJson(output);
-  const kept = toJson(rest);
+  const items = withoutSpokenSecretsIn(toJson(output));
+  const kept = withoutSpokenSecretsIn(toJson(rest));
   const { inputTokens, outputTokens, totalTokens } = usage;
   return {
     type: 'answer',

@@ -7,6 +7,7 @@ import {
 } from '@openai/agents';
 import type { Ending } from '../src/core/ending.js';
 import { type ErrorCode, HoldfastError } from '../src/core/errors.js';
+import { withoutKnownSecrets } from '../src/models/known-secrets.js';
 
 const codeOf = (error: unknown): ErrorCode => {
   if (error instanceof HoldfastError) return error.code;
@@ -20,6 +21,6 @@ const codeOf = (error: unknown): ErrorCode => {
 /** How a run ends by an error that the SDK threw out of the agent. */
 export function endingOfError(error: unknown): Ending {
   const inner = error instanceof ToolCallError && error.error instanceof HoldfastError ? error.error : error;
-  const message = inner instanceof Error ? inner.message : String(inner);
+  const message = withoutKnownSecrets(inner instanceof Error ? inner.message : String(inner));
   return { type: 'failed', error: new HoldfastError(codeOf(inner), message.slice(0, 4096).toWellFormed()).view() };
 }

@@ -2,6 +2,7 @@ import { DBOS } from '@dbos-inc/dbos-sdk';
 import { HoldfastError } from '../src/core/errors.js';
 import { revisionDir } from '../src/datasets/export-folder.js';
 import { type ExportRow, readExport } from '../src/storage/exports.js';
+import { attempted } from '../steps/attempt-export.js';
 import { beginExport, type ExportEnd, endExport } from '../steps/begin-export.js';
 import { placeOf } from '../steps/place-of.js';
 import { type Published, publishExport } from '../steps/publish-export.js';
@@ -28,16 +29,17 @@ interface Worked {
 }
 
 async function worked(world: World, id: string): Promise<Worked> {
-  const begun = await step('begin', () => beginExport(world, id));
+  const begun = await step('begin', () => attempted(world, id, 'begin', () => beginExport(world, id)));
   if (begun.type !== 'begun') return { end: endOf(begun) };
   const parts: WrittenPart[] = [];
   for (let revision = 0; ; ) {
     const stopped = await writeParts(world, id, { runs: begun.runs, revision }, parts);
     if (stopped !== null) return { end: endOf(stopped) };
-    const published = await step('publish', async () => {
+    const publish = async (): Promise<Published> => {
       const row = await rowOf(world, id);
       return publishExport(world, row, placeOf(world, row), { revision, parts });
-    });
+    };
+    const published = await step('publish', () => attempted(world, id, 'publish', publish));
     if (published.type === 'published') return { end: { status: 'completed', files: published.files } };
     if (published.type !== 'outdated') return { end: endOf(published), tried: true };
     parts.length = published.from;
@@ -56,10 +58,11 @@ async function writeParts(
     const far = parts.at(-1) ?? { done: 0, rows: 0, skipped: {} };
     if (far.done >= runs) return null;
     const part = parts.length;
-    const written = await step(`part:${part}`, async () => {
+    const write = async (): Promise<PartResult> => {
       const { staging } = placeOf(world, await rowOf(world, id));
       return writePart(world, id, revisionDir(staging, revision), part, far);
-    });
+    };
+    const written = await step(`part:${part}`, () => attempted(world, id, `part:${part}`, write));
     if (written.type !== 'written') return written;
     parts.push(written);
   }

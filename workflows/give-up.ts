@@ -1,14 +1,16 @@
 import { DBOS, DBOSWorkflowConflictError } from '@dbos-inc/dbos-sdk';
+import { LostExecutionError } from '../steps/lost-execution.js';
 import { passes } from '../steps/patience.js';
 
 /**
- * Does something, and gives this execution of the segment up when the database is away for too long: by this error DBOS records
- * nothing, neither of the step nor of the workflow, so that the segment is executed again when the database is back.
+ * Does something, and gives this execution of the segment up when the database is away for too long, or when another process has taken
+ * it over: by this error DBOS records nothing, neither of the step nor of the workflow, so that the segment is executed again.
  */
 export async function orGiveUp<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    throw passes(error) ? new DBOSWorkflowConflictError(DBOS.workflowID ?? '') : error;
+    const isGivenUp = passes(error) || error instanceof LostExecutionError;
+    throw isGivenUp ? new DBOSWorkflowConflictError(DBOS.workflowID ?? '') : error;
   }
 }

@@ -34,13 +34,11 @@ export function hideOver(state: State): void {
 }
 
 /** Hides the first items of a state, which are those of `past`, where nothing could see the difference. */
-export function hide(state: State, agent: Agent, past: readonly PastItem[]): boolean {
+function hide(state: State, agent: Agent, past: readonly PastItem[]): boolean {
   if (past.length === 0 || !isAlone(agent)) return false;
   const { _originalInput: originalInput, _generatedItems: items } = state;
-  state._generatedItems = items.slice(0, past.length);
   // A model that changes what it is given must not change what is kept.
-  const shown = structuredClone(state.history);
-  state._generatedItems = items;
+  const shown = structuredClone(historyOf(state, past));
   const before = hidden.get(state) ?? {
     ...{ originalInput, past: [], shown: [], ids: new Set<string>() },
     givenItems: typeof originalInput === 'string' ? 1 : originalInput.length,
@@ -56,6 +54,28 @@ export function hide(state: State, agent: Agent, past: readonly PastItem[]): boo
   state._originalInput = [];
   state._generatedItems = items.slice(past.length);
   return true;
+}
+
+/** What the model reads of the first items of a state. */
+function historyOf(state: State, past: readonly PastItem[]): AgentInputItem[] {
+  const { _generatedItems: items } = state;
+  try {
+    state._generatedItems = items.slice(0, past.length);
+    return state.history;
+  } finally {
+    state._generatedItems = items;
+  }
+}
+
+const over = new WeakMap<State, number>();
+
+/** How many items of the turns that were over a state was loaded with, whether or not they are hidden. */
+export const itemsOver = (state: State): number => over.get(state) ?? 0;
+
+/** Counts the turns that are over in a state that was loaded, and hides them where nothing could see the difference. */
+export function hideLoaded(state: State, agent: Agent, past: readonly PastItem[]): void {
+  over.set(state, past.length === 0 ? 0 : historyOf(state, past).length);
+  hide(state, agent, past);
 }
 
 /** Nobody but the model looks at the turns before: other agents, their filters, hooks and guardrails of the output would. */

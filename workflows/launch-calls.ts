@@ -1,7 +1,9 @@
 import { DBOS, DBOSWorkflowConflictError } from '@dbos-inc/dbos-sdk';
+import { elsewhereText } from '../src/core/allowed-elsewhere.js';
 import type { Wait } from '../src/core/ending.js';
 import { HoldfastError } from '../src/core/errors.js';
 import type { CallOutcome } from '../src/core/event.js';
+import { digestOf } from '../src/core/json.js';
 import { type CallWait, waitText } from '../src/core/wait.js';
 import { type CallIntent, outcomeOf, rowOf } from '../src/storage/calls.js';
 import type { HaltReason } from '../steps/call-model.js';
@@ -104,6 +106,7 @@ async function runTool(scope: SegmentScope, plan: PlannedCall): Promise<ToolResu
       input: plan.input,
       known: plan.known,
       repeatApprovedBy: plan.repeatApprovedBy,
+      allowedElsewhere: plan.allowedElsewhere,
       waitDecision: plan.waitDecision,
       earlier: scope.earlier,
       keepWithStep: scope.world.stepsKeepOutcomes() ? keeper(scope, step) : null,
@@ -114,9 +117,17 @@ async function runTool(scope: SegmentScope, plan: PlannedCall): Promise<ToolResu
     const result = await callTool(scope.world, call, scope.callSignal, () => scope.log.flush());
     // By this error DBOS records nothing, neither of the step nor of the workflow: both are the newer process's to end.
     if (result.type === 'superseded') throw new DBOSWorkflowConflictError(DBOS.workflowID ?? scope.run.id);
-    return shaped(scope, plan, await afterOutputGuardrails(scope, plan, result));
+    return withGiven(result, shaped(scope, plan, await afterOutputGuardrails(scope, plan, result)));
   };
   return durableStep(scope, step, execute);
+}
+
+/** The row of a call has what its tool gave: where a guardrail or scaffold replaced that, the log has its digest. */
+function withGiven(result: ToolResult, end: ToolResult): ToolResult {
+  if (result.type !== 'settled' || (end.type !== 'settled' && end.type !== 'tripped')) return end;
+  if (result.outcome === end.outcome) return end;
+  const given = digestOf(result.outcome);
+  return given === digestOf(end.outcome) ? end : { ...end, given };
 }
 
 /** Leaves the outcome of a call for whoever keeps its step, and gives it as it will be read again. */
@@ -136,7 +147,8 @@ function logEnded(scope: SegmentScope): void {
     const tool = plan.guard.spec.name;
     if (result.type === 'settled' || result.type === 'tripped') {
       const note = result.type === 'settled' && result.note ? { step: result.note } : {};
-      scope.log.add('call.finished', { callId, tool, outcome: result.outcome, ...note }, startedKey);
+      const replaced = result.given === undefined ? {} : { given: result.given };
+      scope.log.add('call.finished', { callId, tool, outcome: result.outcome, ...note, ...replaced }, startedKey);
     }
     const error = endOfRun(scope, plan, result);
     if (error !== null) scope.stop = { type: 'failed', error };
@@ -145,7 +157,7 @@ function logEnded(scope: SegmentScope): void {
       const { agent, arguments: args, digest } = plan;
       scope.waits.push({
         ...{ callId, tool, agent, arguments: args, digest, reason: 'unknown_effect', text: result.text, parentKey },
-        ...{ expiresInMs: plan.guard.spec.approvalExpiresInMs, inside: null, approval: termsOf(plan) },
+        ...{ expiresInMs: plan.guard.spec.approvalExpiresInMs, inside: null, approval: termsOf(scope, plan) },
       });
       scope.stop ??= { type: 'wait' };
     }
@@ -166,8 +178,10 @@ function waitOf(plan: PlannedCall, wait: CallWait, parentKey: string): Wait {
   const { callId, agent, arguments: args, digest, guard } = plan;
   const { spec, ordinal, dueAt, expiresInMs } = wait;
   const tool = guard.spec.name;
+  const before = plan.allowedElsewhere === null ? '' : ` ${elsewhereText('answered', plan.allowedElsewhere)}`;
+  const text = `${waitText(tool, spec)}${before}`;
   return {
-    ...{ callId, tool, agent, arguments: args, digest, reason: spec.kind, text: waitText(tool, spec), parentKey },
+    ...{ callId, tool, agent, arguments: args, digest, reason: spec.kind, text, parentKey },
     // Only people forget: what is not a question waits for as long as it takes.
     expiresInMs: spec.kind === 'question' ? expiresInMs : (expiresInMs ?? null),
     inside: { ordinal, spec, dueAt },

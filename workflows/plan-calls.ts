@@ -100,7 +100,7 @@ export function planCall(
     ...{ digest, decision, text, reason: rule === null ? 'grant_ask' : 'tool_rule', checkedKey },
     refusal: refusalOf(decision, text),
     ...{ capabilities, known: null, approved: held !== null, standing: held },
-    ...{ repeatApprovedBy: null, waitDecision: null, agentState: null },
+    ...{ repeatApprovedBy: null, allowedElsewhere: null, waitDecision: null, agentState: null },
   };
 }
 

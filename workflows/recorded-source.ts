@@ -29,6 +29,7 @@ export class RecordedSource {
   readonly #standing: readonly Standing[];
   readonly #checked = new Map<string, EventData<'call.checked'>>();
   protected readonly offeredAt = new Map<number, readonly string[]>();
+  readonly #beforeTerms = new Set<number>();
   readonly #started = new Set<string>();
   protected readonly unmet: Set<string>;
   #divergence: string | null = null;
@@ -46,6 +47,7 @@ export class RecordedSource {
     this.snapshot = options.snapshot;
     for (const { kind, data } of segment.events.values()) {
       if (kind === 'model.requested') this.offeredAt.set(data.turn, data.tools);
+      if (kind === 'model.requested' && data.terms === undefined) this.#beforeTerms.add(data.turn);
       if (kind === 'call.checked') this.#checked.set(data.callId, data);
       if (kind === 'call.started') this.#started.add(data.callId);
     }
@@ -149,6 +151,11 @@ export class RecordedSource {
     return this.offeredAt.has(turn);
   }
 
+  /** Whether a turn was recorded by a build that did not log the terms of a request; it is derived as that build did. */
+  isBeforeTerms(turn: number): boolean {
+    return this.#beforeTerms.has(turn);
+  }
+
   /** Whether a tool was offered to the model at a turn; undefined: the recording does not say. */
   offered(turn: number, tool: string): boolean | undefined {
     if (!this.has(turn)) return undefined;
@@ -222,6 +229,12 @@ export class RecordedSource {
   /** The recorded verdict on a call; undefined: it was not judged in this segment. */
   checked(callId: string): EventData<'call.checked'> | undefined {
     return this.#checked.get(callId);
+  }
+
+  /** Whether it has that a call went on, or came to an end, after it was judged. In an open one a call that was judged is to go on. */
+  hasGoneOn(callId: string): boolean {
+    if (this.#started.has(callId) || this.segment.calls.has(callId)) return true;
+    return !this.closed && this.#checked.has(callId);
   }
 
   /** The standing decision by which a call went, if any; undefined: it was not judged in this segment. */

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { HoldfastError } from '../src/core/errors.js';
+import { HoldfastError } from '../src/core/errors.js';
+import { owningThrows } from '../steps/late-throws.js';
 import { currentScope, inStep, type SegmentScope } from './segment-scope.js';
 
 /** Who hears of a refusal where the SDK would make a text of it, or nobody would wait for it. */
@@ -25,8 +26,16 @@ export async function refuse(error: HoldfastError): Promise<never> {
 }
 
 /** Runs lifecycle hooks. What they do is their own affair, as in a step: it takes no steps. */
-export const inHook = <T>(scope: SegmentScope, work: () => T): T =>
-  listeners.run({ type: 'hook', scope }, () => inStep(work));
+export const inHook = <T>(scope: SegmentScope, work: () => T): T => {
+  const what = `a hook of the agent of ${scope.run.agent}`;
+  const fail = ({ message }: Error): boolean => {
+    const error = new HoldfastError('run_failed', `A hook threw where nobody waited for it: ${message}`.slice(0, 4096));
+    scope.stop ??= { type: 'failed', error: error.view() };
+    return true;
+  };
+  const owner = { what, runId: scope.run.id, tool: null, callId: null, fail };
+  return owningThrows(owner, () => listeners.run({ type: 'hook', scope }, () => inStep(work)));
+};
 
 /** Runs the body of a tool of a plain SDK program. What was refused in it is its error, whatever text the SDK makes of that. */
 export async function notingRefusals<T>(work: () => Promise<T>): Promise<T> {

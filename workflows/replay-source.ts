@@ -209,7 +209,7 @@ function waitingIn({ events, calls }: RecordedSegment, isOver: boolean): Readonl
   return waiting;
 }
 
-const UNTOLD: ReadonlySet<string> = new Set(['/inputDigest']);
+const UNTOLD: ReadonlySet<string> = new Set(['/inputDigest', '/terms/prompt']);
 const NOTHING: ReadonlySet<string> = new Set();
 
 const identityOf = ({ data }: EventDraft): string => {

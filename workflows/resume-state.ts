@@ -1,4 +1,5 @@
 import type { Agent, RunState, RunToolApprovalItem } from '@openai/agents';
+import { elsewhereText } from '../src/core/allowed-elsewhere.js';
 import { HoldfastError } from '../src/core/errors.js';
 import type { CallOutcome } from '../src/core/event.js';
 import { canonical } from '../src/core/json.js';
@@ -8,7 +9,7 @@ import type { Standing } from '../src/core/standing.js';
 import type { Settled } from '../steps/begin-segment.js';
 import { applyBudgetDecisions } from './budget-wait.js';
 import { guardedTools } from './guarded-tool.js';
-import { hiddenOf } from './hidden-past.js';
+import { hiddenOf, itemsOver } from './hidden-past.js';
 import { invokeGuarded, launchBatch } from './launch-calls.js';
 import { offeredTool } from './offered-tool.js';
 import { type AskedCall, planCall } from './plan-calls.js';
@@ -19,12 +20,18 @@ import { stateOfText, suspendedIn } from './state-text.js';
 
 type State = RunState<unknown, Agent>;
 
+/** How many items of a state the log of earlier turns has. */
+function seenIn({ recorded, turns }: SegmentScope, state: State): number {
+  if (recorded?.isBeforeTerms(turns + 1) === true) return hiddenOf(state)?.shown.length ?? 0;
+  return itemsOver(state);
+}
+
 /** Makes the state of a text that on which the loop works. */
 async function load(scope: SegmentScope, agent: Agent, text: string): Promise<State> {
   try {
     const state = await stateOfText(agent, text, scope.within === null);
     scope.state = state;
-    scope.seenItems = hiddenOf(state)?.shown.length ?? 0;
+    scope.seenItems = seenIn(scope, state);
     return state;
   } catch (error) {
     if (error instanceof HoldfastError) throw error;
@@ -38,7 +45,10 @@ async function load(scope: SegmentScope, agent: Agent, text: string): Promise<St
  * ones get what the model reads, calls that waited inside get their result, and agents behind tools go on with their work.
  */
 export async function resumeState(scope: SegmentScope, agent: Agent, saved: string): Promise<State> {
-  const snapshot = withEdits(saved, scope.settled);
+  const snapshot = withEdits(
+    saved,
+    scope.settled.filter((one) => !isAskedAgain(scope, one)),
+  );
   let state = await load(scope, agent, snapshot);
   applyBudgetDecisions(scope);
   if (scope.stop !== null) return state;
@@ -62,6 +72,10 @@ function withEdits(snapshot: string, settled: readonly Settled[]): string {
   for (const { callId, edit } of edits) rewriteArguments(parsed, callId, canonical(edit.arguments));
   return JSON.stringify(parsed);
 }
+
+/** Whether a call that was approved in another run is to be asked for: what the recording does not have of it would be executed. */
+const isAskedAgain = ({ recorded }: SegmentScope, one: Settled): boolean =>
+  one.allowedElsewhere != null && !waitedInside(one) && recorded?.hasGoneOn(one.callId) !== true;
 
 /** Whether the SDK has a placeholder for the result of the call: its body was begun. */
 const waitedInside = (one: Settled): boolean => one.reason === 'unknown_effect' || one.wait !== null;
@@ -117,9 +131,14 @@ function settlementOf(judged: PlannedCall, one: Settled): Partial<PlannedCall> {
     const { wait, verdict, actor, message, value } = one;
     // It was begun, so that an approval that it needs was given.
     const approved = judged.decision === 'ask';
-    return { decision: 'allow', approved, waitDecision: { wait, verdict, actor, message, value } };
+    const { allowedElsewhere = null } = one;
+    return { decision: 'allow', approved, allowedElsewhere, waitDecision: { wait, verdict, actor, message, value } };
   }
-  if (one.verdict === 'approve') return { decision: 'allow', approved: true, repeatApprovedBy: one.interruptionId };
+  if (one.verdict === 'approve') {
+    const allowedElsewhere = one.allowedElsewhere ?? null;
+    const repeatApprovedBy = allowedElsewhere === null ? one.interruptionId : null;
+    return { decision: 'allow', approved: true, repeatApprovedBy, allowedElsewhere };
+  }
   return { decision: 'allow', known: outcomeOf(one) };
 }
 
@@ -162,9 +181,16 @@ async function applyApprovals(scope: SegmentScope, state: State): Promise<void> 
       );
     const judged = planCall(scope, item.agent.name, guard, call, true, []);
     scope.plans.set(judged.callId, judged);
+    const allowedElsewhere = one.allowedElsewhere ?? null;
+    if (allowedElsewhere !== null && judged.decision === 'ask' && isAskedAgain(scope, one)) {
+      const text = `${judged.text} ${elsewhereText('approved', allowedElsewhere)}`;
+      scope.plans.set(judged.callId, { ...judged, text });
+      continue;
+    }
     // What was approved is not what would run now (another version or policy): it is asked for again.
     if (judged.digest !== (one.edit?.digest ?? one.digest) && judged.decision === 'ask') continue;
-    const plan: PlannedCall = judged.decision === 'ask' ? { ...judged, decision: 'allow', approved: true } : judged;
+    const plan: PlannedCall =
+      judged.decision === 'ask' ? { ...judged, decision: 'allow', approved: true, allowedElsewhere } : judged;
     const checked = plan.decision === 'allow' ? await withGuardrails(scope, plan, call) : plan;
     scope.plans.set(checked.callId, checked);
     scope.batch.push(checked);

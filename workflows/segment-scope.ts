@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Agent, FunctionTool, Model, ModelProvider, RunContext, RunState } from '@openai/agents';
+import type { AllowedElsewhere } from '../src/core/allowed-elsewhere.js';
 import type { Deltas } from '../src/core/delta.js';
 import type { Ending, Wait } from '../src/core/ending.js';
 import type { AgentEnvironment } from '../src/core/environment.js';
@@ -34,6 +35,8 @@ export interface RunFacts {
   readonly grants: GrantSet;
   readonly limits: RunLimits;
   readonly onDenied: 'stop' | 'tell';
+  /** What its agent and the engine say of whether who asked for it may approve its calls. */
+  readonly separateRequester: readonly (boolean | undefined)[];
   /** The model that is asked in place of those of the agents; null: theirs. */
   readonly model: string | null;
   /** The last segment that was made again from the log; null: none was. */
@@ -90,6 +93,8 @@ export interface PlannedCall {
   readonly standing: Standing | null;
   /** The interruption by which a call of unknown effect may run again. */
   readonly repeatApprovedBy: string | null;
+  /** Who allowed it, or answered what it waited for, in a run that this one was forked from; null: nobody. */
+  readonly allowedElsewhere: AllowedElsewhere | null;
   /** The decision on what this call waited for. */
   readonly waitDecision: WaitDecision | null;
   /** For an agent as a tool: the state that it was suspended in. */

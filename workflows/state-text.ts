@@ -1,7 +1,7 @@
 import { type Agent, RunState } from '@openai/agents';
 import { z } from 'zod';
 import { jsonValue } from '../src/core/json.js';
-import { hiddenOf, hide } from './hidden-past.js';
+import { hiddenOf, hideLoaded } from './hidden-past.js';
 import { apartFromPast, pastItems, putBack } from './past-items.js';
 
 /** A call of an agent as a tool whose agent is in the middle of its work, as a state keeps it. */
@@ -38,7 +38,7 @@ export async function stateOfText(agent: Agent, text: string, work: boolean): Pr
   const state = await RunState.fromString<unknown, Agent>(agent, text);
   const { past } = keptIn(JSON.parse(text));
   putBack(state, agent, past);
-  if (work) hide(state, agent, past);
+  if (work) hideLoaded(state, agent, past);
   return state;
 }
 

@@ -22,7 +22,7 @@ export function waitForApprovals(scope: SegmentScope, state: RunState<unknown, A
       reason,
       text,
       expiresInMs,
-      approval: termsOf(plan),
+      approval: termsOf(scope, plan),
       parentKey,
       inside: null,
     });

@@ -81,8 +81,8 @@ export interface Client {
   eraseRun(id: string, request: EraseRun): Promise<ErasureView>;
   eraseSubject(request: EraseSubject): Promise<SubjectErasureView>;
   getSubjectErasure(id: string): Promise<SubjectErasureView>;
-  previewRetention(): Promise<RetentionView>;
-  askForRetention(): Promise<RetentionView>;
+  previewRetention(allTenants: boolean): Promise<RetentionView>;
+  askForRetention(allTenants: boolean): Promise<RetentionView>;
   forkRun(id: string, request: ForkRun, idempotencyKey: string): Promise<RunView>;
   retryRun(id: string, request: RetryRun, idempotencyKey: string): Promise<RunView>;
   listInterruptions(
@@ -147,6 +147,8 @@ const ANSWER_TIMEOUT_MS = 90_000;
 const LIVE_REPLAY_TIMEOUT_MS = 300_000;
 const GET = 'GET';
 const POST = 'POST';
+
+const retentionAt = (allTenants: boolean): string => (allTenants ? '/installation/retention' : '/retention');
 
 export function createClient(baseUrl: string, token: string): Client {
   const url = baseUrl.replace(/\/+$/, '');
@@ -229,8 +231,8 @@ export function createClient(baseUrl: string, token: string): Client {
     eraseRun: (id, body) => ask(erasureView, POST, `${run(id)}/erase`, { body }),
     eraseSubject: (body) => ask(subjectErasureView, POST, '/erasures', { body }),
     getSubjectErasure: (id) => ask(subjectErasureView, GET, `/erasures/${encodeURIComponent(id)}`),
-    previewRetention: () => ask(retentionView, GET, '/retention'),
-    askForRetention: () => ask(retentionView, POST, '/retention', { body: {} }),
+    previewRetention: (allTenants) => ask(retentionView, GET, retentionAt(allTenants)),
+    askForRetention: (allTenants) => ask(retentionView, POST, retentionAt(allTenants), { body: {} }),
     forkRun: (id, body, key) => ask(runView, POST, `${run(id)}/fork`, { body, headers: keyed(key) }),
     retryRun: (id, body, key) => ask(runView, POST, `${run(id)}/retry`, { body, headers: keyed(key) }),
     listInterruptions: (query) => ask(pageOf(interruptionView), GET, '/interruptions', { query: { ...query } }),

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { type LinearPattern, linearPattern } from '../core/linear-pattern.js';
 
 /** What `dbos-cloud app deploy` leaves out by itself. */
 const NEVER = ['**/.dbos', '**/node_modules', '**/dist', '**/.git', '**/venv', '**/.venv', '**/.python-version'];
@@ -50,8 +51,8 @@ function ignoreLines(dir: string): string[] {
 const WILD: { readonly [token: string]: string } = { '**/': '(?:.*/)?', '**': '.*', '*': '[^/]*', '?': '[^/]' };
 
 /** From the root of the directory, as Cloud reads them; one of a directory is also that of what is in it. */
-function globPattern(glob: string): RegExp {
+function globPattern(glob: string): LinearPattern {
   const tokens = glob.replace(/^\.?\/|\/$/g, '').match(/\*\*\/|\*\*|\*|\?|[^*?]+/g) ?? [];
   const source = tokens.map((token) => WILD[token] ?? token.replace(/[\\^$.|+()[\]{}]/g, '\\$&')).join('');
-  return new RegExp(`^${source}(?:/.*)?$`);
+  return linearPattern(`^${source}(?:/.*)?$`);
 }

@@ -3,6 +3,7 @@ import { HoldfastError } from '../core/errors.js';
 import { cancelCommand } from './cancel.js';
 import { chargesCommand } from './charges.js';
 import { checkpointCommand } from './checkpoint.js';
+import { compactCommand } from './compact.js';
 import { answerCommand, approveCommand, rejectCommand } from './decide.js';
 import { deleteCommand } from './delete.js';
 import { demoCommand } from './demo.js';
@@ -83,6 +84,7 @@ export const commands = (doors: Doors): readonly Command[] => [
   doctorCommand(doors),
   preflightCommand(doors),
   migrateCommand(),
+  compactCommand(),
   demoCommand(doors),
 ];
 

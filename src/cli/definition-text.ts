@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import { type JsonObject, type JsonValue, sameJson } from '../core/json.js';
+import { isObject, type JsonObject, type JsonValue, sameJson } from '../core/json.js';
 import { parseTask, type TaskDefinition } from '../core/task-definition.js';
 
 const plain = (task: TaskDefinition): JsonObject => JSON.parse(JSON.stringify(task));
@@ -13,9 +13,6 @@ const unsaid = (): JsonObject =>
       verification: { tests: [{ name: 'any', command: 'true' }] },
     }),
   );
-
-const isObject = (value: JsonValue | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** A file of mode 644 is its text. */
 const short = (value: JsonValue): JsonValue => {

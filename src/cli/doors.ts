@@ -8,11 +8,12 @@ import type { Client } from './client.js';
 export interface HttpServer {
   readonly url: string;
   drain(): void;
+  setTokens(tokens: readonly Token[]): void;
   close(graceMs?: number): Promise<void>;
 }
 
 export interface HttpOptions extends Pick<Settings, 'host' | 'port' | 'maxBodyBytes'> {
-  readonly tokens: readonly Token[];
+  readonly tokens: readonly Token[] | (() => Promise<readonly Token[]>);
   readonly tokensConfigured: boolean;
   readonly serves: 'all' | 'metrics';
   readonly log: EngineLog;

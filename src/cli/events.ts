@@ -8,7 +8,7 @@ import { PAGE_LIMIT } from '../core/page.js';
 import type { Client } from './client.js';
 import { connect } from './connect.js';
 import { idArgument, json } from './options.js';
-import { cut, print, width } from './print.js';
+import { cut, jsonText, print, width } from './print.js';
 import { oneLine } from './run-text.js';
 
 const RETRY_MS = 1000;
@@ -29,7 +29,7 @@ export const eventsCommand = (): Command =>
       const { streamEvents, streamRun } = client;
       const stream = asked.deltas ? streamRun : streamEvents;
       for await (const one of asked.follow || asked.deltas ? follow(stream, run) : recorded(client, run)) {
-        print(asked.json ? JSON.stringify(one) : 'seq' in one ? lineOf(one) : lineOfDelta(one));
+        print(asked.json ? jsonText(one) : 'seq' in one ? lineOf(one) : lineOfDelta(one));
       }
     });
 

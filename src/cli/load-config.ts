@@ -33,8 +33,12 @@ const configShape = z.strictObject({
     images: judgedLater,
     models: judgedLater,
     stalls: judgedLater,
+    separateRequester: judgedLater,
+    forkModels: judgedLater,
     rewards: judgedLater,
     evidence: judgedLater,
+    hostFolders: judgedLater,
+    ceilings: judgedLater,
   },
   tenants: tenantLimits.optional(),
 } satisfies { readonly [K in keyof Required<HoldfastConfig>]: z.ZodType });

@@ -4,7 +4,7 @@ import { readSettings } from '../config.js';
 import { PREFLIGHT_VERDICTS, type PreflightRun, type PreflightVerdict } from '../core/preflight.js';
 import type { Doors } from './doors.js';
 import { json, jsonOption } from './options.js';
-import { plain, print } from './print.js';
+import { jsonText, plain, print } from './print.js';
 
 const options = z.object({ json, all: z.boolean().default(false) });
 
@@ -29,11 +29,11 @@ export const preflightCommand = (doors: Doors): Command =>
       const counts = { safe: 0, needs_attention: 0, would_strand: 0 };
       for await (const { run, done, total } of preflight({ ...config, ...engineSettings(settings) })) {
         counts[run.verdict]++;
-        if (asJson) print(JSON.stringify(run));
+        if (asJson) print(jsonText(run));
         else if (all || run.verdict !== 'safe') for (const line of runText(run)) print(line);
         if (done % PROGRESS_EVERY === 0 && process.stderr.isTTY) process.stderr.write(`\r${done} of ${total} `);
       }
-      if (asJson) print(JSON.stringify(counts));
+      if (asJson) print(jsonText(counts));
       else print(PREFLIGHT_VERDICTS.map((verdict) => `${counts[verdict]} ${WORDS[verdict]}`).join(', '));
       const worst = PREFLIGHT_VERDICTS.findLast((verdict) => counts[verdict] > 0) ?? 'safe';
       process.exitCode = EXIT_CODES[worst];

@@ -1,4 +1,6 @@
 import { HoldfastError } from '../core/errors.js';
+import { withoutKnownSecrets, withoutSecrets } from '../models/known-secrets.js';
+import { namedTrouble } from '../storage/named-trouble.js';
 
 const NARROWEST = 60;
 const PIPE_WIDTH = 160;
@@ -6,17 +8,36 @@ const PIPE_WIDTH = 160;
 /** Columns that a line may take. */
 export const width = (): number => Math.max(NARROWEST, process.stdout.isTTY ? process.stdout.columns : PIPE_WIDTH);
 
+/** Control and format characters, the line ends that are no `\n`, and halves of characters. */
+const UNPRINTED = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
+
+const unitsOf = (char: string): string =>
+  Array.from({ length: char.length }, (_, at) => `\\u${char.charCodeAt(at).toString(16).padStart(4, '0')}`).join('');
+
 /** What others wrote may hold control sequences of terminals, which are shown and not obeyed. */
 export const plain = (text: string): string =>
-  text.replaceAll(/\p{Cc}|\p{Cf}/gu, (char) =>
-    char === '\n' ? ' ' : `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+  text.replaceAll(UNPRINTED, (char) => (char === '\n' ? ' ' : unitsOf(char)));
 
-export const cut = (text: string, columns: number): string =>
-  text.length <= columns ? text : `${text.slice(0, Math.max(0, columns - 1))}…`;
+/** The same for a text of several lines. */
+export const plainLines = (text: string): string => text.split('\n').map(plain).join('\n');
 
-export const print = (line: string): void => void process.stdout.write(`${line}\n`);
-export const printJson = (value: unknown): void => print(JSON.stringify(value, null, 2));
+/** JSON in which such characters are written as JSON escapes them. Undefined: on one line. */
+export const jsonText = (value: unknown, indent?: number): string => {
+  const text = JSON.stringify(value, null, indent);
+  return text.replaceAll(UNPRINTED, (char) => (char === '\n' ? char : unitsOf(char)));
+};
+
+/** At most so many columns. No character is cut in half. */
+export const cut = (text: string, columns: number): string => {
+  if (text.length <= columns) return text;
+  const kept = text.slice(0, Math.max(0, columns - 1));
+  return `${/[\ud800-\udbff]$/.test(kept) ? kept.slice(0, -1) : kept}…`;
+};
+
+export const print = (line: string): void => printAsIs(withoutKnownSecrets(line));
+export const printJson = (value: unknown): void => printAsIs(jsonText(withoutSecrets(value), 2));
+/** For the token that a server made: whoever starts it is to read it. */
+export const printAsIs = (line: string): void => void process.stdout.write(`${line}\n`);
 
 /** Rows under a heading, each column as wide as its widest cell; the last one is cut to the width of the terminal. */
 export function printTable(heading: readonly string[], rows: readonly (readonly string[])[]): void {
@@ -36,9 +57,11 @@ export function printTable(heading: readonly string[], rows: readonly (readonly 
 
 /** An error as two lines: what happened and its code, then the way out. */
 export function printError(error: unknown): void {
-  const known = error instanceof HoldfastError ? error : unexpected(error);
-  process.stderr.write(`holdfast: ${plain(known.message)} (${known.code})\n  ${plain(known.hint)}\n`);
+  const known = error instanceof HoldfastError ? error : (namedTrouble(error) ?? unexpected(error));
+  process.stderr.write(`holdfast: ${shown(known.message)} (${known.code})\n  ${shown(known.hint)}\n`);
 }
+
+const shown = (text: string): string => plain(withoutKnownSecrets(text));
 
 function unexpected(error: unknown): HoldfastError {
   const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);

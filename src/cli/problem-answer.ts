@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { HoldfastError, isErrorCode } from '../core/errors.js';
+import { shownAddress, withoutLooks } from '../core/secret-looks.js';
 
 const problem = z.object({
   code: z.string(),
@@ -22,10 +23,15 @@ const hintOf = (code: string, hint: string): string =>
   code === 'unauthenticated' ? 'Set HOLDFAST_TOKEN, or HOLDFAST_DATA_DIR to the data directory of that server.' : hint;
 
 export const notHoldfast = (url: string, what: string): HoldfastError =>
-  new HoldfastError('server_unreachable', `What answers at ${url} is not Holdfast, or of another version (${what}).`);
+  new HoldfastError(
+    'server_unreachable',
+    `What answers at ${shownAddress(url)} is not Holdfast, or of another version (${what}).`,
+  );
 
 export function unreachable(url: string, cause: unknown): HoldfastError {
   const inner = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause;
   const why = inner instanceof Error ? ('code' in inner ? String(inner.code) : inner.message) : String(inner);
-  return new HoldfastError('server_unreachable', `No server answers at ${url} (${why}).`, { cause });
+  return new HoldfastError('server_unreachable', `No server answers at ${shownAddress(url)} (${withoutLooks(why)}).`, {
+    cause,
+  });
 }

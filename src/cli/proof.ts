@@ -3,7 +3,7 @@ import { Argument, Command } from 'commander';
 import { z } from 'zod';
 import { HoldfastError } from '../core/errors.js';
 import { consistencyView } from '../core/log-view.js';
-import { checkProof, keysIn, type ProofReport } from '../proof/verify.mjs';
+import { checkProof, givenOf, type ProofReport } from '../proof/verify.mjs';
 import { connect } from './connect.js';
 import { idArgument, json, jsonOption, misuse } from './options.js';
 import { plain, print, printJson } from './print.js';
@@ -48,7 +48,7 @@ async function exportTo(run: string, { out, payloads }: Options): Promise<void> 
 
 function check(file: string, { json: asJson, key, checkpoint, consistency }: Options): void {
   if (key.length === 0) throw misuse('proof check needs --key: a public key that you have from somebody you trust.');
-  const keys = key.flatMap((one) => (one.startsWith('@') ? keysIn(read(one.slice(1))) : [one]));
+  const keys = givenOf(key, read);
   const other = checkpoint === undefined ? null : { note: read(checkpoint), proof: proofIn(consistency) };
   const report = checkProof(read(file), keys, other);
   if (asJson) printJson(report);

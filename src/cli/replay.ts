@@ -90,13 +90,20 @@ function liveText({ recorded, now, stopped }: LiveReplay): string[] {
   ];
 }
 
+/** What a digest that differs is made of. */
+const NOTES: ReadonlyMap<string, readonly string[]> = new Map([
+  ['/inputDigest', ['the model is told something else than then: by its instructions, or of what came before']],
+  ['/terms/tools', ['a tool or handoff has another description or schema than then']],
+  ['/terms/settings', ['the model settings are not those of then']],
+  ['/terms/output', ['the model is asked for another form of answer than then']],
+  ['/terms/prompt', ['the provider is sent another stored prompt or conversation than then']],
+]);
+
 const differenceText = ({ seq, what, field, expected, actual }: ReplayDifference): string[] => [
   `${seq === null ? 'after the log' : `event ${seq}`}  ${plain(what)}${plain(field)}`,
   `  expected  ${shown(expected)}`,
   `  came      ${shown(actual)}`,
-  ...(field === '/inputDigest'
-    ? ['  the model is told something else than then: by its instructions, or of what came before']
-    : []),
+  ...(NOTES.get(field) ?? []).map((note) => `  ${note}`),
 ];
 
 const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;

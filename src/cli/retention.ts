@@ -5,7 +5,7 @@ import { connect } from './connect.js';
 import { json, jsonOption } from './options.js';
 import { plain, print, printJson } from './print.js';
 
-const options = z.object({ json, dryRun: z.boolean().default(false) });
+const options = z.object({ json, dryRun: z.boolean().default(false), allTenants: z.boolean().default(false) });
 
 const counted = ({ count, atLeast }: { readonly count: number; readonly atLeast: boolean }): string =>
   `${atLeast ? 'more than ' : ''}${count}`;
@@ -14,11 +14,12 @@ export const retentionCommand = (): Command =>
   new Command('retention')
     .description('Have a worker do now what the retention of the configuration says, and print what goes.')
     .option('--dry-run', 'only print what would go')
+    .option('--all-tenants', 'of all tenants, not only of that of the token')
     .addOption(jsonOption())
     .action(async (raw: unknown) => {
-      const { json: asJson, dryRun } = options.parse(raw);
+      const { json: asJson, dryRun, allTenants } = options.parse(raw);
       const client = connect();
-      const view = await (dryRun ? client.previewRetention() : client.askForRetention());
+      const view = await (dryRun ? client.previewRetention(allTenants) : client.askForRetention(allTenants));
       if (asJson) return printJson(view);
       for (const { rule, ...of } of view.runs) {
         const narrowed = [rule.tenant, rule.agent].filter((one) => one !== undefined).map(plain);

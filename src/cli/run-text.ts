@@ -1,7 +1,7 @@
 import { leastLimit } from '../core/budget.js';
 import type { InterruptionView } from '../core/interruption.js';
 import type { RunView } from '../core/run.js';
-import { cut, plain, print, width } from './print.js';
+import { cut, jsonText, plain, plainLines, print, width } from './print.js';
 
 /** A value as one line: texts as they are, everything else as JSON. */
 export const oneLine = (value: unknown): string => plain(typeof value === 'string' ? value : JSON.stringify(value));
@@ -18,7 +18,7 @@ export function printRun(run: RunView): void {
     print(`way out  ${plain(run.error.hint)}`);
   }
   if (run.output !== null)
-    print(`output   ${typeof run.output === 'string' ? run.output : JSON.stringify(run.output, null, 2)}`);
+    print(`output   ${typeof run.output === 'string' ? plainLines(run.output) : jsonText(run.output, 2)}`);
   for (const id of run.interruptions) print(`waits    ${id} (holdfast inbox)`);
 }
 
@@ -27,6 +27,7 @@ export function printInterruption(one: InterruptionView): void {
   print(cut(`  run      ${one.runId} (${plain(one.agent)})`, width()));
   if (one.tool !== null) print(cut(`  call     ${plain(one.tool)} ${oneLine(one.arguments)}`, width()));
   print(`  why      ${plain(one.reason.text)}`);
+  if (one.unfit !== null) print(`  unfit    ${plain(one.unfit)}`);
   if (one.wait?.kind === 'budget' && one.status === 'pending')
     print(`  more     --budget ${leastLimit(one.wait)} or higher`);
   if (one.wait?.kind === 'question') {
@@ -36,6 +37,7 @@ export function printInterruption(one: InterruptionView): void {
   if (one.status === 'pending')
     print(`  verdicts ${one.verdicts.join(', ') || 'none'}${one.expiresAt === null ? '' : `, until ${one.expiresAt}`}`);
   if (one.requiredApprovals > 1) print(`  takes    ${one.requiredApprovals} approvals`);
+  if (one.separateRequester) print('  of       somebody who did not ask for the run');
   for (const { verdict, actor, message, edit, always, decidedAt } of one.decisions) {
     print(`  decided  ${verdict} by ${plain(actor)} at ${decidedAt}${message === null ? '' : `: ${plain(message)}`}`);
     if (edit !== null) print(cut(`  edited   ${oneLine(edit.arguments)}`, width()));

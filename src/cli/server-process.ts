@@ -4,13 +4,16 @@ import { LOCAL_CALLER } from '../core/caller.js';
 import { HoldfastError } from '../core/errors.js';
 import type { HoldfastConfig } from '../engine/define.js';
 import type { EngineLog } from '../engine/parts.js';
+import { hearerOf, watchStrayThrows } from '../engine/stray-throws.js';
 import type { AgentView, Engine } from '../engine/verbs.js';
+import { consoleIntoLog } from './console-lines.js';
 import type { Doors, HttpServer } from './doors.js';
 import { findConfig } from './find-config.js';
 import { assertPortFree } from './free-port.js';
 import { packageVersion } from './package-version.js';
-import { print } from './print.js';
+import { print, printAsIs } from './print.js';
 import { watchStopSignals } from './stop-signal.js';
+import { watchTokens } from './watch-tokens.js';
 
 /** The engine gets this share of the time to stop; the rest is for closing what it used. */
 const ENGINE_SHARE = 0.8;
@@ -28,7 +31,11 @@ interface OpenDoor {
 
 /** Serves until it is asked to stop. Throws what keeps it from starting, and leaves nothing open then. */
 export async function serve(settings: Settings, doors: Doors): Promise<void> {
+  // Whatever this process makes is for its user alone, also what tools and servers that it starts make.
+  process.umask(0o077);
   const log = doors.log(settings.logLevel);
+  watchStrayThrows(hearerOf(log));
+  consoleIntoLog(log);
   const stop = watchStopSignals(settings.shutdownGraceMs, log);
   const listening = listeningOf(settings);
   if (listening !== null) await assertMayListen({ ...settings, ...listening }, doors);
@@ -39,6 +46,7 @@ export async function serve(settings: Settings, doors: Doors): Promise<void> {
     ...{ onFatal: die(log), onStopAsked: () => stop.ask() },
   });
   const door = listening === null ? null : await openHttp(engine, { ...settings, ...listening }, log, doors);
+  watchTokens(settings.tokensFile, (tokens) => door?.http.setTokens(tokens), log);
   announce(settings, await engine.listAgents(LOCAL_CALLER), door, from);
   await stop.asked();
   door?.http.drain();
@@ -88,6 +96,8 @@ export const engineSettings = (settings: Settings) => ({
   role: settings.role,
   concurrency: settings.concurrency,
   crashLimit: settings.crashLimit,
+  startWaitMs: settings.startWaitMs,
+  stillAfterMs: settings.stillAfterMs,
   turnsPerSegment: settings.turnsPerSegment,
   approvalTimeoutMs: settings.approvalTimeoutMs,
   ollamaApiKey: settings.ollamaApiKey,
@@ -119,8 +129,13 @@ async function openHttp(
   const { host, port, serves, maxBodyBytes } = settings;
   const tokensConfigured = settings.tokens.length > 0;
   try {
-    const tokens = tokensConfigured ? settings.tokens : [await doors.madeToken(settings.dataDir)];
-    const http = await doors.openHttp(engine, { host, port, serves, maxBodyBytes, tokens, tokensConfigured, log });
+    let tokens = settings.tokens;
+    const made = async (): Promise<readonly Token[]> => {
+      tokens = [await doors.madeToken(settings.dataDir)];
+      return tokens;
+    };
+    const given = { tokens: tokensConfigured ? tokens : made, tokensConfigured };
+    const http = await doors.openHttp(engine, { host, port, serves, maxBodyBytes, ...given, log });
     return { http, tokens };
   } catch (error) {
     await engine.stop({ graceMs: 0 });
@@ -140,7 +155,7 @@ function announce(settings: Settings, agents: readonly AgentView[], door: OpenDo
     print(
       `${settings.role === 'worker' ? 'metrics ' : 'url     '}  ${http.url}${settings.role === 'worker' ? METRICS_PATH : ''}`,
     );
-    print(
+    printAsIs(
       `token     ${settings.tokens.length > 0 ? `${settings.tokens.length} configured` : (tokens[0]?.token ?? '')}`,
     );
   }

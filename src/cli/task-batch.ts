@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { HoldfastError } from '../core/errors.js';
 import type { BatchAnswer } from '../core/task-batch.js';
 import type { Client } from './client.js';
-import { print } from './print.js';
+import { jsonText, print } from './print.js';
 
 /**
  * Submits the tasks of a file, one in each line. The file is its own idempotency key: sent again it gives the same tasks, and goes on
@@ -19,7 +19,7 @@ export async function submitBatch(
   if (!existsSync(file)) throw new HoldfastError('invalid_request', `There is no file ${file}.`);
   const lines = Readable.toWeb(createReadStream(file)) as ReadableStream<Uint8Array>;
   for await (const answer of client.submitTasks(lines, key ?? (await digestOfFile(file)))) {
-    if (asJson) print(JSON.stringify(answer));
+    if (asJson) print(jsonText(answer));
     else print(textOf(answer));
     if ('error' in answer) process.exitCode = 1;
   }

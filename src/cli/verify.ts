@@ -113,8 +113,15 @@ async function logOf(client: Client): Promise<LogReport | null> {
 
 const textOf = ({ runs, events }: Total): string => `${runs} runs, ${events} events`;
 
-const whyOf = ({ broken }: AnchoredReport): string =>
-  broken === null ? 'it does not verify' : `event ${broken.seq}, ${broken.invariant}: ${plain(broken.what)}`;
+function whyOf({ broken, rows }: AnchoredReport): string {
+  if (broken === null) return 'it does not verify';
+  const [first, ...others] = rows.map(rowText);
+  const more = broken.invariant === 'copied_rows' || first === undefined ? others : [first, ...others];
+  return [`event ${broken.seq}, ${broken.invariant}: ${plain(broken.what)}`, ...more].join('; ');
+}
+
+const rowText = ({ table, row, column, what }: AnchoredReport['rows'][number]): string =>
+  plain(`${column === null ? '' : `${column} of `}the row ${row} of ${table}: ${what}`);
 
 /** Up to where a signed checkpoint commits to the log, and where that one was read. */
 function anchoredLine({ seq, size, outside, why }: AnchorReport): string {
@@ -132,7 +139,7 @@ function showOne(report: AnchoredReport, asJson: boolean): void {
   const { runId, ok, from, events, headHash, complete, payloads, states } = report;
   if (!ok) {
     throw new HoldfastError('log_broken', `The log of run ${runId} is broken: ${whyOf(report)}`, {
-      hint: `Events ${from} to ${events} are whole; what comes after them cannot be trusted. ${goesOn(report)}`,
+      hint: `Events ${from} to ${events} are whole; ${cannotBeTrusted(report)} cannot be trusted. ${goesOn(report)}`,
     });
   }
   const erased = payloads === 'erased' ? ', its payloads are erased' : '';
@@ -141,6 +148,9 @@ function showOne(report: AnchoredReport, asJson: boolean): void {
   print(`head ${headHash}`);
   print(anchoredLine(report.anchor));
 }
+
+const cannotBeTrusted = ({ broken }: AnchoredReport): string =>
+  broken?.invariant === 'copied_rows' ? 'the rows that are named' : 'what comes after them';
 
 const goesOn = ({ runId, repairedBy }: AnchoredReport): string =>
   repairedBy === null ? `\`holdfast repair ${runId}\` says what is lost.` : `Run ${repairedBy} goes on for it.`;
@@ -164,5 +174,5 @@ function showTotal(total: Total, asJson: boolean, all = false): void {
   }
   print(`ok: ${textOf(total)}, ${total.complete} complete, ${total.anchored} anchored`);
   if (log !== null) print(`log over all runs: ${logLine(log)}`);
-  else if (all) print('log over all runs: not verified, which takes a token of the role operator');
+  else if (all) print('log over all runs: not verified, which takes a token with a role in the installation');
 }

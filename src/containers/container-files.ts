@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { FoundFile } from '../core/environment.js';
 import { HoldfastError } from '../core/errors.js';
 import { READ, WRITE } from './command-script.js';
-import { type EngineConnection, EngineRefusal } from './engine-connection.js';
+import { type EngineConnection, StreamCut } from './engine-connection.js';
 import { type ExecResult, runAttached } from './exec.js';
 import { inRunning } from './ready-container.js';
 
@@ -51,7 +51,7 @@ function inside(
   const run = async (): Promise<ExecResult> => {
     const request = { container: container(), argv: ['sh', '-c', ...argv], maxBytes, timeoutMs: WITHIN_MS };
     const result = await runAttached(engine, input === undefined ? request : { ...request, input }, signal);
-    if (result.exitCode === null && !result.timedOut) throw new EngineRefusal(0, 'its stream was cut');
+    if (result.exitCode === null && !result.timedOut) throw new StreamCut();
     return result;
   };
   return inRunning(signal, run, reopen);

@@ -6,7 +6,7 @@ import type {
   LabelledEnvironment,
   OpenOptions,
 } from '../core/environment.js';
-import { unenforceable } from '../core/environment-spec.js';
+import { type EnvironmentSpec, unenforceable } from '../core/environment-spec.js';
 import { HoldfastError } from '../core/errors.js';
 import { readFile, writeFile } from './container-files.js';
 import { Egress, type EgressPlace, type Shared, unshared, wantsEgress } from './egress.js';
@@ -31,8 +31,21 @@ export class DockerEngine implements EnvironmentEngine {
   #id: string | null = null;
   #look: Promise<unknown> | null = null;
 
-  /** `egress`: how containers without a network may reach out; null: not at all. */
-  constructor(host: string, options: { readonly patienceMs: number; readonly egress?: EgressPlace | null }) {
+  readonly #assertMounts: (spec: EnvironmentSpec) => void;
+
+  /**
+   * `egress`: how containers without a network may reach out; null: not at all. `assertMounts` throws for mounts that may not be; without it
+   * all may be.
+   */
+  constructor(
+    host: string,
+    options: {
+      readonly patienceMs: number;
+      readonly egress?: EgressPlace | null;
+      readonly assertMounts?: (spec: EnvironmentSpec) => void;
+    },
+  ) {
+    this.#assertMounts = options.assertMounts ?? (() => undefined);
     this.#host = host;
     this.#engine = new EngineConnection(host, options.patienceMs);
     // Behind an address of another kind the engine may be on another machine.
@@ -57,6 +70,7 @@ export class DockerEngine implements EnvironmentEngine {
       throw new HoldfastError('environment_unenforceable', `It cannot be enforced: ${never.join('; ')}.`);
     const engine = this.#engine;
     const open = async (begun: boolean, lookLater: boolean, signal: AbortSignal): Promise<Ready> => {
+      this.#assertMounts(identity.spec);
       const egress = await this.#share(identity, signal);
       return readyContainer(engine, identity, { ...options, begun, lookLater, signal, egress }, this.#verified);
     };

@@ -40,6 +40,13 @@ const OF_THE_HOP = [
   'proxy-authorization',
 ];
 
+/** Headers without those of the hop, which are also all that `Connection` names. */
+function beyondTheHop(headers: http.IncomingHttpHeaders): http.IncomingHttpHeaders {
+  const named = (headers.connection ?? '').toLowerCase().split(/[\s,]+/);
+  const left = new Set([...OF_THE_HOP, ...named]);
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !left.has(name)));
+}
+
 /** A proxy for HTTP, and for tunnels (CONNECT), on a socket of this machine. What no rule names is answered with 403. */
 export class EgressProxy {
   readonly #policy: EgressPolicy;
@@ -124,17 +131,14 @@ export class EgressProxy {
       return answer(400, 'not a request to a proxy\n');
     const target = await this.#target(bare(url.hostname), Number(url.port || 80));
     if (typeof target === 'string') return answer(403, target);
-    const headers: http.OutgoingHttpHeaders = { ...request.headers, host: url.host };
-    for (const name of OF_THE_HOP) delete headers[name];
+    const headers: http.OutgoingHttpHeaders = { ...beyondTheHop(request.headers), host: url.host };
     const { method } = request;
     const path = `${url.pathname}${url.search}`;
     const upstream = http.request({ ...target, path, headers, agent: false, ...(method && { method }) });
     upstream.setTimeout(IDLE_MS, () => upstream.destroy(new Error('it does not answer')));
     upstream.on('error', (error) => answer(502, `${target.host}: ${error.message}\n`));
     upstream.on('response', (found) => {
-      const kept = { ...found.headers };
-      for (const name of OF_THE_HOP) delete kept[name];
-      response.writeHead(found.statusCode ?? 502, kept);
+      response.writeHead(found.statusCode ?? 502, beyondTheHop(found.headers));
       pipeline(found, atMost(), response, () => found.destroy());
     });
     response.on('close', () => upstream.destroy());

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { type EnvironmentIdentity, type EnvironmentName, environmentName } from '../core/environment.js';
 import { EGRESS_DIR, type EnvironmentSpec } from '../core/environment-spec.js';
 import { HoldfastError } from '../core/errors.js';
@@ -59,7 +59,10 @@ export class Egress {
       onDenied: (denied) => this.#place.onDenied({ ...denied, runId: identity.runId }),
     });
     try {
-      await mkdir(dir, { recursive: true, mode: 0o755 });
+      await mkdir(dirname(dir), { recursive: true, mode: 0o700 });
+      await mkdir(dir, { recursive: true });
+      // Users of the container enter it, whatever the umask of this process.
+      await chmod(dir, 0o755);
       const shared = { dir, sign: await signOf(join(dir, 'sign')) };
       await proxy.listen(socket);
       this.#proxies.set(name, { shared, proxy });
@@ -93,6 +96,7 @@ async function signOf(path: string): Promise<string> {
   await writeFile(path, randomBytes(16).toString('hex'), { flag: 'wx', mode: 0o644 }).catch((error: unknown) => {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
   });
+  await chmod(path, 0o644);
   return readFile(path, 'utf8');
 }
 

@@ -18,6 +18,17 @@ export class EngineRefusal extends Error {
   }
 }
 
+/**
+ * The stream of a program in a container ended before its end was known. An engine that comes back after a crash does this for some
+ * seconds, so it is asked again for longer than after another refusal.
+ */
+export class StreamCut extends EngineRefusal {
+  constructor() {
+    super(0, 'its stream was cut');
+    this.name = 'StreamCut';
+  }
+}
+
 /** A connection to an engine that speaks Docker's API, over a socket of this machine or over TCP. */
 export class EngineConnection {
   readonly docker: Docker;

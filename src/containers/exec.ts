@@ -1,4 +1,5 @@
 import { Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type Docker from 'dockerode';
 import type { EngineConnection } from './engine-connection.js';
 
@@ -64,8 +65,20 @@ export async function runAttached(
   signal.throwIfAborted();
   const seen = { stdout: stdout.bytes(), stderr: stderr.bytes(), timedOut: end === 'timeout' };
   if (end !== 'end') return { ...seen, exitCode: null };
-  const { Running, ExitCode } = await engine.ask('asking for the end of a program', signal, () => exec.inspect());
-  return { ...seen, exitCode: Running ? null : ExitCode };
+  return { ...seen, exitCode: await exitCodeOf(engine, exec, signal) };
+}
+
+const ASKED_FOR_END = 20;
+const ASKED_EACH_MS = 100;
+
+/** A busy engine hears of the end of a program later than of the end of its stream. Null: it still says that the program runs. */
+async function exitCodeOf(engine: EngineConnection, exec: Docker.Exec, signal: AbortSignal): Promise<number | null> {
+  for (let asked = 1; ; asked++) {
+    const { Running, ExitCode } = await engine.ask('asking for the end of a program', signal, () => exec.inspect());
+    if (!Running) return ExitCode;
+    if (asked === ASKED_FOR_END) return null;
+    await sleep(ASKED_EACH_MS, undefined, { signal });
+  }
 }
 
 /** How a stream ends: also one whose engine died, of which neither `end` nor `error` comes. */

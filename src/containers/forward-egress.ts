@@ -1,6 +1,6 @@
 import { HoldfastError } from '../core/errors.js';
 import { EGRESS_SIGN, EGRESS_SOCKET, type Shared, unshared } from './egress.js';
-import { type EngineConnection, EngineRefusal } from './engine-connection.js';
+import { type EngineConnection, StreamCut } from './engine-connection.js';
 import { runAttached } from './exec.js';
 
 /** Where programs in the container find the proxy. */
@@ -84,7 +84,7 @@ interface Place {
 export async function forwardEgress({ engine, container, signal }: Place, { sign }: Shared): Promise<void> {
   const argv = ['sh', '-c', FORWARD, 'sh', EGRESS_SIGN, EGRESS_SOCKET, IN_PYTHON, IN_NODE];
   const result = await runAttached(engine, { container, argv, maxBytes: 4096, timeoutMs: WITHIN_MS }, signal);
-  if (result.exitCode === null && !result.timedOut) throw new EngineRefusal(0, 'its stream was cut');
+  if (result.exitCode === null && !result.timedOut) throw new StreamCut();
   if (result.stdout.toString('utf8') !== sign) throw unshared('the engine is not on the machine of this worker');
   if (result.exitCode === 0) return;
   throw result.exitCode === 3

@@ -1,14 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EnvironmentIdentity } from '../core/environment.js';
 import { HoldfastError } from '../core/errors.js';
-import { type EngineConnection, EngineRefusal } from './engine-connection.js';
+import { type EngineConnection, EngineRefusal, StreamCut } from './engine-connection.js';
 import { forwardEgress } from './forward-egress.js';
 import { endOfMain, openContainer, type ReadyOptions } from './open-container.js';
 import { putSecrets } from './put-secrets.js';
 import { verifyContainer } from './verify-container.js';
 
 const TRIES = 5;
+/** With the growing pauses between them, some fifteen seconds. */
+const TRIES_AFTER_CUTS = 18;
 const APART_MS = 150;
+const FURTHEST_APART_MS = 1000;
 /** More than any process has at once. */
 const REMEMBERED = 10_000;
 
@@ -83,11 +86,11 @@ export async function inRunning<T>(
       return await work();
     } catch (error) {
       if (!(error instanceof EngineRefusal)) throw error;
-      if (tries === TRIES) {
+      if (tries >= (error instanceof StreamCut ? TRIES_AFTER_CUTS : TRIES)) {
         const what = `The container does not stay up, or takes no program: ${error.message.trim().toWellFormed()}.`;
         throw new HoldfastError('environment_failed', what, { cause: error });
       }
-      await sleep(APART_MS, undefined, { signal });
+      await sleep(Math.min(tries * APART_MS, FURTHEST_APART_MS), undefined, { signal });
       await reopen();
     }
   }

@@ -3,7 +3,7 @@ import { RECORDS_DIR } from '../core/environment-spec.js';
 import { HoldfastError } from '../core/errors.js';
 import { TELLING_FILES } from '../core/isolation.js';
 import { BEGIN, CLOSE, COLLECT, NO_ROOM, RUN, SHOW, SHOW_AND_RUN, SHOWN } from './command-script.js';
-import { type EngineConnection, EngineRefusal } from './engine-connection.js';
+import { type EngineConnection, EngineRefusal, StreamCut } from './engine-connection.js';
 import { type ExecResult, type Gate, runAttached } from './exec.js';
 import { inRunning } from './ready-container.js';
 import { isFit, seenIn } from './verify-container.js';
@@ -48,7 +48,7 @@ async function attempt(place: CommandPlace, command: Command): Promise<CommandOu
   if (found.type === 'timeout') return closed(place, command);
   // Nothing could be started in it, and the command was not begun: whatever fills it is ended.
   if (found.type === 'absent') await place.kill();
-  throw new EngineRefusal(0, found.type === 'absent' ? 'it starts no process' : 'its stream was cut');
+  throw found.type === 'absent' ? new EngineRefusal(0, 'it starts no process') : new StreamCut();
 }
 
 async function beginAndCollect(place: CommandPlace, command: Command): Promise<Collected> {

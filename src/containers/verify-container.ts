@@ -4,7 +4,7 @@ import { HoldfastError } from '../core/errors.js';
 import { type SeenFiles, TELLING_FILES, unmetIn } from '../core/isolation.js';
 import { SHOW } from './command-script.js';
 import { labelsOf, volumesOf } from './container-options.js';
-import { type EngineConnection, EngineRefusal } from './engine-connection.js';
+import { type EngineConnection, EngineRefusal, StreamCut } from './engine-connection.js';
 import { type ExecResult, runAttached } from './exec.js';
 import { endOfMain } from './open-container.js';
 import { newOwnerName } from './own-volumes.js';
@@ -74,9 +74,7 @@ async function inside(place: Place, argv: readonly string[]): Promise<ExecResult
   const end = await endOfMain(engine, container, signal);
   if (end !== null) throw end;
   // A stream that was cut says nothing of the container, but that it may have ended.
-  throw result.exitCode === null && !result.timedOut
-    ? new EngineRefusal(0, 'its stream was cut')
-    : unusable(identity, why);
+  throw result.exitCode === null && !result.timedOut ? new StreamCut() : unusable(identity, why);
 }
 
 const unusable = (identity: EnvironmentIdentity, why: string): HoldfastError =>

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Role, role } from './caller.js';
+import { type InstallationRole, installationRole, type Role, role } from './caller.js';
 import { type FieldError, HoldfastError } from './errors.js';
 
 /** A bearer token and whose it is. Never logged, never printed but as part of the address at the first start. */
@@ -8,6 +8,19 @@ export interface Token {
   readonly actor: string;
   readonly role: Role;
   readonly tenant: string;
+  readonly installation?: InstallationRole;
+}
+
+const FIRST_TENANT = 'default';
+
+/**
+ * The part that a token has in the installation: what it says itself. Where no token of a list says anything, as in lists of builds
+ * that had one tenant in mind, the tenant `default` has all of it: its admins operate, its other tokens read.
+ */
+export function installationOf(token: Token, all: readonly Token[]): InstallationRole | undefined {
+  if (all.some(({ installation }) => installation !== undefined)) return token.installation;
+  if (token.tenant !== FIRST_TENANT) return undefined;
+  return token.role === 'admin' ? 'operator' : 'viewer';
 }
 
 export const TOKEN_LENGTH_MIN = 16;
@@ -25,7 +38,8 @@ const tokenList = z
         .regex(/^[\x21-\x7e]+$/, 'expected visible ASCII characters without spaces'),
       actor: z.string().min(1).max(200),
       role,
-      tenant: z.string().min(1).max(200).default('default'),
+      tenant: z.string().min(1).max(200).default(FIRST_TENANT),
+      installation: installationRole.exactOptional(),
     }),
   )
   .min(1)
@@ -33,7 +47,7 @@ const tokenList = z
 
 /** The tokens of a setting that is called `source`. Throws `config_invalid`, whose messages never repeat what was read. */
 export function parseTokens(source: string, json: string): readonly Token[] {
-  const expected = 'a JSON list of {"token", "actor", "role", "tenant"?}';
+  const expected = 'a JSON list of {"token", "actor", "role", "tenant"?, "installation"?}';
   let value: unknown;
   try {
     value = JSON.parse(json);

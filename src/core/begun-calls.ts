@@ -1,3 +1,4 @@
+import { allowedIn } from './allowed-elsewhere.js';
 import type { HoldfastError } from './errors.js';
 import { type CallOutcome, EVENT_DATA, type EventData, type EventDraft } from './event.js';
 import { callIdsOf, type ForkEdit, refuseFork } from './fork-edits.js';
@@ -14,6 +15,8 @@ export interface BegunCall {
   readonly outcome: CallOutcome | null;
   /** What it came to wait for in the segment that the fork executes again; null: nothing. */
   readonly wait: BegunWait | null;
+  /** Who allowed it; empty: nobody had to. */
+  readonly by: readonly string[];
 }
 
 export interface BegunWait {
@@ -23,15 +26,19 @@ export interface BegunWait {
 
 /**
  * The calls that were begun in what a fork takes over, by call id. `segment` is the one that it begins with, `log` the whole
- * log of the source: a call that is begun and not over has come to wait, or not, whenever that was.
+ * log of the source: a call that is begun and not over has come to wait, or not, whenever that was. Those that were `about` to
+ * begin, by what people allowed, are among them.
  */
 export function begunCalls(
   events: readonly EventDraft[],
   segment: number,
   edits: readonly ForkEdit[],
   log: readonly KeyedEvent[],
+  about: readonly string[] = [],
 ): ReadonlyMap<string, BegunCall> {
-  const begun = new Set(events.flatMap((one) => (one.kind === 'call.started' ? [one.data.callId] : [])));
+  const started = events.flatMap((one) => (one.kind === 'call.started' ? [one.data.callId] : []));
+  const begun = new Set([...started, ...about]);
+  const allowed = allowedIn(events);
   const agents = agentsIn(events);
   const waits = waitsOf(segment, log);
   const calls = new Map<string, BegunCall>();
@@ -40,6 +47,7 @@ export function begunCalls(
     const { callId } = data;
     calls.set(callId, {
       ...{ call: data, agent: agents.get(callId) ?? '', outcome: null, wait: waits.get(callId) ?? null },
+      by: allowed.get(callId) ?? [],
     });
   }
   for (const { callId, outcome } of [...finishedIn(events), ...edits.filter((edit) => 'callId' in edit)]) {

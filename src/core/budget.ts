@@ -122,6 +122,12 @@ export function exhaustedText({ scope, name, day, limitUsd, spentUsd, neededUsd 
   return `${whose}${when} is ${limitUsd} dollars; ${spentUsd} are spent or reserved, and the next model call may take ${neededUsd}.`;
 }
 
+const DAY_MS = 24 * 3600 * 1000;
+
+/** When a daily budget is another one, which has room again; null: it is that of no day. */
+export const nextDayOf = ({ day }: Pick<ExhaustedBudget, 'day'>): string | null =>
+  day === null ? null : new Date(Date.parse(`${day}T00:00:00.000Z`) + DAY_MS).toISOString();
+
 /** What an approval of more says. */
 export const raisedLimit = z.object({ limitUsd: usdText });
 

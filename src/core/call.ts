@@ -44,13 +44,14 @@ export function judgeCall(facts: CallFacts): 'execute' | 'known' | 'waits' | 'un
 const WHAT_CAME = {
   crash: 'was begun, then its process died',
   timeout: 'was begun and did not end in its time',
+  threw: 'was begun and threw where nobody waited for it',
   lost: 'was begun, then the connection to its server was lost',
   stopped: 'was begun, then its container stopped',
 } as const;
 
 /** The sentence that a person reads about an unsafe call of unknown effect. */
-export const unknownEffectText = (tool: string, why: keyof typeof WHAT_CAME): string =>
-  `${tool} ${WHAT_CAME[why]}: this may have happened. Approve to run it (again), answer with its result if it did happen, or reject to go on without it.`;
+export const unknownEffectText = (tool: string, why: keyof typeof WHAT_CAME, said = ''): string =>
+  `${tool} ${WHAT_CAME[why]}${said === '' ? '' : ` (${said.slice(0, 1000).toWellFormed()})`}: this may have happened. Approve to run it (again), answer with its result if it did happen, or reject to go on without it.`;
 
 /** Why a call waits whose plain SDK tool says that it needs an approval. */
 export const approvalText = (tool: string): string => `${tool} needs an approval.`;

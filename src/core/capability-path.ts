@@ -11,6 +11,15 @@ function isProcessView(segments: readonly string[]): boolean {
   return (top === 'proc' && PROCESS_DIRECTORY.test(name)) || (top === 'dev' && PROCESS_DEVICE.test(name));
 }
 
+const PATH_BYTES = 4096;
+const SEGMENTS = 256;
+
+/** Throws where a path, of a file or of a URL, has more segments than is compared. */
+export function assertSegments(segments: readonly string[]): void {
+  if (segments.length <= SEGMENTS) return;
+  throw notACapability(`A path has at most ${SEGMENTS} segments; this one has ${segments.length}.`);
+}
+
 /**
  * The segments of an absolute POSIX path that is already in its only form. Nothing is decoded, resolved or normalised: a path
  * that another reader could take for another file is refused.
@@ -20,7 +29,10 @@ function segmentsOf(path: string): readonly string[] {
     throw notACapability('A path starts with "/": relative paths, "~" and URLs are not paths here.');
   if (path.includes('\\')) throw notACapability('A path holds no backslash.');
   if (path === '/') return [];
+  const size = Buffer.byteLength(path);
+  if (size > PATH_BYTES) throw notACapability(`A path has at most ${PATH_BYTES} bytes; this one has ${size}.`);
   const segments = path.slice(1).split('/');
+  assertSegments(segments);
   if (segments.at(-1) === '') throw notACapability('A path does not end with "/".');
   if (segments.includes('')) throw notACapability('A path holds no "//".');
   if (segments.some((segment) => segment === '.' || segment === '..')) {

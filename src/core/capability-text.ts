@@ -7,13 +7,15 @@ import { containerPattern, containerRequest } from './capability-container.js';
 import { pathPattern, pathRequest } from './capability-path.js';
 import { notACapability } from './capability-problem.js';
 import { ANY, ONE, type Token } from './capability-trie.js';
-import { httpPattern, httpRequest } from './capability-url.js';
+import { httpPattern, httpRequest, lenientTokens } from './capability-url.js';
 import { nameRequest, serverToolPattern, serverToolRequest, wordPattern, wordRequest } from './capability-word.js';
 
 export interface ParsedCapability {
   /** The normalised text. */
   readonly text: string;
   readonly tokens: readonly Token[];
+  /** The tokens by which a grant that denies is compared: it errs to denial. */
+  readonly lenient: readonly Token[];
 }
 
 interface Domain {
@@ -24,11 +26,13 @@ interface Domain {
     scope: string,
     action: string,
   ) => readonly Token[] | { readonly text: string; readonly tokens: readonly Token[] };
+  /** Where a server may read two texts as one. */
+  readonly lenient?: (tokens: readonly Token[]) => readonly Token[];
 }
 
 const DOMAINS: ReadonlyMap<string, Domain> = new Map<string, Domain>([
   ['fs', { actions: ['read', 'write', 'delete', 'chmod'], pattern: pathPattern, request: pathRequest }],
-  ['network', { actions: ['http'], pattern: httpPattern, request: httpRequest }],
+  ['network', { actions: ['http'], pattern: httpPattern, request: httpRequest, lenient: lenientTokens }],
   ['proc', { actions: ['exec'], pattern: commandPattern, request: commandRequest }],
   ['tool', { actions: ['call'], pattern: nameRequest, request: nameRequest }],
   ['container', { actions: ['exec', 'read', 'write'], pattern: containerPattern, request: containerRequest }],
@@ -52,9 +56,9 @@ export function parsePattern(text: string): ParsedCapability {
   const known = DOMAINS.get(domain) ?? OWN_DOMAIN;
   if (action !== '*') assertAction(domain, action, known);
   const head = [domain, action].map((field) => (field === '*' ? ONE : field));
-  if (scope === '*') return { text, tokens: [...head, ANY] };
+  if (scope === '*') return parsed(text, known, [...head, ANY]);
   if (domain === '*') throw notACapability('Where the domain is "*", the scope is "*" too.');
-  return { text, tokens: [...head, ...known.pattern(scope, action)] };
+  return parsed(text, known, [...head, ...known.pattern(scope, action)]);
 }
 
 /** Parses what a tool asks for: everything in it is literal. Throws `capability_invalid`. */
@@ -65,9 +69,14 @@ export function parseRequest(text: string): ParsedCapability {
   assertAction(domain, action, known);
   const request = known.request(scope, action);
   return 'tokens' in request
-    ? { text: `${domain}:${action}:${request.text}`, tokens: [domain, action, ...request.tokens] }
-    : { text, tokens: [domain, action, ...request] };
+    ? parsed(`${domain}:${action}:${request.text}`, known, [domain, action, ...request.tokens])
+    : parsed(text, known, [domain, action, ...request]);
 }
+
+const parsed = (text: string, { lenient }: Domain, tokens: readonly Token[]): ParsedCapability => ({
+  ...{ text, tokens },
+  lenient: lenient?.(tokens) ?? tokens,
+});
 
 function fieldsOf(text: string): readonly [string, string, string] {
   if (typeof text !== 'string') throw notACapability('A capability is a text.');

@@ -1,4 +1,4 @@
-import { assertNoStackedAny, wildcardOf } from './capability-path.js';
+import { assertNoStackedAny, assertSegments, wildcardOf } from './capability-path.js';
 import { notACapability } from './capability-problem.js';
 import { ANY, type Token } from './capability-trie.js';
 
@@ -11,8 +11,8 @@ const DECODING_LIMIT = 4;
 
 /**
  * The one form of an http or https URL in which it is compared, recorded and requested: as the WHATWG parser gives it, without
- * fragment. Refuses user information, a trailing dot of the host, and path segments that a server could read as a step upwards,
- * however they are encoded. Throws `capability_invalid`.
+ * fragment, and with the unreserved characters of its path decoded. Refuses user information, a trailing dot of the host, and in
+ * the path what servers read differently, however it is encoded: separators, parameters, steps upwards. Throws `capability_invalid`.
  */
 export function canonicalHttpUrl(text: string): URL {
   if (/\s/.test(text)) throw notACapability('A URL holds no space.');
@@ -23,36 +23,65 @@ export function canonicalHttpUrl(text: string): URL {
   if (url.username !== '' || url.password !== '') throw notACapability('A URL holds no user name or password.');
   if (url.hostname.endsWith('.')) throw notACapability('The host of a URL does not end with a dot.');
   url.hash = '';
+  url.pathname = url.pathname.replaceAll(/%[0-9a-f]{2}/gi, plainOctet);
   segmentsOf(url);
   return url;
+}
+
+/** RFC 3986, 6.2.2: an encoded unreserved character is that character, and the digits of the others are in upper case. */
+function plainOctet(octet: string): string {
+  const character = String.fromCharCode(Number.parseInt(octet.slice(1), 16));
+  return /[\w.~-]/.test(character) ? character : octet.toUpperCase();
 }
 
 /** The segments of the path of a canonical URL, percent-decoded, so that two spellings of one address compare as equal. */
 function segmentsOf(url: URL): readonly string[] {
   const encoded = url.pathname.slice(1).split('/');
   if (encoded.at(-1) === '') encoded.pop();
+  assertSegments(encoded);
   return encoded.map((segment) => {
     if (segment === '') throw notACapability('The path of a URL holds no "//".');
     const decoded = decodeOnce(segment);
     if (decoded === null) throw notACapability('The percent-encoding of the path of a URL is UTF-8.');
-    assertNoStepUpwards(decoded);
+    assertOneReading(decoded);
     return decoded;
   });
 }
 
-function assertNoStepUpwards(decoded: string): void {
-  let text: string | null = decoded;
-  for (let round = 0; text !== null; round++) {
+function assertOneReading(decoded: string): void {
+  for (const [round, text] of decodings(decoded).entries()) {
     if (round === DECODING_LIMIT) throw notACapability('The path of a URL is encoded too often.');
     if (/\p{Cc}/u.test(text)) throw notACapability('The path of a URL holds no control character.');
-    for (const part of text.split(/[/\\]/)) {
-      const name = part.split(';', 1)[0];
-      if (name === '.' || name === '..')
-        throw notACapability('The path of a URL holds no encoded "." or ".." segment.');
-    }
-    const again: string | null = decodeOnce(text);
-    text = again === text ? null : again;
+    if (/[/\\]/.test(text)) throw notACapability('The path of a URL holds no encoded "/" or "\\".');
+    if (text.includes(';'))
+      throw notACapability('The path of a URL holds no ";": servers read what is after it differently.');
+    if (text === '.' || text === '..') throw notACapability('The path of a URL holds no encoded "." or ".." segment.');
   }
+}
+
+/** What a text is after each time that it is decoded, with the text itself. */
+function decodings(first: string): readonly string[] {
+  const texts = [first];
+  for (let text: string | null = first; text !== null && texts.length <= DECODING_LIMIT; ) {
+    const again = decodeOnce(text);
+    text = again === text ? null : again;
+    if (text !== null) texts.push(text);
+  }
+  return texts;
+}
+
+/**
+ * How a grant that denies is compared with a request, so that it errs to denial: as the most lenient server would read a path.
+ * Decoded as often as it can be, in Unicode's compatible form, without case, without what could begin a query or a parameter, and
+ * without dots and spaces at the end of a segment.
+ */
+export const lenientTokens = (tokens: readonly Token[]): readonly Token[] =>
+  tokens.flatMap((token): readonly Token[] => (typeof token === 'string' ? lenient(token) : [token]));
+
+function lenient(segment: string): readonly string[] {
+  const last = decodings(segment).at(-1) ?? segment;
+  const names = last.normalize('NFKC').toLowerCase().split(/[/\\]/);
+  return names.map((name) => (name.split(/[?#;]/, 1)[0] ?? '').replace(/[. ]+$/, ''));
 }
 
 function decodeOnce(text: string): string | null {
@@ -128,6 +157,7 @@ function authorityPattern(scheme: string, authority: string): readonly Token[] {
 function urlPathPattern(path: string): readonly Token[] {
   if (path === '/') return [];
   const segments = path.slice(1).split('/');
+  assertSegments(segments);
   if (segments.includes('')) throw notACapability('The path of a granted URL has no "//" and does not end with "/".');
   return segments.map((segment) => {
     const token = wildcardOf(segment);

@@ -1,8 +1,7 @@
-import { parseRequest } from './capability-text.js';
-import type { Token } from './capability-trie.js';
+import { type ParsedCapability, parseRequest } from './capability-text.js';
 import { HoldfastError } from './errors.js';
 import type { CapabilityCheck } from './event.js';
-import { type Grant, type GrantLayer, type GrantSet, stricterFirst } from './grants.js';
+import { covering, type Grant, type GrantLayer, type GrantSet, stricterFirst } from './grants.js';
 
 /** How much of a request that is not even a capability is kept in the log. */
 const KEPT_CHARACTERS = 1000;
@@ -13,11 +12,11 @@ const KEPT_CHARACTERS = 1000;
  */
 export function checkCapability(set: GrantSet, requested: string): CapabilityCheck {
   try {
-    const { text, tokens } = parseRequest(requested);
+    const request = parseRequest(requested);
     const [strictest] = set.layers
-      .map((layer, depth) => checkLayer(layer, depth, text, tokens))
+      .map((layer, depth) => checkLayer(layer, depth, request))
       .sort((a, b) => stricterFirst(a.effect, b.effect));
-    return strictest ?? denied(text, 'nothing is granted');
+    return strictest ?? denied(request.text, 'nothing is granted');
   } catch (error) {
     return denied(
       readable(requested),
@@ -26,8 +25,9 @@ export function checkCapability(set: GrantSet, requested: string): CapabilityChe
   }
 }
 
-function checkLayer(layer: GrantLayer, depth: number, capability: string, tokens: readonly Token[]): CapabilityCheck {
-  const rule = deciding(layer.patterns.find(tokens));
+function checkLayer(layer: GrantLayer, depth: number, request: ParsedCapability): CapabilityCheck {
+  const { text: capability } = request;
+  const rule = deciding(covering(layer, request));
   if (rule === null) {
     return denied(
       capability,

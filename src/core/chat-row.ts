@@ -1,7 +1,14 @@
 import { z } from 'zod';
 import type { ToolDefinition } from './agent-prompt.js';
-import { type AssistantMessage, type ConversationCall, type ConversationMessage, isAssistant } from './conversation.js';
-import type { JsonObject, JsonValue } from './json.js';
+import { bytesOf, type ContentPart, partsOf } from './content-part.js';
+import {
+  type AssistantMessage,
+  type ConversationCall,
+  type ConversationMessage,
+  isAssistant,
+  type ToolMessage,
+} from './conversation.js';
+import { asJson, type JsonObject, type JsonValue } from './json.js';
 import type { Thread } from './thread.js';
 
 const MESSAGE_FIELDS: ReadonlySet<string> = new Set(['role', 'content', 'name', 'tool_calls', 'tool_call_id']);
@@ -53,20 +60,56 @@ export interface ChatTool {
 export const chatTools = (tools: readonly ToolDefinition[]): ChatTool[] =>
   tools.map((tool) => ({ type: 'function', function: tool }));
 
+/** The contents of messages that have an image. */
+type Shown = Map<ChatMessage, readonly ContentPart[]>;
+
 /** The messages of a thread with its system prompt, and how many of them are context. */
-export function chatOf(thread: Thread, options: ChatOptions): { messages: ChatMessage[]; context: number } {
+export function chatOf(
+  thread: Thread,
+  options: ChatOptions,
+  shown: Shown = new Map(),
+): { messages: ChatMessage[]; context: number } {
   const head: ChatMessage[] = thread.system === null ? [] : [{ role: 'system', content: thread.system }];
-  const context = written(thread.messages.slice(0, thread.context), options);
-  const own = written(thread.messages.slice(thread.context), options);
+  const context = written(thread.messages.slice(0, thread.context), options, shown);
+  const own = written(thread.messages.slice(thread.context), options, shown);
   return { messages: [...head, ...context, ...own], context: thread.context === 0 ? 0 : head.length + context.length };
 }
 
-function written(messages: readonly ConversationMessage[], options: ChatOptions): ChatMessage[] {
+/**
+ * The messages with their contents in parts, as templates of models that see want them, and the images in the order of the parts that
+ * stand for them. `bytes` is base64 of the image; null: it is at `path`.
+ */
+export function imagesOf(thread: Thread, options: ChatOptions): { messages: JsonObject[]; images: JsonObject[] } {
+  const shown: Shown = new Map();
+  const images: JsonObject[] = [];
+  const messages = chatOf(thread, options, shown).messages.map((message): JsonObject => {
+    const parts = shown.get(message) ?? [{ type: 'text', text: message.content } as const];
+    for (const part of parts) if (part.type === 'image') images.push(imageOf(part.url));
+    const content = parts.map((part): JsonObject => (part.type === 'text' ? { ...part } : { type: 'image' }));
+    return { ...(asJson(message) as JsonObject), content };
+  });
+  return { messages, images };
+}
+
+const imageOf = (url: string): JsonObject => {
+  const found = bytesOf(url);
+  return found === null ? { bytes: null, path: url } : { bytes: found.base64, path: null };
+};
+
+function written(messages: readonly ConversationMessage[], options: ChatOptions, shown: Shown): ChatMessage[] {
+  const seen = (message: ChatMessage, parts: readonly ContentPart[] | null): ChatMessage => {
+    if (parts !== null) shown.set(message, parts);
+    return message;
+  };
+  const toolMessage = (message: ToolMessage): ChatMessage => {
+    const { outcome } = message;
+    return seen(resultMessage(message), outcome?.type === 'output' ? partsOf(outcome.output) : null);
+  };
   const results = new Map(messages.flatMap((one) => (one.role === 'tool' ? [[one.callId, one] as const] : [])));
   const placed = new Set<string>();
   return messages.flatMap((message): ChatMessage[] => {
     if (message.role === 'tool') return placed.has(message.callId) ? [] : [toolMessage(message)];
-    if (!isAssistant(message)) return [{ role: message.role, content: message.text }];
+    if (!isAssistant(message)) return [seen({ role: message.role, content: message.text }, message.parts)];
     if (!options.splitParallel || message.calls.length < 2) return [assistant(message, message.calls, options)];
     return message.calls.flatMap((call, index) => {
       const result = results.get(call.callId);
@@ -77,7 +120,7 @@ function written(messages: readonly ConversationMessage[], options: ChatOptions)
   });
 }
 
-const toolMessage = (message: Extract<ConversationMessage, { role: 'tool' }>): ChatMessage => ({
+const resultMessage = (message: ToolMessage): ChatMessage => ({
   ...{ role: 'tool', name: message.tool, tool_call_id: message.callId, content: message.text },
 });
 
@@ -115,7 +158,10 @@ function textOf(message: ChatMessage): string {
   if (message.role !== 'assistant') return message.content;
   const calls = (message.tool_calls ?? []).map(
     ({ function: { name, arguments: args } }) =>
-      `<tool_call>\n${JSON.stringify({ name, arguments: args })}\n</tool_call>`,
+      `<tool_call>\n${JSON.stringify({ name, arguments: args }).replaceAll('<', '\\u003c')}\n</tool_call>`,
   );
-  return [message.content, ...calls].filter((part) => part !== '').join('\n');
+  return [message.content.replace(CALL_TAG, '&lt;$1'), ...calls].filter((part) => part !== '').join('\n');
 }
+
+/** A text that has the tags of calls would be read as calls that nobody made. */
+const CALL_TAG = /<(\/?tool_call\b)/gi;

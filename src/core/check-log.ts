@@ -3,6 +3,7 @@ import { EVENT_DATA, type EventData, type EventKind, type RunEvent, TERMINAL_KIN
 import { type Broken, type Fault, fault } from './invariant.js';
 import { canonical } from './json.js';
 import { type LogMemory, memoryOf, ruleBroken } from './log-rules.js';
+import type { LoggedFacts } from './logged-facts.js';
 import { fold, stateHash } from './state.js';
 
 /** An event as it is stored: `dataText` are the bytes of its payload, where they are at hand. */
@@ -26,16 +27,19 @@ export class LogCheck {
   #head: Head;
   readonly #runKey: string | null;
   readonly #memory: LogMemory;
+  readonly #facts: LoggedFacts | null;
   #lastKind: string | null = null;
 
-  constructor({ head, runKey }: Since) {
+  /** `facts`: gathers what the events say, where the log is read from its beginning. */
+  constructor({ head, runKey }: Since, facts: LoggedFacts | null = null) {
     this.#head = head;
     this.#runKey = runKey;
+    this.#facts = facts;
     this.#memory = memoryOf(head.runId, head.seq === 0 ? null : head.state);
   }
 
-  static fromStart(runId: string, tenant: string, runKey: string | null): LogCheck {
-    return new LogCheck({ head: genesis(runId, tenant), runKey });
+  static fromStart(runId: string, tenant: string, runKey: string | null, facts: LoggedFacts | null = null): LogCheck {
+    return new LogCheck({ head: genesis(runId, tenant), runKey }, facts);
   }
 
   /** Up to here the log is whole. */
@@ -90,6 +94,7 @@ export class LogCheck {
     if (stateHashAfter !== (state === before ? hashBefore : stateHash(state)))
       return fault('state_after', 'stateHashAfter is not what the event makes of the state');
     this.#head = { ...this.#head, seq, hash, state, stateHash: stateHashAfter, at };
+    this.#facts?.take(kind, data, { seq, at });
     return null;
   }
 }

@@ -31,13 +31,20 @@ function parseText(text: string): Checkpoint | null {
   return { origin, size: Number(size), root: root.toString('hex') };
 }
 
-/** What is wrong with a note, or the checkpoint that one of the keys has signed. */
-export function openCheckpoint(note: string, keys: readonly NoteKey[]): SignedCheckpoint | string {
+/** What is wrong with a note, or the checkpoint that one of the keys has signed. `until`: what a key signed beyond it is not believed. */
+export function openCheckpoint(
+  note: string,
+  keys: readonly (NoteKey & { readonly until?: number | null })[],
+): SignedCheckpoint | string {
   const opened = openNote(note);
   if (opened === null) return 'it is no signed note';
   const read = parseText(opened.text);
   if (read === null) return 'its text is no checkpoint';
-  const [signedBy] = signersOf(opened, keys);
+  const signers = signersOf(opened, keys);
+  const believed = keys.filter(({ until = null }) => until === null || read.size <= until);
+  const signedBy = signers.find(({ text }) => believed.some((key) => key.text === text));
+  if (signedBy === undefined && signers.length > 0)
+    return `it has ${read.size} entries, and its key is believed only up to fewer: it handed over to another, or was revoked`;
   if (signedBy === undefined) return 'no key that is trusted here has signed it';
   if (signedBy.name !== read.origin) return 'it is of another log';
   return { ...read, note, signedBy };

@@ -18,8 +18,9 @@ export function fieldDifferences(
 ): FieldDifference[] {
   const expected = comparable(recorded);
   const operations = differenceOf(expected, comparable(derived)).filter(({ path }) => !ignored.has(path));
-  // The digest of a call follows from the rest: beside what it follows from, it says nothing.
-  const telling = operations.filter(({ path }) => path !== '/digest');
+  // A digest follows from the rest: beside what it follows from, it says nothing.
+  const offersOthers = operations.some(({ path }) => path === '/tools' || path.startsWith('/tools/'));
+  const telling = operations.filter(({ path }) => path !== '/digest' && !(offersOthers && path === '/terms/tools'));
   return (telling.length > 0 ? telling : operations).map((operation) => {
     const { path, op } = operation;
     return { field: path, expected: valueAt(expected, path), actual: op === 'remove' ? null : operation.value };
@@ -48,7 +49,8 @@ function valueAt(value: JsonValue, pointer: string): JsonValue {
   for (const part of pointer.split('/').slice(1)) {
     const at: JsonValue | undefined = found;
     if (typeof at !== 'object' || at === null) return null;
-    found = new Map<string, JsonValue>(Object.entries(at)).get(unescaped(part));
+    const key = unescaped(part);
+    found = Object.hasOwn(at, key) ? (at as JsonObject)[key] : undefined;
   }
   return found ?? null;
 }

@@ -37,13 +37,16 @@ class OpenLoop {
     return this.#results.has(callId);
   }
 
+  /** Of several calls of one id in an answer, as logs of older builds have them, the first that nobody judged is meant. */
   change(callId: string, change: (call: ConversationCall) => ConversationCall): void {
     const at = this.messages.findLastIndex(
       (one) => one.role === 'assistant' && one.calls.some((call) => call.callId === callId),
     );
     const message = this.messages[at];
     if (message?.role !== 'assistant') return;
-    const calls = message.calls.map((call) => (call.callId === callId ? change(call) : call));
+    const same = message.calls.filter((call) => call.callId === callId);
+    const meant = same.find(({ decision }) => decision === null) ?? same[0];
+    const calls = message.calls.map((call) => (call === meant ? change(call) : call));
     this.messages[at] = { ...message, calls };
   }
 
@@ -129,13 +132,13 @@ class Fold {
     const origin = outer.last ?? { seq: 0, at: '', copied: false };
     const asked = call?.arguments['input'] ?? call?.arguments ?? {};
     const { seq, at, copied } = origin;
-    inner.messages.push({ role: 'user', text: outputText(asked), seq, at, copied });
+    inner.messages.push({ role: 'user', text: outputText(asked), parts: null, seq, at, copied });
   }
 
   #given({ seq, at }: ToldEvent, { input }: EventData<'run.created'>): void {
     const origin = { seq, at, copied: false };
     if (!Array.isArray(input)) {
-      this.#main.messages.push({ role: 'user', text: outputText(input), ...origin });
+      this.#main.messages.push({ role: 'user', text: outputText(input), parts: null, ...origin });
       return;
     }
     const items = objectsIn(input);
@@ -145,8 +148,10 @@ class Fold {
 
   #add(items: readonly JsonObject[], origin: { seq: number; at: string; copied: boolean }): void {
     for (const given of givenIn(items)) {
-      if (given.type === 'text') this.#main.messages.push({ role: given.role, text: given.text, ...origin });
-      else if (given.type === 'result') {
+      if (given.type === 'text') {
+        const { role, text, parts } = given;
+        this.#main.messages.push({ role, text, parts, ...origin });
+      } else if (given.type === 'result') {
         const { callId, tool, text } = given;
         this.#main.answer({ role: 'tool', callId, tool, text, outcome: null, handoff: null, ...origin });
       } else {

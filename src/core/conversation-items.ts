@@ -1,54 +1,61 @@
+import { type ContentPart, contentText, partsOf } from './content-part.js';
 import type { ConversationCall } from './conversation.js';
-import { asJson, type JsonObject, type JsonValue } from './json.js';
+import { asJson, isObject, type JsonObject, type JsonValue } from './json.js';
 
 /** Items of the Agents SDK as messages: what a run was given, and what a model gave. */
 
+interface GivenText {
+  readonly type: 'text';
+  readonly role: 'system' | 'user';
+  readonly text: string;
+  /** Null: there is no image in it. */
+  readonly parts: readonly ContentPart[] | null;
+}
+
 type Item =
-  | { readonly type: 'text'; readonly role: 'system' | 'user'; readonly text: string }
+  | GivenText
   | { readonly type: 'said'; readonly text: string }
   | { readonly type: 'thought'; readonly text: string }
   | { readonly type: 'call'; readonly call: ConversationCall }
   | { readonly type: 'result'; readonly callId: string; readonly tool: string; readonly text: string }
   | { readonly type: 'other'; readonly item: JsonObject };
 
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 const text = (value: JsonValue | undefined): string => (typeof value === 'string' ? value : '');
 
-/** The text of a content; of an image or a file, that there is one. */
-export function contentText(content: JsonValue | undefined): string {
-  if (typeof content === 'string') return content;
-  if (!Array.isArray(content)) return '';
-  return content.map(partText).join('\n');
-}
-
-function partText(part: unknown): string {
-  if (!isObject(part)) return '';
-  if (typeof part['text'] === 'string') return part['text'];
-  if (typeof part['refusal'] === 'string') return part['refusal'];
-  return `[${text(part['type']).replace(/^(in|out)put_/, '') || 'part'}]`;
-}
-
-/** What a model reads of the output of a call. */
+/** What a model reads of the output of a call; of an image or a file, that there is one. */
 export function outputText(output: JsonValue): string {
   if (typeof output === 'string') return output;
-  if (isObject(output) && output['type'] === 'text' && typeof output['text'] === 'string') return output['text'];
-  return JSON.stringify(output);
+  const parts = Array.isArray(output) ? output : [output];
+  return parts.length > 0 && parts.every(isContentPart) ? contentText(parts) : JSON.stringify(output);
 }
+
+const MEDIA_FIELDS = ['image', 'imageUrl', 'file', 'fileId', 'data'] as const;
+
+/** Whether the Agents SDK hands a part of an output to the model as content, and not as JSON. */
+function isContentPart(part: JsonValue): boolean {
+  if (!isObject(part)) return false;
+  const kind = text(part['type']).replace(/^input_/, '');
+  if (kind === 'text') return typeof part['text'] === 'string';
+  return (kind === 'image' || kind === 'file') && MEDIA_FIELDS.some((field) => isNamed(part[field]));
+}
+
+const isNamed = (value: JsonValue | undefined): boolean =>
+  isObject(value) || (typeof value === 'string' && value !== '');
 
 /** Arguments as an object: what a model wrote that is none is kept under the name by which the model is told of it. */
 export function argumentsObject(written: JsonValue | undefined): JsonObject {
   if (isObject(written)) return written;
-  const source = text(written);
-  if (source === '') return {};
+  if (written === undefined || written === '') return {};
+  if (typeof written !== 'string') return { not_a_json_object: JSON.stringify(written) };
+  let value: JsonValue;
   try {
-    const value = asJson(JSON.parse(source));
-    if (isObject(value)) return value;
+    value = asJson(JSON.parse(written));
   } catch {
-    // Falls through: it is no JSON, or nested too deep.
+    // It is no JSON, or nested too deep.
+    return { not_a_json_object: written };
   }
-  return { not_a_json_object: source };
+  if (isObject(value)) return value;
+  return { not_a_json_object: typeof value === 'string' ? value : JSON.stringify(value) };
 }
 
 const newCall = (callId: string, item: JsonObject): ConversationCall => ({
@@ -69,7 +76,9 @@ export function readItem(item: JsonObject): Item {
   if (type === 'reasoning') return { type: 'thought', text: thought(item) };
   if (type !== undefined && type !== 'message') return { type: 'other', item };
   if (role === 'assistant') return { type: 'said', text: contentText(item['content']) };
-  return { type: 'text', role: role === 'system' ? 'system' : 'user', text: contentText(item['content']) };
+  const { content } = item;
+  const parts = role === 'user' ? partsOf(content) : null;
+  return { type: 'text', role: role === 'system' ? 'system' : 'user', text: contentText(content), parts };
 }
 
 /** A summary of what the model thought, or else the thoughts themselves. */
@@ -101,7 +110,7 @@ export function answerIn(output: readonly JsonObject[]): Answer {
 
 /** What a run was given, in order: texts, answers of an earlier run and the results of their calls. */
 export type Given =
-  | { readonly type: 'text'; readonly role: 'system' | 'user'; readonly text: string }
+  | GivenText
   | ({ readonly type: 'answer' } & Answer)
   | { readonly type: 'result'; readonly callId: string; readonly tool: string; readonly text: string };
 

@@ -2,6 +2,7 @@
  * What was said in a run, by whom, and what came of it: the form between a log and the formats in which trajectories are
  * exported. A run has one loop of its own, and one for each agent that worked behind a tool (`asTool()`).
  */
+import type { ContentPart } from './content-part.js';
 import type { CallOutcome, CapabilityCheck } from './event.js';
 import type { JsonObject, JsonValue } from './json.js';
 import type { RunStatus, RunView, Usage } from './run.js';
@@ -32,6 +33,8 @@ export interface ConversationCall {
 export interface TextMessage extends Origin {
   readonly role: 'system' | 'user';
   readonly text: string;
+  /** Null: there is no image in it, and the text says all. */
+  readonly parts: readonly ContentPart[] | null;
 }
 
 export interface AssistantMessage extends Origin {

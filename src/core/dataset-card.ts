@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { datasetFields, fieldLines } from './dataset-field.js';
-import type { ExportEncoding, ExportFile, ExportRequest, Skipped } from './export.js';
+import { type ExportEncoding, type ExportFile, type ExportRequest, endingOf, type Skipped } from './export.js';
 import { type JsonObject, type JsonValue, sha256 } from './json.js';
 import { SPLITS } from './split.js';
 
@@ -31,27 +31,27 @@ const sum = (files: readonly ExportFile[], of: (file: ExportFile) => number): nu
 export function datasetCard({ id, request, snapshotAt, runs, skipped, files }: ExportFacts): string {
   const { format, filters, options } = request;
   const splits = SPLITS.filter((split) => inSplit(files, split).length > 0);
-  const head = [
+  // A list of no files is null in YAML, and `datasets` refuses the card.
+  const data = [
     'configs:',
     '- config_name: default',
     '  data_files:',
-    ...splits.flatMap((split) => [`  - split: ${split}`, `    path: data/${split}-*.${options.encoding}`]),
+    ...splits.flatMap((split) => [`  - split: ${split}`, `    path: data/${split}-*.${endingOf(request)}`]),
     'dataset_info:',
     '  features:',
-    ...datasetFields(format, options.reasoningKey).flatMap((field) => fieldLines(field, '  ')),
+    ...datasetFields(format, options).flatMap((field) => fieldLines(field, '  ')),
     '  splits:',
     ...splits.flatMap((split) => [
       `  - name: ${split}`,
       `    num_bytes: ${sum(inSplit(files, split), ({ sizeBytes }) => sizeBytes)}`,
       `    num_examples: ${sum(inSplit(files, split), ({ rows }) => rows)}`,
     ]),
-    'tags:',
-    '- agent-traces',
   ];
+  const head = [...(splits.length === 0 || format === 'inspect' ? [] : data), 'tags:', '- agent-traces'];
   const left = Object.entries(skipped).map(([why, count]) => `| ${why} | ${count} |`);
   return [
     ...['---', ...head, '---', '', '# Trajectories', ''],
-    `Export \`${id}\` of Holdfast, in the format \`${format}\`, as ${ENCODING_NAMES[options.encoding]}: ${runs} runs that had ended by ${snapshotAt}.`,
+    `Export \`${id}\` of Holdfast, in the format \`${format}\`, as ${format === 'inspect' ? 'evaluation logs of Inspect' : ENCODING_NAMES[options.encoding]}: ${runs} runs that had ended by ${snapshotAt}.`,
     `How they ended: ${filters.status.join(', ')}. The digests of all files, and the head of the log of every run, are in \`manifest.json\` and \`evidence/\`.`,
     '',
     ...(splits.length === 0 ? ['There is nothing in it.', ''] : ['| Split | Rows |', '| --- | --- |']),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Allowance } from './allowance.js';
 import { canonical, type JsonValue, jsonValue } from './json.js';
 
 /** One operation of a JSON Patch (RFC 6902); `path` is a JSON pointer (RFC 6901). */
@@ -25,18 +26,29 @@ const escaped = (key: string): string => key.replaceAll('~', '~0').replaceAll('/
 
 /**
  * The JSON Patch (RFC 6902) that makes `to` of `from`, in the order of the keys. A list whose length differs is replaced as a
- * whole.
+ * whole. A path says its place from the root each time, so that a patch can be far longer than both: throws `payload_too_large`.
  */
-export function differenceOf(from: JsonValue, to: JsonValue, path = ''): PatchOperation[] {
+export const differenceOf = (
+  from: JsonValue,
+  to: JsonValue,
+  allowance = new Allowance('The difference'),
+): PatchOperation[] => operations(from, to, '', allowance);
+
+function operations(from: JsonValue, to: JsonValue, path: string, allowance: Allowance): PatchOperation[] {
   const members = membersOf(from, to);
-  if (members === null) return canonical(from) === canonical(to) ? [] : [{ op: 'replace', path, value: to }];
+  if (members === null) {
+    if (canonical(from) === canonical(to)) return [];
+    allowance.spend(path.length);
+    return [{ op: 'replace', path, value: to }];
+  }
   const [before, after] = members;
   const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
   return keys.flatMap((key): PatchOperation[] => {
     const at = `${path}/${escaped(key)}`;
     const old = Object.hasOwn(before, key) ? before[key] : undefined;
     const now = Object.hasOwn(after, key) ? after[key] : undefined;
-    if (now === undefined) return [{ op: 'remove', path: at }];
-    return old === undefined ? [{ op: 'add', path: at, value: now }] : differenceOf(old, now, at);
+    if (old !== undefined && now !== undefined) return operations(old, now, at, allowance);
+    allowance.spend(at.length);
+    return now === undefined ? [{ op: 'remove', path: at }] : [{ op: 'add', path: at, value: now }];
   });
 }

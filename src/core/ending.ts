@@ -28,6 +28,8 @@ export interface ApprovalTerms {
   /** What the call needs, normalised. */
   readonly capabilities: readonly string[];
   readonly required: number;
+  /** Whether somebody else than who asked for the run must approve. */
+  readonly separate: boolean;
 }
 
 /** How a segment ends. */

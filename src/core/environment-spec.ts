@@ -30,10 +30,16 @@ const path = plain(4096).refine(
 );
 
 const isWithin = (inner: string, outer: string): boolean => inner === outer || inner.startsWith(`${outer}/`);
-const meet = (a: string, b: string): boolean => isWithin(a, b) || isWithin(b, a);
+export const meet = (a: string, b: string): boolean => isWithin(a, b) || isWithin(b, a);
 
 /** Places of the host that no container sees: devices, the kernel, and sockets such as the engine's own. */
 const KEPT_FROM_CONTAINERS = ['/dev', '/proc', '/sys', '/run', '/var/run', '/var/lib/docker', '/var/lib/containers'];
+/** A path of a host as mounts name it. */
+export const hostPath = path;
+
+export const isKeptFromContainers = (source: string): boolean =>
+  KEPT_FROM_CONTAINERS.some((kept) => meet(source, kept));
+
 /** Places of a container that are not the user's to cover. */
 const KEPT_IN_CONTAINERS = [RECORDS_DIR, SECRETS_DIR, EGRESS_DIR, '/dev', '/proc', '/sys', '/tmp'];
 
@@ -73,10 +79,7 @@ function isJsonObject(text: string): boolean {
 }
 
 const mount = z.strictObject({
-  source: path.refine(
-    (source) => !KEPT_FROM_CONTAINERS.some((kept) => meet(source, kept)),
-    'is a place of the host that no container may see',
-  ),
+  source: path.refine((source) => !isKeptFromContainers(source), 'is a place of the host that no container may see'),
   target: path.refine(
     (target) => !KEPT_IN_CONTAINERS.some((kept) => meet(target, kept)),
     'is a place of the container that is taken',

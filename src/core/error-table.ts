@@ -90,6 +90,18 @@ export const ERRORS = {
     'This interruption takes no edit and no standing decision',
     'Approve it without `arguments` and without `always`, or reject it.',
   ),
+  requester_may_not_approve: row(
+    403,
+    'stop',
+    'Who asked for the run may not approve its calls',
+    'Have somebody else approve it, or reject it.',
+  ),
+  call_unfit: row(
+    409,
+    'stop',
+    'The call would not run as its tool is now',
+    'Approve it with `arguments` that fit, or reject it.',
+  ),
   digest_mismatch: row(
     409,
     'stop',

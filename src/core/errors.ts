@@ -17,6 +17,24 @@ export interface FieldError {
   readonly detail: string;
 }
 
+const MESSAGE_LONGEST = 16_384;
+const FIELDS_MOST = 200;
+const POINTER_LONGEST = 500;
+const DETAIL_LONGEST = 2000;
+
+const cut = (text: string, longest: number): string =>
+  text.length <= longest ? text : `${text.slice(0, longest).toWellFormed()}… (${text.length} characters)`;
+
+/** What is told of many wrong fields: an answer is no longer because its request was wrong in more places. */
+function boundedFields(fields: readonly FieldError[]): readonly FieldError[] {
+  const told = fields.slice(0, FIELDS_MOST).map(({ pointer, detail }) => ({
+    pointer: cut(pointer, POINTER_LONGEST),
+    detail: cut(detail, DETAIL_LONGEST),
+  }));
+  const more = fields.length - told.length;
+  return more === 0 ? told : [...told, { pointer: '', detail: `and ${more} more are wrong` }];
+}
+
 export class HoldfastError extends Error {
   readonly code: ErrorCode;
   readonly fields: readonly FieldError[];
@@ -27,10 +45,10 @@ export class HoldfastError extends Error {
     message: string,
     options: { readonly cause?: unknown; readonly fields?: readonly FieldError[]; readonly hint?: string } = {},
   ) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    super(cut(message, MESSAGE_LONGEST), options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'HoldfastError';
     this.code = code;
-    this.fields = options.fields ?? [];
+    this.fields = boundedFields(options.fields ?? []);
     this.hint = options.hint ?? ERRORS[code].hint;
   }
 

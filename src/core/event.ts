@@ -17,6 +17,14 @@ const turn = z.int().min(1);
 const callId = z.string();
 const tool = z.string();
 
+/** Digests of what a provider is sent beside instructions and items; a part that says nothing is left out. */
+const requestTerms = z.object({
+  tools: z.string().describe('Of tools and handoffs: names, descriptions and schemas.').exactOptional(),
+  settings: z.string().describe('Of the model settings.').exactOptional(),
+  output: z.string().describe('Of the schema of the answer, where it is not text.').exactOptional(),
+  prompt: z.string().describe('Of a prompt or conversation that the provider keeps.').exactOptional(),
+});
+
 /** What one capability check said, and by which rule. */
 export const capabilityCheck = z.object({
   capability: z.string().describe('As asked for, normalised.'),
@@ -51,8 +59,20 @@ const DATA = {
     policyVersion: z.string(),
     limits: runLimits,
     metadata: jsonObject,
+    requestedBy: z.array(z.string()).exactOptional(),
     parent: z
       .object({ runId: z.string(), callId: z.string(), eventId: z.string(), notGranted: z.array(z.string()) })
+      .exactOptional(),
+    /** What else its row is made with. Absent in logs of older builds. */
+    pinned: z
+      .object({
+        priority: z.int(),
+        stream: z.boolean().nullable(),
+        scaffold: z.string().nullable(),
+        taskId: z.string().nullable(),
+        timeLeftMs: z.number().nullable(),
+        ancestors: z.array(z.string()),
+      })
       .exactOptional(),
   }),
   'session.loaded': z.object({ sessionId: z.string(), items: z.int(), digest: z.string() }),
@@ -84,6 +104,7 @@ const DATA = {
     inputItems: z.int(),
     inputDigest: z.string(),
     tools: z.array(z.string()),
+    terms: requestTerms.exactOptional(),
   }),
   'model.responded': z.object({
     turn,
@@ -119,7 +140,13 @@ const DATA = {
   }),
   'call.started': z.object({ callId, tool, effect: z.enum(CALL_EFFECTS) }),
   'call.unknown': z.object({ callId, tool, text: z.string() }),
-  'call.finished': z.object({ callId, tool, outcome: callOutcome, step: stepNote.exactOptional() }),
+  'call.finished': z.object({
+    callId,
+    tool,
+    outcome: callOutcome,
+    step: stepNote.exactOptional(),
+    given: z.string().describe('Digest of the outcome that a guardrail or scaffold replaced.').exactOptional(),
+  }),
   'child.started': startedChild.extend({ callId }),
   'child.ended': z.object({
     callId,
@@ -140,6 +167,8 @@ const DATA = {
     expiresInMs: z.int().nullable(),
     wait: waitSpec.exactOptional(),
     requiredApprovals: z.int().exactOptional(),
+    agent: z.string().exactOptional(),
+    separateRequester: z.literal(true).exactOptional(),
   }),
   'interruption.voted': z.object({
     id: z.string(),

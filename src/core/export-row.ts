@@ -1,8 +1,10 @@
 import { type AtifNotes, atifOf, type Family } from './atif.js';
-import { chatOf, chatTools, shareGptOf } from './chat-row.js';
+import { chatOf, chatTools, imagesOf, shareGptOf } from './chat-row.js';
 import { type ConversationMessage, isAssistant, isToolMessage, modelsOf } from './conversation.js';
-import type { ExportFilters, ExportFormat, ExportOptions } from './export.js';
+import type { ExportFilters, ExportFormat, ExportMedia, ExportOptions } from './export.js';
+import { inspectSample } from './inspect-sample.js';
 import { asJson, digestOf, type JsonObject, type JsonValue } from './json.js';
+import { openaiRow } from './openai-row.js';
 import { type Thread, threadsOf } from './thread.js';
 import type { Trajectory } from './trajectory.js';
 
@@ -13,7 +15,7 @@ export interface ExportRow {
 }
 
 /** What the columns of a format are made of. */
-export type ColumnKind = 'text' | 'json' | 'whole' | 'real' | 'messages' | 'turns';
+export type ColumnKind = 'text' | 'json' | 'whole' | 'real' | 'messages' | 'parts' | 'images' | 'turns';
 
 const OF_RUN = {
   id: 'text',
@@ -43,7 +45,7 @@ const OF_SIDE = {
 } as const;
 
 /** The columns of each format, in their order. */
-export const EXPORT_COLUMNS: { readonly [F in ExportFormat]: { readonly [column: string]: ColumnKind } } = {
+const EXPORT_COLUMNS: { readonly [F in ExportFormat]: { readonly [column: string]: ColumnKind } } = {
   messages: { messages: 'messages', tools: 'json', ...OF_THREAD },
   'prime-rl': { messages: 'messages', tools: 'text', ...OF_THREAD },
   sharegpt: { conversations: 'turns', tools: 'text', ...OF_THREAD },
@@ -51,9 +53,22 @@ export const EXPORT_COLUMNS: { readonly [F in ExportFormat]: { readonly [column:
     ...{ prompt: 'messages', chosen: 'messages', rejected: 'messages', tools: 'json' },
     ...{ id: 'text', task: 'text', agent: 'text', margin: 'real', ...OF_SIDE },
   },
+  // The service refuses a line with anything else in it.
+  openai: { messages: 'json', tools: 'json', parallel_tool_calls: 'json' },
+  // One document with all samples of a file, and no rows.
+  inspect: {},
   atif: { trajectory: 'json', ...OF_RUN },
   jsonl: { trajectory: 'json', ...OF_RUN },
 };
+
+const WITH_IMAGES = { messages: 'parts', images: 'images', tools: 'json', ...OF_THREAD } as const;
+
+/** The columns of what is asked for. */
+export const exportColumns = (
+  format: ExportFormat,
+  { media }: Pick<ExportOptions, 'media'>,
+): { readonly [column: string]: ColumnKind } =>
+  format === 'messages' && media === 'inline' ? WITH_IMAGES : EXPORT_COLUMNS[format];
 
 /** Formats of which each row is made of one run. */
 export type RowFormat = Exclude<ExportFormat, 'preference'>;
@@ -81,18 +96,35 @@ export function exportRows(run: ExportedRun, format: RowFormat, options: ExportO
     const columns = { trajectory, ...columnsOf(run, first, family.conversation.run.id) };
     return [{ columns, digest: digestOf(threads.map(said)) }];
   }
+  if (format === 'openai' || format === 'inspect')
+    return threads.flatMap((thread) => {
+      const columns = format === 'openai' ? openaiRow(thread, options.media) : sampleOf(run, thread, options.media);
+      return columns === null ? [] : [{ columns, digest: digestOf(said(thread)) }];
+    });
   return threads.map((thread) => {
     const { messages, context } = chatOf(thread, options);
     const tools = asJson(chatTools(thread.tools));
     const content: JsonObject =
-      format === 'sharegpt'
-        ? { conversations: asJson(shareGptOf(messages)), tools: JSON.stringify(tools) }
-        : { messages: asJson(messages), tools: format === 'messages' ? tools : JSON.stringify(tools) };
+      options.media === 'inline'
+        ? { ...imagesOf(thread, options), tools }
+        : format === 'sharegpt'
+          ? { conversations: asJson(shareGptOf(messages)), tools: JSON.stringify(tools) }
+          : { messages: asJson(messages), tools: format === 'messages' ? tools : JSON.stringify(tools) };
     return {
       columns: { ...content, ...columnsOf(run, thread, thread.id), context_messages: context },
       digest: digestOf(said(thread)),
     };
   });
+}
+
+function sampleOf(run: ExportedRun, thread: Thread, media: ExportMedia): JsonObject {
+  const { run: of, head } = run.family.conversation;
+  const { worth, task } = run;
+  const metadata = {
+    ...{ run_id: of.id, task, agent: thread.agent, agent_version: of.agentVersion, status: of.status },
+    ...{ result: worth.result?.type ?? '', tags: [...worth.tags], head_hash: head.hash },
+  };
+  return inspectSample(thread, media, { run: of, reward: worth.totalReward, metadata });
 }
 
 /** Whether the filters let a run through that only its log and those who judged it can tell. */

@@ -2,18 +2,24 @@ import { z } from 'zod';
 import { bucketPlaceText } from './bucket-place.js';
 import { chatOptions } from './chat-row.js';
 import { nameText } from './json.js';
-import { redaction } from './redaction.js';
+import { redaction, redactionProblems } from './redaction.js';
 import { errorView } from './run.js';
 import type { TrajectoryResult } from './trajectory-result.js';
 
 /** Exports of trajectories: what is asked for, and how far it is. */
 
-export const EXPORT_FORMATS = ['messages', 'prime-rl', 'sharegpt', 'preference', 'atif', 'jsonl'] as const;
+export const EXPORT_FORMATS = [
+  ...(['messages', 'prime-rl', 'sharegpt', 'preference', 'openai', 'inspect', 'atif', 'jsonl'] as const),
+] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
 /** How rows are written; the name is the ending of the files, too. */
 export const EXPORT_ENCODINGS = ['jsonl', 'parquet'] as const;
 export type ExportEncoding = (typeof EXPORT_ENCODINGS)[number];
+
+/** What becomes of images: a word in their place, or the images themselves. */
+export const EXPORT_MEDIA = ['placeholder', 'inline'] as const;
+export type ExportMedia = (typeof EXPORT_MEDIA)[number];
 
 export const EXPORT_STATUSES = ['queued', 'running', 'completed', 'failed', 'cancelled'] as const;
 export type ExportStatus = (typeof EXPORT_STATUSES)[number];
@@ -56,6 +62,12 @@ export const exportOptions = z
       .enum(EXPORT_ENCODINGS)
       .default('jsonl')
       .describe('How rows are written: a line of JSON each, or Parquet.'),
+    media: z
+      .enum(EXPORT_MEDIA)
+      .default('placeholder')
+      .describe(
+        'What becomes of images: `[image]` in the text, or the images themselves, where the format has a place.',
+      ),
     validation: z
       .number()
       .min(0)
@@ -78,7 +90,28 @@ export const exportOptions = z
   .meta({ id: 'ExportOptions' });
 export type ExportOptions = z.output<typeof exportOptions>;
 
-export const startExport = z
+/** Formats that are files of their own kind, whatever the encoding of others. */
+const OWN_ENCODING: ReadonlySet<ExportFormat> = new Set(['openai', 'inspect']);
+
+function encodingProblem(
+  format: ExportFormat,
+  { encoding, media }: Pick<ExportOptions, 'encoding' | 'media'>,
+): { readonly option: string; readonly text: string } | null {
+  if (encoding === 'parquet' && OWN_ENCODING.has(format))
+    return { option: 'encoding', text: `expected jsonl: programs that read the format ${format} do not read Parquet` };
+  if (media === 'placeholder' || OWN_ENCODING.has(format) || (format === 'messages' && encoding === 'parquet'))
+    return null;
+  const text =
+    'expected placeholder: images are in the formats openai and inspect, and in messages with the encoding parquet';
+  return { option: 'media', text };
+}
+
+/** The ending of the files of rows. */
+export const endingOf = ({ format, options }: Pick<ExportRequest, 'format' | 'options'>): string =>
+  format === 'inspect' ? 'json' : options.encoding;
+
+/** The request of an export as it is kept: what was taken once is read whatever is refused today. */
+export const recordedExport = z
   .strictObject({
     format: z.enum(EXPORT_FORMATS),
     filters: exportFilters.prefault({}),
@@ -99,13 +132,24 @@ export const startExport = z
       })
       .refine(({ folder, s3 }) => (folder === undefined) !== (s3 === undefined), 'expected one of `folder` and `s3`'),
   })
+  .meta({ id: 'RecordedExport' });
+
+export const startExport = recordedExport
+  .superRefine(({ format, options }, context) => {
+    const problem = encodingProblem(format, options);
+    if (problem !== null)
+      context.addIssue({ code: 'custom', path: ['options', problem.option], message: problem.text });
+    if (options.redact === undefined) return;
+    for (const { at, why } of redactionProblems(options.redact))
+      context.addIssue({ code: 'custom', path: ['options', 'redact', ...at], message: why });
+  })
   .meta({ id: 'StartExport' });
 export type StartExport = z.input<typeof startExport>;
 export type ExportRequest = z.output<typeof startExport>;
 
 /** Why runs and rows are not in an export. */
 export const SKIP_REASONS = [
-  ...(['duplicate', 'filtered', 'nothing_said', 'erased', 'too_large', 'deleted'] as const),
+  ...(['duplicate', 'filtered', 'nothing_said', 'erased', 'too_large', 'deleted', 'row_changed'] as const),
   ...(['unrated', 'handed_over', 'unpaired'] as const),
 ] as const;
 export type SkipReason = (typeof SKIP_REASONS)[number];
@@ -135,7 +179,7 @@ export const exportView = z
     id: z.string(),
     tenant: z.string(),
     status: z.enum(EXPORT_STATUSES),
-    request: startExport,
+    request: recordedExport,
     actor: z.string(),
     folder: z.string().describe('Where it is, or will be: on the disk of the worker, or `s3://bucket/prefix`.'),
     progress: z.object({

@@ -3,6 +3,9 @@ import { type FieldError, HoldfastError } from './errors.js';
 
 type Issue = z.core.$ZodIssue;
 
+/** How many of the places that are wrong are told. */
+const TOLD_MOST = 100;
+
 const token = (key: PropertyKey): string => String(key).replaceAll('~', '~0').replaceAll('/', '~1');
 
 /** A path as a JSON pointer (RFC 6901). */
@@ -16,7 +19,10 @@ const depthOf = (issues: readonly Issue[]): number =>
 function fieldsOf(issue: Issue, prefix: string): readonly FieldError[] {
   const pointer = `${prefix}${pointerTo(issue.path)}`;
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({ pointer: `${pointer}/${token(key)}`, detail: 'is not known here' }));
+    const told = issue.keys.slice(0, TOLD_MOST);
+    const wrong = told.map((key) => ({ pointer: `${pointer}/${token(key)}`, detail: 'is not known here' }));
+    const more = issue.keys.length - told.length;
+    return more === 0 ? wrong : [...wrong, { pointer, detail: `${more} more names are not known here` }];
   }
   if (issue.code === 'invalid_union' && issue.errors.length > 0) {
     const furthest = issue.errors.toSorted((a, b) => depthOf(b) - depthOf(a))[0] ?? [];
@@ -32,15 +38,19 @@ function fieldsOf(issue: Issue, prefix: string): readonly FieldError[] {
 /** What is wrong where, with one entry per place. `prefix` stands before every pointer. */
 export function fieldErrorsOf({ issues }: z.ZodError, prefix = ''): readonly FieldError[] {
   const details = new Map<string, string>();
-  for (const { pointer, detail } of issues.flatMap((issue) => fieldsOf(issue, prefix))) {
+  for (const { pointer, detail } of issues.slice(0, TOLD_MOST).flatMap((issue) => fieldsOf(issue, prefix))) {
     const before = details.get(pointer);
     details.set(pointer, before === undefined ? detail : `${before}, and ${detail}`);
   }
+  const more = issues.length - TOLD_MOST;
+  if (more > 0) details.set(prefix, `${more} more places are wrong`);
   return [...details].map(([pointer, detail]) => ({ pointer, detail }));
 }
 
 /** A request that does not have its shape, naming every wrong field. */
 export function invalidRequest(fields: readonly FieldError[]): HoldfastError {
-  const said = fields.map(({ pointer, detail }) => `${pointer === '' ? 'The request' : pointer}: ${detail}`);
-  return new HoldfastError('invalid_request', `${said.slice(0, 5).join('; ')}.`, { fields });
+  const said = fields
+    .slice(0, 5)
+    .map(({ pointer, detail }) => `${pointer === '' ? 'The request' : pointer}: ${detail}`);
+  return new HoldfastError('invalid_request', `${said.join('; ')}.`, { fields });
 }

@@ -1,5 +1,5 @@
 import { HoldfastError } from './errors.js';
-import type { CallOutcome, EventDraft } from './event.js';
+import type { CallOutcome, EventData, EventDraft } from './event.js';
 import type { JsonObject, JsonValue } from './json.js';
 
 /** Another answer of the model at a turn, or another outcome of a call. What comes after the first edit is not kept. */
@@ -72,7 +72,7 @@ function withEdit(draft: EventDraft, edit: ForkEdit): EventDraft {
   if ('turn' in edit && draft.kind === 'model.responded')
     return { ...draft, data: { ...draft.data, output: [...edit.output] } };
   if ('callId' in edit && draft.kind === 'call.finished')
-    return { ...draft, data: { ...draft.data, outcome: edit.outcome } };
+    return { ...draft, data: { ...withoutGiven(draft.data), outcome: edit.outcome } };
   return draft;
 }
 
@@ -101,4 +101,9 @@ function assertOwnCallIds(drafts: readonly EventDraft[], edits: readonly ForkEdi
       used.add(id);
     }
   }
+}
+
+/** What the tool gave in place of an outcome that nobody uses any more. */
+function withoutGiven({ given: _, ...data }: EventData<'call.finished'>): EventData<'call.finished'> {
+  return data;
 }

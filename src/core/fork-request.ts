@@ -7,6 +7,10 @@ const { maxTurns, maxTotalTokens, maxDurationMs, metadata } = startRun.shape;
 const model = nameText.optional().describe('Asked in place of the models of the agents from here on.');
 const shared = { model, maxTurns, maxTotalTokens, maxDurationMs, metadata };
 
+/** An outcome with a field that is not known is refused: what it was to say would be lost. */
+const [output, error, refused] = callOutcome.options;
+const editedOutcome = z.discriminatedUnion('type', [output.strict(), error.strict(), refused.strict()]);
+
 /** The body of `POST /api/v1/runs/{id}/fork`. */
 export const forkRun = z
   .strictObject({
@@ -21,7 +25,7 @@ export const forkRun = z
             turn: z.int().min(1),
             output: z.array(jsonObject).min(1).max(1000).describe('Items in the format of the Agents SDK.'),
           }),
-          z.strictObject({ callId: z.string().min(1).max(1000), outcome: callOutcome }),
+          z.strictObject({ callId: z.string().min(1).max(1000), outcome: editedOutcome }),
         ]),
       )
       .max(100)

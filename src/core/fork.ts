@@ -1,3 +1,4 @@
+import { allowedIn } from './allowed-elsewhere.js';
 import { type BegunCall, begunCalls } from './begun-calls.js';
 import type { EventDraft } from './event.js';
 import { applyEdits, type ForkEdit, refuseFork } from './fork-edits.js';
@@ -31,9 +32,9 @@ export function planFork(log: readonly KeyedEvent[], at: number, edits: readonly
   if (at > last) throw refuseFork('/at', `The log ends with event ${last}; there is no event ${at}.`);
   const kept = log.filter(({ seq }) => seq <= at).map(draftOf);
   const drafts = applyEdits(kept, edits).filter(({ kind }) => !NOT_COPIED.has(kind) && kind !== REVOKED);
-  const { segment, events: begin } = beginOf(drafts);
+  const { segment, events: begin, about } = beginOf(drafts);
   const events = [...begin, ...revocationsIn(begin, kept)];
-  return { segment, events, begun: begunCalls(events, segment, edits, log), ...countedIn(begin, segment) };
+  return { segment, events, begun: begunCalls(events, segment, edits, log, about), ...countedIn(begin, segment) };
 }
 
 const REVOKED = 'standing_decision.revoked';
@@ -61,11 +62,18 @@ function countedIn(events: readonly EventDraft[], segment: number): Pick<ForkPla
   };
 }
 
-/** Where the fork begins to execute, and what it has until there. */
-function beginOf(drafts: readonly EventDraft[]): { readonly segment: number; readonly events: readonly EventDraft[] } {
+/** Where a fork begins to execute, and what it has until there. */
+interface ForkBegin {
+  readonly segment: number;
+  readonly events: readonly EventDraft[];
+  /** The calls beside one that was begun, which were about to begin by what people allowed. */
+  readonly about: readonly string[];
+}
+
+function beginOf(drafts: readonly EventDraft[]): ForkBegin {
   const began = drafts.findLastIndex(({ kind }) => kind === 'segment.started');
   const started = drafts[began];
-  if (started?.kind !== 'segment.started') return { segment: 0, events: [] };
+  if (started?.kind !== 'segment.started') return { segment: 0, events: [], about: [] };
   const tail = drafts.slice(began);
   const segment = segmentNumbers(drafts)(started.key) ?? 0;
   const decided = new Set(
@@ -75,8 +83,31 @@ function beginOf(drafts: readonly EventDraft[]): { readonly segment: number; rea
   );
   const ended = tail.find(({ kind }) => kind === 'run.paused' || kind === 'segment.cut');
   const waits = ended?.kind === 'run.paused' ? ended.data.interruptions : [];
-  if (ended !== undefined && waits.every((id) => decided.has(id))) return { segment: segment + 1, events: drafts };
-  return { segment, events: [...drafts.slice(0, began), ...lastGoodOf(tail)] };
+  if (ended !== undefined && waits.every((id) => decided.has(id)))
+    return { segment: segment + 1, events: drafts, about: [] };
+  return { segment, ...askingAgain(drafts.slice(0, began), lastGoodOf(tail)) };
+}
+
+/**
+ * A segment that was judging calls, without those that would run by what people allowed: the fork judges them again, and asks.
+ * Where a call beside them was begun, they stay as they were judged, and the fork asks before it runs them.
+ */
+function askingAgain(
+  before: readonly EventDraft[],
+  tail: readonly EventDraft[],
+): { readonly events: readonly EventDraft[]; readonly about: readonly string[] } {
+  const allowed = allowedIn([...before, ...tail]);
+  const begun = new Set(
+    tail.flatMap(({ kind, data }) => (kind === 'call.started' || kind === 'call.finished' ? [data.callId] : [])),
+  );
+  const isOpen = ({ kind, data }: EventDraft): boolean =>
+    kind === 'call.checked' && !begun.has(data.callId) && allowed.has(data.callId);
+  const first = tail.findIndex(isOpen);
+  if (first < 0) return { events: [...before, ...tail], about: [] };
+  if (tail.slice(first).every(({ kind, data }) => kind === 'call.checked' && !begun.has(data.callId)))
+    return { events: [...before, ...tail.slice(0, first)], about: [] };
+  const about = tail.flatMap((one) => (one.kind === 'call.checked' && isOpen(one) ? [one.data.callId] : []));
+  return { events: [...before, ...tail], about };
 }
 
 /** Of a segment that does not end in the fork: until it had to wait, was stopped, or asked a model that gave no answer. */

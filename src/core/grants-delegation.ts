@@ -1,5 +1,7 @@
 import { EVERYTHING } from './capability-text.js';
-import { type Grant, type GrantInput, type GrantSet, grantSet, parseRows } from './grants.js';
+import { Steps } from './capability-trie.js';
+import { covering, type Grant, type GrantInput, type GrantSet, grantSet, parseRows } from './grants.js';
+import { NARROWING_STEPS } from './grants-narrowing.js';
 
 export interface Delegated {
   readonly grants: GrantSet;
@@ -27,9 +29,10 @@ export function delegateGrants(parent: GrantSet, agent: GrantSet, requested?: re
   const grants = grantSet(parseRows(rows, BARE));
   const wanted = asked.at(0) ?? own.flat();
   const held = grants.layers.slice(own.length, own.length + inherited.length);
+  const steps = new Steps(NARROWING_STEPS);
   const missing = parseRows(wanted, BARE)
     .filter(({ grant }) => grant.effect !== 'deny')
-    .filter(({ tokens }) => held.some(({ patterns }) => !covers(patterns.find(tokens))))
+    .filter((row) => held.some((layer) => !covers(covering(layer, row, steps))))
     .map(({ grant }) => grant.capability);
   return { grants, missing: [...new Set(missing)].sort() };
 }

@@ -1,7 +1,15 @@
 import { EVERYTHING } from './capability-text.js';
-import type { Token } from './capability-trie.js';
+import { Steps } from './capability-trie.js';
 import { HoldfastError } from './errors.js';
-import { type GrantInput, type GrantLayer, type GrantSet, grantSet, parseRows } from './grants.js';
+import {
+  type Compared,
+  covering,
+  type GrantInput,
+  type GrantLayer,
+  type GrantSet,
+  grantSet,
+  parseRows,
+} from './grants.js';
 
 /**
  * The set of a run that asked for less than its agent holds: the agent's layers, and what was asked for as one layer more. As
@@ -13,13 +21,17 @@ import { type GrantInput, type GrantLayer, type GrantSet, grantSet, parseRows } 
  */
 export function narrowGrants(agent: GrantSet, requested: readonly GrantInput[]): GrantSet {
   const layer = agent.layers.length;
-  const asked = parseRows(requested, { delegate: true, layer, allowEverything: true }).map(({ grant, tokens }) => ({
-    grant: { ...grant, layer },
-    tokens,
+  const steps = new Steps(NARROWING_STEPS);
+  const asked = parseRows(requested, { delegate: true, layer, allowEverything: true }).map((row) => ({
+    ...row,
+    grant: { ...row.grant, layer },
   }));
-  for (const [index, { grant, tokens }] of asked.entries()) {
+  for (const [index, row] of asked.entries()) {
+    const { grant } = row;
     if (grant.effect === 'deny') continue;
-    const problem = agent.layers.map((held) => missing(held, tokens, requested[index])).find((text) => text !== null);
+    const problem = agent.layers
+      .map((held) => missing(held, row, requested[index], steps))
+      .find((text) => text !== null);
     if (problem === undefined || problem === null) continue;
     throw new HoldfastError('grants_widened', `The grant ${grant.capability} asks for more: ${problem}`, {
       fields: [{ pointer: `/grants/${index}`, detail: problem }],
@@ -28,19 +40,22 @@ export function narrowGrants(agent: GrantSet, requested: readonly GrantInput[]):
   return grantSet([...held(agent), ...(asked.length > 0 ? asked : nothing(layer))]);
 }
 
+/** Of all comparisons of one request together, also of one that asks for what a child may hold. */
+export const NARROWING_STEPS = 10_000_000;
+
 /** A layer that allows nothing, written down so that it survives being stored. */
 const nothing = (layer: number) =>
   parseRows([{ capability: EVERYTHING, effect: 'deny' }], { delegate: true, layer, allowEverything: true });
 
 const held = (set: GrantSet) => parseRows(set.grants, { delegate: false, layer: 0, allowEverything: true });
 
-function missing(layer: GrantLayer, tokens: readonly Token[], input: GrantInput | undefined): string | null {
-  const covering = layer.patterns.find(tokens);
-  const denying = covering.find((grant) => grant.effect === 'deny');
+function missing(layer: GrantLayer, asked: Compared, input: GrantInput | undefined, steps: Steps): string | null {
+  const found = covering(layer, asked, steps);
+  const denying = found.find((grant) => grant.effect === 'deny');
   if (denying !== undefined) return `the agent denies ${denying.capability}.`;
   const needs: { readonly use?: boolean | undefined; readonly delegate?: boolean | undefined } =
     typeof input === 'object' ? input : {};
-  const allowing = covering.filter(
+  const allowing = found.filter(
     (grant) => (needs.use !== true || grant.use) && (needs.delegate !== true || grant.delegate),
   );
   return allowing.length > 0 ? null : 'no single grant of the agent covers it.';

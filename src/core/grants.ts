@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { EVERYTHING, parsePattern } from './capability-text.js';
-import { PatternTrie, type Token } from './capability-trie.js';
+import { EVERYTHING, type ParsedCapability, parsePattern } from './capability-text.js';
+import { PatternTrie, type Steps } from './capability-trie.js';
 import { type FieldError, HoldfastError } from './errors.js';
 import { digestOf, type JsonObject } from './json.js';
 
@@ -29,8 +29,18 @@ export interface Grant {
 
 export interface GrantLayer {
   readonly grants: readonly Grant[];
+  /** Of the grants that allow or ask. */
   readonly patterns: PatternTrie<Grant>;
+  /** Of the grants that deny, compared so that they err to denial. */
+  readonly denials: PatternTrie<Grant>;
 }
+
+/** Every grant of a layer that covers a capability, in no order. Throws what `steps` throws. */
+export const covering = (layer: GrantLayer, { tokens, lenient }: Compared, steps?: Steps): readonly Grant[] => [
+  ...layer.patterns.find(tokens, steps),
+  ...layer.denials.find(lenient, steps),
+];
+export type Compared = Pick<ParsedCapability, 'tokens' | 'lenient'>;
 
 /** What a run holds. Every layer must allow a request; the strictest one decides. A layer without grants allows nothing. */
 export interface GrantSet {
@@ -40,6 +50,9 @@ export interface GrantSet {
 }
 
 const GRANTS_LIMIT = 10_000;
+/** Of all grants of a set together: the steps of a question follow from these alone. */
+const PLACES_LIMIT = 200_000;
+const OPEN_LIMIT = 20_000;
 const LAYERS_LIMIT = 32;
 
 const effect = z.enum(['allow', 'ask', 'deny']);
@@ -80,9 +93,8 @@ interface RowDefaults {
   readonly allowEverything: boolean;
 }
 
-interface ParsedGrant {
+interface ParsedGrant extends Compared {
   readonly grant: Grant;
-  readonly tokens: readonly Token[];
 }
 
 export function parseRows(inputs: readonly GrantInput[], defaults: RowDefaults): readonly ParsedGrant[] {
@@ -123,7 +135,7 @@ function parseRow(input: GrantInput, defaults: RowDefaults): ParsedGrant {
     );
   }
   const data: Row = result.data;
-  const { text, tokens } = parsePattern(data.capability);
+  const { text, tokens, lenient } = parsePattern(data.capability);
   if (text === EVERYTHING && data.effect !== 'deny' && !defaults.allowEverything) {
     throw new HoldfastError('capability_invalid', `"${EVERYTHING}" takes the switch allowEverything.`);
   }
@@ -134,7 +146,7 @@ function parseRow(input: GrantInput, defaults: RowDefaults): ParsedGrant {
     delegate: data.delegate ?? defaults.delegate,
     layer: data.layer ?? defaults.layer,
   };
-  return { grant, tokens };
+  return { grant, tokens, lenient };
 }
 
 /** Builds the set. Order and repetition of what comes in make no difference. */
@@ -142,8 +154,12 @@ export function grantSet(parsed: readonly ParsedGrant[]): GrantSet {
   const once = new Map(parsed.map((item) => [JSON.stringify(orderOf(item.grant)), item]));
   const sorted = [...once.entries()].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)).map(([, item]) => item);
   const depth = sorted.reduce((deepest, { grant }) => Math.max(deepest, grant.layer), 0) + 1;
+  const before = { places: 0, open: 0 };
   const layers = Array.from({ length: depth }, (_, layer) =>
-    layerOf(sorted.filter(({ grant }) => grant.layer === layer)),
+    layerOf(
+      sorted.filter(({ grant }) => grant.layer === layer),
+      before,
+    ),
   );
   const grants = sorted.map(({ grant }) => grant);
   return { grants, policyVersion: digestOf(grants), layers };
@@ -151,8 +167,25 @@ export function grantSet(parsed: readonly ParsedGrant[]): GrantSet {
 
 const orderOf = (grant: Grant) => [grant.layer, grant.capability, grant.effect, grant.use, grant.delegate];
 
-function layerOf(parsed: readonly ParsedGrant[]): GrantLayer {
-  const patterns = new PatternTrie<Grant>();
-  for (const { grant, tokens } of parsed) patterns.add(tokens, grant);
-  return { grants: parsed.map(({ grant }) => grant), patterns };
+const tooMany = () =>
+  new HoldfastError(
+    'capability_invalid',
+    `The grants have more than ${PLACES_LIMIT} segments together, or more than ${OPEN_LIMIT} at and after "**".`,
+    {
+      hint: 'Use fewer grants, or put "**" at the end of a path.',
+    },
+  );
+
+/** `before` counts what the layers before have, and this one after them. */
+function layerOf(parsed: readonly ParsedGrant[], before: { places: number; open: number }): GrantLayer {
+  const [patterns, denials] = [new PatternTrie<Grant>(), new PatternTrie<Grant>()];
+  for (const { grant, tokens, lenient } of parsed) {
+    if (grant.effect === 'deny') denials.add(lenient, grant);
+    else patterns.add(tokens, grant);
+    if (before.places + patterns.places + denials.places > PLACES_LIMIT) throw tooMany();
+    if (before.open + patterns.open + denials.open > OPEN_LIMIT) throw tooMany();
+  }
+  before.places += patterns.places + denials.places;
+  before.open += patterns.open + denials.open;
+  return { grants: parsed.map(({ grant }) => grant), patterns, denials };
 }

@@ -1,7 +1,7 @@
 import { harborConfig, slugOf, tagsIn } from './harbor-config.js';
 import { keptText } from './harbor-kept.js';
 import { SOLUTION_DIR, toHarbor } from './harbor-places.js';
-import { type JsonObject, type JsonValue, sameJson } from './json.js';
+import { isObject, type JsonObject, sameJson } from './json.js';
 import type { ResolvedTask } from './resolve-task.js';
 import { DIFFICULTIES, type TaskDefinition } from './task-definition.js';
 import { bytesOf, type TaskFile, type TaskFiles } from './task-file.js';
@@ -50,9 +50,6 @@ export function exportHarbor(task: ResolvedTask, definition: TaskDefinition): Ex
 }
 
 const text = (content: string, executable = false): TaskFile => ({ text: content, mode: executable ? '755' : '644' });
-
-const isObject = (value: JsonValue | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** That of the directory which a task was imported from, and still has the form of. */
 function importedConfig({ metadata, verification }: ResolvedTask): JsonObject | null {

@@ -75,8 +75,15 @@ export const interruptionView = z
     reason: z.object({ code: interruptionReason, text: z.string() }),
     wait: waitSpec.nullable().describe('What the call, or the run, waits for; null for approvals.'),
     verdicts: z.array(z.enum(['approve', 'reject', 'answer'])).describe('The verdicts that a person may give.'),
+    unfit: z
+      .string()
+      .nullable()
+      .describe(
+        'Why an approval would be refused as the tool is now (`call_unfit`); null: nothing is known against it.',
+      ),
     digest: z.string().describe('Binds a decision to run, call, tool, version, arguments and policy.'),
     requiredApprovals: z.int().describe('How many different people must approve. One rejection settles.'),
+    separateRequester: z.boolean().describe('Whether who asked for the run may not approve.'),
     decisions: z.array(decisionView).describe('Oldest first. While it is pending: the approvals so far.'),
     requestedAt: z.iso.datetime(),
     expiresAt: z.iso.datetime().nullable(),

@@ -31,6 +31,10 @@ export function isJson(value: unknown, depth = 0): value is JsonValue {
   return isPlainObject(value) && Object.values(value).every((item) => isJson(item, depth + 1));
 }
 
+/** Whether a value is an object and no array. */
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
 const isJsonObject = (value: unknown): value is JsonObject => isPlainObject(value) && isJson(value);
 
 /** The objects of a list; of what is no list, none. */

@@ -1,6 +1,7 @@
+import type { FieldError } from './errors.js';
 import { MODEL_PROVIDERS } from './model-provider-table.js';
 import { OBJECT_STORE_KEYS } from './object-store-keys.js';
-import { header, type Kind, modelServer, optional, type Setting } from './setting.js';
+import { header, type Kind, modelServer, optional, type Setting, type Variables, valueIn } from './setting.js';
 
 /** Settings of keys: each is read when the first request needs it, from its variable or from the file that another one names. */
 
@@ -29,3 +30,11 @@ export function keySettings(path: Kind<string>): readonly Setting<unknown>[] {
   );
   return [...ofStores, ...ofProviders];
 }
+
+/** A key is in one place. */
+export const doubleKeys = (env: Variables): readonly FieldError[] =>
+  KEY_VARIABLES.flatMap((key) => {
+    const file = `${key}_FILE`;
+    if (valueIn(env, key) === undefined || valueIn(env, file) === undefined) return [];
+    return [{ pointer: `/${file}`, detail: `${key} and ${file} are both set; expected one of them.` }];
+  });

@@ -18,6 +18,31 @@ export interface LogEntry {
   readonly previous: string | null;
 }
 
+/** What was done to a run as a whole: its content was erased, or it was removed with its log. */
+export const LOSSES = ['erased', 'removed'] as const;
+export type Loss = (typeof LOSSES)[number];
+
+/** Says in the log over all runs what a run has lost, who took it away and why. Where payloads or a run are missing, one must stand. */
+export interface LossEntry {
+  readonly v: 1;
+  readonly loss: Loss;
+  readonly runId: string;
+  readonly tenant: string;
+  /** Where the log of the run ended then. */
+  readonly seq: number;
+  readonly hash: string;
+  readonly actor: string;
+  readonly reason: string;
+  /** Leaf hash of the newest entry of the run; null: it has none. */
+  readonly previous: string | null;
+}
+
 /** The hash of the leaf that an entry is in the tree. */
-export const leafOf = ({ v, runId, tenant, seq, hash, stateHash, complete, previous }: LogEntry): string =>
-  leafHash(canonical({ v, runId, tenant, seq, hash, stateHash, complete, previous }));
+export function leafOf(entry: LogEntry | LossEntry): string {
+  const { v, runId, tenant, seq, hash, previous } = entry;
+  const common = { v, runId, tenant, seq, hash, previous };
+  if (!('loss' in entry))
+    return leafHash(canonical({ ...common, stateHash: entry.stateHash, complete: entry.complete }));
+  const { loss, actor, reason } = entry;
+  return leafHash(canonical({ ...common, loss, actor, reason }));
+}

@@ -1,4 +1,5 @@
 import { REDACTED } from './redaction.js';
+import { isSecretName, withoutLooks } from './secret-looks.js';
 
 /** What a line of the log says beside its words. Never a payload, never a secret. */
 export interface LogFields {
@@ -25,100 +26,99 @@ export interface LogRecord {
 
 const TEXT_MAX = 2000;
 const STACK_MAX = 4000;
+const NAME_MAX = 200;
 const ITEMS_MAX = 50;
 const DEPTH_MAX = 4;
 /** Of `data` as JSON. */
 const DATA_MAX = 12_000;
 
-const SECRET_NAMES = new Set([
-  ...['token', 'tokens', 'authorization', 'cookie', 'password', 'passwd', 'secret', 'secrets', 'credentials'],
-  ...[
-    'apikey',
-    'api_key',
-    'xapikey',
-    'accesskey',
-    'secretkey',
-    'privatekey',
-    'signingkey',
-    'databaseurl',
-    'connectionstring',
-  ],
-]);
-const isSecret = (name: string): boolean => SECRET_NAMES.has(name.toLowerCase().replaceAll(/[-_ ]/g, ''));
-
-/** A password in an address, and what follows the name of a way to authenticate. */
-const IN_TEXTS: readonly (readonly [RegExp, string])[] = [
-  [/([a-z][a-z0-9+.-]{0,30}:\/\/[^\s:@/]{0,200}:)[^\s@/]{1,400}@/gi, `$1${REDACTED}@`],
-  [/\b(bearer|basic)\s+[\w.~+/=-]{8,4000}/gi, `$1 ${REDACTED}`],
-  [/\bsk-[\w-]{8,400}/g, REDACTED],
-];
-
 const cut = (text: string, most: number): string =>
   text.length <= most ? text : `${text.slice(0, most)}… (${text.length} characters)`;
 
-const clean = (text: string, most = TEXT_MAX): string =>
-  cut(
-    IN_TEXTS.reduce((rest, [secret, instead]) => rest.replace(secret, instead), cut(text, 2 * most)),
-    most,
-  ).toWellFormed();
+/** Makes texts and values fit for a line. `last` takes the secrets out that are known. */
+class LineText {
+  readonly #last: (text: string) => string;
 
-function errorOf(error: Error, depth: number): object {
-  const { name, message, stack, cause } = error;
-  const code: unknown = 'code' in error ? error.code : undefined;
-  return {
-    type: name,
-    ...(typeof code === 'string' ? { code: clean(code) } : {}),
-    message: clean(message),
-    ...(stack === undefined ? {} : { stack: clean(stack, STACK_MAX) }),
-    ...(cause === undefined || depth >= DEPTH_MAX ? {} : { cause: bounded(cause, depth + 1) }),
-  };
-}
-
-/** A value without secrets, as JSON has it, and not larger than a line may be. */
-function bounded(value: unknown, depth: number): unknown {
-  if (typeof value === 'string') return clean(value);
-  if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);
-  if (typeof value === 'boolean' || value === null || value === undefined) return value;
-  if (typeof value !== 'object') return clean(String(value));
-  if (value instanceof Error) return errorOf(value, depth);
-  if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'no time' : value.toISOString();
-  if (depth >= DEPTH_MAX) return Array.isArray(value) ? '[…]' : '{…}';
-  if (Array.isArray(value)) {
-    const items: unknown[] = value.slice(0, ITEMS_MAX).map((item) => bounded(item, depth + 1));
-    return value.length > ITEMS_MAX ? [...items, `… (${value.length} items)`] : items;
+  constructor(last: (text: string) => string) {
+    this.#last = last;
   }
-  return Object.fromEntries(
-    Object.entries(value)
-      .slice(0, ITEMS_MAX)
-      .map(([name, item]) => [cut(name, 200).toWellFormed(), isSecret(name) ? REDACTED : bounded(item, depth + 1)]),
-  );
-}
 
-const text = (value: unknown): string | undefined => (typeof value === 'string' ? clean(value) : undefined);
+  text(value: unknown): string | undefined {
+    return typeof value === 'string' ? this.clean(value) : undefined;
+  }
 
-function dataOf(details: object): object {
-  try {
-    return bounded(details, 0) as object;
-  } catch {
-    return { unreadable: true };
+  clean(text: string, most = TEXT_MAX): string {
+    return cut(withoutLooks(this.#last(cut(text, 2 * most))), most).toWellFormed();
+  }
+
+  #error(error: Error, depth: number): object {
+    const { name, message, stack, cause } = error;
+    const code: unknown = 'code' in error ? error.code : undefined;
+    return {
+      type: name,
+      ...(typeof code === 'string' ? { code: this.clean(code) } : {}),
+      message: this.clean(message),
+      ...(stack === undefined ? {} : { stack: this.clean(stack, STACK_MAX) }),
+      ...(cause === undefined || depth >= DEPTH_MAX ? {} : { cause: this.#bounded(cause, depth + 1) }),
+    };
+  }
+
+  /** A value without secrets, as JSON has it, and not larger than a line may be. */
+  #bounded(value: unknown, depth: number): unknown {
+    if (typeof value === 'string') return this.clean(value);
+    if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);
+    if (typeof value === 'boolean' || value === null || value === undefined) return value;
+    if (typeof value !== 'object') return this.clean(String(value));
+    if (value instanceof Error) return this.#error(value, depth);
+    if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'no time' : value.toISOString();
+    if (depth >= DEPTH_MAX) return Array.isArray(value) ? '[…]' : '{…}';
+    if (Array.isArray(value)) {
+      const items: unknown[] = value.slice(0, ITEMS_MAX).map((item) => this.#bounded(item, depth + 1));
+      return value.length > ITEMS_MAX ? [...items, `… (${value.length} items)`] : items;
+    }
+    return Object.fromEntries(
+      Object.entries(value)
+        .slice(0, ITEMS_MAX)
+        .map(([name, item]) => [
+          this.clean(name, NAME_MAX),
+          isSecretName(name) && mayBeSecret(item) ? REDACTED : this.#bounded(item, depth + 1),
+        ]),
+    );
+  }
+
+  data(details: object): object {
+    try {
+      return this.#bounded(details, 0) as object;
+    } catch {
+      return { unreadable: true };
+    }
   }
 }
+
+/** Numbers of tokens are counts, and whether there is a key is no key. */
+const mayBeSecret = (value: unknown): boolean =>
+  value !== null && value !== undefined && typeof value !== 'number' && typeof value !== 'boolean';
 
 /**
- * What is written of a line: whoever said it, what happened, whom it is about, and the rest as `data`, without secrets and bounded. It
+ * What is written of a line: who said it, what happened, whom it is about, and the rest as `data`, without secrets and bounded. It
  * takes whatever it is given, and throws nothing.
  */
-export function logRecord(fields: LogFields, message: string): LogRecord {
+export function logRecord(
+  fields: LogFields,
+  message: string,
+  withoutSecrets: (text: string) => string = (text) => text,
+): LogRecord {
+  const line = new LineText(withoutSecrets);
   const { component, event, taskId, runId, workerId, ...rest } = fields;
-  const about = { taskId: text(taskId), runId: text(runId), workerId: text(workerId) };
-  const data = dataOf(rest);
+  const about = { taskId: line.text(taskId), runId: line.text(runId), workerId: line.text(workerId) };
+  const data = line.data(rest);
   const size = JSON.stringify(data).length;
   return {
-    ...{ component: text(component) ?? 'unknown', event: text(event) ?? 'unknown' },
+    ...{ component: line.text(component) ?? 'unknown', event: line.text(event) ?? 'unknown' },
     ...(about.taskId === undefined ? {} : { taskId: about.taskId }),
     ...(about.runId === undefined ? {} : { runId: about.runId }),
     ...(about.workerId === undefined ? {} : { workerId: about.workerId }),
-    message: clean(message),
+    message: line.clean(message),
     ...(Object.keys(data).length === 0 ? {} : { data: size > DATA_MAX ? { cut: true, characters: size } : data }),
   };
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { proofBundle } from './proof.js';
+import { lossView, proofBundle } from './proof.js';
 import { verifyReport } from './verify-log.js';
 
 /** What the log over all runs is, for whoever watches it. */
@@ -69,7 +69,7 @@ export const logEntryView = z
   .object({
     index: z.int(),
     leaf: z.string(),
-    entry: proofBundle.shape.entry.nullable().describe('Null: it is of another tenant.'),
+    entry: z.union([proofBundle.shape.entry, lossView]).nullable().describe('Null: it is of another tenant.'),
   })
   .meta({ id: 'LogEntry' });
 export type LogEntryView = z.infer<typeof logEntryView>;

@@ -129,6 +129,10 @@ export class TreeEdge {
     return this.#size;
   }
 
+  copy(): TreeEdge {
+    return new TreeEdge(this.#size, this.#edge);
+  }
+
   get root(): string {
     return this.#size === 0 ? EMPTY_ROOT : foldUp(this.#edge);
   }

@@ -34,6 +34,8 @@ export interface PreflightFacts {
   readonly version: { readonly recorded: number; readonly present: number } | null;
   /** Calls that wait for an approval, and of which the tool is gone. */
   readonly withoutTool: readonly { readonly tool: string; readonly callId: string }[];
+  /** Calls that wait for an approval, and would be refused by now: why. */
+  readonly unfit: readonly { readonly tool: string; readonly callId: string; readonly why: string }[];
 }
 
 interface Reason {
@@ -52,13 +54,18 @@ export function judgePreflight(facts: PreflightFacts): {
 }
 
 function reasonsOf(facts: PreflightFacts): readonly Reason[] {
-  const { report, agent, withoutTool } = facts;
+  const { report, agent, withoutTool, unfit } = facts;
   if (report.reason?.code === 'agent_unknown')
     return [strand(`The agent ${agent} is not in this configuration: the run fails when it goes on (agent_unknown).`)];
   const gone = withoutTool.map(({ tool, callId }) =>
     strand(`The tool ${tool} is gone, and its call ${callId} waits for a decision: it cannot run when it is approved.`),
   );
-  return [...gone, ...versionReasons(facts), ...stateReasons(facts), ...replayReasons(facts)];
+  const refused = unfit.map(({ tool, callId, why }) =>
+    attention(
+      `The call ${callId} of ${tool} waits for a decision, and ${why}. It cannot be approved as it is (call_unfit).`,
+    ),
+  );
+  return [...gone, ...refused, ...versionReasons(facts), ...stateReasons(facts), ...replayReasons(facts)];
 }
 
 const strand = (text: string): Reason => ({ verdict: 'would_strand', text });
@@ -95,11 +102,15 @@ const isWhole = (report: ReplayReport): boolean =>
 
 const isOfRequest = ({ what }: ReplayDifference): boolean => what.startsWith('model.requested');
 
-function replayReasons({ report, status, lastBegan }: PreflightFacts): readonly Reason[] {
+function replayReasons({ report, status, lastBegan, unfit }: PreflightFacts): readonly Reason[] {
   if (report.reason !== null)
     return [attention(`Its log cannot be replayed (${report.reason.code}): ${report.reason.message}`)];
   const [first] = report.differences;
   if (first === undefined) return [];
+  const checks = unfit.map(({ tool, callId }) => `call.checked of ${tool} (${callId})`);
+  const outset = report.differences.findIndex((one) => !isOfRequest(one));
+  // What follows from the check of such a call was said.
+  if (checks.includes(report.differences[outset]?.what ?? '')) return [];
   const inFlight = report.differences.find((one) => !isOfRequest(one) && (one.seq ?? lastBegan) >= lastBegan);
   if (status === 'running' && inFlight !== undefined)
     return [
@@ -111,7 +122,8 @@ function replayReasons({ report, status, lastBegan }: PreflightFacts): readonly 
 }
 
 /** Another text or model is what changes of agents are made for; another set of tools may lack one that is needed. */
-const isOfText = ({ field }: ReplayDifference): boolean => field === '/inputDigest' || field === '/model';
+const isOfText = ({ field }: ReplayDifference): boolean =>
+  field === '/inputDigest' || field === '/model' || field.startsWith('/terms/');
 
 const VALUE_CHARS = 200;
 const shown = (value: ReplayDifference['expected']): string => {

@@ -55,8 +55,8 @@ export const PROCESS_ERRORS = {
   worker_superseded: row(
     503,
     'stop',
-    'A newer process took over this worker',
-    'Nothing to do: the newer process goes on.',
+    'This worker was taken over',
+    'Start it again: a newer process of its id, or the other workers, have what it had at work.',
   ),
   port_in_use: row(503, 'stop', 'The port is in use', 'Stop the other process, or set HOLDFAST_PORT.'),
   server_unreachable: row(
@@ -72,6 +72,18 @@ export const PROCESS_ERRORS = {
     'Set HOLDFAST_TOKENS, or listen on 127.0.0.1.',
   ),
   engine_not_running: row(503, 'retry', 'The engine is not running', 'Start it, or wait until it is ready.'),
+  engine_started: row(
+    500,
+    'stop',
+    'This process has an engine already',
+    'Use that engine, or wait for its `stop()`; a second engine needs a process of its own.',
+  ),
+  dbos_launched: row(
+    500,
+    'stop',
+    'DBOS was launched before the engine',
+    'Register your workflows, then call createEngine, which launches DBOS for both; or give one of them another process.',
+  ),
   library_changed: row(
     500,
     'stop',

@@ -14,6 +14,12 @@ export const PROOF_ERRORS = {
     'The proof proves nothing',
     'Get the proof anew, and the public key from somebody you trust.',
   ),
+  row_changed: row(
+    500,
+    'stop',
+    'A row of the run does not say what its log says',
+    'Somebody changed the database: `holdfast verify` names each such row; start the run again, or repair it.',
+  ),
   log_whole: row(
     409,
     'stop',

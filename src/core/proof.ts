@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { dataSalt } from './chain.js';
 import type { RunEvent } from './event.js';
 import { jsonValue } from './json.js';
-import type { LogEntry } from './log-entry.js';
+import { LOSSES, type LogEntry, type LossEntry } from './log-entry.js';
 
 const hash = z.string().regex(/^[0-9a-f]{64}$/);
 
@@ -25,6 +25,21 @@ const provenEvent = z.object({
   salt: hash.exactOptional().describe('With it, `dataHash` can be computed from `data`. It opens no other event.'),
 });
 type ProvenEvent = z.infer<typeof provenEvent>;
+
+/** An entry of the log that says what a run has lost. */
+export const lossView = z.object({
+  index: z.int(),
+  v: z.literal(1),
+  loss: z.enum(LOSSES).describe('The payloads of the run were erased, or the run was removed with its log.'),
+  runId: z.string(),
+  tenant: z.string(),
+  seq: z.int().describe('Where the log of the run ended then.'),
+  hash: z.string(),
+  actor: z.string(),
+  reason: z.string(),
+  previous: hash.nullable(),
+});
+export type LossView = z.infer<typeof lossView>;
 
 /** What someone needs, beside a public key that they trust, to check what a run did without asking anybody. */
 export const proofBundle = z
@@ -61,4 +76,9 @@ export function provenEventOf({ id: _id, data, ...fields }: RunEvent, runKey: st
 export const provenEntryOf = (entry: LogEntry & { readonly index: number }): ProofBundle['entry'] => {
   const { index, v, runId, tenant, seq, hash: head, stateHash, complete, previous } = entry;
   return { index, v, runId, tenant, seq, hash: head, stateHash, complete, previous };
+};
+
+export const lossViewOf = (entry: LossEntry & { readonly index: number }): LossView => {
+  const { index, v, loss, runId, tenant, seq, hash: head, actor, reason, previous } = entry;
+  return { index, v, loss, runId, tenant, seq, hash: head, actor, reason, previous };
 };

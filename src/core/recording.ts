@@ -16,9 +16,9 @@ export interface KeyedEvent {
 
 /** How a call of a segment ended, as the log says. */
 export type RecordedCall =
-  | { readonly type: 'settled'; readonly outcome: CallOutcome; readonly note?: StepNote }
+  | { readonly type: 'settled'; readonly outcome: CallOutcome; readonly note?: StepNote; readonly given?: string }
   /** A guardrail of its tool ended the run. */
-  | { readonly type: 'tripped'; readonly outcome: Extract<CallOutcome, { type: 'error' }> }
+  | { readonly type: 'tripped'; readonly outcome: Extract<CallOutcome, { type: 'error' }>; readonly given?: string }
   | { readonly type: 'unknown'; readonly text: string }
   /** It was begun, and its segment ended to wait for what it asked for. */
   | { readonly type: 'waits'; readonly child: StartedChild | null };
@@ -96,10 +96,12 @@ export function segmentsOf(events: readonly KeyedEvent[]): RecordedSegment[] {
 export const areWhole = (segments: readonly RecordedSegment[]): boolean =>
   segments.every(({ first }, index) => first === (segments[index - 1]?.segment ?? -1) + 1);
 
-const endOf = ({ outcome, step }: EventData<'call.finished'>): RecordedCall =>
-  outcome.type === 'error' && outcome.code === 'guardrail_tripped'
-    ? { type: 'tripped', outcome }
-    : { type: 'settled', outcome, ...(step && { note: step }) };
+function endOf({ outcome, step, given }: EventData<'call.finished'>): RecordedCall {
+  const replaced = given === undefined ? {} : { given };
+  return outcome.type === 'error' && outcome.code === 'guardrail_tripped'
+    ? { type: 'tripped', outcome, ...replaced }
+    : { type: 'settled', outcome, ...(step && { note: step }), ...replaced };
+}
 
 function segmentOf(segment: number, drafts: readonly EventDraft[]): RecordedSegment {
   const answers = new Map<number, EventData<'model.responded'>>();

@@ -1,58 +1,26 @@
 import { z } from 'zod';
 import type { AgentPrompt } from './agent-prompt.js';
+import { Allowance } from './allowance.js';
 import type { Family } from './atif.js';
+import { bytesOf, type ContentPart } from './content-part.js';
 import type { ConversationMessage } from './conversation.js';
 import { outputText } from './conversation-items.js';
 import type { JsonObject, JsonValue } from './json.js';
+import { linearPattern, PATTERN_LENGTH, patternProblem, patternSize } from './linear-pattern.js';
 
 /** What is taken out of conversations before they are exported. */
 
 export const REDACTED = '[redacted]';
 
-/**
- * Why an expression may take for ever on a text that somebody else wrote: something repeated without a bound inside of
- * something that is repeated, or a look at the text around. Null: none of these is in it.
- */
-export function slowExpression(pattern: string): string | null {
-  const bare = pattern.replaceAll(/\\[^kpP\d]|\\[pP](\{[^}]*\})?/g, 'a').replaceAll(/\[(?:\\.|[^\]\\])*\]/g, 'a');
-  if (/\\\d|\\k/.test(bare)) return 'it refers back to a group';
-  if (/\(\?(?:[=!]|<[=!])/.test(bare)) return 'it looks ahead or behind';
-  // For each group that is open: whether something in it is repeated, or chosen.
-  const open: boolean[] = [false];
-  for (let index = 0; index < bare.length; index++) {
-    const char = bare[index] ?? '';
-    if (char === '(') open.push(false);
-    const inner = char === ')' && open.pop() === true;
-    const repeated = char === ')' && /^(?:[*+]|\{\d+,?\d*\})/.test(bare.slice(index + 1));
-    if (inner && repeated) return 'it repeats a group in which something is repeated or chosen';
-    if (inner || repeated || '*+|{'.includes(char)) open.splice(-1, 1, true);
-  }
-  const unbounded = bare.match(/[*+]|\{\d+,\}/g) ?? [];
-  return unbounded.length > 5 ? 'it repeats more than five things without a bound' : null;
-}
-
-const pattern = z
-  .string()
-  .min(1)
-  .max(500)
-  .superRefine((text, context) => {
-    try {
-      new RegExp(text, 'gu');
-    } catch (error) {
-      const why = error instanceof Error ? error.message : 'it cannot be read';
-      context.addIssue(`expected a regular expression: ${why}`);
-      return;
-    }
-    const slow = slowExpression(text);
-    if (slow !== null) context.addIssue(`expected an expression that is done in time: ${slow}`);
-  });
+/** Of all expressions of one redaction together. */
+const SIZE_LIMIT = 10_000;
 
 export const redaction = z
   .strictObject({
     patterns: z
       .array(
         z.strictObject({
-          pattern: pattern.describe('A regular expression of JavaScript with the flags g and u.'),
+          pattern: z.string().min(1).max(PATTERN_LENGTH).describe('A regular expression in the syntax of RE2.'),
           ignoreCase: z.boolean().default(false),
           replacement: z.string().max(200).default(REDACTED),
         }),
@@ -70,17 +38,34 @@ export const redaction = z
   .meta({ id: 'Redaction' });
 export type Redaction = z.output<typeof redaction>;
 
+/** Which expressions of a new redaction are not taken, by their places, and why. What is recorded was taken once. */
+export function redactionProblems({
+  patterns,
+}: Redaction): readonly { readonly at: readonly (string | number)[]; readonly why: string }[] {
+  const wrong = patterns.flatMap(({ pattern }, index) => {
+    const why = patternProblem(pattern);
+    return why === null ? [] : [{ at: ['patterns', index, 'pattern'], why }];
+  });
+  const size = patterns.reduce((sum, { pattern }) => sum + patternSize(pattern), 0);
+  if (wrong.length > 0 || size <= SIZE_LIMIT) return wrong;
+  return [{ at: ['patterns'], why: `expected expressions of at most ${SIZE_LIMIT} steps together, got ${size}` }];
+}
+
 type Clean = (value: JsonValue) => JsonValue;
 
-/** What redacts values: texts by the patterns, then by `last`; fields by their names. */
-export function redactorOf({ patterns, keys }: Redaction, last: (text: string) => string): Clean {
+/** What redacts values: texts by the patterns, which spend the allowance, then by `last`; fields by their names. */
+export function redactorOf(
+  { patterns, keys }: Redaction,
+  last: (text: string) => string,
+  allowance: Allowance = new Allowance('What is redacted'),
+): Clean {
   const hidden = new Set(keys.map((key) => key.toLowerCase()));
   const rules = patterns.map((rule) => ({
-    expression: new RegExp(rule.pattern, rule.ignoreCase ? 'giu' : 'gu'),
-    replacement: () => rule.replacement,
+    expression: linearPattern(rule.pattern, rule),
+    replacement: rule.replacement,
   }));
   const cleanText = (text: string): string =>
-    last(rules.reduce((rest, { expression, replacement }) => rest.replace(expression, replacement), text));
+    last(rules.reduce((rest, { expression, replacement }) => expression.replace(rest, replacement, allowance), text));
   const clean: Clean = (value) => {
     if (typeof value === 'string') return hidden.size === 0 ? cleanText(value) : cleanText(withinJson(value, clean));
     if (Array.isArray(value)) {
@@ -114,6 +99,11 @@ function withinJson(text: string, clean: Clean): string {
 export function redactFamily(family: Family, clean: Clean): Family {
   const text = (value: string): string => String(clean(value));
   const object = (value: JsonObject): JsonObject => clean(value) as JsonObject;
+  // What an image shows is not read.
+  const part = (one: ContentPart): ContentPart => {
+    if (one.type === 'text') return { ...one, text: text(one.text) };
+    return bytesOf(one.url) === null ? { ...one, url: text(one.url) } : one;
+  };
   const message = (one: ConversationMessage): ConversationMessage => {
     if (one.role === 'tool') {
       const { outcome } = one;
@@ -122,7 +112,7 @@ export function redactFamily(family: Family, clean: Clean): Family {
       if (output === outcome.output) return one;
       return { ...one, text: outputText(output), outcome: { ...outcome, output } };
     }
-    if (one.role !== 'assistant') return { ...one, text: text(one.text) };
+    if (one.role !== 'assistant') return { ...one, text: text(one.text), parts: one.parts?.map(part) ?? null };
     return {
       ...one,
       text: text(one.text),

@@ -1,7 +1,4 @@
-import type { JsonObject } from './json.js';
-
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+import { isObject, type JsonObject } from './json.js';
 
 const texts = (items: unknown, field: 'content' | 'rawContent', types: readonly string[]): string[] =>
   isObject(items) && Array.isArray(items[field])

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import type { JsonObject, JsonValue } from './json.js';
-import { jsonObject } from './json.js';
+import { isObject, type JsonObject, type JsonValue, jsonObject } from './json.js';
 
 /** A session beyond one of these takes no new run. What a run has said in the meantime is always kept. */
 export const SESSION_ITEMS = 10_000;
@@ -33,9 +32,6 @@ export const sessionItem = z
   })
   .meta({ id: 'SessionItem' });
 export type SessionItem = z.infer<typeof sessionItem>;
-
-const isObject = (value: JsonValue): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** An input as items, as the Agents SDK makes them. */
 export const itemsOfInput = (input: JsonValue): readonly JsonObject[] =>

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { exportRootsOf } from './bucket-place.js';
 import type { FieldError } from './errors.js';
 import { isOllamaAddress, OLLAMA_ADDRESS } from './ollama-address.js';
+import { shownAddress } from './secret-looks.js';
 
 /** What a setting is made of: a name, what it may be, and what it is when nothing is said. */
 
@@ -47,7 +48,8 @@ export const valueIn = (variables: Variables, name: string): string | undefined 
 export function problemOf({ name, kind }: Setting<unknown>, variables: Variables): FieldError | null {
   const value = valueIn(variables, name);
   if (value === undefined || kind.schema.safeParse(value).success) return null;
-  const came = kind.secret === true ? 'has a value that is not shown here' : `is ${JSON.stringify(value)}`;
+  const came =
+    kind.secret === true ? 'has a value that is not shown here' : `is ${JSON.stringify(shownAddress(value))}`;
   return { pointer: `/${name}`, detail: `${name} ${came}; expected ${kind.expected}.` };
 }
 

@@ -51,12 +51,23 @@ export const taskParameter = shapes.superRefine((parameter, context) => {
 });
 export type TaskParameter = z.output<typeof shapes>;
 
+const NAMED_MOST = 20;
+const NAMED_LONGEST = 100;
+
+/** The first of many texts, as a message names them. */
+export function firstOf(texts: readonly string[]): string {
+  const named = texts
+    .slice(0, NAMED_MOST)
+    .map((text) => (text.length > NAMED_LONGEST ? `${text.slice(0, NAMED_LONGEST)}…` : text));
+  return [...named, ...(texts.length > NAMED_MOST ? [`and ${texts.length - NAMED_MOST} more`] : [])].join(', ');
+}
+
 /** What is wrong with a value for a parameter; null: nothing. */
 function valueProblem(parameter: TaskParameter, value: unknown): string | null {
   if (!hasType(parameter, value)) return `is no ${parameter.type}`;
   if ('values' in parameter && parameter.values !== undefined) {
     const allowed: readonly unknown[] = parameter.values;
-    if (!allowed.includes(value)) return `is none of ${allowed.map((one) => JSON.stringify(one)).join(', ')}`;
+    if (!allowed.includes(value)) return `is none of ${firstOf(allowed.map((one) => JSON.stringify(one)))}`;
   }
   if (parameter.type !== 'integer' && parameter.type !== 'number') return null;
   const number = Number(value);
@@ -84,7 +95,7 @@ export function chooseParameters(
   const names = Object.keys(parameters);
   for (const name of Object.keys(given))
     if (!Object.hasOwn(parameters, name)) {
-      const known = names.length === 0 ? 'the task has none' : `those of the task are ${names.join(', ')}`;
+      const known = names.length === 0 ? 'the task has none' : `those of the task are ${firstOf(names)}`;
       wrong.push({ pointer: `/parameters/${name}`, detail: `is no parameter; ${known}` });
     }
   for (const [name, parameter] of Object.entries(parameters)) {

@@ -16,5 +16,13 @@ export const fillIn = (text: string, values: ReadonlyMap<string, string>): strin
     escaped === '' ? (values.get(name) ?? whole) : whole.slice(1),
   );
 
+/** How long a text is when its placeholders are filled in, without filling them in. */
+export function filledLength(text: string, values: ReadonlyMap<string, string>): number {
+  let length = text.length;
+  for (const [whole, escaped, name = ''] of text.matchAll(PLACEHOLDER))
+    length += escaped === '' ? (values.get(name)?.length ?? whole.length) - whole.length : -1;
+  return length;
+}
+
 /** A text that is filled in to what it was, whatever it says. */
 export const literally = (text: string): string => text.replaceAll(PLACEHOLDER, '\\$&');

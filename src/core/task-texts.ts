@@ -1,6 +1,8 @@
+import { Allowance } from './allowance.js';
 import type { TaskDefinition } from './task-definition.js';
 import type { TaskFile, TaskFiles } from './task-file.js';
-import { fillIn, placeholdersIn } from './task-template.js';
+import { firstOf } from './task-parameter.js';
+import { filledLength, fillIn, placeholdersIn } from './task-template.js';
 
 /** The texts of a task in which placeholders are filled in. */
 type Templated = Pick<
@@ -50,9 +52,17 @@ export function changeTexts<T extends Templated>(task: T, change: Change): T {
   };
 }
 
-/** A task with its placeholders filled in. */
-export const fillTask = <T extends Templated>(task: T, values: ReadonlyMap<string, string>): T =>
-  changeTexts(task, (text) => fillIn(text, values));
+/** Of a task that is filled in: as much as a definition may have. */
+const FILLED_LONGEST = 8_388_608;
+
+/** A task with its placeholders filled in. Its size is reckoned before: throws `payload_too_large`. */
+export function fillTask<T extends Templated>(task: T, values: ReadonlyMap<string, string>): T {
+  const allowance = new Allowance('The task with its parameters filled in', FILLED_LONGEST);
+  return changeTexts(task, (text) => {
+    allowance.spend(filledLength(text, values));
+    return fillIn(text, values);
+  });
+}
 
 interface PlaceholderProblem {
   readonly path: Path;
@@ -89,6 +99,6 @@ export function placeholderProblems(task: Templated): readonly PlaceholderProble
 }
 
 const unknown = (name: string, known: ReadonlySet<string>): string => {
-  const all = known.size === 0 ? 'the task declares none' : `the task declares ${[...known].join(', ')}`;
+  const all = known.size === 0 ? 'the task declares none' : `the task declares ${firstOf([...known])}`;
   return `holds {{${name}}}, but ${all}; write \\{{${name}}} where the text itself is meant`;
 };

@@ -67,6 +67,8 @@ export interface ToolDeclaration<I, O> {
   readonly approval?: ApprovalRule<I>;
   /** How many different people must approve where an approval is needed. Default 1; at most 20. */
   readonly approvals?: number;
+  /** Whether somebody else than who asked for the run must approve. Default: where several must. See docs/approvals.md. */
+  readonly separateRequester?: boolean;
   /** Milliseconds until an approval expires; null: never. Default: the engine's `approvalTimeoutMs`. */
   readonly approvalExpiresInMs?: number | null;
   /**
@@ -101,6 +103,7 @@ export interface ToolSpec {
   readonly timeoutMs: number;
   readonly maxOutputBytes: number;
   readonly approvals: number;
+  readonly separateRequester: boolean | undefined;
   readonly approvalExpiresInMs: number | null | undefined;
   readonly onFailure: 'tell' | 'fail';
   readonly onUnknownEffect: OnUnknownEffect;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { LogCheck } from './check-log.js';
+import { COPY_NAMES, type CopyName, type FalseRow } from './copied-rows.js';
 import { type Broken, broken, type Fault, fault } from './invariant.js';
 import { digestOf, sha256 } from './json.js';
 import { isOver, type RunStatus } from './run.js';
@@ -19,6 +20,16 @@ export const verifyReport = z
       .describe('States that are kept of the log: how many fit, and at which events one does not and is not used.'),
     payloads: z.enum(['checked', 'erased']).describe('Of a run whose key is erased, only the chain is checked.'),
     broken: broken.nullable().describe('The first broken event, and which invariant; null when the log is whole.'),
+    rows: z
+      .array(
+        z.object({
+          table: z.enum(COPY_NAMES as [CopyName, ...CopyName[]]),
+          row: z.string().describe('The id of the row; of the tables runs and agents, that of the run.'),
+          column: z.string().nullable().describe('Null: the row is missing, or the log knows no such row.'),
+          what: z.string(),
+        }),
+      )
+      .describe('Rows that do not say what the log says, at most 20. Empty where not all events were read.'),
   })
   .meta({ id: 'VerifyReport' });
 export type VerifyReport = z.infer<typeof verifyReport>;
@@ -82,14 +93,25 @@ function resultOf({ status, output, error, cancelReason }: ClaimedResult): strin
   }
 }
 
-/** The report on a log that was gone through up to its end or its first broken event. */
+/** The report on a log that was gone through up to its end or its first broken event, and on the rows beside it. */
 export function reportOn(
   check: LogCheck,
   from: number,
   wrong: Broken | null,
-  { payloads, states }: Pick<VerifyReport, 'payloads' | 'states'>,
+  { payloads, states, rows }: Pick<VerifyReport, 'payloads' | 'states'> & { readonly rows: readonly FalseRow[] },
 ): VerifyReport {
   const { runId, seq: events, hash: headHash } = check.head;
-  const complete = wrong === null && check.isOver;
-  return { runId, ok: wrong === null, from, events, headHash, complete, states, payloads, broken: wrong };
+  const found = wrong ?? rowsBroken(events, rows);
+  const complete = found === null && check.isOver;
+  return {
+    ...{ runId, ok: found === null, from, events, headHash, complete, states, payloads, broken: found },
+    rows: [...rows],
+  };
+}
+
+function rowsBroken(seq: number, [first]: readonly FalseRow[]): Broken | null {
+  if (first === undefined) return null;
+  const { table, row, column, what } = first;
+  const where = column === null ? `the row ${row} of ${table}` : `${column} of the row ${row} of ${table}`;
+  return { seq, invariant: 'copied_rows', what: `${where}: ${what}` };
 }

@@ -50,8 +50,8 @@ const leadsOut = (path: string, dir: string): boolean => {
  * `export_not_writable` where a link leads out of the export directory.
  */
 export async function prepareFolder(dir: string, folder: ExportFolder): Promise<void> {
-  await mkdir(dirname(folder.path), { recursive: true });
-  await mkdir(folder.staging, { recursive: true });
+  await mkdir(dirname(folder.path), { recursive: true, mode: 0o700 });
+  await mkdir(folder.staging, { recursive: true, mode: 0o700 });
   if (leadsOut(await realpath(dirname(folder.path)), await realpath(dir)))
     throw new HoldfastError('export_not_writable', `${folder.path} is not below the export directory ${dir}.`);
   await assertNew(folder);
@@ -65,15 +65,15 @@ export const hasFile = (path: string): Promise<boolean> => exists(path);
 
 /** Puts a file that is whole under another name. Doing it again does nothing. */
 export async function moveFile(from: string, to: string): Promise<void> {
-  await mkdir(dirname(to), { recursive: true });
+  await mkdir(dirname(to), { recursive: true, mode: 0o700 });
   await rename(from, to).catch(async (error: unknown) => {
     if (!(await exists(to))) throw error;
   });
 }
 
 export async function writeText(path: string, text: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
-  await writeFile(path, text, { mode: 0o640 });
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await writeFile(path, text, { mode: 0o600 });
 }
 
 /** Names what was made as the export: from now on it is there, as a whole. Throws `export_exists`. */
@@ -95,7 +95,7 @@ export async function withdrawFolder(folder: ExportFolder, id: string, revision:
   const isIts = (there: Made | null): boolean => there?.export === id && there.revision <= revision;
   if (!isIts(await publishedIn(folder))) return;
   const away = join(folder.staging, `withdrawn-${randomUUID()}`);
-  await mkdir(folder.staging, { recursive: true });
+  await mkdir(folder.staging, { recursive: true, mode: 0o700 });
   try {
     await rename(folder.path, away);
   } catch (error) {

@@ -36,7 +36,7 @@ export const bucketPlace = (staging: string, to: ExportBucket): ExportPlace => (
   staging,
   isPublished: async (revision) => isMade(await publishedInBucket(to), to.id, revision),
   prepare: async () => {
-    await mkdir(staging, { recursive: true });
+    await mkdir(staging, { recursive: true, mode: 0o700 });
     await assertBucketFree(to);
   },
   publish: async (from, paths, goesOn) => {

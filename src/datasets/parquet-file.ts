@@ -71,7 +71,7 @@ export function parquetFile(
 
 const isFlat = (type: FieldType): boolean => typeof type === 'string' && type !== 'json';
 
-type Cell = null | string | number | bigint | readonly Cell[] | { readonly [field: string]: Cell };
+type Cell = null | string | number | bigint | Uint8Array | readonly Cell[] | { readonly [field: string]: Cell };
 
 /** A value as the writer takes it; what is not there is null. Adds its characters to `size`. */
 function cellOf(value: JsonValue | undefined, type: FieldType, name: string, size: { chars: number }): Cell {
@@ -80,6 +80,10 @@ function cellOf(value: JsonValue | undefined, type: FieldType, name: string, siz
     const text = type === 'json' ? JSON.stringify(value) : String(value);
     size.chars += text.length;
     return text;
+  }
+  if (type === 'bytes' && typeof value === 'string') {
+    size.chars += value.length;
+    return Buffer.from(value, 'base64');
   }
   if (type === 'float64' && typeof value === 'number') return value;
   if (type === 'int64' && Number.isSafeInteger(value)) return BigInt(Number(value));

@@ -7,6 +7,7 @@ type ScalarElement = Pick<SchemaElement, 'type' | 'converted_type' | 'logical_ty
 const SCALARS: { readonly [S in Scalar]: ScalarElement } = {
   string: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } },
   json: { type: 'BYTE_ARRAY', converted_type: 'JSON', logical_type: { type: 'JSON' } },
+  bytes: { type: 'BYTE_ARRAY' },
   int64: { type: 'INT64' },
   float64: { type: 'DOUBLE' },
 };

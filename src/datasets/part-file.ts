@@ -46,8 +46,8 @@ export class Growing {
 
   async append(bytes: Uint8Array): Promise<void> {
     if (this.#file === null) {
-      await mkdir(dirname(this.#path), { recursive: true });
-      this.#file = await open(this.#temporary, 'wx', 0o640);
+      await mkdir(dirname(this.#path), { recursive: true, mode: 0o700 });
+      this.#file = await open(this.#temporary, 'wx', 0o600);
     }
     this.#hash.update(bytes);
     this.#sizeBytes += bytes.byteLength;

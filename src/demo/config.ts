@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { readSettings } from '../config.js';
+import { dataDir } from '../config.js';
 import { defineConfig, type HoldfastConfig } from '../engine/define.js';
+import { readSetting } from '../engine/one-setting.js';
 import { treasurer } from './agent.js';
 import { SCRIPTED_MODEL, scriptedProvider } from './scripted-model.js';
 
@@ -15,7 +16,7 @@ export interface DemoConfigOptions {
 /** The demo's agent as a configuration: `export default demoConfig()` in `holdfast.config.ts`. */
 export const demoConfig = ({ model = SCRIPTED_MODEL, workDir }: DemoConfigOptions = {}): HoldfastConfig =>
   defineConfig({
-    agents: [treasurer({ model, filesDir: demoFilesDir(), workDir: workDir ?? join(readSettings().dataDir, 'demo') })],
+    agents: [treasurer({ model, filesDir: demoFilesDir(), workDir: workDir ?? join(readSetting(dataDir), 'demo') })],
     providers: { scripted: scriptedProvider },
   });
 

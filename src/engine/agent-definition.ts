@@ -38,6 +38,7 @@ const declaredOf = (spec: ToolSpec): JsonObject => ({
   ...{ name: spec.name, version: spec.version, description: spec.description, effect: spec.effect },
   ...{ deterministic: spec.deterministic, timeoutMs: spec.timeoutMs, onUnknownEffect: spec.onUnknownEffect },
   ...(spec.approvals === 1 ? {} : { approvals: spec.approvals }),
+  ...(spec.separateRequester === undefined ? {} : { separateRequester: spec.separateRequester }),
 });
 
 const subAgentIn = (tool: object): JsonObject => {

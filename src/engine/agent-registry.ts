@@ -7,7 +7,7 @@ import type { AgentEnvironment } from '../core/environment.js';
 import { environmentSpec } from '../core/environment-spec.js';
 import { HoldfastError } from '../core/errors.js';
 import { type GrantSet, grantsToJson, parseGrants } from '../core/grants.js';
-import { canonical, sha256, toJson } from '../core/json.js';
+import { canonical, nameText, sha256, toJson } from '../core/json.js';
 import { type McpRules, mcpRules, serverLabel } from '../core/mcp.js';
 import { type RunLimits, runLimits } from '../core/run.js';
 import type { ToolSpec } from '../core/tool.js';
@@ -26,6 +26,10 @@ export interface RegisteredAgent {
   readonly grants: GrantSet;
   readonly limits: RunLimits;
   readonly onDenied: 'stop' | 'tell';
+  /** Models that forks may name beside those of its definition. */
+  readonly forkModels: readonly string[];
+  /** What the agent and the engine say of who may approve. */
+  readonly separateRequester: readonly (boolean | undefined)[];
   /** No part of the definition: how an answer comes changes nothing of what a run does. */
   readonly stream: boolean;
   readonly mcp: { readonly [server: string]: McpRules };
@@ -46,7 +50,7 @@ const DEFAULT_MAX_TURNS = 100;
 export function registerAgents(config: HoldfastConfig): ReadonlyMap<string, RegisteredAgent> {
   const agents = new Map<string, RegisteredAgent>();
   for (const [index, entry] of config.agents.entries()) {
-    const registered = readably(index, () => register(entry instanceof Agent ? { agent: entry } : entry));
+    const registered = readably(index, () => register(entry instanceof Agent ? { agent: entry } : entry, config));
     if (agents.has(registered.name))
       throw new HoldfastError('agent_invalid', `Two agents have the name ${registered.name}.`);
     agents.set(registered.name, registered);
@@ -75,6 +79,8 @@ const declarationShape = z.strictObject({
   grants: z.array(z.unknown()).optional(),
   allowEverything: z.boolean().optional(),
   onDenied: z.enum(['stop', 'tell']).optional(),
+  separateRequester: z.boolean().optional(),
+  forkModels: z.array(nameText).optional(),
   stream: z.boolean().optional(),
   maxTurns: runLimits.shape.maxTurns.optional(),
   maxTotalTokens: whole.optional(),
@@ -85,7 +91,7 @@ const declarationShape = z.strictObject({
   mcp: z.record(z.string().refine(isLabel, 'is no name of a server as capabilities write it'), mcpRules).optional(),
 });
 
-function register(declaration: AgentDeclaration): RegisteredAgent {
+function register(declaration: AgentDeclaration, ofEngine: HoldfastConfig): RegisteredAgent {
   const { agent, version = '1', onDenied = 'stop', stream = false, mcp = {} } = declaration;
   if (!(agent instanceof Agent))
     throw new HoldfastError(
@@ -107,6 +113,7 @@ function register(declaration: AgentDeclaration): RegisteredAgent {
   const definition = canonical({
     ...definitionOf(agent, tools),
     ...{ version, onDenied, limits, grants: grantsToJson(grants) },
+    ...(declaration.separateRequester === undefined ? {} : { separateRequester: declaration.separateRequester }),
     ...(declaration.mcp === undefined ? {} : { mcp: toJson(mcp) }),
     ...(environment === null ? {} : { environment: toJson(environment.spec) }),
     ...(scaffold === null ? {} : { scaffold: nameOfScaffold(scaffold) }),
@@ -124,7 +131,14 @@ function register(declaration: AgentDeclaration): RegisteredAgent {
   const dispatch = { ...(concurrency === undefined ? {} : { concurrency }), ...(rate === undefined ? {} : { rate }) };
   return {
     ...{ name, version, agent, grants, limits, onDenied, stream, mcp, environment, scaffold, dispatch },
-    ...{ definition, definitionHash, view, toolSpecs },
+    ...{
+      definition,
+      definitionHash,
+      view,
+      toolSpecs,
+      separateRequester: [declaration.separateRequester, ofEngine.separateRequester],
+    },
+    forkModels: [...(declaration.forkModels ?? []), ...(ofEngine.forkModels ?? [])],
   };
 }
 

@@ -2,22 +2,26 @@ import type { Knex } from 'knex';
 import { openCheckpoint, type SignedCheckpoint, signCheckpoint } from '../core/checkpoint.js';
 import { HoldfastError } from '../core/errors.js';
 import type { LogView } from '../core/log-view.js';
-import { consistencyRecipe, rootRecipe, verifyConsistency } from '../core/merkle.js';
 import type { SigningKey } from '../core/signed-note.js';
 import { keepCheckpoint, newestCheckpoints } from '../storage/log-checkpoints.js';
-import { enterMoved, logSize } from '../storage/log-entries.js';
-import { readTree } from '../storage/log-tree.js';
+import { enterMoved } from '../storage/log-entries.js';
+import { logSize } from '../storage/log-rows.js';
 import type { CheckpointPlace } from './checkpoint-place.js';
+import { EntryWatch } from './entry-watch.js';
 import type { LogKeys } from './log-keys.js';
 import type { EngineLog } from './parts.js';
 
 const RUNS_AT_ONCE = 500;
 const BATCHES_AT_ONCE = 20;
 const LOOK_BACK = 20;
+/** Entries that a process reads at one look, until it has gone through the log once. */
+const ENTRIES_A_LOOK = 100_000;
 
 export interface AnchorParts {
   readonly knex: Knex;
   readonly keys: LogKeys;
+  /** Reads them again: somebody may have put another key into their file. */
+  readonly readKeys: () => Promise<LogKeys>;
   readonly place: CheckpointPlace;
   /** How long a run that goes on rests between two entries, in milliseconds, and how often checkpoints are signed. */
   readonly intervalMs: number;
@@ -38,6 +42,8 @@ export interface Newest {
  */
 export class Anchor {
   readonly #parts: AnchorParts;
+  readonly #watch: EntryWatch;
+  #keys: LogKeys;
   #nextAt: number;
   #after = '';
   #problem: string | null = null;
@@ -46,11 +52,13 @@ export class Anchor {
 
   constructor(parts: AnchorParts) {
     this.#parts = parts;
+    this.#keys = parts.keys;
+    this.#watch = new EntryWatch(parts.knex);
     this.#nextAt = performance.now() + parts.intervalMs;
   }
 
   get keys(): LogKeys {
-    return this.#parts.keys;
+    return this.#keys;
   }
 
   get place(): CheckpointPlace {
@@ -61,7 +69,7 @@ export class Anchor {
   async beat(): Promise<void> {
     if (performance.now() < this.#nextAt) return;
     this.#nextAt = performance.now() + this.#parts.intervalMs;
-    await this.#pass(this.#parts.intervalMs, BATCHES_AT_ONCE).catch((error: unknown) =>
+    await this.#pass({ restMs: this.#parts.intervalMs, batches: BATCHES_AT_ONCE }).catch((error: unknown) =>
       this.#parts.log.warn(
         { component: 'evidence', event: 'not_signed', error: String(error) },
         'the log of all runs could not be signed; it is tried again',
@@ -72,7 +80,7 @@ export class Anchor {
   /** Before the process ends. What fails, and what is too much for it, is done by the next one. */
   async last(): Promise<void> {
     this.#after = '';
-    await this.#pass(0, BATCHES_AT_ONCE).catch((error: unknown) =>
+    await this.#pass({ restMs: 0, batches: BATCHES_AT_ONCE }).catch((error: unknown) =>
       this.#parts.log.warn(
         { component: 'evidence', event: 'not_signed_at_end', error: String(error) },
         'the log of all runs was not signed at the end',
@@ -80,20 +88,34 @@ export class Anchor {
     );
   }
 
-  /** Everything that has happened up to now. */
+  /** Everything that has happened up to now, after a look at every entry. */
   async all(): Promise<void> {
     this.#after = '';
-    await this.#pass(0, Number.POSITIVE_INFINITY);
+    await this.#pass({ restMs: 0, batches: Number.POSITIVE_INFINITY, whole: true });
   }
 
   /** A log that is broken is told as the problem that it is, and neither grows nor is signed. */
-  async #pass(restMs: number, batches: number): Promise<void> {
+  async #pass({ restMs, batches, whole = false }: Pass): Promise<void> {
     try {
+      await this.#readKeys();
       await this.#enter(restMs, batches);
-      await this.#sign();
+      await this.#sign(whole);
     } catch (error) {
       if (!(error instanceof HoldfastError && error.code === 'log_broken')) throw error;
       this.#tell(error.message);
+    }
+  }
+
+  /** A key that is in a file and was rotated signs from here on. What cannot be read now is read the next time. */
+  async #readKeys(): Promise<void> {
+    if (!this.#keys.inFile) return;
+    try {
+      this.#keys = await this.#parts.readKeys();
+    } catch (error) {
+      this.#parts.log.warn(
+        { component: 'evidence', event: 'keys_not_read', error: String(error) },
+        'the keys of the log could not be read again; those that were read before stay',
+      );
     }
   }
 
@@ -109,7 +131,8 @@ export class Anchor {
 
   /** The newest checkpoint that a known key has signed: of the place outside, else of the database. */
   async newest(): Promise<Newest | null> {
-    const { knex, keys, place } = this.#parts;
+    const { knex, place } = this.#parts;
+    const keys = this.#keys;
     if (keys.trusted.length === 0) return null;
     const outside = this.#newestOf(await place.newest((note) => this.#isSigned(note)));
     if (outside !== null) return { checkpoint: outside, outside: true };
@@ -119,44 +142,40 @@ export class Anchor {
   }
 
   #isSigned(note: string): boolean {
-    return typeof openCheckpoint(note, this.#parts.keys.trusted) !== 'string';
+    return typeof openCheckpoint(note, this.#keys.trusted) !== 'string';
   }
 
   #newestOf(notes: readonly string[]): SignedCheckpoint | null {
-    const signed = notes.map((note) => openCheckpoint(note, this.#parts.keys.trusted));
+    const signed = notes.map((note) => openCheckpoint(note, this.#keys.trusted));
     return signed.filter((one) => typeof one !== 'string').reduce<SignedCheckpoint | null>(greater, null);
   }
 
   /** Signs the log as it is, if it extends what was signed before. What does not is never signed. */
-  async #sign(): Promise<void> {
-    const { knex, keys, place, now } = this.#parts;
+  async #sign(whole: boolean): Promise<void> {
+    const { knex, place, now } = this.#parts;
+    const keys = this.#keys;
     if (keys.signing === null) return;
-    if ((await logSize(knex)) === this.#signed) return;
-    const before = await this.newest();
-    // Read after it: another worker may have entered and signed more since.
-    const size = await logSize(knex);
-    if (size === 0 && before === null) return;
-    const extension = await this.#extension(before?.checkpoint ?? null, size);
-    this.#tell(typeof extension === 'string' ? extension : null);
-    if (typeof extension === 'string') return;
-    if (!(before?.outside === true && before.checkpoint.size === size && isBy(before, keys.signing))) {
-      const signed = signCheckpoint(size, extension.root, keys.signing);
+    if (!whole && (await logSize(knex)) === this.#signed) return;
+    const newest = await this.newest();
+    const before = newest?.checkpoint ?? null;
+    const watched = await this.#watch.look({ before, atMost: ENTRIES_A_LOOK, whole });
+    if (watched === 'later') return;
+    this.#tell('problem' in watched ? watched.problem : null);
+    if ('problem' in watched) return;
+    const { size, root } = watched.edge;
+    if (size === 0) return;
+    const until = keys.trusted.find(({ text }) => text === keys.signing?.public.text)?.until ?? null;
+    if (until !== null && size > until)
+      return this.#tell(
+        `the key of this process is believed up to ${until} entries: it handed over to another, or was revoked`,
+      );
+    if (!(newest?.outside === true && newest.checkpoint.size === size && isBy(newest, keys.signing))) {
+      const signed = signCheckpoint(size, root, keys.signing);
       await keepCheckpoint(knex, signed);
       await place.write(size, { at: new Date(now()).toISOString(), note: signed.note });
     }
+    this.#watch.keep(watched.edge);
     this.#signed = size;
-  }
-
-  /** The root of the log, or why it does not extend what was signed. Throws `log_broken`. */
-  async #extension(before: SignedCheckpoint | null, size: number): Promise<{ readonly root: string } | string> {
-    if (before !== null && before.size > size)
-      return `a checkpoint of ${before.size} entries was signed, and the log has ${size}: its end was cut, or the database is older than the checkpoint`;
-    const root = await readTree(this.#parts.knex, rootRecipe(size));
-    if (before === null) return { root };
-    const proof = await readTree(this.#parts.knex, consistencyRecipe(before.size, size));
-    return verifyConsistency(proof, { earlier: before.size, earlierRoot: before.root, size, root })
-      ? { root }
-      : `the log does not begin with the ${before.size} entries that the newest checkpoint was signed of: it was rewritten`;
   }
 
   #tell(problem: string | null): void {
@@ -169,7 +188,8 @@ export class Anchor {
   }
 
   async view(): Promise<LogView> {
-    const { knex, keys, place } = this.#parts;
+    const { knex, place } = this.#parts;
+    const keys = this.#keys;
     const newest = await this.newest();
     return {
       entries: await logSize(knex),
@@ -185,6 +205,13 @@ export class Anchor {
       problem: this.#problem,
     };
   }
+}
+
+interface Pass {
+  /** A run that goes on gets no entry so soon after its last. */
+  readonly restMs: number;
+  readonly batches: number;
+  readonly whole?: boolean;
 }
 
 const greater = (a: SignedCheckpoint | null, b: SignedCheckpoint): SignedCheckpoint =>

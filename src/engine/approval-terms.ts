@@ -6,7 +6,8 @@ import { differenceOf } from '../core/difference.js';
 import { HoldfastError } from '../core/errors.js';
 import { parseGrants } from '../core/grants.js';
 import type { Always, ArgumentEdit } from '../core/interruption.js';
-import { canonical, type JsonObject } from '../core/json.js';
+import { canonical, isObject, type JsonObject, type JsonValue, jsonObject } from '../core/json.js';
+import { schemaInLinearTime } from '../core/linear-schema.js';
 import { checksOf } from '../core/required-capabilities.js';
 import { type Standing, type StandingRule, standingFor, standingId, standingOf } from '../core/standing.js';
 import type { InterruptionRow } from '../storage/interruption-rows.js';
@@ -58,7 +59,7 @@ function editOf(run: RunRow, row: InterruptionRow, args: JsonObject, tool: Funct
 }
 
 /** What is wrong with arguments by the schema of their tool; a plain SDK tool has a JSON schema. */
-function problemOf(tool: FunctionTool, args: JsonObject): string | null {
+export function problemOf(tool: FunctionTool, args: JsonObject): string | null {
   const parsed = toolSpecOf(tool).parse(args);
   if (!parsed.ok) return parsed.problem;
   if (isDeclared(tool)) return null;
@@ -66,17 +67,36 @@ function problemOf(tool: FunctionTool, args: JsonObject): string | null {
   return result === undefined || result.success ? null : z.prettifyError(result.error).replaceAll('\n', ' ');
 }
 
+/**
+ * The Agents SDK writes a member that may be left out as one that is required and may be null. What left it out was taken by the tool, and
+ * is taken again.
+ */
+function withOptionals(schema: JsonValue): JsonValue {
+  if (Array.isArray(schema)) return schema.map(withOptionals);
+  if (!isObject(schema)) return schema;
+  const whole = Object.fromEntries(Object.entries(schema).map(([name, value]) => [name, withOptionals(value)]));
+  const { required, properties } = schema;
+  if (!Array.isArray(required) || !isObject(properties)) return whole;
+  return { ...whole, required: required.filter((name) => !takesNull(properties[String(name)])) };
+}
+
+function takesNull(schema: JsonValue | undefined): boolean {
+  if (!isObject(schema)) return false;
+  const { type, anyOf, oneOf } = schema;
+  if (type === 'null' || (Array.isArray(type) && type.includes('null'))) return true;
+  return [anyOf, oneOf].some((parts) => Array.isArray(parts) && parts.some(takesNull));
+}
+
 function schemaOf(tool: FunctionTool): z.ZodType | null {
   try {
-    // The conversion of zod knows more of JSON schema than the type of the SDK promises.
-    return z.fromJSONSchema(JSON.parse(canonical(tool.parameters)));
+    return schemaInLinearTime(jsonObject.parse(withOptionals(JSON.parse(canonical(tool.parameters)))));
   } catch {
     // A schema that zod cannot read is left to the tool itself, which parses before its body runs.
     return null;
   }
 }
 
-function checksFor(run: RunRow, args: JsonObject, tool: FunctionTool) {
+export function checksFor(run: Pick<RunRow, 'grants'>, args: JsonObject, tool: FunctionTool) {
   const spec = toolSpecOf(tool);
   const parsed = spec.parse(args);
   const grants = parseGrants(grantsOf(run), { allowEverything: true });

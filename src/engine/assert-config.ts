@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import { ceilings } from '../core/ceilings.js';
 import { HoldfastError } from '../core/errors.js';
 import { fieldErrorsOf } from '../core/field-errors.js';
+import { hostFolder } from '../core/host-folder.js';
 import { nameText } from '../core/json.js';
 import { ollamaAddress } from '../core/ollama-address.js';
 import { retentionConfig } from '../core/retention.js';
@@ -16,17 +18,23 @@ const settings = z.object({
   concurrency: z.int().min(1).optional(),
   turnsPerSegment: z.int().min(1).optional(),
   crashLimit: z.int().min(1).optional(),
+  startWaitMs: z.int().min(0).max(3_600_000).optional(),
+  stillAfterMs: z.int().min(5_000).max(3_600_000).optional(),
   role: workerRole.optional(),
   retention: retentionConfig.optional(),
   scheduling: schedulingConfig.optional(),
   retries: taskRetries.optional(),
   stalls: stallsConfig.optional(),
+  hostFolders: z.array(hostFolder).max(100).optional(),
+  ceilings: ceilings.optional(),
   rewards: z
     .record(
       nameText,
       z.custom((value) => typeof value === 'function', 'is no function'),
     )
     .optional(),
+  separateRequester: z.boolean().optional(),
+  forkModels: z.array(nameText).optional(),
   approvalTimeoutMs: z.int().min(0).max(LONGEST_MS).nullish(),
 });
 

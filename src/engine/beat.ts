@@ -3,29 +3,28 @@ import type { StopMode } from '../core/worker.js';
 import { forgetStarts, keySegments } from '../storage/dispatch-limits.js';
 import { dropExpiredEvents } from '../storage/emitted-events.js';
 import { cancelledAmong } from '../storage/runs.js';
-import { dueTimers } from '../storage/timers.js';
 import { beat, forgetOldWorkers } from '../storage/workers.js';
-import { besideTheBeat } from './beside-the-beat.js';
+import { compactErased } from './compact-erased.js';
 import type { DatabaseClock } from './database-clock.js';
 import { goOnErasing } from './erase-subject.js';
 import { indexDue } from './index-trajectories.js';
-import { expire } from './interruption-verbs.js';
 import type { Parts } from './parts.js';
 import { rebuildLeft } from './rebuild-left.js';
+import { repeating } from './repeating.js';
 import { retain } from './retention.js';
 import { retryTasks } from './retry-tasks.js';
 import { SEGMENT_QUEUE } from './segment-queue.js';
 import { setBackWatch } from './set-back-watch.js';
 import { settleContainers } from './settle-containers.js';
+import { dueWatch } from './settle-due.js';
 import { strayWatch, sweep } from './sweep.js';
 import { deathWatch } from './takeover.js';
 import { tellStalls } from './tell-stalls.js';
 import { tellSystem } from './tell-system.js';
 
 const BEAT_MS = 1000;
-const TIMERS_AT_ONCE = 100;
-const SWEEP_EVERY_BEATS = 5;
-const FORGET_EVERY_BEATS = 3600;
+const SWEEP_EVERY_MS = 5 * BEAT_MS;
+const FORGET_EVERY_MS = 60 * BEAT_MS;
 const EVENTS_AT_ONCE = 1000;
 
 export interface BeatEnds {
@@ -35,95 +34,85 @@ export interface BeatEnds {
 }
 
 /**
- * What a worker does once a second: says that it lives, settles what is due, takes over what the dead have left, and looks for
- * runs of its own that were cancelled elsewhere. Returns a function that stops it.
+ * What a worker does again and again: it says that it lives, settles what is due, takes over what the dead have left, and looks for
+ * runs of its own that were cancelled elsewhere. Each of these repeats by itself, so that none waits for another one; the heartbeat
+ * has a connection of its own, too. Returns a function that stops all of it.
  */
 export function startBeating(
   parts: Parts,
   clock: DatabaseClock,
   { superseded, stopAsked }: BeatEnds,
 ): () => Promise<void> {
-  const { world } = parts;
-  let stopped = false;
-  let timer: NodeJS.Timeout | undefined;
-  let current: Promise<void> = Promise.resolve();
-  const watchTheDead = deathWatch(parts);
-  const watchStrays = strayWatch(parts);
+  const { world, log } = parts;
+  const own = parts.database.ownConnection();
+  const every = (what: string, work: (isStopping: () => boolean) => Promise<void>, everyMs = BEAT_MS) =>
+    repeating({ what, everyMs, log }, work);
   const watchTimeOfDay = setBackWatch(parts);
-  const anchoring = besideTheBeat(() => parts.anchor.beat());
-  const trajectories = besideTheBeat((isStopping) => indexDue(parts, isStopping));
-  const system = besideTheBeat(() => tellSystem(parts));
-  const attempts = besideTheBeat((isStopping) => retryTasks(parts, isStopping));
-  let beats = 0;
   const containers = settleContainers(parts);
-  const old = besideTheBeat((isStopping) =>
-    goOnErasing(parts, isStopping)
-      .then(() => retain(parts, isStopping))
-      .catch((error: unknown) =>
-        parts.log.warn(
-          { component: 'retention', event: 'retention_failed', error: String(error) },
-          'an erasure or retention failed; it is tried again',
-        ),
-      ),
-  );
+  let isSuperseded = false;
 
-  const once = async (): Promise<void> => {
-    const ids = parts.running.runIds;
-    const told = await beat(world.knex, { ...world.worker, running: ids.length });
+  const heartbeat = async (): Promise<void> => {
+    if (isSuperseded) return;
+    const told = await beat(own, { ...world.worker, running: parts.running.runIds.length });
     if (told === null) {
-      stopped = true;
+      isSuperseded = true;
       return superseded(new HoldfastError('worker_superseded', `A newer process runs as worker ${world.worker.id}.`));
     }
     if (told.stopAsked !== null) stopAsked(told.stopAsked);
-    await clock.look(world.knex);
-    watchTimeOfDay();
-    await watchTheDead();
+  };
+  const cancels = async (): Promise<void> => {
+    const ids = parts.running.runIds;
     if (ids.length > 0) for (const id of await cancelledAmong(world.knex, ids)) parts.running.cancel(id);
-    for (const due of await dueTimers(world.knex, new Date(world.now()), TIMERS_AT_ONCE)) {
-      // One that fails is tried again at the next beat, and holds up no other.
-      await expire(parts, due.run_id, due.target).catch((error: unknown) =>
-        parts.log.warn(
-          { component: 'worker', event: 'interruption_not_expired', runId: due.run_id, error: String(error) },
-          'an interruption could not be expired',
-        ),
+  };
+  const old = async (isStopping: () => boolean): Promise<void> => {
+    try {
+      await goOnErasing(parts, isStopping);
+      await retain(parts, isStopping);
+      await compactErased(parts, isStopping);
+    } catch (error) {
+      log.warn(
+        { component: 'retention', event: 'retention_failed', error: String(error) },
+        'an erasure or retention failed; it is tried again',
       );
     }
-    await tellStalls(parts);
-    attempts.begin();
-    anchoring.begin();
-    containers.begin();
-    system.begin();
-    if (++beats % FORGET_EVERY_BEATS === 1) await forgetOldWorkers(world.knex);
-    if (beats % SWEEP_EVERY_BEATS !== 0) return;
-    await keySegments(world.knex, SEGMENT_QUEUE);
-    await forgetStarts(world.knex);
-    await sweep(parts);
-    await rebuildLeft(parts);
-    await watchStrays();
-    await parts.exports.watch(world, parts.log);
-    trajectories.begin();
-    await dropExpiredEvents(world.knex, new Date(world.now()), EVENTS_AT_ONCE);
-    old.begin();
   };
-
-  const schedule = (): void => {
-    if (stopped) return;
-    timer = setTimeout(() => {
-      current = once()
-        .catch((error: unknown) =>
-          parts.log.warn(
-            { component: 'worker', event: 'beat_failed', error: String(error) },
-            'the beat of the worker failed; it is tried again',
-          ),
-        )
-        .then(schedule);
-    }, BEAT_MS).unref();
-  };
-  schedule();
+  const stops = [
+    every('heartbeat', heartbeat),
+    every('clock', async () => {
+      await clock.look(world.knex);
+      watchTimeOfDay();
+    }),
+    every('takeover', deathWatch(parts)),
+    every('cancellations', cancels),
+    every('deadlines', dueWatch(parts)),
+    every('stalls', () => tellStalls(parts)),
+    every('attempts', (isStopping) => retryTasks(parts, isStopping)),
+    every('anchor', () => parts.anchor.beat()),
+    every('containers', async () => containers.begin()),
+    every('system', () => tellSystem(parts)),
+    every('limits', () => keepLimitsUp(parts), SWEEP_EVERY_MS),
+    every('stranded', (isStopping) => sweep(parts, isStopping), SWEEP_EVERY_MS),
+    every('rebuild', () => rebuildLeft(parts), SWEEP_EVERY_MS),
+    every('strays', strayWatch(parts), SWEEP_EVERY_MS),
+    every('exports', () => parts.exports.watch(world, log), SWEEP_EVERY_MS),
+    every('events', (isStopping) => dropEvents(parts, isStopping), SWEEP_EVERY_MS),
+    every('trajectories', (isStopping) => indexDue(parts, isStopping), SWEEP_EVERY_MS),
+    every('retention', old, SWEEP_EVERY_MS),
+    every('forget', () => forgetOldWorkers(world.knex), FORGET_EVERY_MS),
+  ];
   return async () => {
-    stopped = true;
-    clearTimeout(timer);
-    const beside = [anchoring, attempts, containers, old, trajectories, system];
-    await Promise.all([current, ...beside.map((one) => one.stop())]);
+    await Promise.all([...stops.map((stop) => stop()), containers.stop()]);
+    await own.close();
   };
+}
+
+async function keepLimitsUp({ world: { knex } }: Parts): Promise<void> {
+  await keySegments(knex, SEGMENT_QUEUE);
+  await forgetStarts(knex);
+}
+
+async function dropEvents({ world }: Parts, isStopping: () => boolean): Promise<void> {
+  let dropped = EVENTS_AT_ONCE;
+  while (dropped === EVENTS_AT_ONCE && !isStopping())
+    dropped = await dropExpiredEvents(world.knex, new Date(world.now()), EVENTS_AT_ONCE);
 }

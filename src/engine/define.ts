@@ -1,8 +1,10 @@
 import type { Agent, ModelProvider } from '@openai/agents';
 import type { BudgetsInput } from '../core/budget.js';
+import type { CeilingsConfig } from '../core/ceilings.js';
 import type { DispatchLimits, NamedLimits, TenantLimits } from '../core/dispatch.js';
 import type { EnvironmentInput } from '../core/environment-spec.js';
 import type { GrantInput } from '../core/grants.js';
+import type { HostFolderConfig } from '../core/host-folder.js';
 import type { McpRules } from '../core/mcp.js';
 import type { ConfiguredPrice, PriceTable } from '../core/price.js';
 import type { RetentionConfig } from '../core/retention.js';
@@ -35,6 +37,10 @@ export interface AgentDeclaration {
   readonly allowEverything?: boolean;
   /** `stop` (default): a denied call ends the run. `tell`: the model reads that it was denied. */
   readonly onDenied?: 'stop' | 'tell';
+  /** Whether somebody else than who asked for a run must approve its calls. Default: where a call takes several approvals. */
+  readonly separateRequester?: boolean;
+  /** Models that a fork or a retry of its runs may name beside those of the agent; `prefix/*` allows all of a provider. */
+  readonly forkModels?: readonly string[];
   /** Ask models for their answer in pieces, which event streams show live. A run may say otherwise. Default false. */
   readonly stream?: boolean;
   /** Upper bounds of every run of this agent. Default of maxTurns: 100; the others: none. */
@@ -75,6 +81,10 @@ export interface HoldfastConfig {
   readonly budgets?: BudgetsInput;
   /** Reward functions by name: a task that names one is given its reward by it. See docs/rewards.md. */
   readonly rewards?: { readonly [name: string]: RewardFunction };
+  /** Models that forks and retries of runs of every agent may name; `prefix/*` allows all of a provider. See docs/replay.md. */
+  readonly forkModels?: readonly string[];
+  /** Whether somebody else than who asked for a run must approve its calls, of every agent. See docs/approvals.md. */
+  readonly separateRequester?: boolean;
   /** What becomes of what is old: `{ runs: [{ status: 'failed', olderThanDays: 30, do: 'erase' }] }`. See docs/operate/retention.md. */
   readonly retention?: RetentionConfig;
   /** In which order tasks begin that say nothing of it: `{ weights: { difficulty: 24, category: 48, age: 1 } }`. See docs/batches.md. */
@@ -83,6 +93,10 @@ export interface HoldfastConfig {
   readonly retries?: RetriesConfig;
   /** After how long a run at work that makes no progress is told, and whether it is ended: `{ afterMs: 900_000, end: false }`. See docs/tasks.md. */
   readonly stalls?: StallsConfig;
+  /** Folders of the host that environments of tasks may mount: `['/srv/books', { path: '/srv/out', writable: true }]`. Default: none. */
+  readonly hostFolders?: readonly HostFolderConfig[];
+  /** Up to where an operator may ask for what a container takes: `{ memoryMb: 4096, allowedEgress: ['pypi.org'] }`. See docs/environments.md. */
+  readonly ceilings?: CeilingsConfig;
 }
 
 /** Gives a declaration its type. */

@@ -3,6 +3,7 @@ import { HoldfastError } from '../core/errors.js';
 import type { RunView } from '../core/run.js';
 import { deleteRunRows, forkOf, hasBegun } from '../storage/delete-run.js';
 import { lockFamily } from '../storage/families.js';
+import { enterLoss, lossDraft } from '../storage/loss-entries.js';
 import { insertRemovedRun } from '../storage/remove-run.js';
 import { findRun, runViewOf } from '../storage/runs.js';
 import type { Parts } from './parts.js';
@@ -30,8 +31,11 @@ export async function deleteRun(parts: Parts, id: string, caller: Caller): Promi
     if (fork !== null) throw new HoldfastError('run_referenced', `Run ${fork} was forked from run ${id} and names it.`);
     if (!(await world.queue.remove(trx, { runId: id, segment: run.segment })))
       throw new HoldfastError('run_begun', `Run ${id} was just taken by a worker.`);
-    await insertRemovedRun(trx, id, { actor: caller.actor, reason: 'It had not begun.' });
+    const by = { actor: caller.actor, reason: 'It had not begun.' };
+    const draft = await lossDraft(trx, id, { loss: 'removed', ...by });
+    await insertRemovedRun(trx, id, by);
     await deleteRunRows(trx, id);
+    await enterLoss(trx, draft);
     return run;
   });
   parts.changes.announce(id);

@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import { Allowance } from '../core/allowance.js';
 import type { Caller } from '../core/caller.js';
 import { differenceOf } from '../core/difference.js';
 import { HoldfastError } from '../core/errors.js';
@@ -17,8 +18,9 @@ export async function diffRuns(parts: Parts, a: string, b: string, caller: Calle
   const sides = [new Side(knex, rows[0]), new Side(knex, rows[1])] as const;
   try {
     const [first, second] = sides;
-    const parted = await partingOf(first, second);
-    const start = differenceOf(first.start, second.start);
+    const allowance = new Allowance('What differs between the two runs');
+    const parted = await partingOf(first, second, allowance);
+    const start = differenceOf(first.start, second.start, allowance);
     const same = parted.parts === null && start.length === 0;
     return { a, b, same, start, ...parted, rest: { a: await first.rest(), b: await second.rest() } };
   } finally {
@@ -32,7 +34,7 @@ async function rowOf(db: Knex, id: string, caller: Caller): Promise<RunRow> {
   return row;
 }
 
-async function partingOf(a: Side, b: Side): Promise<Pick<RunDiff, 'common' | 'parts'>> {
+async function partingOf(a: Side, b: Side, allowance: Allowance): Promise<Pick<RunDiff, 'common' | 'parts'>> {
   // Ids that a provider makes up are in what a model is asked next, and only there.
   let asked = true;
   for (let common = 0; ; common++) {
@@ -41,7 +43,7 @@ async function partingOf(a: Side, b: Side): Promise<Pick<RunDiff, 'common' | 'pa
     const [says, said] = [left && a.likeness.of(left, asked), right && b.likeness.of(right, asked)];
     if (left?.kind !== right?.kind || canonical(says) !== canonical(said)) {
       for (const [side, event] of [[a, left] as const, [b, right] as const]) if (event !== null) side.count(event);
-      const difference = left?.kind === right?.kind ? differenceOf(says, said) : [];
+      const difference = left?.kind === right?.kind ? differenceOf(says, said, allowance) : [];
       return { common, parts: { a: placeOf(left), b: placeOf(right), difference } };
     }
     asked &&= left?.kind !== 'model.responded' || canonical(outputOf(left)) === canonical(outputOf(right));
@@ -74,7 +76,7 @@ class Side {
       const { value, done } = await this.#events.next();
       if (done === true) return null;
       if (value.kind === 'run.created') {
-        const { parent: _, ...start } = (value.data ?? {}) as JsonObject;
+        const { parent: _, requestedBy: __, ...start } = (value.data ?? {}) as JsonObject;
         this.start = start;
       }
       if (isCompared(value)) return value;

@@ -64,3 +64,11 @@ const asRow = (kind: LimitRow['kind'], name: string, { concurrency, rate }: Disp
   ...{ kind, name, concurrency: concurrency ?? null },
   ...{ rate_runs: rate?.runs ?? null, rate_per_ms: rate?.perMs ?? null },
 });
+
+/** Where the SDK has changed inside, DBOS chooses what is taken, and knows no limits of ours. */
+export function assertNoLimits(limits: readonly LimitRow[]): void {
+  if (limits.length > 0)
+    throw new HoldfastError('library_changed', 'The DBOS SDK that is installed does not let limits be kept.', {
+      hint: 'Install the version that package.json names, or remove `concurrency`, `rate`, `tenants`, `images` and `models`.',
+    });
+}

@@ -1,4 +1,5 @@
 import { join, resolve } from 'node:path';
+import { ceilings } from '../core/ceilings.js';
 import type { HoldfastError } from '../core/errors.js';
 import type { WorkerRole } from '../core/worker.js';
 import type { Secret } from '../models/secret.js';
@@ -21,6 +22,10 @@ export interface EngineConfig extends HoldfastConfig {
   readonly turnsPerSegment?: number;
   /** How often a segment may take a worker with it, without a step in between, before its run fails. Default 5. */
   readonly crashLimit?: number;
+  /** Milliseconds without a heartbeat after which the session of a worker that stands still is ended. Default 15,000. */
+  readonly stillAfterMs?: number;
+  /** Milliseconds that a start waits for a PostgreSQL that is away or starts. Default ten minutes. */
+  readonly startWaitMs?: number;
   /** Milliseconds; null: approvals never expire. Default seven days. */
   readonly approvalTimeoutMs?: number | null;
   /** What is left out here of OpenAI says the environment. */
@@ -61,6 +66,8 @@ export const SILENT: EngineLog = { debug: () => {}, info: () => {}, warn: () => 
 export const DEFAULT_DATA_DIR = '.holdfast';
 const DEFAULT_CONCURRENCY = 32;
 const DEFAULT_CRASH_LIMIT = 5;
+const DEFAULT_STILL_AFTER_MS = 15_000;
+const DEFAULT_START_WAIT_MS = 600_000;
 const DEFAULT_DOCKER_PATIENCE_MS = 120_000;
 const SEVEN_DAYS_MS = 7 * 24 * 3600 * 1000;
 
@@ -69,8 +76,11 @@ export const withDefaults = (config: EngineConfig) => ({
   role: config.role ?? 'all',
   capacity: config.role === 'api' ? 0 : (config.concurrency ?? DEFAULT_CONCURRENCY),
   crashLimit: config.crashLimit ?? DEFAULT_CRASH_LIMIT,
+  stillAfterMs: config.stillAfterMs ?? DEFAULT_STILL_AFTER_MS,
+  startWaitMs: config.startWaitMs ?? DEFAULT_START_WAIT_MS,
   approvalTimeoutMs: config.approvalTimeoutMs === undefined ? SEVEN_DAYS_MS : config.approvalTimeoutMs,
   dockerPatienceMs: config.dockerPatienceMs ?? DEFAULT_DOCKER_PATIENCE_MS,
   exportDir: resolve(config.exportDir ?? join(config.dataDir ?? DEFAULT_DATA_DIR, 'exports')),
+  ceilings: ceilings.parse(config.ceilings ?? {}),
   log: config.log ?? SILENT,
 });

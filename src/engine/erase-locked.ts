@@ -6,6 +6,7 @@ import { eraseContent } from '../storage/erase-run.js';
 import { copiesOf, type Erasing, insertErasure, readerOf } from '../storage/erasures.js';
 import { exportsWith } from '../storage/exported-runs.js';
 import { lockFamily } from '../storage/families.js';
+import { enterLoss, lossDraft } from '../storage/loss-entries.js';
 import { removeRun } from '../storage/remove-run.js';
 import type { RunRow } from '../storage/runs.js';
 import { removeSegments } from '../storage/segment-rows.js';
@@ -21,25 +22,31 @@ export function assertOver({ id, status }: Pick<RunRow, 'id' | 'status'>, of = '
   if (!isOver(status)) throw new HoldfastError('run_not_over', `Run ${id}${of} is ${status}.`);
 }
 
-/** Erases the content of a run, in the caller's transaction. Throws `run_not_over`. */
+/** Erases the content of a run, in the caller's transaction, of which it is the end. Throws `run_not_over`. */
 export async function eraseLocked(trx: Knex.Transaction, id: string, by: Erasing): Promise<Gone> {
   const run = await lockFamily(trx, id);
   if (run === undefined || run.erased_at !== null) return 'before';
   if (!(await isFree(trx, run))) return 'ending';
   const copies = await copiesOf(trx, run);
+  const draft = await lossDraft(trx, id, { loss: 'erased', ...by });
   await insertErasure(trx, id, by);
   await eraseContent(trx, run);
-  return { copies, exports: await exportsWith(trx, id) };
+  const exports = await exportsWith(trx, id);
+  await enterLoss(trx, draft);
+  return { copies, exports };
 }
 
-/** Removes a run with its log, and keeps where that ended. Throws `run_not_over`. */
+/** Removes a run with its log, and keeps where that ended, as the end of the caller's transaction. Throws `run_not_over`. */
 export async function removeLocked(trx: Knex.Transaction, id: string, by: Erasing): Promise<Gone> {
   const run = await lockFamily(trx, id);
   if (run === undefined) return 'before';
   if (!(await isFree(trx, run))) return 'ending';
   const copies = await copiesOf(trx, run);
+  const draft = await lossDraft(trx, id, { loss: 'removed', ...by });
   await removeRun(trx, run, by);
-  return { copies, exports: await exportsWith(trx, id) };
+  const exports = await exportsWith(trx, id);
+  await enterLoss(trx, draft);
+  return { copies, exports };
 }
 
 async function isFree(trx: Knex.Transaction, run: RunRow): Promise<boolean> {

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { bucketPlaceOf, isBucketText, PLACE_EXPECTED } from '../core/bucket-place.js';
 import { HoldfastError } from '../core/errors.js';
 import { fieldErrorsOf } from '../core/field-errors.js';
+import { shownAddress } from '../core/secret-looks.js';
 import { isSecret, type Secret } from '../models/secret.js';
 import type { Database } from '../storage/database.js';
 import { CheckpointObjects } from '../stores/checkpoint-objects.js';
@@ -43,14 +44,16 @@ export async function openAnchor(config: EngineConfig, database: Database, now: 
   }
   const { signingKey, publicKeys = [], checkpoints, intervalMs = DEFAULT_INTERVAL_MS } = data.evidence;
   const dataDir = config.dataDir ?? '.holdfast';
-  const keys = await openLogKeys({
-    keyFile: config.signingKeyFile ?? null,
-    key: signingKey ?? null,
-    publicKeys,
-    madeIn: database.kind === 'pglite' ? dataDir : null,
-  });
+  const readKeys = () =>
+    openLogKeys({
+      keyFile: config.signingKeyFile ?? null,
+      key: signingKey ?? null,
+      publicKeys,
+      madeIn: database.kind === 'pglite' ? dataDir : null,
+    });
+  const keys = await readKeys();
   const place = placeAt(config.checkpoints ?? checkpoints ?? join(dataDir, 'checkpoints.jsonl'), config);
-  return new Anchor({ knex: database.knex, keys, place, intervalMs, now, log: withDefaults(config).log });
+  return new Anchor({ knex: database.knex, keys, readKeys, place, intervalMs, now, log: withDefaults(config).log });
 }
 
 /** Throws `config_invalid`. */
@@ -61,7 +64,7 @@ function placeAt(where: string, config: EngineConfig): CheckpointPlace {
   if (place === null)
     throw new HoldfastError(
       'config_invalid',
-      `Checkpoints cannot be written to ${JSON.stringify(where)}: ${PLACE_EXPECTED}.`,
+      `Checkpoints cannot be written to ${JSON.stringify(shownAddress(where))}: ${PLACE_EXPECTED}.`,
     );
   return inBucket(where, new CheckpointObjects(openCheckpointStore(config), place));
 }

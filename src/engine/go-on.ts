@@ -43,7 +43,13 @@ export async function goOn(parts: Parts, trx: Knex.Transaction, attempt: LastAtt
     const { maxTurns, timeoutSeconds } = definition;
     const onward = { maxTurns, maxDurationMs: timeoutSeconds * 1000 };
     const fork = { why: 'retry', key: ATTEMPT, source: last, at: () => at, files, onward } as const;
-    await writeFork(parts, trx, { ...fork, input: undefined, edits: [] }, { id, tenant: task.tenant }, async () => {});
+    await writeFork(
+      parts,
+      trx,
+      { ...fork, input: undefined, edits: [] },
+      { id, tenant: task.tenant, actor: null },
+      async () => {},
+    );
     return id;
   }
   return null;

@@ -19,7 +19,7 @@ export async function health(parts: Parts, isStopping: boolean): Promise<Health>
     environments === null ? null : checked('warn', () => environments.look()),
   ]);
   const engine: Check = isStopping ? { status: 'fail', detail: 'stopping' } : PASS;
-  const checks = { database, engine, ...(containers === null ? {} : { containers }) };
+  const checks = { database, engine, loop: parts.loop.check(), ...(containers === null ? {} : { containers }) };
   return { status: worstOf(Object.values(checks)), version: parts.build, database: parts.database.kind, checks };
 }
 

@@ -2,10 +2,7 @@ import { HoldfastError } from '../core/errors.js';
 import type { Database, SessionLock } from '../storage/database.js';
 import type { EngineLog } from './parts.js';
 import type { ProcessGate } from './step-gate.js';
-import { regainLock, type Worker } from './worker.js';
-
-/** Others may take over so long after the lock was lost that is not had again. */
-const LOST_AFTER_MS = 2000;
+import { type NotRegained, regainLock, type Worker } from './worker.js';
 
 interface Held {
   readonly database: Database;
@@ -30,11 +27,8 @@ export function holdLock(
         { component: 'worker', event: 'lock_lost', workerId: worker.id },
         'the connection that holds the lock of this worker was lost',
       );
-      void regainLock(database, worker, LOST_AFTER_MS).then((again) => {
-        if (again === null)
-          return lost(
-            new HoldfastError('worker_superseded', `Worker ${worker.id} lost its lock and could not take it again.`),
-          );
+      void regainLock(database, worker, lock).then((again) => {
+        if (typeof again === 'string') return lost(reasonOf(again, worker.id));
         lock = again;
         gate.open();
         watch();
@@ -43,3 +37,11 @@ export function holdLock(
   watch();
   return () => lock.release().catch(() => undefined);
 }
+
+const reasonOf = (why: NotRegained, id: string): HoldfastError =>
+  why === 'superseded'
+    ? new HoldfastError('worker_superseded', `A newer process runs as worker ${id}, or others took it over.`)
+    : new HoldfastError(
+        'database_unreachable',
+        `Worker ${id} lost its lock, and the database stayed away for too long.`,
+      );

@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
-import { resumeIfDecided, resumeLocked } from '../../steps/resume-run.js';
-import { settle, settleDue, vote } from '../../steps/settle.js';
+import { requestersOf } from '../../steps/requesters.js';
+import { resumeLocked } from '../../steps/resume-run.js';
+import { settle, vote } from '../../steps/settle.js';
 import { raisedLimit } from '../core/budget.js';
 import type { Caller } from '../core/caller.js';
 import { type Choice, judgeDecision } from '../core/decision.js';
@@ -9,6 +10,7 @@ import type { DecisionRequest, InterruptionView } from '../core/interruption.js'
 import { canonical, type JsonObject, type JsonValue, plainText, toJson } from '../core/json.js';
 import { nanosOf, usdOf } from '../core/money.js';
 import type { Page } from '../core/page.js';
+import { assertSeparate } from '../core/separation.js';
 import { raiseLimit } from '../storage/budgets.js';
 import type { InterruptionRow } from '../storage/interruption-rows.js';
 import {
@@ -23,22 +25,46 @@ import {
   waitOf,
 } from '../storage/interruptions.js';
 import { encodeCursor } from '../storage/run-list.js';
-import { assertNotErased, lockRun } from '../storage/runs.js';
+import { assertNotErased } from '../storage/runs.js';
+import { runsOfCalls } from '../storage/runs-of-calls.js';
 import { assertFits } from './answer-fits.js';
 import { judgeExtras } from './approval-terms.js';
+import { assertRunsNow, unfitNow } from './fits-now.js';
 import type { Parts } from './parts.js';
+import { expire, settlePast } from './settle-due.js';
 
 const unknown = (id: string): HoldfastError =>
   new HoldfastError('interruption_unknown', `There is no interruption ${JSON.stringify(id)}.`);
 
-async function viewOf(db: Knex, row: InterruptionRow): Promise<InterruptionView> {
-  return interruptionViewOf(row, await decisionsOf(db, [row.id]));
+/** What people see of interruptions; of those that wait, also whether the call would run as this process knows its tool. */
+async function viewsOf(parts: Parts, rows: readonly InterruptionRow[]): Promise<InterruptionView[]> {
+  const { knex } = parts.world;
+  const pending = rows.filter(({ status, kind }) => status === 'pending' && kind === 'approval');
+  const decisions = await decisionsOf(
+    knex,
+    rows.map((row) => row.id),
+  );
+  const runs = await runsOfCalls(
+    knex,
+    pending.map((row) => row.run_id),
+  );
+  const unfit = new Map(
+    pending.map((row) => {
+      const run = runs.get(row.run_id);
+      return [row.id, run === undefined ? null : (unfitNow(parts, run, row)?.text ?? null)];
+    }),
+  );
+  return rows.map((row) => interruptionViewOf(row, decisions, unfit.get(row.id)));
 }
 
 export async function getInterruption(parts: Parts, id: string, caller: Caller): Promise<InterruptionView> {
-  const row = await findInterruption(parts.world.knex, caller.tenant, id);
+  const find = () => findInterruption(parts.world.knex, caller.tenant, id);
+  const seen = await find();
+  const row = seen !== undefined && (await settlePast(parts, [seen])) ? await find() : seen;
   if (row === undefined) throw unknown(id);
-  return viewOf(parts.world.knex, row);
+  const [view] = await viewsOf(parts, [row]);
+  if (view === undefined) throw unknown(id);
+  return view;
 }
 
 export async function listInterruptions(
@@ -46,15 +72,13 @@ export async function listInterruptions(
   filter: InterruptionFilter & { readonly limit: number; readonly cursor?: string },
   caller: Caller,
 ): Promise<Page<InterruptionView>> {
-  const rows = await listInterruptionRows(parts.world.knex, { ...filter, tenant: caller.tenant });
+  const list = () => listInterruptionRows(parts.world.knex, { ...filter, tenant: caller.tenant });
+  const seen = await list();
+  const rows = (await settlePast(parts, seen)) ? await list() : seen;
   const page = rows.slice(0, filter.limit);
-  const decisions = await decisionsOf(
-    parts.world.knex,
-    page.map((row) => row.id),
-  );
   const last = page.at(-1);
   return {
-    items: page.map((row) => interruptionViewOf(row, decisions)),
+    items: await viewsOf(parts, page),
     nextCursor: rows.length > filter.limit && last ? encodeCursor(last.place, last.id) : null,
   };
 }
@@ -67,7 +91,8 @@ export async function decide(
 ): Promise<InterruptionView> {
   const { knex } = parts.world;
   const { actor } = caller;
-  const view = await knex.transaction(async (trx) => {
+  let overdue: string | null = null;
+  const made = knex.transaction(async (trx) => {
     const { run, row } = await lockInterruption(trx, caller.tenant, id);
     if (row === undefined || run === undefined) throw unknown(id);
     assertNotErased(run);
@@ -75,6 +100,7 @@ export async function decide(
     const said = await saidOn(trx, row);
     const before = interruptionViewOf(row, said);
     if (row.status === 'pending' && isPast(row, parts.world.now())) {
+      overdue = run.id;
       throw new HoldfastError(
         'interruption_expired',
         `The time to decide on interruption ${id} was over at ${before.expiresAt}.`,
@@ -84,6 +110,8 @@ export async function decide(
     if (judged === 'same') return before;
     const { verdict, message, value } = choice;
     if (verdict === 'answer') assertFits(parts, run.agent, row, value);
+    if (before.separateRequester) assertSeparate(before, verdict, actor, await requestersOf(trx, run.id));
+    if (verdict === 'approve') assertRunsNow(parts, run, row, choice.arguments !== null);
     const extras = judgeExtras(parts, run, row, choice, actor);
     const made = { verdict, actor, message, value, extras };
     if (verdict === 'approve' && row.kind === 'budget') await raiseBudget(trx, row, value);
@@ -91,6 +119,11 @@ export async function decide(
       ? Promise.all([vote(parts.world, trx, row, made)])
       : Promise.all([settle(parts.world, trx, row, made), resumeLocked(parts.world, trx, run, row.id)]));
     return interruptionViewOf(now.row, [...said, now.decision]);
+  });
+  const view = await made.catch(async (error: unknown) => {
+    // From here on everybody reads what this decision was refused for.
+    if (overdue !== null) await expire(parts, overdue, id);
+    throw error;
   });
   parts.world.queue.wake();
   parts.changes.announce(view.runId);
@@ -130,17 +163,4 @@ function argumentsOf(given: JsonObject | undefined): JsonObject | null {
   throw new HoldfastError('invalid_request', '/arguments: a JSON object was expected.', {
     fields: [{ pointer: '/arguments', detail: 'a JSON object was expected' }],
   });
-}
-
-/** Settles an interruption whose time has come. Does nothing when somebody decided before. */
-export async function expire(parts: Parts, runId: string, id: string): Promise<void> {
-  await parts.world.knex.transaction(async (trx) => {
-    const run = await lockRun(trx, runId);
-    const row = run === undefined ? undefined : await findInterruption(trx, run.tenant, id);
-    if (row === undefined || row.status !== 'pending') return;
-    await settleDue(parts.world, trx, row);
-    await resumeIfDecided(parts.world, trx, runId);
-  });
-  parts.world.queue.wake();
-  parts.changes.announce(runId);
 }

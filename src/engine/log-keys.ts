@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { HoldfastError } from '../core/errors.js';
-import { signHandover, trustedBy } from '../core/key-handover.js';
+import { signHandover, signRevocation, type TrustedKey, trustedBy } from '../core/key-handover.js';
 import {
   isKeyName,
   type NoteKey,
@@ -19,9 +20,11 @@ import { addPublicKey, publicKeysOf, readPublicKeys } from '../storage/public-ke
 export interface LogKeys {
   /** Null: this process signs nothing. */
   readonly signing: SigningKey | null;
-  readonly trusted: readonly NoteKey[];
-  /** Notes by which earlier keys handed over. */
+  readonly trusted: readonly TrustedKey[];
+  /** Notes by which earlier keys handed over, or were revoked. */
   readonly handovers: readonly string[];
+  /** Whether the key is in a file, which can be read again at little cost. */
+  readonly inFile: boolean;
 }
 
 export interface LogKeysConfig {
@@ -49,9 +52,9 @@ export async function openLogKeys({ keyFile, key, publicKeys, madeIn }: LogKeysC
     if (parsed === null) throw invalid(`${JSON.stringify(text)} is no public key of a log: expected name+id+base64.`);
     return parsed;
   });
-  const handovers = beside.flatMap(({ handover }) => (handover === null ? [] : [handover]));
+  const handovers = beside.flatMap(({ handover, revocation }) => [handover ?? [], revocation ?? []].flat());
   const known = signing === null ? earlier : [signing.public, ...earlier];
-  return { signing, trusted: trustedBy(known, handovers), handovers };
+  return { signing, trusted: trustedBy(known, handovers), handovers, inFile: path !== null };
 }
 
 function readBeside(path: string): ReturnType<typeof readPublicKeys> {
@@ -94,17 +97,41 @@ export function makeLogKey(path: string, name: string): NoteKey {
 }
 
 /**
- * Puts a new key of the same name into the file. The note by which the old one hands over to it is written first, so that a crash
- * in between leaves the old key, and one more public key whose private half nobody has.
+ * Puts a new key of the same name into the file, which signs from now on; what the old one has signed is believed up to `size`
+ * entries. The new key is kept beside the old one until the note of the hand-over is written: after a crash the same call goes on
+ * with it, so that the old key never hands over to two.
  */
-export function rotateLogKey(path: string): NoteKey {
-  const old = parseSigningKey(readKeyFile(path) ?? '');
-  if (old === null)
-    throw new HoldfastError('secret_unreadable', `What the file ${path} holds is no signing key of a log.`);
-  const text = signingKeyText(old.public.name, randomBytes(32));
+export function rotateLogKey(path: string, size: number): NoteKey {
+  const old = keyIn(path);
+  const beside = `${path}.next`;
+  const fresh = (): string => signingKeyText(old.public.name, randomBytes(32));
+  if (parseSigningKey(readKeyFile(beside) ?? '')?.public.text === old.public.text) rmSync(beside);
+  const text = readKeyFile(beside) ?? makeKeyFile(beside, fresh());
   const next = parseSigningKey(text);
-  if (next === null) throw new Error('a key that was just made is one');
-  addPublicKey(publicKeysOf(path), { key: next.public.text, handover: signHandover(old, next) });
+  if (next === null) throw invalid(`What the file ${beside} holds is no signing key of a log: remove it.`);
+  if (!readBeside(publicKeysOf(path)).some((one) => one.key === next.public.text && one.handover !== null))
+    addPublicKey(publicKeysOf(path), { key: next.public.text, handover: signHandover(old, next, size) });
   replaceKeyFile(path, text);
+  rmSync(beside, { force: true });
   return next.public;
+}
+
+/** Says, in the name of the key in the file, that an earlier one is believed only up to so many entries. Throws `config_invalid`. */
+export function revokeLogKey(path: string, revoked: string, size: number): NoteKey {
+  const by = keyIn(path);
+  const earlier = readBeside(publicKeysOf(path));
+  const key = parsePublicKey(revoked);
+  if (key === null || key.text === by.public.text || !earlier.some((one) => one.key === key.text))
+    throw invalid(
+      `${JSON.stringify(revoked)} is no earlier key of ${path}: expected one of those in ${publicKeysOf(path)}, and not the one in use.`,
+    );
+  addPublicKey(publicKeysOf(path), { key: key.text, handover: null, revocation: signRevocation(key, size, by) });
+  return key;
+}
+
+/** Throws `secret_unreadable`. */
+function keyIn(path: string): SigningKey {
+  const key = parseSigningKey(readKeyFile(path) ?? '');
+  if (key !== null) return key;
+  throw new HoldfastError('secret_unreadable', `What the file ${path} holds is no signing key of a log.`);
 }

@@ -1,12 +1,15 @@
 import type { Knex } from 'knex';
 import type { Head } from '../core/chain.js';
 import { LogCheck, type LoggedEvent } from '../core/check-log.js';
+import { type FalseRow, falseRows, type StoredCopies } from '../core/copied-rows.js';
 import { HoldfastError } from '../core/errors.js';
 import { type Broken, type Fault, fault } from '../core/invariant.js';
+import { LoggedFacts } from '../core/logged-facts.js';
 import { endFault, reportOn, rowFault, type VerifyReport } from '../core/verify-log.js';
 import { fits, type KeptFold } from '../storage/fold-snapshots.js';
 import { type ClaimRow, readClaim, readLogPage } from '../storage/log-pages.js';
 
+const FALSE_ROWS_MAX = 20;
 const FIRST_PAGE = 200;
 const PAGE_MAX = 1000;
 /** What payloads of a page may take: where they are large, pages are short. */
@@ -47,21 +50,37 @@ export class LogReading {
   /** States that are kept of the log and were not come to yet, oldest first. */
   readonly #folds: KeptFold[];
   readonly #states: { fit: number; readonly wrong: number[] } = { fit: 0, wrong: [] };
+  readonly #copies: StoredCopies | null;
+  readonly #facts: LoggedFacts | null;
   #broken: Broken | null = null;
   #beyond = false;
 
-  /** `to`: the last event that is looked at; left out: all of them, and how the log ends. `since`: where it begins. */
+  /**
+   * `to`: the last event that is looked at; left out: all of them, and how the log ends. `since`: where it begins. `copies`: the rows that
+   * are compared with a log that is read as a whole.
+   */
   constructor(
     row: ClaimRow,
     {
       to,
       since,
       folds = [],
-    }: { readonly to?: number; readonly since?: Head; readonly folds?: readonly KeptFold[] } = {},
+      copies = null,
+    }: {
+      readonly to?: number;
+      readonly since?: Head;
+      readonly folds?: readonly KeptFold[];
+      readonly copies?: StoredCopies | null;
+    } = {},
   ) {
     this.#row = row;
     const { id, tenant, key: runKey } = row;
-    this.#check = since === undefined ? LogCheck.fromStart(id, tenant, runKey) : new LogCheck({ head: since, runKey });
+    // Of an erased run the log says nothing any more.
+    const compares = since === undefined && copies !== null && runKey !== null && (to ?? row.seq) === row.seq;
+    this.#copies = compares ? copies : null;
+    this.#facts = compares ? new LoggedFacts() : null;
+    this.#check =
+      since === undefined ? LogCheck.fromStart(id, tenant, runKey, this.#facts) : new LogCheck({ head: since, runKey });
     this.#from = this.#check.head.seq + 1;
     this.#to = to ?? row.seq ?? 0;
     this.#folds = [...folds];
@@ -93,7 +112,13 @@ export class LogReading {
   async report(db: Knex): Promise<VerifyReport> {
     const payloads = this.#row.key === null ? 'erased' : 'checked';
     const wrong = this.#broken ?? (await this.#atEnd(db));
-    return reportOn(this.#check, this.#from, wrong, { payloads, states: this.#states });
+    const rows = wrong === null || wrong.invariant === 'run_row' ? this.#falseRows() : [];
+    return reportOn(this.#check, this.#from, wrong, { payloads, states: this.#states, rows });
+  }
+
+  #falseRows(): readonly FalseRow[] {
+    if (this.#copies === null || this.#facts === null) return [];
+    return falseRows(this.#facts, this.#row.id, this.#copies, FALSE_ROWS_MAX);
   }
 
   async #atEnd(db: Knex): Promise<Broken | null> {

@@ -4,8 +4,10 @@ import type { RunEvent } from '../core/event.js';
 import type { ConsistencyView, LogEntryView, LogView } from '../core/log-view.js';
 import { consistencyRecipe, inclusionRecipe } from '../core/merkle.js';
 import type { Page } from '../core/page.js';
-import { type ProofBundle, provenEntryOf, provenEventOf } from '../core/proof.js';
-import { entriesOfRun, logSize, readEntries } from '../storage/log-entries.js';
+import { lossViewOf, type ProofBundle, provenEntryOf, provenEventOf } from '../core/proof.js';
+import { holdsSecret } from '../models/known-secrets.js';
+import { entriesOfRun, readEntries } from '../storage/log-entries.js';
+import { logSize } from '../storage/log-rows.js';
 import { readTree } from '../storage/log-tree.js';
 import { readEvents, readHead } from '../storage/read-events.js';
 import { findRun } from '../storage/runs.js';
@@ -31,7 +33,7 @@ export async function listLogEntries(
   const items = entries.slice(0, limit).map((one) => ({
     index: one.index,
     leaf: one.leaf,
-    entry: one.tenant === caller.tenant ? provenEntryOf(one) : null,
+    entry: one.tenant !== caller.tenant ? null : 'loss' in one ? lossViewOf(one) : provenEntryOf(one),
   }));
   return { items, nextCursor: entries.length > limit ? String(after + limit) : null };
 }
@@ -70,7 +72,7 @@ export async function exportProof(
     format: 'holdfast-proof-v1',
     runId: id,
     tenant: run.tenant,
-    events: events.map((event) => provenEventOf(event, payloads ? head.runKey : null)),
+    events: events.map((event) => provenEventOf(event, payloads && !holdsSecret(event) ? head.runKey : null)),
     entry: provenEntryOf(entry),
     inclusion: [...(await readTree(knex, inclusionRecipe(entry.index, size)))],
     checkpoint: newest.checkpoint.note,

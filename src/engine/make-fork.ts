@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Knex } from 'knex';
+import { requestersOf } from '../../steps/requesters.js';
+import { NOBODY } from '../../steps/settle.js';
 import { isoNow } from '../../steps/world.js';
 import { budgetOfRun } from '../core/budget.js';
 import type { Caller } from '../core/caller.js';
@@ -32,6 +34,7 @@ import { assertNotErasing } from '../storage/subject-starts.js';
 import { copySubjects, subjectsOf } from '../storage/subjects.js';
 import { assertEditFits } from './edit-fits.js';
 import { filesForFork, takeFiles } from './fork-files.js';
+import { assertModelAllowed } from './fork-models.js';
 import { agentNamed, type Parts } from './parts.js';
 import { AlreadyStarted, assertMetadata, limitsUnder, newRunId, takeKey, viewOf } from './start-run.js';
 
@@ -79,7 +82,7 @@ export async function makeFork(
       const locked = await lockRun(trx, source.id);
       if (locked !== undefined) assertNotErased(locked);
       await fork.under?.(trx);
-      await writeFork(parts, trx, fork, { id, tenant }, () =>
+      await writeFork(parts, trx, fork, { id, tenant, actor: caller.actor }, () =>
         takeKey(trx, { tenant, operation, key: idempotencyKey, fingerprint, runId: id }),
       );
     });
@@ -91,12 +94,12 @@ export async function makeFork(
   return viewOf(parts, caller, id);
 }
 
-/** Writes a fork as a run of its own, with its log and its first segment. `claim` is asked when its row is there. */
+/** Writes a fork as a run of its own, with its log and its first segment. `actor`: who asks for it, beside who asked for its source. `claim` is asked when its row is there. */
 export async function writeFork(
   parts: Parts,
   trx: Knex.Transaction,
   fork: Fork,
-  { id, tenant }: Pick<NewRun, 'id' | 'tenant'>,
+  { id, tenant, actor }: Pick<NewRun, 'id' | 'tenant'> & { readonly actor: string | null },
   claim: () => Promise<void>,
 ): Promise<void> {
   const { world } = parts;
@@ -119,6 +122,7 @@ export async function writeFork(
   const binding = rebindingOf(plan.events, id, run.policyVersion);
   await takeOver(trx, source.id, run, plan, binding);
   const [event] = await readEvents(trx, source.id, at - 1, 1);
+  const requestedBy = [...new Set([...(await requestersOf(trx, source.id)), ...(actor === null ? [] : [actor])])];
   const forked: EventDraft = {
     key: fork.key ?? 'forked',
     parentKey: 'created',
@@ -129,9 +133,20 @@ export async function writeFork(
       ...(fork.repair === undefined ? {} : { repair: fork.repair }),
     },
   };
-  const copies = plan.events.map((one) => rebound(one, binding));
-  await appendEvents(trx, id, [createdEvent(run), forked, ...copies], { at: isoNow(world), worker: null });
+  const copies = [...plan.events, ...noLongerStanding(plan.events)].map((one) => rebound(one, binding));
+  await appendEvents(trx, id, [createdEvent(run, requestedBy), forked, ...copies], { at: isoNow(world), worker: null });
   await world.queue.enqueue(trx, { run, segment, band: 'new' });
+}
+
+/** What stands in the source allows nothing in the fork. */
+function noLongerStanding(events: readonly EventDraft[]): EventDraft[] {
+  const revoked = new Set(events.flatMap((one) => (one.kind === 'standing_decision.revoked' ? [one.data.id] : [])));
+  return events.flatMap((one): EventDraft[] => {
+    if (one.kind !== 'standing_decision.made' || revoked.has(one.data.id)) return [];
+    const { id } = one.data;
+    const parentKey = `standing:${id}`;
+    return [{ key: `${parentKey}:revoked`, parentKey, kind: 'standing_decision.revoked', data: { id, actor: NOBODY } }];
+  });
 }
 
 type Pinned = NewRun & { readonly policyVersion: string };
@@ -139,6 +154,7 @@ type Pinned = NewRun & { readonly policyVersion: string };
 /** What the fork is and may do, by its source, by what was asked for, and by its agent as it is now. */
 function pinnedOf(parts: Parts, { source, input, onward }: Fork, to: Pick<NewRun, 'id' | 'tenant'>): Pinned {
   const agent = agentNamed(parts, source.agent);
+  assertModelAllowed(agent, onward.model, source.model);
   const grants = grantsUnder(agent.grants, source);
   // It is a budget of its own: what the source has spent is the source's.
   const budget = budgetOfRun(parts.world.budgets, agent.name, limitsOf(source).budget);
@@ -156,9 +172,12 @@ function pinnedOf(parts: Parts, { source, input, onward }: Fork, to: Pick<NewRun
   };
 }
 
-function createdEvent(run: Pinned): EventDraft {
+function createdEvent(run: Pinned, requestedBy: string[]): EventDraft {
   const { agent, agentVersion, agentHash, input, metadata, limits, policyVersion } = run;
-  const data = { agent, agentVersion, agentHash, input, metadata, limits, grants: [...run.grants], policyVersion };
+  const { priority, stream = null, scaffold = null, taskId = null } = run;
+  const pinned = { priority, stream, scaffold, taskId, timeLeftMs: null, ancestors: [] };
+  const agentOf = { agent, agentVersion, agentHash };
+  const data = { ...agentOf, input, metadata, limits, grants: [...run.grants], policyVersion, requestedBy, pinned };
   return { key: 'created', parentKey: null, kind: 'run.created', data };
 }
 
@@ -174,8 +193,8 @@ async function takeOver(
   const made = events.flatMap(({ kind, data }) => (kind === 'standing_decision.made' ? [data.id] : []));
   const revoked = events.flatMap(({ kind, data }) => (kind === 'standing_decision.revoked' ? [data.id] : []));
   const servers = events.flatMap(({ kind, data }) => (kind === 'mcp.listed' ? [data.server] : []));
-  await copyInterruptions(trx, { runId: id, segment }, binding, decided);
-  await copyStanding(trx, id, binding, { made, revoked: new Set(revoked) });
+  await copyInterruptions(trx, { from, runId: id, segment }, binding, decided);
+  await copyStanding(trx, id, binding, { made, revoked: new Set(revoked), by: NOBODY });
   await copyCalls(trx, { from, to: id, tenant }, binding.digests, begun);
   await copyPins(trx, from, id, servers);
   await copySubjects(trx, from, id);

@@ -1,4 +1,4 @@
-import type { Caller } from '../core/caller.js';
+import { type Caller, mayOperate } from '../core/caller.js';
 import { HoldfastError } from '../core/errors.js';
 import type { Exposition, Metrics } from '../metrics/metrics.js';
 import { type Measures, readMeasures } from '../storage/measures.js';
@@ -10,7 +10,6 @@ import { SEGMENT_QUEUE } from './segment-queue.js';
 const EVERY_MS = 5000;
 /** A look that takes longer is not waited for. */
 const WITHIN_MS = 4000;
-const OPERATORS = 'default';
 
 type Gauge = ReturnType<Metrics['gauge']>;
 type Counted = 'runs' | 'interruptions' | 'workers' | 'environments';
@@ -94,7 +93,9 @@ export class Measuring {
 const entriesOf = <T extends object>(of: T) => Object.entries(of) as [keyof T, T[keyof T]][];
 
 /** What Prometheus reads is of all tenants: whoever runs the system reads it. Throws `forbidden`. */
-export function exposeMetrics(measuring: Measuring, { tenant }: Caller): Promise<Exposition> {
-  if (tenant === OPERATORS) return measuring.expose();
-  throw new HoldfastError('forbidden', `Metrics are of all tenants; expected a token of the tenant ${OPERATORS}.`);
+export async function exposeMetrics(measuring: Measuring, caller: Caller): Promise<Exposition> {
+  if (mayOperate(caller, 'viewer')) return measuring.expose();
+  throw new HoldfastError('forbidden', `Metrics are of all tenants; ${caller.actor} has no role in the installation.`, {
+    hint: 'Give the caller `installation: "viewer"`.',
+  });
 }

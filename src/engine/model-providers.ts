@@ -1,6 +1,7 @@
 import type { Model, ModelProvider } from '@openai/agents';
-import { environmentVariable, readSettings } from '../config.js';
+import { cassettesDir, environmentVariable, ollamaApiKey, ollamaHost, recordTo } from '../config.js';
 import type { FieldError } from '../core/errors.js';
+import type { Setting } from '../core/setting.js';
 import {
   MultiModelProvider as ConfiguredMultiModelProvider,
   type MultiModelProviderOptions,
@@ -9,25 +10,53 @@ import type { OllamaModel, OllamaModelOptions } from '../models/ollama-model.js'
 import { OllamaModelProvider as ConfiguredOllamaModelProvider } from '../models/ollama-model-provider.js';
 import type { OpenAICompatibleOptions } from '../models/openai-compatible-options.js';
 import { OpenAICompatibleProvider } from '../models/openai-compatible-provider.js';
+import { readSetting } from './one-setting.js';
 
 /** The providers of the public library: what their options do not say, OLLAMA_HOST and OLLAMA_API_KEY of the environment do. */
 
-function environment(): { readonly ollamaHost: string | null; readonly ollamaApiKey: string | null } {
-  const { ollamaHost, ollamaApiKey } = readSettings();
-  return { ollamaHost, ollamaApiKey };
+/** What the environment says is read once by each provider, when the first name needs it; nothing else of it is looked at. */
+function lazily<T>(setting: Setting<T>): () => T {
+  let read: { readonly value: T } | undefined;
+  return () => {
+    read ??= { value: readSetting(setting) };
+    return read.value;
+  };
 }
 
-function cassettes(): { readonly cassettesDir: string; readonly recordTo: string | null } {
-  const { cassettesDir, recordTo } = readSettings();
-  return { cassettesDir, recordTo };
+function ollamaEnvironment(): () => OllamaModelOptions {
+  const [host, key] = [lazily(ollamaHost), lazily(ollamaApiKey)];
+  return () => ({ ollamaHost: host(), ollamaApiKey: key() });
 }
 
-/** Gives models of Ollama by name. The environment is read when a name is asked for, not before. */
+/** The options, and behind what they leave out, the environment. */
+function withEnvironment(options: MultiModelProviderOptions): MultiModelProviderOptions {
+  const host = lazily(ollamaHost);
+  const key = lazily(ollamaApiKey);
+  const cassettes = lazily(cassettesDir);
+  const record = lazily(recordTo);
+  return {
+    ...options,
+    get ollamaHost() {
+      return options.ollamaHost === undefined ? host() : options.ollamaHost;
+    },
+    get ollamaApiKey() {
+      return options.ollamaApiKey === undefined ? key() : options.ollamaApiKey;
+    },
+    get cassettesDir() {
+      return options.cassettesDir ?? cassettes();
+    },
+    get recordTo() {
+      return options.recordTo === undefined ? record() : options.recordTo;
+    },
+  };
+}
+
+/** Gives models of Ollama by name. The environment is read once, when the first name is asked for. */
 export class OllamaModelProvider implements ModelProvider {
   readonly #provider: ConfiguredOllamaModelProvider;
 
   constructor(options: OllamaModelOptions = {}) {
-    this.#provider = new ConfiguredOllamaModelProvider(options, environment);
+    this.#provider = new ConfiguredOllamaModelProvider(options, ollamaEnvironment());
   }
 
   /** What is wrong with the options, for whoever checks a configuration at start. */
@@ -40,6 +69,11 @@ export class OllamaModelProvider implements ModelProvider {
     return this.#provider.missing();
   }
 
+  /** Where its secrets are, so that they are known before they are used. */
+  secrets(): object {
+    return this.#provider.secrets();
+  }
+
   /** Throws `model_unknown` for a name that no host can be decided on for, and `config_invalid` for a wrong address. */
   getModel(modelName?: string): Promise<OllamaModel> {
     return this.#provider.getModel(modelName);
@@ -49,16 +83,21 @@ export class OllamaModelProvider implements ModelProvider {
 /** Routes a model name by what stands before its first `/`; a name without one goes to OpenAI. */
 export class MultiModelProvider implements ModelProvider {
   readonly #options: MultiModelProviderOptions;
-  #provider: ConfiguredMultiModelProvider | undefined;
+  readonly #provider: ConfiguredMultiModelProvider;
 
   constructor(options: MultiModelProviderOptions = {}) {
     this.#options = options;
+    this.#provider = new ConfiguredMultiModelProvider(withEnvironment(options), environmentVariable);
+  }
+
+  /** Where its secrets are, so that they are known before they are used. */
+  secrets(): object {
+    const { openaiApiKey, openaiBaseUrl, ollamaApiKey, ollamaHost } = this.#options;
+    return { openaiApiKey, openaiBaseUrl, ollamaApiKey, ollamaHost };
   }
 
   /** Throws `model_unknown` for a prefix that nobody serves and for a missing key. */
   getModel(modelName?: string): Promise<Model> {
-    const options = { ...environment(), ...cassettes(), ...this.#options };
-    this.#provider ??= new ConfiguredMultiModelProvider(options, environmentVariable);
     return this.#provider.getModel(modelName);
   }
 }

@@ -3,6 +3,7 @@ import type { EnvironmentEngine } from '../core/environment.js';
 import { checkedAddresses, systemResolve } from '../tools/http-address.js';
 import type { RegisteredAgent } from './agent-registry.js';
 import { DEFAULT_DATA_DIR, type EngineConfig, withDefaults } from './engine-config.js';
+import type { HostFolders } from './host-folders.js';
 
 /** That of this machine. */
 export const DEFAULT_DOCKER_HOST = 'unix:///var/run/docker.sock';
@@ -14,6 +15,7 @@ const DENIALS_A_SECOND = 10;
 export async function openContainers(
   config: EngineConfig,
   agents: Iterable<RegisteredAgent>,
+  hostFolders: HostFolders,
 ): Promise<EnvironmentEngine | null> {
   const { role, dockerPatienceMs: patienceMs, log } = withDefaults(config);
   if (role === 'api') return null;
@@ -32,7 +34,7 @@ export async function openContainers(
   };
   // Loaded where it is needed: most processes have no containers, and start sooner.
   const { DockerEngine } = await import('../containers/docker-engine.js');
-  return new DockerEngine(host, { patienceMs, egress });
+  return new DockerEngine(host, { patienceMs, egress, assertMounts: (spec) => hostFolders.assertMounts(spec) });
 }
 
 const urlOf = (name: string, port: number): URL => new URL(`http://${name.includes(':') ? `[${name}]` : name}:${port}`);

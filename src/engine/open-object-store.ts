@@ -3,6 +3,7 @@ import { environmentVariable } from '../config.js';
 import { exportRootsOf } from '../core/bucket-place.js';
 import { HoldfastError } from '../core/errors.js';
 import { OBJECT_STORE_KEYS } from '../core/object-store-keys.js';
+import { shownAddress } from '../core/secret-looks.js';
 import { webAddress } from '../core/setting.js';
 import { HeldSecret } from '../models/held-secret.js';
 import { literalSecret, type Secret } from '../models/secret.js';
@@ -33,7 +34,7 @@ export function openBuckets(config: EngineConfig): ExportBuckets | null {
   if (wrong !== undefined)
     throw new HoldfastError(
       'config_invalid',
-      `${JSON.stringify(wrong)} is no place to export to: expected s3://bucket/prefix.`,
+      `${JSON.stringify(shownAddress(wrong))} is no place to export to: expected s3://bucket/prefix.`,
     );
   // Who only serves needs no key: workers export.
   return { store: config.role === 'api' ? null : openObjectStore(config.objectStore, EXPORT_TIMES), roots };

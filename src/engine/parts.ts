@@ -1,5 +1,6 @@
 import type { ModelProvider } from '@openai/agents';
 import type { World } from '../../steps/world.js';
+import type { Ceilings } from '../core/ceilings.js';
 import { HoldfastError } from '../core/errors.js';
 import type { LogFields } from '../core/log-record.js';
 import type { Retention } from '../core/retention.js';
@@ -14,6 +15,8 @@ import type { Anchor } from './anchor.js';
 import type { Changes } from './changes.js';
 import type { DeltaHub } from './delta-hub.js';
 import type { ExportQueue } from './export-queue.js';
+import type { HostFolders } from './host-folders.js';
+import type { LoopWatch } from './loop-watch.js';
 import type { Measuring } from './measuring.js';
 import type { RunningSegments } from './running-segments.js';
 import type { Summaries } from './summaries.js';
@@ -41,17 +44,22 @@ export interface Parts {
   readonly exports: ExportQueue;
   readonly system: SystemFeed;
   readonly metrics: Metrics;
+  readonly loop: LoopWatch;
   readonly measuring: Measuring;
   readonly summaries: Summaries;
   readonly role: WorkerRole;
   /** How often a segment may take a worker with it, without a step in between, before its run ends. */
   readonly crashLimit: number;
+  /** After so many milliseconds without a heartbeat the session of another worker is ended. */
+  readonly stillAfterMs: number;
   readonly build: string;
   readonly retention: Retention;
   readonly order: TaskOrder;
   /** On which terms tasks that are submitted are tried again. */
   readonly retries: TaskRetries;
   readonly stalls: Stalls;
+  readonly hostFolders: HostFolders;
+  readonly ceilings: Ceilings;
   readonly log: EngineLog;
 }
 

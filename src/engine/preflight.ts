@@ -1,5 +1,4 @@
 import type { Knex } from 'knex';
-import { reachableAgent } from '../../workflows/reachable-agent.js';
 import { isPresentState } from '../../workflows/rebuild-state.js';
 import { HoldfastError } from '../core/errors.js';
 import { parseGrants } from '../core/grants.js';
@@ -10,12 +9,12 @@ import { openExisting } from '../storage/existing-database.js';
 import type { InterruptionRow } from '../storage/interruption-rows.js';
 import { pendingOf } from '../storage/interruptions.js';
 import { countLiveRuns, type LiveRun, liveRuns } from '../storage/live-runs.js';
-import { grantsOf } from '../storage/runs.js';
+import { grantsOf, type RunRow } from '../storage/runs.js';
 import { type SnapshotRow, snapshotOf, soundState } from '../storage/snapshots.js';
-import { toolSpecOf } from '../tools/define-tool.js';
 import { type RegisteredAgent, registerAgents } from './agent-registry.js';
 import { assertConfig } from './assert-config.js';
 import type { EngineConfig } from './engine-config.js';
+import { isGone, unfitNow } from './fits-now.js';
 import { openDoors } from './open-doors.js';
 import { RECORDING_VERSION } from './recording-version.js';
 import { replayStored } from './replay-run.js';
@@ -87,7 +86,8 @@ async function judge(
   const facts: PreflightFacts = {
     ...{ status, agent, report, lastBegan: lastBegan(log), version: versionOf(live) },
     state: registered === undefined ? 'none' : stateOf(seen, registered),
-    withoutTool: registered === undefined ? [] : seen.pending.flatMap((one) => withoutTool(registered, one)),
+    withoutTool: registered === undefined ? [] : seen.pending.flatMap((one) => goneOf(registered, one)),
+    unfit: seen.pending.flatMap((one) => unfitOf(agents, run, one)),
   };
   const { verdict, reasons } = judgePreflight(facts);
   return { runId, tenant, agent, status, verdict, reasons: [...reasons], events: report.events };
@@ -127,14 +127,19 @@ function stateOf({ stored, snapshot }: Seen, { agent }: RegisteredAgent): Prefli
   return isPresentState(state, agent) ? 'kept' : 'other';
 }
 
-/** A call that waits, if its tool is gone. Tools of servers, and of agents behind tools, are looked for in the replay alone. */
-function withoutTool(
-  { agent: start, scaffold }: RegisteredAgent,
-  { agent: name, call_id: callId, tool }: InterruptionRow,
-): PreflightFacts['withoutTool'] {
-  const agent = reachableAgent(start, name);
-  if (agent === undefined || agent.mcpServers.length > 0 || callId === null || tool === null) return [];
-  const tools = agent === start ? [...agent.tools, ...(scaffold?.tools ?? [])] : agent.tools;
-  const has = tools.some((one) => one.type === 'function' && (one.name === tool || toolSpecOf(one).name === tool));
-  return has ? [] : [{ tool, callId }];
+const goneOf = (
+  registered: RegisteredAgent,
+  { agent, call_id: callId, tool }: InterruptionRow,
+): PreflightFacts['withoutTool'] =>
+  callId !== null && tool !== null && isGone(registered, agent, tool) ? [{ tool, callId }] : [];
+
+function unfitOf(
+  agents: ReadonlyMap<string, RegisteredAgent>,
+  run: RunRow,
+  row: InterruptionRow,
+): PreflightFacts['unfit'] {
+  const unfit = unfitNow({ agents }, run, row);
+  const { call_id: callId, tool } = row;
+  if (unfit === null || unfit.pointer === '/tool' || callId === null || tool === null) return [];
+  return [{ tool, callId, why: unfit.text }];
 }

@@ -34,7 +34,7 @@ export function replayPlace(agents: ReadonlyMap<string, RegisteredAgent>, lists:
     ...{ now: () => 0, newId: () => 'replay', changed: () => undefined, stepsKeepOutcomes: () => false },
     ...{ prices: { priceOf: () => null }, budgets: { onExhausted: 'fail', outputTokens: 1 }, approvalTimeoutMs: null },
     ...{ mcp: new NoConnections(), mcpLists: lists, exportDir: '', buckets: null, environments: null },
-    rewards: new Map(),
+    ...{ rewards: new Map(), readSecrets: async () => [], crashLimit: 1 },
     metrics: UNMETERED,
   };
   return { world, agents };

@@ -1,6 +1,6 @@
 import { SEGMENT_WORKFLOW } from '../../workflows/agent-run.js';
 import { EXPORT_WORKFLOW } from '../../workflows/export-run.js';
-import type { Caller } from '../core/caller.js';
+import { type Caller, mayOperate } from '../core/caller.js';
 import { HoldfastError } from '../core/errors.js';
 import {
   type RetentionRule,
@@ -10,7 +10,7 @@ import {
   statusesOf,
   TRIMMED,
 } from '../core/retention.js';
-import { choreDueAt, putOffChore, takeChore } from '../storage/chores.js';
+import { askedChores, askForChore, choreDueAt, endAskedChore, putOffChore, takeChore } from '../storage/chores.js';
 import {
   countToTrim,
   countUnder,
@@ -23,6 +23,9 @@ import { eraseLocked, removeLocked } from './erase-locked.js';
 import type { Parts } from './parts.js';
 
 const CHORE = 'retention';
+/** Before the name of a tenant: what was asked for of it alone. */
+const OF_TENANT = 'retention of ';
+const ASKED_AT_ONCE = 20;
 const EVERY_MS = 3_600_000;
 /** For so long a worker has the chore: one that dies with it holds it up no longer. */
 const TAKEN_MS = 60_000;
@@ -38,22 +41,48 @@ const WORKFLOWS = [SEGMENT_WORKFLOW, EXPORT_WORKFLOW];
  * done or not, whatever dies in between, and who comes next goes on with what is left.
  */
 export async function retain(parts: Parts, isStopping: () => boolean): Promise<void> {
-  const { retention } = parts;
   const { knex } = parts.world;
-  if (!(await takeChore(knex, CHORE, TAKEN_MS))) return;
-  for (const rule of retention.runs)
-    for (const status of statusesOf(rule)) await followRule(parts, { ...rule, status }, isStopping);
-  for (const what of TRIMMED) {
-    const days = retention.days[what];
-    if (days === null) continue;
-    const trimming = { days, limit: ROWS_AT_ONCE, workflows: WORKFLOWS };
-    const trim = () => (what === 'recordings' ? trimRecordings(knex, trimming) : trimRows(knex, what, trimming));
-    while (!isStopping() && (await trim()) === ROWS_AT_ONCE) await putOffChore(knex, CHORE, TAKEN_MS);
+  if (await takeChore(knex, CHORE, TAKEN_MS)) {
+    await sweepOf(parts, { chore: CHORE, tenant: null, isStopping });
+    await putOffChore(knex, CHORE, isStopping() ? 0 : EVERY_MS);
   }
-  await putOffChore(knex, CHORE, isStopping() ? 0 : EVERY_MS);
+  for (const { name, tenant } of await askedChores(knex, OF_TENANT, ASKED_AT_ONCE)) {
+    if (isStopping() || !(await takeChore(knex, name, TAKEN_MS))) continue;
+    await sweepOf(parts, { chore: name, tenant, isStopping });
+    await (isStopping() ? putOffChore(knex, name, 0) : endAskedChore(knex, name));
+  }
 }
 
-async function followRule(parts: Parts, rule: RetentionRule & RuleStatus, isStopping: () => boolean): Promise<void> {
+interface Sweep {
+  readonly chore: string;
+  /** Null: of all tenants. */
+  readonly tenant: string | null;
+  readonly isStopping: () => boolean;
+}
+
+async function sweepOf(parts: Parts, sweep: Sweep): Promise<void> {
+  const { retention } = parts;
+  const { knex } = parts.world;
+  const { chore, tenant, isStopping } = sweep;
+  for (const rule of rulesOf(retention.runs, tenant))
+    for (const status of statusesOf(rule)) await followRule(parts, { ...rule, status }, sweep);
+  for (const what of TRIMMED) {
+    const days = retention.days[what];
+    // Events of the system go in the order of all tenants.
+    if (days === null || (tenant !== null && what === 'systemEvents')) continue;
+    const trimming = { days, tenant, limit: ROWS_AT_ONCE, workflows: WORKFLOWS };
+    const trim = () => (what === 'recordings' ? trimRecordings(knex, trimming) : trimRows(knex, what, trimming));
+    while (!isStopping() && (await trim()) === ROWS_AT_ONCE) await putOffChore(knex, chore, TAKEN_MS);
+  }
+}
+
+/** The rules that take runs of a tenant, and of it alone. */
+const rulesOf = (rules: readonly RetentionRule[], tenant: string | null): readonly RetentionRule[] =>
+  tenant === null
+    ? rules
+    : rules.filter((rule) => (rule.tenant ?? tenant) === tenant).map((rule) => ({ ...rule, tenant }));
+
+async function followRule(parts: Parts, rule: RetentionRule & RuleStatus, { chore, isStopping }: Sweep): Promise<void> {
   const { knex } = parts.world;
   let gone = 0;
   let after: PlaceInRule | null = null;
@@ -65,7 +94,7 @@ async function followRule(parts: Parts, rule: RetentionRule & RuleStatus, isStop
     }
     after = due.at(-1) ?? after;
     if (due.length < RUNS_AT_ONCE) break;
-    await putOffChore(knex, CHORE, TAKEN_MS);
+    await putOffChore(knex, chore, TAKEN_MS);
   }
   if (gone > 0)
     parts.log.info(
@@ -94,9 +123,18 @@ async function letGo(parts: Parts, id: string, rule: RetentionRule): Promise<boo
   }
 }
 
-/** What would go now, of the caller's tenant. Nothing goes. */
-export async function previewRetention(parts: Parts, { tenant }: Caller): Promise<RetentionView> {
+/** Whose rows are meant: those of the caller's tenant, or of all tenants, which takes a role in the installation. */
+export type RetentionOf = 'tenant' | 'installation';
+
+/** What would go now. Nothing goes. Throws `forbidden`. */
+export async function previewRetention(
+  parts: Parts,
+  caller: Caller,
+  of: RetentionOf = 'tenant',
+): Promise<RetentionView> {
   const { knex } = parts.world;
+  const tenant = of === 'tenant' ? caller.tenant : null;
+  if (tenant === null && !mayOperate(caller, 'viewer')) throw notOperating(caller);
   const counted = (n: number) => ({ count: Math.min(n, COUNTED), atLeast: n > COUNTED });
   const runs: RetentionView['runs'] = [];
   for (const rule of parts.retention.runs)
@@ -105,14 +143,31 @@ export async function previewRetention(parts: Parts, { tenant }: Caller): Promis
   for (const what of TRIMMED) {
     const olderThanDays = parts.retention.days[what];
     if (olderThanDays === null) continue;
-    const trimming = { days: olderThanDays, limit: COUNTED + 1, workflows: WORKFLOWS };
-    trimmed.push({ what, olderThanDays, ...counted(await countToTrim(knex, what, tenant, trimming)) });
+    const trimming = { days: olderThanDays, tenant, limit: COUNTED + 1, workflows: WORKFLOWS };
+    trimmed.push({ what, olderThanDays, ...counted(await countToTrim(knex, what, trimming)) });
   }
   return { runs, trimmed, nextAt: (await choreDueAt(knex, CHORE))?.toISOString() ?? null };
 }
 
-/** Makes it due now: a worker begins with it within seconds. */
-export async function askForRetention(parts: Parts, caller: Caller): Promise<RetentionView> {
-  await putOffChore(parts.world.knex, CHORE, 0);
-  return previewRetention(parts, caller);
+/** Makes it due now: a worker begins with it within seconds. Throws `forbidden`. */
+export async function askForRetention(
+  parts: Parts,
+  caller: Caller,
+  of: RetentionOf = 'tenant',
+): Promise<RetentionView> {
+  const { knex } = parts.world;
+  if (of === 'installation' && !mayOperate(caller, 'operator')) throw notOperating(caller);
+  await (of === 'installation'
+    ? putOffChore(knex, CHORE, 0)
+    : askForChore(knex, `${OF_TENANT}${caller.tenant}`, caller.tenant));
+  return previewRetention(parts, caller, of);
 }
+
+const notOperating = ({ actor }: Caller): HoldfastError =>
+  new HoldfastError(
+    'forbidden',
+    `This is of all tenants; the role of ${actor} in the installation does not allow it.`,
+    {
+      hint: 'Give the caller `installation: "operator"`.',
+    },
+  );

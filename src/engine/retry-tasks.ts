@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import { requestersOf } from '../../steps/requesters.js';
 import { taskDefinition } from '../core/task-definition.js';
 import { databaseTrouble } from '../storage/database-trouble.js';
 import { inputOf, lockRun, metadataOf } from '../storage/runs.js';
@@ -81,6 +82,7 @@ async function beginAnew(parts: Parts, trx: Knex.Transaction, { task, last, defi
       limits: limitsOfStart(parts, agent, { maxTurns, maxDurationMs: timeoutSeconds * 1000 }),
     },
     ...{ priority: task.priority, stream: last.stream, sessionId: null, subjects: [], taskId: task.id },
+    requestedBy: await requestersOf(trx, last.id),
   };
   await writeRun(parts.world, trx, run, async () => {});
   return runId;

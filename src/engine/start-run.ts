@@ -61,6 +61,7 @@ export async function startRun(
     ...{ grants: grantsUnder(agent, parsed.data.grants), limits: limitsOfStart(parts, agent, parsed.data) },
     ...{ priority: parsed.data.priority ?? NEW_RUN_PRIORITY, stream: parsed.data.stream ?? null },
     ...{ sessionId: parsed.data.sessionId ?? null, subjects: parsed.data.subjects ?? [], taskId: null },
+    requestedBy: [caller.actor],
   };
   const fingerprint = digestOf(toJson(parsed.data));
   const key = { tenant: caller.tenant, operation: 'start_run', key: idempotencyKey, fingerprint, runId: id };

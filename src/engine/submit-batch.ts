@@ -1,3 +1,4 @@
+import { Allowance } from '../core/allowance.js';
 import type { Caller } from '../core/caller.js';
 import { HoldfastError } from '../core/errors.js';
 import { fieldErrorsOf, invalidRequest } from '../core/field-errors.js';
@@ -13,7 +14,9 @@ import { AlreadyStarted, takeKey } from './start-run.js';
 import { type PlannedTask, planTask, type RecentDefinitions, writeTask } from './submit-task.js';
 
 const OPERATION = 'submit_batch';
-/** Tasks of one transaction, and characters of their definitions. */
+/** Of a whole batch: a short line may make a long instruction. */
+const INSTRUCTIONS_CHARS = 512 * 1024 * 1024;
+/** Tasks of one transaction, and characters of their definitions and instructions. */
 const CHUNK_TASKS = 50;
 const CHUNK_CHARS = 8 * 1024 * 1024;
 /** So often a chunk begins anew because somebody else submits the same tasks at the same time. */
@@ -48,6 +51,7 @@ export async function* submitTasks(
   };
   let tasks = 0;
   const recent: RecentDefinitions = new Map();
+  const allowance = new Allowance('The instructions of the tasks of this batch', INSTRUCTIONS_CHARS);
   for await (const one of lines) {
     tasks += 1;
     if (tasks > BATCH_TASKS_MAX) {
@@ -56,13 +60,14 @@ export async function* submitTasks(
       break;
     }
     // A definition may be that of a line before, and a key may stand in two lines.
-    let next = await planLine(parts, one, caller, key, recent);
+    const plan = () => planLine(parts, one, caller, key, recent, allowance);
+    let next = await plan();
     if (chunk.length > 0 && (isUnknownDefinition(next) || hasKey(chunk, next))) {
       yield* await write();
-      next = await planLine(parts, one, caller, key, recent);
+      next = await plan();
     }
     chunk.push(next);
-    chars += 'planned' in next ? next.planned.definition.definition.length : 0;
+    chars += 'planned' in next ? next.planned.definition.definition.length + lengthOf(next.planned) : 0;
     if (chunk.length >= CHUNK_TASKS || chars > CHUNK_CHARS) yield* await write();
   }
   yield* await write();
@@ -75,17 +80,16 @@ async function planLine(
   caller: Caller,
   batch: string,
   recent: RecentDefinitions,
+  allowance: Allowance,
 ): Promise<Line> {
   try {
     if ('error' in one) throw one.error;
     const parsed = batchTask.safeParse(one.value);
     if (!parsed.success) throw invalidRequest(fieldErrorsOf(parsed.error));
     const { key = String(one.line), ...request } = parsed.data;
-    return {
-      line: one.line,
-      key: sha256(JSON.stringify([batch, key])),
-      planned: await planTask(parts, request, caller, recent),
-    };
+    const planned = await planTask(parts, request, caller, recent);
+    allowance.spend(lengthOf(planned));
+    return { line: one.line, key: sha256(JSON.stringify([batch, key])), planned };
   } catch (error) {
     if (error instanceof HoldfastError && error.status < 500) return failed(one.line, error);
     throw error;
@@ -96,6 +100,9 @@ const failed = (line: number, { code, message, fields }: HoldfastError): Extract
   line,
   error: { code, message, fields: [...fields] },
 });
+
+/** Of what a task makes that its line does not say. */
+const lengthOf = ({ run }: PlannedTask): number => (typeof run.input === 'string' ? run.input.length : 0);
 
 const isUnknownDefinition = (one: Line): boolean => 'error' in one && one.error.code === 'task_definition_unknown';
 const hasKey = (chunk: readonly Line[], one: Line): boolean =>

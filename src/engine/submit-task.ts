@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import { type Caller, mayAct } from '../core/caller.js';
+import { aboveCeilings } from '../core/ceilings.js';
 import { HoldfastError } from '../core/errors.js';
 import { fieldErrorsOf, invalidRequest } from '../core/field-errors.js';
 import { canonical, digestOf, type JsonObject, toJson } from '../core/json.js';
@@ -43,7 +44,8 @@ export async function planTask(
   const found = await definitionOf(parts, tenant, asked, recent);
   const { definition, kept } = found;
   if (reward !== null) rewardNamed(parts, reward, '/reward');
-  if (asked.instruction !== undefined) assertReach(definition, caller);
+  if (asked.instruction !== undefined) assertReach(parts, definition, caller);
+  assertMounts(parts, definition);
   assertScaffold(agent, definition);
   const resolved = resolveTask(definition, { parameters, seed });
   const { category, difficulty, tags, maxTurns, timeoutSeconds } = definition;
@@ -56,6 +58,7 @@ export async function planTask(
     ...{ id: newRunId(parts), tenant, agent, input: resolved.instruction, metadata, grants: agent.grants },
     limits: limitsOfStart(parts, agent, { maxTurns, maxDurationMs: timeoutSeconds * 1000 }),
     ...{ priority, stream: null, sessionId: null, subjects: [], taskId: id },
+    requestedBy: [caller.actor],
   };
   const task: NewTask = {
     ...{ id, tenant, definitionHash: kept.hash, name: kept.name, version: kept.version, category, difficulty, tags },
@@ -149,12 +152,26 @@ async function definitionOf(
 }
 
 /** What reaches beyond a container is an admin's to give. Who names a definition takes what an admin has submitted. Throws `forbidden`. */
-function assertReach({ environment }: TaskDefinition, caller: Caller): void {
-  const reach = reachOf(environment).map((pointer) => `/task/environment${pointer}`);
+function assertReach({ ceilings }: Parts, { environment }: TaskDefinition, caller: Caller): void {
+  const above = [...reachOf(environment), ...aboveCeilings(environment, ceilings)];
+  const reach = above.map((pointer) => `/task/environment${pointer}`);
   if (reach.length === 0 || mayAct(caller, 'admin')) return;
-  const detail = `what reaches beyond the container is for the role admin to submit, after which its name and version are enough; this is ${caller.role}`;
+  const detail = `what reaches beyond the container, or lies above \`ceilings\` of the configuration, is for the role admin to submit, after which its name and version are enough; this is ${caller.role}`;
   const fields = reach.map((pointer) => ({ pointer, detail }));
   throw new HoldfastError('forbidden', `${reach.join(', ')}: ${detail}.`, { fields });
+}
+
+/** Folders of the host are the configuration's to give, to admins too. Throws `forbidden`. */
+function assertMounts({ hostFolders }: Parts, { environment }: TaskDefinition): void {
+  const fields = [...hostFolders.problems(environment, 'task')].map(([index, detail]) => ({
+    pointer: `/task/environment/mounts/${index}/source`,
+    detail,
+  }));
+  if (fields.length === 0) return;
+  throw new HoldfastError('forbidden', `${fields.map(({ detail }) => detail).join('; ')}.`, {
+    fields,
+    hint: 'Let the operator of the installation name the folder in `hostFolders` of the configuration.',
+  });
 }
 
 /** A definition may ask for a scaffold. Throws `invalid_request`. */

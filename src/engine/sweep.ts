@@ -41,8 +41,12 @@ export function strayWatch(parts: Parts): () => Promise<void> {
 }
 
 /** Ends runs whose segment can never go on, by name, so that none stands still for ever. */
-export async function sweep(parts: Parts): Promise<void> {
-  for (const stranded of await strandedRuns(parts.world.knex, AT_ONCE)) await endStranded(parts, stranded);
+export async function sweep(parts: Parts, isStopping: () => boolean): Promise<void> {
+  for (let ended = AT_ONCE; ended === AT_ONCE && !isStopping(); ) {
+    const found = await strandedRuns(parts.world.knex, AT_ONCE);
+    for (const stranded of found) await endStranded(parts, stranded);
+    ended = found.length;
+  }
 }
 
 /** Ends a run whose segment can never go on. */

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import type { Caller } from '../core/caller.js';
+import { type Caller, mayOperate } from '../core/caller.js';
 import type { Page } from '../core/page.js';
 import type { SystemEvent, SystemEventFilter, SystemEventPlace, SystemGap } from '../core/system-event.js';
 import { placeSystemEvents, readSystemEvents } from '../storage/system-events.js';
@@ -69,14 +69,22 @@ export interface FromPlace extends SystemEventFilter {
   readonly after: SystemEventPlace;
 }
 
+/** Events of no tenant are of the installation. */
+const readerOf = (caller: Caller) => ({ tenant: caller.tenant, shared: mayOperate(caller, 'viewer') });
+
 export async function listSystemEvents(
   { world, system }: Pick<Parts, 'world' | 'system'>,
   { after, limit, ...filter }: FromPlace & { readonly limit: number },
-  { tenant }: Caller,
+  caller: Caller,
 ): Promise<SystemEventPage> {
   await system.look();
   const from = after === 'now' ? Number.MAX_SAFE_INTEGER : after;
-  const { events, head } = await readSystemEvents(world.knex, { ...filter, tenant, after: from, limit: limit + 1 });
+  const { events, head } = await readSystemEvents(world.knex, {
+    ...filter,
+    ...readerOf(caller),
+    after: from,
+    limit: limit + 1,
+  });
   const items = events.slice(0, limit);
   const more = events.length > limit ? String(items.at(-1)?.seq ?? 0) : null;
   return { items, nextCursor: after === 'now' ? String(head.position) : more, trimmed: head.trimmed };
@@ -88,14 +96,15 @@ export async function listSystemEvents(
 export async function* streamSystemEvents(
   { world, system }: Pick<Parts, 'world' | 'system'>,
   { after, signal, ...filter }: FromPlace & { readonly signal: AbortSignal },
-  { tenant }: Caller,
+  caller: Caller,
 ): AsyncIterable<SystemEvent | SystemGap> {
+  const reader = readerOf(caller);
   const watch = system.watch();
   try {
     await system.look();
     const from = after === 'now' ? Number.MAX_SAFE_INTEGER : after;
-    const read = (place: number) => readSystemEvents(world.knex, { ...filter, tenant, after: place, limit: BATCH });
-    const { head } = await readSystemEvents(world.knex, { tenant, after: from, limit: 1 });
+    const read = (place: number) => readSystemEvents(world.knex, { ...filter, ...reader, after: place, limit: BATCH });
+    const { head } = await readSystemEvents(world.knex, { ...reader, after: from, limit: 1 });
     // A place that does not exist yet is of another database, or of what this one has lost.
     let seen = Math.min(from, head.position);
     while (!signal.aborted) {

@@ -1,5 +1,6 @@
 import { SEGMENT_WORKFLOW } from '../../workflows/agent-run.js';
 import { HEARTBEAT_OLD_MS } from '../core/worker.js';
+import type { SessionLock } from '../storage/database.js';
 import {
   endSessions,
   fence,
@@ -21,19 +22,21 @@ const BLIND_AFTER_MS = 2500;
 /**
  * Looks, whenever it is called, for segments whose worker is dead, and takes them over. A worker is dead when its lock is free
  * and its heartbeat has stood still for three seconds before our own eyes: after the database was away, all heartbeats are old
- * and all locks are free for a moment, and nobody is dead.
+ * and all locks are free for a moment, and nobody is dead. The session of one that holds its lock and stands still for longer than the
+ * bound is ended: it is fenced then, and ends when it wakes.
  */
 export function deathWatch(parts: Parts): () => Promise<void> {
   const { knex, worker } = parts.world;
   const seen = new Map<string, { readonly heartbeat: string; readonly since: number }>();
   let lookedAt = 0;
 
-  const isSilent = ({ id, heartbeat }: Holder, now: number): boolean => {
-    if (heartbeat === null) return true;
+  /** For how long a heartbeat has stood still before our eyes. */
+  const silentMs = ({ id, heartbeat }: Holder, now: number): number => {
+    if (heartbeat === null) return HEARTBEAT_OLD_MS;
     const known = seen.get(id);
-    if (known?.heartbeat === heartbeat) return now - known.since >= HEARTBEAT_OLD_MS;
+    if (known?.heartbeat === heartbeat) return now - known.since;
     seen.set(id, { heartbeat, since: now });
-    return false;
+    return 0;
   };
 
   return async () => {
@@ -42,14 +45,17 @@ export function deathWatch(parts: Parts): () => Promise<void> {
     if (now - lookedAt > BLIND_AFTER_MS) seen.clear();
     lookedAt = now;
     for (const id of seen.keys()) if (!holders.some((one) => one.id === id)) seen.delete(id);
-    for (const holder of holders) if (isSilent(holder, now)) await takeOver(parts, holder.id);
+    for (const holder of holders) {
+      const silent = silentMs(holder, now);
+      if (silent >= HEARTBEAT_OLD_MS) await takeOver(parts, holder.id, silent >= parts.stillAfterMs);
+    }
   };
 }
 
-/** Takes a dead worker's segments; does nothing when its lock is held or it has moved. */
-async function takeOver(parts: Parts, id: string): Promise<void> {
-  const { database, world } = parts;
-  const lock = await database.tryLock(lockName(id));
+/** Takes a dead worker's segments; does nothing when it has moved, or its lock is held by one that does not stand still. */
+async function takeOver(parts: Parts, id: string, standsStill: boolean): Promise<void> {
+  const { world } = parts;
+  const lock = await takeLock(parts, id, standsStill);
   if (lock === null) return;
   try {
     const takeover = { worker: id, workflow: SEGMENT_WORKFLOW, crashLimit: parts.crashLimit };
@@ -66,6 +72,18 @@ async function takeOver(parts: Parts, id: string): Promise<void> {
   } finally {
     await lock.release();
   }
+}
+
+async function takeLock({ database, log }: Parts, id: string, standsStill: boolean): Promise<SessionLock | null> {
+  const lock = await database.tryLock(lockName(id));
+  if (lock !== null || !standsStill) return lock;
+  log.warn(
+    { component: 'worker', event: 'worker_still', worker: id },
+    'a worker stands still: its session is ended, and its segments go on elsewhere',
+  );
+  await database.endHolder(lockName(id));
+  // Where the session takes its time to end, the next look finds the lock free.
+  return database.tryLock(lockName(id));
 }
 
 /** What follows from segments that were taken: those that can go on do so, and runs that were given up end by name. */

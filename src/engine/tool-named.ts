@@ -9,7 +9,7 @@ import type { Parts } from './parts.js';
  * Undefined for what is only known while a run works, such as the tools of a server.
  */
 export function toolNamed(
-  parts: Parts,
+  parts: Pick<Parts, 'agents'>,
   call: { readonly runAgent: string; readonly agent: string; readonly tool: string },
 ): FunctionTool | undefined {
   const run = parts.agents.get(call.runAgent);

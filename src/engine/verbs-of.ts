@@ -15,6 +15,7 @@ import { decide, getInterruption, listInterruptions } from './interruption-verbs
 import { listAgents } from './list-agents.js';
 import { checkpointNow, exportProof, getConsistency, getLog, listLogEntries } from './log-verbs.js';
 import { exposeMetrics } from './measuring.js';
+import { namingTrouble } from './named-verbs.js';
 import type { Parts } from './parts.js';
 import { getRun, listEvents, listRuns, streamEvents, streamRun } from './read-runs.js';
 import { repairRun } from './repair-run.js';
@@ -52,7 +53,7 @@ export function verbsOf(parts: Parts, life: Life): Engine {
     if (life.isStopping()) throw new HoldfastError('engine_not_running', 'The engine is stopping.');
     return parts;
   };
-  return {
+  return namingTrouble<Engine>({
     startRun: async (request, caller, key) => startRun(up(), request, caller, key),
     getRun: async (id, caller, options) => getRun(up(), id, caller, options),
     submitTask: async (request, caller, key) => submitTask(up(), request, caller, key),
@@ -66,8 +67,8 @@ export function verbsOf(parts: Parts, life: Life): Engine {
     deleteRun: async (id, caller) => deleteRun(up(), id, caller),
     eraseSubject: async (request, caller) => eraseSubject(up(), request, caller),
     getSubjectErasure: async (id, caller) => getSubjectErasure(up(), id, caller),
-    previewRetention: async (caller) => previewRetention(up(), caller),
-    askForRetention: async (caller) => askForRetention(up(), caller),
+    previewRetention: async (caller, of) => previewRetention(up(), caller, of),
+    askForRetention: async (caller, of) => askForRetention(up(), caller, of),
     eraseRun: async (id, request, caller) => eraseRun(up(), id, request, caller),
     forkRun: async (id, request, caller, key) => forkRun(up(), id, request, caller, key),
     retryRun: async (id, request, caller, key) => retryRun(up(), id, request, caller, key),
@@ -109,7 +110,7 @@ export function verbsOf(parts: Parts, life: Life): Engine {
     getSession: async (id, caller) => getSession(up(), id, caller),
     listSessionItems: async (id, options, caller) => listSessionItems(up(), id, options, caller),
     deleteSession: async (id, caller) => deleteSession(up(), id, caller),
-    openSession: (id, caller) => databaseSession(up().world.knex, caller.tenant, id),
+    openSession: (id, caller) => namingTrouble(databaseSession(up().world.knex, caller.tenant, id)),
     emitEvent: async (name, event, caller) => emitEvent(up(), name, event, caller),
     listSystemEvents: async (options, caller) => listSystemEvents(up(), options, caller),
     streamSystemEvents: (options, caller) => streamSystemEvents(up(), options, caller),
@@ -123,7 +124,7 @@ export function verbsOf(parts: Parts, life: Life): Engine {
     isReady: () => isReady(parts, life.isStopping()),
     stats: async (caller) => stats(up(), caller.tenant),
     recordAccess: async (entry) => insertAccess(up().world.knex, entry),
-    runStateBackend: (name, caller) => savedStateBackend(up().world.knex, caller.tenant, name),
+    runStateBackend: (name, caller) => namingTrouble(savedStateBackend(up().world.knex, caller.tenant, name)),
     stop: life.stop,
-  };
+  });
 }

@@ -33,6 +33,7 @@ import type { AnsweredRequest, Exposition } from '../metrics/metrics.js';
 import type { AccessRow } from '../storage/access-log.js';
 import type { InterruptionFilter } from '../storage/interruptions.js';
 import type { ToolMark } from '../storage/tool-marks.js';
+import type { RetentionOf } from './retention.js';
 import type { RunStateBackend } from './run-state-backend.js';
 import type { FromPlace, SystemEventPage } from './system-events.js';
 import type { TaskVerbs } from './task-verb-list.js';
@@ -76,10 +77,7 @@ export interface Engine extends TaskVerbs {
   ): Promise<Page<RunView>>;
   /** Asks a run to stop; a model call or tool in flight is aborted. Repeating it is no error. Throws `run_unknown`, `run_over`. */
   cancelRun(id: string, reason: string | null, caller: Caller): Promise<RunView>;
-  /**
-   * Removes a run that has not begun, as if it had never been started. Throws `run_unknown` (also where it was deleted before),
-   * `run_begun`, `run_referenced`.
-   */
+  /** Removes a run that has not begun, without a trace. Throws `run_unknown` (also of a deleted one), `run_begun`, `run_referenced`. */
   deleteRun(id: string, caller: Caller): Promise<RunView>;
   /**
    * Erases the content of a run that is over, for good; its log still verifies. Repeating it is no error. Throws `run_unknown`,
@@ -93,10 +91,10 @@ export interface Engine extends TaskVerbs {
   eraseSubject(request: EraseSubject, caller: Caller): Promise<SubjectErasureView>;
   /** How far it is. Throws `erasure_unknown`. */
   getSubjectErasure(id: string, caller: Caller): Promise<SubjectErasureView>;
-  /** What would go now by the retention of the configuration, of the caller's tenant. */
-  previewRetention(caller: Caller): Promise<RetentionView>;
-  /** Has a worker do it now, in the background. Gives what will go of the caller's tenant. */
-  askForRetention(caller: Caller): Promise<RetentionView>;
+  /** What would go now by the retention of the configuration: of the caller's tenant, or of all of them. Throws `forbidden`. */
+  previewRetention(caller: Caller, of?: RetentionOf): Promise<RetentionView>;
+  /** Has a worker do that now, in the background. Gives what will go. Throws `forbidden`. */
+  askForRetention(caller: Caller, of?: RetentionOf): Promise<RetentionView>;
   /**
    * Makes a run that takes over the log of another one up to an event, with edits, and goes on live from there. Throws
    * `run_unknown`, `fork_invalid`, `agent_unknown`, `invalid_request`; with an idempotency key as `startRun` does.
@@ -267,7 +265,7 @@ export interface Engine extends TaskVerbs {
    * `payload_too_large`, `events_full`.
    */
   emitEvent(name: string, event: EmitEvent, caller: Caller): Promise<EmittedEvent>;
-  /** What happens in the whole system, as far as it is of the caller's tenant or of none: oldest first. docs/system-events.md. */
+  /** What happens in the whole system, as far as it is of the caller's tenant; what is of none, for callers with a role in the installation. Oldest first. docs/system-events.md. */
   listSystemEvents(options: FromPlace & { readonly limit: number }, caller: Caller): Promise<SystemEventPage>;
   /** The same, then what comes, until the signal fires. What has a `seq` is an event. */
   streamSystemEvents(
@@ -281,7 +279,7 @@ export interface Engine extends TaskVerbs {
   /** Asks a worker to stop; it sees that within a second. Repeating it is no error. Throws `worker_unknown`. */
   stopWorker(id: string, how: WorkerStop): Promise<WorkerView>;
   listAgents(caller: Caller): Promise<readonly AgentView[]>;
-  /** What Prometheus reads of this process and of the database. Throws `forbidden` for a tenant other than `default`. */
+  /** What Prometheus reads of this process and of the database. Throws `forbidden` where the caller has no role in the installation. */
   metrics(caller: Caller): Promise<Exposition>;
   /** Counts an answer to a request. */
   countRequest(request: AnsweredRequest): void;

@@ -5,7 +5,8 @@ import type { AnchoredReport, AnchorReport } from '../core/log-view.js';
 import { inclusionRecipe, inOneRecipe, verifyInclusion } from '../core/merkle.js';
 import type { VerifyReport } from '../core/verify-log.js';
 import { type CommittedEvent, eventsAt } from '../storage/log-check.js';
-import { entriesOfRuns, type IndexedEntry, logSize } from '../storage/log-entries.js';
+import { type EntriesOfRun, entriesOfRuns, type IndexedEntry, type IndexedLoss } from '../storage/log-entries.js';
+import { logSize } from '../storage/log-rows.js';
 import { readTree } from '../storage/log-tree.js';
 import { repairOf } from '../storage/lost-rows.js';
 import { readHeads } from '../storage/read-events.js';
@@ -27,8 +28,11 @@ export async function withAnchors(parts: Parts, reports: readonly VerifyReport[]
   const seen = await readSeen(parts, ids);
   const anchored: AnchoredReport[] = [];
   for (const report of reports) {
-    const { anchor, broken } = verifyAnchor(parts, seen, report.runId, heads.get(report.runId) ?? UNKNOWN);
-    const found = report.broken ?? broken;
+    const head = heads.get(report.runId) ?? UNKNOWN;
+    const { anchor, broken } = verifyAnchor(parts, seen, report.runId, head);
+    // What is wrong with the log itself says more than a row beside it.
+    const chain = report.broken?.invariant === 'copied_rows' ? null : report.broken;
+    const found = chain ?? broken ?? report.broken ?? whyUnexplained(seen, report);
     const repairedBy = found === null ? null : await repairOf(knex, report.runId);
     anchored.push({ ...report, ok: found === null, broken: found, anchor, repairedBy });
   }
@@ -42,8 +46,8 @@ interface Seen {
   readonly newest: Newest | null;
   /** How many entries the log has. */
   readonly size: number;
-  readonly entries: ReadonlyMap<string, readonly IndexedEntry[]>;
-  readonly eventOf: (entry: IndexedEntry) => CommittedEvent | undefined;
+  readonly entries: ReadonlyMap<string, EntriesOfRun>;
+  readonly eventOf: (entry: IndexedEntry | IndexedLoss) => CommittedEvent | undefined;
   /** Ways up the tree that was signed, by the index of their entry. */
   readonly proofs: ReadonlyMap<number, readonly string[]>;
 }
@@ -54,9 +58,17 @@ async function readSeen(parts: Parts, ids: readonly string[]): Promise<Seen> {
   const newest = await parts.anchor.newest();
   const size = newest === null ? 0 : await logSize(knex);
   const events = new Map(
-    (await eventsAt(knex, [...entries.values()].flat())).map((event) => [`${event.runId}:${event.seq}`, event]),
+    (
+      await eventsAt(
+        knex,
+        [...entries.values()].flatMap((of) => [...of.entries, ...of.losses]),
+      )
+    ).map((event) => [`${event.runId}:${event.seq}`, event]),
   );
-  const signed = [...entries.values()].flatMap((of) => signedOf(of, newest) ?? []);
+  const signed = [...entries.values()].flatMap((of) => [
+    ...of.entries.filter((entry) => entry === signedOf(of.entries, newest)),
+    ...of.losses.filter(({ index }) => index < (newest?.checkpoint.size ?? 0)),
+  ]);
   const proofs = await proofsOf(
     parts,
     signed.map(({ index }) => index),
@@ -96,7 +108,7 @@ function verifyAnchor(
   { seq: events, moved }: { readonly seq: number; readonly moved: boolean },
 ): Anchored {
   const { newest } = seen;
-  const entries = seen.entries.get(runId) ?? [];
+  const entries = seen.entries.get(runId)?.entries ?? [];
   const signed = signedOf(entries, newest);
   let broken: Broken | null = null;
   for (const [place, entry] of entries.entries()) {
@@ -146,12 +158,27 @@ function whyBroken(
   return entry.complete && goesOn ? broken('says that the run was over here') : null;
 }
 
+/** Payloads may be gone only where an entry says who erased them, and the signed tree has that entry as far as it goes. */
+function whyUnexplained(seen: Seen, { runId, events, payloads }: VerifyReport): Broken | null {
+  if (payloads !== 'erased') return null;
+  const because = (why: string): Broken => ({
+    ...{ seq: events, invariant: 'log_entry' },
+    what: `the payloads of this run cannot be read any more, and ${why}`,
+  });
+  const entry = seen.entries.get(runId)?.losses.find(({ loss }) => loss === 'erased');
+  if (entry === undefined) return because('no entry of the log of all runs says who erased them');
+  const { index, leaf, hash } = entry;
+  if (leaf !== leafOf(entry)) return because(`entry ${index} of the log of all runs, which says who, was changed`);
+  if (seen.eventOf(entry)?.hash !== hash) return because(`entry ${index} of the log of all runs is of another log`);
+  return seen.newest === null || index >= seen.newest.checkpoint.size ? null : whyNotIncluded(seen, entry, seen.newest);
+}
+
 function whyCut(entries: number, seq: number, { checkpoint: { size } }: Newest): Broken | null {
   const what = `a checkpoint of ${size} entries was signed, and the log of all runs has ${entries}`;
   return entries < size ? { seq, invariant: 'log_entry', what } : null;
 }
 
-function whyNotIncluded({ proofs }: Seen, entry: IndexedEntry, { checkpoint }: Newest): Broken | null {
+function whyNotIncluded({ proofs }: Seen, entry: IndexedEntry | IndexedLoss, { checkpoint }: Newest): Broken | null {
   const { size, root } = checkpoint;
   const { index, seq } = entry;
   const invariant = 'log_entry' as const;

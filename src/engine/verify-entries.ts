@@ -3,9 +3,10 @@ import { openCheckpoint } from '../core/checkpoint.js';
 import { leafOf } from '../core/log-entry.js';
 import type { LogReport } from '../core/log-view.js';
 import { rootRecipe, TreeEdge } from '../core/merkle.js';
-import { changedSince, unentered, unlinked, vanished } from '../storage/log-check.js';
+import { changedSince, unentered, unexplained, unlinked, vanished } from '../storage/log-check.js';
 import { newestCheckpoints } from '../storage/log-checkpoints.js';
-import { logSize, readEntries } from '../storage/log-entries.js';
+import { readEntries } from '../storage/log-entries.js';
+import { logSize } from '../storage/log-rows.js';
 import { readTree } from '../storage/log-tree.js';
 import type { Parts } from './parts.js';
 
@@ -31,7 +32,9 @@ export async function verifyWholeLog(parts: Parts, tenant: string): Promise<LogR
   for (const one of await changedSince(knex, PROBLEMS_MAX))
     found(`entry ${one.index} commits to event ${one.seq} of a run, which is missing or says something else`, one);
   for (const one of await vanished(knex, PROBLEMS_MAX))
-    found(`entry ${one.index} is of a run that is gone, and that nobody has removed by a command`, one);
+    found(`entry ${one.index} is of a run that is gone, and no entry says who removed it`, one);
+  for (const one of await unexplained(knex, PROBLEMS_MAX))
+    found('the payloads of a run cannot be read any more, and no entry says who erased them', one);
   for (const one of await unlinked(knex, PROBLEMS_MAX))
     found(`entry ${one.index} does not follow from the entry before of its run`, one);
   for (const one of await unentered(knex, PROBLEMS_MAX))

@@ -4,6 +4,7 @@ import { HoldfastError } from '../core/errors.js';
 import type { Page } from '../core/page.js';
 import type { RunStatus } from '../core/run.js';
 import type { VerifyRange, VerifyReport } from '../core/verify-log.js';
+import { type ClaimedRun, readClaimed } from '../storage/copied-rows.js';
 import { readFolds, soundPlace } from '../storage/fold-snapshots.js';
 import { BEFORE_ALL, type ClaimRow, listClaims, readClaim, readLogs } from '../storage/log-pages.js';
 import { encodeCursor } from '../storage/run-list.js';
@@ -80,15 +81,15 @@ function groupsOf(rows: readonly ClaimRow[]): ClaimRow[][] {
 
 async function verifyTogether(parts: Parts, rows: readonly ClaimRow[]): Promise<VerifyReport[]> {
   const { knex } = parts.world;
-  const limit = rows.reduce((sum, { seq }) => sum + (seq ?? 0) + 1, 0);
-  const together =
+  const claimed =
     rows.length > 1
-      ? await readLogs(
+      ? await readClaimed(
           knex,
           rows.map(({ id }) => id),
-          limit,
         )
-      : null;
+      : new Map<string, ClaimedRun>();
+  const limit = [...claimed.values()].reduce((sum, { claim }) => sum + (claim.seq ?? 0) + 1, 0);
+  const together = claimed.size === rows.length ? await readLogs(knex, [...claimed.keys()], limit) : null;
   const reports: VerifyReport[] = [];
   // Where there is more than the heads say, one log may have cut off another.
   if (together === null || together.length >= limit) {
@@ -98,9 +99,10 @@ async function verifyTogether(parts: Parts, rows: readonly ClaimRow[]): Promise<
   const logs = new Map<string, LoggedEvent[]>(rows.map(({ id }) => [id, []]));
   for (const event of together) logs.get(event.runId)?.push(event);
   for (const row of rows) {
-    const reading = new LogReading(row);
+    const { claim, copies } = claimed.get(row.id) ?? { claim: row, copies: null };
+    const reading = new LogReading(claim, { copies });
     reading.take(logs.get(row.id) ?? []);
-    reports.push(await unlessErased(parts, row, {}, await reading.report(knex)));
+    reports.push(await unlessErased(parts, claim, {}, await reading.report(knex)));
   }
   return reports;
 }
@@ -117,14 +119,17 @@ async function unlessErased(
   return now === undefined || now.key !== null ? said : verifyLong(parts, now, range);
 }
 
-async function verifyLong(parts: Parts, row: ClaimRow, range: VerifyRange): Promise<VerifyReport> {
+async function verifyLong(parts: Parts, seen: ClaimRow, range: VerifyRange): Promise<VerifyReport> {
   const { knex } = parts.world;
   const { from = 1, to } = range;
+  const whole = from === 1 && to === undefined ? (await readClaimed(knex, [seen.id])).get(seen.id) : undefined;
+  const { claim: row, copies } = whole ?? { claim: seen, copies: null };
   const since = from > 1 ? await soundPlace(knex, row, from - 1) : null;
   const folds = (await readFolds(knex, row.id)).filter(
     ({ seq }) => seq > (since?.seq ?? 0) && seq <= (to ?? row.seq ?? 0),
   );
-  const reading = new LogReading(row, { folds, ...(to !== undefined && { to }), ...(since !== null && { since }) });
+  const bounds = { ...(to !== undefined && { to }), ...(since !== null && { since }) };
+  const reading = new LogReading(row, { folds, copies, ...bounds });
   for await (const page of logPages(knex, row.id, since?.seq ?? BEFORE_ALL)) if (!reading.take(page)) break;
   return unlessErased(parts, row, range, await reading.report(knex));
 }

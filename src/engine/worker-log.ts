@@ -11,3 +11,9 @@ export function workerLog(log: EngineLog, workerId: string): EngineLog {
     error: (fields, message) => log.error(named(fields), message),
   };
 }
+
+/** What MCP servers write to their standard error, as lines of the log. */
+export const serverLines =
+  (log: EngineLog) =>
+  (server: string, line: string): void =>
+    log.info({ component: 'mcp', event: 'server_said', server }, line);

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { HoldfastError } from '../core/errors.js';
 import type { Database, SessionLock } from '../storage/database.js';
 import { endSessions, type LeftSegment, takeSegments } from '../storage/takeover.js';
-import { isOwner, type NewWorker, registerWorker } from '../storage/workers.js';
+import { heartbeatOf, isOwner, type NewWorker, registerWorker } from '../storage/workers.js';
 
 /** How long a start waits for the lock of a predecessor that was killed: its database session ends within moments. */
 const LOCK_WAIT_MS = 3000;
@@ -27,6 +27,8 @@ export interface Wanted extends Omit<NewWorker, 'id' | 'session'> {
   readonly id: string | null;
   readonly workflow: string;
   readonly crashLimit: number;
+  /** After so many milliseconds without a heartbeat the session of a worker is ended. */
+  readonly stillAfterMs: number;
 }
 
 export const lockName = (id: string): string => `holdfast:worker:${id}`;
@@ -36,7 +38,7 @@ export const lockName = (id: string): string => `holdfast:worker:${id}`;
  * predecessor that still breathes, and takes its segments. Throws `worker_id_in_use`.
  */
 export async function becomeWorker(database: Database, wanted: Wanted): Promise<Worker> {
-  const { id, lock } = await takePlace(database, wanted.id);
+  const { id, lock } = await takePlace(database, wanted);
   const { role, capacity, build, pid, recordingVersion } = wanted;
   const { session } = database;
   await endSessions(database.knex, id);
@@ -51,56 +53,68 @@ export async function becomeWorker(database: Database, wanted: Wanted): Promise<
   });
 }
 
-async function takePlace(database: Database, wanted: string | null): Promise<{ id: string; lock: SessionLock }> {
-  const first = wanted ?? (database.kind === 'pglite' ? 'local' : hostname());
-  const lock = await waitForLock(database, first, wanted === null ? NAME_WAIT_MS : LOCK_WAIT_MS);
+async function takePlace(database: Database, wanted: Wanted): Promise<{ id: string; lock: SessionLock }> {
+  const first = wanted.id ?? (database.kind === 'pglite' ? 'local' : hostname());
+  const lock = await waitForLock(database, first, wanted);
   if (lock !== null) return { id: first, lock };
-  for (let n = 2; wanted === null && n <= NAMES_PER_HOST; n++) {
+  for (let n = 2; wanted.id === null && n <= NAMES_PER_HOST; n++) {
     const id = `${first}-${n}`;
     const other = await database.tryLock(lockName(id));
     if (other !== null) return { id, lock: other };
   }
   throw new HoldfastError(
     'worker_id_in_use',
-    `Another live process runs as worker ${JSON.stringify(first)} on this database.`,
+    `Another live process runs as worker ${JSON.stringify(first)} on this database: its heartbeat goes on.`,
   );
 }
 
-async function waitForLock(database: Database, id: string, atMostMs: number): Promise<SessionLock | null> {
-  const until = performance.now() + atMostMs;
+/**
+ * Null: a live process holds the lock. One whose heartbeat stands still before our own eyes is waited for; after the bound its session
+ * is ended, as the others that work would do.
+ */
+async function waitForLock(database: Database, id: string, wanted: Wanted): Promise<SessionLock | null> {
+  const began = performance.now();
+  const waitsMs = wanted.id === null ? NAME_WAIT_MS : LOCK_WAIT_MS;
+  const seen = await heartbeatOf(database.knex, id);
   for (;;) {
     const lock = await database.tryLock(lockName(id));
-    if (lock !== null || performance.now() >= until) return lock;
+    if (lock !== null) return lock;
+    const waitedMs = performance.now() - began;
+    if (waitedMs >= waitsMs) {
+      if (wanted.id === null || seen === null || (await heartbeatOf(database.knex, id)) !== seen) return null;
+      if (waitedMs >= wanted.stillAfterMs + LOCK_WAIT_MS) return null;
+      if (waitedMs >= wanted.stillAfterMs) await database.endHolder(lockName(id)).catch(() => undefined);
+    }
     await sleep(LOCK_RETRY_MS);
   }
 }
 
+/** Why a lock is not had again: a newer process has the worker id, or the database stays away. */
+export type NotRegained = 'superseded' | 'away';
+
 /**
- * Takes the lock again after its connection was lost. Null: this process must not work on, because another one holds the lock
- * for `heldMs`, has become this worker meanwhile, or the database stays away. Nobody else can take the place of a worker while
- * the database is away, so that it is waited for.
+ * Takes the lock again after its connection was lost. As long as no newer process has become this worker, whoever holds the lock is
+ * this process's own session, of which the server does not know that its connection is gone, or somebody who looks: the session is
+ * ended, and the lock waited for, for as long as the database needs. Nobody else can take the place of a worker while the database is
+ * away, so that it is waited for, too.
  */
 export async function regainLock(
   database: Database,
   { id, epoch }: Pick<Worker, 'id' | 'epoch'>,
-  heldMs: number,
-): Promise<SessionLock | null> {
+  lost: Pick<SessionLock, 'endSession'>,
+): Promise<SessionLock | NotRegained> {
   const until = performance.now() + UNREACHABLE_MS;
-  let heldSince: number | null = null;
   while (performance.now() < until) {
-    try {
-      const lock = await database.tryLock(lockName(id));
-      if (lock !== null) {
-        if (await isOwner(database.knex, id, epoch)) return lock;
-        await lock.release();
-        return null;
-      }
-      heldSince ??= performance.now();
-      if (performance.now() - heldSince >= heldMs) return null;
-    } catch {
-      heldSince = null;
+    const lock = await database.tryLock(lockName(id)).catch(() => undefined);
+    if (lock !== undefined) {
+      const owns = await isOwner(database.knex, id, epoch).catch(() => undefined);
+      if (owns === true && lock !== null) return lock;
+      await lock?.release();
+      if (owns === false) return 'superseded';
+      // What a role may not end, the server ends when it notices.
+      if (owns === true) await lost.endSession().catch(() => undefined);
     }
     await sleep(LOCK_RETRY_MS);
   }
-  return null;
+  return 'away';
 }

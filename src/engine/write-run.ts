@@ -24,6 +24,8 @@ export interface PlannedRun {
   readonly stream: boolean | null;
   readonly sessionId: string | null;
   readonly subjects: readonly string[];
+  /** Who asked for it. */
+  readonly requestedBy: readonly string[];
   /** The task that it executes; null: none. */
   readonly taskId: string | null;
 }
@@ -56,6 +58,8 @@ export async function writeRun(
   const data = {
     ...{ agent: name, agentVersion: version, agentHash: definitionHash, input, metadata },
     ...{ grants: grantsToJson(grants), policyVersion: grants.policyVersion, limits },
+    pinned: { priority, stream, scaffold, taskId, timeLeftMs: null, ancestors: [] },
+    requestedBy: [...run.requestedBy],
   };
   const created = { key: 'created', parentKey: null, kind: 'run.created', data } as const;
   const context = { at: isoNow(world), worker: null };

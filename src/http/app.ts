@@ -7,6 +7,7 @@ import express, {
   type Response,
 } from 'express';
 import { type ErrorCode, HoldfastError } from '../core/errors.js';
+import { withoutSecrets } from '../models/known-secrets.js';
 import { identify } from './gate.js';
 import { checkHost } from './host.js';
 import { asHoldfastError, PROBLEM_TYPE, toProblem } from './problem.js';
@@ -106,7 +107,7 @@ const fail =
     response
       .status(error.status)
       .type(PROBLEM_TYPE)
-      .send(JSON.stringify(toProblem(error, request.path, requestId)));
+      .send(JSON.stringify(withoutSecrets(toProblem(error, request.path, requestId))));
   };
 
 /** The Express app over routes, and over those that need no token. It serves nothing else. */

@@ -1,6 +1,8 @@
 import type { Request } from 'express';
-import { mayAct, type Role } from '../core/caller.js';
+import { mayAct, mayOperate } from '../core/caller.js';
 import { HoldfastError } from '../core/errors.js';
+import type { GuardedRoute } from './route.js';
+import { scopeOf } from './scopes.js';
 import { bearerOf, type Identity } from './tokens.js';
 
 export type TokenCheck = (presented: string) => Identity | null;
@@ -17,7 +19,18 @@ export function identify(request: Request, check: TokenCheck): Identity {
 }
 
 /** Throws `forbidden`. */
-export function assertRole({ caller }: Identity, needed: Role): void {
-  if (mayAct(caller, needed)) return;
-  throw new HoldfastError('forbidden', `The token has the role ${caller.role}; this needs ${needed}.`);
+export function assertMay(
+  { caller }: Identity,
+  { role, operationId }: Pick<GuardedRoute, 'role' | 'operationId'>,
+): void {
+  if (!mayAct(caller, role))
+    throw new HoldfastError('forbidden', `The token has the role ${caller.role}; this needs ${role}.`);
+  const scope = scopeOf(operationId);
+  if (typeof scope === 'string' || mayOperate(caller, scope.installation)) return;
+  const has = caller.installation === undefined ? 'no role' : `the role ${caller.installation}`;
+  throw new HoldfastError(
+    'forbidden',
+    `This concerns all tenants. The token has ${has} in the installation; this needs ${scope.installation}.`,
+    { hint: `Use a token whose entry in the list of tokens says "installation": "${scope.installation}".` },
+  );
 }

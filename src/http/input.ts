@@ -9,10 +9,28 @@ import { fieldErrorsOf, invalidRequest, pointerTo } from '../core/field-errors.j
 export function parseInput<S extends z.ZodType>(schema: S, value: unknown, prefix: string): z.output<S> {
   const repeated = prefix === '/query' ? timesOf(value) : [];
   if (repeated.length > 0) throw invalidRequest(repeated);
+  const unstorable = prefix === '' ? [] : unstorableIn(value, prefix);
+  if (unstorable.length > 0) throw invalidRequest(unstorable);
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   throw invalidRequest(fieldErrorsOf(parsed.error, prefix));
 }
+
+/**
+ * The texts and names, at any depth, that PostgreSQL keeps in no column: those with NUL or half a character. JSON that is kept as a
+ * whole, such as the input of a run, may have them: they are escaped there.
+ */
+export function unstorableIn(value: unknown, pointer: string): readonly FieldError[] {
+  if (typeof value === 'string') return isStorable(value) ? [] : [{ pointer, detail: UNSTORABLE }];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, item]: [string, unknown]) => {
+    const at = `${pointer}${pointerTo([name])}`;
+    return isStorable(name) ? unstorableIn(item, at) : [{ pointer: at, detail: UNSTORABLE }];
+  });
+}
+
+const UNSTORABLE = 'holds NUL or half a character, which the database does not keep';
+const isStorable = (text: string): boolean => !text.includes('\u0000') && text.isWellFormed();
 
 /** A parameter that is there more than once comes as a list, and none takes one. */
 const timesOf = (query: unknown): readonly FieldError[] =>

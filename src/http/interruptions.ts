@@ -79,7 +79,14 @@ export const INTERRUPTION_ROUTES = [
     body: approveBody,
     errors: [
       ...DECISION_ERRORS,
-      ...(['plain_approval_only', 'capability_denied', 'capability_invalid', 'value_not_json'] as const),
+      ...([
+        'plain_approval_only',
+        'call_unfit',
+        'requester_may_not_approve',
+        'capability_denied',
+        'capability_invalid',
+        'value_not_json',
+      ] as const),
     ],
     handle: async ({ path, body }, { engine, caller }) =>
       json(await engine.decide(path.id, { verdict: 'approve', ...body }, caller)),

@@ -3,8 +3,8 @@ import type { ServerResponse } from 'node:http';
 /** Whether the server still takes work, and whom to tell when it does not. */
 export interface Life {
   readonly draining: boolean;
-  /** Fires when the client of this response is gone, or when the server closes. */
-  signalOf(response: ServerResponse): AbortSignal;
+  /** Fires when the client of this response is gone, when the server closes, or when its token is revoked. */
+  signalOf(response: ServerResponse, revoked: AbortSignal): AbortSignal;
   /** From now on the server is not ready; requests are still answered. */
   drain(): void;
   /** Tells everyone who waits to stop waiting. */
@@ -19,14 +19,17 @@ export function createLife(): Life {
     get draining() {
       return draining;
     },
-    signalOf(response) {
+    signalOf(response, revoked) {
       const controller = new AbortController();
+      const onRevoked = (): void => controller.abort();
       waiting.add(controller);
+      revoked.addEventListener('abort', onRevoked);
       response.once('close', () => {
         waiting.delete(controller);
+        revoked.removeEventListener('abort', onRevoked);
         controller.abort();
       });
-      if (ended) controller.abort();
+      if (ended || revoked.aborted) controller.abort();
       return controller.signal;
     },
     drain() {

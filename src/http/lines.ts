@@ -2,6 +2,7 @@ import { PassThrough } from 'node:stream';
 import type { Request, Response } from 'express';
 import { HoldfastError } from '../core/errors.js';
 import type { BatchLine } from '../core/task-batch.js';
+import { withoutSecrets } from '../models/known-secrets.js';
 import { assertShallow, parseJson } from './body.js';
 import { ownTime } from './body-time.js';
 
@@ -115,7 +116,7 @@ export async function sendLines(response: Response, lines: AsyncIterable<unknown
   response.flushHeaders();
   for await (const line of lines) {
     if (signal.aborted) return void response.destroy();
-    response.write(`${JSON.stringify(line)}\n`);
+    response.write(`${JSON.stringify(withoutSecrets(line))}\n`);
   }
   response.end();
 }

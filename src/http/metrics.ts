@@ -7,7 +7,7 @@ export const METRICS_ROUTES = [
     method: 'GET',
     path: '/api/v1/metrics',
     operationId: 'getMetrics',
-    summary: 'Read what Prometheus scrapes, in its text format; with a token of the tenant `default`.',
+    summary: 'Read what Prometheus scrapes, in its text format.',
     role: 'viewer',
     media: 'text/plain',
     response: z.string(),

@@ -3,6 +3,7 @@ import { ERRORS, type ErrorCode } from '../core/errors.js';
 import { LINES_TYPE } from './lines.js';
 import { PROBLEM_TYPE, problem } from './problem.js';
 import { NO_INPUT, type Route } from './route.js';
+import { type OperationId, scopeOf } from './scopes.js';
 
 /** What every route with a token may answer, whatever its verb. */
 const COMMON: readonly ErrorCode[] = [
@@ -43,6 +44,12 @@ function bodyOf({ body, takes }: Route): Pick<ZodOpenApiOperationObject, 'reques
   };
 }
 
+/** What an operation of the installation takes instead of a role in a tenant. */
+export function roleIn(operation: OperationId): string | null {
+  const scope = scopeOf(operation);
+  return typeof scope === 'string' ? null : `installation ${scope.installation}`;
+}
+
 function operationOf(route: Route): ZodOpenApiOperationObject {
   const { operationId, summary, description, role, streams } = route;
   const stream = streams === undefined ? {} : { [streams]: { schema: { type: 'string' as const } } };
@@ -50,7 +57,7 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
     operationId,
     summary,
     ...(description === undefined ? {} : { description }),
-    ...(role === null ? { security: [] } : { 'x-role': role }),
+    ...(role === null ? { security: [] } : { 'x-role': roleIn(operationId) ?? role }),
     requestParams: { path: route.pathParams, query: route.query, header: route.header },
     ...bodyOf(route),
     responses: {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ERRORS, HoldfastError } from '../core/errors.js';
-import { databaseTrouble } from '../storage/database-trouble.js';
+import { namedTrouble } from '../storage/named-trouble.js';
 
 /** The body of every answer that is not a success: RFC 9457, with `code`, `hint`, `requestId` and `errors` added. */
 export const problem = z
@@ -27,11 +27,8 @@ export const PROBLEM_TYPE = 'application/problem+json';
 /** What was thrown, as an error of the table. Of what is not one of ours nothing is said but what kind of trouble it is. */
 export function asHoldfastError(thrown: unknown): HoldfastError {
   if (thrown instanceof HoldfastError && thrown.code !== 'internal') return thrown;
-  const trouble = databaseTrouble(thrown);
-  if (trouble === 'full')
-    return new HoldfastError('database_full', 'The database has no room for what it was to keep.', { cause: thrown });
-  if (trouble === 'away')
-    return new HoldfastError('database_unreachable', 'The database does not answer the server.', { cause: thrown });
+  const trouble = namedTrouble(thrown);
+  if (trouble !== null) return trouble;
   return new HoldfastError('internal', 'The server failed to answer; its log has the reason.', { cause: thrown });
 }
 

@@ -1,10 +1,13 @@
 import { z } from 'zod';
 import type { Caller, Role } from '../core/caller.js';
 import { type ErrorCode, HoldfastError } from '../core/errors.js';
+import { invalidRequest } from '../core/field-errors.js';
 import type { JsonObject } from '../core/json.js';
 import type { BatchLine } from '../core/task-batch.js';
 import type { Engine } from '../engine/verbs.js';
-import { parseInput } from './input.js';
+import { namedTrouble } from '../storage/named-trouble.js';
+import { parseInput, unstorableIn } from './input.js';
+import type { OperationId } from './scopes.js';
 import type { Streamed } from './sse.js';
 
 /** What a handler gets beside its parsed input. */
@@ -51,7 +54,8 @@ interface Description {
   readonly method: 'GET' | 'POST' | 'DELETE';
   /** As OpenAPI writes it: `/api/v1/runs/{id}`. */
   readonly path: `/${string}`;
-  readonly operationId: string;
+  /** Its place in the list of scopes. */
+  readonly operationId: OperationId;
   readonly summary: string;
   readonly description?: string;
   /** Status of success. Default 200. */
@@ -134,9 +138,18 @@ export function guarded<P extends z.ZodObject, Q extends z.ZodObject, H extends 
         header: parseInput(route.header, raw.header, '/header'),
         body: route.takes === 'lines' ? (raw.body as z.output<B>) : parseInput(route.body, raw.body, ''),
       };
-      return route.method === 'GET' ? handle(input, context).catch(blameQuery) : handle(input, context);
+      const answer = handle(input, context);
+      return answer.catch(route.method === 'GET' ? blameQuery : (error) => blameBody(error, raw.body));
     },
   };
+}
+
+/** What the database did not keep, a request with a body had in it. */
+function blameBody(error: unknown, body: unknown): never {
+  const known = error instanceof HoldfastError ? error : namedTrouble(error);
+  if (known?.code !== 'invalid_request' || known.fields.length > 0) throw error;
+  const fields = unstorableIn(body, '');
+  throw fields.length === 0 ? error : invalidRequest(fields);
 }
 
 /** What a verb says of its request, a GET was asked in its query. */

@@ -2,8 +2,9 @@ import type { Request, RequestHandler, Response } from 'express';
 import { HoldfastError } from '../core/errors.js';
 import type { EngineLog } from '../engine/parts.js';
 import type { Engine } from '../engine/verbs.js';
+import { withoutKnownSecrets, withoutSecrets } from '../models/known-secrets.js';
 import { readBody } from './body.js';
-import { assertRole, identify, type TokenCheck } from './gate.js';
+import { assertMay, identify, type TokenCheck } from './gate.js';
 import type { Life } from './life.js';
 import { NO_LINES, readLines, sendLines } from './lines.js';
 import { asHoldfastError } from './problem.js';
@@ -35,7 +36,7 @@ async function recorded(
   door: Door,
   route: GuardedRoute,
   request: Request,
-  { caller }: Identity,
+  { caller: { tenant, actor, role } }: Identity,
   work: () => Promise<Reply>,
 ): Promise<Reply> {
   const target = typeof request.params['id'] === 'string' ? request.params['id'] : null;
@@ -46,7 +47,7 @@ async function recorded(
     status = asHoldfastError(error).status;
     throw error;
   } finally {
-    const entry = { ...caller, method: route.method, route: route.path, target, status };
+    const entry = { tenant, actor, role, method: route.method, route: route.path, target, status };
     await door.engine.recordAccess(entry).catch((err: unknown) => {
       door.log.error(
         { component: 'http', event: 'access_not_recorded', err, ...entry },
@@ -64,7 +65,7 @@ async function perform(
   identity: Identity,
   signal: AbortSignal,
 ): Promise<Reply> {
-  assertRole(identity, route.role);
+  assertMay(identity, route);
   const inLines = route.takes === 'lines';
   const body = route.method === 'POST' && !inLines ? await readBody(request, response, door.maxBodyBytes) : {};
   const lines = inLines ? readLines(request, { maxLineBytes: door.maxBodyBytes, lineMs: door.bodyMs }) : NO_LINES;
@@ -74,6 +75,7 @@ async function perform(
     return await route.call(raw, { engine: door.engine, caller: identity.caller, signal, wantsEvents, lines });
   } catch (error) {
     if (!signal.aborted) throw error;
+    if (identity.revoked.aborted) throw revoked();
     throw new HoldfastError('engine_not_running', 'The server closed while the request waited.', { cause: error });
   }
 }
@@ -87,14 +89,14 @@ async function answer(
 ): Promise<void> {
   if (reply.type === 'json') {
     if (reply.location !== undefined) response.location(reply.location);
-    response.status(reply.status ?? 200).json(reply.body);
+    response.status(reply.status ?? 200).json(withoutSecrets(reply.body));
     return;
   }
   if (reply.type === 'text') {
-    response.type(reply.contentType).send(reply.text);
+    response.type(reply.contentType).send(withoutKnownSecrets(reply.text));
     return;
   }
-  const free = door.streams.take(identity.tokenIndex);
+  const free = door.streams.take(identity.tokenId);
   try {
     if (reply.type === 'lines') return await sendLines(response, reply.lines, signal);
     await sendEvents(response, reply.events, reply.end, {
@@ -107,14 +109,19 @@ async function answer(
   }
 }
 
+const revoked = (): HoldfastError =>
+  new HoldfastError('unauthenticated', 'The token is not one of this server any more.');
+
 /** Knows who asks, performs it if they may, leaves a trace where one is due, and answers. */
 export const serve =
   (route: GuardedRoute, door: Door): RequestHandler =>
   async (request, response) => {
     const identity = identify(request, door.check);
-    const signal = door.life.signalOf(response);
+    const signal = door.life.signalOf(response, identity.revoked);
     const work = () => perform(door, route, request, response, identity, signal);
     const reply = route.audited === true ? await recorded(door, route, request, identity, work) : await work();
+    // What it asked to do has been done; what it asked to read it may not read any more.
+    if (route.method === 'GET' && identity.revoked.aborted) throw revoked();
     await answer(door, reply, response, identity, signal);
   };
 

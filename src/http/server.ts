@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Token } from '../core/access-token.js';
 import { HoldfastError } from '../core/errors.js';
@@ -13,13 +13,14 @@ import { createLife } from './life.js';
 import { METRICS_ROUTES } from './metrics.js';
 import { GUARDED_ROUTES } from './routes.js';
 import { createSlots } from './slots.js';
-import { tokenCheck } from './tokens.js';
+import { TokenList } from './tokens.js';
 
 export interface HttpOptions {
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
-  readonly tokens: readonly Token[];
+  /** As a function it is asked when the port is taken, so that no token is made in vain. */
+  readonly tokens: readonly Token[] | (() => Promise<readonly Token[]>);
   /** Whether somebody configured the tokens; one that was made at the first start is for this machine alone. */
   readonly tokensConfigured: boolean;
   readonly maxBodyBytes: number;
@@ -40,6 +41,8 @@ export interface HttpServer {
   readonly port: number;
   /** `/readyz` says 503 from now on; requests are still answered. */
   drain(): void;
+  /** From now on these are the tokens: one that is gone is refused, and its streams and waits end. */
+  setTokens(tokens: readonly Token[]): void;
   /** Takes no new connection, ends waits and streams, and cuts what is left after `graceMs` (default 10,000). */
   close(graceMs?: number): Promise<void>;
 }
@@ -76,6 +79,16 @@ async function listen(server: Server, options: HttpOptions): Promise<AddressInfo
 
 const urlOf = (host: string, port: number): string => `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 
+async function tokensOf({ tokens }: HttpOptions, end: (graceMs: number) => Promise<void>): Promise<readonly Token[]> {
+  if (typeof tokens !== 'function') return tokens;
+  try {
+    return await tokens();
+  } catch (error) {
+    await end(0);
+    throw error;
+  }
+}
+
 /**
  * Listens. Throws `unsafe_bind` for an address beyond loopback without configured tokens, `port_in_use`, and
  * `config_invalid` for an address that this machine does not have.
@@ -85,25 +98,31 @@ export async function createHttpServer(engine: Engine, options: HttpOptions): Pr
     throw new HoldfastError('unsafe_bind', `HOLDFAST_HOST is ${options.host}, which others can reach.`);
   }
   const life = createLife();
+  const bodyMs = options.bodyMs ?? 60_000;
+  let begin: (app: RequestListener) => void = () => {};
+  const app = new Promise<RequestListener>((resolve) => {
+    begin = resolve;
+  });
+  let handle: RequestListener = (request, response) => void app.then((ready) => ready(request, response));
+  const server = createServer(LIMITS, (request, response) => handle(request, response));
+  server.maxHeadersCount = 100;
+  limitBodies(server, bodyMs);
+  const end = endable(server);
+  const { port } = await listen(server, options);
+  const tokens = new TokenList(await tokensOf(options, end));
   const door = {
     engine,
     life,
-    check: tokenCheck(options.tokens),
+    check: (presented: string) => tokens.check(presented),
     streams: createSlots(STREAMS_PER_TOKEN),
     log: options.log,
     maxBodyBytes: options.maxBodyBytes,
-    bodyMs: options.bodyMs ?? 60_000,
+    bodyMs,
     heartbeatMs: options.heartbeatMs ?? 15_000,
     stallMs: options.stallMs ?? 60_000,
   };
-  const server = createServer(
-    LIMITS,
-    createApp(door, options.host, options.serves === 'metrics' ? METRICS_ROUTES : GUARDED_ROUTES),
-  );
-  server.maxHeadersCount = 100;
-  limitBodies(server, door.bodyMs);
-  const end = endable(server);
-  const { port } = await listen(server, options);
+  handle = createApp(door, options.host, options.serves === 'metrics' ? METRICS_ROUTES : GUARDED_ROUTES);
+  begin(handle);
 
   server.on('error', (err) =>
     options.log.error({ component: 'http', event: 'server_trouble', err }, 'the server has trouble'),
@@ -112,6 +131,7 @@ export async function createHttpServer(engine: Engine, options: HttpOptions): Pr
     url: urlOf(options.host, port),
     port,
     drain: () => life.drain(),
+    setTokens: (list) => tokens.replace(list),
     async close(graceMs = 10_000) {
       life.end();
       await end(graceMs);

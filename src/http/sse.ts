@@ -3,6 +3,7 @@ import type { RunDelta } from '../core/delta.js';
 import type { RunEvent } from '../core/event.js';
 import type { JsonObject } from '../core/json.js';
 import type { SystemEvent, SystemGap } from '../core/system-event.js';
+import { withoutSecrets } from '../models/known-secrets.js';
 
 export interface StreamOptions {
   readonly heartbeatMs: number;
@@ -28,8 +29,8 @@ function nameOf(other: RunDelta | SystemGap): string {
 /** What is no event has no id, so that the last id that a client has is that of an event. */
 const frame = (one: Streamed): string =>
   'seq' in one
-    ? `id: ${one.seq}\nevent: ${one.kind}\ndata: ${JSON.stringify(one)}\n\n`
-    : `event: ${nameOf(one)}\ndata: ${JSON.stringify(one)}\n\n`;
+    ? `id: ${one.seq}\nevent: ${one.kind}\ndata: ${JSON.stringify(withoutSecrets(one))}\n\n`
+    : `event: ${nameOf(one)}\ndata: ${JSON.stringify(withoutSecrets(one))}\n\n`;
 
 /** Resolves when the client has read enough for more, or is gone; false when it took too long. */
 function drained(response: ServerResponse, { stallMs, signal }: StreamOptions): Promise<boolean> {

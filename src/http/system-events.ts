@@ -17,7 +17,7 @@ export const SYSTEM_EVENT_ROUTES = [
     description:
       'With `Accept: text/event-stream`: all events after the given one, then those that come; the stream has no end of its own. The id ' +
       'of a message is the place of the event, its name the kind, its data the event. A message named `events.trimmed`, without an id, ' +
-      'says that events before what follows are gone by retention. Events of other tenants are left out.',
+      'says that events before what follows are gone by retention. Events of other tenants are left out, and so are those of the installation unless the token has a role in it.',
     role: 'viewer',
     query: z.strictObject({
       limit: pageQuery.limit,

@@ -1,29 +1,70 @@
 import { createHash, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import { chmod, link, readFile, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { TOKEN_LENGTH_MIN, type Token } from '../core/access-token.js';
+import { isDeepStrictEqual } from 'node:util';
+import { installationOf, TOKEN_LENGTH_MIN, type Token } from '../core/access-token.js';
 import type { Caller } from '../core/caller.js';
 import { HoldfastError } from '../core/errors.js';
-import { makeDirectory } from '../storage/make-directory.js';
+import { knowSecret } from '../models/known-secrets.js';
+import { takeDataDir } from '../storage/data-dir.js';
 
-/** Who a token belongs to. `tokenIndex` tells tokens apart without being one. */
+/** Who a token belongs to. */
 export interface Identity {
   readonly caller: Caller;
-  readonly tokenIndex: number;
+  /** Tells tokens apart without being one. */
+  readonly tokenId: string;
+  /** Fires when the token is not one of the server any more. */
+  readonly revoked: AbortSignal;
+}
+
+interface Entry {
+  readonly digest: Buffer;
+  readonly identity: Identity;
+  readonly revoke: () => void;
 }
 
 const digest = (token: string): Buffer => createHash('sha256').update(token, 'utf8').digest();
 
-/** Finds whose a token is. Takes the same time whether and where it matches: digests are compared, and all of them. */
-export function tokenCheck(tokens: readonly Token[]): (presented: string) => Identity | null {
-  const known = tokens.map(({ token, actor, role, tenant }, tokenIndex) => ({
-    digest: digest(token),
-    identity: { caller: { actor, role, tenant }, tokenIndex },
-  }));
-  return (presented) => {
+/** The tokens of a server, which may be replaced while it serves. */
+export class TokenList {
+  #entries: readonly Entry[] = [];
+
+  constructor(tokens: readonly Token[]) {
+    this.replace(tokens);
+  }
+
+  /** What is as it was stays as it is; a token that is gone, or now somebody else's or of another role, is revoked. */
+  replace(tokens: readonly Token[]): void {
+    const before = this.#entries;
+    this.#entries = tokens.map((token) => {
+      const fresh = entryOf(token, tokens);
+      return before.find((entry) => isSame(entry, fresh)) ?? fresh;
+    });
+    for (const entry of before) if (!this.#entries.includes(entry)) entry.revoke();
+  }
+
+  /** Finds whose a token is. Takes the same time whether and where it matches: digests are compared, and all of them. */
+  check(presented: string): Identity | null {
     const candidate = digest(presented);
-    return known.filter((entry) => timingSafeEqual(entry.digest, candidate))[0]?.identity ?? null;
-  };
+    return this.#entries.filter((entry) => timingSafeEqual(entry.digest, candidate))[0]?.identity ?? null;
+  }
+}
+
+const isSame = (a: Entry, b: Entry): boolean =>
+  a.digest.equals(b.digest) && isDeepStrictEqual(a.identity.caller, b.identity.caller);
+
+function entryOf(one: Token, all: readonly Token[]): Entry {
+  const { token, actor, role, tenant } = one;
+  knowSecret(token);
+  const installation = installationOf(one, all);
+  const caller = { actor, role, tenant, ...(installation === undefined ? {} : { installation }) };
+  const revoking = new AbortController();
+  // As many as the token has requests and streams listen to it.
+  setMaxListeners(0, revoking.signal);
+  const own = digest(token);
+  const identity = { caller, tokenId: own.toString('hex'), revoked: revoking.signal };
+  return { digest: own, identity, revoke: () => revoking.abort() };
 }
 
 /** Reads `Authorization: Bearer <token>`; null when there is no such thing. */
@@ -71,7 +112,10 @@ async function makeToken(dataDir: string, file: string): Promise<void> {
 }
 
 const fileIn = (dataDir: string): string => join(dataDir, 'token');
-const ofAdmin = (token: string): Token => ({ token, actor: 'admin', role: 'admin', tenant: 'default' });
+const ofAdmin = (token: string): Token => {
+  knowSecret(token);
+  return { token, actor: 'admin', role: 'admin', tenant: 'default', installation: 'operator' };
+};
 
 /** The made token if there is one; makes nothing. Throws `config_invalid` when the file is unreadable or damaged. */
 export async function keptToken(dataDir: string): Promise<Token | null> {
@@ -88,7 +132,7 @@ export async function madeToken(dataDir: string): Promise<Token> {
   const file = fileIn(dataDir);
   let found: string | null;
   try {
-    makeDirectory(dataDir);
+    takeDataDir(dataDir);
     found = await readToken(file);
     if (found === null) await makeToken(dataDir, file);
   } catch (cause) {

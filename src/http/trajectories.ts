@@ -4,6 +4,7 @@ import { STEPS_LIMIT, trajectory, trajectorySummary } from '../core/trajectory.j
 import { trajectoryFilter } from '../core/trajectory-filter.js';
 import { idPath, pageOf, pageQuery, sequence } from './fields.js';
 import { guarded, json, NO_INPUT } from './route.js';
+import type { OperationId } from './scopes.js';
 
 const stepsQuery = z.strictObject({
   after: sequence.default(0).describe('Only steps after this one: `nextStep` of the page before.'),
@@ -17,7 +18,7 @@ const reward = z
   .exactOptional();
 
 /** The record has a place among trajectories, and one at its run. */
-export const trajectoryAt = (path: `/${string}`, operationId: string) =>
+export const trajectoryAt = (path: `/${string}`, operationId: OperationId) =>
   guarded({
     ...NO_INPUT,
     method: 'GET',

@@ -34,7 +34,7 @@ export const WORKER_ROUTES = [
     path: '/api/v1/workers/{id}/stop',
     operationId: 'stopWorker',
     summary: 'Ask a worker to take no more segments and to end.',
-    role: 'admin',
+    role: 'viewer',
     pathParams: idPath,
     body: workerStop,
     response: workerView,

@@ -137,6 +137,11 @@ export class Metrics {
     [],
   );
   readonly #stalled = this.#counter('runs_stalled_total', 'Runs at work here that made no progress for long.', []);
+  readonly #loopHeld = this.#counter(
+    'event_loop_held_seconds_total',
+    'Time in which the process ran nothing else, in pieces of a second or more, by the tool that held it.',
+    ['tool'],
+  );
   readonly #databaseErrors = this.#counter('database_errors_total', 'Statements that failed, by reason.', ['reason']);
   readonly #httpRequests = this.#counter('http_requests_total', 'Answers to requests.', ['method', 'route', 'code']);
   readonly #httpSeconds = this.#histogram(
@@ -225,6 +230,10 @@ export class Metrics {
 
   stalled(): void {
     this.#stalled.inc();
+  }
+
+  loopHeld(tool: string, seconds: number): void {
+    this.#loopHeld.inc({ tool: tool === 'none' ? tool : this.#tools.of(tool) }, seconds);
   }
 
   databaseFailed(reason: 'away' | 'full' | 'conflict' | 'other'): void {

@@ -42,7 +42,7 @@ function add(path: string, head: CassetteHead, exchange: CassetteExchange): void
   const line = `${canonical(exchange)}\n`;
   const before = sizeOf(path);
   if (before === 0) {
-    mkdirSync(dirname(path), { recursive: true });
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     appendFileSync(path, `${canonical(head)}\n${line}`, { mode: 0o600 });
     return;
   }

@@ -1,9 +1,9 @@
 import { setImmediate as breath } from 'node:timers/promises';
 import { HoldfastError } from '../core/errors.js';
-import { canonical, type JsonValue, jsonValue, sha256 } from '../core/json.js';
+import { canonical, type JsonValue, sha256 } from '../core/json.js';
 import { bytesOf, type Cassette, type CassetteExchange } from './cassette.js';
 import { type WireRequest, wireRequest } from './cassette-request.js';
-import { secretsOf, starred } from './cassette-secrets.js';
+import { knowHeaders, starredIn } from './cassette-secrets.js';
 import { failureText } from './failure-text.js';
 
 /**
@@ -19,8 +19,8 @@ export function playingFetch(cassette: Cassette): typeof fetch {
   return async (input, init) => {
     init?.signal?.throwIfAborted();
     const asked = wireRequest(input, init);
-    const secrets = secretsOf(new Headers(init?.headers));
-    const request = { ...asked, body: jsonValue.parse(JSON.parse(starred(JSON.stringify(asked.body), secrets))) };
+    knowHeaders(new Headers(init?.headers));
+    const request = { ...asked, body: starredIn(asked.body) };
     const equals = request.api === cassette.head.api ? byDigest.get(digestOf(request.body)) : undefined;
     const next = equals?.shift();
     if (equals === undefined || next === undefined) throw unmatched(cassette, request);

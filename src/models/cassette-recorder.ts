@@ -1,9 +1,10 @@
 import { join } from 'node:path';
-import { type JsonObject, jsonValue } from '../core/json.js';
+import type { JsonObject } from '../core/json.js';
 import { badCassette, CASSETTE_VERSION, type CassetteExchange, type CassetteHead, toPiece } from './cassette.js';
 import { addToCassette, assertCassetteOf } from './cassette-file.js';
 import { type WireRequest, wireRequest } from './cassette-request.js';
-import { secretsOf, starred, starredPieces } from './cassette-secrets.js';
+import { knowHeaders, starredIn, starredPieces } from './cassette-secrets.js';
+import { starredSecrets } from './known-secrets.js';
 
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 /** What a client of a model looks at. All else may say whose account it is. */
@@ -30,10 +31,10 @@ export function recordingFetch(recording: Recording, send: typeof fetch = fetch)
     const request = wireRequest(input, init);
     const cassette = cassetteFor(recording, request);
     const response = await send(input, init);
-    const secrets = secretsOf(new Headers(init?.headers));
+    knowHeaders(new Headers(init?.headers));
     const keep = once((pieces: readonly Uint8Array[], cut: boolean) => {
       try {
-        addToCassette(cassette.path, cassette.head, exchangeOf(request, response, pieces, cut, secrets));
+        addToCassette(cassette.path, cassette.head, exchangeOf(request, response, pieces, cut));
       } catch (error) {
         trouble = error;
         throw error;
@@ -61,18 +62,17 @@ function exchangeOf(
   { status, headers }: Response,
   pieces: readonly Uint8Array[],
   cut: boolean,
-  secrets: readonly string[],
 ): CassetteExchange {
   const kept = HEADERS.flatMap((name) => {
     const value = headers.get(name);
-    return value === null ? [] : [[name, starred(value, secrets)] as const];
+    return value === null ? [] : [[name, starredSecrets(value)] as const];
   });
   return {
-    request: { method, path, body: jsonValue.parse(JSON.parse(starred(JSON.stringify(body), secrets))) },
+    request: { method, path, body: starredIn(body) },
     answer: {
       status,
       headers: Object.fromEntries(kept),
-      pieces: starredPieces(pieces, secrets).map(toPiece),
+      pieces: starredPieces(pieces).map(toPiece),
       cut,
     },
   };

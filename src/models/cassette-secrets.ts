@@ -1,22 +1,19 @@
-import { formsOf, isSecretHeader, knownForms } from './known-secrets.js';
+import type { JsonValue } from '../core/json.js';
+import { redactorOf } from '../core/redaction.js';
+import { isSecretHeader, knowSecret, starredSecrets } from './known-secrets.js';
 
-/** The secrets that this process knows and those that a request carries in its headers, in the forms in which they can come back. */
-export function secretsOf(headers: Headers): readonly string[] {
-  const values = [...headers].filter(([name]) => isSecretHeader(name)).map(([, value]) => value);
-  const forms = values.flatMap((value) => [value, ...value.split(/\s+/)]).flatMap(formsOf);
-  return [...new Set([...forms, ...knownForms()])].toSorted((a, b) => b.length - a.length);
+/** Makes known what a request carries as secret in its headers. */
+export function knowHeaders(headers: Headers): void {
+  for (const [name, value] of headers)
+    if (isSecretHeader(name)) for (const part of [value, ...value.split(/\s+/)]) knowSecret(part);
 }
 
-/** The text with a star for each character of a secret, so that nothing else of it moves. */
-export function starred(text: string, secrets: readonly string[]): string {
-  let clean = text;
-  for (const secret of secrets) clean = clean.replaceAll(secret, '*'.repeat(secret.length));
-  return clean;
-}
+/** The value with a star for each character of a secret, so that nothing else of it moves. */
+export const starredIn: (value: JsonValue) => JsonValue = redactorOf({ patterns: [], keys: [] }, starredSecrets);
 
-/** The same for pieces of bytes, in which a secret may be cut. A secret is ASCII: one character for each byte keeps all else. */
-export function starredPieces(pieces: readonly Uint8Array[], secrets: readonly string[]): readonly Uint8Array[] {
-  const clean = Buffer.from(starred(Buffer.concat(pieces).toString('latin1'), secrets), 'latin1');
+/** The same for pieces of bytes, in which a secret may be cut. One character for each byte keeps all else. */
+export function starredPieces(pieces: readonly Uint8Array[]): readonly Uint8Array[] {
+  const clean = Buffer.from(starredSecrets(Buffer.concat(pieces).toString('latin1')), 'latin1');
   let start = 0;
   return pieces.map(({ length }) => {
     start += length;

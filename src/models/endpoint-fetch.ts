@@ -2,6 +2,7 @@ import { cleanAnswer } from './clean-answer.js';
 import type { Destination } from './endpoint.js';
 import { cleanHeaders, errorAnswer } from './error-answer.js';
 import { failureText } from './failure-text.js';
+import { spokenScan } from './known-secrets.js';
 import { ModelCallError } from './model-call-error.js';
 
 /**
@@ -18,11 +19,11 @@ export function endpointFetch(destination: Destination): typeof fetch {
     }
     const used = await Promise.all(destination.credentials.map(({ secret }) => secret.value()));
     const response = await send(destination, url, init, used);
-    if (response.status !== 401 && response.status !== 403) return await heard(destination, response, used);
+    if (response.status !== 401 && response.status !== 403) return await heard(destination, response);
     const renewed = await renewedOf(destination, used);
-    if (renewed === null) return await heard(destination, response, used);
+    if (renewed === null) return await heard(destination, response);
     await response.body?.cancel();
-    return await heard(destination, await send(destination, url, init, renewed), renewed);
+    return await heard(destination, await send(destination, url, init, renewed));
   };
 }
 
@@ -48,10 +49,10 @@ async function renewedOf({ credentials }: Destination, used: readonly string[]):
   return renewed.map((value, index) => value ?? used[index] ?? '');
 }
 
-async function heard(destination: Destination, response: Response, secrets: readonly string[]): Promise<Response> {
+async function heard(destination: Destination, response: Response): Promise<Response> {
   if (response.status >= 300 && response.status < 400) throw elsewhere(destination, response);
   const { status, statusText } = response;
-  const body = response.body?.pipeThrough(cleanAnswer(secrets, destination.timeoutMs)) ?? null;
+  const body = response.body?.pipeThrough(cleanAnswer(spokenScan(), destination.timeoutMs)) ?? null;
   const clean = new Response(body, { status, statusText, headers: cleanHeaders(response.headers) });
   // The SDK looks whether it is OpenAI that answered.
   Object.defineProperty(clean, 'url', { value: response.url });

@@ -1,6 +1,6 @@
 import type { Quirks } from '../core/model-provider-table.js';
 import { HeldSecret } from './held-secret.js';
-import { isSecretHeader, knowSecret } from './known-secrets.js';
+import { isSecretHeader, knowAddress } from './known-secrets.js';
 import { literalSecret, type Secret } from './secret.js';
 
 /** A header whose value is a secret, or ends with one. */
@@ -68,7 +68,7 @@ export function endpointOf({
   const plain: Record<string, string> = {};
   if (key !== null) credentials.push(credentialOf('Authorization', 'Bearer ', key));
   if (user !== ':') {
-    knowSecret(decodeURIComponent(url.password));
+    knowAddress(parts.baseURL);
     credentials.push(credentialOf('Authorization', 'Basic ', Buffer.from(user, 'utf8').toString('base64')));
   }
   for (const [header, value] of Object.entries(headers)) {

@@ -1,24 +1,12 @@
+import { withoutLooks } from '../core/secret-looks.js';
 import { withoutKnownSecrets } from './known-secrets.js';
 
 /** What an error of a model's server says, made fit for a log, an event and a person: short, readable, without keys. */
 
 const MAX_CHARS = 2_000;
 
-const SECRETS: readonly (readonly [RegExp, string])[] = [
-  [/\b(Bearer|Basic)\s+[\w.~+/=*-]{4,}/gi, '$1 [redacted]'],
-  [/\bsk-[\w*.-]{4,}/g, '[redacted]'],
-  // The form of Ollama's own keys: 32 hexadecimal digits, a dot, a random part.
-  [/\b[0-9a-f]{32}\.[\w-]{8,}/gi, '[redacted]'],
-  [/(\b(?:api[_-]?key|access[_-]?token|token|secret|password)["']?\s*[=:]\s*["']?)[^\s"'&,;}]{4,}/gi, '$1[redacted]'],
-  [/(\b[a-z][a-z0-9+.-]*:\/\/)[^\s/@:]+(?::[^\s/@]*)?@/gi, '$1[redacted]@'],
-];
-
 /** Without the secrets that are known, and without what looks like one. */
-function withoutSecrets(text: string): string {
-  let clean = withoutKnownSecrets(text);
-  for (const [pattern, replacement] of SECRETS) clean = clean.replace(pattern, replacement);
-  return clean;
-}
+const withoutSecrets = (text: string): string => withoutLooks(withoutKnownSecrets(text));
 
 const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', nbsp: ' ', '#39': "'" };
 const HTML = /<(?:!doctype|html|head|body|center|title|h1)\b/i;

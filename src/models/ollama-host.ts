@@ -74,8 +74,8 @@ export function ollamaTarget(rawName: string, options: OllamaHostOptions): Ollam
 function basic(authorization: string | null): Credential | null {
   if (authorization === null) return null;
   const encoded = authorization.slice('Basic '.length);
-  const [, ...password] = Buffer.from(encoded, 'base64').toString('utf8').split(':');
-  knowSecret(password.join(':'));
+  const [user = '', ...password] = Buffer.from(encoded, 'base64').toString('utf8').split(':');
+  knowSecret(password.join(':') === '' ? user : password.join(':'));
   return credentialOf('Authorization', 'Basic ', encoded);
 }
 

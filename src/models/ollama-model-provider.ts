@@ -35,6 +35,12 @@ export class OllamaModelProvider implements ModelProvider {
     return missingAt('/apiKey', this.#options.apiKey);
   }
 
+  /** Where its secrets are, so that they are known before they are used. */
+  secrets(): object {
+    const { apiKey, baseURL, ollamaApiKey, ollamaHost } = this.#options;
+    return { apiKey, baseURL, ollamaApiKey, ollamaHost };
+  }
+
   /** Throws `model_unknown` for a blank name, for one that contradicts its host and for a cloud model without a key. */
   async getModel(modelName = ''): Promise<OllamaModel> {
     const known = this.#models.get(modelName);

@@ -52,6 +52,12 @@ export class OpenAICompatibleProvider implements ModelProvider {
     return places.flatMap(([pointer, value]) => missingAt(pointer, value));
   }
 
+  /** Where its secrets are, so that they are known before they are used. */
+  secrets(): object {
+    const { key, headers, baseURL } = this.#options;
+    return { apiKey: key, headers, baseURL };
+  }
+
   /** Throws `config_invalid` for wrong options, and `model_unknown` for a missing name and a missing key. */
   async getModel(modelName = ''): Promise<Model> {
     this.#assertOptions();

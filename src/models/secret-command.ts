@@ -4,9 +4,18 @@ const TIMEOUT_MS = 10_000;
 const MAX_BYTES = 64 * 1024;
 
 /** What a program prints. Throws an error that says how it ended; what it printed is not repeated, as it may hold the secret. */
-export function readCommand([program = '', ...args]: readonly string[]): Promise<string> {
+export function readCommand(
+  [program = '', ...args]: readonly string[],
+  env: { readonly [name: string]: string },
+): Promise<string> {
   return new Promise((resolve, reject) => {
-    const options = { timeout: TIMEOUT_MS, maxBuffer: MAX_BYTES, killSignal: 'SIGKILL', windowsHide: true } as const;
+    const options = {
+      env,
+      timeout: TIMEOUT_MS,
+      maxBuffer: MAX_BYTES,
+      killSignal: 'SIGKILL',
+      windowsHide: true,
+    } as const;
     const child = execFile(program, args, options, (error, stdout) => {
       if (error === null) resolve(stdout.trim());
       else reject(new Error(whyOf(error)));

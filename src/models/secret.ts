@@ -63,13 +63,16 @@ export const fileSecret = (path: string): Secret => {
 
 /**
  * What a program prints, without spaces and line breaks at its ends; at most 64 KiB within 10 seconds. The program is started
- * without a shell, with the environment of this process.
+ * without a shell, with `environment` alone.
  */
-export const commandSecret = (command: readonly string[]): Secret => {
+export const commandSecret = (
+  command: readonly string[],
+  environment: () => { readonly [name: string]: string },
+): Secret => {
   const wrong = !Array.isArray(command) || hasNothing(command[0]) || command.some((word) => hasNothing(word));
   return {
     place: `the command ${String(command[0])}`,
     problem: wrong ? 'expected a list of a program and its arguments' : null,
-    read: () => readCommand(command),
+    read: () => readCommand(command, environment()),
   };
 };

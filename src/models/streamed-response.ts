@@ -3,6 +3,7 @@ import { type Model, type ModelRequest, type ModelResponse, type StreamEvent, Us
 import type { ModelDelta } from '../core/delta.js';
 import { toJson } from '../core/json.js';
 import { abortError } from './abort.js';
+import { CleanDeltas } from './clean-deltas.js';
 import { ModelCallError } from './model-call-error.js';
 import { RawDeltas } from './raw-deltas.js';
 
@@ -25,10 +26,11 @@ export async function streamedResponse(
   const { signal } = request;
   const raw = new RawDeltas();
   const seen = new Seen();
+  const said = new CleanDeltas(onDelta);
   const give = (delta: ModelDelta): void => {
     if (delta.delta === '') return;
     seen.add(delta);
-    onDelta(delta);
+    said.push(delta);
   };
   let done: Done | undefined;
   let until = performance.now() + SLICE_MS;
@@ -50,6 +52,7 @@ export async function streamedResponse(
     });
   }
   for (const delta of missing(done, seen)) give(delta);
+  said.end();
   return responseOf(done);
 }
 

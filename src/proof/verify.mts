@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * Checks a proof of what a run did, offline: `node verify.mjs proof.json --key <public key>`. It was written from docs/events.md and
- * docs/evidence.md, imports nothing but Node, and shares no code with what it checks. Exit code 0: proven; 1: not; 2: misused.
+ * Checks a proof of what a run did, offline: `node verify.mjs proof.json --key <public key>`. It was written from docs/proof-format.md
+ * and docs/events.md, imports nothing but Node, and shares no code with what it checks. Exit code 0: proven; 1: not; 2: misused.
  */
 import { createHash, createHmac, createPublicKey, verify } from 'node:crypto';
 import { readFileSync, realpathSync } from 'node:fs';
@@ -41,6 +41,22 @@ const fieldsOf = (value: Json | undefined, what: string): Fields => {
   must(typeof value === 'object' && value !== null && !Array.isArray(value), `${what} is no object`);
   return value;
 };
+/** An object that has these members and no other; those after `optional` may be missing. */
+const exactly = (
+  value: Json | undefined,
+  names: readonly string[],
+  optional: readonly string[],
+  what: string,
+): Fields => {
+  const fields = fieldsOf(value, what);
+  for (const name of names) must(Object.hasOwn(fields, name), `${what} has no member "${name}"`);
+  for (const name of Object.keys(fields))
+    must(
+      names.includes(name) || optional.includes(name),
+      `${what} has a member "${name}", which the format does not know`,
+    );
+  return fields;
+};
 const listOf = (value: Json | undefined, what: string): Json[] => {
   must(Array.isArray(value), `${what} is no list`);
   return value;
@@ -49,11 +65,57 @@ const textOf = (value: Json | undefined, what: string): string => {
   must(typeof value === 'string', `${what} is no text`);
   return value;
 };
+const textLike = (value: Json | undefined, pattern: RegExp, what: string): string => {
+  const text = textOf(value, what);
+  must(pattern.test(text), `${what} is not written as the format says`);
+  return text;
+};
+const countOf = (value: Json | undefined, least: number, what: string): number => {
+  must(
+    typeof value === 'number' && Number.isSafeInteger(value) && value >= least,
+    `${what} is no whole number from ${least}`,
+  );
+  return value;
+};
+const HEX = /^[0-9a-f]{64}$/;
+const HASH = /^sha256:[0-9a-f]{64}$/;
+const COMMITMENT = /^hmac-sha256:[0-9a-f]{64}$/;
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const hashesOf = (value: Json | undefined, what: string): Buffer[] =>
   listOf(value, what).map((one) => {
-    must(typeof one === 'string' && /^[0-9a-f]{64}$/.test(one), `${what} has something else than hashes`);
+    must(typeof one === 'string' && HEX.test(one), `${what} has something else than hashes`);
     return Buffer.from(one, 'hex');
   });
+/** The bytes of a base64 text that is written in the one way that they can be. */
+const bytesOf = (base64: string): Buffer | null => {
+  const bytes = Buffer.from(base64, 'base64');
+  return bytes.toString('base64') === base64 ? bytes : null;
+};
+
+/** JSON in which no object has a member twice: programs do not agree on which of the two counts. */
+function parseStrictly(text: string): Json {
+  const value: Json = JSON.parse(text);
+  // The text is JSON from here on.
+  const open: (Set<string> | null)[] = [];
+  let isName = false;
+  for (let at = 0; at < text.length; at++) {
+    const sign = text[at];
+    if (sign === '{') open.push(new Set());
+    else if (sign === '[') open.push(null);
+    else if (sign === '}' || sign === ']') open.pop();
+    if (sign === '{' || sign === ',') isName = open.at(-1) !== null;
+    else if (sign === '[' || sign === ':') isName = false;
+    if (sign !== '"') continue;
+    const start = at;
+    for (at++; text[at] !== '"'; at++) if (text[at] === '\\') at++;
+    const names = open.at(-1);
+    if (!isName || names === null || names === undefined) continue;
+    const name: string = JSON.parse(text.slice(start, at + 1));
+    must(!names.has(name), `an object has the member "${name}" twice`);
+    names.add(name);
+  }
+  return value;
+}
 
 // Merkle trees (RFC 9162, section 2.1)
 
@@ -102,42 +164,132 @@ interface Key {
 }
 
 function keyOf(text: string): Key {
-  const [, name = '', id = '', base64 = ''] = /^([^\s+]+)\+([0-9a-f]{8})\+(\S+)$/u.exec(text.trim()) ?? [];
-  const tagged = Buffer.from(base64, 'base64');
-  const fits = sha256(Buffer.concat([Buffer.from(`${name}\n`), tagged])).toString('hex', 0, 4) === id;
-  must(tagged.length === 33 && tagged[0] === 1 && fits, `"${text.trim()}" is no public key: expected name+id+base64`);
-  return { text: text.trim(), name, id, bytes: tagged.subarray(1) };
+  const [, name = '', id = '', base64 = ''] = /^([^\s+]{1,200})\+([0-9a-f]{8})\+(\S{44})$/u.exec(text) ?? [];
+  const tagged = bytesOf(base64);
+  const fits = tagged?.length === 33 && tagged[0] === 1 && idOf(name, tagged) === id;
+  must(tagged !== null && fits, `"${text}" is no public key: expected name+id+base64`);
+  return { text, name, id, bytes: tagged.subarray(1) };
+}
+const idOf = (name: string, tagged: Buffer): string =>
+  sha256(Buffer.concat([Buffer.from(`${name}\n`), tagged])).toString('hex', 0, 4);
+
+interface Note {
+  /** What is signed: it ends with a line feed. */
+  readonly text: string;
+  readonly lines: readonly string[];
+  readonly signatures: readonly { readonly name: string; readonly id: string; readonly bytes: Buffer }[];
 }
 
-const isSigned = (note: string, key: Key): boolean => {
+/** A note with the lines of its text, of which there are so many, and its signatures. */
+function noteOf(note: string, lines: number, what: string): Note {
   const end = note.lastIndexOf('\n\n') + 1;
-  if (end === 0) return false;
-  const jwk = { kty: 'OKP', crv: 'Ed25519', x: key.bytes.toString('base64url') };
-  return note
-    .slice(end + 1)
+  must(end > 0 && note.endsWith('\n'), `${what} is no signed note`);
+  const text = note.slice(0, end);
+  must(text.split('\n').length === lines + 1, `${what} has another number of lines than ${lines}`);
+  const signatures = note
+    .slice(end + 1, -1)
     .split('\n')
-    .some((line) => {
-      const [dash, name, base64 = ''] = line.split(' ');
-      const bytes = Buffer.from(base64, 'base64');
-      if (dash !== '—' || name !== key.name || bytes.length !== 68 || bytes.toString('hex', 0, 4) !== key.id)
-        return false;
-      const publicKey = createPublicKey({ key: jwk, format: 'jwk' });
-      return verify(null, Buffer.from(note.slice(0, end)), publicKey, bytes.subarray(4));
+    .map((line) => {
+      const [, name = '', base64 = ''] = /^— ([^\s+]{1,200}) (\S+)$/u.exec(line) ?? [];
+      const bytes = bytesOf(base64);
+      must(bytes !== null && bytes.length > 4, `${what} has a line that is no signature`);
+      return { name, id: bytes.toString('hex', 0, 4), bytes: bytes.subarray(4) };
     });
+  return { text, lines: text.slice(0, -1).split('\n'), signatures };
+}
+
+/** A note with two signatures in the name of one key is signed only if both are right. */
+const isSigned = ({ text, signatures }: Note, key: Key): boolean => {
+  const own = signatures.filter(({ name, id }) => name === key.name && id === key.id);
+  const jwk = { kty: 'OKP', crv: 'Ed25519', x: key.bytes.toString('base64url') };
+  const publicKey = createPublicKey({ key: jwk, format: 'jwk' });
+  return (
+    own.length > 0 && own.every(({ bytes }) => bytes.length === 64 && verify(null, Buffer.from(text), publicKey, bytes))
+  );
 };
 
-/** Keys that are trusted because trusted ones have handed over to them, or took over from them: both have signed. */
-function withHandovers(trusted: readonly Key[], notes: readonly string[]): readonly Key[] {
-  const all = new Map(trusted.map((key) => [key.text, key]));
-  for (let round = 0; round <= notes.length; round++)
-    for (const note of notes) {
-      const [origin, title, older = '', newer = ''] = note.split('\n');
-      if (title !== 'key hand-over') continue;
-      const pair = [keyOf(older), keyOf(newer)];
-      const good = pair.every((key) => key.name === origin && isSigned(note, key));
-      if (good && pair.some(({ text }) => all.has(text))) for (const key of pair) all.set(key.text, key);
-    }
-  return [...all.values()];
+interface Handover {
+  readonly from: Key;
+  readonly to: Key;
+  readonly until: bigint | null;
+}
+
+interface Revocation {
+  readonly revoked: Key;
+  readonly until: bigint;
+  readonly note: Note;
+}
+
+const sizeOf = (text: string, what: string): bigint => BigInt(textLike(text, /^(0|[1-9]\d{0,15})$/, what));
+
+function handoverOf(text: string, what: string): Handover | Revocation {
+  const [, title = '', , size = ''] = text.split('\n');
+  if (title === 'key revocation') {
+    const note = noteOf(text, 4, what);
+    return { revoked: keyOf(note.lines[2] ?? ''), until: sizeOf(size, `the number of entries of ${what}`), note };
+  }
+  must(title === 'key hand-over', `${what} is none`);
+  const isDated = text.split('\n')[4] !== '';
+  const note = noteOf(text, isDated ? 5 : 4, what);
+  const [origin, , older = '', newer = '', until = ''] = note.lines;
+  const [from, to] = [keyOf(older), keyOf(newer)];
+  must(
+    [from, to].every((key) => key.name === origin && isSigned(note, key)),
+    `${what} is not signed by both of its keys`,
+  );
+  return { from, to, until: isDated ? sizeOf(until, `the number of entries of ${what}`) : null };
+}
+
+interface Trust {
+  readonly key: Key;
+  /** A checkpoint of more entries is not believed. */
+  readonly until: bigint | null;
+  /** Why it is trusted, where it is not one of those that were given. */
+  readonly because: string | null;
+}
+
+/** The keys that are trusted, and up to where: those that were given, those before them, and those that they alone led to. */
+function trustOf(given: readonly Key[], texts: readonly string[]): readonly Trust[] {
+  const notes = texts.map((text, index) => handoverOf(text, `hand-over ${index + 1}`));
+  const handovers = notes.filter((note) => 'from' in note);
+  const all = new Map<string, { key: Key; because: string | null }>(
+    given.map((key) => [key.text, { key, because: null }]),
+  );
+  const isOnly = ({ from, to }: Handover): boolean =>
+    handovers.every((one) => one.from.text !== from.text || one.to.text === to.text);
+  const said = (until: bigint | null): string =>
+    until === null ? 'without a number of entries' : `at ${until} entries`;
+  for (let before = -1; before !== all.size; ) {
+    before = all.size;
+    for (const { from, to, until } of handovers)
+      if (all.has(to.text) && !all.has(from.text))
+        all.set(from.text, { key: from, because: `it handed over to ${to.text} ${said(until)}` });
+    if (all.size !== before) continue;
+    for (const one of handovers)
+      if (all.has(one.from.text) && !all.has(one.to.text) && isOnly(one))
+        all.set(one.to.text, { key: one.to, because: `${one.from.text} handed over to it ${said(one.until)}` });
+  }
+  const believed = handovers.filter(({ from, to }) => all.has(from.text) && all.has(to.text));
+  const bounds = believed.map(({ from, until }) => ({ text: from.text, until }));
+  for (const note of notes) {
+    if (!('revoked' in note)) continue;
+    const after = [...all.values()].filter(({ key }) => leads(believed, note.revoked.text, key.text));
+    if (after.some(({ key }) => isSigned(note.note, key))) bounds.push({ text: note.revoked.text, until: note.until });
+  }
+  return [...all.values()].map(({ key, because }) => {
+    const own = bounds.flatMap(({ text, until }) => (text === key.text && until !== null ? [until] : []));
+    return { key, because, until: own.reduce<bigint | null>((a, b) => (a === null || b < a ? b : a), null) };
+  });
+}
+
+/** Whether a key handed over to another, directly or through others. */
+function leads(handovers: readonly Handover[], from: string, to: string): boolean {
+  const after = new Set([from]);
+  for (let before = -1; before !== after.size; ) {
+    before = after.size;
+    for (const one of handovers) if (after.has(one.from.text)) after.add(one.to.text);
+  }
+  return from !== to && after.has(to);
 }
 
 interface Checkpoint {
@@ -145,16 +297,25 @@ interface Checkpoint {
   readonly size: bigint;
   readonly root: Buffer;
   readonly key: Key;
+  /** By whom it is signed, and why that key is trusted. */
+  readonly signed: string;
 }
 
-function checkpointOf(note: string, keys: readonly Key[], what: string): Checkpoint {
-  const key = keys.find((one) => isSigned(note, one));
-  must(key !== undefined, `${what} is not signed by a key that you trust`);
-  const [origin = '', size = '', base64 = ''] = note.split('\n');
-  const root = Buffer.from(base64, 'base64');
-  must(/^(0|[1-9]\d*)$/.test(size) && root.length === 32, `${what} is no checkpoint`);
+function checkpointOf(text: string, trust: readonly Trust[], what: string): Checkpoint {
+  const note = noteOf(text, 3, what);
+  const signer = trust.find(({ key }) => isSigned(note, key));
+  must(signer !== undefined, `${what} is not signed by a key that you trust`);
+  const { key, until, because } = signer;
+  const [origin = '', size = '', base64 = ''] = note.lines;
+  const root = bytesOf(base64);
+  must(/^(0|[1-9]\d{0,15})$/.test(size) && root?.length === 32, `${what} is no checkpoint`);
   must(origin === key.name, `${what} is of another log than its key`);
-  return { origin, size: BigInt(size), root, key };
+  must(
+    until === null || BigInt(size) <= until,
+    `${what} has ${size} entries, and its key is believed up to ${until}: it handed over to another, or was revoked`,
+  );
+  const signed = because === null ? key.text : `${key.text}, which is trusted because ${because}`;
+  return { origin, size: BigInt(size), root, key, signed };
 }
 
 // The state of a run (docs/events.md)
@@ -209,8 +370,12 @@ const CHANGES: { readonly [kind: string]: (state: Fields, data: Fields) => void 
   'run.failed': (s, d) => end(s, 'failed', part(d, 'error')['code']),
   'run.cancelled': (s, d) => end(s, 'cancelled', d['reason']),
 };
-const UNCHANGED =
-  /^(session\.(loaded|saved)|run\.forked|model\.(requested|failed)|mcp\.(listed|changed)|child\.started|interruption\.voted|standing_decision\.(made|revoked))$/;
+const UNCHANGED: ReadonlySet<string> = new Set([
+  ...['session.loaded', 'session.saved', 'run.forked', 'environment.prepared', 'model.requested', 'model.failed'],
+  ...['mcp.listed', 'mcp.changed', 'child.started', 'interruption.voted', 'task.verified'],
+  ...['standing_decision.made', 'standing_decision.revoked'],
+]);
+const isKnown = (kind: string): boolean => Object.hasOwn(CHANGES, kind) || UNCHANGED.has(kind);
 const TERMINAL = /^run\.(completed|failed|cancelled)$/;
 const HASHED = [
   ...['v', 'runId', 'tenant', 'seq', 'parentId', 'kind', 'at', 'dataHash'],
@@ -222,19 +387,23 @@ const HASHED = [
 interface Chain {
   /** Hash, state hash and kind of each event. */
   readonly events: readonly Fields[];
+  /** How many payloads are shown of the events that are signed. */
   readonly shown: number;
-  /** Up to which event the state was made again. */
+  /** Up to which of them the state was made again, and why no further. */
   readonly folded: number;
+  readonly why: string | null;
 }
 
-function checkChain(bundle: Fields): Chain {
+/** Checks a log by itself; what comes after the event `signed` adds to nothing that is proven. */
+function checkChain(bundle: Fields, signed: number): Chain {
   const [runId, tenant] = [textOf(bundle['runId'], 'runId'), textOf(bundle['tenant'], 'tenant')];
   const state = startOf();
   let [prevHash, before, at] = [digestOfText(`holdfast:v1\n${tenant}\n${runId}`), digest(state), ''];
   let [shown, folded] = [0, 0];
+  let why: string | null = null;
   const events = listOf(bundle['events'], 'events').map((one, index) => {
-    const event = fieldsOf(one, `event ${index + 1}`);
     const seq = index + 1;
+    const event = exactly(one, [...HASHED, 'hash'], ['data', 'salt'], `event ${seq}`);
     const fits = (holds: boolean, what: string): void => must(holds, `event ${seq}: ${what}`);
     fits(event['seq'] === seq && event['stateVersion'] === seq && event['v'] === 1, 'it is not the one of this place');
     fits(event['runId'] === runId && event['tenant'] === tenant, 'it belongs to another run');
@@ -244,26 +413,51 @@ function checkChain(bundle: Fields): Chain {
       'its hash does not fit',
     );
     fits(event['stateHashBefore'] === before, 'it begins with another state');
-    const time = textOf(event['at'], 'at');
+    fits(isParent(event['parentId'], runId, seq), 'it follows from no earlier event of its log');
+    const time = textLike(event['at'], TIME, `event ${seq}: its time`);
     fits(time >= at && !Number.isNaN(Date.parse(time)), 'its time is before that of the event before');
     const kind = textOf(event['kind'], 'kind');
-    if (event['salt'] !== undefined) {
-      const salt = Buffer.from(textOf(event['salt'], 'salt'), 'hex');
+    textLike(event['dataHash'], COMMITMENT, `event ${seq}: its commitment`);
+    const after = textLike(event['stateHashAfter'], HASH, `event ${seq}: its hash of the state`);
+    const shows = Object.hasOwn(event, 'data');
+    fits(shows === Object.hasOwn(event, 'salt'), 'it shows a payload that nothing proves, or a salt without a payload');
+    if (shows) {
+      const salt = Buffer.from(textLike(event['salt'], HEX, `event ${seq}: its salt`), 'hex');
       const commitment = createHmac('sha256', salt).update(canonical(event['data'])).digest('hex');
       fits(event['dataHash'] === `hmac-sha256:${commitment}`, 'its payload is not the one that was committed to');
-      shown += 1;
-      if (folded === index && (kind in CHANGES || UNCHANGED.test(kind))) {
+      if (seq <= signed) shown += 1;
+    }
+    if (seq <= signed && why === null) {
+      if (!shows) why = `the payload of event ${seq} is withheld or erased`;
+      else if (!isKnown(kind)) why = `event ${seq} has the kind "${kind}", which this program does not know`;
+      else {
         CHANGES[kind]?.(state, fieldsOf(event['data'], 'data'));
-        fits(event['stateHashAfter'] === digest(state), 'the state after it is not what it says');
+        fits(after === digest(state), 'the state after it is not what it says');
         folded = seq;
       }
-    } else fits(event['data'] === undefined, 'it shows a payload that nothing proves');
-    [prevHash, before, at] = [textOf(event['hash'], 'hash'), textOf(event['stateHashAfter'], 'stateHashAfter'), time];
+    }
+    [prevHash, before, at] = [textOf(event['hash'], 'hash'), after, time];
     return event;
   });
   const early = events.findIndex(({ kind }) => TERMINAL.test(String(kind)));
   must(early < 0 || early === events.length - 1, `event ${early + 2}: the run was over before it`);
-  return { events, shown, folded };
+  return { events, shown, folded, why };
+}
+
+/** The first event follows from none; every other one from an earlier one of its log. */
+function isParent(id: Json | undefined, runId: string, seq: number): boolean {
+  if (seq === 1) return id === null;
+  if (typeof id !== 'string' || !id.startsWith(`${runId}:`)) return false;
+  const parent = id.slice(runId.length + 1);
+  return /^[1-9]\d{0,15}$/.test(parent) && Number(parent) < seq;
+}
+
+/** What the reader has from elsewhere. */
+export interface Given {
+  /** Public keys that are trusted. */
+  readonly keys: readonly string[];
+  /** Hand-overs and revocations that the file of these keys has, which the bundle may keep back. */
+  readonly notes: readonly string[];
 }
 
 export interface OtherCheckpoint {
@@ -272,14 +466,17 @@ export interface OtherCheckpoint {
   readonly proof: readonly string[];
 }
 
+const isGiven = (given: readonly string[] | Given): given is Given => !Array.isArray(given);
+
 /** Checks a bundle with public keys that are trusted, and whether another checkpoint is of the same log. Never throws. */
 export function checkProof(
   text: string,
-  trusted: readonly string[],
+  trusted: readonly string[] | Given,
   other: OtherCheckpoint | null = null,
 ): ProofReport {
+  const given = isGiven(trusted) ? trusted : { keys: trusted, notes: [] };
   try {
-    return { ok: true, problem: null, ...judge(fieldsOf(JSON.parse(text) as Json, 'the bundle'), trusted, other) };
+    return { ok: true, problem: null, ...judge(parseStrictly(text), given, other) };
   } catch (error) {
     const problem =
       error instanceof Wrong ? error.message : `it cannot be read: ${error instanceof Error ? error.message : error}`;
@@ -287,57 +484,74 @@ export function checkProof(
   }
 }
 
-function judge(bundle: Fields, trusted: readonly string[], other: OtherCheckpoint | null) {
-  must(bundle['format'] === 'holdfast-proof-v1', 'it is no proof of a format that this program knows');
+const BUNDLE = ['format', 'runId', 'tenant', 'events', 'entry', 'inclusion', 'checkpoint', 'keys', 'handovers'];
+const ENTRY = ['index', 'v', 'runId', 'tenant', 'seq', 'hash', 'stateHash', 'complete', 'previous'];
+
+function judge(value: Json, { keys: trusted, notes }: Given, other: OtherCheckpoint | null) {
+  must(
+    fieldsOf(value, 'the bundle')['format'] === 'holdfast-proof-v1',
+    'it is no proof of a format that this program knows',
+  );
+  const bundle = exactly(value, BUNDLE, [], 'the bundle');
   must(trusted.length > 0, 'no public key was given: one that the bundle itself brings proves nothing');
-  const notes = listOf(bundle['handovers'], 'handovers').map((note) => textOf(note, 'hand-over'));
-  const keys = withHandovers(trusted.map(keyOf), notes);
+  const own = listOf(bundle['handovers'], 'handovers').map((note) => textOf(note, 'hand-over'));
+  for (const key of listOf(bundle['keys'], 'keys')) keyOf(textOf(key, 'key'));
+  const keys = trustOf(
+    trusted.map((key) => keyOf(key.trim())),
+    [...new Set([...notes, ...own])],
+  );
   const checkpoint = checkpointOf(textOf(bundle['checkpoint'], 'checkpoint'), keys, 'the checkpoint');
-  const { events, shown, folded } = checkChain(bundle);
-  const { index, ...entry } = fieldsOf(bundle['entry'], 'entry');
-  const seq = Number(entry['seq']);
+  const { index, ...entry } = exactly(bundle['entry'], ENTRY, [], 'the entry');
+  const seq = countOf(entry['seq'], 1, 'seq of the entry');
+  const { events, shown, folded, why } = checkChain(bundle, seq);
   const last = events[seq - 1];
   must(
     last !== undefined,
     `the log was signed with ${seq} events, and the bundle has ${events.length}: its end is missing`,
   );
-  must(entry['runId'] === bundle['runId'] && entry['tenant'] === bundle['tenant'], 'the entry is of another run');
+  must(
+    entry['v'] === 1 && entry['runId'] === bundle['runId'] && entry['tenant'] === bundle['tenant'],
+    'the entry is of another run',
+  );
   must(
     entry['hash'] === last['hash'] && entry['stateHash'] === last['stateHashAfter'],
     `the entry commits to another event ${seq}`,
   );
+  if (entry['previous'] !== null) textLike(entry['previous'], HEX, 'previous of the entry');
   const complete = entry['complete'] === true;
-  must(complete === TERMINAL.test(String(last['kind'])), 'the entry says something else of whether the run is over');
+  must(
+    typeof entry['complete'] === 'boolean' && complete === TERMINAL.test(String(last['kind'])),
+    'the entry says something else of whether the run is over',
+  );
   must(!complete || events.length === seq, 'the entry says that the run was over, and the bundle goes on');
-  must(typeof index === 'number' && Number.isSafeInteger(index), 'the entry has no index');
   const root = rootFrom(
     leafOf(canonical(entry)),
-    BigInt(index),
+    BigInt(countOf(index, 0, 'index of the entry')),
     checkpoint.size,
     hashesOf(bundle['inclusion'], 'inclusion'),
   );
   must(root?.equals(checkpoint.root) === true, 'the entry is not in the log that the checkpoint was signed of');
   const proven = [
-    `events 1 to ${seq} of run ${String(bundle['runId'])}, in this order and with these times, are in the log ${checkpoint.origin} of ${checkpoint.size} entries, signed by ${checkpoint.key.text}`,
+    `proven up to event ${seq}: events 1 to ${seq} of run ${String(bundle['runId'])}, in this order and with these times, are in the log ${checkpoint.origin} of ${checkpoint.size} entries, signed by ${checkpoint.signed}`,
     complete
       ? `event ${seq} is the last: the run is over, and none of its events is missing`
       : `the run had ${seq} events when it was signed`,
-    `${shown} of ${events.length} payloads are those that were committed to`,
-    `the state was made again up to event ${folded}`,
+    `${shown} of the payloads of these ${seq} events are shown, and are those that were committed to`,
   ];
+  if (folded > 0) proven.push(`the state was made again up to event ${folded}`);
   const notProven = [
     'that what was logged is true',
     'that nobody was shown another log, unless you compare checkpoints with others',
   ];
   if (!complete) notProven.unshift('how the run went on');
+  if (why !== null) notProven.unshift(`what the state was after event ${folded}: ${why}`);
   if (events.length > seq) notProven.unshift(`events ${seq + 1} to ${events.length}, which no signature covers`);
-  if (shown < events.length)
-    notProven.unshift(`what the ${events.length - shown} payloads say that are withheld or erased`);
+  if (shown < seq) notProven.unshift(`what the ${seq - shown} payloads say that are withheld or erased`);
   if (other !== null) proven.push(compare(checkpoint, other, keys));
   return { proven, notProven };
 }
 
-function compare(checkpoint: Checkpoint, { note, proof }: OtherCheckpoint, keys: readonly Key[]): string {
+function compare(checkpoint: Checkpoint, { note, proof }: OtherCheckpoint, keys: readonly Trust[]): string {
   const second = checkpointOf(note, keys, 'the other checkpoint');
   must(second.origin === checkpoint.origin, 'the other checkpoint is of another log');
   const [older, newer] = second.size <= checkpoint.size ? [second, checkpoint] : [checkpoint, second];
@@ -348,12 +562,22 @@ function compare(checkpoint: Checkpoint, { note, proof }: OtherCheckpoint, keys:
   return `the log of ${newer.size} entries begins with the one of ${older.size}: nothing in it was changed or removed`;
 }
 
-/** The public keys in a file, one in each line: as text, or as `{"key": "…"}`, which is how Holdfast keeps them. */
-export const keysIn = (text: string): string[] =>
-  text
-    .split('\n')
-    .filter((line) => line.trim() !== '')
-    .map((line) => /^\{"key":"([^"]+)"/.exec(line)?.[1] ?? line);
+/**
+ * What was given as keys: as text, or as `@` and the content of a file. A line of a file is a key as text, or
+ * `{"key": "…", "handover": …, "revocation": …}`, which is how Holdfast keeps them.
+ */
+export function givenOf(keys: readonly string[], read: (path: string) => string): Given {
+  const lines = keys.flatMap((key) => (key.startsWith('@') ? read(key.slice(1)).split('\n') : [key]));
+  const given: { keys: string[]; notes: string[] } = { keys: [], notes: [] };
+  for (const line of lines.map((one) => one.trim()).filter((one) => one !== '')) {
+    const kept = line.startsWith('{')
+      ? exactly(parseStrictly(line), ['key', 'handover'], ['revocation'], 'a line of keys')
+      : {};
+    given.keys.push(line.startsWith('{') ? textOf(kept['key'], 'key') : line);
+    for (const note of [kept['handover'], kept['revocation']]) if (typeof note === 'string') given.notes.push(note);
+  }
+  return given;
+}
 
 /** The program. Gives its exit code. */
 export function main(args: readonly string[], print: (line: string) => void): number {
@@ -368,9 +592,7 @@ export function main(args: readonly string[], print: (line: string) => void): nu
     return 2;
   }
   try {
-    const keys = valuesOf('--key').flatMap((key) =>
-      key.startsWith('@') ? keysIn(readFileSync(key.slice(1), 'utf8')) : [key],
-    );
+    const keys = givenOf(valuesOf('--key'), (path) => readFileSync(path, 'utf8'));
     const proof = consistency === undefined ? [] : JSON.parse(readFileSync(consistency, 'utf8')).proof;
     const second = other === undefined ? null : { note: readFileSync(other, 'utf8'), proof };
     const report = checkProof(readFileSync(file, 'utf8'), keys, second);

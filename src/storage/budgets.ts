@@ -20,7 +20,11 @@ export interface FullBudget {
   readonly spent: bigint;
 }
 
-export type Reserved = { readonly type: 'reserved' } | { readonly type: 'full'; readonly budget: FullBudget };
+export type Reserved =
+  | { readonly type: 'reserved' }
+  /** The run is over, or another process has the worker id. */
+  | { readonly type: 'lost' }
+  | { readonly type: 'full'; readonly budget: FullBudget };
 
 interface FullRow {
   readonly id: string;
@@ -47,7 +51,8 @@ const wantedOf = (tenant: string, budgets: readonly AppliedBudget[]): string =>
 
 /**
  * Takes the amount of a charge from all of these budgets, or from none where one has no room, in one statement under the locks of
- * their rows. The charge is written with it. Under the key of the attempt: a second time nothing is taken.
+ * their rows. The charge is written with it. Under the key of the attempt: a second time nothing is taken. While this statement works
+ * the run does not end and its worker is not taken over, so that whoever ends the run finds the charge.
  */
 export async function reserve(
   db: Knex,
@@ -56,27 +61,32 @@ export async function reserve(
     tenant,
     charge,
     budgets,
+    worker,
   }: {
     readonly runId: string;
     readonly tenant: string;
     readonly charge: Charge;
     readonly budgets: readonly AppliedBudget[];
+    readonly worker: { readonly id: string; readonly epoch: number };
   },
 ): Promise<Reserved> {
   const wanted = wantedOf(tenant, budgets);
   const amount = charge.nanos ?? '0';
   const row = JSON.stringify(chargeRowsOf(runId, tenant, [charge]));
   for (;;) {
-    const { rows }: { rows: { found: boolean; full: readonly FullRow[] | null }[] } = await db.raw(
+    const { rows }: { rows: { alive: boolean; found: boolean; full: readonly FullRow[] | null }[] } = await db.raw(
       `with ${WANTED},
+         run as (select from holdfast.runs where id = ? and status not in ('completed', 'failed', 'cancelled') for share),
+         owner as (select from holdfast.workers where id = ? and epoch = ? and exists (select from run) for share),
          had as (select from holdfast.charges where ${IS_ATTEMPT}),
          held as (
            select b.id, w.base, b.day, b.nano_usd, greatest(b.limit_nano_usd, w.limit_nano_usd) as limit_nano_usd
              from holdfast.budgets b join wanted w on w.id = b.id
+            where exists (select from owner)
             order by b.id for no key update of b),
          verdict as (
            select (select count(*) from held) = (select count(*) from wanted) as found,
-                  exists (select from had) as had,
+                  exists (select from owner) as alive, exists (select from had) as had,
                   not exists (select from held where nano_usd + ?::bigint > limit_nano_usd) as room, ?::bigint as amount),
          taken as (
            update holdfast.budgets b set nano_usd = b.nano_usd + ?::bigint
@@ -87,15 +97,28 @@ export async function reserve(
              from json_populate_recordset(null::holdfast.charges, ?::json), verdict v
             where v.found and v.room and not v.had),
          told as (${thresholdsTold('?::text')})
-       select v.found or v.had as found, case when v.room or v.had then null else
+       select v.alive, v.found or v.had as found, case when v.room or v.had then null else
                 (select json_agg(json_build_object('id', id, 'base', base, 'day', day,
                           'nano_usd', nano_usd::text, 'limit_nano_usd', limit_nano_usd::text))
                    from held where nano_usd + ?::bigint > limit_nano_usd) end as full
          from verdict v`,
-      [wanted, ...keyOf({ runId, ...charge }), amount, amount, amount, row, runId, amount],
+      [
+        wanted,
+        runId,
+        worker.id,
+        worker.epoch,
+        ...keyOf({ runId, ...charge }),
+        amount,
+        amount,
+        amount,
+        row,
+        runId,
+        amount,
+      ],
     );
     const [said] = rows;
-    if (said?.found === true) return reservedOf(said.full, budgets);
+    if (said?.alive !== true) return { type: 'lost' };
+    if (said.found) return reservedOf(said.full, budgets);
     // A budget that nothing was taken from yet, or one of a day that has just begun.
     await db.raw(
       `with ${WANTED} insert into holdfast.budgets (id, tenant, scope, name, day)

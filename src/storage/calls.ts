@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import { type AllowedElsewhere, allowedElsewhere } from '../core/allowed-elsewhere.js';
 import { type CallOutcome, callOutcome } from '../core/event.js';
 import { canonical, type JsonValue } from '../core/json.js';
 import type { Settlement } from '../core/settlement.js';
@@ -21,6 +22,7 @@ interface CallRow {
   waiting?: string | null;
   resumed?: string | null;
   origin_run_id?: string | null;
+  approved_in?: string | null;
 }
 
 export interface CallIntent {
@@ -49,6 +51,8 @@ export interface CallRecord {
   readonly resumed: Settlement | null;
   /** The run that began the call, where a fork took it over; its keys stay those of that run. */
   readonly originRunId: string | null;
+  /** Who allowed it in that run, as long as nobody has in this one; null: nobody had to, or somebody has. */
+  readonly approvedIn: AllowedElsewhere | null;
 }
 
 const calls = (db: Knex) => db<CallRow>('holdfast.calls');
@@ -77,7 +81,16 @@ export const rowOf = (intent: CallIntent, outcome: CallOutcome | null): CallOutc
   outcome: outcome === null ? null : canonical(outcome),
 });
 
-const FOUND = ['digest', 'execution', 'outcome', 'waits', 'waiting', 'resumed', 'origin_run_id'] as const;
+const FOUND = [
+  'digest',
+  'execution',
+  'outcome',
+  'waits',
+  'waiting',
+  'resumed',
+  'origin_run_id',
+  'approved_in',
+] as const;
 
 export async function findCall(db: Knex, runId: string, callId: string): Promise<CallRecord | null> {
   const row: Pick<CallRow, (typeof FOUND)[number]> | undefined = await calls(db)
@@ -93,6 +106,7 @@ export async function findCall(db: Knex, runId: string, callId: string): Promise
     // Written by `claimCall` alone.
     resumed: row.resumed == null ? null : (JSON.parse(row.resumed) as Settlement),
     originRunId: row.origin_run_id ?? null,
+    approvedIn: row.approved_in == null ? null : allowedElsewhere.parse(JSON.parse(row.approved_in)),
   };
 }
 
@@ -115,7 +129,7 @@ export async function claimCall(
     .returning('call_id');
   if (inserted.length > 0) return true;
   const open = calls(trx).where({ run_id: intent.runId, call_id: intent.callId }).whereNull('outcome');
-  const owned = { execution: intent.execution, worker: intent.worker, epoch: intent.epoch };
+  const owned = { execution: intent.execution, worker: intent.worker, epoch: intent.epoch, approved_in: null };
   const taken =
     resumed === null
       ? await open.whereNull('waiting').update(owned)
@@ -123,6 +137,19 @@ export async function claimCall(
           .where({ waits: resumed.ordinal })
           .update({ ...owned, waiting: null, resumed: canonical(resumed.settlement) });
   return taken > 0;
+}
+
+/** Keeps what ended a wait of a call that may not go on yet: when somebody allows it, the call goes on under that. */
+export async function keepSettlement(
+  db: Knex,
+  { runId, callId }: CallIntent,
+  { ordinal, settlement }: { readonly ordinal: number; readonly settlement: Settlement },
+): Promise<void> {
+  await calls(db)
+    .where({ run_id: runId, call_id: callId, waits: ordinal })
+    .whereNull('outcome')
+    .whereNotNull('waiting')
+    .update({ waiting: null, resumed: canonical(settlement) });
 }
 
 /** Keeps the outcome of a call that has none yet. The first outcome stands; it is what comes back. */
@@ -147,7 +174,7 @@ export const callsOfRun = (db: Knex, runId: string) => calls(db).where({ run_id:
  * by the execution that holds its intent. What comes back is what stands.
  */
 export async function recordWait(db: Knex, intent: CallIntent, wait: CallWait): Promise<CallRecord | null> {
-  const waiting = { waits: wait.ordinal, waiting: canonical(withoutUndefined(wait)), resumed: null };
+  const waiting = { waits: wait.ordinal, waiting: canonical(withoutUndefined(wait)), resumed: null, approved_in: null };
   const merged = calls(db)
     .insert({ ...rowOf(intent, null), ...waiting })
     .onConflict(['run_id', 'call_id'])

@@ -49,12 +49,17 @@ export const chargeRowsOf = (runId: string, tenant: string, made: readonly Charg
     ...{ nano_usd: nanos, price_source: price?.source ?? null, price_version: price?.version ?? null, state },
   }));
 
-/** Writes a charge that goes with no event. Under the key of its attempt: a second time nothing is written. */
+/**
+ * Writes a charge that goes with no event. Under the key of its attempt: a second time nothing is written. Nor is one of a run that is
+ * over: whoever ended it has counted what it cost.
+ */
 export async function writeCharge(db: Knex, runId: string, tenant: string, charge: Charge): Promise<void> {
   await db.raw(
-    `insert into holdfast.charges (${CHARGE_COLUMNS})
-     select ${CHARGE_COLUMNS} from json_populate_recordset(null::holdfast.charges, ?::json) on conflict do nothing`,
-    [JSON.stringify(chargeRowsOf(runId, tenant, [charge]))],
+    `with run as (select from holdfast.runs where id = ? and status not in ('completed', 'failed', 'cancelled') for share)
+     insert into holdfast.charges (${CHARGE_COLUMNS})
+     select ${CHARGE_COLUMNS} from json_populate_recordset(null::holdfast.charges, ?::json)
+      where exists (select from run) on conflict do nothing`,
+    [runId, JSON.stringify(chargeRowsOf(runId, tenant, [charge]))],
   );
 }
 

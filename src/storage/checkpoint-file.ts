@@ -19,7 +19,7 @@ export class CheckpointFile {
 
   async append(one: CheckpointLine): Promise<void> {
     makeDirectory(dirname(this.path));
-    const file = await open(this.path, 'a+', 0o644);
+    const file = await open(this.path, 'a+', 0o600);
     try {
       const { size } = await file.stat();
       const last = size === 0 ? LINE_FEED : (await file.read(Buffer.alloc(1), 0, 1, size - 1)).buffer[0];

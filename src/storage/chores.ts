@@ -12,6 +12,33 @@ export async function takeChore(db: Knex, name: string, forMs: number): Promise<
   return taken > 0;
 }
 
+/** A chore that somebody asked for, of one tenant: it is due now, however often it was asked for, and gone when it is done. */
+export async function askForChore(db: Knex, name: string, tenant: string): Promise<void> {
+  await db('holdfast.chores')
+    .insert({ name, tenant, due_at: db.fn.now() })
+    .onConflict('name')
+    .merge({ due_at: db.raw('least(chores.due_at, now())') });
+}
+
+/** Chores of single tenants that are due, those first that have been for longest. */
+export async function askedChores(
+  db: Knex,
+  prefix: string,
+  limit: number,
+): Promise<readonly { readonly name: string; readonly tenant: string }[]> {
+  return db('holdfast.chores')
+    .whereRaw('starts_with(name, ?)', [prefix])
+    .where('due_at', '<=', db.fn.now())
+    .orderBy('due_at')
+    .limit(limit)
+    .select('name', 'tenant');
+}
+
+/** It is done. What was asked for again since it was taken is due, and stays. */
+export async function endAskedChore(db: Knex, name: string): Promise<void> {
+  await db('holdfast.chores').where({ name }).where('due_at', '>', db.fn.now()).delete();
+}
+
 /** Says when a chore is due again. */
 export async function putOffChore(db: Knex, name: string, byMs: number): Promise<void> {
   await db('holdfast.chores')

@@ -3,7 +3,7 @@ import { linkSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { join } from 'node:path';
 import { z } from 'zod';
 import { HoldfastError } from '../core/errors.js';
-import { makeDirectory } from './make-directory.js';
+import { takeDataDir } from './data-dir.js';
 
 export interface DataDirLock {
   /** Repeating it does nothing. */
@@ -62,7 +62,7 @@ function readOwner(path: string): Owner | null {
 }
 
 /**
- * Makes this process the only owner of a data directory, which is made with mode 700 when it is missing. Throws
+ * Makes this process the only owner of a data directory, which `takeDataDir` makes or closes. Throws
  * `data_dir_in_use` with the pid of a live owner, and `config_invalid` when the directory cannot be written.
  *
  * `lock` names the owner. When that one is dead, whoever first links `lock.<its id>` inherits, and so on along the chain;
@@ -74,7 +74,7 @@ export function lockDataDir(dataDir: string): DataDirLock {
   const root = join(dataDir, 'lock');
   const draft = join(dataDir, `lock.draft.${process.pid}.${me.id}`);
   try {
-    makeDirectory(dataDir);
+    takeDataDir(dataDir);
     writeFileSync(draft, `${JSON.stringify(me)}\n`, { mode: 0o600 });
     try {
       while (!inherit(root, draft, me));

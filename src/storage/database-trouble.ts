@@ -1,18 +1,18 @@
 /**
- * What keeps a database from doing what it was asked, where that passes. `away`: its connection is lost, or it is stopping or
- * starting. `full`: it has no room on its disk, or in its memory. `conflict`: another transaction was in the way.
+ * What keeps a database from doing what it was asked, where that passes. `away`: its connection is lost, it is stopping or
+ * starting, or it does not let its user in. `full`: it has no room on its disk, or in its memory. `conflict`: another transaction was in the way.
  */
 export type DatabaseTrouble = 'away' | 'full' | 'conflict';
 
 /** Codes of PostgreSQL. */
 const CODES: Readonly<Record<DatabaseTrouble, RegExp>> = {
-  away: /^(08|57P|53300|25P03)/,
+  away: /^(08|57P|53300|25P03|28|3D000)/,
   full: /^53[12]00/,
   conflict: /^(40001|40P01|55P03)/,
 };
 /** What sockets, pg and knex say of a connection that is gone. */
 const SOCKET =
-  /ECONN(REFUSED|RESET|ABORTED)|EPIPE|ETIMEDOUT|E(HOST|NET)UNREACH|ENOTFOUND|EAI_AGAIN|ERR_STREAM_|connection (terminated|error|timeout|ended)|closed the connection|client was closed|timeout (expired|exceeded when trying to connect)|Timeout acquiring/i;
+  /ECONN(REFUSED|RESET|ABORTED)|EPIPE|ETIMEDOUT|E(HOST|NET)UNREACH|ENOTFOUND|EAI_AGAIN|ERR_STREAM_|connection (terminated|error|timeout|ended)|closed the connection|client was closed|timeout (expired|exceeded when trying to connect)|Timeout acquiring|Query read timeout/i;
 
 /** Null: the error is not one of these, and asking again would get it again. */
 export function databaseTrouble(error: unknown): DatabaseTrouble | null {

@@ -7,7 +7,19 @@ export interface SessionLock {
   readonly name: string;
   /** Called once when the lock is lost without `release`. Called at once when that has happened already. */
   onLost(listener: () => void): void;
+  /**
+   * Ends, at the server, the session that holds it or held it, where the server does not know yet that its connection is gone. The role
+   * that opened a session may end it.
+   */
+  endSession(): Promise<void>;
   release(): Promise<void>;
+}
+
+/** A connection for statements that no other work of the process may keep waiting. Values are `$1`, `$2` and so on. */
+export interface OwnConnection {
+  /** Throws what the driver throws, and after three seconds without an answer. The next statement has a new connection then. */
+  query<Row>(text: string, values: readonly unknown[]): Promise<readonly Row[]>;
+  close(): Promise<void>;
 }
 
 export interface Database {
@@ -22,8 +34,12 @@ export interface Database {
   readonly url: string;
   /** Calls back with the payload of each notification; goes on listening after a lost connection. Resolves to the way out. */
   listen(channel: string, onPayload: (payload: string) => void): Promise<() => Promise<void>>;
+  /** The embedded database has one session, which all share. `close` of the database closes it, too. */
+  ownConnection(): OwnConnection;
   /** Null when another live session holds it. */
   tryLock(name: string): Promise<SessionLock | null>;
+  /** Ends the session of whoever holds it. The embedded database has no other session. */
+  endHolder(name: string): Promise<void>;
   /** Repeating it does nothing. */
   close(): Promise<void>;
 }

@@ -9,9 +9,9 @@ import {
   type ExportView,
   exportFile,
   exportSending,
+  recordedExport,
   type Skipped,
   skipped,
-  startExport,
 } from '../core/export.js';
 import { canonical } from '../core/json.js';
 import { errorView } from '../core/run.js';
@@ -37,6 +37,8 @@ export interface ExportRow {
   revision: number;
   /** How much is in its store, as JSON. */
   sending: string | null;
+  /** The process that works on it; null: none, or one that has left. */
+  attempt_by: string | null;
   created_at: Date;
   updated_at: Date;
   completed_at: Date | null;
@@ -134,7 +136,7 @@ export async function endExportRow(
   return ended > 0;
 }
 
-export const requestOf = (row: ExportRow): ExportRequest => startExport.parse(JSON.parse(row.request));
+export const requestOf = (row: ExportRow): ExportRequest => recordedExport.parse(JSON.parse(row.request));
 
 /** `erasedSince`: how many of its runs are gone by now. */
 export const exportViewOf = (row: ExportRow, erasedSince = 0): ExportView => ({

@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import type { AllowedElsewhere } from '../core/allowed-elsewhere.js';
 import { asAskedFor, type BegunCall, type BegunWait, waitsForChild } from '../core/begun-calls.js';
 import { argumentEdit } from '../core/interruption.js';
 import { canonical } from '../core/json.js';
@@ -15,12 +16,12 @@ interface Row {
 const text = (value: unknown): string => String(value);
 
 /**
- * Gives a fork the decided interruptions of its source under ids of its own. `segment`: the one that the fork begins with,
- * which applies whatever was not applied before.
+ * Gives a fork the decided interruptions of its source under ids of its own, as what was decided in another run. `segment`: the
+ * one that the fork begins with, which applies whatever was not applied before.
  */
 export async function copyInterruptions(
   trx: Knex.Transaction,
-  to: { readonly runId: string; readonly segment: number },
+  { from, ...to }: { readonly from: string; readonly runId: string; readonly segment: number },
   { ids, digests }: Rebinding,
   decided: readonly string[],
 ): Promise<void> {
@@ -34,6 +35,7 @@ export async function copyInterruptions(
       run_id: to.runId,
       segment: Math.min(Number(row['segment']), to.segment),
       digest: digests.get(text(row['digest'])) ?? row['digest'],
+      origin_run_id: row['origin_run_id'] ?? from,
     })),
   );
   const decisions: Row[] = await trx('holdfast.decisions').whereIn('interruption_id', decided);
@@ -53,12 +55,19 @@ function editUnder(digests: ReadonlyMap<string, string>, stored: string): string
   return canonical({ ...edit, digest: digests.get(edit.digest) ?? edit.digest });
 }
 
-/** Gives a fork the standing decisions that were made in what it takes over. What was revoked after that holds in the fork. */
+/**
+ * Gives a fork the standing decisions that were made in what it takes over, as history: what was not revoked by then is revoked
+ * with its begin.
+ */
 export async function copyStanding(
   trx: Knex.Transaction,
   runId: string,
   { ids }: Rebinding,
-  { made, revoked }: { readonly made: readonly string[]; readonly revoked: ReadonlySet<string> },
+  {
+    made,
+    revoked,
+    by,
+  }: { readonly made: readonly string[]; readonly revoked: ReadonlySet<string>; readonly by: string },
 ): Promise<void> {
   const rows: Row[] = made.length === 0 ? [] : await trx('holdfast.standing_decisions').whereIn('id', made);
   if (rows.length === 0) return;
@@ -69,7 +78,7 @@ export async function copyStanding(
       id: idOf(text(row['id'])),
       run_id: runId,
       interruption_id: idOf(text(row['interruption_id'])),
-      ...(revoked.has(text(row['id'])) ? {} : { revoked_at: null, revoked_by: null }),
+      ...(revoked.has(text(row['id'])) ? {} : { revoked_at: trx.fn.now(), revoked_by: by }),
     })),
   );
 }
@@ -92,7 +101,7 @@ export async function copyCalls(
     .whereIn('call_id', [...begun.keys()]);
   const known = new Map(rows.map((row) => [text(row['call_id']), row]));
   const asked = await waitsById(trx, begun);
-  const copies = [...begun].map(([callId, { call, outcome, wait }]): Row => {
+  const copies = [...begun].map(([callId, { call, outcome, wait, by }]): Row => {
     // Calls that may be repeated have a row only when they have ended.
     const row = known.get(callId) ?? {
       ...{ call_id: callId, tenant, tool: call.tool, tool_version: call.toolVersion, effect: call.effect },
@@ -103,6 +112,10 @@ export async function copyCalls(
       run_id: to,
       digest: digests.get(text(row['digest'])) ?? row['digest'],
       execution: `fork of ${from}`,
+      approved_in:
+        by.length === 0
+          ? null
+          : (row['approved_in'] ?? canonical({ runId: from, by: [...by] } satisfies AllowedElsewhere)),
       origin_run_id: row['origin_run_id'] ?? from,
     };
   });

@@ -17,6 +17,7 @@ export interface InterruptionRow {
   verdicts: string;
   digest: string;
   required_approvals: number;
+  separate_requester: boolean | null;
   tool_version: string;
   capabilities: string;
   requested_at: Date;
@@ -24,6 +25,8 @@ export interface InterruptionRow {
   settled_at: Date | null;
   wait: string | null;
   event_name: string | null;
+  /** The run in which it was asked for and decided, where a fork took it over. */
+  origin_run_id: string | null;
 }
 
 export interface DecisionRow {
@@ -58,6 +61,7 @@ export const interruptionColumns = columnsOf<InterruptionRow>({
   verdicts: true,
   digest: true,
   required_approvals: true,
+  separate_requester: true,
   tool_version: true,
   capabilities: true,
   requested_at: true,
@@ -65,6 +69,7 @@ export const interruptionColumns = columnsOf<InterruptionRow>({
   settled_at: true,
   wait: true,
   event_name: true,
+  origin_run_id: true,
 });
 
 export const decisionColumns = columnsOf<DecisionRow>({

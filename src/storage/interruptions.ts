@@ -66,6 +66,7 @@ export async function insertInterruption(trx: Knex.Transaction, it: NewInterrupt
     verdicts: canonical(it.verdicts),
     digest: it.digest,
     required_approvals: it.approval.required,
+    separate_requester: it.approval.separate,
     tool_version: it.approval.toolVersion,
     capabilities: canonical(it.approval.capabilities),
     expires_at: it.expiresAt,
@@ -199,7 +200,12 @@ export const isPast = ({ expires_at: expiresAt }: InterruptionRow, nowMs: number
 export const waitOf = (row: InterruptionRow): PlacedWait | null =>
   row.wait === null ? null : placedWait.parse(JSON.parse(row.wait));
 
-export const interruptionViewOf = (row: InterruptionRow, settled: readonly DecisionRow[]): InterruptionView => ({
+export const interruptionViewOf = (
+  row: InterruptionRow,
+  settled: readonly DecisionRow[],
+  unfit: string | null = null,
+): InterruptionView => ({
+  unfit,
   id: row.id,
   runId: row.run_id,
   agent: row.agent,
@@ -214,6 +220,7 @@ export const interruptionViewOf = (row: InterruptionRow, settled: readonly Decis
   verdicts: verdicts.parse(JSON.parse(row.verdicts)),
   digest: row.digest,
   requiredApprovals: row.required_approvals,
+  separateRequester: row.separate_requester ?? row.required_approvals > 1,
   decisions: settled.filter((decision) => decision.interruption_id === row.id).map(decisionOf),
   requestedAt: row.requested_at.toISOString(),
   expiresAt: row.expires_at?.toISOString() ?? null,

@@ -35,21 +35,22 @@ export const changedSince = (db: Knex, limit: number): Promise<Mismatch[]> =>
     `select e.index, e.tenant, e.run_id, e.seq from holdfast.log_entries e
        join holdfast.runs r on r.id = e.run_id
        left join holdfast.events v on v.run_id = e.run_id and v.seq = e.seq
-      where v.hash is distinct from e.hash or v.state_hash_after is distinct from e.state_hash
+      where e.loss is null and (v.hash is distinct from e.hash or v.state_hash_after is distinct from e.state_hash
          or v.tenant is distinct from e.tenant or r.tenant is distinct from e.tenant
-         or (v.kind in ('run.completed', 'run.failed', 'run.cancelled')) is distinct from e.complete`,
+         or (v.kind in ('run.completed', 'run.failed', 'run.cancelled')) is distinct from e.complete)`,
     limit,
   );
 
-/** Entries of runs that are gone, and that nobody has removed by a command after them. */
+/** Entries of runs that are gone, where no later entry says who removed them. */
 export const vanished = (db: Knex, limit: number): Promise<Mismatch[]> =>
   select(
     db,
     `select e.index, e.tenant, e.run_id, e.seq from holdfast.log_entries e
        left join holdfast.runs r on r.id = e.run_id
-       left join holdfast.removed_runs g on g.run_id = e.run_id
-      where r.id is null
-        and (g.run_id is null or g.seq < e.seq or (g.seq = e.seq and g.hash <> e.hash) or g.tenant <> e.tenant)`,
+       left join holdfast.log_entries g on g.run_id = e.run_id and g.loss = 'removed'
+      where r.id is null and e.loss is null
+        and (g.run_id is null or g.index < e.index or g.seq < e.seq or (g.seq = e.seq and g.hash <> e.hash)
+             or g.tenant <> e.tenant)`,
     limit,
   );
 
@@ -59,8 +60,10 @@ export const unlinked = (db: Knex, limit: number): Promise<Mismatch[]> =>
     db,
     `select e.index, e.tenant, e.run_id, e.seq from holdfast.log_entries e
        left join lateral (select left(p.hashes, 64) as leaf, p.index, p.complete from holdfast.log_entries p
-                           where p.run_id = e.run_id and p.seq < e.seq order by p.seq desc limit 1) b on true
-      where b.leaf is distinct from e.previous or b.index > e.index or b.complete`,
+                           where p.run_id = e.run_id and p.loss is null
+                             and case when e.loss is null then p.seq < e.seq else p.index < e.index end
+                           order by p.seq desc limit 1) b on true
+      where b.leaf is distinct from e.previous or b.index > e.index or (b.complete and e.loss is null)`,
     limit,
   );
 
@@ -68,8 +71,23 @@ export const unlinked = (db: Knex, limit: number): Promise<Mismatch[]> =>
 export async function unentered(db: Knex, limit: number): Promise<{ runId: string; tenant: string }[]> {
   const { rows }: { rows: { runId: string; tenant: string }[] } = await db.raw(
     `select h.run_id as "runId", h.tenant from holdfast.run_heads h
-      where not h.moved and not exists (select from holdfast.log_entries e where e.run_id = h.run_id and e.seq = h.seq)
+      where not h.moved and not exists (select from holdfast.log_entries e where e.run_id = h.run_id and e.seq = h.seq and e.loss is null)
       order by h.run_id limit ?`,
+    [limit],
+  );
+  return rows;
+}
+
+/** Runs whose payloads cannot be read any more, where no entry says who erased them. */
+export async function unexplained(db: Knex, limit: number): Promise<{ runId: string; tenant: string }[]> {
+  const { rows }: { rows: { runId: string; tenant: string }[] } = await db.raw(
+    `select r.id as "runId", r.tenant from holdfast.runs r
+       left join holdfast.run_keys k on k.run_id = r.id
+       left join holdfast.run_heads h on h.run_id = r.id
+      where k.run_id is null
+        and not exists (select from holdfast.log_entries e
+                         where e.run_id = r.id and e.loss = 'erased' and e.seq = h.seq and e.hash = h.hash)
+      order by r.id limit ?`,
     [limit],
   );
   return rows;

@@ -21,11 +21,11 @@ export interface ClaimRow {
   readonly state_hash: string | null;
   /** Null: the key was erased. */
   readonly key: string | null;
-  readonly erased_at: Date | null;
+  readonly erased_at: Date | string | null;
   readonly place: string;
 }
 
-const claims = (db: Knex) =>
+export const claims = (db: Knex) =>
   db('holdfast.runs as r')
     .leftJoin('holdfast.run_heads as h', 'h.run_id', 'r.id')
     .leftJoin('holdfast.run_keys as k', 'k.run_id', 'r.id')
@@ -84,6 +84,21 @@ export async function readLogs(db: Knex, runIds: readonly string[], limit: numbe
     [[...runIds], limit],
   );
   return rows.map(loggedOf);
+}
+
+/** The first events of a log and those under some keys, in its order, and the key of its payloads. */
+export async function eventsUnder(
+  db: Knex,
+  runId: string,
+  first: number,
+  keys: readonly string[],
+): Promise<{ readonly events: readonly LoggedEvent[]; readonly runKey: string | null }> {
+  const { rows }: { rows: (Stored & { run_key: string | null })[] } = await db.raw(
+    `select ${COLUMNS}, (select k.key from holdfast.run_keys k where k.run_id = e.run_id) as run_key
+       from holdfast.events e where run_id = ? and (seq <= ? or key = any(?)) order by seq`,
+    [runId, first, [...keys]],
+  );
+  return { events: rows.map(loggedOf), runKey: rows[0]?.run_key ?? null };
 }
 
 const loggedOf = (row: Stored): LoggedEvent => ({

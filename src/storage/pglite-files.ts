@@ -2,6 +2,8 @@ import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
 import { HoldfastError } from '../core/errors.js';
+import { makeDirectory } from './make-directory.js';
+import { PrivateNodeFS } from './private-files.js';
 
 /** What the system says of files that may be whole. */
 const REFUSALS: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EMFILE', 'ENFILE']);
@@ -20,7 +22,9 @@ export async function openFiles(dataDir: string): Promise<PGlite> {
     // PGlite would make a new database over the old one.
     if (!isNew && !existsSync(join(path, 'PG_VERSION'))) throw new Error('PG_VERSION is missing');
     if (isNew) writeFileSync(mark, '', { mode: 0o600 });
-    const db = await PGlite.create(path, { onStderr: (line) => said.push(line) === 0 });
+    // PGlite would make it for everybody.
+    makeDirectory(path);
+    const db = await PGlite.create({ fs: new PrivateNodeFS(path), onStderr: (line) => said.push(line) === 0 });
     if (isNew) rmSync(mark);
     return db;
   } catch (cause) {

@@ -2,7 +2,7 @@ import type { PGlite } from '@electric-sql/pglite';
 import knex, { type Knex } from 'knex';
 import type { Pool } from 'pg';
 import { lockDataDir } from './data-dir-lock.js';
-import type { Database, SessionLock } from './database.js';
+import type { Database, OwnConnection, SessionLock } from './database.js';
 import { silentLog } from './knex-log.js';
 import { openFiles } from './pglite-files.js';
 import { followContexts } from './pglite-lease.js';
@@ -63,6 +63,13 @@ class PgliteDatabase implements Database {
     };
   }
 
+  ownConnection(): OwnConnection {
+    return {
+      query: async (text, values) => (await this.#ours.query(text, [...values])).rows,
+      close: async () => {},
+    };
+  }
+
   async tryLock(name: string): Promise<SessionLock | null> {
     if (this.#locks.has(name)) return null;
     this.#locks.add(name);
@@ -71,8 +78,10 @@ class PgliteDatabase implements Database {
       if (held) this.#locks.delete(name);
       held = false;
     };
-    return { name, onLost() {}, release };
+    return { name, onLost() {}, endSession: async () => {}, release };
   }
+
+  async endHolder(): Promise<void> {}
 
   close(): Promise<void> {
     this.#closing ??= this.#close();

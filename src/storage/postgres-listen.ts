@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { newClient } from './postgres-place.js';
+import { END_WITHIN_MS, within } from './within.js';
 
 const RETRY_MIN_MS = 100;
 const RETRY_MAX_MS = 5_000;
@@ -40,7 +41,7 @@ class Listener {
       await client.connect();
       await client.query(`LISTEN ${client.escapeIdentifier(this.#channel)}`);
     } catch (error) {
-      await client.end();
+      await within(END_WITHIN_MS, client.end());
       throw error;
     }
     if (this.#stopped) return client.end();
@@ -61,6 +62,6 @@ class Listener {
   async stop(): Promise<void> {
     this.#stopped = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
-    await this.#client?.end();
+    if (this.#client !== null) await within(END_WITHIN_MS, this.#client.end());
   }
 }

@@ -1,7 +1,10 @@
 import pg from 'pg';
 import { HoldfastError } from '../core/errors.js';
+import { END_WITHIN_MS, within } from './within.js';
 
 const CONNECT_TIMEOUT_MS = 10_000;
+/** Of a connection of its own, whose statements are all short. */
+const ANSWER_TIMEOUT_MS = 30_000;
 const KEEPALIVE_DELAY_MS = 5_000;
 /** The code of PostgreSQL for a database that is not there. */
 const MISSING = '3D000';
@@ -26,12 +29,12 @@ function unreachable(place: string, cause: unknown): HoldfastError {
   // A refused connection to a name with several addresses has an empty message and its errors inside.
   const inner = cause instanceof AggregateError ? cause.errors.at(0) : cause;
   const why = inner instanceof Error ? inner.message : String(inner);
-  return new HoldfastError('database_unreachable', `PostgreSQL at ${place} cannot be used: ${why}`);
+  return new HoldfastError('database_unreachable', `PostgreSQL at ${place} cannot be used: ${why}`, { cause: inner });
 }
 
 /** A client whose broken connection does not end the process: its statements fail, and its `end` is told. */
 export function newClient(url: string, more: pg.ClientConfig = {}): pg.Client {
-  const client = new pg.Client({ ...connectionTo(url), ...more });
+  const client = new pg.Client({ ...connectionTo(url), query_timeout: ANSWER_TIMEOUT_MS, ...more });
   client.on('error', () => {});
   return client;
 }
@@ -69,7 +72,7 @@ export async function databaseExists(url: string): Promise<boolean> {
 /** Connects once, and makes the database when it is missing and the user may. Throws `database_unreachable` and `config_invalid`. */
 export async function ensureDatabase(url: string): Promise<void> {
   const { client, error } = await tryConnect(url);
-  if (error === null) return client.end();
+  if (error === null) return within(END_WITHIN_MS, client.end());
   if (codeOf(error) !== MISSING) throw unreachable(placeOf(client), error);
   await createDatabase(url, placeOf(client), client.database ?? '');
 }

@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import knex, { type Knex } from 'knex';
 import pg from 'pg';
-import type { Database, SessionLock } from './database.js';
+import type { Database, OwnConnection, SessionLock } from './database.js';
 import { silentLog } from './knex-log.js';
+import { PostgresOwnConnection } from './own-connection.js';
 import { listenOn } from './postgres-listen.js';
-import { lockOn } from './postgres-lock.js';
+import { endHolderOf, lockOn } from './postgres-lock.js';
 import { connectionTo, ensureDatabase } from './postgres-place.js';
-import { PreparedClient } from './prepared-client.js';
+import { SilentConnections } from './silent-connections.js';
 import { END_WITHIN_MS, within } from './within.js';
 
 const OUR_CONNECTIONS_MAX = 10;
@@ -32,7 +33,8 @@ class PostgresDatabase implements Database {
     this.url = url;
     const onConnect = (client: pg.ClientBase) => client.query(SET_TIMEOUT);
     const connection = { ...connectionTo(url), application_name: this.session };
-    this.pool = new pg.Pool({ ...connection, max: poolSize, onConnect, Client: PreparedClient });
+    const { Client } = new SilentConnections(url, this.session);
+    this.pool = new pg.Pool({ ...connection, max: poolSize, onConnect, Client });
     // A connection that breaks is replaced by the pool and fails its statement; without listeners it would end the process.
     this.pool.on('error', () => {});
     this.pool.on('connect', (client) => client.on('error', () => {}));
@@ -49,18 +51,33 @@ class PostgresDatabase implements Database {
       log: silentLog,
     });
     // The driver of knex's dialect, by which it makes its connections.
-    Object.assign(this.knex.client, { driver: { ...pg, Client: PreparedClient } });
+    Object.assign(this.knex.client, { driver: { ...pg, Client } });
   }
 
   async listen(channel: string, onPayload: (payload: string) => void): Promise<() => Promise<void>> {
     return this.#stopping(await listenOn(this.url, channel, onPayload));
   }
 
+  ownConnection(): OwnConnection {
+    const own = new PostgresOwnConnection(this.url, this.session);
+    const close = this.#stopping(() => own.close());
+    return { query: (text, values) => own.query(text, values), close };
+  }
+
   async tryLock(name: string): Promise<SessionLock | null> {
     const lock = await lockOn(this.url, name);
     if (lock === null) return null;
     const release = this.#stopping(() => lock.release());
-    return { name, onLost: (listener) => lock.onLost(listener), release };
+    return {
+      name,
+      onLost: (listener) => lock.onLost(listener),
+      endSession: () => lock.endSession(),
+      release,
+    };
+  }
+
+  endHolder(name: string): Promise<void> {
+    return endHolderOf(this.url, name);
   }
 
   /** `close` does what was not done before. */

@@ -2,8 +2,15 @@ import { appendFileSync } from 'node:fs';
 import { z } from 'zod';
 import { readKeyFile } from './key-file.js';
 
-/** A public key of a log, and the note by which the key before handed over to it; null: it was the first. */
-const line = z.object({ key: z.string(), handover: z.string().nullable() });
+/**
+ * A public key of a log, and the note by which the key before handed over to it; null: it was the first. `revocation`: the note by
+ * which it was revoked later.
+ */
+const line = z.object({
+  key: z.string(),
+  handover: z.string().nullable(),
+  revocation: z.string().exactOptional(),
+});
 export type PublicKeyLine = z.infer<typeof line>;
 
 /** The file of public keys that stands beside the one of a signing key. */
@@ -22,4 +29,4 @@ export function readPublicKeys(path: string): readonly PublicKeyLine[] {
 }
 
 export const addPublicKey = (path: string, one: PublicKeyLine): void =>
-  appendFileSync(path, `${JSON.stringify(one)}\n`, { mode: 0o644, flush: true });
+  appendFileSync(path, `${JSON.stringify(one)}\n`, { mode: 0o600, flush: true });

@@ -1,12 +1,11 @@
 import type { Knex } from 'knex';
-import type { StandingDecisionView } from '../core/standing.js';
 import { callsOfRun } from './calls.js';
 import type { DecisionRow, InterruptionRow } from './interruption-rows.js';
 import { decisionsOfSegment, interruptionsOfSegment } from './interruptions.js';
 import { inOneFlight } from './one-flight.js';
 import { type RunRow, startingWork } from './runs.js';
 import { type SnapshotRow, snapshotOf, soundState } from './snapshots.js';
-import { type StandingRow, standingRowsOf, standingViewOf } from './standing-decisions.js';
+import { type StandingRow, standingRowsOf } from './standing-decisions.js';
 
 /** What a segment goes on from that is not the first of its run. */
 export interface ResumedWork {
@@ -14,7 +13,7 @@ export interface ResumedWork {
   readonly run: RunRow | undefined;
   readonly interruptions: readonly InterruptionRow[];
   readonly decisions: readonly DecisionRow[];
-  readonly standing: readonly StandingDecisionView[];
+  readonly standing: readonly StandingRow[];
   /** Of all calls of which the run has an intent or an outcome. */
   readonly callIds: readonly string[];
   /** Null: there is none, or it is damaged. */
@@ -38,7 +37,7 @@ export async function resumeWork(
     snapshotOf(db, runId, segment),
   ]);
   return {
-    ...{ run, interruptions, decisions, standing: standing.map(standingViewOf) },
+    ...{ run, interruptions, decisions, standing },
     callIds: calls.map((call) => call.call_id),
     state: soundState(snapshot),
   };

@@ -38,9 +38,11 @@ export async function runsUnder(
   return query;
 }
 
-/** How many runs of a tenant a rule takes; it counts no further than `most`. */
-export async function countUnder(db: Knex, rule: RetentionRule, tenant: string, most: number): Promise<number> {
-  const found = underRule(db, rule).where({ tenant }).limit(most).select('id').as('found');
+/** How many runs of a tenant, or of all of them (null), a rule takes; it counts no further than `most`. */
+export async function countUnder(db: Knex, rule: RetentionRule, tenant: string | null, most: number): Promise<number> {
+  const taken = underRule(db, rule);
+  if (tenant !== null) taken.where({ tenant });
+  const found = taken.limit(most).select('id').as('found');
   const [row] = await db.from(found).count({ n: '*' });
   return Number(row?.['n'] ?? 0);
 }
@@ -73,11 +75,14 @@ const OLD: { readonly [what in Exclude<Trimmed, 'recordings'>]: string } = {
                      or position <= (select position - ${SYSTEM_EVENTS_MAX} from holdfast.system_event_head))`,
 };
 
+const OF_TENANT = 'and (:tenant::text is null or tenant = :tenant)';
+
 const DELETIONS: { readonly [what in keyof typeof OLD]: string } = {
-  accessLog: `delete from holdfast.access_log where id in (${OLD.accessLog} order by at limit :limit)`,
+  accessLog: `delete from holdfast.access_log where id in (${OLD.accessLog} ${OF_TENANT} order by at limit :limit)`,
   idempotencyKeys: `delete from holdfast.idempotency_keys
-    where (tenant, operation, key) in (${OLD.idempotencyKeys} order by created_at limit :limit)`,
-  exports: `delete from holdfast.exports where id in (${OLD.exports} order by completed_at limit :limit)`,
+    where (tenant, operation, key) in (${OLD.idempotencyKeys} ${OF_TENANT} order by created_at limit :limit)`,
+  exports: `delete from holdfast.exports where id in (${OLD.exports} ${OF_TENANT} order by completed_at limit :limit)`,
+  // In the order of all tenants, of which readers are told how far it is gone.
   systemEvents: `with gone as (
       delete from holdfast.system_events where position in (${OLD.systemEvents}) returning position),
     trimmed as (
@@ -88,18 +93,24 @@ const DELETIONS: { readonly [what in keyof typeof OLD]: string } = {
 
 interface Trimming {
   readonly days: number;
+  /** Null: of all tenants. */
+  readonly tenant: string | null;
   readonly limit: number;
   /** Names of the workflows of segments and of exports. Both are over in the same words. */
   readonly workflows: readonly string[];
 }
 
-const bound = ({ days, limit, workflows }: Trimming) => ({ days, limit, workflows: [...workflows], over: [...OVER] });
+const bound = ({ days, limit, workflows, tenant }: Trimming) => ({
+  ...{ days, limit, tenant, workflows: [...workflows], over: [...OVER] },
+});
+
+const RECORDINGS_OF_TENANT = '(:tenant::text is null or coalesce(r.tenant, e.tenant) = :tenant)';
 
 /** Removes some of what DBOS recorded and nobody needs, the oldest first. Gives how many segments and exports went. */
 export async function trimRecordings(db: Knex, trimming: Trimming): Promise<number> {
   return db.transaction(async (trx) => {
     const { rows }: { rows: { id: string }[] } = await trx.raw(
-      `${RECORDINGS} order by s.completed_at limit :limit for update of s skip locked`,
+      `${RECORDINGS} and ${RECORDINGS_OF_TENANT} order by s.completed_at limit :limit for update of s skip locked`,
       bound(trimming),
     );
     const ids = rows.map(({ id }) => id);
@@ -115,15 +126,9 @@ export async function trimRows(db: Knex, what: Exclude<Trimmed, 'recordings'>, t
   return rowCount;
 }
 
-/** How many rows of a tenant would be trimmed; it counts no further than the limit. */
-export async function countToTrim(db: Knex, what: Trimmed, tenant: string, trimming: Trimming): Promise<number> {
-  const of =
-    what === 'recordings'
-      ? `${RECORDINGS} and coalesce(r.tenant, e.tenant) = :tenant`
-      : `${OLD[what]} and tenant = :tenant`;
-  const { rows } = await db.raw(`select count(*)::int as n from (${of} limit :limit) found`, {
-    ...bound(trimming),
-    tenant,
-  });
+/** How many rows would be trimmed; it counts no further than the limit. */
+export async function countToTrim(db: Knex, what: Trimmed, trimming: Trimming): Promise<number> {
+  const of = what === 'recordings' ? `${RECORDINGS} and ${RECORDINGS_OF_TENANT}` : `${OLD[what]} ${OF_TENANT}`;
+  const { rows } = await db.raw(`select count(*)::int as n from (${of} limit :limit) found`, bound(trimming));
   return rows[0].n;
 }

@@ -14,6 +14,8 @@ import {
   runLimits,
   type Usage,
 } from '../core/run.js';
+import { assumeLost } from './budgets.js';
+import { costOfRun } from './charges.js';
 import { endTask } from './end-task.js';
 import { runColumns } from './run-columns.js';
 import { releasingSession } from './sessions.js';
@@ -204,20 +206,24 @@ export const readRun = (db: Knex, id: string): Promise<RunRow | undefined> =>
   runs(db).where({ id }).first(runColumns(db));
 
 /**
- * The one place where a run ends: whoever ends it, and however, the session that it was in is free, its trajectory is due, and
- * the task that it executes has its result. Gives the run as it is now.
+ * The one place where a run ends: whoever ends it, and however, the session that it was in is free, its trajectory is due, the task
+ * that it executes has its result, and what it cost is the sum of its charges, of which none is reserved any more. Gives the run as it is
+ * now.
  */
 export async function updateRun(trx: Knex.Transaction, id: string, change: Partial<RunRow>): Promise<RunRow> {
+  const ends = change.status !== undefined && isOver(change.status);
+  // Before the sum: what is settled in this moment is waited for, and counted.
+  if (ends) await assumeLost(trx, id);
+  const cost = ends ? { cost_nano_usd: costOfRun(trx, id) } : {};
   const update = runs(trx)
     .where({ id })
-    .update({ ...change, updated_at: trx.fn.now() as unknown as Date })
+    .update({ ...change, ...cost, updated_at: trx.fn.now() as unknown as Date })
     .returning(runColumns(trx));
-  if (change.status !== undefined && isOver(change.status))
-    update.with('released', releasingSession(trx, id)).with('due', trajectoryDue(trx, id));
+  if (ends) update.with('released', releasingSession(trx, id)).with('due', trajectoryDue(trx, id));
   const [row] = await update;
   // Its row is locked, and there.
   const run = row as RunRow;
-  if (run.task_id !== null && change.status !== undefined && isOver(change.status))
+  if (run.task_id !== null && ends)
     await endTask(trx, { runId: id, status: run.status, error: errorOf(run), cancelReason: run.cancel_reason });
   return run;
 }
@@ -226,7 +232,8 @@ export async function updateRun(trx: Knex.Transaction, id: string, change: Parti
 const grantRows = z.array(z.looseObject({ capability: z.string(), effect: z.enum(['allow', 'ask', 'deny']) }));
 
 export const limitsOf = (row: RunRow): RunLimits => runLimits.parse(JSON.parse(row.limits));
-export const grantsOf = (row: RunRow): z.infer<typeof grantRows> => grantRows.parse(JSON.parse(row.grants));
+export const grantsOf = (row: Pick<RunRow, 'grants'>): z.infer<typeof grantRows> =>
+  grantRows.parse(JSON.parse(row.grants));
 const idList = z.array(z.string());
 export const ancestorsOf = (row: Pick<RunRow, 'ancestors'>): readonly string[] =>
   idList.parse(JSON.parse(row.ancestors));

@@ -93,6 +93,8 @@ export async function placeSystemEvents(db: Knex): Promise<SystemEventHead> {
 
 export interface ReadSystemEvents extends SystemEventFilter {
   readonly tenant: string;
+  /** Whether events of no tenant are read too. */
+  readonly shared: boolean;
   /** Events after this place. */
   readonly after: number;
   readonly limit: number;
@@ -101,12 +103,15 @@ export interface ReadSystemEvents extends SystemEventFilter {
 /** Events that a tenant may read, in their order, and how far the order went before they were read. */
 export async function readSystemEvents(
   db: Knex,
-  { tenant, after, limit, kind, taskId, runId }: ReadSystemEvents,
+  { tenant, shared, after, limit, kind, taskId, runId }: ReadSystemEvents,
 ): Promise<{ readonly events: readonly SystemEvent[]; readonly head: SystemEventHead }> {
   const head = headOf(await readHeadRow(db));
   const query = events(db)
     .where('position', '>', after)
-    .where((own) => own.where({ tenant, shared: false }).orWhere({ shared: true }))
+    .where((own) => {
+      own.where({ tenant, shared: false });
+      if (shared) own.orWhere({ shared: true });
+    })
     .orderBy('position')
     .limit(limit)
     .select(...COLUMNS);

@@ -16,6 +16,45 @@ export async function insertTimer(trx: Knex.Transaction, timer: TimerRow): Promi
   await timers(trx).insert(timer).onConflict('id').ignore();
 }
 
-/** What is due, oldest first. Whoever acts on one deletes it in the same transaction. */
-export const dueTimers = async (db: Knex, now: Date, limit: number): Promise<TimerRow[]> =>
-  timers(db).where('due_at', '<=', now).orderBy('due_at').limit(limit);
+export interface DueTimer {
+  readonly id: string;
+  readonly runId: string;
+  readonly tenant: string;
+  /** The interruption that it settles. */
+  readonly target: string;
+}
+
+export const isAnyDue = async (db: Knex, now: Date): Promise<boolean> =>
+  (await timers(db).where('due_at', '<=', now).first('id')) !== undefined;
+
+interface Due {
+  readonly now: Date;
+  /** Timers that are left out. */
+  readonly except: readonly string[];
+  /** Only those that settle these interruptions; null: all. */
+  readonly of: readonly string[] | null;
+  readonly limit: number;
+}
+
+/**
+ * What is due, oldest first, with the rows of its runs held, so that no other transaction settles it. What belongs to a run whose row
+ * somebody else holds is left out: nothing is waited for here. Acting on a timer deletes it in the same transaction.
+ */
+export async function takeDue(trx: Knex.Transaction, { now, except, of, limit }: Due): Promise<readonly DueTimer[]> {
+  const { rows }: { rows: DueTimer[] } = await trx.raw(
+    `select t.id, t.run_id as "runId", t.tenant, t.target
+       from holdfast.timers t join holdfast.runs r on r.id = t.run_id
+      where t.due_at <= ? and t.id <> all(?)${of === null ? '' : ' and t.target = any(?)'}
+      order by t.due_at limit ?
+        for no key update of r skip locked`,
+    [now, [...except], ...(of === null ? [] : [[...of]]), limit],
+  );
+  return rows;
+}
+
+export async function dropTimers(trx: Knex.Transaction, ids: readonly string[]): Promise<void> {
+  if (ids.length > 0)
+    await timers(trx)
+      .whereIn('id', [...ids])
+      .delete();
+}

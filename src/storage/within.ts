@@ -14,3 +14,18 @@ export async function within(timeoutMs: number, work: Promise<unknown>): Promise
 
 /** How long a clean end of connections may take. */
 export const END_WITHIN_MS = 2_000;
+
+/** What a piece of work gives. Throws `timeout expired` when that takes longer, as the driver does. */
+export async function inTime<T>(timeoutMs: number, work: () => Promise<T>): Promise<T> {
+  const began = work();
+  let isOver = false;
+  const over = began.finally(() => {
+    isOver = true;
+  });
+  await within(
+    timeoutMs,
+    over.catch(() => undefined),
+  );
+  if (!isOver) throw new Error('timeout expired');
+  return began;
+}

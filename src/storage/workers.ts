@@ -1,5 +1,7 @@
 import type { Knex } from 'knex';
 import { HEARTBEAT_OLD_MS, type StopMode, type WorkerRole, type WorkerView } from '../core/worker.js';
+import type { OwnConnection } from './database.js';
+import { leaveAttempts } from './export-attempts.js';
 import { appendSystemEvent } from './system-events.js';
 
 /** Rows of workers that were not heard of for so long are removed. */
@@ -41,20 +43,27 @@ export async function registerWorker(
 
 /** Says that a worker lives; answers what it was asked to do. Null: a newer process has the worker id. */
 export async function beat(
-  db: Knex,
+  connection: OwnConnection,
   worker: { readonly id: string; readonly epoch: number; readonly running: number },
 ): Promise<{ readonly stopAsked: StopMode | null } | null> {
-  const { id, epoch, running } = worker;
-  const [row]: { stop_asked: StopMode | null }[] = await db('holdfast.workers')
-    .where({ id, epoch })
-    .update({ heartbeat_at: db.fn.now(), running })
-    .returning('stop_asked');
+  const [row] = await connection.query<{ stop_asked: StopMode | null }>(
+    'update holdfast.workers set heartbeat_at = now(), running = $3 where id = $1 and epoch = $2 returning stop_asked',
+    [worker.id, worker.epoch, worker.running],
+  );
   return row === undefined ? null : { stopAsked: row.stop_asked };
 }
 
 /** Whether a process still has its worker id. */
 export async function isOwner(db: Knex, id: string, epoch: number): Promise<boolean> {
   return (await db('holdfast.workers').where({ id, epoch }).first('id')) !== undefined;
+}
+
+/** The last heartbeat of a worker, to be compared and no more; null: it has left, or nobody knows it. */
+export async function heartbeatOf(db: Knex, id: string): Promise<string | null> {
+  const row = await db('holdfast.workers')
+    .where({ id, stopped_at: null })
+    .first(db.raw('heartbeat_at::text as heartbeat'));
+  return row?.heartbeat ?? null;
 }
 
 /** Which run has the worker to itself; null: none. A crash is blamed on no other then. */
@@ -72,6 +81,7 @@ const GONE = (which: string): string => `
 
 /** Says that a worker has left by itself. */
 export async function markStopped(db: Knex, id: string, epoch: number): Promise<void> {
+  await leaveAttempts(db, { id, epoch });
   await db.raw(GONE('id = :id and epoch = :epoch'), { id, epoch, why: 'left' });
 }
 

@@ -89,6 +89,7 @@ function specOf<I, O>(declaration: ToolDeclaration<I, O>): ToolSpec {
     timeoutMs: declaration.timeoutMs ?? DEFAULT_TIMEOUT_MS,
     maxOutputBytes: declaration.maxOutputBytes ?? DEFAULT_OUTPUT_BYTES,
     approvals: declaration.approvals ?? 1,
+    separateRequester: declaration.separateRequester,
     approvalExpiresInMs: declaration.approvalExpiresInMs,
     onFailure: declaration.onFailure ?? 'tell',
     onUnknownEffect: declaration.onUnknownEffect ?? 'ask',
@@ -128,6 +129,7 @@ function undeclared(tool: PlainTool, name: string): ToolSpec {
     timeoutMs: Math.min(tool.timeoutMs ?? DEFAULT_TIMEOUT_MS, LONGEST_TIMEOUT_MS),
     maxOutputBytes: DEFAULT_OUTPUT_BYTES,
     approvals: 1,
+    separateRequester: undefined,
     approvalExpiresInMs: undefined,
     // By `errorFunction` it says what the model reads; without one it throws `tool_raised`.
     onFailure: 'tell',

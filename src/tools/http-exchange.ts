@@ -1,5 +1,6 @@
 import { canonicalHttpUrl } from '../core/capability-url.js';
 import { HoldfastError } from '../core/errors.js';
+import type { BoundCredentials } from './bound-credential.js';
 import { checkedAddresses, type Resolve } from './http-address.js';
 import { type HttpAnswer, type HttpMessage, sendOnce } from './http-send.js';
 
@@ -9,6 +10,8 @@ export interface HttpBounds {
   readonly allowPrivate: ReadonlySet<string>;
   readonly resolve: Resolve;
   readonly signal: AbortSignal;
+  /** What requests to an origin carry, which is put in where they leave. */
+  readonly credentials: BoundCredentials;
   /** Throws unless the run holds the capability. */
   readonly require: (capability: string) => void;
 }
@@ -35,13 +38,20 @@ export async function exchange(
 ): Promise<HttpAnswer & { readonly url: string }> {
   let url = canonicalHttpUrl(address);
   let message = first;
+  // Where another origin sends somebody, nothing of theirs is carried: it could not be told from what the model meant.
+  let isOwn = true;
   for (let hop = 0; hop <= bounds.maxRedirects; hop++) {
     bounds.require(`network:http:${message.method} ${url.href}`);
     bounds.signal.throwIfAborted();
     const addresses = await unlessAborted(checkedAddresses(url, bounds.resolve, bounds.allowPrivate), bounds.signal);
-    const answer = await sendOnce(url, addresses, message, bounds);
+    const carried = isOwn ? await bounds.credentials.headersFor(url.origin) : new Map<string, string>();
+    const headers = new Map([...message.headers, ...carried]);
+    const answer = await sendOnce(url, addresses, { ...message, headers }, bounds);
+    if (carried.size > 0 && (answer.status === 401 || answer.status === 403))
+      await bounds.credentials.refused(url.origin);
     if (!REDIRECTS.has(answer.status) || answer.location === null) return { ...answer, url: url.href };
     const next = nextUrl(answer.location, url);
+    isOwn &&= next.origin === url.origin;
     message = following(message, answer.status, next.origin === url.origin);
     url = next;
   }

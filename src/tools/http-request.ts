@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { HTTP_METHODS, type HttpMethod } from '../core/capability-url.js';
 import { sha256 } from '../core/json.js';
 import type { ToolContext } from '../core/tool.js';
+import { withoutKnownSecrets } from '../models/known-secrets.js';
+import { type BoundCredential, BoundCredentials, carrySecrets } from './bound-credential.js';
 import { type DeclaredTool, defineTool } from './define-tool.js';
 import { hostAndPort, type Resolve, systemResolve } from './http-address.js';
 import { exchange } from './http-exchange.js';
@@ -19,6 +21,11 @@ export interface HttpRequestOptions {
   readonly maxRedirects?: number;
   /** `host:port` of services that may be reached although their addresses are not public. */
   readonly allowPrivateAddresses?: readonly string[];
+  /**
+   * Secrets that requests to an origin carry: `{ origin: 'https://api.example', secret: secret.env('KEY') }`. The model names none and sees
+   * none. Default: none.
+   */
+  readonly credentials?: readonly BoundCredential[];
   /** How names become addresses. Default: as the system does it. */
   readonly resolve?: Resolve;
 }
@@ -29,13 +36,20 @@ const HEADER_VALUE = /^[\t\x20-\x7e]*$/;
 /** Headers by which a caller could break the framing, the host or the key of the request. */
 const OWN_HEADERS =
   /^(host|connection|keep-alive|content-length|content-encoding|transfer-encoding|te|trailer|upgrade|expect|accept-encoding|idempotency-key|proxy-.*)$/;
+/** Headers by which servers and gateways take another method, host or path than those that were granted. "_" is read as "-". */
+const REROUTING_HEADERS =
+  /^(forwarded|x-(http-|request-|proxy-)?(method|path|url|uri|host)(-override)?|x-(original|rewrite|rewritten|override|replaced|forwarded|envoy|accel)-.*)$/;
 
 const header = z.object({
   name: z
     .string()
     .max(128)
     .refine((name) => HEADER_NAME.test(name), 'must be the name of a header')
-    .refine((name) => !OWN_HEADERS.test(name.toLowerCase()), 'is a header that is set by the tool itself'),
+    .refine((name) => !OWN_HEADERS.test(name.toLowerCase()), 'is a header that is set by the tool itself')
+    .refine(
+      (name) => !REROUTING_HEADERS.test(name.toLowerCase().replaceAll('_', '-')),
+      'is a header by which a server may take another method or URL than the one that is granted',
+    ),
   value: z
     .string()
     .max(8192)
@@ -63,9 +77,14 @@ export function httpRequestTool(options: HttpRequestOptions = {}): DeclaredTool 
   const name = reads ? 'http_get' : 'http_request';
   const allowPrivate = new Set((options.allowPrivateAddresses ?? []).map((entry) => privateAddress(entry, name)));
   const maxResponseBytes = options.maxResponseBytes ?? 131_072;
-  return defineTool({
+  const declared = options.credentials ?? [];
+  const isPrivate = (url: URL): boolean => allowPrivate.has(hostAndPort(url));
+  const credentials = new BoundCredentials(name, declared, isPrivate);
+  const { origins } = credentials;
+  const signedIn = origins.length === 0 ? '' : ` Requests to ${origins.join(', ')} are signed in already.`;
+  const made = defineTool({
     name,
-    description: `Sends one HTTP request (${methods.join(', ')}) and gives the answer; at most ${maxResponseBytes} bytes of its body.`,
+    description: `Sends one HTTP request (${methods.join(', ')}) and gives the answer; at most ${maxResponseBytes} bytes of its body.${signedIn}`,
     input: z
       .object({
         method: z.enum(methods),
@@ -90,15 +109,19 @@ export function httpRequestTool(options: HttpRequestOptions = {}): DeclaredTool 
       const answer = await exchange(input.url, messageOf(input, context), {
         maxResponseBytes,
         maxRedirects: options.maxRedirects ?? 5,
-        allowPrivate,
+        ...{ allowPrivate, credentials },
         resolve: options.resolve ?? systemResolve,
         signal: context.signal,
         require: context.require,
       });
       const { status, url, headers, truncated } = answer;
-      return { status, url, headers: [...headers], ...textOf(answer.body, truncated), truncated };
+      const shown = headers.map(({ name: of, value }) => ({ name: of, value: withoutKnownSecrets(value) }));
+      const { body, bodyEncoding } = textOf(answer.body, truncated);
+      const clean = { url: withoutKnownSecrets(url), headers: shown, body: withoutKnownSecrets(body) };
+      return { status, ...clean, bodyEncoding, truncated };
     },
   });
+  return carrySecrets(made, declared);
 }
 
 function privateAddress(entry: string, tool: string): string {

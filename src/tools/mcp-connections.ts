@@ -2,6 +2,7 @@ import type { MCPServer } from '@openai/agents';
 import { EffectUnknown } from '../core/call.js';
 import { HoldfastError } from '../core/errors.js';
 import { type McpDefinition, parseDefinitions, serverLabel } from '../core/mcp.js';
+import { hearStderr } from './server-stderr.js';
 
 /** The connection to one server. `generation` rises when it is made anew, so that many who miss it make one. */
 interface Connection {
@@ -19,6 +20,12 @@ const CLOSE_MS = 3000;
  */
 export class McpConnections {
   readonly #connections = new Map<MCPServer, Connection>();
+  readonly #say: ((server: string, line: string) => void) | null;
+
+  /** `say` hears what servers over stdio write to their standard error; null: it is that of this process. */
+  constructor(say: ((server: string, line: string) => void) | null = null) {
+    this.#say = say;
+  }
 
   /** What a server offers now; connects if that is needed. Throws `mcp_unreachable` or `mcp_list_invalid`. */
   async list(server: MCPServer): Promise<McpDefinition[]> {
@@ -68,6 +75,8 @@ export class McpConnections {
   #of(server: MCPServer): Connection {
     const known = this.#connections.get(server);
     if (known !== undefined) return known;
+    const say = this.#say;
+    if (say !== null) hearStderr(server, (line) => say(serverLabel(server.name), line));
     const connection: Connection = { generation: 0, connecting: null, inFlight: 0, ours: false };
     this.#connections.set(server, connection);
     return connection;

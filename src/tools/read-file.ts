@@ -2,14 +2,23 @@ import type { FileHandle } from 'node:fs/promises';
 import { z } from 'zod';
 import { HoldfastError } from '../core/errors.js';
 import { type DeclaredTool, defineTool } from './define-tool.js';
-import { absolutePath } from './file-problem.js';
+import { absolutePath, elsewhere } from './file-problem.js';
 import { resolveReal, withOpened } from './real-path.js';
 
 const DEFAULT_MAX_BYTES = 131_072;
 
-/** `read_file`: a text file in UTF-8, whole. Needs `fs:read:<path>` for the path that is asked for and for where it really leads. */
-export function readFileTool(options: { readonly maxBytes?: number } = {}): DeclaredTool {
-  const maxBytes = options.maxBytes ?? DEFAULT_MAX_BYTES;
+export interface ReadFileOptions {
+  readonly maxBytes?: number;
+  /** Whether a file is read that has other names: one of them may lie outside of what is granted. Default false. */
+  readonly allowHardLinks?: boolean;
+}
+
+/**
+ * `read_file`: a text file in UTF-8, whole. Needs `fs:read:<path>` for the path that is asked for and for where it really leads.
+ * Refuses a file that has several hard links: no path says where its other names are.
+ */
+export function readFileTool(options: ReadFileOptions = {}): DeclaredTool {
+  const { maxBytes = DEFAULT_MAX_BYTES, allowHardLinks = false } = options;
   return defineTool({
     name: 'read_file',
     description: `Reads a text file of at most ${maxBytes} bytes.`,
@@ -23,7 +32,12 @@ export function readFileTool(options: { readonly maxBytes?: number } = {}): Decl
       context.require(`fs:read:${path}`);
       const real = await resolveReal(path);
       context.require(`fs:read:${real}`);
-      const bytes = await withOpened(real, 0, (handle) => readBounded(handle, path, maxBytes, context.signal));
+      const bytes = await withOpened(real, 0, async (handle) => {
+        const stat = await handle.stat();
+        if (!stat.isFile()) throw new HoldfastError('tool_failed', `${path} is not a regular file.`);
+        if (stat.nlink > 1 && !allowHardLinks) throw elsewhere(path, 'the same file has other names');
+        return readBounded(handle, path, maxBytes, context.signal);
+      });
       return { content: decode(bytes, path), sizeBytes: bytes.length };
     },
   });
@@ -31,8 +45,6 @@ export function readFileTool(options: { readonly maxBytes?: number } = {}): Decl
 
 /** Reads one byte more than allowed at most: the size that a file reports may be wrong, or grow. */
 async function readBounded(handle: FileHandle, path: string, maxBytes: number, signal: AbortSignal): Promise<Buffer> {
-  const stat = await handle.stat();
-  if (!stat.isFile()) throw new HoldfastError('tool_failed', `${path} is not a regular file.`);
   const chunks: Buffer[] = [];
   let size = 0;
   while (size <= maxBytes) {

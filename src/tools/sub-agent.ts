@@ -42,6 +42,7 @@ export interface SubAgentOptions<I = { input: string }> {
   readonly maxOutputBytes?: number;
   readonly capabilities?: readonly string[] | ((input: I) => readonly string[]);
   readonly approval?: ApprovalRule<I>;
+  readonly separateRequester?: boolean;
   readonly approvalExpiresInMs?: number | null;
 }
 

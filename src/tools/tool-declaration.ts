@@ -33,6 +33,7 @@ const declaration = z
       .optional(),
     approval: z.union([z.boolean(), z.string().min(1).max(8192), anyFunction]).optional(),
     approvals: z.int().min(1).max(20).optional(),
+    separateRequester: z.boolean().optional(),
     approvalExpiresInMs: milliseconds.max(LONGEST_MS).nullable().optional(),
     onFailure: z.enum(['tell', 'fail']).optional(),
     onUnknownEffect: z.enum(['ask', 'probe', 'rerun']).optional(),

@@ -28,7 +28,7 @@ const task = {
 
 let door: Door;
 beforeAll(async () => {
-  door = await openDoor('pglite', AGENTS, { retries: { most: 0 } });
+  door = await openDoor('pglite', AGENTS, { retries: { most: 0 }, hostFolders: ['/srv/books'] });
 });
 afterAll(() => door.close());
 const any = (args: readonly string[]) =>

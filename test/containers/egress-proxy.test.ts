@@ -15,6 +15,7 @@ const upstream = http.createServer((request, response) => {
   request.on('data', (piece) => {
     body += String(piece);
   });
+  response.setHeader('X-Answer-Hop', '1').setHeader('X-Kept', '1').setHeader('Connection', 'close, X-Answer-Hop');
   request.on('end', () => response.end(JSON.stringify({ url: request.url, headers: request.headers, body })));
 });
 let dir = '';
@@ -62,6 +63,7 @@ async function proxied(rules: readonly string[], name: string): Promise<string> 
 interface Answer {
   readonly status: number | undefined;
   readonly text: string;
+  readonly headers: http.IncomingHttpHeaders;
 }
 const get = (socketPath: string, path: string, options: http.RequestOptions = {}, body = ''): Promise<Answer> =>
   new Promise((resolve, reject) => {
@@ -70,7 +72,7 @@ const get = (socketPath: string, path: string, options: http.RequestOptions = {}
       response.on('data', (piece) => {
         text += String(piece);
       });
-      response.on('end', () => resolve({ status: response.statusCode, text }));
+      response.on('end', () => resolve({ status: response.statusCode, text, headers: response.headers }));
     });
     request.on('error', reject);
     request.end(body);
@@ -99,6 +101,18 @@ it('lets requests through to what a rule names, without what is of the hop', asy
     headers: { host: `allowed.test:${port}`, 'x-own': 'kept' },
   });
   expect(seen.headers).not.toHaveProperty('proxy-authorization');
+});
+
+it('leaves out what Connection names, both ways, and never what the request needs', async () => {
+  const path = await proxied([`allowed.test:${port}`], 'c');
+  const headers = { Connection: 'X-Hop, content-type , Host', 'X-Hop': '1', 'Content-Type': 'text/x', 'X-Own': 'kept' };
+  const found = await get(path, `http://allowed.test:${port}/hop`, { method: 'POST', headers }, 'body');
+  const seen = JSON.parse(found.text);
+  expect(seen).toMatchObject({ body: 'body', headers: { host: `allowed.test:${port}`, 'x-own': 'kept' } });
+  expect(seen.headers).not.toHaveProperty('x-hop');
+  expect(seen.headers).not.toHaveProperty('content-type');
+  expect(found.headers).toMatchObject({ 'x-kept': '1' });
+  expect(found.headers).not.toHaveProperty('x-answer-hop');
 });
 
 it('lets tunnels through to it', async () => {
@@ -132,7 +146,7 @@ it('denies what a rule names and what is not public, by its addresses as by its 
   const path = await proxied(['inner.test', 'mixed.test', 'gone.test', '169.254.169.254', '127.0.0.1', '*.test'], 'p');
   denied.length = 0;
   for (const host of ['inner.test', 'mixed.test', 'gone.test', '169.254.169.254', '127.0.0.1', 'any.test']) {
-    expect(await get(path, `http://${host}/`), host).toEqual({
+    expect(await get(path, `http://${host}/`), host).toMatchObject({
       status: 403,
       text: `${host}:80 may not be reached from this container\n`,
     });

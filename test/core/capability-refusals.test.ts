@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { checkCapability } from '../../src/core/capability.js';
 import { commandCapability } from '../../src/core/capability-command.js';
 import { type GrantInput, parseGrants } from '../../src/core/grants.js';
+import { narrowGrants } from '../../src/core/grants-narrowing.js';
 
 const effectOf = (grants: readonly GrantInput[], requested: string) =>
   checkCapability(parseGrants(grants), requested).effect;
@@ -133,6 +134,10 @@ const URLS_REFUSED: readonly (readonly [string, string])[] = [
   ['encoded very often', 'network:http:get https://api.example.com/v1/%25252525252e%25252525252e'],
   ['path parameter', 'network:http:get https://api.example.com/v1/..;/admin'],
   ['double slash', 'network:http:get https://api.example.com/v1//x'],
+  ['encoded slash in a name', 'network:http:get https://api.example.com/v1/group%2Fname'],
+  ['slash encoded twice', 'network:http:get https://api.example.com/v1/group%252Fname'],
+  ['parameter of a name', 'network:http:get https://api.example.com/v1/group;x=1'],
+  ['encoded parameter', 'network:http:get https://api.example.com/v1/group%3Bx=1'],
   ['encoded NUL', 'network:http:get https://api.example.com/v1/x%00'],
   ['encoded line break', 'network:http:get https://api.example.com/v1/x%0d%0aHost:evil'],
   ['not UTF-8', 'network:http:get https://api.example.com/v1/%ff'],
@@ -178,7 +183,37 @@ describe('a denied place stays denied however it is spelled', () => {
     'https://h.example/a/../it/x',
     'https://h.example//it/x',
     'https://h.example/%2569t/..%2f/x',
+    'https://h.example/it%2Fx',
+    'https://h.example/it;x=1',
+    'https://h.example/it;x=1/x',
+    'https://h.example/IT/x',
+    'https://h.example/%49%54/x',
+    'https://h.example/%2569t/x',
+    'https://h.example/it./x',
+    'https://h.example/it%20/x',
+    'https://h.example/it%3Fx',
+    'https://h.example/it%23',
+    'https://h.example/ｉｔ／x',
+    'https://h.example/it\\x',
   ])('%s', (url) => {
     expect(effectOf(grants, `network:http:get ${url}`)).toBe('deny');
+  });
+
+  it('and its neighbours, and what another case is granted, stay as they were', () => {
+    for (const url of [
+      'https://h.example/its',
+      'https://h.example/a/it',
+      'https://h.example/',
+      'https://h2.example/it',
+    ])
+      expect(effectOf(grants, `network:http:get ${url}`), url).toBe('allow');
+    const exact = 'network:http:get https://h.example/It/**';
+    expect(effectOf([exact], 'network:http:get https://h.example/it/x')).toBe('deny');
+    expect(effectOf([exact], 'network:http:get https://h.example/%49t/x')).toBe('allow');
+  });
+
+  it('and a run cannot be granted it in another case', () => {
+    const agent = parseGrants(grants);
+    expect(() => narrowGrants(agent, ['network:http:get https://h.example/IT/x'])).toThrow('the agent denies');
   });
 });

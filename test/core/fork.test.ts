@@ -126,6 +126,7 @@ describe('a fork', () => {
       requested(2),
       responded(2, 'b'),
       checked('b', { standingDecision: 'std_1', reason }),
+      started('b'),
     );
     const { events } = planFork(log, log.length, []);
     const binding = rebindingOf(events, 'run_2', 'p');
@@ -135,8 +136,23 @@ describe('a fork', () => {
     expect(copies.find(({ kind }) => kind === 'standing_decision.made')).toMatchObject({
       ...{ key: `standing:${id}`, data: { id, interruption: binding.ids.get('int_1') } },
     });
-    expect(copies.at(-1)?.data).toMatchObject({ standingDecision: id, reason: reason.replace('std_1', id) });
+    expect(copies.at(-2)?.data).toMatchObject({ standingDecision: id, reason: reason.replace('std_1', id) });
     expect(JSON.stringify(copies)).not.toMatch(/std_1|int_1/);
+  });
+
+  it('judges again what people allowed, unless a call beside it was begun', () => {
+    const stands = { decision: 'allow', standingDecision: 'std_1' };
+    const turn = [requested(2), responded(2, 'b'), checked('n', { decision: 'allow' }), checked('b', stands)] as const;
+    const judged = planFork(logOf(...standing, ...turn, checked('c', stands)), 18, []);
+    expect(judged.events.at(-1)).toMatchObject({ kind: 'call.checked', data: { callId: 'n' } });
+    expect([...judged.begun.keys()]).toEqual(['a']);
+    const begun = planFork(logOf(...standing, ...turn, checked('c', stands), started('b')), 19, []);
+    expect(kinds(begun.events).at(-1)).toBe('call.started');
+    expect(begun.begun.get('c')).toMatchObject({ outcome: null, by: ['bob'] });
+    expect(begun.begun.get('b')).toMatchObject({ outcome: null, by: ['bob'] });
+    expect(begun.begun.has('n')).toBe(false);
+    const decidedOnly = logOf(...standing).slice(0, 11);
+    expect(kinds(planFork(decidedOnly, 11, []).events).at(-1)).toBe('segment.started');
   });
 
   it('knows of begun calls their outcome, or what they came to wait for, though it came after the event', () => {

@@ -51,7 +51,7 @@ const ended = { childRunId: 'run_2', status: 'completed' as const, events: 1, st
 const usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
 
 /** What breaks each invariant, beside what needs the rows of a run. */
-const BROKEN: { readonly [I in Exclude<Invariant, 'run_row' | 'log_entry'>]: readonly SealedLog[] } = {
+const BROKEN: { readonly [I in Exclude<Invariant, 'run_row' | 'log_entry' | 'copied_rows'>]: readonly SealedLog[] } = {
   event_order: [{ ...sealLog(LOG), events: sealLog(LOG).events.filter(({ seq }) => seq !== 4) }],
   event_identity: [tampered(3, { tenant: 'other' }), tampered(3, { id: 'run_2:3' })],
   event_link: [tampered(4, { prevHash: 'sha256:0' })],
@@ -135,7 +135,7 @@ describe('the invariants of a log', () => {
   });
 
   it('are all tried here, or with the rows of runs', () => {
-    expect([...Object.keys(BROKEN), 'run_row', 'log_entry'].sort()).toEqual([...INVARIANT_NAMES].sort());
+    expect([...Object.keys(BROKEN), 'run_row', 'log_entry', 'copied_rows'].sort()).toEqual([...INVARIANT_NAMES].sort());
   });
 
   it('of erased payloads hold as far as the chain goes; a payload whose key is gone does not', () => {

@@ -30,6 +30,70 @@ test.each([
   else expect(dataOf({ [name]: value })).toEqual({ [name]: '[redacted]' });
 });
 
+const KEY = 'Zq7wXk29PmL4vTnB';
+/** Names of fields, headers and variables, and texts in which a key stands without a name that says so. */
+const NAMES = [
+  ...['token', 'access_token', 'accessToken', 'refresh_token', 'id_token', 'authToken', 'x-auth-token', 'csrf-token'],
+  ...['client_secret', 'clientSecret', 'secret', 'webhook_secret', 'secretAccessKey', 'AWS_SECRET_ACCESS_KEY'],
+  ...['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'api_key', 'apiKey', 'APIKEY', 'x-api-key', 'GROQ_KEY', 'private_key'],
+  ...['signingKey', 'accessKeyId', 'encryption-key', 'password', 'PGPASSWORD', 'db_password', 'passwd', 'passphrase'],
+  ...['Authorization', 'proxy-authorization', 'auth', 'cookie', 'set-cookie', 'Set-Cookie', 'cookies', 'credentials'],
+  ...[
+    'aws_session_token',
+    'HOLDFAST_TOKENS',
+    'jwt',
+    'signature',
+    'X-Amz-Signature',
+    'databaseUrl',
+    'connection_string',
+  ],
+];
+const TEXTS = [
+  ...[`https://host/cb?access_token=${KEY}`, `https://host/?a=1&api_key=${KEY}&b=2`, `https://host/#id_token=${KEY}`],
+  ...[
+    `https://${KEY}@host/path`,
+    `https://${KEY}:x-oauth-basic@host/`,
+    `https://x:${KEY}@host/`,
+    `redis://:${KEY}@host:1`,
+  ],
+  ...[
+    `postgres://ann:p@${KEY}@host/db`,
+    `git+https://${KEY}@host/a.git`,
+    `OPENAI_API_KEY=${KEY}`,
+    `client_secret: ${KEY}`,
+  ],
+  ...[`{"client_secret":"${KEY}"}`, `{'password': '${KEY}'}`, `Bearer ${KEY}`, `Authorization: Bearer ${KEY}`],
+  ...[
+    `authorization: Basic ${KEY}==`,
+    `set-cookie: sid=${KEY}; Path=/`,
+    `Cookie: a=b; sid=${KEY}`,
+    `password="${KEY}"`,
+  ],
+  ...[`sk-proj-${KEY}`, `export GITHUB_TOKEN=${KEY}`, `--client-secret=${KEY}`, `x-api-key: ${KEY}`],
+];
+
+test.each([
+  ...NAMES.map((name) => [name, { [name]: KEY }, 'words'] as const),
+  ...NAMES.map((name) => [`${name} inside`, { deep: [{ [name]: { value: KEY } }] }, 'words'] as const),
+  ...TEXTS.map((text) => [text, { said: text, err: new Error(text), list: [text] }, `it failed: ${text}`] as const),
+])('what is secret by its name or its form is in no line: %s', (_title, details, message) => {
+  expect(JSON.stringify(said(details, message))).not.toContain(KEY);
+});
+
+test('what is known as secret is in no line, whatever it is called', () => {
+  const without = (text: string) => text.replaceAll(KEY, '[redacted]');
+  const line = logRecord({ component: 'http', event: 'request', path: `/a/${KEY}`, [KEY]: 1 }, KEY, without);
+  expect(JSON.stringify(line)).not.toContain(KEY);
+});
+
+test('what only sounds like a secret is told', () => {
+  const details = { key: 'report', idempotencyKey: 'order-1', publicKey: 'log+1+abc', author: 'ann', totalTokens: 5 };
+  expect(dataOf(details)).toEqual(details);
+  expect(said({}, 'token: expected a text; max_tokens=4096; see https://host/a@b').message).toBe(
+    'token: expected a text; max_tokens=4096; see https://host/a@b',
+  );
+});
+
 test('numbers of tokens are no secrets', () => {
   expect(dataOf({ totalTokens: 5, tokenIndex: 1 })).toEqual({ totalTokens: 5, tokenIndex: 1 });
 });

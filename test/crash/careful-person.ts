@@ -3,8 +3,12 @@ import type { Scenario } from './scenario.js';
 import { happened } from './world.js';
 
 const person = (actor: string): Caller => ({ actor, role: 'admin', tenant: 'default' });
-const PEOPLE = [person('reviewer'), person('second reviewer')];
+const PEOPLE = [person('reviewer'), person('second reviewer'), person('third reviewer')];
 export const [REVIEWER = person('reviewer')] = PEOPLE;
+
+/** The first one starts the runs. */
+const approversOf = ({ separateRequester, requiredApprovals }: InterruptionView): readonly Caller[] =>
+  PEOPLE.slice(separateRequester ? 1 : 0).slice(0, requiredApprovals);
 
 /** Ids are new after every crash: only the calls are in the same order every time. */
 const byCall = (a: InterruptionView, b: InterruptionView): number => ((a.callId ?? '') < (b.callId ?? '') ? -1 : 1);
@@ -27,8 +31,7 @@ export async function drive(engine: Engine, id: string, { decide, resultOf }: Pa
         const value = resultOf?.(item) ?? { done: `${item.tool} ${n}` };
         await engine.decide(item.id, { verdict: 'answer', value }, REVIEWER);
       } else {
-        for (const one of PEOPLE.slice(0, item.requiredApprovals))
-          await engine.decide(item.id, { verdict: 'approve' }, one);
+        for (const one of approversOf(item)) await engine.decide(item.id, { verdict: 'approve' }, one);
       }
     }
     if (items.length > 0) await new Promise((resolve) => setTimeout(resolve, 20));

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -50,8 +50,11 @@ describeEachDatabaseSlowly('what goes', (kind) => {
 
   const onCopy = async <T>(work: (place: Readonly<Record<string, string>>) => Promise<T>): Promise<T> => {
     const copy = await template.copy(`c${copies++}`);
+    // What goes is entered into the log and signed: each copy has checkpoints of its own.
+    const dataDir = mkdtempSync(join(scratch, 'copy-'));
+    cpSync(env['HOLDFAST_DATA_DIR'] ?? '', dataDir, { recursive: true });
     try {
-      return await work({ ...env, ...copy.env });
+      return await work({ ...env, HOLDFAST_DATA_DIR: dataDir, ...copy.env });
     } finally {
       await copy.drop();
     }
@@ -68,7 +71,7 @@ describeEachDatabaseSlowly('what goes', (kind) => {
     template = await templateOf(kind);
     const keyFile = join(scratch, `${kind}-key`);
     const log = { LOG_KEY_FILE: keyFile, LOG_KEY: makeLogKey(keyFile, 'holdfast/test').text };
-    // On PostgreSQL checkpoints are in a directory of their own, which no process changes any more.
+    // On PostgreSQL checkpoints are in a directory of their own.
     env = { HOLDFAST_DATA_DIR: mkdtempSync(join(scratch, 'data-')), ...log };
     const prepared = await startChild({ ...env, ...template.env, WORK: 'prepare' }, undefined, PROGRAM).ended;
     expect(prepared.code, prepared.stderr).toBe(0);

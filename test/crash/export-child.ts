@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import files from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
@@ -117,7 +117,7 @@ print([
         rows: first.files.map(({ rows }) => rows).reduce((a, b) => a + b, 0),
       },
       there: readdirSync(join(exportDir, 'default')).sort(),
-      inside: store === undefined ? readdirSync(first.folder).sort() : [],
+      inside: store === undefined && existsSync(first.folder) ? readdirSync(first.folder).sort() : [],
     },
   },
 ]);

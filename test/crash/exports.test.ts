@@ -105,6 +105,24 @@ describeEachDatabaseSlowly('an export', (kind) => {
     expect(deaths).toBeGreaterThan(kills.length / 2);
   });
 
+  it('fails by name when each process dies with the same piece of it', { timeout: 600_000 }, async () => {
+    const { options, drop } = await createEngineDatabase(kind);
+    const place =
+      options.databaseUrl === null ? { HOLDFAST_DATA_DIR: options.dataDir } : { DATABASE_URL: options.databaseUrl };
+    const env = { ...place, EXPORT_DIR: mkdtempSync(join(scratch, 'dir-')) };
+    try {
+      for (let life = 0; life < 5; life++) {
+        const { signal, stderr } = await startChild(env, { when: 'place', place: 'before rename 0' }, PROGRAM).ended;
+        expect(signal, stderr).toBe('SIGKILL');
+      }
+      const { runs, stderr } = await startChild(env, undefined, PROGRAM).ended;
+      const error = { code: 'export_crashes', message: expect.stringContaining('"part:0"') };
+      expect(runs, stderr).toMatchObject([{ status: 'failed', error }]);
+    } finally {
+      await drop();
+    }
+  });
+
   it('has no run that was erased when it was published, whenever its process died then', {
     timeout: 600_000,
   }, async () => {

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { GUARDED_ROUTES } from '../../src/http/routes.js';
 import { openDatabase } from '../../src/storage/database.js';
 import { createEngineDatabase, describeEachDatabase } from '../harness/database.js';
 import { codes, names, pageText, ROOT, section } from './pages.js';
@@ -36,6 +37,27 @@ describeEachDatabase('the schema', (kind) => {
 
     it('has every table, and no other', () => {
       expect([...headings].sort()).toEqual(Object.keys(dump).sort());
+    });
+
+    it('names the tables that keep rows of a run which is gone', () => {
+      const [, list = ''] = /These name a run and stay without it:(.*?)\n- /s.exec(page) ?? [];
+      const goWith = (table: string): boolean =>
+        (dump[table]?.constraints ?? []).some((text) =>
+          /REFERENCES holdfast\.(runs|interruptions)\(id\) ON DELETE CASCADE/.test(text),
+        );
+      const named = Object.keys(dump).filter((table) => 'run_id' in (dump[table]?.columns ?? {}) && !goWith(table));
+      const byHand = ['emitted_events', 'dispatch_starts'];
+      expect([...codes(list)].sort()).toEqual(
+        [...named, 'access_log'].filter((table) => !byHand.includes(table)).sort(),
+      );
+    });
+
+    it('names every route whose requests are kept in access_log, and no other', () => {
+      const listed = codes(section(page, '### `access_log`')).filter((code) => /^(GET|POST|DELETE) /.test(code));
+      const kept = GUARDED_ROUTES.flatMap(({ audited, method, path }) =>
+        audited === true ? [`${method} ${path}`] : [],
+      );
+      expect([...listed].sort()).toEqual(kept.sort());
     });
 
     it('has every column of every table, and no other', () => {

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineAgent, defineTool, functionModel } from '../../src/index.js';
 import { describeEachDatabase } from '../harness/database.js';
-import { ADMIN, BOB, engineFor, eventsOf, restOf, runToRest } from '../harness/engine.js';
+import { ADMIN, BOB, dataOf, engineFor, eventsOf, restOf, runToRest } from '../harness/engine.js';
 import { call, resultsIn, say } from '../harness/script.js';
 
 /** Local models number the calls of each response from one again: an id says which call of a response, not of a run. */
@@ -68,8 +68,59 @@ const config = {
   ],
 };
 
+const LONG_ID = 'x'.repeat(100_000);
+
+/** Asks for two calls in one answer, under the same id, and then says what it was told. */
+const twice = (name: string, id: string, approval = false) =>
+  defineAgent({
+    agent: new Agent({
+      name,
+      tools: [tool('act', approval)],
+      model: functionModel(name, (request) => {
+        const results = resultsIn(request.input);
+        if (results.length === 0) return [call('act', { n: 1 }, id), call('act', { n: 2 }, id)];
+        return [say(results.map(({ text }) => text).join(' | '))];
+      }),
+    }),
+    grants: ['tool:call:*'],
+    maxTurns: 6,
+  });
+
 describeEachDatabase('call ids', (kind) => {
-  const t = engineFor(kind, config);
+  const t = engineFor(kind, {
+    ...config,
+    agents: [...config.agents, twice('doubled', 'call_1'), twice('long', LONG_ID), twice('doubled_asked', 'c', true)],
+  });
+
+  it.each(['doubled', 'long'])(
+    'of one answer are made unique, and each call runs with its own arguments: %s',
+    async (agent) => {
+      ran.length = 0;
+      const run = await runToRest(t.engine, agent);
+      expect(run).toMatchObject({ status: 'completed' });
+      expect([...ran].sort()).toEqual([1, 2]);
+      const checked = await dataOf(t.engine, run.id, 'call.checked');
+      expect(checked.map((one) => one['arguments'])).toEqual([{ n: 1 }, { n: 2 }]);
+      expect(new Set(checked.map((one) => one['callId'])).size).toBe(2);
+      for (const { callId } of checked) expect(String(callId).length).toBeLessThan(300);
+      const { steps } = await t.engine.getTrajectory(run.id, ADMIN);
+      expect(JSON.stringify(steps)).toContain('"n":2');
+      expect(await t.engine.replayRun(run.id, {}, ADMIN)).toMatchObject({ result: 'same' });
+    },
+  );
+
+  it('an approval of one of two calls that shared an id is none of the other', async () => {
+    ran.length = 0;
+    const run = await runToRest(t.engine, 'doubled_asked');
+    const { items } = await t.engine.listInterruptions({ status: 'pending', runId: run.id, limit: 5 }, BOB);
+    expect(items).toHaveLength(2);
+    const second = items.find((one) => JSON.stringify(one.arguments) === '{"n":2}');
+    const first = items.find((one) => one !== second);
+    await t.engine.decide(first?.id ?? '', { verdict: 'reject' }, BOB);
+    await t.engine.decide(second?.id ?? '', { verdict: 'approve' }, BOB);
+    expect((await restOf(t.engine, run.id)).status).toBe('completed');
+    expect(ran).toEqual([2]);
+  });
 
   it.each([
     ['other', 'did 0 (1) | did 1 (2) | did 2 (3)'],

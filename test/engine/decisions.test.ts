@@ -194,12 +194,15 @@ describeEachDatabase('decisions', (kind) => {
       ]);
       expect(digest).not.toBe(interruption.digest);
       expect(await t.engine.verifyRun(run.id, ADMIN)).toMatchObject({ ok: true, complete: true });
-      // A fork right after the decision applies the edit, too, under digests of its own.
+      // A fork right after the decision asks again, about the arguments of the model, and executes nothing.
       const log = await eventsOf(t.engine, run.id);
       const at = log.find((one) => one.kind === 'interruption.decided')?.seq ?? 0;
+      const before = [...ran];
       const fork = await t.engine.forkRun(run.id, { at }, ADMIN);
       expect(await rest(fork.id)).toMatchObject({ status: 'paused', error: null });
-      expect(ran.at(-1)).toBe('pay alice 400');
+      const { items } = await t.engine.listInterruptions({ runId: fork.id, status: 'pending', limit: 5 }, BOB);
+      expect(items).toMatchObject([{ callId: 'p1', arguments: { amount: 500 } }]);
+      expect(ran).toEqual(before);
       await t.engine.cancelRun(fork.id, null, ADMIN);
       const { steps } = await t.engine.getTrajectory(run.id, ADMIN);
       expect(steps[0]?.action.calls).toMatchObject([{ callId: 'p1', arguments: edited }]);
@@ -408,7 +411,7 @@ describeEachDatabase('decisions', (kind) => {
       expect(await rest(rejected.run.id)).toMatchObject({ status: 'completed' });
       expect(ran).toEqual(['sign sublease']);
       const cancelled = await paused('signer');
-      await t.engine.decide(cancelled.interruption.id, { verdict: 'approve' }, ADMIN);
+      await t.engine.decide(cancelled.interruption.id, { verdict: 'approve' }, approver('a'));
       expect(await t.engine.cancelRun(cancelled.run.id, null, ADMIN)).toMatchObject({ status: 'cancelled' });
     });
   });

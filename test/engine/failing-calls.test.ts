@@ -36,6 +36,16 @@ const late = defineTool({
   ...{ name: 'late', ...shape, effect: 'pure', onFailure: 'fail', timeoutMs: 50 },
   execute: () => new Promise<string>(() => {}),
 });
+/** Holds the process for longer than it may take, and then comes back with something. */
+const holding = (name: string, effect: 'pure' | 'unsafe', timeoutMs = 20, heldMs = 60) =>
+  defineTool({
+    ...{ name, ...shape, effect, timeoutMs },
+    execute: () => {
+      const until = performance.now() + heldMs;
+      while (performance.now() < until);
+      return 'came back';
+    },
+  });
 const plain = (name: string, errorFunction: null | (() => string)) =>
   tool({
     ...{ name, description: 'Fails.', parameters: z.object({}), errorFunction },
@@ -63,15 +73,21 @@ const agent = (name: string, calls: readonly string[], tools: Agent['tools']) =>
     agent: new Agent({ name, model: scripted([calls.map((one) => call(one, {}))]), tools: [...tools] }),
     grants: ['tool:call:*'],
   });
-const quiet = patient('quiet', 'pure');
+const still = patient('quiet', 'pure');
 const loud = patient('loud', 'unsafe');
 
 describeEachDatabase('calls that fail', (kind) => {
+  const warned: object[] = [];
+  const quiet = (): void => {};
   const t = engineFor(kind, {
+    log: { debug: quiet, info: quiet, warn: (fields) => void warned.push(fields), error: quiet },
     agents: [
-      agent('strict', ['quiet', 'strict', 'loud'], [strict, quiet, loud]),
+      agent('strict', ['quiet', 'strict', 'loud'], [strict, still, loud]),
       agent('late', ['late'], [late]),
-      agent('raises', ['quiet', 'raises'], [raises, quiet]),
+      agent('blocking', ['blocks'], [holding('blocks', 'pure', 10_000, 1600)]),
+      agent('holding', ['holding'], [holding('holding', 'pure')]),
+      agent('holding unsafely', ['holding'], [holding('holding', 'unsafe')]),
+      agent('raises', ['quiet', 'raises'], [raises, still]),
       agent('tells', ['tells'], [tells]),
       agent('agent beside', ['ask_inner', 'raises'], [inner([[call('look', {})]]), raises]),
       defineAgent({ agent: nested, grants: ['tool:call:*'] }),
@@ -99,6 +115,30 @@ describeEachDatabase('calls that fail', (kind) => {
     expect(await ends(run.id)).toEqual(['quiet cancelled', 'strict error', 'loud unknown']);
     expect(await t.engine.verifyRun(run.id, ADMIN)).toMatchObject({ ok: true, complete: true });
     expect(await runToRest(t.engine, 'late')).toMatchObject({ status: 'failed', error: { code: 'tool_timeout' } });
+  });
+
+  it('that held the process and came back after their time have not ended in it', async () => {
+    const run = await runToRest(t.engine, 'holding');
+    expect(run).toMatchObject({ status: 'completed', output: expect.stringContaining('did not end within 20 ms') });
+    const [{ data } = { data: null }] = await eventsOf(t.engine, run.id, 'call.finished');
+    expect(data).toMatchObject({ outcome: { type: 'error', code: 'tool_timeout' } });
+    const unsafe = await runToRest(t.engine, 'holding unsafely');
+    expect(unsafe).toMatchObject({ status: 'paused' });
+    expect(await ends(unsafe.id)).toEqual(['holding unknown']);
+  });
+
+  it('that hold the process are named in health, in the metrics and in the log', async () => {
+    const run = await runToRest(t.engine, 'blocking');
+    const named = { event: 'loop_held', runId: run.id, tool: 'blocks', callId: 'call_blocks' };
+    await expect.poll(() => warned).toContainEqual(expect.objectContaining(named));
+    expect(await t.engine.health()).toMatchObject({
+      ...{
+        status: 'warn',
+        checks: { loop: { status: 'warn', detail: expect.stringContaining('by the tool blocks') } },
+      },
+    });
+    const { text } = await t.engine.metrics(ADMIN);
+    expect(text).toMatch(/^holdfast_event_loop_held_seconds_total\{tool="blocks"\} 1\.\d+$/m);
   });
 
   it('of plain tools end it as in the SDK: only without an errorFunction', async () => {

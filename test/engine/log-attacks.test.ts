@@ -52,7 +52,7 @@ const ATTACKS: readonly Attack[] = [
     name: 'a whole run is removed',
     act: (knex, id) => knex('holdfast.runs').where({ id }).delete(),
     run: 'gone',
-    log: /entry 1 is of a run that is gone, and that nobody has removed by a command/,
+    log: /entry 1 is of a run that is gone, and no entry says who removed it/,
   },
   {
     name: 'the tail and its head are cut',
@@ -89,6 +89,7 @@ const ATTACKS: readonly Attack[] = [
     },
     run: /was changed/,
     log: /is not what its hashes say/,
+    refused: /is not what its hashes say/,
   },
   {
     name: 'the chain, its entry and the tree are made anew',
@@ -139,12 +140,14 @@ const ATTACKS: readonly Attack[] = [
     act: (knex, id) => knex('holdfast.log_entries').where({ run_id: id }).update({ complete: false }),
     run: /was changed/,
     log: /is not what its hashes say/,
+    refused: /is not what its hashes say/,
   },
   {
     name: 'an entry is passed off as another run’s',
     act: (knex, id) => knex('holdfast.log_entries').where({ run_id: id }).update({ run_id: 'run_other' }),
     run: /has no such entry/,
     log: /is not what its hashes say/,
+    refused: /is not what its hashes say/,
   },
   {
     name: 'an older checkpoint is put in the place of the newer ones',

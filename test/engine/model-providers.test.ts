@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { demoConfig } from '../../src/demo/config.js';
 import { MultiModelProvider, OllamaModelProvider } from '../../src/engine/model-providers.js';
 import { MultiModelProviderMap } from '../../src/models/multi-model-provider-map.js';
 import { OllamaModel } from '../../src/models/ollama-model.js';
 
-const NAMES = ['OLLAMA_HOST', 'OLLAMA_API_KEY'] as const;
+const NAMES = ['OLLAMA_HOST', 'OLLAMA_API_KEY', 'PORT', 'HOLDFAST_ROLE', 'DATABASE_URL', 'HOLDFAST_TOKENS'] as const;
 const before = NAMES.map((name) => process.env[name]);
 const forget = () => {
   for (const name of NAMES) delete process.env[name];
@@ -45,5 +46,32 @@ describe('the providers of the library', () => {
     const provider = new MultiModelProvider({ provider_map });
     expect(await hostOf(provider, 'custom-ollama/llama3')).toBe('http://custom-ollama:11434');
     expect(await hostOf(provider, 'ollama/llama3')).toBe('http://box:1');
+  });
+
+  it('read nothing else of the environment, and each setting when a name needs it', async () => {
+    Object.assign(process.env, { PORT: 'named-pipe', HOLDFAST_ROLE: 'king', DATABASE_URL: 'x', HOLDFAST_TOKENS: '{' });
+    const openai = new MultiModelProviderMap();
+    openai.addProvider('mine', { getModel: () => new OllamaModel('own') });
+    expect(await hostOf(new MultiModelProvider(), 'ollama/llama3')).toBe('http://127.0.0.1:11434');
+    expect(await hostOf(new OllamaModelProvider(), 'llama3')).toBe('http://127.0.0.1:11434');
+    expect(demoConfig().agents).toHaveLength(1);
+    process.env['OLLAMA_HOST'] = 'ftp://box';
+    const wrong = { code: 'config_invalid', message: expect.stringContaining('OLLAMA_HOST') };
+    await expect(new MultiModelProvider().getModel('ollama/llama3')).rejects.toMatchObject(wrong);
+    await expect(new MultiModelProvider().getModel('vllm/some')).resolves.toBeDefined();
+    await expect(new MultiModelProvider({ provider_map: openai }).getModel('mine/own')).resolves.toBeDefined();
+  });
+
+  it('read a setting once', async () => {
+    const providers = [new OllamaModelProvider(), new MultiModelProvider()] as const;
+    process.env['OLLAMA_HOST'] = 'box:1';
+    for (const [host, name] of [
+      ['box:1', 'a'],
+      ['box:2', 'b'],
+    ] as const) {
+      process.env['OLLAMA_HOST'] = host;
+      expect(await hostOf(providers[0], name)).toBe('http://box:1');
+      expect(await hostOf(providers[1], `ollama/${name}`)).toBe('http://box:1');
+    }
   });
 });

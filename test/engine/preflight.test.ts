@@ -110,6 +110,13 @@ describeEachDatabaseSlowly('a preflight', (kind) => {
       expect(await verdict({ tools: [look(), pay({ version: '2' })] })).toMatchObject({
         ...{ verdict: 'needs_attention', said: expect.stringContaining('/toolVersion') },
       });
+      const whole = z.object({ n: z.string() });
+      const unfit = await verdict({ tools: [look(), pay({ input: whole })] });
+      expect(unfit).toMatchObject({
+        ...{ verdict: 'needs_attention', said: expect.stringContaining('its arguments no longer fit') },
+      });
+      expect(unfit.said).toContain('call_unfit');
+      expect(unfit.said).not.toContain('It parts from its log');
       expect(await verdict({ tools: [look({ approval: true }), pay()] })).toMatchObject({
         ...{ verdict: 'needs_attention', said: expect.stringContaining('expected allow, came ask') },
       });

@@ -1,8 +1,11 @@
-import { writeFileSync } from 'node:fs';
+import { appendFileSync, copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { signCheckpoint } from '../../src/core/checkpoint.js';
 import type { ProofBundle } from '../../src/core/proof.js';
-import { makeLogKey, rotateLogKey } from '../../src/engine/log-keys.js';
+import { parseSigningKey, type SigningKey } from '../../src/core/signed-note.js';
+import { makeLogKey, revokeLogKey, rotateLogKey } from '../../src/engine/log-keys.js';
 import { createEngine, type Engine } from '../../src/index.js';
 import { checkProof, main } from '../../src/proof/verify.mjs';
 import { createEngineDatabase, describeEachDatabase, type TestDatabase } from '../harness/database.js';
@@ -52,7 +55,7 @@ describeEachDatabase('a proof', (kind) => {
     const { length } = bundle.events;
     expect(report).toMatchObject({ ok: true, problem: null });
     expect(report.proven.join('\n')).toMatch(new RegExp(`event ${length} is the last`));
-    expect(report.proven.join('\n')).toMatch(new RegExp(`${length} of ${length} payloads`));
+    expect(report.proven.join('\n')).toMatch(new RegExp(`${length} of the payloads of these ${length} events`));
     expect(report.proven.join('\n')).toMatch(new RegExp(`made again up to event ${length}`));
   });
 
@@ -61,7 +64,8 @@ describeEachDatabase('a proof', (kind) => {
     expect(JSON.stringify(bare)).not.toMatch(/secret words|"salt"/);
     const report = checkProof(JSON.stringify(bare), [key]);
     expect(report).toMatchObject({ ok: true });
-    expect(report.proven.join('\n')).toMatch(/0 of \d+ payloads/);
+    expect(report.proven.join('\n')).toMatch(/^0 of the payloads/m);
+    expect(report.notProven.join('\n')).toMatch(/after event 0: the payload of event 1 is withheld/);
     expect(report.notProven.join('\n')).toMatch(/withheld or erased/);
     // Some may be shown, and others not.
     const one = changed(bundle, ({ events }) => {
@@ -118,7 +122,7 @@ describeEachDatabase('a proof', (kind) => {
     [
       'no signature',
       (copy) => Object.assign(copy, { checkpoint: copy.checkpoint.replace(/— .*\n/, '') }),
-      /not signed/,
+      /has a line that is no signature/,
     ],
     [
       'another way of hashing',
@@ -156,9 +160,11 @@ describeEachDatabase('a proof', (kind) => {
   });
 
   it('holds after the key was rotated, for who trusts the old one and for who trusts the new one', async () => {
-    await engine.stop({ graceMs: 1000 });
-    const next = rotateLogKey(keyFile).text;
-    await open();
+    const { entries } = await engine.getLog();
+    const oldKeyFile = `${keyFile}.old`;
+    copyFileSync(keyFile, oldKeyFile);
+    // The process that works reads the new key from the file by itself.
+    const next = rotateLogKey(keyFile, entries + 1).text;
     const { id } = await runToRest(engine, 'echo');
     const log = await engine.checkpointNow();
     expect(log.keys).toEqual(expect.arrayContaining([key, next]));
@@ -177,8 +183,20 @@ describeEachDatabase('a proof', (kind) => {
         [key],
       ),
     ).toMatchObject({ ok: false });
+    const newest = checkProof(JSON.stringify(later), [key]).proven[0];
+    expect(newest).toContain(`signed by ${next}, which is trusted because ${key} handed over to it at ${entries + 1}`);
     expect(await engine.verifyLog(ADMIN)).toMatchObject({ ok: true, problems: [], key: next });
     expect((await engine.verifyRun(bundle.runId, ADMIN)).anchor).toMatchObject({ why: null, key: next });
+    // What the old key signs beyond is refused here, too.
+    await runToRest(engine, 'echo');
+    await engine.stop({ graceMs: 1000 });
+    const old = readFileSync(oldKeyFile, 'utf8');
+    const { note } = signCheckpoint(entries + 2, '0'.repeat(64), parseSigningKey(old.trim()) as SigningKey);
+    appendFileSync(join(database.options.dataDir, 'checkpoints.jsonl'), `${JSON.stringify({ at: '', note })}\n`);
+    await open();
+    const { problems } = await engine.verifyLog(ADMIN);
+    expect(problems.map(({ what }) => what).join()).toContain('its key is believed only up to fewer');
+    expect(await engine.checkpointNow()).toMatchObject({ problem: null });
   });
 
   it('is checked by a program of one file, which needs nothing but Node', () => {
@@ -197,4 +215,24 @@ describeEachDatabase('a proof', (kind) => {
     expect(main([file, '--key', key], (line) => said.push(line))).toBe(1);
     expect(said.at(-1)).toMatch(/NOT PROVEN: .*its end is missing/);
   });
+});
+
+it('a rotation that a crash has cut off goes on with the same key, so that the old one hands over to one alone', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'holdfast-keys-'));
+  const file = join(dir, 'key');
+  makeLogKey(file, 'holdfast/test');
+  const old = readFileSync(file, 'utf8');
+  const next = rotateLogKey(file, 5).text;
+  // As it is when the process dies before the new key is in its place.
+  copyFileSync(file, `${file}.next`);
+  writeFileSync(file, old);
+  expect(rotateLogKey(file, 9).text).toBe(next);
+  expect(readFileSync(`${file}.pub`, 'utf8').split('key hand-over')).toHaveLength(2);
+  // And when it dies before the copy is gone: the next rotation makes another key.
+  copyFileSync(file, `${file}.next`);
+  expect(rotateLogKey(file, 12).text).not.toBe(next);
+  expect(existsSync(`${file}.next`)).toBe(false);
+  expect(() => revokeLogKey(file, 'holdfast/test+00000000+AA==', 5)).toThrow(/is no earlier key/);
+  expect(revokeLogKey(file, next, 5).text).toBe(next);
+  rmSync(dir, { recursive: true });
 });

@@ -2,6 +2,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Agent } from '@openai/agents';
 import { afterEach, expect, it } from 'vitest';
+import type { Caller } from '../../src/core/caller.js';
+import type { RetentionOf } from '../../src/engine/retention.js';
 import type { HoldfastConfig } from '../../src/index.js';
 import { createEngine, defineAgent } from '../../src/index.js';
 import { askerAgent } from '../harness/asker-agent.js';
@@ -48,7 +50,7 @@ describeEachDatabaseSlowly('retention', (kind) => {
       (error: unknown) => (error as { code?: string }).code,
     );
   const done = async (expected: () => Promise<void>) => {
-    await t.engine.askForRetention(ADMIN);
+    await t.engine.askForRetention(ADMIN, 'installation');
     await expect.poll(() => expected().then(() => 'as expected', String), { timeout: 20_000 }).toBe('as expected');
   };
   /** Which of them DBOS has recordings of. */
@@ -92,6 +94,59 @@ describeEachDatabaseSlowly('retention', (kind) => {
     expect(kept.removed).toMatchObject({ seq: before.events, hash: before.headHash, actor: 'retention', reason });
     expect(kept.charges).toHaveLength(1);
     expect(kept.erasure).toMatchObject({ actor: 'retention', reason: 'retention: erase completed after 30 days' });
+  });
+
+  it('of one tenant takes what is of that tenant alone, and of all tenants is for who operates the installation', async () => {
+    await open({
+      runs: [{ olderThanDays: 30, do: 'delete' }],
+      accessLogDays: 10,
+      idempotencyKeysDays: 10,
+      exportsDays: 10,
+    });
+    const acmeAdmin: Caller = { actor: 'zoe', role: 'admin', tenant: 'acme' };
+    const row = { actor: 'a', role: 'admin', method: 'POST', route: '/', target: null, status: 200 };
+    const [mine, acme] = [await runToRest(t.engine, 'plain'), await runToRest(t.engine, 'plain', 'go', acmeAdmin)];
+    for (const [caller, key] of [
+      [ADMIN, 'mine'],
+      [acmeAdmin, 'acme'],
+    ] as const) {
+      await t.engine.recordAccess({ ...row, tenant: caller.tenant });
+      await t.engine.startRun({ agent: 'plain', input: 'go' }, caller, key);
+    }
+    await age(40, [mine.id, acme.id]);
+    const old = new Date(Date.now() - 11 * 86_400_000);
+    await t.between(async (knex) => {
+      await knex('holdfast.access_log').update({ at: old });
+      await knex('holdfast.idempotency_keys').update({ created_at: old });
+    });
+    const left = () =>
+      t.between(async (knex) => ({
+        runs: (await knex('holdfast.runs').whereIn('id', [mine.id, acme.id]).orderBy('tenant').select('tenant')).map(
+          ({ tenant }) => tenant,
+        ),
+        access: (await knex('holdfast.access_log').orderBy('tenant').select('tenant')).map(({ tenant }) => tenant),
+        keys: (await knex('holdfast.idempotency_keys').orderBy('tenant').select('tenant')).map(({ tenant }) => tenant),
+        asked: (await knex('holdfast.chores').whereNot({ tenant: 'default' }).select('name')).length,
+      }));
+    for (const refused of [t.engine.askForRetention, t.engine.previewRetention])
+      await expect(refused(acmeAdmin, 'installation')).rejects.toMatchObject({ code: 'forbidden' });
+    const gone = (caller: Caller, of?: RetentionOf) =>
+      expect
+        .poll(
+          async () => {
+            const { runs, trimmed } = await t.engine.previewRetention(caller, of);
+            return [...runs, ...trimmed].every(({ count }) => count === 0);
+          },
+          { timeout: 30_000 },
+        )
+        .toBe(true);
+    expect((await t.engine.askForRetention(acmeAdmin)).runs).toMatchObject([{ count: 1 }]);
+    await gone(acmeAdmin);
+    expect(await left()).toMatchObject({ runs: ['default'], access: ['default'], keys: ['default'] });
+    expect((await t.engine.previewRetention(ADMIN)).runs).toMatchObject([{ count: 1 }]);
+    expect((await t.engine.askForRetention(ADMIN, 'installation')).runs).toMatchObject([{ count: 1 }]);
+    await gone(ADMIN, 'installation');
+    expect(await left()).toEqual({ runs: [], access: [], keys: [], asked: 0 });
   });
 
   it('trims what DBOS recorded of runs that have no use for it, and rows that are too old', async () => {

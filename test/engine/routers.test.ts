@@ -45,6 +45,7 @@ const agent = (name: string, stream: boolean) =>
   defineAgent({ agent: new Agent({ name, model: 'router/pair', tools: [ask] }), grants: ['tool:call:ask'], stream });
 
 const config = defineConfig({
+  forkModels: ['router/typed'],
   agents: [
     agent('whole', false),
     agent('streamed', true),

@@ -61,7 +61,6 @@ describePostgres('a superseded process', () => {
     await behind.knex.raw('update holdfast.workers set epoch = epoch + 1');
     await behind.close();
     goOn();
-    await until(async () => (await kinds()).filter((one) => one === 'call.started').length === 2);
     await until(() => fatal.length > 0);
     await new Promise((resolve) => setTimeout(resolve, 2500));
     expect(paid).toEqual([]);

@@ -188,11 +188,16 @@ describeEachDatabase('tools and grants', (kind) => {
     });
   });
 
-  it('an unknown tool and a reused call id end the run by name, and nothing runs', async () => {
+  it('an unknown tool ends the run by name, and nothing runs', async () => {
     ran.length = 0;
     expect(await runToRest(t.engine, 'unknown')).toMatchObject({ status: 'failed', error: { code: 'output_invalid' } });
-    expect(await runToRest(t.engine, 'twice')).toMatchObject({ status: 'failed', error: { code: 'output_invalid' } });
     expect(ran).toEqual([]);
+  });
+
+  it('calls of one id in an answer get ids of their own, and each runs', async () => {
+    ran.length = 0;
+    expect(await runToRest(t.engine, 'twice')).toMatchObject({ status: 'completed' });
+    expect(ran).toHaveLength(2);
   });
 
   it('structured output is the output of the run; output of another shape fails it', async () => {

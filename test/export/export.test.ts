@@ -139,7 +139,7 @@ describeEachDatabaseSlowly('an export', (kind) => {
     const lines = await exported(request);
     const view = await exported({ ...request, options: { ...request.options, encoding: 'parquet' } });
     expect(view).toMatchObject({ status: 'completed', progress: lines.progress });
-    const fields = datasetFields('messages', 'reasoning_content');
+    const fields = datasetFields('messages', { reasoningKey: 'reasoning_content', media: 'placeholder' });
     for (const [index, file] of view.files.entries()) {
       const other = lines.files[index];
       expect(file).toMatchObject({ split: other?.split, rows: other?.rows });
@@ -196,7 +196,7 @@ describeEachDatabaseSlowly('an export', (kind) => {
     }
   });
 
-  it('refuses what leads out of its directory, and rules that may take for ever', async () => {
+  it('refuses what leads out of its directory, and rules that are too large or are none', async () => {
     const refused = async (request: StartExport, pointer: string) =>
       expect(t.engine.startExport(request, ADMIN)).rejects.toMatchObject({
         code: 'invalid_request',
@@ -204,7 +204,7 @@ describeEachDatabaseSlowly('an export', (kind) => {
       });
     for (const folder of ['../out', '/etc/x', 'a/../../b', '.hidden', 'a//b', 'a\\b', 'a\u0000', ''])
       await refused({ format: 'atif', to: { folder } }, '/to/folder');
-    for (const pattern of ['(a+)+$', '(a|a)*b', '(?=x)y', '(x)\\1', '[', '(.*.*){2,}'])
+    for (const pattern of ['(?=x)y', '(x)\\1', '[', `(?:${'a'.repeat(400)}){1000}`])
       await refused(
         { format: 'atif', to: { folder: 'x' }, options: { redact: { patterns: [{ pattern }] } } },
         '/options/redact/patterns/0/pattern',
@@ -218,7 +218,7 @@ describeEachDatabaseSlowly('an export', (kind) => {
 
   it('ends a rule that takes too long, and leaves nothing behind', async () => {
     await runToRest(t.engine, 'looker', `${'a'.repeat(60_000)}!`);
-    const redact = { patterns: [{ pattern: 'a*a*a*a*a*b' }] };
+    const redact = { patterns: [{ pattern: '[a-z]{1000}[a-z]{1000}' }] };
     const view = await exported({ format: 'messages', options: { redact } }, 'slow');
     expect(view).toMatchObject({ status: 'failed', error: { code: 'export_too_slow' } });
     expect(existsSync(view.folder)).toBe(false);

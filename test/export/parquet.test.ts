@@ -26,7 +26,7 @@ const options = exportOptions.parse({});
 
 /** The same rows in both encodings. */
 async function written(rows: readonly JsonObject[], format: ExportFormat) {
-  const fields = datasetFields(format, options.reasoningKey);
+  const fields = datasetFields(format, options);
   const path = join(scratch, `file-${files++}`);
   const [lines, parquet] = [jsonlFile(`${path}.jsonl`), parquetFile(`${path}.parquet`, fields)];
   await lines.write(rows);
@@ -115,7 +115,7 @@ describe.each(READERS)('Parquet, as %s reads it,', (_name, read) => {
 });
 
 describe('a file of Parquet', () => {
-  const fields = datasetFields('messages', 'reasoning_content');
+  const fields = datasetFields('messages', { reasoningKey: 'reasoning_content', media: 'placeholder' });
 
   it('says what its columns are, to readers of databases and of data sets', async () => {
     const { path } = await written([oddRow()], 'messages');

@@ -224,7 +224,7 @@ describeEachDatabaseSlowly('an export of preference pairs', (kind) => {
 
   it('is Parquet with the same rows', async () => {
     const [lines, view] = [await exported(), await exported({ encoding: 'parquet' })];
-    const fields = datasetFields('preference', 'reasoning_content');
+    const fields = datasetFields('preference', { reasoningKey: 'reasoning_content', media: 'placeholder' });
     const expected = withNulls(rowsIn(join(lines.folder, lines.files[0]?.path ?? '')), fields);
     expect(expected).toHaveLength(3);
     for (const read of [byHyparquet, byDuckdb])

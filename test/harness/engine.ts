@@ -4,7 +4,7 @@ import { type Database, openDatabase } from '../../src/storage/database.js';
 import type { DatabaseKind } from './database.js';
 import { createEngineDatabase } from './database.js';
 
-export const ADMIN: Caller = { actor: 'ada', role: 'admin', tenant: 'default' };
+export const ADMIN: Caller = { actor: 'ada', role: 'admin', tenant: 'default', installation: 'operator' };
 export const BOB: Caller = { actor: 'bob', role: 'approver', tenant: 'default' };
 
 export interface TestEngine {

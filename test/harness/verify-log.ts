@@ -11,7 +11,7 @@ export function verifyLog(
 ): VerifyReport {
   const check = LogCheck.fromStart(runId, tenant, runKey);
   const payloads = runKey === null ? ('erased' as const) : ('checked' as const);
-  const about = { payloads, states: { fit: 0, wrong: [] } };
+  const about = { payloads, states: { fit: 0, wrong: [] }, rows: [] };
   for (const event of events) {
     const wrong = check.next(event);
     if (wrong !== null) return reportOn(check, 1, wrong, about);

@@ -1,6 +1,7 @@
 import { request } from 'node:http';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ROUTES } from '../../src/http/routes.js';
 import { describeEachDatabase } from '../harness/database.js';
 import { type Answer, bearer, type Door, expectProblem, MAX_BODY_BYTES, openDoor, TOKENS } from './door.js';
 
@@ -103,6 +104,29 @@ describeEachDatabase('bad input', (kind) => {
         }
       },
     );
+
+    describe('NUL and half a character', () => {
+      const parameters = ROUTES.filter(({ role, method }) => role !== null && method === 'GET').flatMap((route) =>
+        Object.keys(route.query.shape).map((name) => [route.path.replaceAll(/\{\w+\}/g, 'x'), name] as const),
+      );
+      test.each(parameters)('in the query of %s: %s', async (path, name) => {
+        for (const value of ['%00', 'a%00b']) {
+          const answer = await door.ask('adam', 'GET', `${path}?${name}=${value}`);
+          expect(expectProblem(answer, 'invalid_request').errors[0]?.pointer).toBe(`/query/${name}`);
+        }
+      });
+
+      test('in the name of a query', async () => {
+        expectProblem(await get(`${RUNS}?a%00=1`), 'invalid_request');
+      });
+    });
+
+    test('names without end that are not known are told in bounds', async () => {
+      const body = Object.fromEntries(Array.from({ length: 7000 }, (_, n) => [`u${n}`, n]));
+      const answer = await post({ ...good, ...body });
+      expectProblem(answer, 'invalid_request');
+      expect(answer.text.length).toBeLessThan(MAX_BODY_BYTES / 5);
+    });
 
     test.each(['%', '%zz', '%ff'])('a path with %s is invalid', async (id) => {
       expectProblem(await get(`${RUNS}/${id}`), 'invalid_request');

@@ -150,7 +150,7 @@ async function ask(
   const response = await fetch(`${url}${path}`, body === undefined ? init : { ...init, body: asBody(body) });
   const text = await response.text();
   const json: unknown =
-    response.headers.get('content-type')?.includes('json') === true && text !== '' ? JSON.parse(text) : undefined;
+    /[/+]json/.test(response.headers.get('content-type') ?? '') && text !== '' ? JSON.parse(text) : undefined;
   const answer = { status: response.status, headers: response.headers, text, json };
   assertDocumented(method, path, answer);
   return answer;

@@ -4,6 +4,7 @@ import { HoldfastError } from '../../src/core/errors.js';
 import { startRun } from '../../src/core/run.js';
 import { idempotencyKey } from '../../src/http/idempotency.js';
 import { parseInput } from '../../src/http/input.js';
+import { guarded, NO_INPUT } from '../../src/http/route.js';
 
 function fieldsOf(schema: z.ZodType, value: unknown, prefix = ''): HoldfastError['fields'] {
   try {
@@ -66,3 +67,20 @@ test.each(['', '""', '"a b"', 'a b', 'a, b', 'schlüssel', 'x'.repeat(256), `"${
   'the Idempotency-Key %s is refused',
   (header) => expect(idempotencyKey.safeParse(header).success).toBe(false),
 );
+
+test('NUL that the database did not keep is named by its place in the body', async () => {
+  const route = guarded({
+    ...NO_INPUT,
+    ...{ method: 'POST', path: '/api/v1/x', operationId: 'listSpend', summary: 'x', role: 'viewer', errors: [] },
+    response: z.object({}),
+    body: z.object({ list: z.array(z.string()), kept: z.string() }),
+    handle: () => Promise.reject(Object.assign(new Error('invalid byte sequence'), { code: '22021' })),
+  });
+  const call = (body: unknown) =>
+    route.call({ path: {}, query: {}, header: {}, body }, {} as Parameters<typeof route.call>[1]);
+  await expect(call({ list: ['a', 'b\u0000'], kept: 'x' })).rejects.toMatchObject({
+    code: 'invalid_request',
+    fields: [{ pointer: '/list/1', detail: expect.stringContaining('NUL') }],
+  });
+  await expect(call({ list: [], kept: 'x' })).rejects.toMatchObject({ code: '22021' });
+});

@@ -35,7 +35,7 @@ describeEachDatabase('the log over all runs over HTTP', (kind) => {
     expect(runView.parse((await door.ask('vera', 'GET', `/api/v1/runs/${id}?wait=20`)).json).status).toBe('completed');
     return id;
   };
-  const sign = async () => logView.parse((await door.ask('otto', 'POST', `${LOG}/checkpoint`)).json);
+  const sign = async () => logView.parse((await door.ask('adam', 'POST', `${LOG}/checkpoint`)).json);
 
   test('a checkpoint is signed when an operator says so, and everybody reads it', async () => {
     const id = await run();
@@ -92,9 +92,9 @@ describeEachDatabase('the log over all runs over HTTP', (kind) => {
   });
 
   test('the whole log is verified, by an operator', async () => {
-    expectProblem(await door.ask('vera', 'POST', `${LOG}/verify`), 'forbidden');
+    expectProblem(await door.ask('zoe', 'POST', `${LOG}/verify`), 'forbidden');
     const { entries } = await sign();
-    const report = logReport.parse((await door.ask('otto', 'POST', `${LOG}/verify`)).json);
+    const report = logReport.parse((await door.ask('adam', 'POST', `${LOG}/verify`)).json);
     expect(report).toMatchObject({ ok: true, entries, size: entries, outside: true, problems: [] });
   });
 
@@ -122,7 +122,7 @@ describeEachDatabase('the log over all runs over HTTP', (kind) => {
 
   test('what the commands print is what the routes say', async () => {
     const id = await run();
-    const env = { HOLDFAST_URL: door.http.url, HOLDFAST_TOKEN: TOKENS.otto.token };
+    const env = { HOLDFAST_URL: door.http.url, HOLDFAST_TOKEN: TOKENS.adam.token };
     const signed = await runHere(['checkpoint', '--now'], env);
     const log = logView.parse((await door.ask('vera', 'GET', `${LOG}/checkpoint`)).json);
     expect(signed, signed.stderr).toMatchObject({ code: 0 });

@@ -1,4 +1,5 @@
-import { createConnection } from 'node:net';
+import { once } from 'node:events';
+import { type AddressInfo, createConnection, createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { HoldfastError } from '../../src/core/errors.js';
@@ -29,6 +30,34 @@ describe('where it listens', () => {
       message: `Port ${port} of 127.0.0.1 is in use.`,
       hint: expect.stringContaining('HOLDFAST_PORT'),
     });
+  });
+
+  test('no token is made for a port in use, and a request that comes before the token is there waits for it', async () => {
+    let made = 0;
+    const first = { actor: 'first', role: 'admin', tenant: 'default', token: 'a-token-that-is-made-last' } as const;
+    const tokens = async () => {
+      made++;
+      return [first];
+    };
+    const { port } = door.http;
+    await expect(createHttpServer(door.engine, options(log, { port, tokens }))).rejects.toMatchObject({
+      code: 'port_in_use',
+    });
+    expect(made).toBe(0);
+    const free = createServer().listen(0, '127.0.0.1');
+    await once(free, 'listening');
+    const { port: at } = free.address() as AddressInfo;
+    free.close();
+    await once(free, 'close');
+    let answered: Promise<Response> | undefined;
+    const late = async () => {
+      answered = fetch(`http://127.0.0.1:${at}/api/v1/runs`, { headers: { authorization: `Bearer ${first.token}` } });
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      return [first];
+    };
+    const server = await createHttpServer(door.engine, options(log, { port: at, tokens: late }));
+    expect((await answered)?.status).toBe(200);
+    await server.close();
   });
 
   test.each(['0.0.0.0', '::', '192.0.2.1', 'holdfast.example'])(

@@ -51,7 +51,7 @@ async function streaming(
     settle = resolve;
   });
   const server = await listening((_request, response) => {
-    const signal = life.signalOf(response);
+    const signal = life.signalOf(response, new AbortController().signal);
     const all = { heartbeatMs: 10_000, stallMs: 10_000, signal, ...options };
     sendEvents(response, source(signal), async () => ({ status: 'completed' }), all).then(
       () => settle('sent'),

@@ -3,6 +3,7 @@ import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { LOCAL_CALLER } from '../../src/core/caller.js';
 import type { Page } from '../../src/core/page.js';
 import type { TaskView } from '../../src/core/task.js';
 import { type BatchAnswer, batchAnswer } from '../../src/core/task-batch.js';
@@ -50,7 +51,7 @@ describeEachDatabase('batches of tasks over HTTP', (kind) => {
   };
   const idsIn = (answers: readonly BatchAnswer[]) => answers.flatMap((one) => ('id' in one ? [one.id] : []));
   const counted = async (): Promise<number> => {
-    const { text } = await door.engine.metrics({ actor: 'otto', role: 'operator', tenant: 'default' });
+    const { text } = await door.engine.metrics(LOCAL_CALLER);
     return Number(/^holdfast_tasks_submitted_total\{category="math"\} (\d+)$/m.exec(text)?.[1] ?? 0);
   };
   const tasksNow = async () => {

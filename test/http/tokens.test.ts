@@ -12,7 +12,10 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { bearerOf, keptToken, madeToken, tokenCheck } from '../../src/http/tokens.js';
+import { checkTokenFiles } from '../../src/cli/check-files.js';
+import { readSettings } from '../../src/config.js';
+import { parseTokens } from '../../src/core/access-token.js';
+import { bearerOf, keptToken, madeToken, TokenList } from '../../src/http/tokens.js';
 
 describe('the made token', () => {
   let directory = '';
@@ -24,7 +27,13 @@ describe('the made token', () => {
   test('is made once, kept for its owner alone, and read again', async () => {
     const dataDir = join(directory, 'not', 'there', 'yet');
     const made = await madeToken(dataDir);
-    expect(made).toEqual({ token: expect.any(String), actor: 'admin', role: 'admin', tenant: 'default' });
+    expect(made).toEqual({
+      token: expect.any(String),
+      actor: 'admin',
+      role: 'admin',
+      tenant: 'default',
+      installation: 'operator',
+    });
     expect(Buffer.from(made.token, 'base64url')).toHaveLength(32);
     expect(statSync(join(dataDir, 'token')).mode & 0o777).toBe(0o600);
     expect(statSync(dataDir).mode & 0o777).toBe(0o700);
@@ -94,15 +103,17 @@ describe('the made token', () => {
 
 describe('who asks', () => {
   const ann = { actor: 'ann', role: 'approver', tenant: 'acme' } as const;
-  const bob = { actor: 'bob', role: 'viewer', tenant: 'default' } as const;
-  const check = tokenCheck([
+  const bob = { actor: 'bob', role: 'viewer', tenant: 'default', installation: 'viewer' } as const;
+  const list = [
     { token: 'token-of-ann-000001', ...ann },
     { token: 'token-of-bob-000001', ...bob },
-  ]);
+  ];
+  const tokens = new TokenList(list);
+  const check = (presented: string) => tokens.check(presented);
 
   test('is whoever the token belongs to', () => {
-    expect(check('token-of-ann-000001')).toEqual({ caller: ann, tokenIndex: 0 });
-    expect(check('token-of-bob-000001')).toEqual({ caller: bob, tokenIndex: 1 });
+    expect(check('token-of-ann-000001')).toMatchObject({ caller: ann });
+    expect(check('token-of-bob-000001')).toMatchObject({ caller: bob });
   });
 
   test.each(['', 'token-of-ann-00000', 'token-of-ann-0000011', 'TOKEN-OF-ANN-000001', 'x'.repeat(100_000)])(
@@ -110,7 +121,29 @@ describe('who asks', () => {
     (presented) => expect(check(presented)).toBeNull(),
   );
 
-  test('is nobody when there are no tokens', () => expect(tokenCheck([])('')).toBeNull());
+  test('is nobody when there are no tokens', () => expect(new TokenList([]).check('')).toBeNull());
+
+  test('is told apart by the token', () => {
+    const ids = list.map(({ token }) => check(token)?.tokenId);
+    expect(new Set(ids).size).toBe(2);
+    expect(ids.join()).not.toContain('token-of');
+  });
+
+  test('is nobody any more for a token that is gone, or that is now of somebody else', () => {
+    const changing = new TokenList(list);
+    const [ofAnn, ofBob] = list.map(({ token }) => changing.check(token));
+    changing.replace([
+      { token: 'token-of-cid-000001', ...bob },
+      { token: 'token-of-bob-000001', ...bob },
+    ]);
+    expect(changing.check('token-of-ann-000001')).toBeNull();
+    expect(changing.check('token-of-bob-000001')).toBe(ofBob);
+    expect(changing.check('token-of-cid-000001')).toMatchObject({ caller: bob });
+    expect([ofAnn?.revoked.aborted, ofBob?.revoked.aborted]).toEqual([true, false]);
+    changing.replace([{ token: 'token-of-bob-000001', ...bob, role: 'admin' }]);
+    expect(ofBob?.revoked.aborted).toBe(true);
+    expect(changing.check('token-of-bob-000001')).toMatchObject({ caller: { role: 'admin' } });
+  });
 });
 
 test.each([
@@ -125,3 +158,34 @@ test.each([
   ['abc', null],
   [undefined, null],
 ])('the header Authorization: %s', (header, token) => expect(bearerOf(header)).toBe(token));
+
+describe('The part of a token in the installation', () => {
+  const entry = (actor: string, role: string, tenant: string, more: object = {}) => ({
+    ...{ token: `token-of-${actor}-0001`, actor, role, tenant },
+    ...more,
+  });
+  const partsOf = (entries: readonly object[]) => {
+    const tokens = new TokenList(parseTokens('TOKENS', JSON.stringify(entries)));
+    return entries.map((one) => tokens.check(String(Reflect.get(one, 'token')))?.caller.installation);
+  };
+  const OLD = [entry('ann', 'admin', 'default'), entry('vic', 'viewer', 'default'), entry('zoe', 'admin', 'acme')];
+
+  test('is that of the tenant default where no token of the list says anything', () => {
+    expect(partsOf(OLD)).toEqual(['operator', 'viewer', undefined]);
+  });
+
+  test('is what a token says, and nothing for the others, as soon as one says something', () => {
+    const reader = entry('prometheus', 'viewer', 'operations', { installation: 'viewer' });
+    expect(partsOf([...OLD, reader])).toEqual([undefined, undefined, undefined, 'viewer']);
+    expect(() => partsOf([entry('ann', 'admin', 'default', { installation: 'admin' })])).toThrow('TOKENS is wrong');
+  });
+
+  test('is looked at by doctor where several tenants are in a list that says nothing', () => {
+    const found = (tokens: readonly object[]) =>
+      checkTokenFiles({ ...readSettings({ HOLDFAST_TOKENS: JSON.stringify(tokens) }), dataDir: '/nowhere' });
+    expect(found(OLD)).toMatchObject({ status: 'warn', wayOut: expect.stringContaining('"installation"') });
+    expect(found(OLD.slice(0, 2))).toMatchObject({ status: 'ok' });
+    const stated = [...OLD, entry('olaf', 'viewer', 'operations', { installation: 'operator' })];
+    expect(found(stated)).toMatchObject({ status: 'ok' });
+  });
+});

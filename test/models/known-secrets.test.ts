@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { SecretMatcher } from '../../src/core/secret-matcher.js';
 import { cleanAnswer } from '../../src/models/clean-answer.js';
 import { failureText } from '../../src/models/failure-text.js';
-import { knowSecret, withoutKnownSecrets } from '../../src/models/known-secrets.js';
+import { knowAddress, knowSecret, withoutKnownSecrets } from '../../src/models/known-secrets.js';
 
 const secrets = fc.string({
   unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)),
@@ -37,6 +38,7 @@ describe('what is known as secret', () => {
           expect(withoutKnownSecrets(`${around}${form}${around}`)).not.toContain(form);
         }
       }),
+      { numRuns: 30 },
     );
   });
 
@@ -47,6 +49,7 @@ describe('what is known as secret', () => {
         const text = Buffer.from(`${before}:${secret}${after}`).toString('base64');
         expect(shows(decoded(withoutKnownSecrets(`Basic ${text}`)), secret)).toBe(false);
       }),
+      { numRuns: 30 },
     );
   });
 
@@ -63,6 +66,8 @@ describe('what is known as secret', () => {
   });
 });
 
+const scanOf = (values: readonly string[]) => new SecretMatcher(values, 16).stream(() => '[redacted]');
+
 describe('the body of an answer', () => {
   const through = async (
     pieces: readonly Uint8Array[],
@@ -76,7 +81,7 @@ describe('the body of an answer', () => {
       },
     });
     const out: Uint8Array[] = [];
-    for await (const piece of body.pipeThrough(cleanAnswer(known, timeoutMs))) out.push(piece);
+    for await (const piece of body.pipeThrough(cleanAnswer(scanOf(known), timeoutMs))) out.push(piece);
     return Buffer.concat(out);
   };
 
@@ -105,7 +110,7 @@ describe('the body of an answer', () => {
   });
 
   it('is not held back for longer than a secret may begin in it', async () => {
-    const { readable, writable } = cleanAnswer(['a-secret-0123456789'], 10_000);
+    const { readable, writable } = cleanAnswer(scanOf(['a-secret-0123456789']), 10_000);
     const writer = writable.getWriter();
     const reader = readable.getReader();
     void writer.write(Buffer.from('data: hello, a-'));
@@ -123,4 +128,13 @@ describe('the body of an answer', () => {
     const mib = new Uint8Array(1024 * 1024);
     await expect(through(Array(65).fill(mib), [])).rejects.toThrow(/larger than 64 MiB/);
   });
+});
+
+it('the user of a PostgreSQL address without a password is a name, and stays readable', () => {
+  knowAddress('postgres://holdfast_name@127.0.0.1:5432/runs');
+  knowAddress('https://key-0123456789abcdef@api.example');
+  expect(withoutKnownSecrets('holdfast_name')).toBe('holdfast_name');
+  expect(withoutKnownSecrets('key-0123456789abcdef')).not.toContain('0123456789');
+  knowAddress('postgres://holdfast_name:pass-0123456789@127.0.0.1:5432/runs');
+  expect(withoutKnownSecrets('holdfast_name pass-0123456789')).toMatch(/^holdfast_name (?!.*0123456789)/);
 });

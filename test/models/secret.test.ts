@@ -7,7 +7,13 @@ import { type Model, setTracingDisabled, withTrace } from '@openai/agents';
 import { afterAll, describe, expect, it } from 'vitest';
 import { HeldSecret } from '../../src/models/held-secret.js';
 import { OpenAICompatibleProvider } from '../../src/models/openai-compatible-provider.js';
-import { commandSecret, fileSecret, literalSecret, type Secret, variableSecret } from '../../src/models/secret.js';
+import {
+  commandSecret as commandOf,
+  fileSecret,
+  literalSecret,
+  type Secret,
+  variableSecret,
+} from '../../src/models/secret.js';
 import { requestOf } from './requests.js';
 import { chats } from './servers/chat-server.js';
 import { type Answerer, status, wireServer } from './servers/wire-server.js';
@@ -24,6 +30,8 @@ const fileWith = (name: string, content: string | Buffer): string => {
 };
 const program = (source: string): readonly string[] => [process.execPath, '-e', source];
 const read = (secret: Secret): Promise<string> => new HeldSecret(secret).value();
+
+const commandSecret = (command: readonly string[]): Secret => commandOf(command, () => ({ PATH: '/usr/bin:/bin' }));
 
 describe('a secret is read from', () => {
   it('a variable, as it is when it is read', async () => {
@@ -107,7 +115,7 @@ describe('a secret that cannot be read says where and why, and not what was ther
   it.each<[string, Secret]>([
     ['a name that no variable has', variableSecret('a b', () => null)],
     ['no path', fileSecret('')],
-    ['a command that is a line', Reflect.apply(commandSecret, null, ['vault read'])],
+    ['a command that is a line', Reflect.apply(commandOf, null, ['vault read', () => ({})])],
     ['no program', commandSecret([])],
   ])('is found wrong without being read: %s', (_what, { problem }) => {
     expect(problem).toMatch(/^expected /);

@@ -12,7 +12,7 @@ import {
 } from '../../src/index.js';
 import { agents } from './agents.js';
 
-export const CALLER: Caller = { actor: 'ada', role: 'admin', tenant: 'default' };
+export const CALLER: Caller = { actor: 'ada', role: 'admin', tenant: 'default', installation: 'operator' };
 const TOKEN = 'token-of-ada-0123456789';
 const PENDING = { status: 'pending', limit: 100 } as const;
 

@@ -3,8 +3,11 @@ import { type AppliedBudget, budgets, budgetsFor } from '../../src/core/budget.j
 import type { Charge } from '../../src/core/charge.js';
 import { nanosOf } from '../../src/core/money.js';
 import { type AttemptKey, raiseLimit, reserve, settle } from '../../src/storage/budgets.js';
+import { writeCharge } from '../../src/storage/charges.js';
 import { type Database, openDatabase } from '../../src/storage/database.js';
 import { migrate } from '../../src/storage/migrate.js';
+import { updateRun } from '../../src/storage/runs.js';
+import { atWork } from '../harness/at-work.js';
 import { createEngineDatabase, describeEachDatabase, type TestDatabase } from '../harness/database.js';
 
 const applied = (name: string, limit: bigint, daily = false): AppliedBudget => ({
@@ -19,10 +22,16 @@ const chargeOf = (nanos: bigint, turn: number, execution = 'x', attempt = 1): Ch
 describeEachDatabase('budgets', (kind) => {
   let place: TestDatabase;
   let database: Database;
+  let worker: { readonly id: string; readonly epoch: number };
   beforeAll(async () => {
     place = await createEngineDatabase(kind);
     database = await openDatabase(place.options);
     await migrate(database.knex);
+    const names = ['many', 'busy', 'none', 'again', 'once', 'back', 'daily', 'raised', 'lost', 'x'];
+    worker = await atWork(
+      database.knex,
+      names.map((name) => `run_${name}`),
+    );
   });
   afterAll(async () => {
     await database.close();
@@ -30,7 +39,7 @@ describeEachDatabase('budgets', (kind) => {
   });
 
   const take = (of: readonly AppliedBudget[], nanos: bigint, turn: number, runId = 'run_x') =>
-    reserve(database.knex, { runId, tenant: 't', charge: chargeOf(nanos, turn), budgets: of });
+    reserve(database.knex, { runId, tenant: 't', charge: chargeOf(nanos, turn), budgets: of, worker });
   const key = (turn: number, runId = 'run_x'): AttemptKey => ({ runId, turn, execution: 'x', attempt: 1 });
   const spent = async (name: string): Promise<bigint> => {
     const rows: { nano_usd: string }[] = await database.knex('holdfast.budgets').where({ name }).select('nano_usd');
@@ -63,6 +72,21 @@ describeEachDatabase('budgets', (kind) => {
       }),
     );
     expect(await spent('busy')).toBe((99n * 100n) / 2n);
+  });
+
+  test('nothing is taken for a run that is over, or by a process that was taken over', async () => {
+    const of = [applied('lost', 1_000n)];
+    expect(await take(of, 10n, 1, 'run_lost')).toEqual({ type: 'reserved' });
+    const charge = chargeOf(10n, 2);
+    const wanted = { runId: 'run_lost', tenant: 't', charge, budgets: of };
+    const before = { ...worker, epoch: worker.epoch - 1 };
+    expect(await reserve(database.knex, { ...wanted, worker: before })).toEqual({ type: 'lost' });
+    const ended = await database.knex.transaction((trx) => updateRun(trx, 'run_lost', { status: 'cancelled' }));
+    expect(ended.cost_nano_usd).toBe('10');
+    expect(await reserve(database.knex, { ...wanted, worker })).toEqual({ type: 'lost' });
+    await writeCharge(database.knex, 'run_lost', 't', charge);
+    expect(await spent('lost')).toBe(10n);
+    expect(await database.knex('holdfast.charges').where({ run_id: 'run_lost' })).toMatchObject([{ state: 'assumed' }]);
   });
 
   test('all of them or none: one without room takes nothing from the others', async () => {

@@ -2,6 +2,7 @@ import { AsyncResource } from 'node:async_hooks';
 import type pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../../src/storage/database.js';
+import { namedTrouble } from '../../src/storage/named-trouble.js';
 import { createTestDatabase, describeEachDatabase, type TestDatabase } from '../harness/database.js';
 
 const ENDED = 'this transaction has ended badly';
@@ -57,6 +58,18 @@ describeEachDatabase('A database', (kind) => {
         n: '1',
       },
     ]);
+  });
+
+  test('keeps no NUL in a text, and the refusal says so', async () => {
+    const refused = db
+      .knex('items')
+      .where({ id: 'a\u0000b' })
+      .then(
+        () => null,
+        (error: unknown) => namedTrouble(error),
+      );
+    expect(await refused).toMatchObject({ code: 'invalid_request', message: expect.stringContaining('NUL') });
+    expect(await count()).toBe(0);
   });
 
   test('takes the call forms of pg', async () => {

@@ -1,12 +1,11 @@
-import { Agent } from '@openai/agents';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { BAND_WIDTH, KEY_SEPARATOR, queueKey, queuePriority } from '../../src/core/dispatch.js';
-import { createEngine } from '../../src/index.js';
-import { type Database, openDatabase } from '../../src/storage/database.js';
+import type { Database } from '../../src/storage/database.js';
 import { type Dequeued, dequeue } from '../../src/storage/dequeue.js';
 import type { Dequeue, Limits } from '../../src/storage/dequeue-statement.js';
 import { keepLimits, type LimitRow } from '../../src/storage/dispatch-limits.js';
-import { createEngineDatabase, describeEachDatabase, type TestDatabase } from '../harness/database.js';
+import { describeEachDatabase } from '../harness/database.js';
+import { openLeftDatabase } from './left-database.js';
 
 /** What is taken of queues that were made by chance, against the order that is promised, said plainly. */
 
@@ -74,18 +73,12 @@ function promised(rows: readonly Queued[], served: readonly string[], room: numb
 }
 
 describeEachDatabase('what is taken of a queue', (kind) => {
-  let place: TestDatabase;
   let database: Database;
+  let close: () => Promise<void>;
   beforeAll(async () => {
-    place = await createEngineDatabase(kind);
-    const engine = await createEngine({ agents: [new Agent({ name: 'any' })], ...place.options, workerId: 'test' });
-    await engine.stop();
-    database = await openDatabase(place.options);
+    ({ database, close } = await openLeftDatabase(kind));
   });
-  afterAll(async () => {
-    await database.close();
-    await place.drop();
-  });
+  afterAll(() => close());
 
   const take = (room: number, changes: Partial<Dequeue> = {}, limits: Limits = 'none') =>
     dequeue(

@@ -1,14 +1,13 @@
-import { Agent } from '@openai/agents';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { KEY_SEPARATOR, queueKey, queuePriority } from '../../src/core/dispatch.js';
-import { createEngine } from '../../src/index.js';
-import { type Database, openDatabase } from '../../src/storage/database.js';
+import type { Database } from '../../src/storage/database.js';
 import { dequeue } from '../../src/storage/dequeue.js';
 import { type Dequeue, dequeueStatement } from '../../src/storage/dequeue-statement.js';
 import { keepLimits, keySegments, type LimitRow } from '../../src/storage/dispatch-limits.js';
 import { keyAnew } from '../../src/storage/limited-names.js';
 import { insertRun as insertRunRow } from '../../src/storage/runs.js';
-import { createEngineDatabase, describeEachDatabase, type TestDatabase } from '../harness/database.js';
+import { describeEachDatabase } from '../harness/database.js';
+import { openLeftDatabase } from './left-database.js';
 
 const QUEUE = 'holdfast.segments';
 const NO_LIMITS = { concurrency: null, rate_runs: null, rate_per_ms: null };
@@ -25,18 +24,12 @@ interface Plan {
 const nodesOf = (plan: Plan): readonly Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
 
 describeEachDatabase('taking out of the queue', (kind) => {
-  let place: TestDatabase;
   let database: Database;
+  let close: () => Promise<void>;
   beforeAll(async () => {
-    place = await createEngineDatabase(kind);
-    const engine = await createEngine({ agents: [new Agent({ name: 'any' })], ...place.options, workerId: 'test' });
-    await engine.stop();
-    database = await openDatabase(place.options);
+    ({ database, close } = await openLeftDatabase(kind));
   });
-  afterAll(async () => {
-    await database.close();
-    await place.drop();
-  });
+  afterAll(() => close());
 
   const wanted = (room: number, changes: Partial<Dequeue> = {}): Dequeue => ({
     ...{ queue: QUEUE, executor: 'test', version: '1', application: 'holdfast', owner: 'owner', room },

@@ -15,6 +15,7 @@ import {
   tellQueueDepth,
 } from '../../src/storage/system-events.js';
 import { markDead, markStopped, registerWorker, tellHealth } from '../../src/storage/workers.js';
+import { atWork } from '../harness/at-work.js';
 import { createEngineDatabase, describeEachDatabase, type TestDatabase } from '../harness/database.js';
 
 describeEachDatabase('events of the system', (kind) => {
@@ -40,7 +41,7 @@ describeEachDatabase('events of the system', (kind) => {
     const { position } = await placeSystemEvents(database.knex);
     return async (): Promise<readonly SystemEvent[]> => {
       await placeSystemEvents(database.knex);
-      const { events } = await readSystemEvents(database.knex, { tenant, after: position, limit: 1000 });
+      const { events } = await readSystemEvents(database.knex, { tenant, shared: true, after: position, limit: 1000 });
       for (const { kind: name, data } of events) SYSTEM_EVENT_DATA[name as keyof typeof SYSTEM_EVENT_DATA].parse(data);
       return events;
     };
@@ -83,7 +84,7 @@ describeEachDatabase('events of the system', (kind) => {
     });
     const follower = (async () => {
       while (writing) {
-        const { events } = await readSystemEvents(database.knex, { tenant: 'default', after, limit: 7 });
+        const { events } = await readSystemEvents(database.knex, { tenant: 'default', shared: true, after, limit: 7 });
         seen.push(...events);
         after = events.at(-1)?.seq ?? after;
       }
@@ -223,6 +224,7 @@ describeEachDatabase('events of the system', (kind) => {
   });
 
   test('a budget is told at 80 percent, when it has no room, and again under a limit that was raised', async () => {
+    const worker = await atWork(database.knex, ['run_cost']);
     const told = await from();
     const of: AppliedBudget[] = [
       { id: 'all:day:', scope: 'all', name: '', daily: true, limit: 1_000_000_001n, onExhausted: 'fail' },
@@ -230,7 +232,7 @@ describeEachDatabase('events of the system', (kind) => {
     let turn = 0;
     const take = (nanos: bigint, limits = of) =>
       reserve(database.knex, {
-        ...{ runId: 'run_cost', tenant: 't', budgets: limits },
+        ...{ runId: 'run_cost', tenant: 't', budgets: limits, worker },
         charge: {
           ...{ turn: turn++, execution: 'x', attempt: 1, agent: 'a', model: 'm/m', usage: null, nanos: String(nanos) },
           ...{ price: null, state: 'reserved' },
@@ -264,14 +266,15 @@ describeEachDatabase('events of the system', (kind) => {
     await tell(submitted('old'));
     await tell(submitted('young'));
     const { position } = await placeSystemEvents(knex);
-    const trim = (days: number, limit = 500) => trimRows(knex, 'systemEvents', { days, limit, workflows: [] });
+    const trim = (days: number, limit = 500) =>
+      trimRows(knex, 'systemEvents', { days, limit, tenant: null, workflows: [] });
     expect(await trim(7)).toBe(0);
     await knex('holdfast.system_events')
       .where('position', '<', position)
       .update({ at: new Date(0) });
     expect(await trim(7, 2)).toBe(2);
     while ((await trim(7)) > 0);
-    const left = await readSystemEvents(knex, { tenant: 'default', after: 0, limit: 10 });
+    const left = await readSystemEvents(knex, { tenant: 'default', shared: true, after: 0, limit: 10 });
     expect(tasksOf(left.events)).toEqual(['young']);
     expect(left.head).toEqual({ position, trimmed: position - 1 });
     // Places go on where they were, also when nothing is left.
@@ -279,7 +282,7 @@ describeEachDatabase('events of the system', (kind) => {
     expect(await trim(36_500)).toBe(1);
     await tell(submitted('next'));
     await placeSystemEvents(knex);
-    const { events } = await readSystemEvents(knex, { tenant: 'default', after: 0, limit: 10 });
+    const { events } = await readSystemEvents(knex, { tenant: 'default', shared: true, after: 0, limit: 10 });
     expect(events).toMatchObject([{ taskId: 'next', seq: position + 2_000_001 }]);
   });
 });

@@ -28,6 +28,7 @@ describeDockerSlowly('an attempt that two workers begin at the same moment', () 
       for (const client of clients) await client.connect();
       onTestFinished(async () => void (await Promise.all(clients.map((client) => client.end()))));
       const engine = await createEngine({
+        hostFolders: [{ path: '/tmp', writable: true }],
         ...{ agents: [asking], workerId: 'one', dockerHost: DOCKER_HOST, ...options },
         retries: { most: 1, firstMs: 3_600_000, longestMs: 3_600_000 },
       });

@@ -42,7 +42,10 @@ describeDockerSlowly('an agent that uses up what there is', () => {
   let place: TestEngine;
   beforeAll(async () => {
     const retries = { most: 2, firstMs: 1, longestMs: 1 };
-    place = await openTestEngine('pglite', { agents: [obedient], retries, dockerHost: DOCKER_HOST });
+    place = await openTestEngine('pglite', {
+      ...{ agents: [obedient], retries, dockerHost: DOCKER_HOST },
+      hostFolders: [{ path: '/tmp', writable: true }],
+    });
   });
   afterAll(() => place.close());
 

@@ -17,6 +17,7 @@ const PAUSING = [BEGIN, '? On?', `$ ${WAIT}`];
 describeDockerSlowly('further attempts of tasks', () => {
   const t = engineFor('pglite', {
     agents: [asking],
+    hostFolders: [{ path: '/tmp', writable: true }],
     retries: { most: 2, firstMs: 1, longestMs: 1 },
     dockerHost: DOCKER_HOST,
   });

@@ -143,6 +143,21 @@ describe('one exchange', () => {
 
 describe('arguments', () => {
   const spec = toolFor([1]);
+
+  it('take the headers that APIs ask for', () => {
+    for (const name of [
+      'Authorization',
+      'X-Request-Id',
+      'X-Api-Key',
+      'X-GitHub-Api-Version',
+      'X-Requested-With',
+      'Accept',
+    ])
+      expect(spec.parse({ method: 'get', url: 'https://x.example/', headers: [{ name, value: 'x' }] }).ok, name).toBe(
+        true,
+      );
+  });
+
   it.each<[string, object]>([
     ['method', { method: 'trace', url: 'https://x.example/' }],
     ['method', { method: 'GET', url: 'https://x.example/' }],
@@ -162,6 +177,14 @@ describe('arguments', () => {
       'headers.0.name',
       { method: 'get', url: 'https://x.example/', headers: [{ name: 'Idempotency-Key', value: 'x' }] },
     ],
+    ...[
+      ...['X-HTTP-Method-Override', 'X-HTTP-Method', 'X-Method-Override', 'x_http_method_override', 'X-Original-URL'],
+      ...['X-Rewrite-URL', 'X-Original-URI', 'X-Original-Host', 'X-Forwarded-Host', 'X-Forwarded-Prefix', 'X-Host'],
+      ...['X-Envoy-Original-Path', 'X-Override-URL', 'X-Replaced-Path', 'X-Accel-Redirect', 'X-Proxy-URL', 'Forwarded'],
+    ].map((name): [string, object] => [
+      'headers.0.name',
+      { method: 'get', url: 'https://x.example/', headers: [{ name, value: '/admin' }] },
+    ]),
     ['headers.0.name', { method: 'get', url: 'https://x.example/', headers: [{ name: 'a b', value: 'x' }] }],
     [
       'headers.0.value',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isPublicAddress } from '../../src/tools/public-address.js';
+import { isPublicAddress, ownAddresses } from '../../src/tools/public-address.js';
 
 describe('addresses of the public internet', () => {
   it.each([
@@ -36,6 +36,7 @@ describe('addresses that are not', () => {
     ['metadata', '100.100.100.200'],
     ['metadata', 'fd00:ec2::254'],
     ['metadata', '192.0.0.192'],
+    ['platform', '168.63.129.16'],
     ['multicast', '224.0.0.1'],
     ['multicast', '239.255.255.255'],
     ['multicast', 'ff02::1'],
@@ -83,5 +84,20 @@ describe('addresses that are not', () => {
     ['nothing', ''],
   ])('%s: %s', (_kind, address) => {
     expect(isPublicAddress(address)).toBe(false);
+  });
+});
+
+describe('addresses of this machine', () => {
+  it.each([
+    ['1.1.1.1', ['1.1.1.1']],
+    ['2606:4700:4700::1111', ['fe80::1', '2606:4700:4700:0:0:0:0:1111']],
+    ['2606:4700:4700:0::1111', ['2606:4700:4700::1111']],
+  ])('%s is none of the public internet where it is one of them', (address, own) => {
+    expect(isPublicAddress(address, own)).toBe(false);
+    expect(isPublicAddress(address, ['9.9.9.9'])).toBe(true);
+  });
+
+  it('are those of its network interfaces', () => {
+    expect(ownAddresses()).toContain('127.0.0.1');
   });
 });

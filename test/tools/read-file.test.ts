@@ -1,4 +1,4 @@
-import { symlink, writeFile } from 'node:fs/promises';
+import { link, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ToolContext } from '../../src/core/tool.js';
@@ -65,6 +65,17 @@ describe('read_file', () => {
     for (const path of ['/proc/self/environ', '/dev/stdin', join(at.work, 'env')]) {
       expect((await failureOf(read(path, contextWith(['fs:read:*'])))).code).toBe('capability_denied');
     }
+  });
+
+  it('refuses a file that has other names, unless its author allows them', async () => {
+    await link(join(at.outside, 'secret.txt'), join(at.work, 'hard'));
+    expect(await failureOf(read(join(at.work, 'hard')))).toMatchObject({
+      code: 'capability_denied',
+      message: expect.stringContaining('the same file has other names'),
+    });
+    const allowing = toolSpecOf(readFileTool({ allowHardLinks: true }));
+    const path = join(at.work, 'hard');
+    expect(await callTool(allowing, { path }, contextWith(at.grants))).toMatchObject({ sizeBytes: expect.any(Number) });
   });
 
   it('refuses a link that leads to nothing and one that leads to itself', async () => {

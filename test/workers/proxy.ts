@@ -2,6 +2,9 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+/** What is remembered of each connection. */
+const CARRIED_CHARS = 10_000;
+
 /** The network between processes and PostgreSQL: it can be slow, and it can be gone for a while. */
 export interface Network {
   /** The URL of the database by way of this network. */
@@ -9,6 +12,10 @@ export interface Network {
   /** Ends every connection; until `heal` no new one is made. */
   cut(): void;
   heal(): void;
+  /** From here on nothing passes on the connections that have carried a text, and neither side hears that they are gone. */
+  hole(text: string): void;
+  /** Carries nothing more of the connections that there are, and keeps them open; new ones work, unless `all`. */
+  freeze(all: boolean): void;
   /** Milliseconds that each piece takes in each direction: so many, or anything up to `mostMs`. */
   delay(leastMs: number, mostMs?: number): void;
   /** Bytes that each connection carries in a second, in each direction. */
@@ -20,6 +27,11 @@ export async function openNetwork(databaseUrl: string): Promise<Network> {
   const target = new URL(databaseUrl);
   const open = new Set<Socket>();
   let isCut = false;
+  let isFrozen = false;
+  const frozen = new WeakSet<Socket>();
+  const lost = new WeakSet<Socket>();
+  const carried = new WeakMap<Socket, string>();
+  const others = new WeakMap<Socket, Socket>();
   let latency = { leastMs: 0, mostMs: 0 };
   let bytesPerMs = Number.POSITIVE_INFINITY;
 
@@ -28,12 +40,15 @@ export async function openNetwork(databaseUrl: string): Promise<Network> {
     from.on('error', () => to.destroy());
     from.on('close', () => {
       open.delete(from);
-      to.destroy();
+      if (!lost.has(from)) to.destroy();
     });
+    others.set(from, to);
     let freeAt = 0;
     let waiting = 0;
     let sent: Promise<unknown> = Promise.resolve();
     from.on('data', (piece) => {
+      if (isFrozen || frozen.has(from)) return undefined;
+      carried.set(from, ((carried.get(from) ?? '') + piece.toString('latin1')).slice(-CARRIED_CHARS));
       const now = performance.now();
       freeAt = Math.max(now, freeAt) + piece.length / bytesPerMs;
       const { leastMs, mostMs } = latency;
@@ -70,6 +85,19 @@ export async function openNetwork(databaseUrl: string): Promise<Network> {
     cut,
     heal: () => {
       isCut = false;
+      isFrozen = false;
+    },
+    freeze: (all) => {
+      isFrozen = all;
+      for (const socket of open) frozen.add(socket);
+    },
+    hole: (text) => {
+      for (const from of open) {
+        const to = others.get(from);
+        if (to === undefined || !carried.get(from)?.includes(text)) continue;
+        frozen.add(from).add(to);
+        lost.add(from).add(to);
+      }
     },
     delay: (leastMs, mostMs = leastMs) => {
       latency = { leastMs, mostMs };

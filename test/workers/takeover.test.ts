@@ -70,6 +70,24 @@ describePostgresSlowly('workers', () => {
     for (const id of ids) expect(await fleet.engine.verifyRun(id, ADMIN)).toMatchObject({ ok: true, complete: true });
   });
 
+  it('go on with the runs of one that stands still and keeps its lock, and fence it', async () => {
+    const first = await fleet.start({ WORKER_ID: 'north' });
+    const ids = await fleet.runs('clerk', 12);
+    await until(() => fleet.paid().length > 2);
+    await fleet.start({ WORKER_ID: 'south', STILL_AFTER_MS: '5000' });
+    first.kill('SIGSTOP');
+    await expect.poll(async () => (await fleet.engine.getWorker('north')).epoch, { timeout: 30_000 }).toBe(2);
+    expect((await fleet.finish(ids)).map(({ status }) => status)).toEqual(ids.map(() => 'completed'));
+    const paid = fleet.paid().length;
+    first.kill('SIGCONT');
+    expect(await first.ended).toBe(1);
+    expect(first.said).toContain('fatal worker_superseded');
+    // What had begun before it stood still may have gone on when it woke up; nothing else has.
+    expect(fleet.paid().length - paid).toBeLessThanOrEqual(8);
+    expect(new Set(fleet.paid().slice(0, paid)).size).toBe(paid);
+    for (const id of ids) expect(await fleet.engine.verifyRun(id, ADMIN)).toMatchObject({ ok: true, complete: true });
+  });
+
   it('execute each as much as it says, and nothing in the process that serves alone', async () => {
     await fleet.start({ WORKER_ID: 'small', CONCURRENCY: '1' });
     await fleet.start({ WORKER_ID: 'large', CONCURRENCY: '4' });

@@ -2,7 +2,7 @@ import { createEngine, type EngineConfig } from '../../src/index.js';
 
 /** Works as a worker process of a test. It says when it is ready, and how it ended. */
 export async function work(config: EngineConfig): Promise<void> {
-  const { DATABASE_URL, HOLDFAST_DATA_DIR, WORKER_ID, CONCURRENCY } = process.env;
+  const { DATABASE_URL, HOLDFAST_DATA_DIR, WORKER_ID, CONCURRENCY, STILL_AFTER_MS } = process.env;
   const say = (line: string): void => {
     process.stdout.write(`${line}\n`);
   };
@@ -16,6 +16,7 @@ export async function work(config: EngineConfig): Promise<void> {
     dataDir: HOLDFAST_DATA_DIR ?? '',
     workerId: WORKER_ID ?? null,
     concurrency: Number(CONCURRENCY ?? 8),
+    stillAfterMs: Number(STILL_AFTER_MS ?? 15_000),
     onFatal: ({ code }) => {
       say(`fatal ${code}`);
       process.exit(1);

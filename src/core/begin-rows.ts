@@ -1,0 +1,81 @@
+import { callDigest } from './call.js';
+import { COPIES, type CopyName, type FalseRow, falseRows, type StoredCopies } from './copied-rows.js';
+import { type Cell, type Column, type StoredRow, shown } from './copied-table.js';
+import { type JsonValue, sha256 } from './json.js';
+import type { LoggedFacts } from './logged-facts.js';
+
+/** What of a row follows from the events of a run that its begin and its decisions have, whatever came between. */
+const AT_BEGIN: { readonly [name in CopyName]?: readonly string[] } = {
+  runs: [
+    ...['parent_run_id', 'parent_call_id', 'ancestors', 'agent', 'agent_version', 'agent_hash', 'scaffold', 'priority'],
+    ...['input', 'grants', 'limits', 'metadata', 'time_left_ms', 'forked_from_run_id', 'forked_from_seq', 'model'],
+    ...['stream', 'session_id', 'history_items', 'erased_at', 'task_id'],
+  ],
+  interruptions: [
+    ...['tenant', 'agent', 'kind', 'status', 'call_id', 'tool', 'reason', 'reason_text', 'verdicts', 'digest'],
+    ...['required_approvals', 'wait', 'event_name', 'origin_run_id'],
+  ],
+  decisions: [
+    ...['interruption_id', 'run_id', 'tenant', 'verdict', 'actor', 'message', 'value', 'vote', 'edit', 'always'],
+  ],
+  standing_decisions: [
+    ...['tenant', 'interruption_id', 'agent', 'tool', 'tool_version', 'scope', 'exact', 'actor', 'revoked_by'],
+  ],
+};
+
+/** A row as the driver gives it, in the way in which rows are compared. */
+export function storedRow(
+  name: CopyName,
+  row: object,
+  of: { readonly id: string; readonly tenant: string },
+): StoredRow {
+  const columns: { readonly [column: string]: Column<never> } = COPIES[name].columns;
+  const cells = Object.entries(row).map(([column, value]): [string, Cell] => {
+    const rule = columns[column];
+    const isLarge = rule !== undefined && 'large' in rule && rule.large === true;
+    return [column, isLarge && typeof value === 'string' ? sha256(value) : cellOf(value)];
+  });
+  return { ...Object.fromEntries(cells), tenant_of_run: of.tenant, run_of_row: of.id };
+}
+
+function cellOf(value: unknown): Cell {
+  if (value instanceof Date) return value.toISOString();
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? value : null;
+}
+
+/** The first row that a segment begins with and that does not say what the log says; null: all do. */
+export function falseAtBegin(
+  facts: LoggedFacts,
+  runId: string,
+  rows: Pick<StoredCopies, 'runs' | 'interruptions' | 'decisions' | 'standing_decisions'>,
+): FalseRow | null {
+  const there = { ...rows, agents: [], calls: [], mcp_pins: [], mcp_lists: [] };
+  const [first] = falseRows(facts, runId, there, 1, AT_BEGIN);
+  return first ?? null;
+}
+
+/** An interrupted call whose row has other arguments than its digest. */
+export function argumentsFault(
+  { id, run_id: runId, call_id: callId, tool, tool_version: toolVersion, digest, ...row }: InterruptedCall,
+  facts: LoggedFacts,
+): FalseRow | null {
+  const policyVersion = facts.created?.policyVersion;
+  // Older builds kept no version, and only approvals are bound to arguments.
+  if (row.kind !== 'approval' || callId === null || toolVersion === '' || policyVersion === undefined) return null;
+  const args: JsonValue = JSON.parse(row.arguments);
+  const asked = callDigest({ runId, callId, tool: tool ?? '', toolVersion, arguments: args, policyVersion });
+  if (asked === digest) return null;
+  const what = `they are ${shown(row.arguments)}, and the digest of the call is that of others`;
+  return { table: 'interruptions', row: id, column: 'arguments', what };
+}
+
+interface InterruptedCall {
+  readonly id: string;
+  readonly run_id: string;
+  readonly kind: string;
+  readonly call_id: string | null;
+  readonly tool: string | null;
+  readonly tool_version: string;
+  readonly arguments: string;
+  readonly digest: string;
+}

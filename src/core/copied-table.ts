@@ -1,0 +1,67 @@
+import type { LoggedFacts } from './logged-facts.js';
+
+/** A value of a row as it is compared: times as text, and of what may be large its SHA-256. */
+export type Cell = string | number | boolean | null;
+export type StoredRow = { readonly [column: string]: Cell };
+
+/** What a log says that a column is. Undefined: it does not say. */
+export type Said =
+  | Cell
+  | undefined
+  /** One of these. */
+  | { readonly oneOf: readonly Cell[] }
+  /** A time that was taken in the transaction of an event. */
+  | { readonly near: string }
+  /** A number that is not less. */
+  | { readonly atLeast: number }
+  /** Something. */
+  | { readonly not: null };
+
+/** Where a column is evidence, what the log says of it; else why it is none. */
+export type Column<Fact> =
+  | { readonly log: (fact: Fact, facts: LoggedFacts, row: StoredRow) => Said; readonly large?: true }
+  | { readonly because: string };
+
+/** A table whose rows say again what logs say. */
+export interface CopiedTable<Fact> {
+  /** The columns that name a row among those of its run. */
+  readonly key: readonly string[];
+  /** What the log says, by key. */
+  readonly facts: (facts: LoggedFacts) => ReadonlyMap<string, Fact>;
+  /** Whether a row must be there for what the log says. */
+  readonly required: (fact: Fact) => boolean;
+  /** Whether a row may be there that the log does not know, because its event is still to come. */
+  readonly ahead: (facts: LoggedFacts, row: StoredRow) => boolean;
+  readonly columns: { readonly [column: string]: Column<Fact> };
+}
+
+/** How far the clock of a row and that of its event may differ: both are taken within one transaction. */
+const NEAR_MS = 600_000;
+
+/** Whether a stored value is what the log says. */
+export function isSaid(stored: Cell, said: Said): boolean {
+  if (said === undefined) return true;
+  if (said === null || typeof said !== 'object') return isSame(stored, said);
+  if ('oneOf' in said) return said.oneOf.some((one) => isSame(stored, one));
+  if ('not' in said) return stored !== null;
+  if ('atLeast' in said) return Number(stored) >= said.atLeast;
+  return Math.abs(Date.parse(String(stored)) - Date.parse(said.near)) <= NEAR_MS;
+}
+
+/** Drivers give large numbers as text. */
+const isSame = (stored: Cell, said: Cell): boolean =>
+  typeof said === 'number' && typeof stored === 'string' ? Number(stored) === said : stored === said;
+
+/** What the log says, for people. */
+export function saidText(said: Said): string {
+  if (said === undefined || said === null || typeof said !== 'object') return shown(said ?? null);
+  if ('oneOf' in said) return [...new Set(said.oneOf)].map(shown).join(' or ');
+  if ('not' in said) return 'that there is one';
+  return 'atLeast' in said ? `at least ${said.atLeast}` : `about ${said.near}`;
+}
+
+const SHOWN_MAX = 100;
+export const shown = (cell: Cell): string => {
+  const text = JSON.stringify(cell);
+  return text.length <= SHOWN_MAX ? text : `${text.slice(0, SHOWN_MAX)}…`;
+};

@@ -1,0 +1,27 @@
+import { storedRow } from './begin-rows.js';
+import { type FalseRow, falseRows } from './copied-rows.js';
+import { EVENT_DATA, type EventKind, type ToldEvent } from './event.js';
+import { sha256 } from './json.js';
+import { LoggedFacts } from './logged-facts.js';
+
+const NOTHING = {
+  ...{ agents: [], interruptions: [], decisions: [], standing_decisions: [], calls: [], mcp_pins: [], mcp_lists: [] },
+} as const;
+
+/** The column of a run that is over that does not say what its log says; null: all do. */
+export function falseRun(
+  row: { readonly id: string; readonly tenant: string },
+  log: readonly ToldEvent[],
+): FalseRow | null {
+  const facts = new LoggedFacts();
+  for (const { seq, kind, at, data } of log) {
+    if (!Object.hasOwn(EVENT_DATA, kind)) continue;
+    const parsed = EVENT_DATA[kind as EventKind].safeParse(data);
+    if (parsed.success) facts.take(kind as EventKind, parsed.data as never, { seq, at });
+  }
+  const [first] = falseRows(facts, row.id, { ...NOTHING, runs: [storedRow('runs', row, row)] }, 1, {});
+  return first ?? null;
+}
+
+/** Whether a definition is the one that its hash is of. */
+export const isDefinition = (hash: string, definition: string): boolean => sha256(definition) === hash;

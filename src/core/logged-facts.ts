@@ -1,0 +1,264 @@
+import type { EventData, EventKind } from './event.js';
+import { digestOf, sha256 } from './json.js';
+import type { Usage } from './run.js';
+
+/** What the log says of one call, as digests where it may be large. */
+export interface CallFact {
+  readonly tool: string;
+  readonly toolVersion: string;
+  readonly effect: string;
+  readonly digest: string;
+  readonly arguments: string;
+  readonly capabilities: string;
+  /** What its row may say came of it; null: the log does not say. */
+  outcomes: readonly string[] | null;
+}
+
+/** What the log says of one interruption. `at` null: a fork took it over, with the times of its source. */
+export interface InterruptionFact {
+  readonly asked: EventData<'interruption.requested'>;
+  readonly segment: number;
+  readonly at: string | null;
+  readonly call: CallFact | undefined;
+  votes: number;
+  decided: { readonly verdict: EventData<'interruption.decided'>['verdict']; readonly at: string | null } | null;
+}
+
+export interface DecisionFact {
+  readonly interruption: string;
+  readonly vote: number;
+  readonly verdict: string;
+  readonly actor: string;
+  /** Digests of what may be large. */
+  readonly message: string | null;
+  readonly value: string;
+  readonly edit: string | null;
+  readonly always: string | null;
+  readonly at: string | null;
+}
+
+export interface StandingFact {
+  readonly made: EventData<'standing_decision.made'>;
+  readonly at: string | null;
+  revoked: { readonly actor: string; readonly at: string | null } | null;
+}
+
+/** What an answer cost. */
+export interface AnswerFact {
+  readonly seq: number;
+  readonly usage: Usage;
+  readonly cost: EventData<'model.responded'>['cost'];
+}
+
+interface Sums {
+  readonly turns: number;
+  /** The turn that a model was asked last, answered or not. */
+  readonly asked: number;
+  readonly usage: Usage;
+}
+
+type Created = Omit<EventData<'run.created'>, 'input' | 'grants' | 'limits' | 'metadata'> & {
+  readonly input: string;
+  readonly grants: string;
+  readonly limits: string;
+  readonly metadata: string;
+};
+
+type End = EventData<'run.completed'> | EventData<'run.failed'> | EventData<'run.cancelled'>;
+
+const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
+const plus = (a: Usage, b: Usage): Usage => ({
+  inputTokens: a.inputTokens + b.inputTokens,
+  outputTokens: a.outputTokens + b.outputTokens,
+  totalTokens: a.totalTokens + b.totalTokens,
+});
+const digestOrNull = (value: unknown): string | null => (value === undefined ? null : digestOf(value));
+
+/**
+ * What the rows beside a log must say, gathered from its events in their order. It keeps digests of what may be large, so that it grows
+ * with the number of calls and not with what they say.
+ */
+export class LoggedFacts {
+  created: Created | null = null;
+  createdAt = '';
+  forked: EventData<'run.forked'> | null = null;
+  session: EventData<'session.loaded'> | null = null;
+  cancel: { readonly reason: string | null; readonly at: string } | null = null;
+  end: { readonly kind: EventKind; readonly data: End; readonly at: string } | null = null;
+  status: 'queued' | 'running' | 'paused' | 'completed' | 'failed' | 'cancelled' = 'queued';
+  /** The segment that works, or comes next. */
+  segment = 0;
+  /** Numbers of the events that put another segment in the place of one, and the last such segment. */
+  readonly rebuilt: number[] = [];
+  rebuiltSegment: number | null = null;
+  /** Up to the end of the last segment, and up to the last event. */
+  counted: Sums = { turns: 0, asked: 0, usage: NO_USAGE };
+  sums: Sums = { turns: 0, asked: 0, usage: NO_USAGE };
+  /** Milliseconds that segments have worked at least. */
+  activeMs = 0;
+  readonly calls = new Map<string, CallFact>();
+  readonly interruptions = new Map<string, InterruptionFact>();
+  readonly decisions = new Map<string, DecisionFact>();
+  readonly standing = new Map<string, StandingFact>();
+  readonly answers = new Map<number, AnswerFact>();
+  /** Digests of the tool lists that MCP servers gave. */
+  readonly lists = new Map<string, string>();
+  #startedAt: string | null = null;
+  #copied = 0;
+
+  /** Whether something that was asked for is not decided. */
+  get waits(): boolean {
+    for (const { decided } of this.interruptions.values()) if (decided === null) return true;
+    return false;
+  }
+
+  /** Takes the next event of a log, which was checked. */
+  take<K extends EventKind>(
+    kind: K,
+    data: EventData<K>,
+    { seq, at }: { readonly seq: number; readonly at: string },
+  ): void {
+    const own = seq > this.#copied;
+    FACTS[kind]?.(this, data, { seq, at: own ? at : null, own });
+    if (kind === 'run.forked') this.#copied = seq + (this.forked?.copied ?? 0);
+    this.#time(kind, at, own);
+  }
+
+  #time(kind: EventKind, at: string, own: boolean): void {
+    if (kind === 'segment.started') this.#startedAt = own ? at : null;
+    if (!ENDS_SEGMENT.has(kind)) return;
+    if (this.#startedAt !== null && own) this.activeMs += Date.parse(at) - Date.parse(this.#startedAt);
+    this.#startedAt = null;
+  }
+
+  callOf(asked: EventData<'interruption.requested'>): CallFact | undefined {
+    return asked.callId === null ? undefined : this.calls.get(asked.callId);
+  }
+
+  addUsage(usage: Usage, turns: number): void {
+    this.sums = { ...this.sums, turns: this.sums.turns + turns, usage: plus(this.sums.usage, usage) };
+  }
+
+  say(interruption: string, fact: Omit<DecisionFact, 'interruption' | 'vote'>): void {
+    const of = this.interruptions.get(interruption);
+    const vote = (of?.votes ?? 0) + 1;
+    if (of !== undefined) of.votes = vote;
+    const id = vote === 1 ? `dec_${interruption}` : `dec_${interruption}_${vote}`;
+    this.decisions.set(id, { interruption, vote, ...fact });
+  }
+}
+
+const ENDS_SEGMENT: ReadonlySet<EventKind> = new Set([
+  ...(['run.paused', 'segment.cut', 'segment.rebuilt'] as const),
+  ...(['run.completed', 'run.failed', 'run.cancelled'] as const),
+]);
+
+interface Place {
+  readonly seq: number;
+  readonly at: string | null;
+  /** Whether the run did it itself: what a fork took over, its source did. */
+  readonly own: boolean;
+}
+
+type Take<K extends EventKind> = (facts: LoggedFacts, data: EventData<K>, place: Place) => void;
+
+const over =
+  (status: 'completed' | 'failed' | 'cancelled'): Take<'run.completed' | 'run.failed' | 'run.cancelled'> =>
+  (facts, data, { at }) => {
+    facts.status = status;
+    facts.end = { kind: `run.${status}`, data, at: at ?? '' };
+  };
+
+function saidOf({ message, edit, always }: Pick<EventData<'interruption.voted'>, 'message' | 'edit' | 'always'>) {
+  return {
+    message: message === null ? null : sha256(message),
+    ...{ edit: digestOrNull(edit), always: digestOrNull(always) },
+  };
+}
+
+const FACTS: { readonly [K in EventKind]?: Take<K> } = {
+  'run.created': (facts, { input, grants, limits, metadata, ...rest }, { at }) => {
+    const large = { input: digestOf(input), grants: digestOf(grants), limits: digestOf(limits) };
+    facts.created = { ...rest, ...large, metadata: digestOf(metadata) };
+    facts.createdAt = at ?? '';
+  },
+  'session.loaded': (facts, data) => {
+    facts.session = data;
+  },
+  'run.forked': (facts, data) => {
+    facts.forked = data;
+  },
+  'segment.started': (facts, { segment }) => {
+    facts.status = 'running';
+    facts.segment = segment;
+  },
+  'segment.cut': (facts, { segment }) => {
+    facts.status = 'queued';
+    facts.segment = segment + 1;
+    facts.counted = facts.sums;
+  },
+  'segment.rebuilt': (facts, { segment }, { seq, own }) => {
+    facts.segment = segment;
+    if (!own) return;
+    facts.rebuilt.push(seq);
+    facts.rebuiltSegment = segment;
+  },
+  'run.paused': (facts, { segment }) => {
+    facts.status = 'paused';
+    facts.segment = segment + 1;
+    facts.counted = facts.sums;
+  },
+  'mcp.listed': (facts, { server, digest }) => {
+    facts.lists.set(server, digest);
+  },
+  'model.requested': (facts, { turn }) => {
+    facts.sums = { ...facts.sums, asked: turn };
+  },
+  'model.responded': (facts, { turn, usage, cost }, { seq, own }) => {
+    facts.addUsage(usage, 1);
+    if (own) facts.answers.set(turn, { seq, usage, cost });
+  },
+  'child.ended': (facts, { usage }, { own }) => {
+    // What a fork took over counts as its own.
+    if (own) return;
+    facts.addUsage(usage, 0);
+    facts.counted = { ...facts.counted, usage: plus(facts.counted.usage, usage) };
+  },
+  'call.checked': (facts, { callId, tool, toolVersion, effect, digest, arguments: args, checks }) => {
+    const capabilities = digestOf(checks.map(({ capability }) => capability));
+    const about = { tool, toolVersion, effect, digest, arguments: digestOf(args), capabilities };
+    facts.calls.set(callId, { ...about, outcomes: null });
+  },
+  'call.finished': (facts, { callId, outcome, given }, { own }) => {
+    const call = facts.calls.get(callId);
+    // Logs of older builds do not say where a guardrail or scaffold put another outcome in place of what the tool gave.
+    if (call === undefined || facts.created?.pinned === undefined) return;
+    const said = digestOf(outcome);
+    call.outcomes = own ? [given ?? said] : [said, given ?? said];
+  },
+  'interruption.requested': (facts, data, { at }) => {
+    const asked = { ...data, text: sha256(data.text) };
+    const call = facts.callOf(data);
+    facts.interruptions.set(data.id, { asked, segment: facts.segment, at, call, votes: 0, decided: null });
+  },
+  'interruption.voted': (facts, { id, actor, ...said }, { at }) =>
+    facts.say(id, { verdict: 'approve', actor, ...saidOf(said), value: digestOf(null), at }),
+  'interruption.decided': (facts, { id, verdict, actor, value, ...said }, { at }) => {
+    facts.say(id, { verdict, actor, ...saidOf(said), value: digestOf(value), at });
+    const of = facts.interruptions.get(id);
+    if (of !== undefined) of.decided = { verdict, at };
+  },
+  'standing_decision.made': (facts, made, { at }) => {
+    facts.standing.set(made.id, { made, at, revoked: null });
+  },
+  'standing_decision.revoked': (facts, { id, actor }, { at }) => {
+    const made = facts.standing.get(id);
+    if (made !== undefined) made.revoked = { actor, at };
+  },
+  'run.cancel_requested': (facts, { reason }, { at }) => {
+    facts.cancel = { reason, at: at ?? '' };
+  },
+  'run.completed': over('completed'),
+  'run.failed': over('failed'),
+  'run.cancelled': over('cancelled'),
+};

@@ -1,0 +1,196 @@
+import { SECRET_LENGTH_MIN, secretForms } from './secret-forms.js';
+
+/** A place in a text, its end not included. */
+interface Span {
+  readonly start: number;
+  end: number;
+}
+
+/**
+ * Finds secrets in texts, in every form and in upper and lower case. It is the automaton of Aho and Corasick: each character of a text
+ * is looked at once, however many secrets there are and whatever the text says.
+ */
+export class SecretMatcher {
+  /** 0: a character of no secret. */
+  readonly #ascii = new Uint16Array(128);
+  readonly #beyond = new Map<number, number>();
+  #classes = 1;
+  /** Where a state and a class lead; `class + state * classes` is the key. Few of all pairs are there. */
+  readonly #next = new Map<number, number>();
+  readonly #depth: number[] = [0];
+  readonly #fail: number[] = [0];
+  /** The length of the longest form that ends in a state; 0: none does. */
+  readonly #found: number[] = [0];
+
+  /** Values that are shorter than `leastChars` are not looked for. */
+  constructor(values: Iterable<string>, leastChars = SECRET_LENGTH_MIN) {
+    const forms = new Set<string>();
+    for (const value of values) if (value.length >= leastChars) for (const form of secretForms(value)) forms.add(form);
+    for (const form of forms) for (let at = 0; at < form.length; at++) this.#classFor(form.charCodeAt(at));
+    const parents: [state: number, kind: number][] = [];
+    for (const form of forms) this.#add(form, parents);
+    this.#link(parents);
+  }
+
+  get isEmpty(): boolean {
+    return this.#depth.length === 1;
+  }
+
+  /** The text with `instead` in the place of each secret. A text without one comes back as it is. */
+  replace(text: string, instead: (length: number) => string): string {
+    if (this.isEmpty) return text;
+    const scan = new SecretScan(this, instead);
+    const clean = scan.push(text) + scan.end();
+    return scan.hasFound ? clean : text;
+  }
+
+  /** Texts that come in pieces, across which a secret may be split. A beginning of fewer than `leastHeld` characters is not held back. */
+  stream(instead: (length: number) => string, leastHeld = 1): SecretScan {
+    return new SecretScan(this, instead, leastHeld);
+  }
+
+  step(from: number, code: number): number {
+    const kind = this.#classOf(code);
+    if (kind === 0) return 0;
+    let state = from;
+    for (;;) {
+      const next = this.#next.get(kind + state * this.#classes);
+      if (next !== undefined) return next;
+      if (state === 0) return 0;
+      state = this.backFrom(state);
+    }
+  }
+
+  /** The longest other state whose text a state ends with. */
+  backFrom(state: number): number {
+    return this.#fail[state] ?? 0;
+  }
+
+  depthOf(state: number): number {
+    return this.#depth[state] ?? 0;
+  }
+
+  foundIn(state: number): number {
+    return this.#found[state] ?? 0;
+  }
+
+  #classOf(code: number): number {
+    return code < 128 ? (this.#ascii[code] ?? 0) : (this.#beyond.get(code) ?? 0);
+  }
+
+  #classFor(code: number): void {
+    if (this.#classOf(code) !== 0) return;
+    const kind = this.#classes++;
+    if (code >= 128) return void this.#beyond.set(code, kind);
+    this.#ascii[code] = kind;
+    this.#ascii[String.fromCharCode(code).toUpperCase().charCodeAt(0)] = kind;
+  }
+
+  #add(form: string, parents: [number, number][]): void {
+    let state = 0;
+    for (let at = 0; at < form.length; at++) {
+      const kind = this.#classOf(form.charCodeAt(at));
+      const key = kind + state * this.#classes;
+      let next = this.#next.get(key);
+      if (next === undefined) {
+        next = this.#depth.push(at + 1) - 1;
+        this.#fail.push(0);
+        this.#found.push(0);
+        this.#next.set(key, next);
+        parents[next] = [state, kind];
+      }
+      state = next;
+    }
+    this.#found[state] = form.length;
+  }
+
+  /** For each state the longest other one whose text it ends with, from the shortest to the longest. */
+  #link(parents: readonly [number, number][]): void {
+    const byDepth: number[][] = [];
+    for (let state = 1; state < this.#depth.length; state++) {
+      const level = byDepth[this.depthOf(state)] ?? [];
+      byDepth[this.depthOf(state)] = level;
+      level.push(state);
+    }
+    for (const state of byDepth.flat()) {
+      const [parent, kind] = parents[state] ?? [0, 0];
+      let back = parent;
+      let fail: number | undefined;
+      while (fail === undefined && back !== 0) {
+        back = this.backFrom(back);
+        fail = this.#next.get(kind + back * this.#classes);
+      }
+      this.#fail[state] = fail ?? 0;
+      if (this.#found[state] === 0) this.#found[state] = this.foundIn(fail ?? 0);
+    }
+  }
+}
+
+/** One text on its way through a matcher. What may be the beginning of a secret is held back until it is known. */
+export class SecretScan {
+  readonly #matcher: SecretMatcher;
+  readonly #instead: (length: number) => string;
+  readonly #leastHeld: number;
+  #state = 0;
+  #held = '';
+  #spans: Span[] = [];
+  hasFound = false;
+
+  constructor(matcher: SecretMatcher, instead: (length: number) => string, leastHeld = 1) {
+    this.#leastHeld = leastHeld;
+    this.#matcher = matcher;
+    this.#instead = instead;
+  }
+
+  /** What is sure of the text so far and was not given before. */
+  push(text: string): string {
+    if (this.#matcher.isEmpty) return text;
+    const before = this.#held.length;
+    this.#held += text;
+    for (let at = 0; at < text.length; at++) {
+      this.#state = this.#matcher.step(this.#state, text.charCodeAt(at));
+      const length = this.#matcher.foundIn(this.#state);
+      if (length > 0) this.#mark(before + at + 1 - length, before + at + 1);
+    }
+    const depth = this.#matcher.depthOf(this.#state);
+    const sure = Math.max(0, this.#held.length - (depth < this.#leastHeld ? 0 : depth));
+    const open = this.#spans.find(({ end }) => end > sure);
+    return this.#give(open === undefined ? sure : Math.min(sure, open.start));
+  }
+
+  /** The rest; the next text begins from nothing. */
+  end(): string {
+    const rest = this.#give(this.#held.length);
+    this.#state = 0;
+    return rest;
+  }
+
+  #mark(start: number, end: number): void {
+    this.hasFound = true;
+    // What was given away already was too short to tell anything.
+    let first = Math.max(0, start);
+    for (let last = this.#spans.at(-1); last !== undefined && last.end > start; last = this.#spans.at(-1)) {
+      first = Math.min(first, last.start);
+      this.#spans.pop();
+    }
+    this.#spans.push({ start: first, end });
+  }
+
+  #give(upTo: number): string {
+    let clean = '';
+    let from = 0;
+    const later: Span[] = [];
+    for (const { start, end } of this.#spans) {
+      if (end > upTo) {
+        later.push({ start: start - upTo, end: end - upTo });
+        continue;
+      }
+      clean += this.#held.slice(from, start) + this.#instead(end - start);
+      from = end;
+    }
+    clean += this.#held.slice(from, upTo);
+    this.#held = this.#held.slice(upTo);
+    this.#spans = later;
+    return clean;
+  }
+}

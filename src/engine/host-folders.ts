@@ -1,0 +1,62 @@
+import { lstatSync, realpathSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import type { EnvironmentSpec } from '../core/environment-spec.js';
+import { HoldfastError } from '../core/errors.js';
+import { type HostFolder, hostFolder, mountProblem } from '../core/host-folder.js';
+import type { RegisteredAgent } from './agent-registry.js';
+import { DEFAULT_DATA_DIR, type EngineConfig } from './engine-config.js';
+
+/** A path without links, as far as there is something; null: a link in it leads nowhere. The engine may be on another machine. */
+function realOf(path: string): string | null {
+  try {
+    return realpathSync(path);
+  } catch {
+    if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true) return null;
+    const above = realOf(dirname(path));
+    return above === null ? null : join(above, basename(path));
+  }
+}
+
+/** Which folders of the host containers may be given: docs/environments.md. */
+export class HostFolders {
+  readonly #folders: readonly HostFolder[];
+  readonly #ofAgents: readonly HostFolder[];
+  readonly #kept: readonly string[];
+
+  /** What an agent of the configuration mounts is named by it, for runs whose environment says the same. */
+  constructor(config: EngineConfig, agents: Iterable<RegisteredAgent>) {
+    this.#folders = (config.hostFolders ?? []).map((one) => hostFolder.parse(one));
+    const mounts = [...agents].flatMap(({ environment }) => environment?.spec.mounts ?? []);
+    this.#ofAgents = mounts.map(({ source, readOnly }) => ({ path: source, writable: !readOnly }));
+    this.#kept = [resolve(config.dataDir ?? DEFAULT_DATA_DIR), ...[config.signingKeyFile ?? []].flat()].map((one) =>
+      resolve(one),
+    );
+  }
+
+  /** What is wrong with each mount, by its index. Folders are looked at now: a link may lead elsewhere than before. */
+  problems({ mounts }: Pick<EnvironmentSpec, 'mounts'>, of: 'task' | 'any'): ReadonlyMap<number, string> {
+    if (mounts.length === 0) return new Map();
+    const real = (path: string): string => realOf(path) ?? path;
+    const named = of === 'task' ? this.#folders : [...this.#folders, ...this.#ofAgents];
+    const place = {
+      folders: named.map((one) => ({ ...one, path: real(one.path) })),
+      kept: [...this.#kept, ...this.#kept.map(real)],
+    };
+    return new Map(
+      mounts.flatMap((mount, index) => {
+        const at = realOf(mount.source);
+        const problem = at === null ? `${mount.source} is a link that leads nowhere` : mountProblem(mount, at, place);
+        return problem === null ? [] : [[index, problem] as const];
+      }),
+    );
+  }
+
+  /** Right before a container is made. Throws `environment_failed`. */
+  assertMounts(spec: EnvironmentSpec): void {
+    const problems = [...this.problems(spec, 'any').values()];
+    if (problems.length === 0) return;
+    throw new HoldfastError('environment_failed', `The container is not made: ${problems.join('; ')}.`, {
+      hint: 'Name the folder in `hostFolders` of the configuration, or mount another one.',
+    });
+  }
+}

@@ -1,0 +1,123 @@
+import type { Knex } from 'knex';
+import { resumeIfDecided } from '../../steps/resume-run.js';
+import { settleDue } from '../../steps/settle.js';
+import { databaseTrouble } from '../storage/database-trouble.js';
+import type { InterruptionRow } from '../storage/interruption-rows.js';
+import { findInterruption, isPast } from '../storage/interruptions.js';
+import { sideBySide } from '../storage/one-flight.js';
+import { lockRun } from '../storage/runs.js';
+import { type DueTimer, dropTimers, isAnyDue, takeDue } from '../storage/timers.js';
+import type { Parts } from './parts.js';
+
+/** Timers that one transaction settles. */
+const AT_ONCE = 50;
+/** Transactions of one worker at a time; workers take from each other what is due. */
+const LANES = 3;
+/** What could not be settled is left alone for so long, so that it holds up nothing behind it. */
+const AGAIN_AFTER_MS = 10_000;
+/** Beyond it, what could not be settled is tried again at once. */
+const FAILED_MAX = 1_000;
+
+/**
+ * Settles, whenever it is called, all deadlines and timers that are due: many in one transaction, in several at once, beside other
+ * workers that do the same. One that fails is tried again later, and holds up no other.
+ */
+export function dueWatch(parts: Parts): (isStopping: () => boolean) => Promise<void> {
+  const { world } = parts;
+  const failed = new Map<string, number>();
+
+  const take = (trx: Knex.Transaction): Promise<readonly DueTimer[]> =>
+    takeDue(trx, { now: new Date(world.now()), except: [...failed.keys()], limit: AT_ONCE, of: null });
+
+  const oneByOne = async (timers: readonly DueTimer[]): Promise<void> => {
+    for (const { id, runId, target } of timers) {
+      await expire(parts, runId, target).catch((error: unknown) => {
+        if (databaseTrouble(error) !== null) throw error;
+        if (failed.size < FAILED_MAX) failed.set(id, performance.now() + AGAIN_AFTER_MS);
+        parts.log.warn(
+          { component: 'worker', event: 'interruption_not_expired', runId, error: String(error) },
+          'an interruption could not be expired',
+        );
+      });
+    }
+  };
+
+  const lane = async (isStopping: () => boolean): Promise<void> => {
+    for (let more = true; more && !isStopping(); ) {
+      let taken: readonly DueTimer[] = [];
+      try {
+        await world.knex.transaction(async (trx) => {
+          taken = await take(trx);
+          await settleTaken(parts, trx, taken);
+        });
+        tell(parts, taken);
+      } catch (error) {
+        if (taken.length === 0) throw error;
+        await oneByOne(taken);
+      }
+      more = taken.length === AT_ONCE;
+    }
+  };
+
+  return async (isStopping) => {
+    // An idle worker asks one small question.
+    if (!(await isAnyDue(world.knex, new Date(world.now())))) return;
+    const now = performance.now();
+    for (const [id, again] of failed) if (again <= now) failed.delete(id);
+    await Promise.all(Array.from({ length: parts.database.kind === 'pglite' ? 1 : LANES }, () => lane(isStopping)));
+  };
+}
+
+/** Settles interruptions whose time has come, under the locks of their runs. Those of one run come one after the other. */
+async function settleTaken(parts: Parts, trx: Knex.Transaction, due: readonly DueTimer[]): Promise<void> {
+  await sideBySide(
+    [...new Set(due.map(({ runId }) => runId))].map(async (runId) => {
+      for (const one of due) if (one.runId === runId) await settleOne(parts, trx, one.tenant, one.target);
+      await resumeIfDecided(parts.world, trx, runId);
+    }),
+  );
+  // One whose interruption was settled in another way is over, too.
+  await dropTimers(
+    trx,
+    due.map(({ id }) => id),
+  );
+}
+
+async function settleOne(parts: Parts, trx: Knex.Transaction, tenant: string, id: string): Promise<void> {
+  const row = await findInterruption(trx, tenant, id);
+  if (row?.status === 'pending') await settleDue(parts.world, trx, row);
+}
+
+function tell(parts: Parts, due: readonly Pick<DueTimer, 'runId'>[]): void {
+  if (due.length === 0) return;
+  parts.world.queue.wake();
+  for (const { runId } of due) parts.changes.announce(runId);
+}
+
+/**
+ * Settles those of these interruptions whose time is over, for whoever is about to show them: what nobody may decide any more is not shown
+ * as pending. False: there was none, or somebody else settles it in this moment.
+ */
+export async function settlePast(parts: Parts, shown: readonly InterruptionRow[]): Promise<boolean> {
+  const { world } = parts;
+  const of = shown.filter((row) => row.status === 'pending' && isPast(row, world.now())).map(({ id }) => id);
+  if (of.length === 0) return false;
+  let taken: readonly DueTimer[] = [];
+  await world.knex.transaction(async (trx) => {
+    taken = await takeDue(trx, { now: new Date(world.now()), except: [], limit: of.length, of });
+    await settleTaken(parts, trx, taken);
+  });
+  tell(parts, taken);
+  return taken.length > 0;
+}
+
+/** Settles one interruption whose time has come. Does nothing when somebody decided before. */
+export async function expire(parts: Parts, runId: string, id: string): Promise<void> {
+  await parts.world.knex.transaction(async (trx) => {
+    const run = await lockRun(trx, runId);
+    if (run === undefined) return;
+    await settleOne(parts, trx, run.tenant, id);
+    await resumeIfDecided(parts.world, trx, runId);
+  });
+  tell(parts, [{ runId }]);
+}

@@ -1,0 +1,70 @@
+import { SEGMENT_WORKFLOW } from '../../workflows/agent-run.js';
+import { Metrics } from '../metrics/metrics.js';
+import { type Database, openDatabase } from '../storage/database.js';
+import { migrate } from '../storage/migrate.js';
+import { namedTrouble } from '../storage/named-trouble.js';
+import type { Anchor } from './anchor.js';
+import { Begun } from './begun.js';
+import { DatabaseClock } from './database-clock.js';
+import { DEFAULT_DATA_DIR, type EngineConfig, withDefaults } from './engine-config.js';
+import { openAnchor } from './evidence-config.js';
+import { RECORDING_VERSION } from './recording-version.js';
+import { startTurn } from './start-turn.js';
+import { tellTrouble } from './tell-trouble.js';
+import { whenThere } from './when-there.js';
+import { becomeWorker, type Worker } from './worker.js';
+
+export const BUILD = '0.1.0';
+
+/** What an engine stands on: its database, and its place among the workers. */
+export interface Place {
+  readonly database: Database;
+  readonly clock: DatabaseClock;
+  readonly worker: Worker;
+  /** Lets the next process start. Closing the database does so, too. */
+  readonly started: () => Promise<void>;
+  readonly begun: Begun;
+  readonly anchor: Anchor;
+  readonly metrics: Metrics;
+}
+
+/** Opens the database, waiting for one that is away, and becomes its worker. */
+export const takePlaceWhenThere = (config: EngineConfig): Promise<Place> =>
+  whenThere({ atMostMs: withDefaults(config).startWaitMs, tell: waitingFor(config) }, () => takePlace(config));
+
+/** Says that a start waits: in the log, or as a warning of the process where it has none. */
+const waitingFor =
+  ({ log }: EngineConfig) =>
+  (why: string): void => {
+    const what = 'the database is away; the start waits for it';
+    if (log === undefined) process.emitWarning(`Holdfast: ${what}: ${why}`);
+    else log.warn({ component: 'database', event: 'start_waits', reason: why }, what);
+  };
+
+/** Opens the database and becomes its worker. Leaves nothing open when it throws. */
+async function takePlace(config: EngineConfig): Promise<Place> {
+  const { role, capacity, crashLimit, stillAfterMs, log } = withDefaults(config);
+  const database = await openDatabase({
+    databaseUrl: config.databaseUrl ?? null,
+    dataDir: config.dataDir ?? DEFAULT_DATA_DIR,
+  });
+  const metrics = new Metrics();
+  const begun = new Begun();
+  begun.endsWith(() => metrics.close());
+  begun.endsWith(() => database.close());
+  try {
+    await migrate(database.knex);
+    tellTrouble(database.knex, log, metrics);
+    const clock = await DatabaseClock.open(database.knex);
+    const anchor = await openAnchor(config, database, clock.now);
+    const started = await startTurn(database);
+    const worker = await becomeWorker(database, {
+      ...{ id: config.workerId ?? null, role, capacity, build: BUILD, pid: process.pid },
+      ...{ workflow: SEGMENT_WORKFLOW, recordingVersion: RECORDING_VERSION, crashLimit, stillAfterMs },
+    });
+    return { database, clock, worker, started, begun, anchor, metrics };
+  } catch (error) {
+    await begun.end();
+    throw namedTrouble(error) ?? error;
+  }
+}

@@ -1,0 +1,29 @@
+import type { Knex } from 'knex';
+import { dataHash, eventHash } from '../core/chain.js';
+import { EVENT_DATA, type EventKind } from '../core/event.js';
+import { LoggedFacts } from '../core/logged-facts.js';
+import { eventsUnder } from './log-pages.js';
+
+/** What the log says of how a run was made, and of what its segment begins with. */
+export type BeginFacts = { readonly facts: LoggedFacts } | { readonly broken: string };
+
+/** Kinds that say how a run was made. They are the first two events of its log. */
+const MADE: ReadonlySet<string> = new Set<EventKind>(['run.created', 'run.forked', 'session.loaded']);
+const FIRST = 2;
+
+/** Reads the first events of a log, and those under some keys. Each must fit its own hashes; the chain is for `verify`. */
+export async function beginFacts(db: Knex, runId: string, keys: readonly string[]): Promise<BeginFacts> {
+  const { events, runKey } = await eventsUnder(db, runId, FIRST, keys);
+  const facts = new LoggedFacts();
+  for (const event of events) {
+    const { seq, kind, at, data, dataText } = event;
+    if (seq <= FIRST && !MADE.has(kind)) continue;
+    const fits = event.hash === eventHash(event) && dataHash(runKey ?? '', seq, dataText ?? '') === event.dataHash;
+    if (!fits) return { broken: `event ${seq} does not fit its own hashes` };
+    if (!Object.hasOwn(EVENT_DATA, kind)) continue;
+    const parsed = EVENT_DATA[kind as EventKind].safeParse(data);
+    if (!parsed.success) return { broken: `event ${seq} does not have the shape of its kind` };
+    facts.take(kind as EventKind, parsed.data as never, { seq, at });
+  }
+  return facts.created === null ? { broken: 'its log does not begin with run.created' } : { facts };
+}

@@ -1,0 +1,78 @@
+import type { Knex } from 'knex';
+import { COPIES, COPY_NAMES, type CopyName, type StoredCopies } from '../core/copied-rows.js';
+import type { Column, StoredRow } from '../core/copied-table.js';
+import { type ClaimRow, claims } from './log-pages.js';
+
+/** Which rows of a table are those of a run, and by which name the table goes. */
+const FROM: { readonly [name in CopyName]: string } = {
+  runs: 'holdfast.runs t join holdfast.runs r on r.id = t.id',
+  agents: `holdfast.agents t join holdfast.runs r on r.agent_hash = t.definition_hash and r.agent = t.name`,
+  interruptions: 'holdfast.interruptions t join holdfast.runs r on r.id = t.run_id',
+  decisions: `holdfast.decisions t join holdfast.interruptions i on i.id = t.interruption_id
+              join holdfast.runs r on r.id = i.run_id`,
+  standing_decisions: 'holdfast.standing_decisions t join holdfast.runs r on r.id = t.run_id',
+  calls: 'holdfast.calls t join holdfast.runs r on r.id = t.run_id',
+  mcp_pins: 'holdfast.mcp_pins t join holdfast.runs r on r.id = t.run_id',
+  mcp_lists: `holdfast.mcp_lists t join holdfast.mcp_pins p on p.tenant = t.tenant and p.digest = t.digest
+              join holdfast.runs r on r.id = p.run_id`,
+};
+
+const digestOf = (column: string): string => `'sha256:' || encode(sha256(convert_to(${column}, 'UTF8')), 'hex')`;
+
+const isLarge = (column: Column<never>): boolean => 'large' in column && column.large === true;
+
+/** Of what may be large, and is only compared, the database sends the digest. */
+const columnsOf = (name: CopyName): string =>
+  Object.entries<Column<never>>(COPIES[name].columns)
+    .flatMap(([column, rule]) =>
+      'because' in rule && !COPIES[name].key.includes(column)
+        ? []
+        : [`${isLarge(rule) ? digestOf(`t.${column}`) : `t.${column}`} as "${column}"`],
+    )
+    .join(', ');
+
+const selectOf = (name: CopyName): string =>
+  `select '${name}' as name, c."run_of_row" as "runId", row_to_json(c)::text as row
+     from (select r.id as "run_of_row", r.tenant as "tenant_of_run", ${columnsOf(name)}
+             from ${FROM[name]} where r.id = any(?)) c`;
+
+const STATEMENT = `${COPY_NAMES.map(selectOf).join(' union all ')}
+  union all select 'claims', c.id, row_to_json(c)::text from (?) c`;
+
+/** What the row of a run, its head and its key say, and the rows that say again what its log says: all of one moment. */
+export interface ClaimedRun {
+  readonly claim: ClaimRow;
+  readonly copies: StoredCopies;
+}
+
+/** Reads them of several runs in one statement, which sees one moment. Runs that are gone are left out. */
+export async function readClaimed(db: Knex, ids: readonly string[]): Promise<ReadonlyMap<string, ClaimedRun>> {
+  const claimed = claims(db).whereRaw('r.id = any(?)', [[...ids]]);
+  const bindings = [...COPY_NAMES.map(() => [...ids]), claimed];
+  const { rows }: { rows: { name: CopyName | 'claims'; runId: string; row: string }[] } = await db.raw(
+    STATEMENT,
+    bindings as Knex.RawBinding[],
+  );
+  const found = new Map<string, { claim: ClaimRow | null; copies: Record<CopyName, StoredRow[]> }>();
+  for (const { name, runId, row } of rows) {
+    const of = found.get(runId) ?? { claim: null, copies: noCopies() };
+    found.set(runId, of);
+    // What PostgreSQL wrote as JSON, from columns that are named here.
+    if (name === 'claims') of.claim = JSON.parse(row) as ClaimRow;
+    else of.copies[name].push(JSON.parse(row) as StoredRow);
+  }
+  return new Map([...found].flatMap(([id, { claim, copies }]) => (claim === null ? [] : [[id, { claim, copies }]])));
+}
+
+const noCopies = (): Record<CopyName, StoredRow[]> => ({
+  ...{
+    runs: [],
+    agents: [],
+    interruptions: [],
+    decisions: [],
+    standing_decisions: [],
+    calls: [],
+    mcp_pins: [],
+    mcp_lists: [],
+  },
+});

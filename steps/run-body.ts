@@ -1,0 +1,58 @@
+import type { ToolContext, ToolSpec } from '../src/core/tool.js';
+import type { CodeOfRun } from './code-at-work.js';
+import { catchingLate, LateThrow } from './late-throws.js';
+
+/** How a body ended. `timeout`: not in its time. `halted`: the run was stopped before. */
+export type Ended = { readonly output: unknown } | { readonly error: unknown } | 'timeout' | 'halted';
+
+/** Code that belongs to a call. */
+export const codeOf = (what: string, tool: string, { runId, callId }: ToolContext): CodeOfRun => ({
+  ...{ what, runId, tool, callId },
+});
+
+/**
+ * Runs a body until it ends, its time is over, or the run is stopped. A body that ignores its signal is left behind. One that held
+ * the process, and came back after its time, did not end in it either.
+ */
+export async function runBody(
+  { name, timeoutMs }: Pick<ToolSpec, 'name' | 'timeoutMs'>,
+  body: (context: ToolContext) => Promise<unknown>,
+  context: ToolContext,
+  stop: AbortController,
+  signal: AbortSignal,
+): Promise<Ended> {
+  // A signal that fired before somebody listened never fires again.
+  if (signal.aborted) return 'halted';
+  let timer: NodeJS.Timeout | undefined;
+  let onAbort: (() => void) | undefined;
+  const over = new Promise<Ended>((resolve) => {
+    timer = setTimeout(() => {
+      stop.abort('timeout');
+      resolve('timeout');
+    }, timeoutMs);
+    onAbort = () => resolve('halted');
+    signal.addEventListener('abort', onAbort);
+  });
+  const began = performance.now();
+  const done = (async (): Promise<Ended> => {
+    const ended = await outcomeOf(() => catchingLate(codeOf(`the tool ${name}`, name, context), () => body(context)));
+    if (signal.aborted && 'error' in ended) return 'halted';
+    return performance.now() - began > timeoutMs ? 'timeout' : ended;
+  })();
+  try {
+    const ended = await Promise.race([done, over]);
+    if (typeof ended === 'object' && 'error' in ended && ended.error instanceof LateThrow) stop.abort('threw');
+    return ended;
+  } finally {
+    clearTimeout(timer);
+    if (onAbort !== undefined) signal.removeEventListener('abort', onAbort);
+  }
+}
+
+async function outcomeOf(work: () => Promise<unknown>): Promise<Exclude<Ended, string>> {
+  try {
+    return { output: await work() };
+  } catch (error) {
+    return { error };
+  }
+}

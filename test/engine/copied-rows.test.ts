@@ -1,0 +1,188 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Agent, MCPServerStreamableHttp } from '@openai/agents';
+import type { Knex } from 'knex';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { COPIES, COPY_NAMES, type CopyName } from '../../src/core/copied-rows.js';
+import type { Column } from '../../src/core/copied-table.js';
+import type { VerifyReport } from '../../src/core/verify-log.js';
+import { LogReading, logPages } from '../../src/engine/log-reading.js';
+import { defineAgent } from '../../src/index.js';
+import { readClaimed } from '../../src/storage/copied-rows.js';
+import { ended } from '../export/exported.js';
+import { describeEachDatabase } from '../harness/database.js';
+import { ADMIN, openTestEngine, restOf, runToRest, type TestEngine } from '../harness/engine.js';
+import { call, scripted } from '../harness/script.js';
+import { serveHttp, testServer } from '../mcp/server.js';
+import { config, decideAll } from './every-kind.js';
+
+/** Rows that say again what the log says: whoever changes one is found, and the report names row and column. */
+
+const exportDir = mkdtempSync(join(tmpdir(), 'holdfast-copies-'));
+afterAll(() => rmSync(exportDir, { recursive: true, force: true }));
+
+const RUNS = ['approvals', 'edits', 'several', 'standing', 'unknown', 'questions', 'children'];
+
+/** Verifies a run as `verify` does, on a database that no engine is on. */
+async function verify(knex: Knex, id: string): Promise<VerifyReport> {
+  const claimed = (await readClaimed(knex, [id])).get(id);
+  if (claimed === undefined) throw new Error(`there is no run ${id}`);
+  const reading = new LogReading(claimed.claim, { copies: claimed.copies });
+  for await (const page of logPages(knex, id, 0)) if (!reading.take(page)) break;
+  return reading.report(knex);
+}
+
+interface Described {
+  readonly table_name: string;
+  readonly column_name: string;
+  readonly data_type: string;
+}
+const described = (knex: Knex): Promise<Described[]> =>
+  knex('information_schema.columns')
+    .where({ table_schema: 'holdfast' })
+    .whereIn('table_name', [...COPY_NAMES])
+    .orderBy(['table_name', 'ordinal_position'])
+    .select('table_name', 'column_name', 'data_type');
+
+/** SQL of another value than the one that is there, of the type of the column. */
+const OTHER: Readonly<Record<string, string>> = {
+  text: `coalesce(??, '') || 'x'`,
+  integer: 'coalesce(??, 0) + 1',
+  bigint: 'coalesce(??, 0) - 900000000',
+  boolean: 'not coalesce(??, false)',
+  'timestamp with time zone': `coalesce(??, now()) - interval '1 day'`,
+};
+
+describeEachDatabase('rows that say again what the log says', (kind) => {
+  let t: TestEngine;
+  let server: Awaited<ReturnType<typeof serveHttp>>;
+  const ids = new Map<string, string>();
+
+  beforeAll(async () => {
+    server = await serveHttp(() => testServer('', { description: 'Writes.' }));
+    const web = new MCPServerStreamableHttp({ name: 'web', url: server.url });
+    const model = scripted([[call('read', { path: 'a.txt' }, 'c1')]]);
+    const listed = defineAgent({ agent: new Agent({ name: 'listed', model, mcpServers: [web] }) });
+    t = await openTestEngine(kind, { ...config, exportDir, agents: [...config.agents, listed] });
+    ids.set('listed', (await runToRest(t.engine, 'listed')).id);
+    for (const agent of RUNS) ids.set(agent, (await t.engine.startRun({ agent, input: 'go' }, ADMIN)).id);
+    do {
+      for (const { id, status } of (await t.engine.listRuns({ limit: 200 }, ADMIN)).items)
+        if (status === 'queued' || status === 'running') await restOf(t.engine, id);
+      await decideAll(t.engine);
+    } while ((await t.engine.listRuns({ limit: 200 }, ADMIN)).items.some(({ completedAt }) => completedAt === null));
+    const forked = await t.engine.forkRun(ids.get('standing') ?? '', { at: 12 }, ADMIN);
+    ids.set('fork', forked.id);
+    do await restOf(t.engine, forked.id);
+    while ((await decideAll(t.engine)) > 0);
+  }, 120_000);
+  afterAll(async () => {
+    await t.close();
+    await server.close();
+  });
+
+  it('every column of every such table is evidence, or says why it is none', async () => {
+    const found = await t.between(described);
+    for (const name of COPY_NAMES) {
+      const there = found.flatMap((one) => (one.table_name === name ? [one.column_name] : []));
+      expect(Object.keys(COPIES[name].columns).sort(), name).toEqual(there.sort());
+    }
+  });
+
+  it('agree with the logs of runs of every kind', async () => {
+    for (const [agent, id] of ids)
+      expect(await t.engine.verifyRun(id, ADMIN), agent).toMatchObject({ rows: [], broken: null, ok: true });
+    const { items } = await t.engine.verifyRuns({ limit: 200 }, ADMIN);
+    expect(items.filter(({ ok }) => !ok)).toEqual([]);
+  });
+
+  it('names the row and the column of each that was changed', { timeout: 120_000 }, async () => {
+    await t.between(async (knex) => {
+      const types = new Map(
+        (await described(knex)).map((one) => [`${one.table_name}.${one.column_name}`, one.data_type]),
+      );
+      const missed: string[] = [];
+      for (const name of COPY_NAMES) {
+        for (const [column, rule] of Object.entries<Column<never>>(COPIES[name].columns)) {
+          if ('because' in rule) continue;
+          if (!(await isFound(knex, name, column, types.get(`${name}.${column}`) ?? '')))
+            missed.push(`${name}.${column}`);
+        }
+      }
+      expect(missed).toEqual([]);
+    });
+  });
+
+  it('verify says which row and which column was changed: a prompt, who decided, input, grants', async () => {
+    const of = (agent: string) => ids.get(agent) ?? '';
+    const changes = [
+      [
+        'questions',
+        'definition of the row .* of agents',
+        `agents set definition = replace(definition, 'instructions', 'x')`,
+        'name = ?',
+      ],
+      ['approvals', 'actor of the row dec_.* of decisions', `decisions set actor = 'eve ' || id`, 'run_id = ?'],
+      ['edits', 'input of the row run_.* of runs', `runs set input = '"something else"'`, 'id = ?'],
+      ['unknown', 'grants of the row run_.* of runs', `runs set grants = '[]'`, 'id = ?'],
+    ] as const;
+    await t.between(async (knex) => {
+      for (const [agent, , change, where] of changes)
+        await knex.raw(`update holdfast.${change} where ${where}`, [where === 'name = ?' ? agent : of(agent)]);
+    });
+    for (const [agent, what] of changes)
+      expect((await t.engine.verifyRun(of(agent), ADMIN)).broken, agent).toMatchObject({
+        ...{ invariant: 'copied_rows', what: expect.stringMatching(`^${what}: `) },
+      });
+    expect(await t.engine.verifyRun(of('several'), ADMIN)).toMatchObject({ ok: true });
+    // Decisions are in no export; a prompt, the input and what a run was started with are.
+    const asked = await t.engine.startExport({ format: 'messages', to: { folder: `changed-${kind}` } }, ADMIN);
+    expect((await ended(t.engine, asked)).progress.skipped).toMatchObject({ row_changed: 3 });
+  });
+
+  /** Changes the column of one run after the other, until a change of it is found. What was changed is put back. */
+  async function isFound(knex: Knex, name: CopyName, column: string, type: string): Promise<boolean> {
+    for (const id of ids.values()) {
+      const rows = await rowsOf(knex, name, id);
+      for (const { ctid } of rows) {
+        const changed = await knex
+          .transaction(async (trx) => {
+            const other = (OTHER[type] ?? OTHER['text'] ?? '').replace('??', `"${column}"`);
+            await trx.raw(`set local session_replication_role = replica`);
+            await trx.raw(`update holdfast.${name} set "${column}" = ${other} where ctid = ?::tid`, [ctid]);
+            throw new Changed(await verify(trx, id));
+          })
+          .catch((error: unknown) => error);
+        if (!(changed instanceof Changed)) throw changed;
+        const { report } = changed;
+        if (report.rows.some((one) => one.table === name && (one.column === column || one.column === null))) {
+          expect(report).toMatchObject({ ok: false, complete: false });
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+});
+
+/** Carries what was found out of a transaction that is undone by it. */
+class Changed extends Error {
+  readonly report: VerifyReport;
+
+  constructor(report: VerifyReport) {
+    super('undone');
+    this.report = report;
+  }
+}
+
+const WHERE: { readonly [name in CopyName]?: string } = {
+  runs: 'id = ?',
+  agents: 'definition_hash = (select agent_hash from holdfast.runs where id = ?)',
+  mcp_lists: 'digest in (select digest from holdfast.mcp_pins where run_id = ?)',
+};
+
+const rowsOf = async (knex: Knex, name: CopyName, id: string): Promise<{ ctid: string }[]> => {
+  const { rows } = await knex.raw(`select ctid::text from holdfast.${name} where ${WHERE[name] ?? 'run_id = ?'}`, [id]);
+  return rows;
+};

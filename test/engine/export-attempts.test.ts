@@ -1,0 +1,68 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Agent } from '@openai/agents';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { defineAgent } from '../../src/index.js';
+import { beginAttempt, endAttempt, leaveAttempts } from '../../src/storage/export-attempts.js';
+import { readExport } from '../../src/storage/exports.js';
+import { ended } from '../export/exported.js';
+import { describeEachDatabase } from '../harness/database.js';
+import { ADMIN, openTestEngine, runToRest, type TestEngine } from '../harness/engine.js';
+import { say, scripted } from '../harness/script.js';
+
+const scratch = mkdtempSync(join(tmpdir(), 'holdfast-attempts-'));
+afterAll(() => rmSync(scratch, { recursive: true }));
+
+describeEachDatabase('an export that workers died with', (kind) => {
+  let t: TestEngine;
+  beforeAll(async () => {
+    const agents = [defineAgent({ agent: new Agent({ name: 'echo', model: scripted([[say('hello')]]) }) })];
+    t = await openTestEngine(kind, { agents, exportDir: join(scratch, kind), crashLimit: 3 });
+    await runToRest(t.engine, 'echo');
+  });
+  afterAll(() => t.close());
+
+  const dead = (epoch: number) => ({ id: 'dead', epoch });
+  /** An export that nobody works on yet, as processes left it that began it and did not come to its end. */
+  const after = async (folder: string, left: (begin: (epoch: number) => Promise<number>) => Promise<unknown>) => {
+    const api = await t.restart({ role: 'api' });
+    const { id } = await api.startExport({ format: 'messages', to: { folder } }, ADMIN);
+    await t.between(async (knex) => {
+      await left((epoch) => beginAttempt(knex, id, 'begin', dead(epoch)));
+    });
+    return ended(t.engine, await t.engine.getExport(id, ADMIN));
+  };
+
+  it('fails by name after as many deaths with one piece as the limit says', async () => {
+    const view = await after('often', async (begin) => {
+      for (const epoch of [1, 2, 3]) await begin(epoch);
+    });
+    expect(view).toMatchObject({ status: 'failed', error: { code: 'export_crashes' } });
+    expect(view.error?.message).toContain('3 times a worker died with the export at "begin"');
+  });
+
+  it('goes on after fewer', async () => {
+    const view = await after('seldom', async (begin) => {
+      for (const epoch of [1, 2]) await begin(epoch);
+    });
+    expect(view).toMatchObject({ status: 'completed', error: null });
+  });
+
+  it('does not count a process that leaves by itself, nor one that ended the piece', async () => {
+    const { id } = await t.engine.startExport({ format: 'messages', to: { folder: 'counted' } }, ADMIN);
+    await ended(t.engine, await t.engine.getExport(id, ADMIN));
+    await t.between(async (knex) => {
+      const begin = (epoch: number, piece = 'part:0') => beginAttempt(knex, id, piece, dead(epoch));
+      expect((await readExport(knex, id))?.attempt_by).toBeNull();
+      expect([await begin(1), await begin(2)]).toEqual([0, 1]);
+      await leaveAttempts(knex, dead(1));
+      expect(await begin(3)).toBe(2);
+      await leaveAttempts(knex, dead(3));
+      expect(await begin(4)).toBe(2);
+      await endAttempt(knex, id, dead(4));
+      expect(await begin(5)).toBe(2);
+      expect(await begin(6, 'part:1')).toBe(0);
+    });
+  });
+});

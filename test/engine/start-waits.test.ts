@@ -1,0 +1,52 @@
+import { Agent } from '@openai/agents';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createEngine, type EngineConfig } from '../../src/index.js';
+import { createEngineDatabase, describePostgres, type TestDatabase } from '../harness/database.js';
+import { runToRest } from '../harness/engine.js';
+import { say, scripted } from '../harness/script.js';
+import { type Network, openNetwork } from '../workers/proxy.js';
+
+describePostgres('a process that starts', () => {
+  let database: TestDatabase;
+  let network: Network;
+  let config: EngineConfig;
+  const said: string[] = [];
+  const quiet = (): void => {};
+  const warn = (fields: object): void => void said.push(String((fields as { event?: unknown }).event));
+  beforeEach(async () => {
+    said.length = 0;
+    database = await createEngineDatabase('postgres');
+    network = await openNetwork(database.options.databaseUrl ?? '');
+    const agents = [new Agent({ name: 'plain', model: scripted([[say('done')]]) })];
+    const log = { debug: quiet, info: quiet, warn, error: quiet };
+    config = { ...database.options, databaseUrl: network.url, agents, workerId: 'north', log };
+  });
+  afterEach(async () => {
+    await network.close();
+    await database.drop();
+  });
+
+  it('while PostgreSQL is away says so, waits, and works when it is back', { timeout: 60_000 }, async () => {
+    network.cut();
+    const starting = createEngine(config);
+    starting.catch(quiet);
+    await expect.poll(() => said, { timeout: 20_000 }).toContain('start_waits');
+    network.heal();
+    const engine = await starting;
+    expect(await runToRest(engine, 'plain')).toMatchObject({ status: 'completed' });
+    await engine.stop({ graceMs: 500 });
+  });
+
+  it('waits for no longer than it is told, and ends by name', { timeout: 60_000 }, async () => {
+    network.cut();
+    await expect(createEngine({ ...config, startWaitMs: 0 })).rejects.toMatchObject({ code: 'database_unreachable' });
+    expect(said).not.toContain('start_waits');
+    network.heal();
+    // What does not pass is not waited for.
+    const url = Object.assign(new URL(database.options.databaseUrl ?? ''), { username: 'nobody_of_this_name' });
+    await expect(createEngine({ ...config, databaseUrl: url.href })).rejects.toMatchObject({
+      code: 'database_unreachable',
+    });
+    expect(said).not.toContain('start_waits');
+  });
+});
