@@ -52,6 +52,12 @@ async function inDatabase<T>(read: (knex: Awaited<ReturnType<typeof openDatabase
   }
 }
 
+/** A run that another process has in its hands is old already, and is not waited for. */
+const AGED = `update holdfast.runs set completed_at = completed_at - interval '31 days'
+               where agent in ('old', 'ancient') and completed_at > now() - interval '30 days'`;
+
+// Only where they are to go: what stays is verified, and the log of a run says when it was over.
+if (work === 'retention') await inDatabase((knex) => knex.raw(AGED));
 // A process that comes after another one comes when the time is over for which that one had taken its work.
 const before = process.env['KILL_AT'] === undefined && work !== 'prepare' ? await inDatabase(passTime) : null;
 const engine = await createEngine({
@@ -74,8 +80,6 @@ async function prepare(): Promise<void> {
   for (const agent of ['old', 'old', 'ancient']) await start(agent, 'retention');
   await engine.checkpointNow();
   await engine.stop();
-  const old = `completed_at = completed_at - interval '31 days'`;
-  await inDatabase((knex) => knex.raw(`update holdfast.runs set ${old} where agent in ('old', 'ancient')`));
 }
 
 /** Erases the run that is about nobody, and all of the subject; what another process has begun it waits for. */
