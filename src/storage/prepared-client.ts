@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream';
 import pg from 'pg';
+import { databaseTrouble } from './database-trouble.js';
 
 /** Of one connection: each plan that is kept takes memory of the server. */
 const KEPT_MAX = 500;
@@ -46,8 +47,18 @@ const isFull = (values: unknown): values is unknown[] => Array.isArray(values) &
 type Answered = (error: Error | null, result: unknown) => void;
 
 /** As knex opens a transaction. */
-const isBegin = (config: unknown): boolean =>
-  typeof config === 'object' && config !== null && 'text' in config && config.text === 'BEGIN;';
+const isBegin = (config: unknown): boolean => textOf(config) === 'BEGIN;';
+
+const ROLLED_BACK = { command: 'ROLLBACK', rowCount: null, rows: [] };
+
+/** What a transaction did on a connection that is lost, the server has rolled back: that must not hide why it was to be. */
+const rolledBack =
+  (told: Answered): Answered =>
+  (error, result) =>
+    error !== null && databaseTrouble(error) === 'away' ? told(null, ROLLED_BACK) : told(error, result);
+
+const textOf = (config: unknown): unknown =>
+  typeof config === 'object' && config !== null && 'text' in config ? config.text : config;
 
 /** A client that lets the server parse and plan each statement with values once per connection, not each time. */
 export class PreparedClient extends pg.Client {
@@ -57,6 +68,7 @@ export class PreparedClient extends pg.Client {
   override query(config: unknown, values?: unknown, callback?: unknown): never {
     if (this.#isPipelined) this.#gather();
     if (this.#isPipelined && isBegin(config) && typeof values === 'function') return this.#begin(values as Answered);
+    if (textOf(config) === 'ROLLBACK' && callback === undefined) return this.#rollBack(config, values);
     const statement = statementOf(config, values);
     const name = statement && this.#nameOf(statement.text);
     if (statement === undefined || name === undefined)
@@ -68,6 +80,16 @@ export class PreparedClient extends pg.Client {
     return new Promise((resolve, reject) => {
       const answered: Answered = (error, result) => (error ? reject(error) : resolve(result));
       super.query(Object.assign(query, { callback: answered }));
+    }) as never;
+  }
+
+  #rollBack(config: unknown, told: unknown): never {
+    if (typeof told === 'function') return super.query(config as string, rolledBack(told as Answered)) as never;
+    return new Promise((resolve, reject) => {
+      void super.query(
+        config as string,
+        rolledBack((error, result) => (error ? reject(error) : resolve(result))),
+      );
     }) as never;
   }
 

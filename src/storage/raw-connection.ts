@@ -1,13 +1,17 @@
 import type { Knex } from 'knex';
 import type { ClientBase } from 'pg';
 import { HoldfastError } from '../core/errors.js';
+import { databaseTrouble } from './database-trouble.js';
 
 interface Doors {
   readonly acquireConnection?: () => Promise<unknown>;
   readonly releaseConnection?: (connection: unknown) => Promise<void>;
 }
 
-/** Works with the driver's own connection: that of an open transaction, or one of the pool. A door to knex's client. */
+/**
+ * Works with the driver's own connection: that of an open transaction, or one of the pool. A door to knex's client. In a transaction,
+ * the first trouble of the database is what is thrown, and nothing is asked again after it.
+ */
 export async function rawConnection<T>(db: Knex, work: (connection: ClientBase) => Promise<T>): Promise<T> {
   // The connection of one that has ended may be somebody else's by now.
   if (isTransaction(db) && db.isCompleted())
@@ -23,10 +27,34 @@ export async function rawConnection<T>(db: Knex, work: (connection: ClientBase) 
         'client.acquireConnection of knex does not give a connection any more.',
       );
     // The stand-in for PGlite has the part of pg's client that is used: `query`.
-    return await work(connection as ClientBase);
+    const given = connection as ClientBase;
+    return await (isTransaction(db) ? untilTrouble(given, work) : work(given));
   } finally {
     if (!isTransaction(db)) await client.releaseConnection(connection);
   }
 }
 
 const isTransaction = (db: Knex): db is Knex.Transaction => db.isTransaction === true;
+
+/**
+ * A library that asks again after trouble with the database would ask in a transaction that has failed, and hear that alone, or a
+ * connection that is gone, for ever. What it hears of such trouble here is nothing that it knows.
+ */
+async function untilTrouble<T>(connection: ClientBase, work: (connection: ClientBase) => Promise<T>): Promise<T> {
+  const troubles: unknown[] = [];
+  const query = async (text: string, values?: unknown[]): Promise<unknown> => {
+    try {
+      if (troubles.length === 0) return await connection.query(text, values);
+    } catch (error) {
+      if (databaseTrouble(error) === null) throw error;
+      troubles.push(error);
+    }
+    throw new Error('the transaction is over');
+  };
+  try {
+    // The part of pg's client that is used.
+    return await work({ query } as unknown as ClientBase);
+  } catch (error) {
+    throw troubles.length === 0 ? error : troubles[0];
+  }
+}
