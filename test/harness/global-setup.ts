@@ -30,6 +30,7 @@ export const teardown = removeMemoryDirs;
 function templateVersion(): string {
   const hash = createHash('sha256');
   for (const name of readdirSync('migrations').sort()) hash.update(readFileSync(join('migrations', name)));
+  hash.update(readFileSync('test/harness/first-engine.ts'));
   for (const name of ['@electric-sql/pglite', '@dbos-inc/dbos-sdk'])
     hash.update(readFileSync(join('node_modules', name, 'package.json')));
   return hash.digest('hex').slice(0, 16);
