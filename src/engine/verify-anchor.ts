@@ -1,3 +1,4 @@
+import { HoldfastError } from '../core/errors.js';
 import { TERMINAL_KINDS } from '../core/event.js';
 import type { Broken } from '../core/invariant.js';
 import { leafOf } from '../core/log-entry.js';
@@ -13,14 +14,14 @@ import { readHeads } from '../storage/read-events.js';
 import type { Newest } from './anchor.js';
 import type { Parts } from './parts.js';
 
-/** Adds to what a run's own log says what the log over all runs says of it. */
+/** Adds to what a run's own log says what the log over all runs says of it. Throws `run_unknown` when the run was removed meanwhile. */
 export async function withAnchor(parts: Parts, report: VerifyReport): Promise<AnchoredReport> {
   const [anchored] = await withAnchors(parts, [report]);
-  // One goes in.
-  return anchored as AnchoredReport;
+  if (anchored === undefined) throw new HoldfastError('run_unknown', `The run ${report.runId} was removed meanwhile.`);
+  return anchored;
 }
 
-/** The same of many runs, in as many statements as of one. */
+/** The same of many runs, in as many statements as of one. Those that were removed meanwhile are left out. */
 export async function withAnchors(parts: Parts, reports: readonly VerifyReport[]): Promise<AnchoredReport[]> {
   const { knex } = parts.world;
   const ids = reports.map(({ runId }) => runId);
@@ -36,7 +37,10 @@ export async function withAnchors(parts: Parts, reports: readonly VerifyReport[]
     const repairedBy = found === null ? null : await repairOf(knex, report.runId);
     anchored.push({ ...report, ok: found === null, broken: found, anchor, repairedBy });
   }
-  return anchored;
+  const broken = anchored.flatMap(({ ok, runId }) => (ok ? [] : [runId]));
+  // Of a run that was removed after its log was read, the events are missing that entries commit to.
+  const there = new Set(broken.length === 0 ? [] : await knex('holdfast.runs').whereIn('id', broken).pluck('id'));
+  return anchored.filter(({ ok, runId }) => ok || there.has(runId));
 }
 
 const UNKNOWN = { seq: 0, moved: true };

@@ -43,7 +43,7 @@ function assertRange({ id, seq }: ClaimRow, { from = 1, to = seq ?? 0 }: VerifyR
   );
 }
 
-/** Verifies all runs that fit, newest first, a page of them at a time. */
+/** Verifies all runs that fit, newest first, a page of them at a time. What is removed meanwhile is left out. */
 export async function verifyRuns(
   parts: Parts,
   filter: { readonly status?: RunStatus; readonly agent?: string; readonly limit: number; readonly cursor?: string },
@@ -51,15 +51,17 @@ export async function verifyRuns(
 ): Promise<Page<VerifyReport>> {
   const rows = await listClaims(parts.world.knex, { ...filter, tenant: caller.tenant });
   const reports: VerifyReport[] = [];
+  let taken = 0;
   let events = 0;
   for (const group of groupsOf(rows.slice(0, filter.limit))) {
     const verified = await verifyTogether(parts, group);
     reports.push(...verified);
+    taken += group.length;
     for (const one of verified) events += one.events;
     if (events >= EVENTS_PER_PAGE) break;
   }
-  const last = rows[reports.length - 1];
-  const more = reports.length < rows.length && last !== undefined;
+  const last = rows[taken - 1];
+  const more = taken < rows.length && last !== undefined;
   return { items: reports, nextCursor: more ? encodeCursor(last.place, last.id) : null };
 }
 
@@ -93,7 +95,7 @@ async function verifyTogether(parts: Parts, rows: readonly ClaimRow[]): Promise<
   const reports: VerifyReport[] = [];
   // Where there is more than the heads say, one log may have cut off another.
   if (together === null || together.length >= limit) {
-    for (const row of rows) reports.push(await verifyLong(parts, row, {}));
+    for (const row of rows) reports.push(...(await unlessRemoved(() => verifyLong(parts, row, {}))));
     return reports;
   }
   const logs = new Map<string, LoggedEvent[]>(rows.map(({ id }) => [id, []]));
@@ -102,9 +104,18 @@ async function verifyTogether(parts: Parts, rows: readonly ClaimRow[]): Promise<
     const { claim, copies } = claimed.get(row.id) ?? { claim: row, copies: null };
     const reading = new LogReading(claim, { copies });
     reading.take(logs.get(row.id) ?? []);
-    reports.push(await unlessErased(parts, claim, {}, await reading.report(knex)));
+    reports.push(...(await unlessRemoved(async () => unlessErased(parts, claim, {}, await reading.report(knex)))));
   }
   return reports;
+}
+
+async function unlessRemoved(verify: () => Promise<VerifyReport>): Promise<VerifyReport[]> {
+  try {
+    return [await verify()];
+  } catch (error) {
+    if (error instanceof HoldfastError && error.code === 'run_unknown') return [];
+    throw error;
+  }
 }
 
 /** A run that is erased while its log is read has payloads that are gone, and a key that was there before. */

@@ -11,13 +11,21 @@ export type BeginFacts = { readonly facts: LoggedFacts } | { readonly broken: st
 const MADE: ReadonlySet<string> = new Set<EventKind>(['run.created', 'run.forked', 'session.loaded']);
 const FIRST = 2;
 
-/** Reads the first events of a log, and those under some keys. Each must fit its own hashes; the chain is for `verify`. */
-export async function beginFacts(db: Knex, runId: string, keys: readonly string[]): Promise<BeginFacts> {
+/**
+ * Reads the first events of a log, and those under some keys, up to a number where one is given. Each must fit its own hashes; the
+ * chain is for `verify`.
+ */
+export async function beginFacts(
+  db: Knex,
+  runId: string,
+  keys: readonly string[],
+  upTo = Number.POSITIVE_INFINITY,
+): Promise<BeginFacts> {
   const { events, runKey } = await eventsUnder(db, runId, FIRST, keys);
   const facts = new LoggedFacts();
   for (const event of events) {
     const { seq, kind, at, data, dataText } = event;
-    if (seq <= FIRST && !MADE.has(kind)) continue;
+    if (seq > upTo || (seq <= FIRST && !MADE.has(kind))) continue;
     const fits = event.hash === eventHash(event) && dataHash(runKey ?? '', seq, dataText ?? '') === event.dataHash;
     if (!fits) return { broken: `event ${seq} does not fit its own hashes` };
     if (!Object.hasOwn(EVENT_DATA, kind)) continue;

@@ -5,7 +5,7 @@ import { decisionsOfSegment, interruptionsOfSegment } from './interruptions.js';
 import { inOneFlight } from './one-flight.js';
 import { type RunRow, startingWork } from './runs.js';
 import { type SnapshotRow, snapshotOf, soundState } from './snapshots.js';
-import { type StandingRow, standingRowsOf } from './standing-decisions.js';
+import { type StandingThen, standingThen } from './standing-decisions.js';
 
 /** What a segment goes on from that is not the first of its run. */
 export interface ResumedWork {
@@ -13,7 +13,7 @@ export interface ResumedWork {
   readonly run: RunRow | undefined;
   readonly interruptions: readonly InterruptionRow[];
   readonly decisions: readonly DecisionRow[];
-  readonly standing: readonly StandingRow[];
+  readonly standing: readonly StandingThen[];
   /** Of all calls of which the run has an intent or an outcome. */
   readonly callIds: readonly string[];
   /** Null: there is none, or it is damaged. */
@@ -27,12 +27,12 @@ export async function resumeWork(
 ): Promise<ResumedWork> {
   const { runId, segment } = start;
   const [[run], interruptions, decisions, standing, calls, [snapshot]] = await inOneFlight<
-    [RunRow, InterruptionRow, DecisionRow, StandingRow, { call_id: string }, SnapshotRow]
+    [RunRow, InterruptionRow, DecisionRow, StandingThen, { call_id: string }, SnapshotRow]
   >(db, [
     startingWork(db, start),
     interruptionsOfSegment(db, runId, segment),
     decisionsOfSegment(db, runId, segment),
-    standingRowsOf(db, runId),
+    standingThen(db, runId),
     callsOfRun(db, runId),
     snapshotOf(db, runId, segment),
   ]);

@@ -75,6 +75,16 @@ export async function standingOfRun(db: Knex, runId: string): Promise<StandingDe
 export const standingRowsOf = (db: Knex, runId: string): Rows<StandingRow> =>
   standing(db).where({ run_id: runId }).orderBy(['made_at', 'id']).select(standingColumns(db));
 
+/** The same as they were at one moment, and where the log of the run ended then. */
+export interface StandingThen extends StandingRow {
+  readonly log_seq: number;
+}
+
+export const standingThen = (db: Knex, runId: string): Rows<StandingThen> =>
+  (standingRowsOf(db, runId) as Knex.QueryBuilder).select(
+    db.raw('(select seq from holdfast.run_heads where run_id = ?) as log_seq', [runId]),
+  );
+
 export async function standingByIds(db: Knex, ids: readonly string[]): Promise<StandingDecisionView[]> {
   const rows: StandingRow[] = await standing(db)
     .whereIn('id', ids)

@@ -3,6 +3,10 @@ import type { Knex } from 'knex';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineAgent, defineTool } from '../../src/index.js';
+import { appendEvents } from '../../src/storage/events.js';
+import { resumeWork } from '../../src/storage/resume-work.js';
+import { revokeStanding } from '../../src/storage/standing-decisions.js';
+import { compareBegin } from '../../steps/compare-begin.js';
 import { describeEachDatabase } from '../harness/database.js';
 import { ADMIN, BOB, eventsOf, openTestEngine, restOf, runToRest, type TestEngine } from '../harness/engine.js';
 import { call, scripted } from '../harness/script.js';
@@ -122,5 +126,33 @@ describeEachDatabase('rows that a segment begins with', (kind) => {
     });
     for (const [index, [where]] of PAUSED.entries()) await expectFailed(paused[index]?.id ?? '', where);
     expect(paid).toEqual([]);
+  });
+
+  it('a standing decision that is revoked while a segment begins fails nobody, and one that is hidden does', async () => {
+    const { id: runId, interruptions } = await runToRest(t.engine, 'payer');
+    await t.restart({ role: 'api' });
+    await t.engine.decide(interruptions[0] ?? '', { verdict: 'approve', always: true }, BOB);
+    const [made] = await t.engine.listStandingDecisions(runId, ADMIN);
+    const id = made?.id ?? '';
+    await t.between(async (knex) => {
+      const begin = async () => {
+        const { run, ...rows } = await resumeWork(knex, { runId, segment: 1, at: new Date() });
+        if (run === undefined) throw new Error('the run has another segment');
+        return () => compareBegin({ knex }, run, rows);
+      };
+      const [compare, beside] = [await begin(), await begin()];
+      expect(await compare()).toBeNull();
+      await knex.transaction(async (trx) => {
+        await revokeStanding(trx, runId, id, 'ada');
+        const event = { key: `standing:${id}:revoked`, parentKey: `standing:${id}` };
+        const revoked = { ...event, kind: 'standing_decision.revoked', data: { id, actor: 'ada' } } as const;
+        await appendEvents(trx, runId, [revoked], { at: new Date().toISOString(), worker: null });
+      });
+      expect(await beside()).toBeNull();
+      expect(await (await begin())()).toBeNull();
+      await knex('holdfast.standing_decisions').where({ id }).update({ revoked_at: null, revoked_by: null });
+      const hidden = await (await begin())();
+      expect(hidden?.message).toContain(`revoked_by of the row ${id} of standing_decisions`);
+    });
   });
 });
