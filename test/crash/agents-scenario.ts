@@ -86,5 +86,5 @@ export const agents: Scenario = {
   ],
   exactly: { transfer: 1, pay: 1 },
   repeated: ['look'],
-  statements: 92,
+  statements: 130,
 };

@@ -8,6 +8,7 @@ import { parsePublicKey } from '../../src/core/signed-note.js';
 import { makeLogKey } from '../../src/engine/log-keys.js';
 import { createEngineDatabase, type DatabaseKind, describeEachDatabaseSlowly } from '../harness/database.js';
 import { startS3 } from '../stores/s3-server.js';
+import { tryEach } from './ledger.js';
 import { stopped } from './other-process.js';
 import type { KillAt } from './place.js';
 import { type ChildEnd, startChild } from './run-child.js';
@@ -77,21 +78,14 @@ describeEachDatabaseSlowly('anchoring', (kind) => {
         ? [{ when: WHEN[statement % 3] ?? 'after', statement }]
         : [],
     );
-    const next = fewOn(kind, [...ALWAYS, ...sample]).values();
-    let deaths = 0;
-    let tried = 0;
-    const takeTurns = async (): Promise<void> => {
-      for (const kill of next) {
-        tried++;
-        const { died, ended } = await onDatabase((env) => dieAndGoOn(PROGRAM, kill, env));
-        if (died) deaths++;
-        // What the run of the first process had done when it died may have an entry of its own.
-        const { entries } = z.object({ entries: z.int().min(RUNS) }).parse(ended.runs[0]?.output);
-        expectWhole(ended, entries, kill);
-      }
+    const tryOne = async (kill: KillAt) => {
+      const { died, ended } = await onDatabase((env) => dieAndGoOn(PROGRAM, kill, env));
+      // What the run of the first process had done when it died may have an entry of its own.
+      const { entries } = z.object({ entries: z.int().min(RUNS) }).parse(ended.runs[0]?.output);
+      expectWhole(ended, entries, kill);
+      return { died };
     };
-    await Promise.all(Array.from({ length: AT_ONCE }, takeTurns));
-    expect(deaths).toBeGreaterThan(tried / 2);
+    await tryEach(`anchoring on ${kind}`, fewOn(kind, [...ALWAYS, ...sample]), tryOne, AT_ONCE);
   });
 
   it('has each checkpoint once in a store, whenever its process died while it wrote one', {

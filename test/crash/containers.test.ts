@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { type DatabaseKind, describeEachDatabaseSlowly } from '../harness/database.js';
 import { describeDockerSlowly } from '../harness/docker.js';
 import { type EngineLives, engineLives } from './engine-lives.js';
+import { ledgerOf } from './ledger.js';
 
 /** A worker dies with a container at work, again and again: the run ends as without, and nothing of the container is left. */
 
@@ -32,12 +33,16 @@ const suite = (kind: DatabaseKind): void => {
   it('ends its run as if it had not died', { timeout: 1_800_000 }, async () => {
     const whole = await lives([]);
     expectWhole(whole);
-    for (let piece = 3; piece < whole.count; piece += STRIDE) {
-      const died = await lives([piece]);
-      expectWhole(died);
-      // How many pieces there are is not always the same.
-      if (piece < whole.count / 2) expect(died.deaths).toBe(1);
-    }
+    const pieces: number[] = [];
+    for (let piece = 3; piece < whole.count; piece += STRIDE) pieces.push(piece);
+    const ledger = ledgerOf(`containers on ${kind}`, pieces.map(String));
+    for (const piece of pieces)
+      await ledger.attempt(String(piece), async () => {
+        const died = await lives([piece]);
+        expectWhole(died);
+        // How many pieces there are is not always the same.
+        if (piece < whole.count / 2) expect(died.deaths).toBe(1);
+      });
     expectWhole(await lives([20, 20, 20, 20]));
   });
 };

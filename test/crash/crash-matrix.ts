@@ -1,9 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { describeEachDatabase, describeEachDatabaseSlowly } from '../harness/database.js';
 import { SLOW } from '../harness/slow.js';
+import { ledgerOf, nameOf } from './ledger.js';
 import type { KillAt } from './place.js';
 import type { RunReport } from './report.js';
 import { startChild } from './run-child.js';
@@ -14,25 +15,16 @@ import { effectsIn } from './world.js';
 const stride = Number(process.env['HOLDFAST_CRASH_STRIDE'] ?? 24);
 const WHEN = ['before', 'sent', 'after'] as const;
 
-interface Cell {
-  readonly name: string;
-  readonly kill: KillAt;
-}
-
 const everyNth = <T>(items: readonly T[], n: number): readonly T[] => items.filter((_, index) => index % n === 0);
 
-const cellsOf = ({ places, statements, around = [] }: Scenario): readonly Cell[] => [
+const killsOf = ({ places, statements, around = [] }: Scenario): readonly KillAt[] => [
   // The chain goes through them in one run; alone, they are taken as often as statements allow.
-  ...everyNth(places, Math.ceil(stride / 4)).map((place) => ({
-    name: place,
-    kill: { when: 'place' as const, place },
+  ...everyNth(places, Math.ceil(stride / 4)).map((place) => ({ when: 'place' as const, place })),
+  ...around,
+  ...Array.from({ length: Math.ceil((statements - Math.floor(stride / 4)) / stride) }, (_, index) => ({
+    when: WHEN[index % WHEN.length] ?? 'after',
+    statement: Math.floor(stride / 4) + index * stride,
   })),
-  ...around.map((kill) => ({ name: `${kill.when} ${kill.commit ? 'commit of ' : ''}${kill.text}`, kill })),
-  ...Array.from({ length: Math.ceil((statements - Math.floor(stride / 4)) / stride) }, (_, index) => {
-    const statement = Math.floor(stride / 4) + index * stride;
-    const when = WHEN[index % WHEN.length] ?? 'after';
-    return { name: `${when} durable statement ${statement}`, kill: { when, statement } };
-  }),
 ];
 
 /** A question to a person is an event of its own, and the answer is in the person's words: then log and tokens may be others. */
@@ -66,17 +58,19 @@ export function crashMatrix(scenarioName: ScenarioName, newer?: () => string): v
   afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
   describeEach(`crash matrix of ${scenarioName}${deploys ? ' under deploys' : ''}`, (kind) => {
+    const suite = `${scenarioName}${deploys ? ' under deploys' : ''} on ${kind}`;
     /** Where the one run of the chain dies: everywhere, or as often as the stride says. */
     const chain = everyNth(scenario.places, SLOW ? Math.ceil(stride / (deploys ? 4 : share)) : 12);
     let template: Template;
     let whole: readonly RunReport[];
+    let made = 0;
     let copies = 0;
 
     /** Runs processes that die one after the other, then one that does not, and says how it ended. */
-    const finish = async (name: string, kills: readonly KillAt[]) => {
+    const finish = async (name: string, kills: readonly KillAt[], more: Readonly<Record<string, string>> = {}) => {
       const copy = await template.copy(`c${copies++}`);
       const file = join(scratch, `${kind}-${name.replaceAll(/\W+/g, '-')}`);
-      const env = { ...copy.env, EFFECTS_FILE: file, SCENARIO: scenarioName };
+      const env = { ...copy.env, ...more, EFFECTS_FILE: file, SCENARIO: scenarioName };
       const version = (deaths: number) => ({ RECORDING_VERSION: String(deaths + 1) });
       let deaths = 0;
       try {
@@ -108,10 +102,14 @@ export function crashMatrix(scenarioName: ScenarioName, newer?: () => string): v
       const env = { ...template.env, EFFECTS_FILE: join(scratch, 'none'), SCENARIO: scenarioName, ONLY_START: '1' };
       const started = await startChild(env).ended;
       expect(started.signal, started.stderr).toBe('SIGKILL');
-      const { ended } = await finish('whole', []);
+      const statements = join(scratch, `${kind}-statements`);
+      const { ended } = await finish('whole', [], { STATEMENT_LOG: statements });
       whole = ended.runs;
       expect(whole.length, ended.stderr).toBeGreaterThan(0);
       for (const run of whole) expect(run).toMatchObject({ status: 'completed', ok: true, complete: true });
+      // Else the last ones are never tried. A slow machine does some chores once more.
+      made = readFileSync(statements, 'utf8').trim().split('\n').length;
+      expect(made, 'durable statements').toBeLessThan(1.2 * scenario.statements);
     });
     afterAll(() => template.drop());
 
@@ -131,12 +129,21 @@ export function crashMatrix(scenarioName: ScenarioName, newer?: () => string): v
     describe.runIf(SLOW).concurrent('killed', () => {
       // Where few are taken, one database has them, and both have the chain and the tools.
       const isSample = stride >= 96 && scenarioName !== 'tools' && kind === 'pglite';
-      for (const { name, kill } of isSample ? cellsOf(scenario).slice(0, 1) : cellsOf(scenario)) {
-        it(name, { timeout: 1_800_000 }, async () => {
-          const ended = await finish(name, [kill]);
-          // Only the last statements may not exist.
-          if ((kill.statement ?? 0) < 0.8 * scenario.statements) expect(ended.deaths).toBe(1);
-          expectWhole(ended);
+      const kills = killsOf(scenario).slice(0, isSample ? 1 : undefined);
+      const ledger = ledgerOf(suite, kills.map(nameOf));
+      for (const kill of kills) {
+        const name = nameOf(kill);
+        it(name, { timeout: 1_800_000 }, async ({ skip }) => {
+          const tried = await ledger.attempt(name, async () => {
+            const { statement = 0 } = kill;
+            // The two databases need different numbers of statements: this one is not there.
+            if (statement > 1.2 * made) return;
+            const ended = await finish(name, [kill]);
+            // Chores share the last statements as it happens.
+            if (statement < 0.6 * made) expect(ended.deaths).toBe(1);
+            expectWhole(ended);
+          });
+          if (!tried) skip('it passed before, is of another shard, or the time is over');
         });
       }
     });

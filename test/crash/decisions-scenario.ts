@@ -51,5 +51,5 @@ export const decisions: Scenario = {
     { when: 'after', text: 'insert into "holdfast"."standing_decisions"', commit: true },
   ],
   exactly: { pay: 1, sign: 1, send: 2 },
-  statements: 104,
+  statements: 140,
 };

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { makeLogKey } from '../../src/engine/log-keys.js';
 import { openDatabase } from '../../src/storage/database.js';
 import { describeEachDatabaseSlowly } from '../harness/database.js';
+import { tryEach } from './ledger.js';
 import { stopped } from './other-process.js';
 import type { KillAt } from './place.js';
 import { type ChildEnd, startChild } from './run-child.js';
@@ -23,11 +24,13 @@ type Work = 'erase' | 'retention';
 
 const ERASING = 'insert into holdfast.erasures';
 const REMOVING = 'insert into holdfast.removed_runs';
-const ALWAYS: readonly { readonly work: Work; readonly kill: KillAt }[] = [
-  { work: 'erase', kill: { when: 'sent', text: ERASING, commit: true } },
-  { work: 'erase', kill: { when: 'after', text: 'insert into "holdfast"."erasure_requests"', commit: true } },
-  { work: 'retention', kill: { when: 'before', text: REMOVING, commit: true } },
-];
+const ALWAYS: Readonly<Record<Work, readonly KillAt[]>> = {
+  erase: [
+    { when: 'sent', text: ERASING, commit: true },
+    { when: 'after', text: 'insert into "holdfast"."erasure_requests"', commit: true },
+  ],
+  retention: [{ when: 'before', text: REMOVING, commit: true }],
+};
 const ENDS: Readonly<Record<Work, readonly string[]>> = {
   erase: [...Array(4).fill('erased'), ...Array(3).fill('whole')],
   retention: ['erased', 'erased', 'removed', ...Array(4).fill('whole')],
@@ -83,37 +86,35 @@ describeEachDatabaseSlowly('what goes', (kind) => {
   }, 120_000);
   afterAll(() => template.drop());
 
-  it('is whole or gone whenever its process died, and goes', { timeout: 1_800_000 }, async () => {
-    const sample = (work: Work) =>
-      readFileSync(logOf(work), 'utf8')
-        .trim()
-        .split('\n')
-        .flatMap((_, statement) =>
-          statement % STRIDE === STRIDE - 1
-            ? [{ work, kill: { when: WHEN[Math.floor(statement / STRIDE) % 3] ?? 'after', statement } }]
-            : [],
-        );
-    // Where few are taken, one database has them.
-    const few = STRIDE >= 24 && kind === 'pglite';
-    const cells = few ? ALWAYS.slice(0, 1) : [...ALWAYS, ...sample('erase'), ...sample('retention')];
-    let deaths = 0;
-    const next = cells.values();
-    const takeTurns = async (): Promise<void> => {
-      for (const { work, kill } of next) {
-        await onCopy(async (place) => {
+  // Where few are taken, one database has them.
+  const few = STRIDE >= 24 && kind === 'pglite';
+
+  it.each(few ? (['erase'] as const) : (['erase', 'retention'] as const))(
+    '%s: each run is whole or gone whenever its process died, and goes',
+    {
+      timeout: 1_800_000,
+    },
+    async (work) => {
+      const statements = readFileSync(logOf(work), 'utf8').trim().split('\n');
+      const sample = statements.flatMap((_, statement): KillAt[] =>
+        statement % STRIDE === STRIDE - 1
+          ? [{ when: WHEN[Math.floor(statement / STRIDE) % 3] ?? 'after', statement }]
+          : [],
+      );
+      const tryOne = (kill: KillAt) =>
+        onCopy(async (place) => {
           const first = await startChild({ ...place, WORK: work }, kill, PROGRAM).ended;
-          if (first.signal === 'SIGKILL') deaths++;
           const ended = await startChild({ ...place, WORK: work }, undefined, PROGRAM).ended;
           const { output } = ended.runs[0] as { readonly output: { readonly before: readonly string[] } };
           const states = output.before.map((state) => state.replace(/^(erased|removed|whole)$/, 'fine'));
           expect(states, JSON.stringify(kill)).toEqual(Array(7).fill('fine'));
           expectGone(work, ended);
+          return { died: first.signal === 'SIGKILL' };
         });
-      }
-    };
-    await Promise.all(Array.from({ length: AT_ONCE }, takeTurns));
-    expect(deaths).toBeGreaterThanOrEqual(few ? 1 : ALWAYS.length);
-  });
+      const kills = few ? ALWAYS[work].slice(0, 1) : [...ALWAYS[work], ...sample];
+      await tryEach(`${work} on ${kind}`, kills, tryOne, AT_ONCE);
+    },
+  );
 
   it.runIf(kind === 'postgres')('goes once by the retention of two workers', { timeout: 120_000 }, () =>
     onCopy(async (place) => {

@@ -46,5 +46,5 @@ export const family: Scenario = {
   ],
   exactly: { pay: 1, transfer: 1 },
   repeated: ['note', 'look'],
-  statements: 150,
+  statements: 230,
 };

@@ -40,5 +40,5 @@ export const mcp: Scenario = {
   resultOf: ({ tool }) => `${tool} done`,
   exactly: { pay: 1, transfer: 1 },
   repeated: ['look'],
-  statements: 64,
+  statements: 160,
 };

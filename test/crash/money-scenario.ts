@@ -98,5 +98,5 @@ export const money: Scenario = {
   ],
   exactly: { pay: 1 },
   repeated: ['asked-spender-0', 'asked-helper-1', 'note'],
-  statements: 124,
+  statements: 190,
 };

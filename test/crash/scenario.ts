@@ -21,7 +21,7 @@ export interface Scenario {
   /** Effects that a person may stand in for, and those that may happen again. */
   readonly atMostOnce?: readonly string[];
   readonly repeated?: readonly string[];
-  /** About how many durable statements it makes; later ones do not exist and the process just ends. */
+  /** How many durable statements it makes at most; chores share some, so that the last ones may not exist and the process just ends. */
   readonly statements: number;
   /** Statements around which it is killed, whatever their numbers are. */
   readonly around?: readonly KillAt[];

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { type DatabaseKind, describeEachDatabaseSlowly } from '../harness/database.js';
 import { describeDockerSlowly } from '../harness/docker.js';
 import { type EngineLives, engineLives } from './engine-lives.js';
+import { ledgerOf } from './ledger.js';
 
 /** A worker dies while a task is prepared, worked on, verified and ended: its result is the same, and no test runs twice. */
 
@@ -32,12 +33,16 @@ const suite = (kind: DatabaseKind): void => {
   it('ends its task as if it had not died', { timeout: 1_800_000 }, async () => {
     const whole = await lives([]);
     expectWhole(whole);
-    for (let piece = 20; piece < whole.count; piece += STRIDE) {
-      const died = await lives([piece]);
-      expectWhole(died);
-      // How many pieces there are is not always the same.
-      if (piece < whole.count / 2) expect(died.deaths).toBe(1);
-    }
+    const pieces: number[] = [];
+    for (let piece = 20; piece < whole.count; piece += STRIDE) pieces.push(piece);
+    const ledger = ledgerOf(`tasks on ${kind}`, pieces.map(String));
+    for (const piece of pieces)
+      await ledger.attempt(String(piece), async () => {
+        const died = await lives([piece]);
+        expectWhole(died);
+        // How many pieces there are is not always the same.
+        if (piece < whole.count / 2) expect(died.deaths).toBe(1);
+      });
     expectWhole(await lives([30, 30, 30, 30]));
   });
 };

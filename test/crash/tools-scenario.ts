@@ -39,5 +39,5 @@ export const tools: Scenario = {
   ],
   exactly: { pay: 1, wire: 1, transfer: 1 },
   repeated: ['look', 'put'],
-  statements: 75,
+  statements: 125,
 };

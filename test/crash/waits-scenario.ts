@@ -68,5 +68,5 @@ export const waits: Scenario = {
   ],
   exactly: { book: 1 },
   atMostOnce: STAGES,
-  statements: 104,
+  statements: 155,
 };
