@@ -1,9 +1,9 @@
 import type { Knex } from 'knex';
 import { EVENT_DATA } from '../src/core/event.js';
-import { readEvents } from '../src/storage/read-events.js';
+import { readEvent } from '../src/storage/read-events.js';
 
 /** Who asked for a run, and for those that it was made of, as its log says; empty: its log does not say. */
 export async function requestersOf(db: Knex, runId: string): Promise<readonly string[]> {
-  const [first] = await readEvents(db, runId, 0, 1);
+  const first = await readEvent(db, runId, 1);
   return EVENT_DATA['run.created'].safeParse(first?.data).data?.requestedBy ?? [];
 }

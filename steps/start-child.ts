@@ -16,7 +16,7 @@ import {
   type SubAgentSpec,
 } from '../src/core/sub-agent.js';
 import { createLog, extendLog } from '../src/storage/events.js';
-import { eventIdOf, readEvents } from '../src/storage/read-events.js';
+import { eventIdOf, readEvent } from '../src/storage/read-events.js';
 import { ancestorsOf, insertRun, limitsOf, lockRun, type RunRow, runs } from '../src/storage/runs.js';
 import { copySubjects } from '../src/storage/subjects.js';
 import { transact } from './patience.js';
@@ -110,7 +110,7 @@ export async function startChild(world: World, start: ChildStart): Promise<Start
 }
 
 async function createdEventOf(trx: Knex.Transaction, id: string): Promise<EventData<'run.created'> | null> {
-  const [first] = await readEvents(trx, id, 0, 1);
+  const first = await readEvent(trx, id, 1);
   return first === undefined ? null : EVENT_DATA['run.created'].parse(first.data);
 }
 

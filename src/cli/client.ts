@@ -12,6 +12,8 @@ import {
   type InterruptionStatus,
   type InterruptionView,
   interruptionView,
+  type ListedInterruption,
+  listedInterruption,
 } from '../core/interruption.js';
 import {
   type AnchoredReport,
@@ -27,7 +29,7 @@ import { type RepairReport, type RepairRequest, repairReport } from '../core/rep
 import { type ReplayReport, type ReplayRequest, replayReport } from '../core/replay.js';
 import { type RetentionView, retentionView } from '../core/retention.js';
 import { type GiveReward, type RewardView, rewardView } from '../core/reward.js';
-import { type RunStatus, type RunView, runView, type StartRun } from '../core/run.js';
+import { type ListedRun, listedRun, type RunStatus, type RunView, runView, type StartRun } from '../core/run.js';
 import { type RunDiff, runDiff } from '../core/run-diff.js';
 import { type SessionItem, type SessionView, sessionItem, sessionView } from '../core/session.js';
 import { type SpendFilter, type SpendView, spendView } from '../core/spend.js';
@@ -68,7 +70,7 @@ export interface Client {
   getRun(id: string, waitSeconds?: number, signal?: AbortSignal): Promise<RunView>;
   listRuns(
     filter: PageOptions & { status?: RunStatus | undefined; agent?: string | undefined; parent?: string | undefined },
-  ): Promise<Page<RunView>>;
+  ): Promise<Page<ListedRun>>;
   cancelRun(id: string, reason?: string): Promise<RunView>;
   submitTask(request: SubmitTask, idempotencyKey: string): Promise<TaskView>;
   /** Sends lines as they are and gives the answers as they come. */
@@ -87,7 +89,7 @@ export interface Client {
   retryRun(id: string, request: RetryRun, idempotencyKey: string): Promise<RunView>;
   listInterruptions(
     filter: PageOptions & InboxFilter & { status?: InterruptionStatus | undefined },
-  ): Promise<Page<InterruptionView>>;
+  ): Promise<Page<ListedInterruption>>;
   decide(id: string, decision: DecisionRequest): Promise<InterruptionView>;
   listStandingDecisions(runId: string): Promise<readonly StandingDecisionView[]>;
   revokeStandingDecision(runId: string, id: string): Promise<StandingDecisionView>;
@@ -219,7 +221,7 @@ export function createClient(baseUrl: string, token: string): Client {
     url,
     startRun: (body, key) => ask(runView, POST, '/runs', { body, headers: keyed(key) }),
     getRun: (id, wait = 0, signal) => ask(runView, GET, run(id), { query: { wait }, signal }),
-    listRuns: (query) => ask(pageOf(runView), GET, '/runs', { query: { ...query } }),
+    listRuns: (query) => ask(pageOf(listedRun), GET, '/runs', { query: { ...query } }),
     cancelRun: (id, reason) =>
       ask(runView, POST, `${run(id)}/cancel`, { body: reason === undefined ? {} : { reason } }),
     submitTask: (body, key) => ask(taskView, POST, '/tasks', { body, headers: keyed(key) }),
@@ -235,7 +237,7 @@ export function createClient(baseUrl: string, token: string): Client {
     askForRetention: (allTenants) => ask(retentionView, POST, retentionAt(allTenants), { body: {} }),
     forkRun: (id, body, key) => ask(runView, POST, `${run(id)}/fork`, { body, headers: keyed(key) }),
     retryRun: (id, body, key) => ask(runView, POST, `${run(id)}/retry`, { body, headers: keyed(key) }),
-    listInterruptions: (query) => ask(pageOf(interruptionView), GET, '/interruptions', { query: { ...query } }),
+    listInterruptions: (query) => ask(pageOf(listedInterruption), GET, '/interruptions', { query: { ...query } }),
     decide: (id, { verdict, ...body }) =>
       ask(interruptionView, POST, `/interruptions/${encodeURIComponent(id)}/${verdict}`, { body }),
     listStandingDecisions: async (id) =>

@@ -2,16 +2,27 @@ import { Command } from 'commander';
 import { z } from 'zod';
 import { connect } from './connect.js';
 import { printExport } from './export-progress.js';
-import { idArgument, json, jsonOption, limit, limitOption, misuse } from './options.js';
-import { print, printJson, printTable } from './print.js';
+import {
+  cursor,
+  cursorOption,
+  idArgument,
+  json,
+  jsonOption,
+  limit,
+  limitOption,
+  misuse,
+  printMore,
+} from './options.js';
+import { printJson, printTable } from './print.js';
 
-const options = z.object({ json, limit, cancel: z.boolean().default(false) });
+const options = z.object({ json, limit, cursor, cancel: z.boolean().default(false) });
 
 export const exportsCommand = (): Command =>
   new Command('exports')
     .description('List exports, newest first, or read one.')
     .argument('[export]', 'id of an export', idArgument)
     .option('--cancel', 'ask the export to stop')
+    .addOption(cursorOption())
     .addOption(limitOption())
     .addOption(jsonOption())
     .action(async (id: string | undefined, raw: unknown) => {
@@ -19,7 +30,7 @@ export const exportsCommand = (): Command =>
       if (id === undefined && asked.cancel) throw misuse('The option --cancel needs the id of an export.');
       const client = connect();
       if (id === undefined) {
-        const page = await client.listExports({ limit: asked.limit });
+        const page = await client.listExports({ limit: asked.limit, cursor: asked.cursor });
         if (asked.json) return printJson(page);
         printTable(
           ['EXPORT', 'STATUS', 'FORMAT', 'RUNS', 'ROWS', 'FOLDER'],
@@ -27,8 +38,7 @@ export const exportsCommand = (): Command =>
             ...[exported, status, request.format, `${done}/${runs ?? '?'}`, String(rows), folder],
           ]),
         );
-        if (page.nextCursor !== null) print('There are more; raise --limit.');
-        return;
+        return printMore(page.nextCursor);
       }
       const view = asked.cancel ? await client.cancelExport(id) : await client.getExport(id);
       if (asked.json) printJson(view);

@@ -2,12 +2,12 @@ import { Command, Option } from 'commander';
 import { z } from 'zod';
 import { INTERRUPTION_KINDS } from '../core/interruption.js';
 import { connect } from './connect.js';
-import { json, jsonOption, limit, limitOption, timeOption } from './options.js';
+import { cursor, cursorOption, json, jsonOption, limit, limitOption, printMore, timeOption } from './options.js';
 import { print, printJson } from './print.js';
 import { printInterruption } from './run-text.js';
 
 const text = z.string().optional();
-const options = z.object({ json, limit, run: text, agent: text, tool: text, kind: text, expiresBefore: text });
+const options = z.object({ json, limit, cursor, run: text, agent: text, tool: text, kind: text, expiresBefore: text });
 
 export const inboxCommand = (): Command =>
   new Command('inbox')
@@ -21,6 +21,7 @@ export const inboxCommand = (): Command =>
         timeOption,
       ),
     )
+    .addOption(cursorOption())
     .addOption(limitOption())
     .addOption(jsonOption())
     .action(async (raw: unknown) => {
@@ -29,5 +30,5 @@ export const inboxCommand = (): Command =>
       if (asJson) return printJson(page);
       if (page.items.length === 0) print('Nothing waits for a decision.');
       for (const one of page.items) printInterruption(one);
-      if (page.nextCursor !== null) print('There are more; raise --limit or narrow by --run.');
+      printMore(page.nextCursor);
     });

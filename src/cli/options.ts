@@ -5,6 +5,7 @@ import type { JsonObject, JsonValue } from '../core/json.js';
 import { jsonObject, jsonValue } from '../core/json.js';
 import { usdText } from '../core/money.js';
 import { PAGE_LIMIT } from '../core/page.js';
+import { print } from './print.js';
 
 export const jsonOption = (): Option => new Option('--json', 'print JSON');
 export const json = z.boolean().default(false);
@@ -25,6 +26,14 @@ export function numberOf(text: string): number {
 export const limitOption = (): Option =>
   new Option('--limit <n>', `how many at most, 1 to ${PAGE_LIMIT}`).argParser(whole(1, PAGE_LIMIT)).default(50);
 export const limit = z.number();
+
+export const cursorOption = (): Option => new Option('--cursor <cursor>', 'where the page before ended');
+export const cursor = z.string().optional();
+
+/** Says how a list goes on. A page may end before its limit where its items are large. */
+export function printMore(nextCursor: string | null): void {
+  if (nextCursor !== null) print(`There are more; go on with --cursor ${nextCursor}.`);
+}
 
 export const portOption = (): Option =>
   new Option('--port <port>', 'port to listen on; 0 takes a free one').argParser(whole(0, 65_535));

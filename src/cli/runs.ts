@@ -2,12 +2,13 @@ import { Command, Option } from 'commander';
 import { z } from 'zod';
 import { RUN_STATUSES, runStatus } from '../core/run.js';
 import { connect } from './connect.js';
-import { json, jsonOption, limit, limitOption } from './options.js';
-import { print, printJson, printTable } from './print.js';
+import { cursor, cursorOption, json, jsonOption, limit, limitOption, printMore } from './options.js';
+import { printJson, printTable } from './print.js';
 
 const options = z.object({
   json,
   limit,
+  cursor,
   status: runStatus.optional(),
   agent: z.string().optional(),
   parent: z.string().optional(),
@@ -19,6 +20,7 @@ export const runsCommand = (): Command =>
     .addOption(new Option('--status <status>', 'only runs of this status').choices(RUN_STATUSES))
     .option('--agent <agent>', 'only runs of this agent')
     .option('--parent <run>', 'only runs that calls of this run started')
+    .addOption(cursorOption())
     .addOption(limitOption())
     .addOption(jsonOption())
     .action(async (raw: unknown) => {
@@ -36,5 +38,5 @@ export const runsCommand = (): Command =>
           run.error?.code ?? '',
         ]),
       );
-      if (page.nextCursor !== null) print('There are more; raise --limit or narrow by --status or --agent.');
+      printMore(page.nextCursor);
     });

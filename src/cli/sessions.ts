@@ -3,10 +3,21 @@ import { z } from 'zod';
 import type { SessionItem } from '../core/session.js';
 import type { Client } from './client.js';
 import { connect } from './connect.js';
-import { idArgument, json, jsonOption, limit, limitOption, misuse, whole } from './options.js';
+import {
+  cursor,
+  cursorOption,
+  idArgument,
+  json,
+  jsonOption,
+  limit,
+  limitOption,
+  misuse,
+  printMore,
+  whole,
+} from './options.js';
 import { print, printJson, printTable } from './print.js';
 
-const options = z.object({ json, limit, after: z.number().optional(), delete: z.boolean().default(false) });
+const options = z.object({ json, limit, cursor, after: z.number().optional(), delete: z.boolean().default(false) });
 type Options = z.infer<typeof options>;
 
 export const sessionsCommand = (): Command =>
@@ -15,12 +26,15 @@ export const sessionsCommand = (): Command =>
     .argument('[session]', 'id of a session', idArgument)
     .addOption(new Option('--after <n>', 'only items after this number').argParser(whole(0, 999_999_999)))
     .option('--delete', 'remove the session with its items; its runs stay')
+    .addOption(cursorOption())
     .addOption(limitOption())
     .addOption(jsonOption())
     .action(async (id: string | undefined, raw: unknown) => {
       const asked = options.parse(raw);
       if (id === undefined && asked.delete) throw misuse('The option --delete needs the id of a session.');
       if (id === undefined && asked.after !== undefined) throw misuse('The option --after needs the id of a session.');
+      if (id !== undefined && asked.cursor !== undefined)
+        throw misuse('The option --cursor goes without a session; its items go on with --after.');
       const client = connect();
       if (id === undefined) return list(client, asked);
       if (!asked.delete) return read(client, id, asked);
@@ -30,7 +44,7 @@ export const sessionsCommand = (): Command =>
     });
 
 async function list(client: Client, asked: Options): Promise<void> {
-  const page = await client.listSessions({ limit: asked.limit });
+  const page = await client.listSessions({ limit: asked.limit, cursor: asked.cursor });
   if (asked.json) return printJson(page);
   printTable(
     ['SESSION', 'ITEMS', 'BYTES', 'RUN', 'UPDATED'],
@@ -42,7 +56,7 @@ async function list(client: Client, asked: Options): Promise<void> {
       updatedAt,
     ]),
   );
-  if (page.nextCursor !== null) print('There are more; raise --limit.');
+  printMore(page.nextCursor);
 }
 
 async function read(client: Client, id: string, asked: Options): Promise<void> {

@@ -2,10 +2,10 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
 import { spendFilter } from '../core/spend.js';
 import { connect } from './connect.js';
-import { json, jsonOption, limit, limitOption } from './options.js';
-import { print, printJson, printTable } from './print.js';
+import { cursor, cursorOption, json, jsonOption, limit, limitOption, printMore } from './options.js';
+import { printJson, printTable } from './print.js';
 
-const options = z.object({ ...spendFilter.shape, json, limit });
+const options = z.object({ ...spendFilter.shape, json, limit, cursor });
 
 const dayOption = (flag: string, description: string): Option =>
   new Option(flag, description).argParser((text) => {
@@ -20,6 +20,7 @@ export const spendCommand = (): Command =>
     .addOption(dayOption('--from <day>', 'first day, in UTC'))
     .addOption(dayOption('--to <day>', 'last day, in UTC'))
     .option('--agent <name>', 'only runs of this agent')
+    .addOption(cursorOption())
     .addOption(limitOption())
     .addOption(jsonOption())
     .action(async (raw: unknown) => {
@@ -33,5 +34,5 @@ export const spendCommand = (): Command =>
           ...[String(inputTokens), String(outputTokens)],
         ]),
       );
-      if (page.nextCursor !== null) print('There are more; raise --limit.');
+      printMore(page.nextCursor);
     });

@@ -4,7 +4,7 @@ import { TASK_STATUSES, type TaskView, taskFilter } from '../core/task.js';
 import { DIFFICULTIES } from '../core/task-definition.js';
 import { TRAJECTORY_RESULTS } from '../core/trajectory-result.js';
 import { connect } from './connect.js';
-import { idArgument, json, jsonOption, limit, limitOption } from './options.js';
+import { cursor, cursorOption, idArgument, json, jsonOption, limit, limitOption, printMore } from './options.js';
 import { plain, print, printJson, printTable } from './print.js';
 import { printTask } from './task-text.js';
 
@@ -13,7 +13,7 @@ const listed = z.object({
   dead: z.boolean().default(false),
   json,
   limit,
-  cursor: z.string().optional(),
+  cursor,
 });
 const shown = z.object({ json });
 
@@ -28,7 +28,7 @@ export const taskListCommand = (): Command =>
     .option('--tag <tag>', 'only tasks with this tag')
     .addOption(new Option('--result <result>', 'only tasks of this result').choices(TRAJECTORY_RESULTS))
     .option('--dead', 'only tasks that failed by an error and that no attempt follows, with the reason of each attempt')
-    .option('--cursor <cursor>', 'where the page before ended')
+    .addOption(cursorOption())
     .addOption(limitOption())
     .addOption(jsonOption())
     .action(async (raw: unknown) => {
@@ -44,7 +44,7 @@ export const taskListCommand = (): Command =>
             ...[task.name, task.version, task.agent, task.createdAt],
           ]),
         );
-      if (page.nextCursor !== null) print(`There are more; go on with --cursor ${page.nextCursor}.`);
+      printMore(page.nextCursor);
     });
 
 /** A task with the errors of its attempts, the first one first. */

@@ -4,10 +4,20 @@ import { RUN_STATUSES } from '../core/run.js';
 import { trajectoryFilter } from '../core/trajectory-filter.js';
 import { TRAJECTORY_RESULTS } from '../core/trajectory-result.js';
 import { connect } from './connect.js';
-import { json, jsonOption, limit, limitOption, numberOf, timeOption } from './options.js';
-import { print, printJson, printTable } from './print.js';
+import {
+  cursor,
+  cursorOption,
+  json,
+  jsonOption,
+  limit,
+  limitOption,
+  numberOf,
+  printMore,
+  timeOption,
+} from './options.js';
+import { printJson, printTable } from './print.js';
 
-const options = z.object({ ...trajectoryFilter.shape, json, limit, cursor: z.string().optional() });
+const options = z.object({ ...trajectoryFilter.shape, json, limit, cursor });
 
 export const trajectoriesCommand = (): Command =>
   new Command('trajectories')
@@ -22,7 +32,7 @@ export const trajectoriesCommand = (): Command =>
     .addOption(new Option('--max-reward <n>', 'only runs with this reward or less').argParser(numberOf))
     .addOption(new Option('--from <time>', 'only runs that were started at this time or later').argParser(timeOption))
     .addOption(new Option('--to <time>', 'only runs that were started before this time').argParser(timeOption))
-    .option('--cursor <cursor>', 'where the page before ended')
+    .addOption(cursorOption())
     .addOption(limitOption())
     .addOption(jsonOption())
     .action(async (raw: unknown) => {
@@ -36,7 +46,7 @@ export const trajectoriesCommand = (): Command =>
           ...[score(one.qualityScore), score(one.diversityScore), one.agent, one.model ?? '', one.timestamp],
         ]),
       );
-      if (page.nextCursor !== null) print(`There are more; go on with --cursor ${page.nextCursor}.`);
+      printMore(page.nextCursor);
     });
 
 const score = (value: number | null): string => (value === null ? '' : String(Math.round(value * 100) / 100));

@@ -2,10 +2,20 @@ import { Command, Option } from 'commander';
 import { z } from 'zod';
 import { STOP_MODES, type WorkerView } from '../core/worker.js';
 import { connect } from './connect.js';
-import { idArgument, json, jsonOption, limit, limitOption, misuse } from './options.js';
-import { print, printJson, printTable } from './print.js';
+import {
+  cursor,
+  cursorOption,
+  idArgument,
+  json,
+  jsonOption,
+  limit,
+  limitOption,
+  misuse,
+  printMore,
+} from './options.js';
+import { printJson, printTable } from './print.js';
 
-const options = z.object({ json, limit, stop: z.enum(STOP_MODES).optional() });
+const options = z.object({ json, limit, cursor, stop: z.enum(STOP_MODES).optional() });
 
 export const workersCommand = (): Command =>
   new Command('workers')
@@ -14,18 +24,18 @@ export const workersCommand = (): Command =>
     .addOption(
       new Option('--stop <how>', 'ask it to stop; drain: what it executes may end before').choices([...STOP_MODES]),
     )
+    .addOption(cursorOption())
     .addOption(limitOption())
     .addOption(jsonOption())
     .action(async (id: string | undefined, raw: unknown) => {
-      const { json: asJson, limit: most, stop } = options.parse(raw);
+      const { json: asJson, limit: most, cursor: from, stop } = options.parse(raw);
       if (id === undefined && stop !== undefined) throw misuse('The option --stop needs the id of a worker.');
       const client = connect();
       if (id === undefined) {
-        const page = await client.listWorkers({ limit: most });
+        const page = await client.listWorkers({ limit: most, cursor: from });
         if (asJson) return printJson(page);
         table(page.items);
-        if (page.nextCursor !== null) print('There are more; raise --limit.');
-        return;
+        return printMore(page.nextCursor);
       }
       const worker = stop === undefined ? await client.getWorker(id) : await client.stopWorker(id, { mode: stop });
       if (asJson) return printJson(worker);

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { patchOperation } from './difference.js';
 import { jsonObject, jsonValue } from './json.js';
 import { usdText } from './money.js';
+import { cutValues } from './page.js';
 import { waitSpec } from './wait.js';
 
 export const INTERRUPTION_KINDS = ['approval', 'question', 'child_run', 'timer', 'event', 'budget'] as const;
@@ -90,6 +91,9 @@ export const interruptionView = z
   })
   .meta({ id: 'Interruption' });
 export type InterruptionView = z.infer<typeof interruptionView>;
+
+export const listedInterruption = interruptionView.extend({ cut: cutValues }).meta({ id: 'ListedInterruption' });
+export type ListedInterruption = z.infer<typeof listedInterruption>;
 
 const digest = z.string().max(100).optional().describe('If given, must be the digest of the interruption.');
 const message = z.string().min(1).max(8192).optional();

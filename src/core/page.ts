@@ -6,5 +6,17 @@ export interface Page<T> {
   readonly nextCursor: string | null;
 }
 
+/** What an item of a list shows in part. */
+export const cutValues = z
+  .object({
+    fields: z
+      .array(z.string())
+      .describe('Fields whose JSON takes more than 4096 bytes: each is a text, the first characters of that JSON.'),
+    whole: z.string().describe('Where the whole item is.'),
+  })
+  .nullable()
+  .describe('Null: nothing is cut.');
+export type CutValues = z.infer<typeof cutValues>;
+
 export const PAGE_LIMIT = 200;
 export const pageLimit = z.coerce.number().int().min(1).max(PAGE_LIMIT).default(50);

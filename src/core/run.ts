@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { askedBudget, runBudget } from './budget.js';
 import { jsonObject, jsonValue } from './json.js';
 import { usdText } from './money.js';
+import { cutValues } from './page.js';
 import { sessionId } from './session.js';
 import { subjectNames } from './subject-erasure.js';
 
@@ -99,3 +100,6 @@ export const runView = z
   })
   .meta({ id: 'Run' });
 export type RunView = z.infer<typeof runView>;
+
+export const listedRun = runView.extend({ cut: cutValues }).meta({ id: 'ListedRun' });
+export type ListedRun = z.infer<typeof listedRun>;

@@ -22,7 +22,7 @@ import {
   insertExport,
   listExportRows,
 } from '../storage/exports.js';
-import { encodeCursor } from '../storage/run-list.js';
+import { cursorAfter } from '../storage/run-list.js';
 import type { Parts } from './parts.js';
 
 /** Starts an export of the caller's own runs, in one transaction with its workflow. */
@@ -71,17 +71,12 @@ export async function listExports(
   caller: Caller,
 ): Promise<Page<ExportView>> {
   const { knex } = parts.world;
-  const rows = await listExportRows(knex, { ...filter, tenant: caller.tenant });
-  const shown = rows.slice(0, filter.limit);
+  const page = await listExportRows(knex, { ...filter, tenant: caller.tenant });
   const gone = await countGone(
     knex,
-    shown.map(({ id }) => id),
+    page.rows.map(({ id }) => id),
   );
-  const last = rows[filter.limit - 1];
-  return {
-    items: shown.map((row) => exportViewOf(row, gone.get(row.id))),
-    nextCursor: rows.length > filter.limit && last ? encodeCursor(last.place, last.id) : null,
-  };
+  return { items: page.rows.map((row) => exportViewOf(row, gone.get(row.id))), nextCursor: cursorAfter(page) };
 }
 
 /** Asks an export to stop; it does so within a page of runs. Repeating it is no error. */

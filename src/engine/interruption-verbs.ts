@@ -6,7 +6,7 @@ import { raisedLimit } from '../core/budget.js';
 import type { Caller } from '../core/caller.js';
 import { type Choice, judgeDecision } from '../core/decision.js';
 import { HoldfastError } from '../core/errors.js';
-import type { DecisionRequest, InterruptionView } from '../core/interruption.js';
+import type { DecisionRequest, InterruptionView, ListedInterruption } from '../core/interruption.js';
 import { canonical, type JsonObject, type JsonValue, plainText, toJson } from '../core/json.js';
 import { nanosOf, usdOf } from '../core/money.js';
 import type { Page } from '../core/page.js';
@@ -24,13 +24,14 @@ import {
   saidOn,
   waitOf,
 } from '../storage/interruptions.js';
-import { encodeCursor } from '../storage/run-list.js';
+import { cursorAfter } from '../storage/run-list.js';
 import { assertNotErased } from '../storage/runs.js';
 import { runsOfCalls } from '../storage/runs-of-calls.js';
 import { assertFits } from './answer-fits.js';
 import { judgeExtras } from './approval-terms.js';
 import { assertRunsNow, unfitNow } from './fits-now.js';
 import type { Parts } from './parts.js';
+import { beginningOf, isLong } from './previews.js';
 import { expire, settlePast } from './settle-due.js';
 
 const unknown = (id: string): HoldfastError =>
@@ -67,20 +68,22 @@ export async function getInterruption(parts: Parts, id: string, caller: Caller):
   return view;
 }
 
+function listed(view: InterruptionView, args: string): ListedInterruption {
+  if (!isLong(args)) return { ...view, cut: null };
+  const whole = `/api/v1/interruptions/${encodeURIComponent(view.id)}`;
+  return { ...view, arguments: beginningOf(args), cut: { fields: ['arguments'], whole } };
+}
+
 export async function listInterruptions(
   parts: Parts,
   filter: InterruptionFilter & { readonly limit: number; readonly cursor?: string },
   caller: Caller,
-): Promise<Page<InterruptionView>> {
+): Promise<Page<ListedInterruption>> {
   const list = () => listInterruptionRows(parts.world.knex, { ...filter, tenant: caller.tenant });
   const seen = await list();
-  const rows = (await settlePast(parts, seen)) ? await list() : seen;
-  const page = rows.slice(0, filter.limit);
-  const last = page.at(-1);
-  return {
-    items: await viewsOf(parts, page),
-    nextCursor: rows.length > filter.limit && last ? encodeCursor(last.place, last.id) : null,
-  };
+  const page = (await settlePast(parts, seen.rows)) ? await list() : seen;
+  const items = (await viewsOf(parts, page.rows)).map((view, at) => listed(view, page.rows[at]?.arguments ?? ''));
+  return { items, nextCursor: cursorAfter(page) };
 }
 
 export async function decide(

@@ -10,35 +10,24 @@ import { fits, type KeptFold } from '../storage/fold-snapshots.js';
 import { type ClaimRow, readClaim, readLogPage } from '../storage/log-pages.js';
 
 const FALSE_ROWS_MAX = 20;
-const FIRST_PAGE = 200;
-const PAGE_MAX = 1000;
-/** What payloads of a page may take: where they are large, pages are short. */
-const PAGE_BYTES = 4_194_304;
+/** At most so many events are looked at before others of the process have their turn. */
+const EVENTS_AT_ONCE = 200;
 
 /** The events of a log after a number, page after page. The next page is read while one is worked on. */
 export async function* logPages(db: Knex, runId: string, after: number): AsyncGenerator<readonly LoggedEvent[], void> {
-  let limit = FIRST_PAGE;
-  let reading = readLogPage(db, runId, after, limit);
+  let reading = readLogPage(db, runId, after, EVENTS_AT_ONCE);
   for (;;) {
-    const page = await reading;
-    const last = page.at(-1);
+    const { rows, more } = await reading;
+    const last = rows.at(-1);
     if (last === undefined) return;
-    const isLast = page.length < limit;
-    if (!isLast) {
-      limit = limitAfter(page);
-      reading = readLogPage(db, runId, last.seq, limit);
+    if (more) {
+      reading = readLogPage(db, runId, last.seq, EVENTS_AT_ONCE);
       // Nobody may come to wait for it.
       reading.catch(() => undefined);
     }
-    yield page;
-    if (isLast) return;
+    yield rows;
+    if (!more) return;
   }
-}
-
-function limitAfter(page: readonly LoggedEvent[]): number {
-  const bytes = page.reduce((sum, { dataText }) => sum + (dataText?.length ?? 0), 0);
-  const fitting = Math.floor((page.length * PAGE_BYTES) / Math.max(1, bytes));
-  return Math.max(1, Math.min(PAGE_MAX, 2 * page.length, fitting));
 }
 
 /** A log that is being verified against what its run claims. */

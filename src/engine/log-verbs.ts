@@ -93,8 +93,8 @@ async function wholeLog(parts: Parts, id: string): Promise<readonly RunEvent[]> 
   const events: RunEvent[] = [];
   for (;;) {
     const batch = await readEvents(parts.world.knex, id, events.at(-1)?.seq ?? 0, EVENTS_AT_ONCE);
-    events.push(...batch);
-    if (batch.length < EVENTS_AT_ONCE) return events;
+    events.push(...batch.rows);
+    if (!batch.more) return events;
     if (events.length >= EVENTS_MAX)
       throw new HoldfastError('payload_too_large', `The log of run ${id} has more than ${EVENTS_MAX} events.`);
   }

@@ -18,7 +18,7 @@ import type { KeptEnvironment } from '../storage/environments.js';
 import { appendEvents, createLog } from '../storage/events.js';
 import { copyCalls, copyInterruptions, copyStanding } from '../storage/forks.js';
 import { copyPins } from '../storage/mcp-lists.js';
-import { readEvents, readKeyedEvents } from '../storage/read-events.js';
+import { readEvent, readKeyedEvents } from '../storage/read-events.js';
 import {
   assertNotErased,
   grantsOf,
@@ -121,7 +121,7 @@ export async function writeFork(
   await createLog(trx, id, tenant, randomBytes(32).toString('hex'));
   const binding = rebindingOf(plan.events, id, run.policyVersion);
   await takeOver(trx, source.id, run, plan, binding);
-  const [event] = await readEvents(trx, source.id, at - 1, 1);
+  const event = await readEvent(trx, source.id, at);
   const requestedBy = [...new Set([...(await requestersOf(trx, source.id)), ...(actor === null ? [] : [actor])])];
   const forked: EventDraft = {
     key: fork.key ?? 'forked',

@@ -4,14 +4,15 @@ import type { RunDelta } from '../core/delta.js';
 import { HoldfastError } from '../core/errors.js';
 import type { RunEvent } from '../core/event.js';
 import type { Page } from '../core/page.js';
-import { isOver, type RunStatus, type RunView } from '../core/run.js';
-import { pendingOf } from '../storage/interruptions.js';
+import { isOver, type ListedRun, type RunStatus, type RunView } from '../core/run.js';
+import { pendingIds } from '../storage/interruptions.js';
 import { readEvents } from '../storage/read-events.js';
-import { encodeCursor, listRunRows } from '../storage/run-list.js';
-import { findRun, type RunRow, runViewOf } from '../storage/runs.js';
+import { cursorAfter, listRunRows } from '../storage/run-list.js';
+import { findRun, findStatus, runViewOf } from '../storage/runs.js';
 import type { Watch } from './changes.js';
 import type { DeltaFeed } from './delta-feed.js';
 import type { Parts } from './parts.js';
+import { withPreviews } from './previews.js';
 import type { Engine } from './verbs.js';
 
 /**
@@ -22,18 +23,22 @@ const lookAgainMs = (parts: Parts, runId: string): number =>
   parts.database.kind === 'pglite' || parts.running.has(runId) ? 5000 : 250;
 const BATCH = 500;
 
-async function rowOf(parts: Parts, id: string, caller: Caller): Promise<RunRow> {
-  const row = await findRun(parts.world.knex, caller.tenant, id);
-  if (row === undefined) throw new HoldfastError('run_unknown', `There is no run ${JSON.stringify(id)}.`);
-  return row;
+const unknown = (id: string): HoldfastError =>
+  new HoldfastError('run_unknown', `There is no run ${JSON.stringify(id)}.`);
+
+/** Of a run that is looked at again and again: what it was given may be large. */
+async function statusOf(parts: Parts, id: string, caller: Caller): Promise<RunStatus> {
+  const status = await findStatus(parts.world.knex, caller.tenant, id);
+  if (status === undefined) throw unknown(id);
+  return status;
 }
 
-async function viewOf(parts: Parts, row: RunRow): Promise<RunView> {
-  const pending = row.status === 'paused' ? await pendingOf(parts.world.knex, row.id) : [];
-  return runViewOf(
-    row,
-    pending.map((one) => one.id),
-  );
+async function viewOf(parts: Parts, id: string, caller: Caller): Promise<RunView> {
+  const { knex } = parts.world;
+  const row = await findRun(knex, caller.tenant, id);
+  if (row === undefined) throw unknown(id);
+  const pending = await pendingIds(knex, row.status === 'paused' ? [id] : []);
+  return runViewOf(row, pending.get(id) ?? []);
 }
 
 const isSettled = (status: RunStatus): boolean => status === 'paused' || isOver(status);
@@ -48,9 +53,9 @@ export async function getRun(
   const watch = parts.changes.watch(id, 'run');
   try {
     for (;;) {
-      const row = await rowOf(parts, id, caller);
+      const status = await statusOf(parts, id, caller);
       const left = until - performance.now();
-      if (isSettled(row.status) || left <= 0 || options.signal?.aborted) return await viewOf(parts, row);
+      if (isSettled(status) || left <= 0 || options.signal?.aborted) return await viewOf(parts, id, caller);
       await watch.changed(Math.min(left, lookAgainMs(parts, id)), options.signal);
     }
   } finally {
@@ -62,11 +67,19 @@ export async function listRuns(
   parts: Parts,
   filter: Parameters<Engine['listRuns']>[0],
   caller: Caller,
-): Promise<Page<RunView>> {
-  const rows = await listRunRows(parts.world.knex, { ...filter, tenant: caller.tenant });
-  const items = await Promise.all(rows.slice(0, filter.limit).map((row) => viewOf(parts, row)));
-  const last = rows[filter.limit - 1];
-  return { items, nextCursor: rows.length > filter.limit && last ? encodeCursor(last.place, last.id) : null };
+): Promise<Page<ListedRun>> {
+  const { knex } = parts.world;
+  const page = await listRunRows(knex, { ...filter, tenant: caller.tenant });
+  const paused = page.rows.filter(({ status }) => status === 'paused');
+  const pending = await pendingIds(
+    knex,
+    paused.map(({ id }) => id),
+  );
+  const items = page.rows.map((row) => {
+    const { row: shown, cut } = withPreviews(row, ['input', 'output'], `/api/v1/runs/${encodeURIComponent(row.id)}`);
+    return { ...runViewOf(shown, pending.get(row.id) ?? []), cut };
+  });
+  return { items, nextCursor: cursorAfter(page) };
 }
 
 export async function listEvents(
@@ -75,10 +88,9 @@ export async function listEvents(
   options: { readonly after: number; readonly limit: number },
   caller: Caller,
 ): Promise<Page<RunEvent>> {
-  await rowOf(parts, id, caller);
-  const events = await readEvents(parts.world.knex, id, options.after, options.limit + 1);
-  const items = events.slice(0, options.limit);
-  return { items, nextCursor: events.length > options.limit ? String(items.at(-1)?.seq ?? 0) : null };
+  await statusOf(parts, id, caller);
+  const { rows: items, more } = await readEvents(parts.world.knex, id, options.after, options.limit);
+  return { items, nextCursor: more ? String(items.at(-1)?.seq ?? 0) : null };
 }
 
 interface StreamOptions {
@@ -117,10 +129,10 @@ async function* follow(
   try {
     for (;;) {
       // The status is read first: what a run that is over has said is all in its log.
-      const { status } = await rowOf(parts, id, caller);
+      const status = await statusOf(parts, id, caller);
       if (wantsDeltas && !isOver(status)) deltas ??= parts.deltas.open(id, () => watch.poke());
       const events = await readEvents(parts.world.knex, id, after, BATCH);
-      for (const event of events) {
+      for (const event of events.rows) {
         const turn = answeredTurn(event);
         if (deltas !== null && turn !== null) {
           // What was said before the answer was there goes before it; what comes later is late.
@@ -132,7 +144,7 @@ async function* follow(
         yield event;
       }
       if (signal.aborted) return;
-      if (events.length === BATCH) continue;
+      if (events.more) continue;
       if (isOver(status)) return;
       yield* untilChanged(watch, deltas?.feed ?? null, lookAgainMs(parts, id), signal);
     }

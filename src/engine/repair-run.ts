@@ -6,7 +6,7 @@ import { canonical, digestOf } from '../core/json.js';
 import { type LostCall, type RepairReport, type RepairRequest, repairRequest, unaccepted } from '../core/repair.js';
 import { isOver } from '../core/run.js';
 import { REPAIRED, repairOf } from '../storage/lost-rows.js';
-import { readEvents } from '../storage/read-events.js';
+import { readEvent } from '../storage/read-events.js';
 import type { RunRow } from '../storage/runs.js';
 import { type Damage, damageOf } from './log-damage.js';
 import { makeFork } from './make-fork.js';
@@ -95,7 +95,8 @@ async function goOn(
 
 /** The run as the whole part of its log says that it is: who changed its log may have changed its row. */
 async function asLogged({ world }: Parts, row: RunRow, valid: number): Promise<RunRow> {
-  const [first, second] = await readEvents(world.knex, row.id, 0, Math.min(2, valid));
+  const first = await readEvent(world.knex, row.id, 1);
+  const second = valid < 2 ? undefined : await readEvent(world.knex, row.id, 2);
   const { agent, input, grants, limits, metadata } = EVENT_DATA['run.created'].parse(first?.data);
   const forked = second?.kind === 'run.forked' ? EVENT_DATA['run.forked'].parse(second.data) : null;
   return {

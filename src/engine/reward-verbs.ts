@@ -54,7 +54,6 @@ export async function listRewards(
   caller: Caller,
 ): Promise<Page<RewardView>> {
   if ((await findRun(parts.world.knex, caller.tenant, id)) === undefined) throw unknown(id);
-  const rows = await listRewardRows(parts.world.knex, id, { after, limit: limit + 1 });
-  const items = rows.slice(0, limit);
-  return { items, nextCursor: rows.length > limit ? String(items.at(-1)?.version ?? 0) : null };
+  const { rows: items, more } = await listRewardRows(parts.world.knex, id, { after, limit });
+  return { items, nextCursor: more ? String(items.at(-1)?.version ?? 0) : null };
 }

@@ -2,13 +2,13 @@ import type { Caller } from '../core/caller.js';
 import { HoldfastError } from '../core/errors.js';
 import type { Page } from '../core/page.js';
 import type { SessionItem, SessionView } from '../core/session.js';
-import { encodeCursor } from '../storage/run-list.js';
+import { cursorAfter } from '../storage/run-list.js';
 import { listSessionRows } from '../storage/session-list.js';
 import {
   deleteSessionRow,
   findSession,
   lockSession,
-  readSessionItems,
+  pageOfSessionItems,
   type SessionRow,
   sessionViewOf,
 } from '../storage/sessions.js';
@@ -29,12 +29,8 @@ export async function listSessions(
   filter: { readonly limit: number; readonly cursor?: string },
   caller: Caller,
 ): Promise<Page<SessionView>> {
-  const rows = await listSessionRows(parts.world.knex, { ...filter, tenant: caller.tenant });
-  const last = rows[filter.limit - 1];
-  return {
-    items: rows.slice(0, filter.limit).map(sessionViewOf),
-    nextCursor: rows.length > filter.limit && last ? encodeCursor(last.place, last.id) : null,
-  };
+  const page = await listSessionRows(parts.world.knex, { ...filter, tenant: caller.tenant });
+  return { items: page.rows.map(sessionViewOf), nextCursor: cursorAfter(page) };
 }
 
 export async function listSessionItems(
@@ -44,9 +40,8 @@ export async function listSessionItems(
   caller: Caller,
 ): Promise<Page<SessionItem>> {
   const row = known(await findSession(parts.world.knex, caller.tenant, id), id);
-  const found = await readSessionItems(parts.world.knex, row, { after, limit: limit + 1 });
-  const items = found.slice(0, limit);
-  return { items, nextCursor: found.length > limit ? String(items.at(-1)?.seq ?? 0) : null };
+  const { rows: items, more } = await pageOfSessionItems(parts.world.knex, row, { after, limit });
+  return { items, nextCursor: more ? String(items.at(-1)?.seq ?? 0) : null };
 }
 
 export async function deleteSession(parts: Parts, id: string, caller: Caller): Promise<SessionView> {

@@ -79,15 +79,10 @@ export async function listSystemEvents(
 ): Promise<SystemEventPage> {
   await system.look();
   const from = after === 'now' ? Number.MAX_SAFE_INTEGER : after;
-  const { events, head } = await readSystemEvents(world.knex, {
-    ...filter,
-    ...readerOf(caller),
-    after: from,
-    limit: limit + 1,
-  });
-  const items = events.slice(0, limit);
-  const more = events.length > limit ? String(items.at(-1)?.seq ?? 0) : null;
-  return { items, nextCursor: after === 'now' ? String(head.position) : more, trimmed: head.trimmed };
+  const asked = { ...filter, ...readerOf(caller), after: from, limit };
+  const { events: items, more, head } = await readSystemEvents(world.knex, asked);
+  const next = more ? String(items.at(-1)?.seq ?? 0) : null;
+  return { items, nextCursor: after === 'now' ? String(head.position) : next, trimmed: head.trimmed };
 }
 
 /**
@@ -117,7 +112,7 @@ export async function* streamSystemEvents(
         if (signal.aborted) return;
         yield event;
       }
-      const whole = found.events.length < BATCH;
+      const whole = !found.more;
       seen = whole ? Math.max(seen, found.head.position) : (found.events.at(-1)?.seq ?? seen);
       if (whole) await watch.changed(LOOK_AGAIN_MS, signal);
     }

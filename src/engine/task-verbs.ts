@@ -7,7 +7,7 @@ import type { Page } from '../core/page.js';
 import { isOver } from '../core/run.js';
 import { type TaskFilter, type TaskView, taskFilter } from '../core/task.js';
 import { lockFamily } from '../storage/families.js';
-import { encodeCursor } from '../storage/run-list.js';
+import { cursorAfter } from '../storage/run-list.js';
 import { attemptsOf } from '../storage/task-attempts.js';
 import { listTaskRows } from '../storage/task-list.js';
 import { cancelOpenTask, findTask, lockTask, type SeenTask, taskViewOf } from '../storage/tasks.js';
@@ -36,17 +36,12 @@ export async function listTasks(
   const filter = taskFilter.safeParse(asked);
   if (!filter.success) throw invalidRequest(fieldErrorsOf(filter.error));
   const page = { limit, ...(cursor === undefined ? {} : { cursor }) };
-  const rows = await listTaskRows(parts.world.knex, caller.tenant, filter.data, page);
-  const given = rows.slice(0, limit);
-  const last = given.at(-1);
+  const given = await listTaskRows(parts.world.knex, caller.tenant, filter.data, page);
   const tried = async ({ id }: SeenTask) =>
     asked.dead === undefined ? {} : { tried: await attemptsOf(parts.world.knex, id, LISTED_ATTEMPTS) };
   const items: TaskView[] = [];
-  for (const row of given) items.push({ ...taskViewOf(row), ...(await tried(row)) });
-  return {
-    items,
-    nextCursor: rows.length > limit && last ? encodeCursor(last.place, last.id) : null,
-  };
+  for (const row of given.rows) items.push({ ...taskViewOf(row), ...(await tried(row)) });
+  return { items, nextCursor: cursorAfter(given) };
 }
 
 /** Stops a task and its run; one that works is asked to. Repeating it is no error. Throws `task_unknown`, `task_over`. */

@@ -6,7 +6,7 @@ import { STEPS_LIMIT, STEPS_MAX_CHARS, type Trajectory, type TrajectorySummary }
 import { type TrajectoryFilter, trajectoryFilter } from '../core/trajectory-filter.js';
 import { readTrajectory } from '../storage/read-trajectory.js';
 import { lastRewards } from '../storage/rewards.js';
-import { encodeCursor } from '../storage/run-list.js';
+import { cursorAfter } from '../storage/run-list.js';
 import { assertNotErased, findRun } from '../storage/runs.js';
 import { listTrajectoryRows, summaryOf } from '../storage/trajectory-list.js';
 import { indexShortDue } from './index-trajectories.js';
@@ -42,16 +42,14 @@ export async function listTrajectories(
   const { knex } = parts.world;
   await indexShortDue(parts, caller.tenant);
   const page = { limit, ...(cursor === undefined ? {} : { cursor }) };
-  const rows = await listTrajectoryRows(knex, caller.tenant, filter, page);
-  const given = rows.slice(0, limit);
+  const given = await listTrajectoryRows(knex, caller.tenant, filter, page);
   const rewards = await lastRewards(
     knex,
-    given.map(({ id }) => id),
+    given.rows.map(({ id }) => id),
   );
-  const last = given.at(-1);
   return {
-    items: given.map((row) => summaryOf(row, rewards.get(row.id) ?? null)),
-    nextCursor: rows.length > limit && last ? encodeCursor(last.place, last.id) : null,
+    items: given.rows.map((row) => summaryOf(row, rewards.get(row.id) ?? null)),
+    nextCursor: cursorAfter(given),
   };
 }
 
@@ -69,15 +67,14 @@ export async function* streamTrajectories(
   let cursor: string | null = null;
   do {
     const page: { limit: number; cursor?: string } = { limit: PAGE, ...(cursor === null ? {} : { cursor }) };
-    const rows = await listTrajectoryRows(knex, caller.tenant, filter, page);
-    for (const { id } of rows.slice(0, PAGE)) {
+    const found = await listTrajectoryRows(knex, caller.tenant, filter, page);
+    for (const { id } of found.rows) {
       const row = await findRun(knex, caller.tenant, id);
       // It was deleted since, or nothing is left of it.
       if (row === undefined || row.erased_at !== null) continue;
       yield (await readTrajectory(knex, row, { after: 0, limit: Number.POSITIVE_INFINITY, maxChars: STEPS_MAX_CHARS }))
         .record;
     }
-    const last = rows[PAGE - 1];
-    cursor = rows.length > PAGE && last ? encodeCursor(last.place, last.id) : null;
+    cursor = cursorAfter(found);
   } while (cursor !== null);
 }

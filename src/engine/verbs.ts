@@ -8,7 +8,7 @@ import type { RunEvent } from '../core/event.js';
 import type { ExportView, StartExport } from '../core/export.js';
 import type { ForkRun, RetryRun } from '../core/fork-request.js';
 import type { Health } from '../core/health.js';
-import type { DecisionRequest, InterruptionView } from '../core/interruption.js';
+import type { DecisionRequest, InterruptionView, ListedInterruption } from '../core/interruption.js';
 import type { AnchoredReport, ConsistencyView, LogEntryView, LogReport, LogView } from '../core/log-view.js';
 import type { Page } from '../core/page.js';
 import type { ProofBundle } from '../core/proof.js';
@@ -16,7 +16,7 @@ import type { RepairReport, RepairRequest } from '../core/repair.js';
 import type { ReplayReport, ReplayRequest } from '../core/replay.js';
 import type { RetentionView } from '../core/retention.js';
 import type { GiveReward, RewardView } from '../core/reward.js';
-import type { RunStatus, RunView, StartRun } from '../core/run.js';
+import type { ListedRun, RunStatus, RunView, StartRun } from '../core/run.js';
 import type { RunDiff } from '../core/run-diff.js';
 import type { SessionItem, SessionView } from '../core/session.js';
 import type { SpendFilter, SpendView } from '../core/spend.js';
@@ -62,6 +62,7 @@ export interface Engine extends TaskVerbs {
     caller: Caller,
     options?: { readonly waitMs?: number; readonly signal?: AbortSignal },
   ): Promise<RunView>;
+  /** Newest first. Long inputs and outputs are cut, and `cut` says so. */
   listRuns(
     filter: {
       readonly status?: RunStatus;
@@ -74,7 +75,7 @@ export interface Engine extends TaskVerbs {
       readonly cursor?: string;
     },
     caller: Caller,
-  ): Promise<Page<RunView>>;
+  ): Promise<Page<ListedRun>>;
   /** Asks a run to stop; a model call or tool in flight is aborted. Repeating it is no error. Throws `run_unknown`, `run_over`. */
   cancelRun(id: string, reason: string | null, caller: Caller): Promise<RunView>;
   /** Removes a run that has not begun, without a trace. Throws `run_unknown` (also of a deleted one), `run_begun`, `run_referenced`. */
@@ -102,7 +103,7 @@ export interface Engine extends TaskVerbs {
   forkRun(id: string, request: ForkRun, caller: Caller, idempotencyKey?: string): Promise<RunView>;
   /** Goes on from the last good point of a failed run, in a run of its own. Throws `run_not_failed`, and as `forkRun` does. */
   retryRun(id: string, request: RetryRun, caller: Caller, idempotencyKey?: string): Promise<RunView>;
-  /** Events after the sequence number `after`, oldest first. Throws `run_unknown`. */
+  /** Events after the sequence number `after`, oldest first, as many as 4 MiB of payloads hold. Throws `run_unknown`. */
   listEvents(
     id: string,
     options: { readonly after: number; readonly limit: number },
@@ -222,10 +223,11 @@ export interface Engine extends TaskVerbs {
     filter: SpendFilter & { readonly limit: number; readonly cursor?: string },
     caller: Caller,
   ): Promise<Page<SpendView>>;
+  /** The inbox, oldest first. Long arguments are cut, and `cut` says so. */
   listInterruptions(
     filter: InterruptionFilter & { readonly limit: number; readonly cursor?: string },
     caller: Caller,
-  ): Promise<Page<InterruptionView>>;
+  ): Promise<Page<ListedInterruption>>;
   getInterruption(id: string, caller: Caller): Promise<InterruptionView>;
   /**
    * Settles an interruption once, or adds one of the approvals that it needs. The same decision by the same actor again gives

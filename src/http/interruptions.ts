@@ -6,6 +6,7 @@ import {
   INTERRUPTION_KINDS,
   INTERRUPTION_STATUSES,
   interruptionView,
+  listedInterruption,
   rejectBody,
 } from '../core/interruption.js';
 import { nameText } from '../core/json.js';
@@ -51,7 +52,7 @@ export const INTERRUPTION_ROUTES = [
         .exactOptional()
         .describe('Only those that expire before this time. What never expires is left out.'),
     }),
-    response: pageOf(interruptionView),
+    response: pageOf(listedInterruption),
     errors: [],
     handle: async ({ query: { run, expiresBefore, ...filter } }, { engine, caller }) => {
       const before = expiresBefore === undefined ? {} : { expiresBefore: new Date(expiresBefore) };

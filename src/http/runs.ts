@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { forkRun, retryRun } from '../core/fork-request.js';
 import { nameText } from '../core/json.js';
 import { replayReport, replayRequest } from '../core/replay.js';
-import { type RunView, runStatus, runView, startRun } from '../core/run.js';
+import { listedRun, type RunView, runStatus, runView, startRun } from '../core/run.js';
 import { subjectName } from '../core/subject-erasure.js';
 import { idPath, pageOf, pageQuery } from './fields.js';
 import { idempotencyKey } from './idempotency.js';
@@ -65,7 +65,7 @@ export const RUN_ROUTES = [
       parent: idPath.shape.id.exactOptional().describe('Only runs that calls of this run started.'),
       subject: subjectName.exactOptional(),
     }),
-    response: pageOf(runView),
+    response: pageOf(listedRun),
     errors: [],
     handle: async ({ query }, { engine, caller }) => json(await engine.listRuns(query, caller)),
   }),

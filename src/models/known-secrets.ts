@@ -70,6 +70,9 @@ const hidden = (): string => REDACTED;
 /** The text without any secret that is known, in any of its forms. */
 export const withoutKnownSecrets = (text: string): string => all().replace(text, hidden);
 
+/** The beginning of a text without any secret in it, and without an end that may be the beginning of one. */
+export const shownBeginning = (text: string): string => all().stream(hidden).push(text);
+
 /** The same for all texts and names in a value. One without a secret comes back as it is. */
 export const withoutKnownSecretsIn = redactorOf({ patterns: [], keys: [] }, withoutKnownSecrets);
 

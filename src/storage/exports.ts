@@ -15,7 +15,8 @@ import {
 } from '../core/export.js';
 import { canonical } from '../core/json.js';
 import { errorView } from '../core/run.js';
-import { newestFirst } from './run-list.js';
+import type { PageRows } from './page-rows.js';
+import { newestFirst, type Placed } from './run-list.js';
 
 /** A row of `holdfast.exports`. */
 export interface ExportRow {
@@ -65,12 +66,14 @@ export const findExport = (db: Knex, tenant: string, id: string): Promise<Export
 /** An export of any tenant. */
 export const readExport = (db: Knex, id: string): Promise<ExportRow | undefined> => exports_(db).where({ id }).first();
 
-/** One page, newest first, and one more row when there is a next page. */
+/** A page, newest first. */
 export const listExportRows = (
   db: Knex,
   filter: { readonly tenant: string; readonly limit: number; readonly cursor?: string },
-): Promise<(ExportRow & { readonly place: string })[]> =>
-  newestFirst<ExportRow>(db, exports_(db).where({ tenant: filter.tenant }), filter);
+): Promise<PageRows<Placed<ExportRow>>> =>
+  newestFirst(db, exports_(db).where({ tenant: filter.tenant }).select('*'), filter, {
+    bytes: 'octet_length(request) + octet_length(files) + octet_length(skipped) + coalesce(octet_length(error), 0)',
+  });
 
 const LIVE: readonly ExportStatus[] = ['queued', 'running'];
 

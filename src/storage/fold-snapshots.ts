@@ -35,7 +35,7 @@ export async function soundPlace(
     const [fold]: KeptFold[] = await kept(db, id).where('seq', '<', below).orderBy('seq', 'desc').limit(1);
     if (fold === undefined) return null;
     const { seq, hash, stateHash } = fold;
-    const [event] = await readLogPage(db, id, seq - 1, 1);
+    const [event] = (await readLogPage(db, id, seq - 1, 1)).rows;
     const isThere = event?.seq === seq && event.tenant === tenant && event.hash === eventHash(event);
     if (isThere && fits(fold, { hash: event.hash, stateHash: event.stateHashAfter })) {
       // Its hash is that of the log, which only a state of the fold has.

@@ -18,8 +18,9 @@ import { type PlacedWait, placedWait } from '../core/wait.js';
 import type { Rows } from './columns.js';
 import { type DecisionRow, decisionColumns, type InterruptionRow, interruptionColumns } from './interruption-rows.js';
 import { inOneFlight } from './one-flight.js';
+import { type PageRows, rowsOfPage } from './page-rows.js';
 import { runColumns } from './run-columns.js';
-import { decodeCursor, placeBy } from './run-list.js';
+import { decodeCursor, type Placed, placeBy } from './run-list.js';
 import { type RunRow, runs } from './runs.js';
 
 export interface NewInterruption {
@@ -105,6 +106,19 @@ export const pendingOf = async (db: Knex, runId: string): Promise<InterruptionRo
     .where({ run_id: runId, status: 'pending' })
     .orderBy(['requested_at', 'id'])
     .select(interruptionColumns(db));
+
+/** What each of several runs waits for, by run. */
+export async function pendingIds(db: Knex, runIds: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
+  const byRun = new Map<string, string[]>(runIds.map((id) => [id, []]));
+  if (runIds.length === 0) return byRun;
+  const rows = await interruptions(db)
+    .whereIn('run_id', [...runIds])
+    .where({ status: 'pending' })
+    .orderBy(['requested_at', 'id'])
+    .select('id', 'run_id');
+  for (const { id, run_id: runId } of rows) byRun.get(runId)?.push(id);
+  return byRun;
+}
 
 /** The interruptions that a segment ended with, in a stable order. */
 export const interruptionsOfSegment = (db: Knex, runId: string, segment: number): Rows<InterruptionRow> =>
@@ -236,26 +250,31 @@ export interface InterruptionFilter {
   readonly expiresBefore?: Date;
 }
 
-/** The inbox, oldest first, and one more row when there is a next page. */
+/** What was decided of it is read with it, and what its run may do. */
+const SHOWN_BYTES = `octet_length(arguments) + octet_length(reason_text) + octet_length(capabilities) + coalesce(octet_length(wait), 0)
+  + coalesce((select sum(octet_length(d.value) + coalesce(octet_length(d.edit), 0) + coalesce(octet_length(d.message), 0))
+       from holdfast.decisions d where d.interruption_id = holdfast.interruptions.id), 0)
+  + coalesce((select octet_length(r.grants) from holdfast.runs r where r.id = holdfast.interruptions.run_id), 0)`;
+
+/** A page of the inbox, oldest first. */
 export async function listInterruptionRows(
   db: Knex,
   filter: InterruptionFilter & { readonly tenant: string; readonly limit: number; readonly cursor?: string },
-): Promise<(InterruptionRow & { readonly place: string })[]> {
+): Promise<PageRows<Placed<InterruptionRow>>> {
   const { tenant, status, runId, agent, tool, kind, expiresBefore, cursor } = filter;
   const same = Object.entries({ tenant, status, run_id: runId, agent, tool, kind }).filter(
     ([, value]) => value !== undefined,
   );
   const query = interruptions(db)
     .where(Object.fromEntries(same))
-    .orderBy(['requested_at', 'id'])
-    .limit(filter.limit + 1)
-    .select('*', placeBy(db, 'requested_at'));
+    .select(interruptionColumns(db), placeBy(db, 'requested_at'));
   if (expiresBefore !== undefined) query.where('expires_at', '<', expiresBefore);
   if (cursor !== undefined) {
     const { at, id } = decodeCursor(cursor);
     query.whereRaw('(requested_at, id) > (?::timestamptz, ?)', [at, id]);
   }
-  return query;
+  const order = ['requested_at', 'id'].map((column) => ({ column, order: 'asc' as const }));
+  return rowsOfPage(db, query, { order, bytes: SHOWN_BYTES, limit: filter.limit });
 }
 
 export async function countPending(db: Knex, tenant: string): Promise<number> {

@@ -3,6 +3,7 @@ import type { LoggedEvent } from '../core/check-log.js';
 import type { JsonValue } from '../core/json.js';
 import type { RunStatus } from '../core/run.js';
 import type { EventRow } from './events.js';
+import { type PageRows, rowsOfPage } from './page-rows.js';
 import { eventWith } from './read-events.js';
 import { decodeCursor, placeBy } from './run-list.js';
 
@@ -68,13 +69,17 @@ type Stored = Omit<EventRow, 'key' | 'worker'>;
 /** Before any number of an event, also of one that was moved out of the way. */
 export const BEFORE_ALL = -2_147_483_649;
 
-/** Events of a log after a number, oldest first, as they are stored. */
-export async function readLogPage(db: Knex, runId: string, after: number, limit: number): Promise<LoggedEvent[]> {
-  const { rows }: { rows: Stored[] } = await db.raw(
-    `select ${COLUMNS} from holdfast.events where run_id = ? and seq > ?::bigint order by seq limit ?`,
-    [runId, after, limit],
-  );
-  return rows.map(loggedOf);
+/** A page of events of a log after a number, oldest first, as they are stored. */
+export async function readLogPage(
+  db: Knex,
+  runId: string,
+  after: number,
+  limit: number,
+): Promise<PageRows<LoggedEvent>> {
+  const query = db('holdfast.events').where({ run_id: runId }).whereRaw('seq > ?::bigint', [after]);
+  const terms = { order: [{ column: 'seq', order: 'asc' as const }], bytes: 'coalesce(octet_length(data), 0)', limit };
+  const { rows, more } = await rowsOfPage<Stored>(db, query.select(db.raw(COLUMNS)), terms);
+  return { rows: rows.map(loggedOf), more };
 }
 
 /** The logs of several runs, one after the other, each in its order; at most so many events. */

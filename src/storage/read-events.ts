@@ -5,6 +5,7 @@ import type { JsonValue } from '../core/json.js';
 import type { KeyedEvent } from '../core/recording.js';
 import type { LoggedEvent } from '../core/step-fold.js';
 import type { EventRow } from './events.js';
+import { type PageRows, rowsOfPage } from './page-rows.js';
 
 const events = (db: Knex) => db<EventRow>('holdfast.events');
 
@@ -39,21 +40,35 @@ export async function eventIdOf(db: Knex, runId: string, key: string): Promise<s
   return `${runId}:${row.seq}`;
 }
 
-const rowsAfter = (db: Knex, runId: string, after: number, limit: number): Promise<EventRow[]> =>
-  events(db)
-    .where({ run_id: runId })
-    // The column is an int4; what a client says it has seen may be beyond it.
-    .whereRaw('seq > ?::bigint', [after])
-    .orderBy('seq')
-    .limit(limit);
+const rowsAfter = (db: Knex, runId: string, after: number, limit: number): Promise<PageRows<EventRow>> => {
+  // The column is an int4; what a client says it has seen may be beyond it.
+  const query = events(db).where({ run_id: runId }).whereRaw('seq > ?::bigint', [after]).select('*');
+  const order = [{ column: 'seq', order: 'asc' as const }];
+  return rowsOfPage(db, query, { order, bytes: 'coalesce(octet_length(data), 0)', limit });
+};
 
-/** Events after a sequence number, oldest first. */
-export const readEvents = async (db: Knex, runId: string, after: number, limit: number): Promise<RunEvent[]> =>
-  (await rowsAfter(db, runId, after, limit)).map(eventOf);
+/** One event of a log. */
+export async function readEvent(db: Knex, runId: string, seq: number): Promise<RunEvent | undefined> {
+  const row = await events(db).where({ run_id: runId, seq }).first();
+  return row && eventOf(row);
+}
+
+/** A page of events after a sequence number, oldest first. */
+export async function readEvents(db: Knex, runId: string, after: number, limit: number): Promise<PageRows<RunEvent>> {
+  const { rows, more } = await rowsAfter(db, runId, after, limit);
+  return { rows: rows.map(eventOf), more };
+}
 
 /** The same, with who wrote them. */
-export const readLoggedEvents = async (db: Knex, runId: string, after: number, limit: number): Promise<LoggedEvent[]> =>
-  (await rowsAfter(db, runId, after, limit)).map((row) => ({ ...eventOf(row), worker: row.worker }));
+export async function readLoggedEvents(
+  db: Knex,
+  runId: string,
+  after: number,
+  limit: number,
+): Promise<PageRows<LoggedEvent>> {
+  const { rows, more } = await rowsAfter(db, runId, after, limit);
+  return { rows: rows.map((row) => ({ ...eventOf(row), worker: row.worker })), more };
+}
 
 /** Bytes of the payloads of whole logs, by run. */
 export async function logSizes(db: Knex, runIds: readonly string[]): Promise<ReadonlyMap<string, number>> {

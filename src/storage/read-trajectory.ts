@@ -8,7 +8,7 @@ import { lastReward } from './rewards.js';
 import { type RunRow, runViewOf } from './runs.js';
 import { diversityOfRun } from './trajectories.js';
 
-/** A payload may be large, and so many are in memory at once. */
+/** At most so many are in memory at once. */
 const EVENTS_AT_ONCE = 100;
 
 /** What of a run only its row, and who judged it, say. */
@@ -36,8 +36,8 @@ export async function readTrajectory(
   let after = 0;
   for (;;) {
     const events = await readLoggedEvents(db, row.id, after, EVENTS_AT_ONCE);
-    for (const event of events) fold.push(event);
-    if (events.length < EVENTS_AT_ONCE) return fold.end();
-    after = events.at(-1)?.seq ?? after;
+    for (const event of events.rows) fold.push(event);
+    if (!events.more) return fold.end();
+    after = events.rows.at(-1)?.seq ?? after;
   }
 }

@@ -8,6 +8,7 @@ import {
   rewardDataHash,
   rewardHash,
 } from '../core/reward.js';
+import { type PageRows, rowsOfPage } from './page-rows.js';
 
 interface RewardRow {
   run_id: string;
@@ -71,13 +72,11 @@ export async function listRewardRows(
   db: Knex,
   runId: string,
   { after, limit }: { readonly after: number; readonly limit: number },
-): Promise<RewardView[]> {
-  const rows: CheckedRow[] = await rewards(db)
-    .where({ 'r.run_id': runId })
-    .whereRaw('r.version > ?::bigint', [after])
-    .orderBy('r.version')
-    .limit(limit);
-  return rows.map(viewOf);
+): Promise<PageRows<RewardView>> {
+  const query = rewards(db).where({ 'r.run_id': runId }).whereRaw('r.version > ?::bigint', [after]);
+  const order = [{ column: 'r.version', order: 'asc' as const }];
+  const { rows, more } = await rowsOfPage<CheckedRow>(db, query, { order, bytes: 'octet_length(r.data)', limit });
+  return { rows: rows.map(viewOf), more };
 }
 
 /** Adds the next version under the lock of the run's row, sealed to the one before and to the head of the run's log. */

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import { columnsOf } from './columns.js';
+import { previewBytes, previewOf } from './previews.js';
 import type { RunRow } from './runs.js';
 
 const COLUMNS: { readonly [C in keyof RunRow]-?: true } = {
@@ -63,3 +64,15 @@ export const lightRunColumns = (db: Knex, table: string): Knex.Raw =>
       .map((column) => (LARGE.has(column) ? `'null' as "${column}"` : `${table}."${column}"`))
       .join(', '),
   );
+
+const listed = (column: string): string => {
+  if (column === 'grants') return `'[]' as "grants"`;
+  return LARGE.has(column) ? previewOf(column) : `"${column}"`;
+};
+
+/** The same for lists: with the beginning of what may be large, and whether that is all of it. */
+export const listedRunColumns = (db: Knex): Knex.Raw => db.raw(Object.keys(COLUMNS).map(listed).join(', '));
+
+/** Bytes of these, as SQL. */
+export const LISTED_RUN_BYTES = `octet_length(metadata) + coalesce(octet_length(error), 0)
+  + ${previewBytes('input')} + ${previewBytes('output')}`;

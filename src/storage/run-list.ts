@@ -2,6 +2,9 @@ import type { Knex } from 'knex';
 import { z } from 'zod';
 import { HoldfastError } from '../core/errors.js';
 import type { RunStatus } from '../core/run.js';
+import { type PageRows, rowsOfPage } from './page-rows.js';
+import type { Cut } from './previews.js';
+import { LISTED_RUN_BYTES, listedRunColumns } from './run-columns.js';
 import { type RunRow, runs } from './runs.js';
 import { idsOfSubject } from './subjects.js';
 
@@ -30,26 +33,43 @@ export function decodeCursor(cursor: string): { readonly at: string; readonly id
 export const placeBy = (db: Knex, column: string): Knex.Raw =>
   db.raw(`to_char(?? at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as place`, [column]);
 
-/** A page of rows by the time of their creation, newest first, and one more row when there is a next page. */
+/** A row with its place in a list by time. */
+export type Placed<Row> = Row & { readonly place: string };
+
+/** Where the page after these rows begins; null: there is none. */
+export function cursorAfter({ rows, more }: PageRows<Placed<{ readonly id: string }>>): string | null {
+  const last = rows.at(-1);
+  return more && last !== undefined ? encodeCursor(last.place, last.id) : null;
+}
+
+interface Newest {
+  /** Which columns name the time and the id of a row. */
+  readonly at?: string;
+  readonly id?: string;
+  /** Bytes of the long columns of a row, as SQL. */
+  readonly bytes: string;
+}
+
+/** A page of rows by the time of their creation, newest first. */
 export async function newestFirst<R>(
   db: Knex,
   query: Knex.QueryBuilder,
-  page: { readonly limit: number; readonly cursor?: string },
-): Promise<(R & { readonly place: string })[]> {
-  query
-    .orderBy([
-      { column: 'created_at', order: 'desc' },
-      { column: 'id', order: 'desc' },
-    ])
-    .limit(page.limit + 1)
-    .select('*', placeBy(db, 'created_at'));
-  if (page.cursor === undefined) return query;
-  const { at, id } = decodeCursor(page.cursor);
-  query.whereRaw('(created_at, id) < (?::timestamptz, ?)', [at, id]);
-  return query;
+  { limit, cursor }: { readonly limit: number; readonly cursor?: string },
+  { at = 'created_at', id = 'id', bytes }: Newest,
+): Promise<PageRows<Placed<R>>> {
+  query.select(placeBy(db, at));
+  if (cursor !== undefined) {
+    const place = decodeCursor(cursor);
+    query.whereRaw('(??, ??) < (?::timestamptz, ?)', [at, id, place.at, place.id]);
+  }
+  const order = [at, id].map((column) => ({ column, order: 'desc' as const }));
+  return rowsOfPage<Placed<R>>(db, query, { order, bytes, limit });
 }
 
-/** One page of runs, newest first, and one more row when there is a next page. */
+/** A run in a list; what it may do is left out. */
+export type ListedRunRow = RunRow & Cut<'input' | 'output'>;
+
+/** A page of runs, newest first, with long values cut. */
 export async function listRunRows(
   db: Knex,
   filter: {
@@ -61,13 +81,13 @@ export async function listRunRows(
     readonly limit: number;
     readonly cursor?: string;
   },
-): Promise<(RunRow & { readonly place: string })[]> {
+): Promise<PageRows<Placed<ListedRunRow>>> {
   const query = runs(db).where({ tenant: filter.tenant });
   if (filter.status !== undefined) query.where({ status: filter.status });
   if (filter.agent !== undefined) query.where({ agent: filter.agent });
   if (filter.parent !== undefined) query.where({ parent_run_id: filter.parent });
   if (filter.subject !== undefined) query.whereIn('id', idsOfSubject(db, filter.tenant, filter.subject));
-  return newestFirst<RunRow>(db, query, filter);
+  return newestFirst(db, query.select(listedRunColumns(db)), filter, { bytes: LISTED_RUN_BYTES });
 }
 
 export async function countRuns(db: Knex, tenant: string): Promise<Partial<Record<RunStatus, number>>> {

@@ -201,6 +201,9 @@ export const startingWork = (db: Knex, { runId, segment, at }: WorkStart) =>
 export const findRun = (db: Knex, tenant: string, id: string): Promise<RunRow | undefined> =>
   runs(db).where({ tenant, id }).first(runColumns(db));
 
+export const findStatus = async (db: Knex, tenant: string, id: string): Promise<RunStatus | undefined> =>
+  (await runs(db).where({ tenant, id }).first('status'))?.status;
+
 /** A run of any tenant. */
 export const readRun = (db: Knex, id: string): Promise<RunRow | undefined> =>
   runs(db).where({ id }).first(runColumns(db));

@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
 import { canonical, type JsonObject, jsonObject } from '../core/json.js';
 import type { SessionItem, SessionView } from '../core/session.js';
+import { type PageRows, rowsOfPage } from './page-rows.js';
 
 /** A row of `holdfast.sessions` as the driver gives it: int8 as text. */
 export interface SessionRow {
@@ -100,13 +101,30 @@ export async function readSessionItems(
   { tenant, id }: { readonly tenant: string; readonly id: string },
   { after, limit }: { readonly after: number; readonly limit: number },
 ): Promise<SessionItem[]> {
-  const rows: ItemRow[] = await items(db)
+  const rows: ItemRow[] = await itemsAfter(db, { tenant, id }, after).orderBy('seq').limit(limit);
+  return rows.map(sessionItemOf);
+}
+
+const itemsAfter = (db: Knex, { tenant, id }: { readonly tenant: string; readonly id: string }, after: number) =>
+  items(db)
     .where({ tenant, session_id: id })
     // The column is an int4; what a client says it has seen may be beyond it.
-    .whereRaw('seq > ?::bigint', [after])
-    .orderBy('seq')
-    .limit(limit);
-  return rows.map(({ seq, run_id, item }) => ({ seq, runId: run_id, item: jsonObject.parse(JSON.parse(item)) }));
+    .whereRaw('seq > ?::bigint', [after]);
+
+const sessionItemOf = ({ seq, run_id: runId, item }: ItemRow): SessionItem => ({
+  ...{ seq, runId, item: jsonObject.parse(JSON.parse(item)) },
+});
+
+/** A page of the same. */
+export async function pageOfSessionItems(
+  db: Knex,
+  { tenant, id }: { readonly tenant: string; readonly id: string },
+  { after, limit }: { readonly after: number; readonly limit: number },
+): Promise<PageRows<SessionItem>> {
+  const order = [{ column: 'seq', order: 'asc' as const }];
+  const query = itemsAfter(db, { tenant, id }, after).select('*');
+  const { rows, more } = await rowsOfPage<ItemRow>(db, query, { order, bytes: 'octet_length(item)', limit });
+  return { rows: rows.map(sessionItemOf), more };
 }
 
 /** Removes a session with its items, under the lock of its row. */

@@ -3,6 +3,7 @@ import type { JsonObject } from '../core/json.js';
 import { canonical } from '../core/json.js';
 import type { SystemEvent, SystemEventDraft, SystemEventFilter } from '../core/system-event.js';
 import { inOneFlight } from './one-flight.js';
+import { rowsOfPage } from './page-rows.js';
 
 /** A row as the driver gives it: int8 as text. */
 interface SystemEventRow {
@@ -100,11 +101,11 @@ export interface ReadSystemEvents extends SystemEventFilter {
   readonly limit: number;
 }
 
-/** Events that a tenant may read, in their order, and how far the order went before they were read. */
+/** A page of events that a tenant may read, in their order, and how far the order went before they were read. */
 export async function readSystemEvents(
   db: Knex,
   { tenant, shared, after, limit, kind, taskId, runId }: ReadSystemEvents,
-): Promise<{ readonly events: readonly SystemEvent[]; readonly head: SystemEventHead }> {
+): Promise<{ readonly events: readonly SystemEvent[]; readonly more: boolean; readonly head: SystemEventHead }> {
   const head = headOf(await readHeadRow(db));
   const query = events(db)
     .where('position', '>', after)
@@ -112,14 +113,13 @@ export async function readSystemEvents(
       own.where({ tenant, shared: false });
       if (shared) own.orWhere({ shared: true });
     })
-    .orderBy('position')
-    .limit(limit)
     .select(...COLUMNS);
   if (kind !== undefined) query.where({ kind });
   if (taskId !== undefined) query.where({ task_id: taskId });
   if (runId !== undefined) query.where({ run_id: runId });
-  const rows: SystemEventRow[] = await query;
-  return { events: rows.map(eventOf), head };
+  const order = [{ column: 'position', order: 'asc' as const }];
+  const { rows, more } = await rowsOfPage<SystemEventRow>(db, query, { order, bytes: 'octet_length(data)', limit });
+  return { events: rows.map(eventOf), more, head };
 }
 
 const eventOf = (row: SystemEventRow): SystemEvent => ({

@@ -1,31 +1,23 @@
 import type { Knex } from 'knex';
 import { OVER } from '../core/run.js';
 import type { TaskFilter } from '../core/task.js';
-import { decodeCursor, placeBy } from './run-list.js';
+import type { PageRows } from './page-rows.js';
+import { newestFirst, type Placed } from './run-list.js';
 import { deadSql, type SeenTask, seenTasks } from './tasks.js';
 
-/** A page of tasks, newest first, and one more row when there is a next page. */
+/** A page of tasks, newest first. */
 export async function listTaskRows(
   db: Knex,
   tenant: string,
   filter: TaskFilter,
   page: { readonly limit: number; readonly cursor?: string },
-): Promise<(SeenTask & { readonly place: string })[]> {
-  const query: Knex.QueryBuilder = seenTasks(db)
-    .where({ 't.tenant': tenant })
-    .orderBy([
-      { column: 't.created_at', order: 'desc' },
-      { column: 't.id', order: 'desc' },
-    ])
-    .limit(page.limit + 1)
-    .select(placeBy(db, 't.created_at'));
+): Promise<PageRows<Placed<SeenTask>>> {
+  const query: Knex.QueryBuilder = seenTasks(db).where({ 't.tenant': tenant });
   narrow(query, filter);
-  if (page.cursor !== undefined) {
-    const { at, id } = decodeCursor(page.cursor);
-    query.whereRaw('(t.created_at, t.id) < (?::timestamptz, ?)', [at, id]);
-  }
-  return query;
+  return newestFirst(db, query, page, { at: 't.created_at', id: 't.id', bytes: TASK_BYTES });
 }
+
+const TASK_BYTES = 'octet_length(t.parameters) + octet_length(t.metadata) + coalesce(octet_length(t.result), 0)';
 
 function narrow(query: Knex.QueryBuilder, { status, tag, result, dead, ...same }: TaskFilter): void {
   for (const [column, value] of Object.entries(same)) if (value !== undefined) query.where({ [`t.${column}`]: value });

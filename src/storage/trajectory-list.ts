@@ -3,16 +3,17 @@ import type { RewardView } from '../core/reward.js';
 import { type TrajectorySummary, trajectoryRunOf } from '../core/trajectory.js';
 import { asksForEnded, type TrajectoryFilter } from '../core/trajectory-filter.js';
 import { trajectoryCounts } from '../core/trajectory-score.js';
+import type { PageRows } from './page-rows.js';
 import { runFactsOf } from './read-trajectory.js';
 import { lightRunColumns } from './run-columns.js';
-import { decodeCursor, placeBy } from './run-list.js';
+import { newestFirst, type Placed } from './run-list.js';
 import type { RunRow } from './runs.js';
 import type { TrajectoryRow } from './trajectories.js';
 
 type Read = Pick<TrajectoryRow, 'models' | 'steps' | 'counts' | 'quality' | 'diversity' | 'score_version'>;
 
 /** A run, and what its log says of it; null: it was not read yet. */
-export type ListedRow = RunRow & { readonly place: string } & { readonly [C in keyof Read]: Read[C] | null };
+export type ListedRow = Placed<RunRow> & { readonly [C in keyof Read]: Read[C] | null };
 
 /**
  * A page of runs by the time of their creation, newest first, and one more row when there is a next page. What only the log of
@@ -23,27 +24,19 @@ export async function listTrajectoryRows(
   tenant: string,
   filter: TrajectoryFilter,
   page: { readonly limit: number; readonly cursor?: string },
-): Promise<ListedRow[]> {
+): Promise<PageRows<ListedRow>> {
   const by = asksForEnded(filter) ? { table: 't', id: 't.run_id' } : { table: 'r', id: 'r.id' };
-  const at = `${by.table}.created_at`;
   const query = db('holdfast.runs as r')
     [asksForEnded(filter) ? 'join' : 'leftJoin']('holdfast.trajectories as t', 't.run_id', 'r.id')
     .where({ [`${by.table}.tenant`]: tenant })
-    .orderBy([
-      { column: at, order: 'desc' },
-      { column: by.id, order: 'desc' },
-    ])
-    .limit(page.limit + 1)
-    .select(lightRunColumns(db, 'r'), placeBy(db, at))
+    .select(lightRunColumns(db, 'r'))
     .select('t.models', 't.steps', 't.counts', 't.quality', 't.diversity', 't.score_version');
   narrow(query, filter, by.table);
-  if (page.cursor !== undefined) {
-    const cursor = decodeCursor(page.cursor);
-    query.whereRaw(`(${at}, ${by.id}) < (?::timestamptz, ?)`, [cursor.at, cursor.id]);
-  }
-  const rows: ListedRow[] = await query;
-  return rows;
+  const at = `${by.table}.created_at`;
+  return newestFirst(db, query, page, { at, id: by.id, bytes: ROW_BYTES });
 }
+
+const ROW_BYTES = `octet_length(r.metadata) + coalesce(octet_length(r.error), 0)`;
 
 function narrow(query: Knex.QueryBuilder, filter: TrajectoryFilter, table: string): void {
   const { result, status, agent, model, task, tag, minReward, maxReward, from, to } = filter;

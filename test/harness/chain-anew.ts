@@ -10,7 +10,7 @@ export async function chainAnew(
   runId: string,
   { upTo = 1000, from = '"input":"go"', to = '"input":"no"' } = {},
 ): Promise<void> {
-  const events = await readEvents(knex, runId, 0, upTo);
+  const { rows: events } = await readEvents(knex, runId, 0, upTo);
   const { key }: { key: string } = await knex('holdfast.run_keys').where({ run_id: runId }).first('key');
   let head: Head = genesis(runId, 'default');
   await knex('holdfast.events').where({ run_id: runId }).where('seq', '>', upTo).delete();

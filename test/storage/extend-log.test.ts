@@ -37,7 +37,7 @@ describeEachDatabase('A log that goes on', (kind) => {
   }
   const append = (id: string, drafts: EventDraft[]) => db.knex.transaction((trx) => appendEvents(trx, id, drafts, AT));
   const seqs = async (id: string) =>
-    (await readEvents(db.knex, id, 0, 100)).map((event) => [event.seq, event.parentId]);
+    (await readEvents(db.knex, id, 0, 100)).rows.map((event) => [event.seq, event.parentId]);
 
   it('is extended in one statement, and is the same chain', async () => {
     const tail = await begun('one');
@@ -50,7 +50,7 @@ describeEachDatabase('A log that goes on', (kind) => {
       [4, 'one:2'],
     ]);
     const head = await readHead(db.knex, 'one');
-    const events = await readEvents(db.knex, 'one', 0, 100);
+    const { rows: events } = await readEvents(db.knex, 'one', 0, 100);
     expect(firstBroken(events, head?.runKey ?? '')).toBeNull();
     expect(head).toMatchObject({ seq: 4, hash: events.at(-1)?.hash });
   });
@@ -67,7 +67,7 @@ describeEachDatabase('A log that goes on', (kind) => {
     const logs = await readLogs(db.knex, ['told', 'nobody', 'told-too']);
     expect([...logs.keys()].toSorted()).toEqual(['told', 'told-too']);
     for (const [id, told] of logs) {
-      const events = await readEvents(db.knex, id, 0, 100);
+      const { rows: events } = await readEvents(db.knex, id, 0, 100);
       expect(events).toHaveLength(12);
       expect(told()).toEqual(
         events.map(({ seq, kind: what, at, data, stateVersion, stateHashBefore, stateHashAfter, hash }) => ({

@@ -79,7 +79,7 @@ describePostgres('A log that two processes write at once', () => {
           writers[at]?.process.stdin?.write(`${JSON.stringify({ id, batches })}\n`);
         for (const [at, batches] of plans.entries())
           expect(await writers[at]?.line()).toBe(`wrote ${countOf(batches)}`);
-        const events = await readEvents(db.knex, id, 0, 10_000);
+        const { rows: events } = await readEvents(db.knex, id, 0, 10_000);
         expect(firstBroken(events, KEY)).toBeNull();
         expect(await readHead(db.knex, id)).toMatchObject({ seq: events.length, hash: events.at(-1)?.hash });
         for (const [at, name] of ['ann', 'bob'].entries()) {
