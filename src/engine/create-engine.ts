@@ -19,7 +19,6 @@ import { McpConnections } from '../tools/mcp-connections.js';
 import { type RegisteredAgent, registerAgents } from './agent-registry.js';
 import { assertConfig } from './assert-config.js';
 import { startBeating } from './beat.js';
-import { Begun } from './begun.js';
 import { Changes } from './changes.js';
 import { shortenCheckpoints } from './checkpoint-door.js';
 import { declaredSecrets, knowAll } from './declared-secrets.js';
@@ -56,11 +55,12 @@ import { STEP_FORMAT } from './step-format.js';
 import { ProcessGate } from './step-gate.js';
 import { Summaries } from './summaries.js';
 import { SystemFeed } from './system-events.js';
-import { BUILD, type Place, takePlaceWhenThere } from './take-place.js';
+import { BUILD, type Place, startWaiting, takePlace } from './take-place.js';
 import { settleLeft } from './takeover.js';
 import { TaskOrder } from './task-order.js';
 import type { Engine } from './verbs.js';
 import { verbsOf } from './verbs-of.js';
+import { whenThere } from './when-there.js';
 import { serverLines, workerLog } from './worker-log.js';
 
 const DELTA_CHANNEL = 'holdfast_deltas';
@@ -73,21 +73,18 @@ export async function createEngine(config: EngineConfig): Promise<Engine> {
   const secrets = declaredSecrets(config);
   await knowAll(secrets);
   assertConfig(config);
-  const begun = new Begun();
   const leaveProcess = takeProcess(config.log);
-  begun.endsWith(leaveProcess);
   try {
-    return await start(config, { begun, leaveProcess, secrets });
+    return await start(config, { leaveProcess, secrets });
   } catch (error) {
-    // What is left at work would keep the process.
-    await begun.end();
+    leaveProcess();
     throw namedTrouble(error) ?? error;
   }
 }
 
-type Beginning = Pick<Place, 'begun'> & Process & Pick<Configured, 'secrets'>;
+type Beginning = Process & Pick<Configured, 'secrets'>;
 
-async function start(config: EngineConfig, { begun, leaveProcess, secrets }: Beginning): Promise<Engine> {
+async function start(config: EngineConfig, { leaveProcess, secrets }: Beginning): Promise<Engine> {
   const agents = registerAgents(config);
   const limits = limitsIn(agents.values(), config);
   const money = await openMoney(config, new Set(agents.keys()));
@@ -95,9 +92,16 @@ async function start(config: EngineConfig, { begun, leaveProcess, secrets }: Beg
   const routers = routersIn(config, agents);
   const provider = withRouters(routers, { models: providerOf(config), prices: money.prices, log });
   if (role !== 'api') await assertServed(routers, provider);
-  const place = await takePlaceWhenThere(config);
-  begun.endsWith(() => place.begun.end());
-  return launch(config, { ...place, leaveProcess }, { agents, limits, money, provider, secrets });
+  return whenThere(startWaiting(config), async () => {
+    const place = await takePlace(config);
+    try {
+      return await launch(config, { ...place, leaveProcess }, { agents, limits, money, provider, secrets });
+    } catch (error) {
+      // What is left at work would keep the process, and the next try from its place.
+      await place.begun.end();
+      throw error;
+    }
+  });
 }
 
 interface Process {

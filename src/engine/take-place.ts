@@ -11,7 +11,7 @@ import { openAnchor } from './evidence-config.js';
 import { RECORDING_VERSION } from './recording-version.js';
 import { startTurn } from './start-turn.js';
 import { tellTrouble } from './tell-trouble.js';
-import { whenThere } from './when-there.js';
+import type { Waiting } from './when-there.js';
 import { becomeWorker, type Worker } from './worker.js';
 
 export const BUILD = '0.1.0';
@@ -28,21 +28,19 @@ export interface Place {
   readonly metrics: Metrics;
 }
 
-/** Opens the database, waiting for one that is away, and becomes its worker. */
-export const takePlaceWhenThere = (config: EngineConfig): Promise<Place> =>
-  whenThere({ atMostMs: withDefaults(config).startWaitMs, tell: waitingFor(config) }, () => takePlace(config));
-
-/** Says that a start waits: in the log, or as a warning of the process where it has none. */
-const waitingFor =
-  ({ log }: EngineConfig) =>
-  (why: string): void => {
+/** How long a start waits for a database that is away, and how it says so: in the log, or as a warning of the process where it has none. */
+export const startWaiting = (config: EngineConfig): Waiting => ({
+  atMostMs: withDefaults(config).startWaitMs,
+  tell: (why) => {
+    const { log } = config;
     const what = 'the database is away; the start waits for it';
     if (log === undefined) process.emitWarning(`Holdfast: ${what}: ${why}`);
     else log.warn({ component: 'database', event: 'start_waits', reason: why }, what);
-  };
+  },
+});
 
 /** Opens the database and becomes its worker. Leaves nothing open when it throws. */
-async function takePlace(config: EngineConfig): Promise<Place> {
+export async function takePlace(config: EngineConfig): Promise<Place> {
   const { role, capacity, crashLimit, stillAfterMs, log } = withDefaults(config);
   const database = await openDatabase({
     databaseUrl: config.databaseUrl ?? null,

@@ -37,6 +37,25 @@ describePostgres('a process that starts', () => {
     await engine.stop({ graceMs: 500 });
   });
 
+  /** As DBOS says them. */
+  const moments = ['Initializing DBOS', 'Recovering workflows', 'DBOS launched', 'Queue: holdfast.segments'];
+  it.each(moments)('does so when PostgreSQL goes away at: %s', { timeout: 60_000 }, async (moment) => {
+    let isCut = false;
+    const hear = (fields: object): void => {
+      const { entry } = fields as { readonly entry?: unknown };
+      if (isCut || !String(entry).includes(moment)) return;
+      isCut = true;
+      network.cut();
+    };
+    const starting = createEngine({ ...config, log: { debug: hear, info: hear, warn, error: warn } });
+    starting.catch(quiet);
+    await expect.poll(() => said).toContain('start_waits');
+    network.heal();
+    const engine = await starting;
+    expect(await runToRest(engine, 'plain')).toMatchObject({ status: 'completed' });
+    await engine.stop({ graceMs: 500 });
+  });
+
   it('waits for no longer than it is told, and ends by name', { timeout: 60_000 }, async () => {
     network.cut();
     await expect(createEngine({ ...config, startWaitMs: 0 })).rejects.toMatchObject({ code: 'database_unreachable' });
