@@ -27,6 +27,12 @@ export const PROCESS_ERRORS = {
     'Check DATABASE_URL and that PostgreSQL runs.',
   ),
   database_full: row(503, 'retry', 'The database has no room', 'Make room on its disk; runs go on by themselves then.'),
+  database_read_only: row(
+    503,
+    'retry',
+    'The database takes no writes',
+    'See why: `show transaction_read_only`, its quota, or whether DATABASE_URL names a replica; runs go on by themselves then.',
+  ),
   database_newer: row(
     503,
     'stop',

@@ -62,6 +62,7 @@ import type { Engine } from './verbs.js';
 import { verbsOf } from './verbs-of.js';
 import { whenThere } from './when-there.js';
 import { serverLines, workerLog } from './worker-log.js';
+import { WriteWatch } from './write-watch.js';
 
 const DELTA_CHANNEL = 'holdfast_deltas';
 
@@ -171,6 +172,7 @@ async function launch(
     ...{ hostFolders, ceilings: defaults.ceilings },
     ...{ metrics, measuring: new Measuring({ world, running, role, metrics, build: BUILD }, capacity) },
     loop: new LoopWatch(log, metrics),
+    writes: new WriteWatch(database.knex),
     ...{ summaries: new Summaries(database.knex), system: new SystemFeed(database.knex) },
   };
   begun.endsWith(() => parts.loop.close());

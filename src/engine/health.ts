@@ -5,7 +5,10 @@ import type { Parts } from './parts.js';
 const WITHIN_MS = 2000;
 const PASS: Check = { status: 'pass' };
 
-const databaseOf = ({ world: { knex } }: Parts): Promise<Check> => checked('fail', async () => knex.raw('select 1'));
+async function databaseOf({ world: { knex }, writes }: Parts): Promise<Check> {
+  const answers = await checked('fail', async () => knex.raw('select 1'));
+  return answers.status === 'pass' ? writes.look() : answers;
+}
 
 /** Looks at no containers: where they are away, requests are answered all the same. */
 export const isReady = async (parts: Parts, isStopping: boolean): Promise<boolean> =>

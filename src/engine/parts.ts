@@ -22,6 +22,7 @@ import type { RunningSegments } from './running-segments.js';
 import type { Summaries } from './summaries.js';
 import type { SystemFeed } from './system-events.js';
 import type { TaskOrder } from './task-order.js';
+import type { WriteWatch } from './write-watch.js';
 
 /** Where the engine says what an operator should know. */
 export interface EngineLog {
@@ -45,6 +46,7 @@ export interface Parts {
   readonly system: SystemFeed;
   readonly metrics: Metrics;
   readonly loop: LoopWatch;
+  readonly writes: WriteWatch;
   readonly measuring: Measuring;
   readonly summaries: Summaries;
   readonly role: WorkerRole;

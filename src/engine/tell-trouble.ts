@@ -9,6 +9,7 @@ const TOLD_FOR_MS = 10_000;
 const WHAT: Readonly<Record<DatabaseTrouble, string | null>> = {
   away: 'the database is away; what it was asked is tried again',
   full: 'the database has no room; what it was to keep is tried again',
+  read_only: 'the database takes no writes; what it was to keep is tried again',
   conflict: null,
 };
 

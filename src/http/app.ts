@@ -91,7 +91,12 @@ const ofPath = (thrown: unknown): unknown =>
     : thrown;
 
 /** Of these the client is not told the reason. */
-const LOGGED: ReadonlySet<ErrorCode> = new Set(['internal', 'database_unreachable', 'database_full']);
+const LOGGED: ReadonlySet<ErrorCode> = new Set([
+  'internal',
+  'database_unreachable',
+  'database_full',
+  'database_read_only',
+]);
 
 const fail =
   ({ log }: Door): ErrorRequestHandler =>

@@ -13,6 +13,7 @@ const COMMON: readonly ErrorCode[] = [
   'engine_not_running',
   'database_unreachable',
   'database_full',
+  'database_read_only',
   'internal',
 ];
 const WITH_BODY: readonly ErrorCode[] = ['malformed_json', 'unsupported_media_type', 'body_too_large'];

@@ -60,7 +60,7 @@ export const OPEN_ROUTES: readonly OpenRoute[] = [
     path: '/readyz',
     operationId: 'readyz',
     summary:
-      'Say whether requests should be sent here; 503 while starting, draining or without a database. Needs no token.',
+      'Say whether requests should be sent here; 503 while starting, draining or without a database that takes writes. Needs no token.',
     role: null,
     response: probe,
     errors: [],

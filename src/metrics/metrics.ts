@@ -160,7 +160,7 @@ export class Metrics {
   }
 
   constructor() {
-    for (const reason of ['away', 'full', 'conflict', 'other']) this.#databaseErrors.inc({ reason }, 0);
+    for (const reason of ['away', 'full', 'read_only', 'conflict', 'other']) this.#databaseErrors.inc({ reason }, 0);
   }
 
   /** A gauge whose values others set. */
@@ -236,7 +236,7 @@ export class Metrics {
     this.#loopHeld.inc({ tool: tool === 'none' ? tool : this.#tools.of(tool) }, seconds);
   }
 
-  databaseFailed(reason: 'away' | 'full' | 'conflict' | 'other'): void {
+  databaseFailed(reason: 'away' | 'full' | 'read_only' | 'conflict' | 'other'): void {
     this.#databaseErrors.inc({ reason });
   }
 

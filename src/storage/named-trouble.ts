@@ -22,7 +22,7 @@ const NOT_IN_ENCODING = '22021';
 
 const codeOf = (thrown: unknown): unknown => ((thrown ?? {}) as { readonly code?: unknown }).code;
 
-/** What the driver threw, as an error of the table: `database_unreachable`, `database_full`, or `invalid_request` for NUL in a text. Null: the database has no such trouble. */
+/** What the driver threw, as an error of the table: `database_unreachable`, `database_full`, `database_read_only`, or `invalid_request` for NUL in a text. Null: the database has no such trouble. */
 export function namedTrouble(thrown: unknown): HoldfastError | null {
   if (thrown instanceof HoldfastError) return null;
   if (codeOf(thrown) === NOT_IN_ENCODING)
@@ -33,6 +33,8 @@ export function namedTrouble(thrown: unknown): HoldfastError | null {
   const trouble = databaseTrouble(thrown);
   if (trouble === 'full')
     return new HoldfastError('database_full', 'The database has no room for what it was to keep.', { cause: thrown });
+  if (trouble === 'read_only')
+    return new HoldfastError('database_read_only', 'The database takes no writes.', { cause: thrown });
   if (trouble !== 'away') return null;
   const code = codeOf(thrown);
   const [message, hint] = (typeof code === 'string' ? REFUSALS[code] : undefined) ?? [];

@@ -1,3 +1,4 @@
+import type { EventEmitter } from 'node:events';
 import type { Duplex } from 'node:stream';
 import pg from 'pg';
 import { databaseTrouble } from './database-trouble.js';
@@ -46,6 +47,9 @@ const isFull = (values: unknown): values is unknown[] => Array.isArray(values) &
 
 type Answered = (error: Error | null, result: unknown) => void;
 
+/** The code of PostgreSQL for insufficient resources. */
+const NO_ROOM = { code: '53000' };
+
 /** As knex opens a transaction. */
 const isBegin = (config: unknown): boolean => textOf(config) === 'BEGIN;';
 
@@ -63,6 +67,23 @@ const textOf = (config: unknown): unknown =>
 /** A client that lets the server parse and plan each statement with values once per connection, not each time. */
 export class PreparedClient extends pg.Client {
   readonly #kept = new Set<string>();
+
+  constructor(config?: string | pg.ClientConfig) {
+    super(config);
+    // Before pg hears of it.
+    this.#connection.on('errorMessage', (error: Error) => {
+      if (databaseTrouble(error) === 'read_only') this.#mayWriteLater(error);
+    });
+  }
+
+  /**
+   * What takes no writes does so later. DBOS asks again for what it knows to pass, and reads that in the cause. A session that began
+   * read-only stays so: the next statement gets a new one.
+   */
+  #mayWriteLater(error: Error): void {
+    error.cause = NO_ROOM;
+    setImmediate(() => this.#stream.destroy());
+  }
 
   // pg overloads `query` by what is left out; what comes is handed on as it came.
   override query(config: unknown, values?: unknown, callback?: unknown): never {
@@ -107,8 +128,12 @@ export class PreparedClient extends pg.Client {
     return 'pipeline' in this && this.pipeline === true;
   }
 
+  get #connection(): EventEmitter & { readonly stream: Duplex } {
+    return (this as unknown as { readonly connection: EventEmitter & { readonly stream: Duplex } }).connection;
+  }
+
   get #stream(): Duplex {
-    return (this as unknown as { readonly connection: { readonly stream: Duplex } }).connection.stream;
+    return this.#connection.stream;
   }
 
   /** What is sent before anything else has its turn leaves in one piece: each piece is a system call, and wakes the server. */

@@ -18,7 +18,7 @@ function saidInCode(): readonly string[] {
       const found = [...text.matchAll(/component: '(\w+)',\s+event: (?:'(\w+)'|`(\w+)\$\{(\w+)\}`)/g)];
       return found.flatMap(([, component = '', event, prefix]) =>
         event === undefined
-          ? ['away', 'full'].map((trouble) => `${component} ${prefix}${trouble}`)
+          ? ['away', 'full', 'read_only'].map((trouble) => `${component} ${prefix}${trouble}`)
           : [`${component} ${event}`],
       );
     });

@@ -57,9 +57,15 @@ describe.skipIf(why !== null)(
       await expect
         .poll(() => logged.join('\n'), { timeout: 20_000 })
         .toMatch(/the database has no room.*No space left on device/);
+      await expect.poll(() => engine.isReady()).toBe(false);
+      expect(await engine.health()).toMatchObject({
+        status: 'fail',
+        checks: { database: { status: 'fail', detail: 'The database has no room for what it was to keep.' } },
+      });
       await sleep(4000);
       expect(paid.length).toBeLessThan(ids.length * PAYMENTS);
       disk.makeRoom();
+      await expect.poll(() => engine.isReady()).toBe(true);
       for (const id of ids) {
         expect(await restOf(engine, id)).toMatchObject({ status: 'completed' });
         expect(await engine.verifyRun(id, ADMIN)).toMatchObject({ ok: true, complete: true });

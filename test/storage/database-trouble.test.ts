@@ -46,6 +46,7 @@ it.each([
   ['28000', 'away'],
   ['3D000', 'away'],
   ['53100', 'full'],
+  ['25006', 'read_only'],
   ['40001', 'conflict'],
   ['40P01', 'conflict'],
   ['23505', null],

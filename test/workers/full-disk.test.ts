@@ -47,11 +47,14 @@ describe.skipIf(why !== null)(`workers whose PostgreSQL has a full disk${why ===
       });
     }
     expect(['database_full', 'database_unreachable']).toContain(asHoldfastError(refused).code);
+    // A PostgreSQL whose own log has no room ends, which is another trouble.
+    await expect.poll(() => fleet.engine.isReady()).toBe(false);
     await sleep(8000);
     const { items: atWork } = await fleet.engine.listRuns({ status: 'running', limit: 50 }, ADMIN);
     expect(atWork).not.toEqual([]);
     disk.makeRoom();
     await postgres.start();
+    await expect.poll(() => fleet.engine.isReady()).toBe(true);
     const ended = await fleet.finish(ids);
     expect(ended.map(({ status, error }) => error ?? status)).toEqual(ids.map(() => 'completed'));
     expect(fleet.paid().toSorted()).toEqual(paymentsOf(ids));
