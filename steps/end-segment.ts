@@ -15,7 +15,7 @@ import { insertSnapshot } from '../src/storage/snapshots.js';
 import { insertTimer } from '../src/storage/timers.js';
 import { endFamily, settleEndedChildren } from './family.js';
 import { transact } from './patience.js';
-import { resumeIfDecided } from './resume-run.js';
+import { resumeDecided } from './resume-run.js';
 import { rewardVerified } from './reward-verified.js';
 import { saveSession } from './save-session.js';
 import { lockEventsOf, settleWhatIsThere } from './settle.js';
@@ -76,7 +76,7 @@ export async function endSegment(world: World, end: SegmentEnd): Promise<{ reado
       const pending = await pendingOf(trx, end.runId);
       await settleWhatIsThere(world, trx, pending);
       await settleEndedChildren(world, trx, pending);
-      await resumeIfDecided(world, trx, end.runId);
+      await resumeDecided(world, trx, [end.runId]);
     }
     if (isOver(ended.status)) await endFamily(world, trx, ended);
     return false;
@@ -122,7 +122,7 @@ const OUTCOMES: {
   cut: async (world, trx, end, run) => {
     const next = end.segment + 1;
     await keepState(trx, end, run, next);
-    await world.queue.enqueue(trx, { run, segment: next, band: 'resumed' });
+    await world.queue.enqueue(trx, [{ run, segment: next, band: 'resumed' }]);
     return {
       events: [
         {

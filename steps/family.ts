@@ -4,16 +4,18 @@
  * The heads of their logs are only locked under these rows.
  */
 import type { Knex } from 'knex';
+import type { EventDraft } from '../src/core/event.js';
 import { isOver } from '../src/core/run.js';
 import type { ChildResult } from '../src/core/settlement.js';
-import { appendEvents } from '../src/storage/events.js';
+import { appendEvents, appendToEach } from '../src/storage/events.js';
 import { countOnAncestors, countResult, liveChildrenOf } from '../src/storage/families.js';
 import type { InterruptionRow } from '../src/storage/interruption-rows.js';
-import { pendingOf, waitOf } from '../src/storage/interruptions.js';
+import { pendingOfEach, waitOf } from '../src/storage/interruptions.js';
+import { sideBySide } from '../src/storage/one-flight.js';
 import { readHead } from '../src/storage/read-events.js';
 import { findRun, type RunRow, runViewOf, updateRun } from '../src/storage/runs.js';
-import { resumeIfDecided } from './resume-run.js';
-import { NOBODY, settle } from './settle.js';
+import { resumeDecided } from './resume-run.js';
+import { NOBODY, settle, settleEach } from './settle.js';
 import { isoNow, type World } from './world.js';
 
 /**
@@ -21,13 +23,15 @@ import { isoNow, type World } from './world.js';
  * runs above it count what it used, and the call that waits for it has its result. Returns the runs that are asked to stop.
  */
 export async function endFamily(world: World, trx: Knex.Transaction, run: RunRow): Promise<readonly string[]> {
-  const stopping = await stopChildren(world, trx, run, {
-    actor: NOBODY,
-    reason: `Run ${run.id} above it is ${run.status}.`,
-  });
-  await countOnAncestors(trx, run);
-  await tellParent(world, trx, run);
+  const request = { actor: NOBODY, reason: `Run ${run.id} above it is ${run.status}.` };
+  const stopping = await stopChildren(world, trx, new Map([[run.id, request]]));
+  await tellAbove(world, trx, [run]);
   return stopping;
+}
+
+async function tellAbove(world: World, trx: Knex.Transaction, ended: readonly RunRow[]): Promise<void> {
+  await sideBySide(ended.map((run) => countOnAncestors(trx, run)));
+  await tellParents(world, trx, ended);
 }
 
 export interface StopRequest {
@@ -39,53 +43,118 @@ export interface StopRequest {
  * Cancels a run and all below it, in one transaction and under `lockFamily`. What waits is over at once; what works is asked
  * to stop, and named in the result.
  */
-export async function stopRun(
+export const stopRun = (
   world: World,
   trx: Knex.Transaction,
   run: RunRow,
   request: StopRequest,
-): Promise<readonly string[]> {
-  const { id } = run;
-  const { actor, reason } = request;
-  const context = { at: isoNow(world), worker: null };
-  const asked = { key: 'cancel', parentKey: 'created', kind: 'run.cancel_requested', data: { actor, reason } } as const;
-  await appendEvents(trx, id, [asked], context);
-  const change = { cancel_requested_at: new Date(world.now()), cancel_reason: reason };
-  const below = { actor, reason: `Run ${id} above it was cancelled${reason === null ? '.' : `: ${reason}`}` };
-  if (run.status === 'running') {
-    await updateRun(trx, id, change);
-    return [id, ...(await stopChildren(world, trx, run, below))];
-  }
-  for (const row of await pendingOf(trx, id)) {
-    await settle(world, trx, row, { verdict: 'cancel', actor, message: reason, value: null });
-  }
-  const stopping = await stopChildren(world, trx, run, below);
-  await appendEvents(trx, id, [{ key: 'end', parentKey: 'cancel', kind: 'run.cancelled', data: { reason } }], context);
-  const over = await updateRun(trx, id, { ...change, status: 'cancelled', completed_at: new Date(world.now()) });
-  await world.queue.withdraw(trx, { runId: id, segment: run.segment });
-  return [...stopping, ...(await endFamily(world, trx, over))];
+): Promise<readonly string[]> => stopEach(world, trx, [{ run, request }]);
+
+interface Stop {
+  readonly run: RunRow;
+  readonly request: StopRequest;
 }
 
-async function stopChildren(
-  world: World,
-  trx: Knex.Transaction,
-  parent: RunRow,
-  request: StopRequest,
-): Promise<readonly string[]> {
+/** Runs that are stopped by the same statements: what one of them takes in memory has a bound. */
+const AT_ONCE = 200;
+
+/** Stops runs whose rows are held, then those below them: so many of one depth at once. */
+async function stopEach(world: World, trx: Knex.Transaction, all: readonly Stop[]): Promise<readonly string[]> {
   const stopping: string[] = [];
-  for (const child of await liveChildrenOf(trx, parent.id)) {
-    if (child.cancel_requested_at === null) stopping.push(...(await stopRun(world, trx, child, request)));
-  }
+  for (let from = 0; from < all.length; from += AT_ONCE)
+    stopping.push(...(await stopSome(world, trx, all.slice(from, from + AT_ONCE))));
   return stopping;
 }
 
-/** Settles the call that waits for a run which has ended. One that has not come to wait yet finds it ended. */
-async function tellParent(world: World, trx: Knex.Transaction, child: RunRow): Promise<void> {
-  if (child.parent_run_id === null) return;
-  const waiting = (await pendingOf(trx, child.parent_run_id)).find((row) => awaitedBy(row) === child.id);
-  if (waiting === undefined) return;
-  await settleChild(world, trx, waiting, child);
-  await resumeIfDecided(world, trx, child.parent_run_id);
+async function stopSome(world: World, trx: Knex.Transaction, all: readonly Stop[]): Promise<readonly string[]> {
+  const context = { at: isoNow(world), worker: null };
+  const asked = ({ request: { actor, reason } }: Stop): EventDraft => ({
+    ...{ key: 'cancel', parentKey: 'created', kind: 'run.cancel_requested', data: { actor, reason } },
+  });
+  await appendToEach(
+    trx,
+    all.map((one) => ({ runId: one.run.id, drafts: [asked(one)] })),
+    context,
+  );
+  const working = all.filter(({ run }) => run.status === 'running');
+  const change = ({ reason }: StopRequest) => ({ cancel_requested_at: new Date(world.now()), cancel_reason: reason });
+  await sideBySide(working.map(async ({ run, request }) => void (await updateRun(trx, run.id, change(request)))));
+  const waiting = all.filter(({ run }) => run.status !== 'running');
+  await settleCancelled(world, trx, waiting);
+  const below = ({ run: { id }, request: { actor, reason } }: Stop): [string, StopRequest] => [
+    id,
+    { actor, reason: `Run ${id} above it was cancelled${reason === null ? '.' : `: ${reason}`}` },
+  ];
+  const stopping = await stopChildren(world, trx, new Map(all.map(below)));
+  const ended = ({ request: { reason } }: Stop): EventDraft => ({
+    ...{ key: 'end', parentKey: 'cancel', kind: 'run.cancelled', data: { reason } },
+  });
+  await appendToEach(
+    trx,
+    waiting.map((one) => ({ runId: one.run.id, drafts: [ended(one)] })),
+    context,
+  );
+  const over: RunRow[] = [];
+  await sideBySide(
+    waiting.map(async ({ run, request }) => {
+      const end = { ...change(request), status: 'cancelled', completed_at: new Date(world.now()) } as const;
+      over.push(await updateRun(trx, run.id, end));
+    }),
+  );
+  if (waiting.length > 0) {
+    await world.queue.withdraw(
+      trx,
+      waiting.map(({ run }) => ({ runId: run.id, segment: run.segment })),
+    );
+    await tellAbove(world, trx, over);
+  }
+  return [...working.map(({ run }) => run.id), ...stopping];
+}
+
+/** Settles what runs wait for that are cancelled. */
+async function settleCancelled(world: World, trx: Knex.Transaction, stops: readonly Stop[]): Promise<void> {
+  if (stops.length === 0) return;
+  const requests = new Map(stops.map(({ run, request }) => [run.id, request]));
+  const pending = await pendingOfEach(trx, [...requests.keys()]);
+  await settleEach(
+    world,
+    trx,
+    pending.flatMap((row) => {
+      const request = requests.get(row.run_id);
+      if (request === undefined) return [];
+      const { actor, reason } = request;
+      return [{ row, settling: { verdict: 'cancel', actor, message: reason, value: null } }];
+    }),
+  );
+}
+
+/** Stops what runs have below them that is not stopped yet, each with the request of the run above it. */
+async function stopChildren(
+  world: World,
+  trx: Knex.Transaction,
+  requests: ReadonlyMap<string, StopRequest>,
+): Promise<readonly string[]> {
+  const children = await liveChildrenOf(trx, [...requests.keys()]);
+  const stops = children.flatMap((run) => {
+    const request = requests.get(run.parent_run_id ?? '');
+    return request === undefined || run.cancel_requested_at !== null ? [] : [{ run, request }];
+  });
+  return stopEach(world, trx, stops);
+}
+
+/** Settles the calls that wait for runs which have ended. One that has not come to wait yet finds its run ended. */
+async function tellParents(world: World, trx: Knex.Transaction, children: readonly RunRow[]): Promise<void> {
+  const parentIds = new Set(children.flatMap(({ parent_run_id: id }) => (id === null ? [] : [id])));
+  if (parentIds.size === 0) return;
+  const named = (parentId: string | null, childId: string | null): string => `${parentId} ${childId}`;
+  const pending = await pendingOfEach(trx, [...parentIds]);
+  const waiting = new Map(pending.map((row) => [named(row.run_id, awaitedBy(row)), row]));
+  for (const child of children) {
+    const row = waiting.get(named(child.parent_run_id, child.id));
+    if (row === undefined) continue;
+    await settleChild(world, trx, row, child);
+    await resumeDecided(world, trx, [row.run_id]);
+  }
 }
 
 const awaitedBy = (row: InterruptionRow): string | null => {

@@ -45,7 +45,7 @@ export function rebuildSegment(world: World, older: OlderSegment, to: number): P
       active_ms: String(Number(run.active_ms) + Math.max(0, world.now() - began)),
       segment_started_at: null,
     });
-    await world.queue.enqueue(trx, { run, segment: next, band: 'resumed' });
+    await world.queue.enqueue(trx, [{ run, segment: next, band: 'resumed' }]);
     return true;
   });
 }

@@ -1,23 +1,32 @@
 import type { Knex } from 'knex';
-import { lockRun, queueIfDecided, type RunRow } from '../src/storage/runs.js';
+import { lockRuns, queueDecided, type RunRow } from '../src/storage/runs.js';
 import type { World } from './world.js';
 
-/** Locks a run and resumes it, if nothing that it waits for is undecided. */
-export async function resumeIfDecided(world: World, trx: Knex.Transaction, runId: string): Promise<void> {
-  const run = await lockRun(trx, runId);
-  if (run !== undefined) await resumeLocked(world, trx, run);
+/** Locks runs and resumes those of them that wait for nothing undecided. */
+export async function resumeDecided(world: World, trx: Knex.Transaction, runIds: readonly string[]): Promise<void> {
+  if (runIds.length > 0) await resumeLocked(world, trx, await lockRuns(trx, runIds));
 }
 
 /**
- * The one place that decides whether a paused run goes on; always under the run's row lock. `settled` is the interruption
+ * The one place that decides whether a paused run goes on; always under the locks of the runs' rows. `settled` is the interruption
  * that this transaction settles beside it.
  */
 export async function resumeLocked(
   world: World,
   trx: Knex.Transaction,
-  run: RunRow,
+  runs: readonly RunRow[],
   settled: string | null = null,
 ): Promise<void> {
-  if (run.status !== 'paused' || !(await queueIfDecided(trx, run.id, settled))) return;
-  await world.queue.enqueue(trx, { run, segment: run.segment, band: 'resumed' });
+  const paused = runs.filter(({ status }) => status === 'paused');
+  if (paused.length === 0) return;
+  const queued = await queueDecided(
+    trx,
+    paused.map(({ id }) => id),
+    settled,
+  );
+  const resumed = paused.filter(({ id }) => queued.has(id));
+  await world.queue.enqueue(
+    trx,
+    resumed.map((run) => ({ run, segment: run.segment, band: 'resumed' })),
+  );
 }

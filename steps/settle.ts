@@ -2,14 +2,15 @@ import type { Knex } from 'knex';
 import { nextDayOf } from '../src/core/budget.js';
 import { type ApprovalExtras, NO_EXTRAS, saidOf } from '../src/core/decision.js';
 import type { Wait } from '../src/core/ending.js';
+import { HoldfastError } from '../src/core/errors.js';
 import type { EventDraft } from '../src/core/event.js';
 import { statusAfter, type Verdict } from '../src/core/interruption.js';
 import type { JsonValue } from '../src/core/json.js';
 import type { StandingRule } from '../src/core/standing.js';
 import { lockEventName, takeKeptEvent } from '../src/storage/emitted-events.js';
-import { appendEvents } from '../src/storage/events.js';
+import { appendEvents, appendToEach } from '../src/storage/events.js';
 import type { DecisionRow, InterruptionRow } from '../src/storage/interruption-rows.js';
-import { insertDecision, isPast, saidOn, settleInterruption, waitOf } from '../src/storage/interruptions.js';
+import { insertDecisions, isPast, saidOnEach, settleInterruptions, waitOf } from '../src/storage/interruptions.js';
 import { insertStanding } from '../src/storage/standing-decisions.js';
 import { isoNow, type World } from './world.js';
 
@@ -38,17 +39,59 @@ export async function settle(
   row: InterruptionRow,
   settling: Settling,
 ): Promise<Said> {
-  const { verdict, actor, message, value, extras = NO_EXTRAS } = settling;
-  const [settled, decision] = await Promise.all([
-    settleInterruption(trx, row, statusAfter(verdict)),
-    keep(trx, row, settling),
-    append(world, trx, row, {
-      ...{ key: `decision:${row.id}`, parentKey: `interruption:${row.id}`, kind: 'interruption.decided' },
-      data: { id: row.id, verdict, actor, message, value, digest: row.digest, ...saidOf(extras) },
-    }),
+  const [said] = await settleEach(world, trx, [{ row, settling }]);
+  if (said === undefined) throw new HoldfastError('internal', `Interruption ${row.id} was settled and is not there.`);
+  const { standing } = settling.extras ?? NO_EXTRAS;
+  if (standing !== null) await makeStanding(world, trx, row, standing);
+  return said;
+}
+
+export interface OneSettling {
+  readonly row: InterruptionRow;
+  /** Standing decisions are made by `settle` alone. */
+  readonly settling: Settling;
+}
+
+/**
+ * Settles interruptions of any runs and writes their events, in as many statements as for one. Under the locks of the rows of their
+ * runs.
+ */
+export async function settleEach(
+  world: World,
+  trx: Knex.Transaction,
+  all: readonly OneSettling[],
+): Promise<readonly Said[]> {
+  if (all.length === 0) return [];
+  const [settled, decisions] = await Promise.all([
+    settleInterruptions(
+      trx,
+      all.map(({ row, settling }) => ({ id: row.id, status: statusAfter(settling.verdict) })),
+    ),
+    keep(trx, all),
+    appendToEach(
+      trx,
+      [...new Set(all.map(({ row }) => row.run_id))].map((runId) => ({
+        runId,
+        drafts: all.filter(({ row }) => row.run_id === runId).map(decidedDraft),
+      })),
+      { at: isoNow(world), worker: null },
+    ),
   ]);
-  if (extras.standing !== null) await makeStanding(world, trx, row, extras.standing);
-  return { row: settled, decision };
+  const rowOf = new Map(settled.map((row) => [row.id, row]));
+  const decisionOf = new Map(decisions.map((decision) => [decision.interruption_id, decision]));
+  return all.flatMap(({ row }) => {
+    const decision = decisionOf.get(row.id);
+    return decision === undefined ? [] : [{ row: rowOf.get(row.id) ?? row, decision }];
+  });
+}
+
+/** The event of a settlement. */
+function decidedDraft({ row, settling }: OneSettling): EventDraft {
+  const { verdict, actor, message, value, extras = NO_EXTRAS } = settling;
+  return {
+    ...{ key: `decision:${row.id}`, parentKey: `interruption:${row.id}`, kind: 'interruption.decided' },
+    data: { id: row.id, verdict, actor, message, value, digest: row.digest, ...saidOf(extras) },
+  };
 }
 
 /** One approval of several: it is kept, and the interruption still waits. Under the lock of the run's row. */
@@ -59,7 +102,8 @@ export async function vote(
   settling: Settling,
 ): Promise<Said> {
   const { actor, message, extras = NO_EXTRAS } = settling;
-  const decision = await keep(trx, row, settling);
+  const [decision] = await keep(trx, [{ row, settling }]);
+  if (decision === undefined) throw new HoldfastError('internal', `The vote on ${row.id} was kept and is not there.`);
   const number = decision.vote;
   await append(world, trx, row, {
     ...{ key: `vote:${row.id}:${number}`, parentKey: `interruption:${row.id}`, kind: 'interruption.voted' },
@@ -68,10 +112,18 @@ export async function vote(
   return { row, decision };
 }
 
-async function keep(trx: Knex.Transaction, row: InterruptionRow, settling: Settling): Promise<DecisionRow> {
-  const { extras = NO_EXTRAS, ...made } = settling;
-  const vote = (await saidOn(trx, row)).length + 1;
-  return insertDecision(trx, row, { ...made, vote, edit: extras.edit, always: extras.always });
+async function keep(trx: Knex.Transaction, all: readonly OneSettling[]): Promise<readonly DecisionRow[]> {
+  const said = await saidOnEach(
+    trx,
+    all.map(({ row }) => row),
+  );
+  const votesOn = (row: InterruptionRow): number => said.filter((one) => one.interruption_id === row.id).length;
+  return insertDecisions(
+    trx,
+    all.map(({ row, settling: { extras = NO_EXTRAS, ...made } }) => ({
+      ...{ row, ...made, vote: votesOn(row) + 1, edit: extras.edit, always: extras.always },
+    })),
+  );
 }
 
 async function makeStanding(
@@ -101,11 +153,11 @@ function verdictOfTime(row: InterruptionRow): Verdict {
   return isNextDay ? 'approve' : 'expire';
 }
 
-/** Settles an interruption whose time has come. */
-export const settleDue = (world: World, trx: Knex.Transaction, row: InterruptionRow): Promise<Said> =>
-  settle(world, trx, row, {
-    ...{ verdict: verdictOfTime(row), actor: NOBODY, message: null, value: null },
-  });
+/** What time says of an interruption whose time has come. */
+export const settlingOfTime = (row: InterruptionRow): OneSettling => ({
+  row,
+  settling: { verdict: verdictOfTime(row), actor: NOBODY, message: null, value: null },
+});
 
 /**
  * Keeps events of the names that a run comes to wait for out of this transaction's way: one that was told before is found
@@ -126,7 +178,7 @@ export async function settleWhatIsThere(
   pending: readonly InterruptionRow[],
 ): Promise<void> {
   for (const row of pending) {
-    if (row.kind === 'timer' && isPast(row, world.now())) await settleDue(world, trx, row);
+    if (row.kind === 'timer' && isPast(row, world.now())) await settleEach(world, trx, [settlingOfTime(row)]);
     if (row.kind === 'event') await settleKept(world, trx, row);
   }
 }

@@ -101,7 +101,7 @@ export async function startChild(world: World, start: ChildStart): Promise<Start
     const context = { at: isoNow(world), worker: null };
     await extendLog(trx, log, [{ key: 'created', parentKey: null, kind: 'run.created', data }], context);
     const run = { id, tenant: row.tenant, agent: name, priority: row.priority };
-    await world.queue.enqueue(trx, { run, segment: 0, band: 'child' });
+    await world.queue.enqueue(trx, [{ run, segment: 0, band: 'child' }]);
     return startedAs(id, data);
   });
   world.changed(id);

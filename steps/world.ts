@@ -22,11 +22,11 @@ export interface SegmentName {
   readonly segment: number;
 }
 
-/** Puts a segment into the queue inside somebody's transaction, so that both or neither happen. */
+/** Puts segments into the queue inside somebody's transaction, so that both or neither happen. */
 export interface SegmentQueue {
-  readonly enqueue: (trx: Knex.Transaction, segment: QueuedSegment) => Promise<void>;
-  /** Takes a segment back that a run does not need any more, unless a worker has taken it. */
-  readonly withdraw: (trx: Knex.Transaction, segment: SegmentName) => Promise<void>;
+  readonly enqueue: (trx: Knex.Transaction, segments: readonly QueuedSegment[]) => Promise<void>;
+  /** Takes segments back that runs do not need any more, unless a worker has taken them. */
+  readonly withdraw: (trx: Knex.Transaction, segments: readonly SegmentName[]) => Promise<void>;
   /** Removes a segment without a trace. False: a worker has taken it. */
   readonly remove: (trx: Knex.Transaction, segment: SegmentName) => Promise<boolean>;
   /** Tells the dispatcher, after the commit, that there is something to do. */

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import { transact } from '../../steps/patience.js';
-import { resumeIfDecided } from '../../steps/resume-run.js';
-import { settle } from '../../steps/settle.js';
+import { resumeDecided } from '../../steps/resume-run.js';
+import { settleEach } from '../../steps/settle.js';
 import type { Caller } from '../core/caller.js';
 import { type EmitEvent, type EmittedEvent, emitBody, KEPT_EVENTS } from '../core/emitted-event.js';
 import { HoldfastError } from '../core/errors.js';
@@ -18,8 +18,8 @@ import {
   type NewEmittedEvent,
   waitsForEvent,
 } from '../storage/emitted-events.js';
-import { findInterruption, isPast } from '../storage/interruptions.js';
-import { findRun, lockRun } from '../storage/runs.js';
+import { interruptionsByIds, isPast } from '../storage/interruptions.js';
+import { findRun, lockRuns } from '../storage/runs.js';
 import type { Parts } from './parts.js';
 
 /**
@@ -98,18 +98,31 @@ async function assertRoom(trx: Knex.Transaction, { tenant, name }: Event): Promi
   throw new HoldfastError('events_full', `${what} are kept for waits that did not come.`);
 }
 
+/** Waits that are settled by the same statements: what one of them takes in memory has a bound. */
+const AT_ONCE = 200;
+
 /** Settles every wait that the event matches. Returns the runs of the waits, one entry for each wait. */
 async function deliver(parts: Parts, trx: Knex.Transaction, event: Event): Promise<string[]> {
   const { world } = parts;
-  const runIds: string[] = [];
-  for (const seen of await waitsForEvent(trx, event)) {
-    await lockRun(trx, seen.run_id);
-    const row = await findInterruption(trx, event.tenant, seen.id);
-    if (row === undefined || row.status !== 'pending' || isPast(row, world.now())) continue;
-    const value = { eventId: event.id, payload: event.payload };
-    await settle(world, trx, row, { verdict: 'answer', actor: event.actor, message: null, value });
-    await resumeIfDecided(world, trx, row.run_id);
-    runIds.push(row.run_id);
+  const seen = await waitsForEvent(trx, event);
+  await lockRuns(trx, [...new Set(seen.map((row) => row.run_id))]);
+  const settled: string[] = [];
+  const value = { eventId: event.id, payload: event.payload };
+  const settling = { verdict: 'answer', actor: event.actor, message: null, value } as const;
+  for (let from = 0; from < seen.length; from += AT_ONCE) {
+    const rows = await interruptionsByIds(
+      trx,
+      seen.slice(from, from + AT_ONCE).map(({ id }) => id),
+    );
+    const waiting = rows.filter((row) => row.status === 'pending' && !isPast(row, world.now()));
+    await settleEach(
+      world,
+      trx,
+      waiting.map((row) => ({ row, settling })),
+    );
+    const runIds = waiting.map((row) => row.run_id);
+    await resumeDecided(world, trx, [...new Set(runIds)]);
+    settled.push(...runIds);
   }
-  return runIds;
+  return settled;
 }

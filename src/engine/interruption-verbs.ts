@@ -21,7 +21,7 @@ import {
   isPast,
   listInterruptionRows,
   lockInterruption,
-  saidOn,
+  saidOnEach,
   waitOf,
 } from '../storage/interruptions.js';
 import { cursorAfter } from '../storage/run-list.js';
@@ -100,7 +100,7 @@ export async function decide(
     if (row === undefined || run === undefined) throw unknown(id);
     assertNotErased(run);
     const choice = choiceOf(row, request);
-    const said = await saidOn(trx, row);
+    const said = await saidOnEach(trx, [row]);
     const before = interruptionViewOf(row, said);
     if (row.status === 'pending' && isPast(row, parts.world.now())) {
       overdue = run.id;
@@ -120,7 +120,7 @@ export async function decide(
     if (verdict === 'approve' && row.kind === 'budget') await raiseBudget(trx, row, value);
     const [now] = await (judged === 'vote'
       ? Promise.all([vote(parts.world, trx, row, made)])
-      : Promise.all([settle(parts.world, trx, row, made), resumeLocked(parts.world, trx, run, row.id)]));
+      : Promise.all([settle(parts.world, trx, row, made), resumeLocked(parts.world, trx, [run], row.id)]));
     return interruptionViewOf(now.row, [...said, now.decision]);
   });
   const view = await made.catch(async (error: unknown) => {

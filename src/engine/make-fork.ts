@@ -135,7 +135,7 @@ export async function writeFork(
   };
   const copies = [...plan.events, ...noLongerStanding(plan.events)].map((one) => rebound(one, binding));
   await appendEvents(trx, id, [createdEvent(run, requestedBy), forked, ...copies], { at: isoNow(world), worker: null });
-  await world.queue.enqueue(trx, { run, segment, band: 'new' });
+  await world.queue.enqueue(trx, [{ run, segment, band: 'new' }]);
 }
 
 /** What stands in the source allows nothing in the fork. */

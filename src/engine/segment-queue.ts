@@ -3,8 +3,8 @@ import type { Knex } from 'knex';
 import type { SegmentQueue } from '../../steps/world.js';
 import { SEGMENT_WORKFLOW } from '../../workflows/agent-run.js';
 import { queueKey, queuePriority } from '../core/dispatch.js';
-import { keyOfRun, type LimitedNames, namesAnything } from '../storage/limited-names.js';
-import { removeSegment, withdrawSegment } from '../storage/queued-segments.js';
+import { keyOf, keysOfRuns, type LimitedNames, namesAnything } from '../storage/limited-names.js';
+import { copySegment, type KeyedSegment, removeSegment, withdrawSegments } from '../storage/queued-segments.js';
 import { rawConnection } from '../storage/raw-connection.js';
 import { workflowIdOf } from '../storage/workflow-id.js';
 import type { Looks } from './looks.js';
@@ -20,23 +20,45 @@ export function segmentQueue(
   client: () => DBOSClient,
   { looks, self, limited }: { readonly looks: Looks; readonly self: string; readonly limited: LimitedNames },
 ): SegmentQueue {
-  const enqueue: SegmentQueue['enqueue'] = async (trx: Knex.Transaction, { run, segment, band }) => {
-    const key = namesAnything(limited) ? await keyOfRun(trx, run.id, limited) : queueKey(run.tenant, run.agent);
+  const enqueueOne = (trx: Knex.Transaction, segment: KeyedSegment): Promise<unknown> => {
+    const { runId, workflowId, key, priority } = segment;
     const options = {
       queueName: SEGMENT_QUEUE,
       workflowName: SEGMENT_WORKFLOW,
-      workflowID: workflowIdOf(run.id, segment),
-      priority: queuePriority(band, run.priority),
+      workflowID: workflowId,
+      priority,
       queuePartitionKey: key,
     };
-    await Promise.all([
-      rawConnection(trx, (connection) => client().enqueueInTransaction(connection, options, run.id, segment)),
-      trx.raw('select pg_notify(?, ?)', [WAKE_CHANNEL, self]),
-    ]);
+    return rawConnection(trx, (connection) =>
+      client().enqueueInTransaction(connection, options, runId, segment.segment),
+    );
+  };
+  const enqueue: SegmentQueue['enqueue'] = async (trx, segments) => {
+    if (segments.length === 0) return;
+    const keys = namesAnything(limited)
+      ? await keysOfRuns(trx, [...new Set(segments.map(({ run }) => run.id))], limited)
+      : new Map(segments.map(({ run }) => [run.id, queueKey(run.tenant, run.agent)]));
+    const keyed = segments.map(({ run, segment, band }) => ({
+      ...{ runId: run.id, segment, workflowId: workflowIdOf(run.id, segment), key: keyOf(keys, run.id) },
+      priority: queuePriority(band, run.priority),
+    }));
+    await Promise.all([putIn(trx, keyed), trx.raw('select pg_notify(?, ?)', [WAKE_CHANNEL, self])]);
+  };
+  /** The first as DBOS puts it in, the others as copies of it: two statements more, however many there are. */
+  const putIn = async (trx: Knex.Transaction, [first, ...others]: readonly KeyedSegment[]): Promise<void> => {
+    if (first === undefined) return;
+    await enqueueOne(trx, first);
+    if (others.length === 0) return;
+    const copied = await copySegment(trx, first, others);
+    for (const one of others) if (!copied.has(one.workflowId)) await enqueueOne(trx, one);
   };
   return {
     enqueue,
-    withdraw: (trx, { runId, segment }) => withdrawSegment(trx, workflowIdOf(runId, segment)),
+    withdraw: (trx, segments) =>
+      withdrawSegments(
+        trx,
+        segments.map(({ runId, segment }) => workflowIdOf(runId, segment)),
+      ),
     remove: (trx, { runId, segment }) => removeSegment(trx, workflowIdOf(runId, segment)),
     wake: looks.wake,
   };

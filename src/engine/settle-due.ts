@@ -1,16 +1,17 @@
 import type { Knex } from 'knex';
-import { resumeIfDecided } from '../../steps/resume-run.js';
-import { settleDue } from '../../steps/settle.js';
+import { resumeDecided } from '../../steps/resume-run.js';
+import { settleEach, settlingOfTime } from '../../steps/settle.js';
 import { databaseTrouble } from '../storage/database-trouble.js';
 import type { InterruptionRow } from '../storage/interruption-rows.js';
-import { findInterruption, isPast } from '../storage/interruptions.js';
-import { sideBySide } from '../storage/one-flight.js';
+import { interruptionsByIds, isPast } from '../storage/interruptions.js';
 import { lockRun } from '../storage/runs.js';
 import { type DueTimer, dropTimers, isAnyDue, takeDue } from '../storage/timers.js';
 import type { Parts } from './parts.js';
 
+type Due = Pick<DueTimer, 'runId' | 'target'>;
+
 /** Timers that one transaction settles. */
-const AT_ONCE = 50;
+const AT_ONCE = 100;
 /** Transactions of one worker at a time; workers take from each other what is due. */
 const LANES = 3;
 /** What could not be settled is left alone for so long, so that it holds up nothing behind it. */
@@ -49,6 +50,11 @@ export function dueWatch(parts: Parts): (isStopping: () => boolean) => Promise<v
         await world.knex.transaction(async (trx) => {
           taken = await take(trx);
           await settleTaken(parts, trx, taken);
+          // One whose interruption was settled in another way is over, too.
+          await dropTimers(
+            trx,
+            taken.map(({ id }) => id),
+          );
         });
         tell(parts, taken);
       } catch (error) {
@@ -68,27 +74,19 @@ export function dueWatch(parts: Parts): (isStopping: () => boolean) => Promise<v
   };
 }
 
-/** Settles interruptions whose time has come, under the locks of their runs. Those of one run come one after the other. */
-async function settleTaken(parts: Parts, trx: Knex.Transaction, due: readonly DueTimer[]): Promise<void> {
-  await sideBySide(
-    [...new Set(due.map(({ runId }) => runId))].map(async (runId) => {
-      for (const one of due) if (one.runId === runId) await settleOne(parts, trx, one.tenant, one.target);
-      await resumeIfDecided(parts.world, trx, runId);
-    }),
-  );
-  // One whose interruption was settled in another way is over, too.
-  await dropTimers(
+/** Settles interruptions whose time has come, under the locks of their runs. */
+async function settleTaken(parts: Parts, trx: Knex.Transaction, due: readonly Due[]): Promise<void> {
+  if (due.length === 0) return;
+  const rows = await interruptionsByIds(
     trx,
-    due.map(({ id }) => id),
+    due.map(({ target }) => target),
   );
+  const pending = rows.filter(({ status }) => status === 'pending');
+  await settleEach(parts.world, trx, pending.map(settlingOfTime));
+  await resumeDecided(parts.world, trx, [...new Set(due.map(({ runId }) => runId))]);
 }
 
-async function settleOne(parts: Parts, trx: Knex.Transaction, tenant: string, id: string): Promise<void> {
-  const row = await findInterruption(trx, tenant, id);
-  if (row?.status === 'pending') await settleDue(parts.world, trx, row);
-}
-
-function tell(parts: Parts, due: readonly Pick<DueTimer, 'runId'>[]): void {
+function tell(parts: Parts, due: readonly Pick<Due, 'runId'>[]): void {
   if (due.length === 0) return;
   parts.world.queue.wake();
   for (const { runId } of due) parts.changes.announce(runId);
@@ -116,8 +114,7 @@ export async function expire(parts: Parts, runId: string, id: string): Promise<v
   await parts.world.knex.transaction(async (trx) => {
     const run = await lockRun(trx, runId);
     if (run === undefined) return;
-    await settleOne(parts, trx, run.tenant, id);
-    await resumeIfDecided(parts.world, trx, runId);
+    await settleTaken(parts, trx, [{ runId, target: id }]);
   });
   tell(parts, [{ runId }]);
 }

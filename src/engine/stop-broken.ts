@@ -5,7 +5,7 @@ import type { Caller } from '../core/caller.js';
 import { HoldfastError } from '../core/errors.js';
 import { isOver } from '../core/run.js';
 import { liveBelow, lockFamily } from '../storage/families.js';
-import { pendingOf, settleInterruption } from '../storage/interruptions.js';
+import { pendingOf, settleInterruptions } from '../storage/interruptions.js';
 import { takesEvents } from '../storage/lost-rows.js';
 import { type RunRow, updateRun } from '../storage/runs.js';
 import { hasWorkingSegment } from '../storage/segment-rows.js';
@@ -60,11 +60,15 @@ async function endByRows(
   trx: Knex.Transaction,
   run: RunRow,
 ): Promise<readonly string[]> {
-  for (const row of await pendingOf(trx, run.id)) await settleInterruption(trx, row, 'cancelled');
+  const pending = await pendingOf(trx, run.id);
+  await settleInterruptions(
+    trx,
+    pending.map(({ id }) => ({ id, status: 'cancelled' })),
+  );
   const at = new Date(world.now());
   const over = await updateRun(trx, run.id, {
     ...{ status: 'cancelled', cancel_requested_at: at, cancel_reason: WHY, completed_at: at },
   });
-  await world.queue.withdraw(trx, { runId: run.id, segment: run.segment });
+  await world.queue.withdraw(trx, [{ runId: run.id, segment: run.segment }]);
   return endFamily(world, trx, over);
 }

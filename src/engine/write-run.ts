@@ -64,6 +64,6 @@ export async function writeRun(
   const created = { key: 'created', parentKey: null, kind: 'run.created', data } as const;
   const context = { at: isoNow(world), worker: null };
   await extendLog(trx, log, loaded === null ? [created] : [created, loaded], context);
-  await world.queue.enqueue(trx, { run: { ...of, priority }, segment: 0, band: 'new' });
+  await world.queue.enqueue(trx, [{ run: { ...of, priority }, segment: 0, band: 'new' }]);
   return inserted;
 }

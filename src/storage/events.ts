@@ -63,23 +63,47 @@ export async function createLog(
   return { head, runKey, seqOf: new Map() };
 }
 
-/** Holds the head of a run's log, and reads what the log has under some keys. */
-async function lockHead(trx: Knex.Transaction, runId: string, keys: readonly string[]) {
+/** Drafts for the log of one run. */
+export interface LogDrafts {
+  readonly runId: string;
+  readonly drafts: readonly EventDraft[];
+}
+
+interface HeldLog {
+  readonly head: Head;
+  readonly runKey: string | null;
+  readonly stored: readonly StoredEvent[];
+}
+
+/** Holds the heads of logs, and reads what each has under the keys of its drafts and of what they follow from. */
+async function lockHeads(trx: Knex.Transaction, logs: readonly LogDrafts[]): Promise<ReadonlyMap<string, HeldLog>> {
+  const wanted = logs.flatMap(({ runId, drafts }) =>
+    [...new Set(drafts.flatMap(({ key, parentKey }) => (parentKey === null ? [key] : [key, parentKey])))].map(
+      (key) => ({ runId, key }),
+    ),
+  );
   const head = trx('holdfast.run_heads as h')
     .leftJoin('holdfast.run_keys as k', 'k.run_id', 'h.run_id')
-    .where('h.run_id', runId)
+    .whereRaw('h.run_id = any(?)', [logs.map(({ runId }) => runId)])
+    .orderBy('h.run_id')
     .select('h.run_id', 'h.tenant', 'h.seq', 'h.hash', 'h.state', 'h.state_hash', 'h.at', 'k.key')
     .forUpdate('h');
   const there = events(trx)
-    .where({ run_id: runId })
-    .whereRaw('key = any(?)', [[...keys]])
-    .select('key', 'seq', 'kind', 'data_hash');
-  const [[row], stored] = await inOneFlight<[HeadRow & { key: string | null }, StoredEvent]>(trx, [head, there]);
-  if (row === undefined) throw new HoldfastError('run_unknown', `The log of run ${runId} does not exist.`);
-  return { head: headOf(row), runKey: row.key, stored };
+    .whereRaw('(run_id, key) in (select * from unnest(?::text[], ?::text[]))', [
+      wanted.map(({ runId }) => runId),
+      wanted.map(({ key }) => key),
+    ])
+    .select('run_id', 'key', 'seq', 'kind', 'data_hash');
+  const [rows, stored] = await inOneFlight<[HeadRow & { key: string | null }, StoredEvent]>(trx, [head, there]);
+  return new Map(
+    rows.map((row) => [
+      row.run_id,
+      { head: headOf(row), runKey: row.key, stored: stored.filter((one) => one.run_id === row.run_id) },
+    ]),
+  );
 }
 
-type StoredEvent = Pick<EventRow, 'key' | 'seq' | 'kind' | 'data_hash'>;
+type StoredEvent = Pick<EventRow, 'run_id' | 'key' | 'seq' | 'kind' | 'data_hash'>;
 
 function headOf(row: HeadRow): Head {
   // Only this file writes the state, so that its text is the state of the fold.
@@ -127,23 +151,50 @@ export async function appendEvents(
   drafts: readonly EventDraft[],
   context: Writing,
 ): Promise<LogTail | null> {
-  const last = drafts.at(-1);
-  if (last === undefined) return null;
-  const wanted = drafts.flatMap((draft) => (draft.parentKey === null ? [draft.key] : [draft.key, draft.parentKey]));
-  const { head, runKey, stored } = await lockHead(trx, runId, [...new Set(wanted)]);
+  const [tail] = await appendToEach(trx, [{ runId, drafts }], context);
+  return tail ?? null;
+}
+
+/** The same for the logs of several runs, each named once, in as many statements as for one. */
+export async function appendToEach(
+  trx: Knex.Transaction,
+  logs: readonly LogDrafts[],
+  context: Writing,
+): Promise<readonly (LogTail | null)[]> {
+  const held = logs.some(({ drafts }) => drafts.length > 0) ? await lockHeads(trx, logs) : new Map<string, HeldLog>();
+  const sealed: { readonly before: Head; readonly sealed: SealedEvents }[] = [];
+  const tails = logs.map(({ runId, drafts }) => {
+    const last = drafts.at(-1);
+    if (last === undefined) return null;
+    const log = held.get(runId);
+    if (log === undefined) throw new HoldfastError('run_unknown', `The log of run ${runId} does not exist.`);
+    const fresh = freshOf(log, drafts, context);
+    if (fresh.length === 0 || log.runKey === null) return null;
+    const seqOf = new Map(log.stored.map((row) => [row.key, row.seq]));
+    const made = sealAll({ head: log.head, runKey: log.runKey, seqOf }, fresh, context);
+    sealed.push({ before: log.head, sealed: made });
+    return fresh.at(-1) === last ? made.tail : null;
+  });
+  // What has rows beside its events is written by itself.
+  const isPlain = ({ before, sealed: { charges, steps, tail } }: (typeof sealed)[number]): boolean =>
+    charges.length + steps.length === 0 && !keepsFold(before.seq, tail.head.seq);
+  const plain = sealed.length === 1 ? [] : sealed.filter(isPlain);
+  if (plain.length > 0) await writeEachSealed(trx, plain);
+  for (const one of sealed) if (!plain.includes(one)) await writeSealed(trx, one.before, one.sealed);
+  return tails;
+}
+
+/** Those drafts that are not in a log yet; none for a log that takes nothing any more. */
+function freshOf({ head, runKey, stored }: HeldLog, drafts: readonly EventDraft[], context: Writing): EventDraft[] {
   // Its key goes only when a run is over.
-  if (runKey === null || (head.state.status !== 'none' && isOver(head.state.status))) return null;
-  if (context.segment !== undefined && context.segment < head.state.segment) return null;
+  if (runKey === null || (head.state.status !== 'none' && isOver(head.state.status))) return [];
+  if (context.segment !== undefined && context.segment < head.state.segment) return [];
   const known = new Map(stored.map((row) => [row.key, row]));
   for (const draft of drafts) {
     const before = known.get(draft.key);
     if (before !== undefined) assertSame(runKey, draft, before);
   }
-  const fresh = drafts.filter((draft) => !known.has(draft.key));
-  const seqOf = new Map(stored.map((row) => [row.key, row.seq]));
-  const sealed = sealAll({ head, runKey, seqOf }, fresh, context);
-  if (sealed.rows.length > 0) await writeSealed(trx, head, sealed);
-  return known.has(last.key) ? null : sealed.tail;
+  return drafts.filter((draft) => !known.has(draft.key));
 }
 
 /**
@@ -221,6 +272,31 @@ async function writeSealed(db: Knex, before: Head, sealed: SealedEvents): Promis
     ],
   );
   return rowCount > 0;
+}
+
+/** The same for several logs whose heads are held, and that have no rows beside their events. */
+async function writeEachSealed(
+  trx: Knex.Transaction,
+  logs: readonly { readonly before: Head; readonly sealed: SealedEvents }[],
+): Promise<void> {
+  const heads = logs.map(({ before, sealed: { tail } }) => ({
+    ...{ run_id: before.runId, seq: tail.head.seq, hash: tail.head.hash, state: canonical(tail.head.state) },
+    ...{ state_hash: tail.head.stateHash, at: tail.head.at, before_seq: before.seq, before_hash: before.hash },
+  }));
+  await trx.raw(
+    `with given as (
+       select * from json_to_recordset(?::json) as g(run_id text, seq int, hash text, state text, state_hash text,
+                                                     at text, before_seq int, before_hash text)),
+     head as (
+       update holdfast.run_heads h
+          set seq = g.seq, hash = g.hash, state = g.state, state_hash = g.state_hash, at = g.at, moved = true
+         from given g
+        where h.run_id = g.run_id and h.seq = g.before_seq and h.hash = g.before_hash returning h.run_id)
+     insert into holdfast.events (${COLUMNS})
+     select ${COLUMNS} from json_populate_recordset(null::holdfast.events, ?::json)
+      where run_id in (select run_id from head)`,
+    [JSON.stringify(heads), JSON.stringify(logs.flatMap(({ sealed: { rows } }) => rows))],
+  );
 }
 
 const rowOf = (event: RunEvent, key: string, dataText: string, worker: string | null): EventRow => ({

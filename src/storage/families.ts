@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import { OVER, type RunStatus, type Usage } from '../core/run.js';
+import type { Rows } from './columns.js';
 import { inOneFlight } from './one-flight.js';
 import { runColumns } from './run-columns.js';
 import { ancestorsOf, type RunRow, runs } from './runs.js';
@@ -16,10 +17,10 @@ export async function lockFamily(trx: Knex.Transaction, id: string): Promise<Run
   return run;
 }
 
-/** The runs that calls of a run started and that are not over, held until the transaction ends. */
-export const liveChildrenOf = (trx: Knex.Transaction, parentId: string): Promise<RunRow[]> =>
+/** The runs that calls of these runs started and that are not over, held until the transaction ends. */
+export const liveChildrenOf = (trx: Knex.Transaction, parentIds: readonly string[]): Rows<RunRow> =>
   runs(trx)
-    .where({ parent_run_id: parentId })
+    .whereRaw('parent_run_id = any(?)', [[...parentIds]])
     .whereNotIn('status', [...OVER])
     .orderBy('id')
     .forNoKeyUpdate()

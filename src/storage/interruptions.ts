@@ -101,9 +101,12 @@ export async function lockInterruption(
   return { run, row: read };
 }
 
-export const pendingOf = async (db: Knex, runId: string): Promise<InterruptionRow[]> =>
+export const pendingOf = async (db: Knex, runId: string): Promise<InterruptionRow[]> => pendingOfEach(db, [runId]);
+
+export const pendingOfEach = async (db: Knex, runIds: readonly string[]): Promise<InterruptionRow[]> =>
   interruptions(db)
-    .where({ run_id: runId, status: 'pending' })
+    .whereRaw('run_id = any(?)', [[...runIds]])
+    .where({ status: 'pending' })
     .orderBy(['requested_at', 'id'])
     .select(interruptionColumns(db));
 
@@ -130,9 +133,12 @@ export async function interruptionsByIds(db: Knex, ids: readonly string[]): Prom
   return ids.flatMap((id) => rows.filter((row) => row.id === id));
 }
 
-/** What was said on an interruption: while one that takes a single decision is pending, nothing. */
-export const saidOn = async (db: Knex, row: InterruptionRow): Promise<DecisionRow[]> =>
-  row.status === 'pending' && row.required_approvals === 1 ? [] : decisionsOf(db, [row.id]);
+/** What was said on interruptions: while one that takes a single decision is pending, nothing. */
+export const saidOnEach = (db: Knex, rows: readonly InterruptionRow[]): Promise<DecisionRow[]> =>
+  decisionsOf(
+    db,
+    rows.filter((row) => row.status !== 'pending' || row.required_approvals !== 1).map(({ id }) => id),
+  );
 
 /** The decisions on the interruptions that a segment ended with. */
 export const decisionsOfSegment = (db: Knex, runId: string, segment: number): Rows<DecisionRow> =>
@@ -146,21 +152,23 @@ export const decisionsOf = async (db: Knex, ids: readonly string[]): Promise<Dec
     ? []
     : decisions(db).whereIn('interruption_id', ids).orderBy(['interruption_id', 'vote']).select(decisionColumns(db));
 
-/** Settles an interruption: what it waits for any more is gone. Gives it as it is now. */
-export async function settleInterruption(
+/** Settles interruptions: what they wait for any more is gone. Gives them as they are now, in any order. */
+export async function settleInterruptions(
   trx: Knex.Transaction,
-  row: InterruptionRow,
-  status: InterruptionStatus,
-): Promise<InterruptionRow> {
-  const [settled] = await interruptions(trx)
-    .with('over', trx('holdfast.timers').where({ target: row.id }).delete())
-    .where({ id: row.id })
-    .update({ status, settled_at: trx.fn.now() as unknown as Date })
-    .returning(interruptionColumns(trx));
-  return (settled as InterruptionRow | undefined) ?? row;
+  settled: readonly { readonly id: string; readonly status: InterruptionStatus }[],
+): Promise<readonly InterruptionRow[]> {
+  const { rows }: { rows: InterruptionRow[] } = await trx.raw(
+    `with given as (select * from json_to_recordset(?::json) as g(given_id text, given_status text)),
+     over as (delete from holdfast.timers where target in (select given_id from given))
+     update holdfast.interruptions set status = given_status, settled_at = now()
+       from given where id = given_id returning ${interruptionColumns(trx).toQuery()}`,
+    [JSON.stringify(settled.map(({ id, status }) => ({ given_id: id, given_status: status })))],
+  );
+  return rows;
 }
 
 export interface NewDecision {
+  readonly row: InterruptionRow;
   readonly vote: number;
   readonly verdict: Verdict;
   readonly actor: string;
@@ -170,24 +178,29 @@ export interface NewDecision {
   readonly always: Always | null;
 }
 
-export async function insertDecision(
+/** Gives them as they were kept, in any order. */
+export async function insertDecisions(
   trx: Knex.Transaction,
-  row: InterruptionRow,
-  made: NewDecision,
-): Promise<DecisionRow> {
-  const [kept] = await decisions(trx)
-    .insert({
-      id: made.vote === 1 ? `dec_${row.id}` : `dec_${row.id}_${made.vote}`,
-      ...{ interruption_id: row.id, run_id: row.run_id, tenant: row.tenant },
-      ...{ vote: made.vote, verdict: made.verdict, actor: made.actor, message: made.message },
-      value: canonical(made.value),
-      edit: made.edit === null ? null : canonical(made.edit),
-      always: made.always === null ? null : canonical(made.always),
-    })
-    .returning(decisionColumns(trx));
-  // What is inserted comes back.
-  return kept as DecisionRow;
+  made: readonly NewDecision[],
+): Promise<readonly DecisionRow[]> {
+  const given = made.map(({ row, vote, verdict, actor, message, value, edit, always: lasting }) => ({
+    id: vote === 1 ? `dec_${row.id}` : `dec_${row.id}_${vote}`,
+    ...{ interruption_id: row.id, run_id: row.run_id, tenant: row.tenant },
+    ...{ vote, verdict, actor, message },
+    value: canonical(value),
+    edit: edit === null ? null : canonical(edit),
+    always: lasting === null ? null : canonical(lasting),
+  }));
+  const { rows }: { rows: DecisionRow[] } = await trx.raw(
+    `insert into holdfast.decisions (${DECISION_GIVEN})
+     select ${DECISION_GIVEN} from json_populate_recordset(null::holdfast.decisions, ?::json)
+     returning ${decisionColumns(trx).toQuery()}`,
+    [JSON.stringify(given)],
+  );
+  return rows;
 }
+
+const DECISION_GIVEN = 'id, interruption_id, run_id, tenant, vote, verdict, actor, message, value, edit, "always"';
 
 const verdicts = z.array(interruptionView.shape.verdicts.element);
 const capabilities = z.array(z.string());

@@ -30,12 +30,23 @@ const bindings = ({ images, models, agents }: LimitedNames) => ({
   agents: JSON.stringify(agents),
 });
 
-/** The key of a run whose row, and that of its task, is there. */
-export async function keyOfRun(trx: Knex.Transaction, runId: string, limited: LimitedNames): Promise<string> {
-  const found: { rows: { key: string }[] } = await trx.raw(keysOf('r.id = :runId'), { ...bindings(limited), runId });
-  const [row] = found.rows;
-  if (row === undefined) throw new Error(`run ${runId} is put into the queue before its row is there`);
-  return row.key;
+/** The keys of runs whose rows, and those of their tasks, are there. */
+export async function keysOfRuns(
+  trx: Knex.Transaction,
+  runIds: readonly string[],
+  limited: LimitedNames,
+): Promise<ReadonlyMap<string, string>> {
+  const found: { rows: { id: string; key: string }[] } = await trx.raw(keysOf('r.id = any(:runIds)'), {
+    ...bindings(limited),
+    runIds: [...runIds],
+  });
+  return new Map(found.rows.map(({ id, key }) => [id, key]));
+}
+
+export function keyOf(keys: ReadonlyMap<string, string>, runId: string): string {
+  const key = keys.get(runId);
+  if (key === undefined) throw new Error(`run ${runId} is put into the queue before its row is there`);
+  return key;
 }
 
 /** Gives all that is queued or at work the keys that follow from what is limited now. */

@@ -1,11 +1,12 @@
 import type { Knex } from 'knex';
 import { NOW_MS } from './clock.js';
 
-/** Cancels a segment that waits in the queue. Nothing happens to one that a worker has taken: it finds its run over. */
-export async function withdrawSegment(trx: Knex.Transaction, workflowId: string): Promise<void> {
+/** Cancels segments that wait in the queue. Nothing happens to one that a worker has taken: it finds its run over. */
+export async function withdrawSegments(trx: Knex.Transaction, workflowIds: readonly string[]): Promise<void> {
   const now = trx.raw(NOW_MS);
   await trx('dbos.workflow_status')
-    .where({ workflow_uuid: workflowId, status: 'ENQUEUED' })
+    .whereRaw('workflow_uuid = any(?)', [[...workflowIds]])
+    .where({ status: 'ENQUEUED' })
     .update({ status: 'CANCELLED', queue_name: null, started_at_epoch_ms: null, updated_at: now, completed_at: now });
 }
 
@@ -19,4 +20,55 @@ export async function removeSegment(trx: Knex.Transaction, workflowId: string): 
   for (const table of ['workflow_input', 'workflow_output', 'operation_outputs'])
     await trx(`dbos.${table}`).where(of).delete();
   return true;
+}
+
+/** A segment on its way into the queue. */
+export interface KeyedSegment {
+  readonly runId: string;
+  readonly segment: number;
+  readonly workflowId: string;
+  readonly key: string;
+  readonly priority: number;
+}
+
+/** What the workflow of a segment is called with, as it is inside the text that DBOS keeps. */
+const argumentsOf = ({ runId, segment }: KeyedSegment): string => JSON.stringify([runId, segment]);
+
+/**
+ * Puts segments into the queue as copies of one that was just put in: of all that DBOS has written of it. Gives the ids of those that
+ * it has put in; one whose workflow is there already, or whose arguments DBOS keeps in another way, is not among them.
+ */
+export async function copySegment(
+  trx: Knex.Transaction,
+  first: KeyedSegment,
+  others: readonly KeyedSegment[],
+): Promise<ReadonlySet<string>> {
+  const given = others.map((one) => ({
+    ...{
+      given_id: one.workflowId,
+      given_priority: one.priority,
+      given_key: one.key,
+      given_arguments: argumentsOf(one),
+    },
+  }));
+  const { rows }: { rows: { workflow_uuid: string }[] } = await trx.raw(
+    `with given as (
+       select * from json_to_recordset(cast(:given as json))
+                  as g(given_id text, given_priority int, given_key text, given_arguments text)),
+     first as (
+       select s, i.inputs from dbos.workflow_status s join dbos.workflow_input i on i.workflow_uuid = s.workflow_uuid
+        where s.workflow_uuid = :first and s.status = 'ENQUEUED' and position(:arguments in i.inputs) > 0),
+     queued as (
+       insert into dbos.workflow_status
+       select made.* from first, given, json_populate_record(first.s, json_build_object(
+                'workflow_uuid', given_id, 'priority', given_priority, 'queue_partition_key', given_key,
+                'creator_xid', gen_random_uuid())) made
+           on conflict do nothing returning workflow_uuid)
+     insert into dbos.workflow_input (workflow_uuid, inputs)
+     select given_id, replace(first.inputs, :arguments, given_arguments) from first, given
+      where given_id in (select workflow_uuid from queued)
+         on conflict do nothing returning workflow_uuid`,
+    { given: JSON.stringify(given), first: first.workflowId, arguments: argumentsOf(first) },
+  );
+  return new Set(rows.map(({ workflow_uuid: id }) => id));
 }

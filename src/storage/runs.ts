@@ -171,12 +171,34 @@ const forkColumns = (fork: NewFork): Partial<RunRow> => ({
 export const lockRun = (trx: Knex.Transaction, id: string): Promise<RunRow | undefined> =>
   runs(trx).where({ id }).forNoKeyUpdate().first(runColumns(trx));
 
-/** Makes a run `queued`, if nothing that it waits for is undecided but what is being `settled`. */
-export async function queueIfDecided(trx: Knex.Transaction, id: string, settled: string | null): Promise<boolean> {
-  const undecided = trx('holdfast.interruptions').where({ run_id: id, status: 'pending' }).select('id');
-  if (settled !== null) undecided.whereNot({ id: settled });
+/**
+ * The same of several. Those of a family that are deeper come later, as everywhere; of one depth, in the order of their ids.
+ */
+export const lockRuns = async (trx: Knex.Transaction, ids: readonly string[]): Promise<readonly RunRow[]> =>
+  runs(trx)
+    .whereRaw('id = any(?)', [[...ids]])
+    .orderByRaw('json_array_length(ancestors::json), id')
+    .forNoKeyUpdate()
+    .select(runColumns(trx));
+
+/** Makes those runs `queued` that wait for nothing undecided but what is being `settled`. Gives their ids. */
+export async function queueDecided(
+  trx: Knex.Transaction,
+  ids: readonly string[],
+  settled: string | null,
+): Promise<ReadonlySet<string>> {
+  const undecided = trx('holdfast.interruptions as i')
+    .whereRaw('i.run_id = runs.id')
+    .where('i.status', 'pending')
+    .select('i.id');
+  if (settled !== null) undecided.whereNot({ 'i.id': settled });
   const change = { status: 'queued', updated_at: trx.fn.now() as unknown as Date } as const;
-  return (await runs(trx).where({ id }).whereNotExists(undecided).update(change)) > 0;
+  const queued = await runs(trx)
+    .whereRaw('id = any(?)', [[...ids]])
+    .whereNotExists(undecided)
+    .update(change)
+    .returning('id');
+  return new Set(queued.map(({ id }) => id));
 }
 
 interface WorkStart {

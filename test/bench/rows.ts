@@ -4,6 +4,7 @@ import { APPEND } from './rows/append.js';
 import { COMMAND } from './rows/command.js';
 import { EXPORT } from './rows/export.js';
 import { DECISION, LENGTH, START } from './rows/latency.js';
+import { NUMBERS_ROWS } from './rows/numbers.js';
 import { PAUSED_ROWS } from './rows/paused.js';
 import { RECOVERY_ROWS } from './rows/recovery.js';
 import { REPLAY } from './rows/replay.js';
@@ -21,6 +22,7 @@ export const ROWS: readonly Row[] = [
   APPEND,
   DECISION,
   ...PAUSED_ROWS,
+  ...NUMBERS_ROWS,
   ...RECOVERY_ROWS,
   ROUTING,
   REPLAY,

@@ -1,7 +1,7 @@
 import { Agent } from '@openai/agents';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
-import { createEngine, defineAgent, defineTool, type Engine } from '../../src/index.js';
+import { createEngine, defineAgent, defineTool, type Engine, waitForEventTool } from '../../src/index.js';
 import { type Database, openDatabase } from '../../src/storage/database.js';
 import {
   createEngineDatabase,
@@ -9,7 +9,7 @@ import {
   describePostgres,
   type TestDatabase,
 } from '../harness/database.js';
-import { ADMIN, BOB, engineFor, pendingOf, restOf, runToRest } from '../harness/engine.js';
+import { ADMIN, BOB, dataOf, engineFor, pendingOf, restOf, runToRest } from '../harness/engine.js';
 import { call, scripted } from '../harness/script.js';
 
 const COUNT = 40;
@@ -25,25 +25,74 @@ const agent = (name: string, expiresInMs: number) =>
     agent: new Agent({ name, tools: [paying(expiresInMs)], model: scripted([[call('pay', {})]]) }),
     grants: [{ capability: 'tool:call:pay', effect: 'ask' }],
   });
-const agents = [agent('quick', 1500), agent('slow', 3_600_000)];
+const hearer = defineAgent({
+  agent: new Agent({
+    name: 'hearer',
+    tools: [waitForEventTool()],
+    model: scripted([[call('wait_for_event', { name: 'bell' }, 'a'), call('wait_for_event', { name: 'bell' }, 'b')]]),
+  }),
+  grants: ['event:wait:*'],
+});
+const agents = [agent('quick', 1500), agent('slow', 3_600_000), hearer];
 
 describeEachDatabase('deadlines', (kind) => {
   const t = engineFor(kind, { agents });
   const expired = () => t.engine.listInterruptions({ status: 'expired', limit: 100 }, BOB);
 
-  it('that are due at the same time are settled many at once', { timeout: 60_000 }, async () => {
-    const runs = await Promise.all(Array.from({ length: COUNT }, () => runToRest(t.engine, 'slow')));
-    expect(new Set(runs.map(({ status }) => status))).toEqual(new Set(['paused']));
+  /** Lets so many runs of an agent wait, however long that takes. */
+  const paused = async (agent: string, count: number): Promise<readonly string[]> => {
+    const runs = await Promise.all(
+      Array.from({ length: count }, () => t.engine.startRun({ agent, input: 'go' }, ADMIN)),
+    );
+    for (const { id } of runs) await becomes(id, 'paused');
+    return runs.map(({ id }) => id);
+  };
+  const becomes = (id: string, status: string) =>
+    expect.poll(async () => (await restOf(t.engine, id)).status, { timeout: 100_000 }).toBe(status);
+
+  it('that are due at the same time are settled many at once', { timeout: 120_000 }, async () => {
+    const ids = await paused('slow', COUNT);
     await t.between(async (knex) => {
       await knex('holdfast.timers').update({ due_at: new Date(Date.now() - 1000) });
     });
-    await expect.poll(async () => (await expired()).items.length, { timeout: 30_000 }).toBe(COUNT);
-    for (const { id } of runs) expect(await restOf(t.engine, id)).toMatchObject({ status: 'completed' });
+    await expect.poll(async () => (await expired()).items.length, { timeout: 100_000 }).toBe(COUNT);
+    for (const id of ids) await becomes(id, 'completed');
     const made = await t.between((knex) =>
       knex('holdfast.decisions').countDistinct({ transactions: knex.raw('xmin::text') }),
     );
     expect(Number(made[0]?.transactions)).toBeLessThan(COUNT / 4);
-    for (const { id } of runs) expect(await t.engine.verifyRun(id, ADMIN)).toMatchObject({ ok: true, complete: true });
+    for (const id of ids) expect(await t.engine.verifyRun(id, ADMIN)).toMatchObject({ ok: true, complete: true });
+  });
+
+  it('and an event settles all that wait for it, two of one run too, and puts each run into the queue as DBOS does', {
+    timeout: 120_000,
+  }, async () => {
+    const runs = await paused('hearer', 8);
+    const told = await t.engine.emitEvent('bell', { eventId: 'bell-1', payload: 7 }, ADMIN);
+    expect(told).toMatchObject({ status: 'delivered', delivered: 16 });
+    expect(await t.engine.emitEvent('bell', { eventId: 'bell-1', payload: 7 }, ADMIN)).toEqual(told);
+    for (const id of runs) {
+      await becomes(id, 'completed');
+      expect(await dataOf(t.engine, id, 'interruption.decided')).toHaveLength(2);
+      expect(await t.engine.verifyRun(id, ADMIN)).toMatchObject({ ok: true, complete: true });
+    }
+    const ids = runs.map((id) => `${id}:1`).toSorted();
+    const rows = await t.between((knex) =>
+      knex('dbos.workflow_status as s')
+        .join('dbos.workflow_input as i', 'i.workflow_uuid', 's.workflow_uuid')
+        .whereIn('s.workflow_uuid', ids)
+        .orderBy('s.workflow_uuid')
+        .select('s.*', 'i.inputs as given'),
+    );
+    // One of them is what DBOS wrote, and the others are copies: nothing but names and times tells them apart.
+    const shape = ({ workflow_uuid: id, given, ...row }: Record<string, unknown>) => ({
+      ...row,
+      ...{ given: String(given).replaceAll(String(id).slice(0, -2), '*'), creator_xid: typeof row['creator_xid'] },
+      ...{ created_at: 0, updated_at: 0, started_at_epoch_ms: 0, completed_at: 0, owner_xid: 0 },
+    });
+    expect(rows.map((row) => row.workflow_uuid)).toEqual(ids);
+    expect(new Set(rows.map((row) => row.creator_xid)).size).toBe(ids.length);
+    for (const row of rows) expect(shape(row)).toEqual(shape(rows[0]));
   });
 
   it('are over for a decision, for whoever reads and for the log alike', async () => {
@@ -52,10 +101,10 @@ describeEachDatabase('deadlines', (kind) => {
     const id = pending?.id ?? '';
     const seen: unknown[] = [];
     // Whatever is read first says what a decision would be told.
-    for (let n = 0; n < 400; n++) {
+    for (;;) {
+      const isOver = Date.parse(pending?.expiresAt ?? '') <= Date.now() - 50;
       const read = await t.engine.getInterruption(id, BOB);
       const { items } = await t.engine.listInterruptions({ status: 'pending', runId: run.id, limit: 10 }, BOB);
-      const isOver = Date.parse(pending?.expiresAt ?? '') <= Date.now() - 50;
       if (isOver) seen.push(read.status, items.length);
       if (isOver) break;
       await new Promise((resolve) => setTimeout(resolve, 5));
