@@ -13,7 +13,13 @@ export type { StepResult } from './core/scaffold-step.js';
 export type { SessionItem, SessionView } from './core/session.js';
 export type { Settlement } from './core/settlement.js';
 export type { SubmitTask, TaskFilter, TaskView } from './core/task.js';
-export type { ProbeResult, ToolContext, ToolDeclaration } from './core/tool.js';
+export type {
+  IsolatedContext,
+  IsolatedToolDeclaration,
+  ProbeResult,
+  ToolContext,
+  ToolDeclaration,
+} from './core/tool.js';
 export type { CommandOptions, EndedCommand, ToolEnvironment } from './core/tool-environment.js';
 export type { Trajectory } from './core/trajectory.js';
 export { type Interruption, type WaitRequest, waitFor } from './core/wait.js';

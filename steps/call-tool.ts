@@ -1,26 +1,25 @@
 import type { AllowedElsewhere } from '../src/core/allowed-elsewhere.js';
-import { EffectUnknown, judgeCall, unknownEffectText } from '../src/core/call.js';
+import { BodyLost, EffectUnknown, judgeCall, unknownEffectText } from '../src/core/call.js';
 import type { AgentEnvironment } from '../src/core/environment.js';
-import { HoldfastError } from '../src/core/errors.js';
 import type { CallOutcome } from '../src/core/event.js';
 import type { StepNote } from '../src/core/scaffold-step.js';
 import { seededRandom } from '../src/core/seeded-random.js';
 import type { Settlement, WaitDecision } from '../src/core/settlement.js';
-import type { ToolContext, ToolSpec } from '../src/core/tool.js';
+import type { BodyPlace, ToolContext, ToolSpec } from '../src/core/tool.js';
 import { noEnvironment } from '../src/core/tool-environment.js';
 import { type CallWait, isInterruption } from '../src/core/wait.js';
-import { withoutKnownSecrets, withoutKnownSecretsIn } from '../src/models/known-secrets.js';
 import { type CallIntent, type CallRecord, claimCall, findCall, settleCall } from '../src/storage/calls.js';
-import { boundOutput } from '../src/tools/output-bound.js';
 import { type Halt, haltOf } from './call-model.js';
+import { errorOutcome, outputOf } from './call-outcome.js';
 import type { EarlierCalls } from './earlier-calls.js';
 import { answeredElsewhere, askedAgain } from './elsewhere.js';
 import { LateThrow } from './late-throws.js';
 import { patiently, transact } from './patience.js';
+import { placeOf } from './place-for-body.js';
 import { probe } from './probe.js';
 import { type Ended, runBody } from './run-body.js';
 import { environmentOfCall } from './run-environment.js';
-import { continuationOf, keepWait, outcomeUnder } from './wait-in-call.js';
+import { type Continuation, continuationOf, keepWait, outcomeUnder } from './wait-in-call.js';
 import type { World } from './world.js';
 
 export interface ToolCall {
@@ -111,6 +110,29 @@ export async function callTool(
   if (found?.type === 'settled') return found;
   const held = (await askedAgain(world, call, record, goesOn)) ?? found;
   if (held !== null) return held;
+  const place = signal.aborted ? null : await placeOf(spec, signal);
+  if (place?.type === 'lost') return settle(world, intent, errorOutcome(spec, place.error));
+  try {
+    return await begin(world, call, { record, goesOn, place: place?.place ?? null, context, stop, signal, logged });
+  } finally {
+    place?.place?.leave();
+  }
+}
+
+interface Beginning {
+  readonly record: CallRecord | null;
+  readonly goesOn: Continuation | null;
+  readonly place: BodyPlace | null;
+  readonly context: ToolContext;
+  readonly stop: AbortController;
+  readonly signal: AbortSignal;
+  readonly logged: () => Promise<void>;
+}
+
+/** Writes the intent, runs the body, and keeps how it ended. */
+async function begin(world: World, call: ToolCall, beginning: Beginning): Promise<ToolResult> {
+  const { intent, spec, input } = call;
+  const { record, goesOn, place, context, stop, signal, logged } = beginning;
   if (spec.effect === 'unsafe' && !signal.aborted) await logged();
   if (signal.aborted) return halted(signal, false);
   if (spec.effect === 'unsafe' && !(await transact(world, (trx) => claimCall(trx, intent, goesOn)))) {
@@ -118,7 +140,8 @@ export async function callTool(
     const ended = await patiently(() => findCall(world.knex, intent.runId, intent.callId));
     return standing(ended);
   }
-  const body = bodyUnder(call, goesOn?.settlement ?? record?.resumed ?? null);
+  const settlement = goesOn?.settlement ?? record?.resumed ?? null;
+  const body = place === null ? bodyUnder(call, settlement) : (inside: ToolContext) => place.run(input, inside);
   const began = performance.now();
   const ended = await runBody(spec, body, context, stop, signal);
   const result = await conclude(world, call, record, ended, context, signal);
@@ -192,6 +215,10 @@ async function conclude(
     const text = unknownEffectText(spec.name, 'threw', ended.error.message);
     return leftBehind(world, call, record, live, text, errorOutcome(spec, ended.error));
   }
+  if ('error' in ended && ended.error instanceof BodyLost) {
+    const text = unknownEffectText(spec.name, 'ended', ended.error.message);
+    return leftBehind(world, call, record, live, text, errorOutcome(spec, ended.error));
+  }
   if ('error' in ended && ended.error instanceof EffectUnknown && spec.effect === 'unsafe')
     return { type: 'unknown', text: unknownEffectText(spec.name, ended.error.why) };
   if ('error' in ended) return settleLive(world, call, record, errorOutcome(spec, ended.error));
@@ -213,29 +240,6 @@ async function leftBehind(
   const found = await probe(spec, call.input, context);
   if (found.happened === true) return settle(world, intent, outputOf(spec, found.output));
   return { type: 'unknown', text: unknown };
-}
-
-export const errorOutcome = (spec: ToolSpec, error: unknown): CallOutcome => {
-  const code = error instanceof HoldfastError ? error.code : 'tool_failed';
-  const message = withoutKnownSecrets(error instanceof Error ? error.message : String(error));
-  if (code === 'capability_denied')
-    return { type: 'refused', why: 'denied', message: message.slice(0, 4096).toWellFormed() };
-  return { type: 'error', code, message: `${spec.name} failed: ${message}`.slice(0, 4096).toWellFormed() };
-};
-
-export function outputOf(spec: ToolSpec, value: unknown): CallOutcome {
-  const parsed = spec.parseOutput(value);
-  if (!parsed.ok)
-    return {
-      type: 'error',
-      code: 'tool_failed',
-      message: withoutKnownSecrets(`${spec.name} returned something else than it declares: ${parsed.problem}`),
-    };
-  try {
-    return { type: 'output', output: withoutKnownSecretsIn(boundOutput(spec, parsed.output)) };
-  } catch (error) {
-    return errorOutcome(spec, error);
-  }
 }
 
 /** What the probe of a call found out; null: it did not happen, so that it may be executed. */

@@ -3,7 +3,7 @@ import { seededRandom } from '../src/core/seeded-random.js';
 import type { ToolContext, ToolSpec } from '../src/core/tool.js';
 import { noEnvironment } from '../src/core/tool-environment.js';
 import { isInterruption } from '../src/core/wait.js';
-import { errorOutcome, outputOf } from './call-tool.js';
+import { errorOutcome, outputOf } from './call-outcome.js';
 import { runBody } from './run-body.js';
 
 /** A recorded call whose tool says that the same input always gives the same output. */

@@ -48,7 +48,7 @@ const HOMES: Record<string, readonly string[]> = {
   express: ['http'],
   'zod-openapi': ['http'],
   commander: ['cli'],
-  jiti: ['cli'],
+  jiti: ['cli', 'tools'],
   yaml: ['cli'],
   'smol-toml': ['cli'],
   'eventsource-parser': ['cli', 'demo'],

@@ -39,6 +39,7 @@ const configShape = z.strictObject({
     evidence: judgedLater,
     hostFolders: judgedLater,
     ceilings: judgedLater,
+    bodiesApart: judgedLater,
   },
   tenants: tenantLimits.optional(),
 } satisfies { readonly [K in keyof Required<HoldfastConfig>]: z.ZodType });

@@ -1,3 +1,4 @@
+import { HoldfastError } from './errors.js';
 import type { CallOutcome } from './event.js';
 import { digestOf, type JsonValue } from './json.js';
 import type { Effect } from './tool.js';
@@ -47,6 +48,7 @@ const WHAT_CAME = {
   threw: 'was begun and threw where nobody waited for it',
   lost: 'was begun, then the connection to its server was lost',
   stopped: 'was begun, then its container stopped',
+  ended: 'was begun, then the worker that ran its body ended',
 } as const;
 
 /** The sentence that a person reads about an unsafe call of unknown effect. */
@@ -64,5 +66,13 @@ export class EffectUnknown extends Error {
     super('the call was sent, and no answer came', options);
     this.name = 'EffectUnknown';
     this.why = options.why ?? 'lost';
+  }
+}
+
+/** Thrown in place of a body that did not come to its end: its thread or process was ended, or threw where nobody waited for it. */
+export class BodyLost extends HoldfastError {
+  constructor(code: 'tool_memory' | 'tool_cpu' | 'tool_exited' | 'tool_failed', message: string) {
+    super(code, message);
+    this.name = 'BodyLost';
   }
 }

@@ -7,6 +7,7 @@ import { PROCESS_ERRORS } from './process-errors.js';
 import { PROOF_ERRORS } from './proof-errors.js';
 import { SUB_AGENT_ERRORS } from './sub-agent-errors.js';
 import { TASK_ERRORS } from './task-errors.js';
+import { TOOL_ERRORS } from './tool-errors.js';
 
 /** The one table of errors. `docs/errors.md` documents it, and a test holds the two equal. */
 
@@ -173,14 +174,7 @@ export const ERRORS = {
     'Grant the capability to the agent, or leave the tool out.',
   ),
   ...MODEL_ERRORS,
-  tool_timeout: row(500, 'stop', 'A tool took too long', 'Raise its timeoutMs, or make it faster.'),
-  tool_failed: row(500, 'stop', 'A tool failed', 'Read the detail; the tool threw it.'),
-  tool_raised: row(
-    500,
-    'stop',
-    'A tool without an errorFunction failed, which ends the run',
-    'Read the detail. With an errorFunction of the SDK the model reads why it failed instead.',
-  ),
+  ...TOOL_ERRORS,
   mcp_unreachable: row(
     502,
     'retry',

@@ -42,8 +42,29 @@ export type ProbeResult<O> =
 /** When a person must approve a call: always, or for some inputs, with the sentence that the person reads. */
 export type ApprovalRule<I> = boolean | string | ((input: I) => boolean | string);
 
-/** The declaration of a tool. Every field that is left out has the safe value. */
-export interface ToolDeclaration<I, O> {
+/** Where a body works that is given by the path of its module, and its bounds. */
+export interface IsolatedBody {
+  /** `thread`: a worker thread of this process. `process`: a process of its own. */
+  readonly isolation: 'thread' | 'process';
+  /** The file of the module: `new URL('./heavy.js', import.meta.url)`. */
+  readonly module: URL;
+  /** Which of its exports is the body. Default `execute`. */
+  readonly export?: string;
+  readonly limits?: {
+    /** Of a thread its heap, without buffers; of a process all that it has in memory. In MiB; default 512, at least 128. */
+    readonly memoryMb?: number;
+    /** Seconds of processor time for one call. Default: as many as `timeoutMs` allows. Measured on Linux. */
+    readonly cpuSeconds?: number;
+  };
+  /** The whole environment that the body sees. Default: none. */
+  readonly env?: { readonly [name: string]: string };
+}
+
+/** What a body gets beside its input that works in a thread or a process of its own. */
+export type IsolatedContext = Omit<ToolContext, 'require' | 'environment'>;
+
+/** What a tool is, wherever its body works. Every field that is left out has the safe value. */
+interface ToolTerms<I, O> {
   /** `[a-z][a-z0-9_]*`, at most 64 characters. */
   readonly name: string;
   /** Changes when the tool does something else with the same input. Default '1'. */
@@ -60,7 +81,7 @@ export interface ToolDeclaration<I, O> {
   readonly effect?: Effect;
   /** Whether the same input always gives the same output; only of a `pure` tool. Default false. */
   readonly deterministic?: boolean;
-  /** Default 60,000; at most 3,600,000. In-process tools are stopped through `signal`; memory and cpu are not bounded. */
+  /** Default 60,000; at most 3,600,000. A body here is stopped through `signal`; one with `isolation` is ended. */
   readonly timeoutMs?: number;
   /** Bound of the output as JSON, in bytes. Default 262,144; more is an error that the model sees. */
   readonly maxOutputBytes?: number;
@@ -80,6 +101,10 @@ export interface ToolDeclaration<I, O> {
   readonly onUnknownEffect?: OnUnknownEffect;
   /** Looks whether a call happened. Needed for `onUnknownEffect: 'probe'`. */
   readonly probe?: (input: I, context: ToolContext) => Promise<ProbeResult<O>>;
+}
+
+/** The declaration of a tool. */
+export interface ToolDeclaration<I, O> extends ToolTerms<I, O> {
   /** Gives the output, or `waitFor(…)` where the call must wait for something. */
   readonly execute: (input: I, context: ToolContext) => Promise<O | Interruption> | O | Interruption;
   /**
@@ -91,6 +116,16 @@ export interface ToolDeclaration<I, O> {
     settlement: Settlement,
     context: ToolContext,
   ) => Promise<O | Interruption> | O | Interruption;
+}
+
+/** The declaration of a tool whose body works in a thread or process of its own. */
+export interface IsolatedToolDeclaration<I, O> extends ToolTerms<I, O>, IsolatedBody {}
+
+/** Where the body of one call works. */
+export interface BodyPlace {
+  readonly run: (input: unknown, context: ToolContext) => Promise<unknown>;
+  /** The call is over, or nobody waits for it any more. */
+  readonly leave: () => void;
 }
 
 /** A declaration with every default filled in, and its types forgotten: what the engine works with. */
@@ -120,6 +155,15 @@ export interface ToolSpec {
   readonly probe: ((input: unknown, context: ToolContext) => Promise<ProbeResult<unknown>>) | null;
   readonly execute: (input: unknown, context: ToolContext) => Promise<unknown>;
   readonly resume: ((input: unknown, settlement: Settlement, context: ToolContext) => Promise<unknown>) | null;
+  /** Where its body works, if not in this process. */
+  readonly isolated?: Required<Pick<IsolatedBody, 'isolation' | 'env'>> & {
+    readonly module: string;
+    readonly export: string;
+    readonly memoryMb: number;
+    readonly cpuSeconds: number | null;
+  };
+  /** Waits until its body can begin. Rejects with the reason of the signal, and with `BodyLost`. Absent: it always can. */
+  readonly enter?: (signal: AbortSignal) => Promise<BodyPlace>;
   /** What its steps are called, before the id of the call, where that is not `tool:<name>`. */
   readonly step?: string;
 }

@@ -37,8 +37,19 @@ const ownDefinition = (agent: Agent, tools: Agent['tools']): JsonObject => ({
 const declaredOf = (spec: ToolSpec): JsonObject => ({
   ...{ name: spec.name, version: spec.version, description: spec.description, effect: spec.effect },
   ...{ deterministic: spec.deterministic, timeoutMs: spec.timeoutMs, onUnknownEffect: spec.onUnknownEffect },
+  ...(spec.isolated === undefined ? {} : { isolated: isolatedIn(spec.isolated) }),
   ...(spec.approvals === 1 ? {} : { approvals: spec.approvals }),
   ...(spec.separateRequester === undefined ? {} : { separateRequester: spec.separateRequester }),
+});
+
+/** Where its module lies on this machine says nothing of what it is. */
+const isolatedIn = ({
+  isolation,
+  export: name,
+  memoryMb,
+  cpuSeconds,
+}: NonNullable<ToolSpec['isolated']>): JsonObject => ({
+  ...{ isolation, export: name, memoryMb, cpuSeconds },
 });
 
 const subAgentIn = (tool: object): JsonObject => {

@@ -27,6 +27,7 @@ const settings = z.object({
   stalls: stallsConfig.optional(),
   hostFolders: z.array(hostFolder).max(100).optional(),
   ceilings: ceilings.optional(),
+  bodiesApart: z.int().min(1).max(1000).optional(),
   rewards: z
     .record(
       nameText,

@@ -19,6 +19,7 @@ import { McpConnections } from '../tools/mcp-connections.js';
 import { type RegisteredAgent, registerAgents } from './agent-registry.js';
 import { assertConfig } from './assert-config.js';
 import { startBeating } from './beat.js';
+import { keepBodies } from './bodies-apart.js';
 import { Changes } from './changes.js';
 import { shortenCheckpoints } from './checkpoint-door.js';
 import { declaredSecrets, knowAll } from './declared-secrets.js';
@@ -159,6 +160,8 @@ async function launch(
     changed: (runId, what) => changes.announce(runId, what),
     stepsKeepOutcomes: () => stepsKeepOutcomes,
   };
+  const endBodies = keepBodies(config, log);
+  begun.endsWith(endBodies);
   begun.endsWith(() => world.mcp.close());
   begun.endsWith(() => world.environments?.close());
   const retention = retentionOf(config.retention);
@@ -228,6 +231,7 @@ async function launch(
       await unlisten();
       deltas.close();
       await shutDbosDown(database, options.graceMs);
+      await endBodies();
       await stopBeating();
       await anchor.last();
       await world.mcp.close();

@@ -97,6 +97,8 @@ export interface HoldfastConfig {
   readonly hostFolders?: readonly HostFolderConfig[];
   /** Up to where an operator may ask for what a container takes: `{ memoryMb: 4096, allowedEgress: ['pypi.org'] }`. See docs/environments.md. */
   readonly ceilings?: CeilingsConfig;
+  /** Threads and processes at once in which bodies of tools work. Default: one for each processor, at least two. See docs/isolation.md. */
+  readonly bodiesApart?: number;
 }
 
 /** Gives a declaration its type. */

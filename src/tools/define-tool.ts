@@ -2,7 +2,8 @@ import { type FunctionTool, getToolSearchRuntimeToolKey, tool as sdkTool } from 
 import { z } from 'zod';
 import { HoldfastError } from '../core/errors.js';
 import { type JsonValue, toJson } from '../core/json.js';
-import type { ToolDeclaration, ToolSpec } from '../core/tool.js';
+import type { IsolatedToolDeclaration, ToolDeclaration, ToolSpec } from '../core/tool.js';
+import { isolatedPool } from './isolated-pool.js';
 import { executePlainly } from './plain-execution.js';
 import { parseArguments, problemOf } from './schema-parse.js';
 import { assertDeclaration, invalidTool } from './tool-declaration.js';
@@ -19,9 +20,12 @@ export type DeclaredTool = FunctionTool & Declared;
 /** What is read of a tool that declares nothing; every function tool of the SDK has it. */
 type PlainTool = { readonly [F in 'name' | 'description']: string } & { readonly timeoutMs?: number | undefined };
 
+type Declaration<I, O> = ToolDeclaration<I, O> | IsolatedToolDeclaration<I, O>;
+
 const DEFAULT_TIMEOUT_MS = 60_000;
 const LONGEST_TIMEOUT_MS = 3_600_000;
 const DEFAULT_OUTPUT_BYTES = 262_144;
+const DEFAULT_MEMORY_MB = 512;
 
 /**
  * Makes a tool of the Agents SDK that also declares what the engine must know: its effect, its capabilities, its bounds, when a
@@ -30,7 +34,9 @@ const DEFAULT_OUTPUT_BYTES = 262_144;
  *
  * The input is a zod object, turned into a JSON schema by the SDK's own conversion. Throws `tool_invalid`, naming the field.
  */
-export function defineTool<I, O>(declaration: ToolDeclaration<I, O>): DeclaredTool {
+export function defineTool<I, O>(declaration: ToolDeclaration<I, O>): DeclaredTool;
+export function defineTool<I, O>(declaration: IsolatedToolDeclaration<I, O>): DeclaredTool;
+export function defineTool<I, O>(declaration: Declaration<I, O>): DeclaredTool {
   assertDeclaration(declaration);
   const spec = specOf(declaration);
   const { customDataExtractor: _none, ...made } = sdkToolOf(declaration, spec);
@@ -59,7 +65,7 @@ export function toolSpecOf(tool: PlainTool): ToolSpec {
   return name === tool.name ? tool[SPEC] : { ...tool[SPEC], name };
 }
 
-function sdkToolOf<I, O>({ name, description, input }: ToolDeclaration<I, O>, spec: ToolSpec) {
+function sdkToolOf<I, O>({ name, description, input }: Declaration<I, O>, spec: ToolSpec) {
   try {
     if (!(input instanceof z.ZodObject)) throw new Error('must be a zod object');
     return sdkTool({
@@ -75,8 +81,8 @@ function sdkToolOf<I, O>({ name, description, input }: ToolDeclaration<I, O>, sp
   }
 }
 
-function specOf<I, O>(declaration: ToolDeclaration<I, O>): ToolSpec {
-  const { name, approval, capabilities, probe, resume } = declaration;
+function specOf<I, O>(declaration: Declaration<I, O>): ToolSpec {
+  const { name, approval, capabilities, probe } = declaration;
   const own = [`tool:call:${name}`];
   // Only what `parse` returned ever comes back in here.
   const asInput = (input: unknown) => input as I;
@@ -113,10 +119,43 @@ function specOf<I, O>(declaration: ToolDeclaration<I, O>): ToolSpec {
       return typeof rule === 'string' && rule !== '' ? rule : `${name} asks for an approval.`;
     },
     probe: probe === undefined ? null : (input, context) => probe(asInput(input), context),
-    execute: async (input, context) => declaration.execute(asInput(input), context),
-    resume:
-      resume === undefined ? null : async (input, settlement, context) => resume(asInput(input), settlement, context),
+    ...bodyOf(declaration),
   };
+}
+
+type Body = Pick<ToolSpec, 'execute' | 'resume' | 'isolated' | 'enter'>;
+
+function bodyOf<I, O>(declaration: Declaration<I, O>): Body {
+  // Only what `parse` returned ever comes back in here.
+  const asInput = (input: unknown) => input as I;
+  if ('execute' in declaration) {
+    const { execute, resume } = declaration;
+    return {
+      execute: async (input, context) => execute(asInput(input), context),
+      resume:
+        resume === undefined ? null : async (input, settlement, context) => resume(asInput(input), settlement, context),
+    };
+  }
+  const { name, isolation, module, env = {}, limits = {}, maxOutputBytes = DEFAULT_OUTPUT_BYTES } = declaration;
+  const { memoryMb = DEFAULT_MEMORY_MB, cpuSeconds = null } = limits;
+  const isolated = {
+    isolation,
+    module: module.href,
+    export: declaration.export ?? 'execute',
+    memoryMb,
+    cpuSeconds,
+    env,
+  };
+  const enter = (signal: AbortSignal) => isolatedPool.enter({ name, maxOutputBytes, isolated }, signal);
+  const execute: ToolSpec['execute'] = async (input, context) => {
+    const place = await enter(context.signal);
+    try {
+      return await place.run(input, context);
+    } finally {
+      place.leave();
+    }
+  };
+  return { isolated, enter, execute, resume: null };
 }
 
 function undeclared(tool: PlainTool, name: string): ToolSpec {

@@ -5,11 +5,7 @@
 import type { Readable } from 'node:stream';
 import type { MCPServer } from '@openai/agents';
 import { z } from 'zod';
-
-/** Of one server: more is left out, and counted. */
-const LINES_MAX = 200;
-const PER_MS = 10_000;
-const LINE_CHARS = 2000;
+import { boundedLines } from './bounded-lines.js';
 
 const overStdio = z.object({ params: z.object({ command: z.string() }), transport: z.unknown() });
 const unstarted = z.object({ _serverParams: z.object({ stderr: z.undefined().optional() }), start: z.function() });
@@ -46,28 +42,5 @@ function pipe(transport: Transport, say: (line: string) => void): void {
     await start.call(transport);
     const take = boundedLines(say);
     transport.stderr?.setEncoding('utf8').on('data', take);
-  };
-}
-
-/** Puts pieces of text together to lines. */
-function boundedLines(say: (line: string) => void): (piece: string) => void {
-  let rest = '';
-  let since = performance.now();
-  let said = 0;
-  let left = 0;
-  const tell = (line: string): void => {
-    if (performance.now() - since > PER_MS) {
-      if (left > 0) say(`(${left} lines are left out)`);
-      since = performance.now();
-      said = 0;
-      left = 0;
-    }
-    if (said++ < LINES_MAX) say(line.slice(0, LINE_CHARS));
-    else left++;
-  };
-  return (piece) => {
-    const lines = (rest + piece).split('\n');
-    rest = (lines.pop() ?? '').slice(0, LINE_CHARS);
-    for (const line of lines) if (line.trim() !== '') tell(line);
   };
 }

@@ -1,10 +1,18 @@
+import { statSync } from 'node:fs';
 import { z } from 'zod';
 import { parseRequest } from '../core/capability-text.js';
 import { HoldfastError } from '../core/errors.js';
-import type { ToolDeclaration } from '../core/tool.js';
+import type { IsolatedToolDeclaration, ToolDeclaration } from '../core/tool.js';
 import { LONGEST_MS } from '../core/wait.js';
 
 const anyFunction = z.custom<(...args: never) => unknown>((value) => typeof value === 'function', 'must be a function');
+/** What a body has that works in this process, and what one has that works apart. */
+const HERE = ['execute', 'resume'] as const;
+const APART = ['module', 'export', 'limits', 'env'] as const;
+
+const isFile = (value: unknown): boolean =>
+  value instanceof URL && value.protocol === 'file:' && statSync(value, { throwIfNoEntry: false })?.isFile() === true;
+const moduleFile = z.custom<URL>(isFile, 'must be the URL of a file that is there');
 const milliseconds = z.int().min(1);
 
 const capability = z.string().superRefine((text, context) => {
@@ -38,8 +46,28 @@ const declaration = z
     onFailure: z.enum(['tell', 'fail']).optional(),
     onUnknownEffect: z.enum(['ask', 'probe', 'rerun']).optional(),
     probe: anyFunction.optional(),
-    execute: anyFunction,
+    execute: anyFunction.optional(),
     resume: anyFunction.optional(),
+    isolation: z.enum(['thread', 'process']).optional(),
+    module: moduleFile.optional(),
+    export: z.string().min(1).max(256).optional(),
+    limits: z
+      .strictObject({
+        memoryMb: z.int().min(128).max(1_048_576).optional(),
+        cpuSeconds: z.number().min(0.1).max(3600).optional(),
+      })
+      .optional(),
+    env: z
+      .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of a variable'), z.string())
+      .optional(),
+  })
+  .superRefine((tool, context) => {
+    const isApart = tool.isolation !== undefined;
+    const wrong = (field: string, message: string) => context.addIssue({ code: 'custom', path: [field], message });
+    if (isApart && tool.module === undefined) wrong('module', 'is needed where the body works apart');
+    if (!isApart && tool.execute === undefined) wrong('execute', 'must be a function');
+    for (const field of isApart ? HERE : APART)
+      if (field in tool) wrong(field, `is not for a tool ${isApart ? 'with' : 'without'} isolation`);
   })
   .superRefine((tool, context) => {
     if (tool.deterministic === true && tool.effect !== 'pure')
@@ -55,7 +83,7 @@ const declaration = z
   });
 
 /** Refuses a declaration that could not work, or that names a field which nothing reads. Throws `tool_invalid`. */
-export function assertDeclaration<I, O>(tool: ToolDeclaration<I, O>): void {
+export function assertDeclaration<I, O>(tool: ToolDeclaration<I, O> | IsolatedToolDeclaration<I, O>): void {
   const result = declaration.safeParse(tool);
   if (result.success) return;
   throw invalidTool(

@@ -36,8 +36,13 @@ describe('docs/concepts.md', () => {
   });
 
   it('has the fields of a declared tool', () => {
-    const [, body = ''] = /interface ToolDeclaration<I, O> \{([\s\S]*?)\n\}/.exec(pageText('src/core/tool.ts')) ?? [];
-    const fields = [...body.matchAll(/^ {2}readonly (\w+)\??:/gm)].map(([, name]) => name);
+    const text = pageText('src/core/tool.ts');
+    const fields = ['ToolTerms<I, O>', 'ToolDeclaration<I, O> extends ToolTerms<I, O>', 'IsolatedBody'].flatMap(
+      (name) => {
+        const body = text.split(`interface ${name} {`)[1]?.split('\n}')[0] ?? '';
+        return [...body.matchAll(/^ {2}readonly (\w+)\??:/gm)].map(([, field]) => field);
+      },
+    );
     const documented = rows(section(page, '## Tools')).flatMap(([cell = '']) => codes(cell));
     expect([...documented, 'execute'].sort()).toEqual(fields.sort());
   });

@@ -275,3 +275,31 @@ describe('the spec of a tool', () => {
     await expect(spec.execute({}, contextWith([]))).rejects.toMatchObject({ code: 'tool_invalid' });
   });
 });
+
+describe('a body apart', () => {
+  const { execute: _here, ...terms } = minimal;
+  const apart = { ...terms, isolation: 'thread', module: new URL('./bodies/apart.mjs', import.meta.url) };
+
+  it('has bounds where none are stated', () => {
+    const { isolated } = toolSpecOf(defineTool(apart as never));
+    expect(isolated).toMatchObject({ export: 'execute', memoryMb: 512, cpuSeconds: null, env: {} });
+  });
+
+  it.each<[string, object, string]>([
+    ['without a module', { module: undefined }, '/module'],
+    ['with a module that is not there', { module: new URL('./nothing.mjs', import.meta.url) }, '/module'],
+    ['with a module elsewhere', { module: new URL('https://example.com/a.js') }, '/module'],
+    ['with a body here', { execute: () => 1 }, '/execute'],
+    ['that goes on here', { resume: () => 1 }, '/resume'],
+    ['with too little memory', { limits: { memoryMb: 64 } }, '/limits/memoryMb'],
+    ['with a name that no variable has', { env: { 'A B': 'x' } }, '/env/A B'],
+    ['with an unknown limit', { limits: { disk: 1 } }, '/limits'],
+  ])('is refused %s', (_what, change, pointer) => {
+    expect(refusal({ ...apart, ...change }).fields.map((field) => field.pointer)).toContain(pointer);
+  });
+
+  it('and its bounds are refused of a body here', () => {
+    expect(refusal({ ...minimal, limits: { memoryMb: 256 } }).fields).toMatchObject([{ pointer: '/limits' }]);
+    expect(refusal(terms).fields).toMatchObject([{ pointer: '/execute' }]);
+  });
+});

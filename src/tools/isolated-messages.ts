@@ -1,0 +1,42 @@
+/** What a pool and the thread or process of a body say to each other. */
+
+/** One call, as its body gets it. */
+export interface CallMessage {
+  readonly type: 'call';
+  readonly call: number;
+  /** Address of the module, and which of its exports is the body. */
+  readonly module: string;
+  readonly export: string;
+  readonly input: unknown;
+  readonly context: {
+    readonly runId: string;
+    readonly callId: string;
+    readonly tenant: string;
+    readonly agent: string;
+    readonly idempotencyKey: string;
+  };
+  /** Milliseconds by which the time of the call is ahead of the clock of the machine. */
+  readonly aheadMs: number;
+  /** An output that takes more as it is sent is refused. */
+  readonly maxBytes: number;
+  /** After a call that leaves more in memory the thread or process is not used again. */
+  readonly keepBytes: number;
+}
+
+/** The signal of the call at work fires. */
+export interface AbortMessage {
+  readonly type: 'abort';
+  readonly call: number;
+  readonly reason: string;
+}
+
+export type Answer =
+  /** The output as `serialize` of `node:v8` writes it. */
+  { readonly output: Uint8Array } | { readonly error: string; readonly tooLarge?: boolean };
+
+export type HostMessage =
+  /** `taskId`: the thread as the kernel of Linux counts it; null elsewhere. */
+  | { readonly type: 'ready'; readonly taskId: string | null }
+  | { readonly type: 'answer'; readonly call: number; readonly answer: Answer; readonly again: boolean }
+  /** The body of the call threw where nobody waited for it. */
+  | { readonly type: 'late'; readonly call: number; readonly error: string };
