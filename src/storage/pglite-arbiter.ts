@@ -1,7 +1,8 @@
 import { HoldfastError } from '../core/errors.js';
 import { type Door, enterTransaction, Lease, transactionHere } from './pglite-lease.js';
-import type { Message, PgliteSession, Send, TransactionStatus } from './pglite-session.js';
+import type { PgliteSession, TransactionStatus } from './pglite-session.js';
 import { beginsReadOnly, beginsTransaction, endsTransaction, onlyReads } from './pglite-statement.js';
+import type { Message, Send } from './pglite-wire.js';
 
 export interface Statement {
   readonly text: string;

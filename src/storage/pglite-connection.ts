@@ -3,19 +3,13 @@ import { EventEmitter } from 'node:events';
 import { HoldfastError } from '../core/errors.js';
 import { PgliteArbiter } from './pglite-arbiter.js';
 import type { Door } from './pglite-lease.js';
-import type { Message, PgliteSession, Send, TransactionStatus } from './pglite-session.js';
+import type { PgliteSession, TransactionStatus } from './pglite-session.js';
 import { listenCommand } from './pglite-statement.js';
-
-interface Bind {
-  readonly portal?: unknown;
-  readonly binary?: unknown;
-  readonly values?: readonly unknown[];
-  readonly valueMapper?: (value: unknown, index: number) => unknown;
-}
+import type { Bind, Describe, Execute, Message, Send } from './pglite-wire.js';
 
 /**
  * The protocol end of one virtual connection: `pg.Client` talks to it as to its socket. Collects the messages of one
- * statement up to its sync and hands them to the arbiter. Named statements become unnamed, since connections share a session.
+ * statement up to its sync and hands them to the arbiter. Names of statements are the session's, which connections share.
  */
 export class PgliteConnection extends EventEmitter {
   readonly stream = { destroy: (): void => this.end() };
@@ -41,7 +35,7 @@ export class PgliteConnection extends EventEmitter {
     });
   }
 
-  /** Always empty: no statement counts as prepared. */
+  /** Always empty: the session knows what is prepared. */
   get parsedStatements(): Record<string, string> {
     return {};
   }
@@ -61,22 +55,22 @@ export class PgliteConnection extends EventEmitter {
     this.#submit();
   }
 
-  parse(query: { readonly text: string; readonly types?: unknown }): void {
+  parse(query: { readonly text: string }): void {
     this.#text = query.text;
-    this.#sends.push((wire) => wire.parse({ text: query.text, types: query.types }));
+    this.#sends.push((wire) => wire.parse(query.text));
   }
 
   /** Throws at once for a value that cannot be sent, as `pg.Client` expects. */
-  bind({ portal, binary, values, valueMapper }: Bind): void {
-    const mapped = valueMapper === undefined ? values : values?.map(valueMapper);
-    this.#sends.push((wire) => wire.bind({ portal, binary, values: mapped }));
+  bind({ values = [], valueMapper, ...config }: Bind): void {
+    const mapped = valueMapper === undefined ? values : values.map(valueMapper);
+    this.#sends.push((wire) => wire.bind({ ...config, values: mapped }));
   }
 
-  describe(message: unknown): void {
+  describe(message: Describe): void {
     this.#sends.push((wire) => wire.describe(message));
   }
 
-  execute(message: unknown): void {
+  execute(message: Execute): void {
     this.#sends.push((wire) => wire.execute(message));
   }
 
@@ -92,8 +86,8 @@ export class PgliteConnection extends EventEmitter {
     throw new HoldfastError('internal', 'The embedded database does not page through the rows of a statement.');
   }
 
-  sendCopyFail(message: unknown): void {
-    this.#session.interject((wire) => wire.sendCopyFail(message));
+  sendCopyFail(message: string): void {
+    this.#session.interject((wire) => wire.copyFail(message));
   }
 
   ref(): void {}

@@ -8,6 +8,8 @@ import { PrivateNodeFS } from './private-files.js';
 /** What the system says of files that may be whole. */
 const REFUSALS: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EMFILE', 'ENFILE']);
 
+const SHARED_BUFFERS = '16MB';
+
 /**
  * Opens `dataDir/pg`, or makes it. A first start that was killed leaves a mark beside half a database, which nobody has
  * used yet: the next start makes it anew. Throws `database_corrupt`, and `config_invalid` where the system lets nobody in; files that were there stay as they are.
@@ -24,7 +26,11 @@ export async function openFiles(dataDir: string): Promise<PGlite> {
     if (isNew) writeFileSync(mark, '', { mode: 0o600 });
     // PGlite would make it for everybody.
     makeDirectory(path);
-    const db = await PGlite.create({ fs: new PrivateNodeFS(path), onStderr: (line) => said.push(line) === 0 });
+    const db = await PGlite.create({
+      fs: new PrivateNodeFS(path),
+      startParams: [...PGlite.defaultStartParams, '-c', `shared_buffers=${SHARED_BUFFERS}`],
+      onStderr: (line) => said.push(line) === 0,
+    });
     if (isNew) rmSync(mark);
     return db;
   } catch (cause) {

@@ -1,18 +1,8 @@
 import { AsyncResource } from 'node:async_hooks';
 import type { PGlite } from '@electric-sql/pglite';
-import { PglitePgConnection } from '@electric-sql/pglite/node-postgres';
 import { HoldfastError } from '../core/errors.js';
 import { type Lease, Mutex } from './pglite-lease.js';
-
-/** A call on the wire, kept until its statement may run. */
-export type Send = (wire: PglitePgConnection) => void;
-
-/** A message of PostgreSQL's protocol, as its parser names it. */
-export interface Message {
-  readonly name: string;
-  readonly status?: unknown;
-  readonly channel?: unknown;
-}
+import { type Message, PgliteWire, type Send } from './pglite-wire.js';
 
 /** PostgreSQL's own: no transaction, in one, in a failed one. */
 export type TransactionStatus = 'I' | 'T' | 'E';
@@ -30,25 +20,19 @@ const idleError = (): Error =>
  * `idleTimeoutMs` is rolled back, as PostgreSQL would, so that no mistake can block the whole process for ever.
  */
 export class PgliteSession {
-  readonly #wire: PglitePgConnection;
+  readonly #wire: PgliteWire;
   readonly #leases = new Mutex();
   readonly #statements = new Mutex();
   readonly #listeners = new Set<(message: Message) => void>();
   readonly #outside = new AsyncResource('holdfast.notification');
   readonly #idleTimeoutMs: number;
-  #receive: ((message: Message) => void) | null = null;
-  #fail: ((error: Error) => void) | null = null;
+  #isAnswering = false;
   #dead: HoldfastError | null = null;
   #turnedAt = 0;
 
   constructor(db: PGlite, idleTimeoutMs: number) {
     this.#idleTimeoutMs = idleTimeoutMs;
-    this.#wire = new PglitePgConnection({ pglite: db });
-    this.#wire.on('message', (message: Message) => this.#take(message));
-    this.#wire.on('error', (cause: Error) => {
-      this.#dead = new HoldfastError('internal', `The embedded database stopped: ${cause.message}`, { cause });
-      this.#fail?.(this.#dead);
-    });
+    this.#wire = new PgliteWire(db);
   }
 
   /** Calls back at once, amid the messages of a statement. */
@@ -57,8 +41,8 @@ export class PgliteSession {
     return () => this.#listeners.delete(listener);
   }
 
-  #take(message: Message): void {
-    if (message.name !== 'notification') this.#receive?.(message);
+  #take(message: Message, emit: (message: Message) => void): void {
+    if (message.name !== 'notification') emit(message);
     else for (const listener of [...this.#listeners]) listener(message);
   }
 
@@ -108,7 +92,7 @@ export class PgliteSession {
 
   /** For answers to the running statement that are no statement of their own. */
   interject(send: Send): void {
-    if (this.#receive !== null) send(this.#wire);
+    if (this.#isAnswering) send(this.#wire);
   }
 
   /** PGlite answers without a turn of the event loop: whoever awaits one statement after the other would stop all else. */
@@ -129,18 +113,34 @@ export class PgliteSession {
       await this.#letOthers();
       if (this.#dead !== null) throw this.#dead;
       if (lease?.ended === true) throw idleError();
-      return await new Promise<TransactionStatus>((resolve, reject) => {
-        this.#fail = reject;
-        this.#receive = (message) => {
-          if (message.name !== 'readyForQuery') emit(message);
-          else resolve(message.status === 'T' || message.status === 'E' ? message.status : 'I');
-        };
-        for (const send of sends) send(this.#wire);
-      });
+      this.#wire.gather(sends);
+      const status = await this.#answer(emit);
+      if (status === 'I') await this.#wire.renewPlans();
+      return status;
     } finally {
-      this.#receive = null;
-      this.#fail = null;
       this.#statements.unlock();
     }
+  }
+
+  /** Sends what was gathered, and whatever its answers lead to, and gives the state behind it. */
+  async #answer(emit: (message: Message) => void): Promise<TransactionStatus> {
+    let status: unknown = null;
+    this.#isAnswering = true;
+    try {
+      while (status === null && this.#wire.hasGathered) {
+        for (const message of await this.#wire.exchange()) {
+          if (message.name === 'readyForQuery') status = message.status;
+          else this.#take(message, emit);
+        }
+      }
+      if (status === null) throw new Error('it gave no answer');
+    } catch (cause) {
+      const why = cause instanceof Error ? cause.message : String(cause);
+      this.#dead = new HoldfastError('internal', `The embedded database stopped: ${why}`, { cause });
+      throw this.#dead;
+    } finally {
+      this.#isAnswering = false;
+    }
+    return status === 'T' || status === 'E' ? status : 'I';
   }
 }
