@@ -42,6 +42,7 @@ import * as taskRequeues from './0041-task-requeues.js';
 import * as allowedElsewhere from './0042-allowed-elsewhere.js';
 import * as separateRequester from './0043-separate-requester.js';
 import * as exportAttempts from './0044-export-attempts.js';
+import * as deathsAlone from './0046-deaths-alone.js';
 import * as lossesInTheLog from './0048-losses-in-the-log.js';
 import * as compaction from './0049-compaction.js';
 
@@ -95,6 +96,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0042-allowed-elsewhere', up: allowedElsewhere.up },
   { name: '0043-separate-requester', up: separateRequester.up },
   { name: '0044-export-attempts', up: exportAttempts.up },
+  { name: '0046-deaths-alone', up: deathsAlone.up },
   { name: '0048-losses-in-the-log', up: lossesInTheLog.up },
   { name: '0049-compaction', up: compaction.up },
 ];

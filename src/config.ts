@@ -88,7 +88,7 @@ const TABLE = {
     'HOLDFAST_CRASH_LIMIT',
     whole(1, 1_000_000),
     '5',
-    'Times that a worker may die with a run, without a step in between, or with one piece of an export, before it fails.',
+    'Times that a worker may die with a run, without a step in between and all but two of them alone, or with one piece of an export, before it fails.',
   ),
   startWaitMs: setting('HOLDFAST_START_WAIT_MS', whole(0, 3_600_000), '600000', 'Milliseconds to wait for a database.'),
   stillAfterMs: setting(

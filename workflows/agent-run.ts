@@ -1,5 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { DBOS } from '@dbos-inc/dbos-sdk';
 import { type Agent, type ModelProvider, RunContext, Runner, RunState } from '@openai/agents';
+import { SUSPECT_AFTER, suspectWaitsMs } from '../src/core/crashes.js';
 import type { Deltas } from '../src/core/delta.js';
 import type { Ending } from '../src/core/ending.js';
 import { HoldfastError } from '../src/core/errors.js';
@@ -64,9 +66,6 @@ export interface AgentRunOptions {
 
 export const SEGMENT_WORKFLOW = 'holdfast.segment';
 
-/** So often may a worker die with a segment, without a step in between, before the segment has a worker to itself. */
-const ALONE_AFTER_CRASHES = 2;
-
 type Begin = Extract<Begun, { type: 'begun' }>;
 
 /** One segment of an agent run: from the start, a decision or a cut to the next pause, cut or end. */
@@ -104,7 +103,9 @@ async function execute(options: AgentRunOptions, runId: string, segment: number)
       taskOfRun(world, run),
     ]);
     if (changed !== null) return await failUnexecuted(world, run, changed);
-    const suspected = crashes >= ALONE_AFTER_CRASHES;
+    const suspected = crashes.crashes >= SUSPECT_AFTER;
+    // No step: how long it takes is nobody's business later.
+    if (suspected) await sleep(suspectWaitsMs(crashes), undefined, { signal: watched.signal }).catch(() => undefined);
     const scope = openScope(options, run, begun, task, {
       recorded,
       earlier,

@@ -14,7 +14,8 @@ import { keepLimits, keySegments, type LimitRow } from '../storage/dispatch-limi
 import { keyAnew } from '../storage/limited-names.js';
 import { namedTrouble } from '../storage/named-trouble.js';
 import { notify } from '../storage/notify.js';
-import { markAlone, markStopped } from '../storage/workers.js';
+import { within } from '../storage/within.js';
+import { markAlone, markLeaving, markStopped } from '../storage/workers.js';
 import { McpConnections } from '../tools/mcp-connections.js';
 import { type RegisteredAgent, registerAgents } from './agent-registry.js';
 import { assertConfig } from './assert-config.js';
@@ -65,6 +66,8 @@ import { whenThere } from './when-there.js';
 import { serverLines, workerLog } from './worker-log.js';
 import { WriteWatch } from './write-watch.js';
 
+/** A database that is away must not keep a process from stopping. */
+const MARKED_WITHIN_MS = 1000;
 const DELTA_CHANNEL = 'holdfast_deltas';
 
 /**
@@ -227,7 +230,9 @@ async function launch(
     stopping ??= (async () => {
       leave.begin();
       ending.abort(new HoldfastError('engine_not_running', 'The engine is stopping.'));
+      const marked = markLeaving(database.knex, id, epoch).catch(() => undefined);
       dispatch.close();
+      await within(MARKED_WITHIN_MS, marked);
       await unlisten();
       deltas.close();
       await shutDbosDown(database, options.graceMs);

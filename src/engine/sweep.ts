@@ -2,6 +2,7 @@ import { DBOS } from '@dbos-inc/dbos-sdk';
 import { endFamily } from '../../steps/family.js';
 import { isoNow } from '../../steps/world.js';
 import { SEGMENT_WORKFLOW } from '../../workflows/agent-run.js';
+import { isGivenUp } from '../core/crashes.js';
 import { HoldfastError } from '../core/errors.js';
 import { canonical } from '../core/json.js';
 import { isOver } from '../core/run.js';
@@ -87,8 +88,8 @@ async function reasonOf(parts: Parts, stranded: StrandedRun): Promise<Reason> {
   const { id, segment, workflow } = stranded;
   if (workflow === 'CANCELLED') {
     const crashes = await crashesOf(parts.world.knex, id, segment);
-    const why = `${crashes} times a worker died with it, without a step in between.`;
-    if (crashes >= parts.crashLimit) return { code: 'limit_crashes', why };
+    const why = `${crashes.crashes} times a worker died with it, without a step in between.`;
+    if (isGivenUp(crashes, parts.crashLimit)) return { code: 'limit_crashes', why };
   }
   if (workflow === null) return { code: 'run_failed', why: 'its workflow does not exist' };
   if (workflow !== 'ERROR') return { code: 'run_failed', why: `its workflow is ${workflow}` };

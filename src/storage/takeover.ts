@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import { boundsOf, type Crashes, SUSPECT_AFTER } from '../core/crashes.js';
 import { HEARTBEAT_OLD_MS } from '../core/worker.js';
 import { NOW_MS } from './clock.js';
 import { runIdSql, segmentSql } from './workflow-id.js';
@@ -76,12 +77,13 @@ export interface Takeover {
  */
 export async function takeSegments(trx: Knex.Transaction, takeover: Takeover): Promise<readonly LeftSegment[]> {
   if (!(await hasSegments(trx))) return [];
+  await clearSuspects(trx, takeover);
   await countCrashes(trx, takeover);
   const { rows }: { rows: LeftSegment[] } = await trx.raw(
     `with left_behind as (${LEFT}),
           judged as (
             select l.workflow_uuid, l.run_id, l.segment, coalesce(c.crashes, 0) as crashes,
-                   coalesce(c.crashes, 0) >= :crashLimit as given_up
+                   coalesce((c.crashes >= :limit and c.alone >= :alone) or c.crashes >= :most, false) as given_up
               from left_behind l
               left join holdfast.crashes c on c.run_id = l.run_id and c.segment = l.segment and c.steps = l.steps),
           moved as (
@@ -93,26 +95,42 @@ export async function takeSegments(trx: Knex.Transaction, takeover: Takeover): P
               from judged j
              where s.workflow_uuid = j.workflow_uuid)
      select run_id as "runId", segment, crashes, given_up as "givenUp" from judged order by run_id`,
-    { ...takeover },
+    { ...takeover, ...boundsOf(takeover.crashLimit) },
   );
   return rows;
 }
 
+/** Workers that died though nobody had asked them to stop. */
+const DIED = 'w.stopped_at is null and w.leaving_at is null and w.stop_asked is null';
+
 /**
- * A worker that has left by itself did not crash, and a segment that its run has left behind has ended but for its own record:
- * a worker may have that one and the present one.
+ * A worker that has left by itself did not crash, one that was leaving was ended from outside, and a segment that its run has left behind
+ * has ended but for its own record: a worker may have that one and the present one. A suspect that dies without being alone had begun
+ * no step: something else ends workers, and its deaths alone count from the beginning.
  */
 const countCrashes = (trx: Knex.Transaction, takeover: Takeover): Promise<unknown> =>
   trx.raw(
-    `insert into holdfast.crashes as c (run_id, tenant, segment, steps, crashes, worker)
-     select l.run_id, r.tenant, l.segment, l.steps, 1, w.id
+    `insert into holdfast.crashes as c (run_id, tenant, segment, steps, crashes, alone, worker)
+     select l.run_id, r.tenant, l.segment, l.steps, 1, 0, w.id
        from (${LEFT}) l
        join holdfast.runs r on r.id = l.run_id and r.segment = l.segment
-       join holdfast.workers w on w.id = :worker and w.stopped_at is null
-        and coalesce(w.alone_run_id, l.run_id) = l.run_id
+       join holdfast.workers w on w.id = :worker and ${DIED} and coalesce(w.alone_run_id, l.run_id) = l.run_id
      on conflict (run_id) do update
         set crashes = case when c.segment = excluded.segment and c.steps = excluded.steps then c.crashes + 1 else 1 end,
+            alone = case when c.segment = excluded.segment and c.steps = excluded.steps and c.crashes >= ${SUSPECT_AFTER}
+                          and (select alone_run_id from holdfast.workers where id = :worker) = excluded.run_id
+                         then c.alone + 1 else 0 end,
             segment = excluded.segment, steps = excluded.steps, worker = excluded.worker, crashed_at = now()`,
+    { ...takeover },
+  );
+
+/** A worker that died with no suspect alone in it, and without some others: what ended it may be what ended theirs. */
+const clearSuspects = (trx: Knex.Transaction, takeover: Takeover): Promise<unknown> =>
+  trx.raw(
+    `update holdfast.crashes c set alone = 0
+       from holdfast.workers w
+      where w.id = :worker and ${DIED} and w.alone_run_id is null
+        and c.alone > 0 and c.run_id not in (select run_id from (${LEFT}) l)`,
     { ...takeover },
   );
 
@@ -150,8 +168,8 @@ export async function fence(trx: Knex.Transaction, id: string): Promise<void> {
     .update({ epoch: trx.raw('epoch + 1') });
 }
 
-/** How often a worker has died with a segment since its last step. */
-export async function crashesOf(db: Knex, runId: string, segment: number): Promise<number> {
-  const row = await db('holdfast.crashes').where({ run_id: runId, segment }).first('crashes');
-  return row?.crashes ?? 0;
+/** How often workers have died with a segment since its last step. */
+export async function crashesOf(db: Knex, runId: string, segment: number): Promise<Crashes> {
+  const row = await db('holdfast.crashes').where({ run_id: runId, segment }).first('crashes', 'alone');
+  return row ?? { crashes: 0, alone: 0 };
 }

@@ -28,7 +28,7 @@ export async function registerWorker(
   await markDead(trx, id);
   const worker = { ...rest, recording_version: recordingVersion, told_status: 'working' };
   const fresh = { started_at: trx.fn.now(), heartbeat_at: trx.fn.now(), stopped_at: null };
-  const idle = { running: 0, alone_run_id: null, stop_asked: null };
+  const idle = { running: 0, alone_run_id: null, stop_asked: null, leaving_at: null };
   const [row]: { epoch: number }[] = await trx('holdfast.workers')
     .insert({ id, epoch: 1, ...worker })
     .onConflict('id')
@@ -88,6 +88,11 @@ export async function markStopped(db: Knex, id: string, epoch: number): Promise<
 /** Says that a worker is dead. To be called by whoever holds its lock. */
 export async function markDead(trx: Knex.Transaction, id: string): Promise<void> {
   await trx.raw(GONE('id = :id'), { id, why: 'dead' });
+}
+
+/** Says that a process begins to leave: what ends it before it has left is no run of its. */
+export async function markLeaving(db: Knex, id: string, epoch: number): Promise<void> {
+  await db('holdfast.workers').where({ id, epoch }).update({ leaving_at: db.fn.now() });
 }
 
 /** Asks a worker to stop; it sees that at its next heartbeat. One that was asked to drain may still be asked to stop. */

@@ -38,6 +38,22 @@ const die = defineTool({
   },
 });
 
+const wait = defineTool({
+  ...{ name: 'wait', description: 'Waits until the test lets it go.', input, output, effect: 'pure' },
+  timeoutMs: 300_000,
+  execute: async () => {
+    appendFileSync(begun(LEDGER), 'x');
+    while (!existsSync(goAhead(LEDGER))) await sleep(50);
+    return 'gone';
+  },
+});
+
+/** Has a letter for each time that a waiter began to wait. */
+export const begun = (ledger: string): string => `${ledger}.begun`;
+
+/** Where it is, waiters go on. */
+export const goAhead = (ledger: string): string => `${ledger}.go`;
+
 const turns = (name: string, count: number) =>
   Array.from({ length: count }, (_, n) => [call(name, { n }, `${name}_${n}`)]);
 
@@ -77,6 +93,7 @@ export const agents = [
     agent: new Agent({ name: 'spender', tools: [look], model: scripted(turns('look', 1), 1000) }),
     grants: ['tool:call:*'],
   }),
+  agent('waiter', [wait], turns('wait', 1)),
   agent('poison', [look, die], [...turns('look', 1), ...turns('die', 1)]),
 ];
 

@@ -1,3 +1,4 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createEngine, type Engine, type EngineConfig, type RunView } from '../../src/index.js';
@@ -5,7 +6,7 @@ import type { Database } from '../../src/storage/database.js';
 import { openDatabase } from '../../src/storage/database.js';
 import { createEngineDatabase, type TestDatabase } from '../harness/database.js';
 import { ADMIN, restOf } from '../harness/engine.js';
-import { agents, payments } from './agents.js';
+import { agents, begun, goAhead, payments } from './agents.js';
 import { type Network, openNetwork } from './proxy.js';
 import { WorkerProcess } from './worker-process.js';
 
@@ -22,6 +23,10 @@ export interface Fleet {
   readonly paid: () => readonly string[];
   /** Starts a worker, maybe of another build. */
   start(env?: Readonly<Record<string, string>>, program?: readonly string[]): Promise<WorkerProcess>;
+  /** How often runs of `waiter` began to wait. */
+  readonly begun: () => number;
+  /** Lets runs of `waiter` end. */
+  letGo(): void;
   /** Ends the connection by which a worker holds its lock. */
   loseLock(worker: string): Promise<void>;
   /** Starts so many runs of an agent. */
@@ -69,6 +74,8 @@ export async function openFleet(given?: TestDatabase, more: Partial<EngineConfig
       await worker.says('ready');
       return worker;
     },
+    begun: () => (existsSync(begun(ledger)) ? readFileSync(begun(ledger), 'utf8').length : 0),
+    letGo: () => writeFileSync(goAhead(ledger), ''),
     loseLock: async (worker) => {
       await opened.knex.raw(
         `select pg_terminate_backend(pid) from pg_locks

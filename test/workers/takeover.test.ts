@@ -136,7 +136,7 @@ describePostgresSlowly('workers', () => {
     await expect(fleet.engine.stopWorker('nobody', { mode })).rejects.toMatchObject({ code: 'worker_unknown' });
   });
 
-  it('end a run with which they die again and again, and blame no other', async () => {
+  it('end a run with which they die again and again, and blame no other', { timeout: 240_000 }, async () => {
     const supervised = (async () => {
       let deaths = 0;
       for (;;) {
@@ -145,7 +145,7 @@ describePostgresSlowly('workers', () => {
         deaths += 1;
       }
     })();
-    const ids = await fleet.runs('payer', 3);
+    const ids = await fleet.runs('payer', 20);
     const [poison = ''] = await fleet.runs('poison', 1);
     const ended = await fleet.finish([poison, ...ids]);
     expect(ended[0]).toMatchObject({
