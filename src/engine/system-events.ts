@@ -5,6 +5,7 @@ import type { SystemEvent, SystemEventFilter, SystemEventPlace, SystemGap } from
 import { placeSystemEvents, readSystemEvents } from '../storage/system-events.js';
 import { Changes, type Watch } from './changes.js';
 import type { Parts } from './parts.js';
+import { type SystemReader, SystemTail } from './system-tail.js';
 
 /** How often one looks for those who wait; also what other processes have told is found then. */
 const LOOK_MS = 250;
@@ -12,12 +13,19 @@ const LOOK_MS = 250;
 const LOOK_AGAIN_MS = 5000;
 const BATCH = 500;
 const ALL = 'all';
+/** What comes between two looks is read in so many pages; of more than these, each who follows reads for himself. */
+const PAGES_MAX = 4;
 
-/** Gives events of the system their places, and tells those who wait in this process: however many they are, one looks for all. */
+/**
+ * Gives events of the system their places, and tells those who wait in this process: however many they are, one looks for all, and
+ * reads what came for all.
+ */
 export class SystemFeed {
   readonly #knex: Knex;
   readonly #changes = new Changes();
-  #position = 0;
+  readonly #tail = new SystemTail();
+  #filling: Promise<void> | null = null;
+  #failure: unknown = null;
   #watching = 0;
   #timer: NodeJS.Timeout | undefined;
 
@@ -28,9 +36,36 @@ export class SystemFeed {
   /** What is committed by now has its place after this. */
   async look(): Promise<void> {
     const { position } = await placeSystemEvents(this.#knex);
-    if (position <= this.#position) return;
-    this.#position = position;
+    if (position <= this.#tail.to) return;
+    this.#filling ??= this.#fill(position).finally(() => {
+      this.#filling = null;
+    });
+    await this.#filling;
+  }
+
+  async #fill(position: number): Promise<void> {
+    let isWhole = this.#watching === 0;
+    if (isWhole) this.#tail.beginAt(position);
+    for (let page = 0; page < PAGES_MAX && !isWhole; page++) {
+      const all = { tenant: null, shared: true, after: this.#tail.to, limit: BATCH };
+      const { events, more, head } = await readSystemEvents(this.#knex, all);
+      const last = events.at(-1)?.seq ?? 0;
+      this.#tail.add(events, more ? last : Math.max(last, head.position));
+      isWhole = !more;
+    }
+    if (!isWhole) this.#tail.beginAt(position);
     this.#changes.announce(ALL);
+  }
+
+  /** What came after a place, as one reads it who follows. Throws what kept the last look from looking. */
+  async read(
+    after: number,
+    reader: SystemReader & SystemEventFilter,
+  ): Promise<Awaited<ReturnType<typeof readSystemEvents>>> {
+    if (this.#failure !== null) throw this.#failure;
+    const events = this.#tail.after(after, reader);
+    if (events === null) return readSystemEvents(this.#knex, { ...reader, after, limit: BATCH });
+    return { events, more: false, head: { position: this.#tail.to, trimmed: 0 } };
   }
 
   /** To be closed after. */
@@ -44,7 +79,9 @@ export class SystemFeed {
   unwatch(watch: Watch): void {
     watch.close();
     this.#watching--;
-    if (this.#watching === 0) clearTimeout(this.#timer);
+    if (this.#watching > 0) return;
+    clearTimeout(this.#timer);
+    this.#failure = null;
   }
 
   #lookAgain(): void {
@@ -52,8 +89,12 @@ export class SystemFeed {
     this.#timer = setTimeout(() => {
       // Whoever reads finds out that the database is away.
       void this.look()
-        .catch(() => undefined)
-        .then(() => {
+        .then(
+          () => null,
+          (error: unknown) => error,
+        )
+        .then((failure) => {
+          this.#failure = failure;
           if (this.#watching > 0) this.#lookAgain();
         });
     }, LOOK_MS).unref();
@@ -98,12 +139,11 @@ export async function* streamSystemEvents(
   try {
     await system.look();
     const from = after === 'now' ? Number.MAX_SAFE_INTEGER : after;
-    const read = (place: number) => readSystemEvents(world.knex, { ...filter, ...reader, after: place, limit: BATCH });
     const { head } = await readSystemEvents(world.knex, { ...reader, after: from, limit: 1 });
     // A place that does not exist yet is of another database, or of what this one has lost.
     let seen = Math.min(from, head.position);
     while (!signal.aborted) {
-      const found = await read(seen);
+      const found = await system.read(seen, { ...filter, ...reader });
       if (seen < found.head.trimmed) {
         yield { type: 'trimmed', after: seen, upTo: found.head.trimmed };
         seen = found.head.trimmed;

@@ -93,7 +93,8 @@ export async function placeSystemEvents(db: Knex): Promise<SystemEventHead> {
 }
 
 export interface ReadSystemEvents extends SystemEventFilter {
-  readonly tenant: string;
+  /** Null: of all. */
+  readonly tenant: string | null;
   /** Whether events of no tenant are read too. */
   readonly shared: boolean;
   /** Events after this place. */
@@ -109,11 +110,12 @@ export async function readSystemEvents(
   const head = headOf(await readHeadRow(db));
   const query = events(db)
     .where('position', '>', after)
-    .where((own) => {
+    .select(...COLUMNS);
+  if (tenant !== null)
+    query.where((own) => {
       own.where({ tenant, shared: false });
       if (shared) own.orWhere({ shared: true });
-    })
-    .select(...COLUMNS);
+    });
   if (kind !== undefined) query.where({ kind });
   if (taskId !== undefined) query.where({ task_id: taskId });
   if (runId !== undefined) query.where({ run_id: runId });

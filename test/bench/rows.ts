@@ -12,6 +12,7 @@ import { ROUTING } from './rows/routing.js';
 import { SCHEDULE } from './rows/schedule.js';
 import { SIZE } from './rows/size.js';
 import { STREAM_ROWS } from './rows/stream.js';
+import { SUBSCRIBERS } from './rows/subscribers.js';
 import { TASKS_ROW } from './rows/tasks.js';
 import { VERIFY } from './rows/verify.js';
 import { WORKERS } from './rows/workers.js';
@@ -36,4 +37,5 @@ export const ROWS: readonly Row[] = [
   EXPORT,
   COMMAND,
   ...STREAM_ROWS,
+  SUBSCRIBERS,
 ];
