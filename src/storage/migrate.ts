@@ -16,8 +16,8 @@ export interface SchemaState {
 
 /** What the database has of this build's migrations. Changes nothing. */
 export async function schemaState(knex: Knex, migrations: readonly Migration[] = MIGRATIONS): Promise<SchemaState> {
-  const exists = await knex.schema.withSchema(SCHEMA).hasTable(TABLE);
-  const applied: string[] = exists ? await knex(`${SCHEMA}.${TABLE}`).orderBy('id').pluck('name') : [];
+  const { rows } = await knex.raw('select to_regclass(?) is not null as exists', [`${SCHEMA}.${TABLE}`]);
+  const applied: string[] = rows[0].exists ? await knex(`${SCHEMA}.${TABLE}`).orderBy('id').pluck('name') : [];
   const has = new Set(applied);
   const known = new Set(migrations.map(({ name }) => name));
   return {
@@ -47,7 +47,9 @@ export async function migrate(
   return knex.transaction(async (trx) => {
     // Released with the transaction, however it ends: a crash leaves no lock behind.
     await trx.raw(`SELECT pg_advisory_xact_lock(hashtextextended('${SCHEMA}.${TABLE}', 0))`);
-    refuseNewer(await schemaState(trx, migrations));
+    const state = await schemaState(trx, migrations);
+    refuseNewer(state);
+    if (state.pending.length === 0) return { applied: [] };
     await trx.raw(`CREATE SCHEMA IF NOT EXISTS ${SCHEMA}`);
     const [, applied]: [number, string[]] = await trx.migrate.latest({
       schemaName: SCHEMA,
