@@ -1,4 +1,5 @@
-import type { FunctionTool } from '@openai/agents';
+import { Agent, type FunctionTool } from '@openai/agents';
+import { HoldfastError } from '../src/core/errors.js';
 import { toJson } from '../src/core/json.js';
 import { invokeOf } from '../src/tools/watched-tool.js';
 import type { ToolResult } from '../steps/call-tool.js';
@@ -6,8 +7,26 @@ import { callItem } from './call-item.js';
 import { inFrame, type PlannedCall, type SegmentScope } from './segment-scope.js';
 import { stateText } from './state-text.js';
 
-/** An agent as a tool (`agent.asTool()`): of all tools of the SDK only these can be listened to. */
-export const isAgentTool = (tool: FunctionTool): boolean => 'on' in tool && typeof tool.on === 'function';
+/**
+ * An agent as a tool (`agent.asTool()`), or a copy of one. The SDK keeps to itself which tools these are, but gives `on` to no others,
+ * made by one and the same line of it: a tool that brings a method `on` of its own is a tool like every other.
+ */
+export const isAgentTool = (tool: FunctionTool): boolean =>
+  'on' in tool && typeof tool.on === 'function' && sourceOf(tool.on) === listeningOf();
+
+const sourceOf = (method: unknown): string => Function.prototype.toString.call(method);
+
+let listening: string | null = null;
+/** The source of the method `on` that the SDK gives to agents as tools. */
+function listeningOf(): string {
+  if (listening === null) {
+    const made = new Agent({ name: 'any' }).asTool({ toolName: 'any', toolDescription: 'any' });
+    if (typeof made.on !== 'function')
+      throw new HoldfastError('library_changed', 'Agent.asTool of @openai/agents gives no method `on` any more.');
+    listening = sourceOf(made.on);
+  }
+  return listening;
+}
 
 /** How the agent behind a tool left its caller: with a result, or in the middle of its work. */
 export type AgentToolResult =

@@ -5,6 +5,7 @@ import { defineAgent, defineTool, type HoldfastConfig } from '../../src/index.js
 import { describeEachDatabase } from '../harness/database.js';
 import {
   ADMIN,
+  dataOf,
   decideAndRest,
   kindsOf,
   openTestEngine,
@@ -51,6 +52,20 @@ const send = defineTool({
   execute: (_input, { signal }) =>
     new Promise<string>((_, reject) => signal.addEventListener('abort', () => reject(new Error('stopped')))),
 });
+
+/** A plain tool of the SDK that brings a method `on`. */
+const emitter = Object.assign(
+  tool({
+    name: 'emitter',
+    description: 'Emits.',
+    parameters,
+    execute: async () => {
+      done.push('emit');
+      return 'emitted';
+    },
+  }),
+  { on: () => undefined },
+);
 
 let hangs = 0;
 const hang = defineTool({
@@ -100,6 +115,7 @@ const config: HoldfastConfig = {
     agent('deep', [asTool('ask_manager', manager)], [[call('ask_manager', input)]]),
     agent('both', [asTool('ask_payer', payer), pay], [[call('ask_payer', input), call('pay', { n: 2 }, 'mine')]]),
     agent('crashing', [asTool('ask_hanger', hanger)], [[call('ask_hanger', input)]]),
+    agent('emits', [emitter], [[call('emitter', {})]]),
     agent('denied', [asTool('ask_looker', looker)], [[call('ask_looker', input)]]),
   ],
 };
@@ -124,6 +140,13 @@ describeEachDatabase('agents as tools', (kind) => {
     );
     expect(done).toHaveLength(4);
     expect(new Set(done).size).toBe(4);
+    await verified(run.id);
+  });
+
+  it('is told from a plain tool that has a method `on`, whose call is judged as every other', async () => {
+    const run = await runToRest(test.engine, 'emits');
+    expect(run).toMatchObject({ status: 'completed', output: 'call_emitter=emitted' });
+    expect(await dataOf(test.engine, run.id, 'call.started')).toMatchObject([{ tool: 'emitter', effect: 'unsafe' }]);
     await verified(run.id);
   });
 
