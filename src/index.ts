@@ -57,5 +57,6 @@ export { readFileTool } from './tools/read-file.js';
 export { sleepTool } from './tools/sleep.js';
 export { type AgentReference, type SubAgentOptions, subAgent } from './tools/sub-agent.js';
 export { type SweScaffoldOptions, sweScaffold } from './tools/swe-scaffold.js';
+export { type StdioServerOptions, stdioServer } from './tools/stdio-server.js';
 export { waitForEventTool } from './tools/wait-for-event.js';
 export { writeFileTool } from './tools/write-file.js';

@@ -33,8 +33,9 @@ function secretsOfAgent(declared: EngineConfig['agents'][number]): readonly Secr
   const environment = 'environment' in declared ? declared.environment : undefined;
   const reached = isAgent(agent) ? reachableAgents(agent) : [];
   const servers = reached.flatMap(({ mcpServers }) => mcpServers ?? []);
+  const ofServers = servers.flatMap((server) => [...know(settingsOf(server), 0), ...carriedSecrets(server)]);
   const ofTools = reached.flatMap(({ tools }) => tools.flatMap(carriedSecrets));
-  return [...know(environment?.secrets, 0), ...ofTools, ...servers.flatMap((server) => know(settingsOf(server), 0))];
+  return [...know(environment?.secrets, 0), ...ofTools, ...ofServers];
 }
 
 const isAgent = (value: unknown): value is Parameters<typeof reachableAgents>[0] =>

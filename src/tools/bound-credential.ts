@@ -72,9 +72,9 @@ export class BoundCredentials {
   }
 }
 
-/** Lets an engine know where the secrets of a tool are, so that they are known before it says anything. */
-export const carrySecrets = <T extends object>(owner: T, declared: readonly BoundCredential[]): T =>
-  Object.defineProperty(owner, SECRETS, { value: declared.map(({ secret }) => secret) });
+/** Lets an engine know where the secrets of a tool or a server are, so that they are known before it says anything. */
+export const carrySecrets = <T extends object>(owner: T, secrets: readonly Secret[]): T =>
+  Object.defineProperty(owner, SECRETS, { value: secrets });
 
 /** The secrets that something carries; of anything else none. */
 export function carriedSecrets(owner: unknown): readonly Secret[] {
@@ -99,5 +99,8 @@ export function credentialFetch(declared: readonly BoundCredential[]): typeof fe
     await response.body?.cancel();
     throw new Error(`${origin} answers ${response.status} and redirects, which is not followed`);
   };
-  return carrySecrets(send, declared);
+  return carrySecrets(
+    send,
+    declared.map(({ secret }) => secret),
+  );
 }

@@ -121,7 +121,10 @@ export function httpRequestTool(options: HttpRequestOptions = {}): DeclaredTool 
       return { status, ...clean, bodyEncoding, truncated };
     },
   });
-  return carrySecrets(made, declared);
+  return carrySecrets(
+    made,
+    declared.map(({ secret }) => secret),
+  );
 }
 
 function privateAddress(entry: string, tool: string): string {
