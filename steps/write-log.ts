@@ -1,5 +1,6 @@
 import type { EventDraft } from '../src/core/event.js';
-import { appendEvents, extendLog, type LogTail } from '../src/storage/events.js';
+import { appendEvents, extendLog } from '../src/storage/events.js';
+import type { LogTail } from '../src/storage/write-events.js';
 import { patiently, transact } from './patience.js';
 import { isoNow, type World } from './world.js';
 

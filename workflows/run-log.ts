@@ -1,6 +1,6 @@
 import type { Charge } from '../src/core/charge.js';
 import type { EventData, EventDraft, EventKind } from '../src/core/event.js';
-import type { LogTail } from '../src/storage/events.js';
+import type { LogTail } from '../src/storage/write-events.js';
 import type { LogWriter } from '../steps/write-log.js';
 
 const BATCH_DELAY_MS = 250;

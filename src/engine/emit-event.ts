@@ -9,6 +9,7 @@ import { fieldErrorsOf, invalidRequest } from '../core/field-errors.js';
 import { canonical, digestOf, type JsonValue, toJson } from '../core/json.js';
 import { isOver } from '../core/run.js';
 import { eventName } from '../core/wait.js';
+import { lockRuns } from '../storage/decided-runs.js';
 import {
   countKeptEvents,
   emittedEventOf,
@@ -19,7 +20,7 @@ import {
   waitsForEvent,
 } from '../storage/emitted-events.js';
 import { interruptionsByIds, isPast } from '../storage/interruptions.js';
-import { findRun, lockRuns } from '../storage/runs.js';
+import { findRun } from '../storage/runs.js';
 import type { Parts } from './parts.js';
 
 /**

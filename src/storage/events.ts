@@ -1,33 +1,21 @@
 import type { Knex } from 'knex';
-import { dataHash, genesis, type Head, seal } from '../core/chain.js';
+import { dataHash, genesis, type Head } from '../core/chain.js';
 import { HoldfastError } from '../core/errors.js';
-import type { EventDraft, RunEvent } from '../core/event.js';
+import type { EventDraft } from '../core/event.js';
 import { canonical } from '../core/json.js';
 import { isOver } from '../core/run.js';
 import type { RunState } from '../core/state.js';
-import { CHARGE_COLUMNS, chargeRowsOf, type NewChargeRow } from './charges.js';
-import { FOLDED, foldedBy, keepsFold } from './keep-fold.js';
+import { keepsFold } from './keep-fold.js';
 import { inOneFlight } from './one-flight.js';
-import { STEPS_TOLD, stepRowsOf } from './step-events.js';
-
-export interface EventRow {
-  run_id: string;
-  seq: number;
-  tenant: string;
-  key: string;
-  v: number;
-  parent_id: string | null;
-  kind: string;
-  at: string;
-  data: string | null;
-  data_hash: string;
-  state_version: number;
-  state_hash_before: string;
-  state_hash_after: string;
-  prev_hash: string;
-  hash: string;
-  worker: string | null;
-}
+import {
+  type EventRow,
+  type LogTail,
+  type SealedEvents,
+  sealAll,
+  type Writing,
+  writeEachSealed,
+  writeSealed,
+} from './write-events.js';
 
 interface HeadRow {
   run_id: string;
@@ -124,21 +112,6 @@ function assertSame(runKey: string, draft: EventDraft, stored: StoredEvent): voi
   );
 }
 
-/** The end of a log, as whoever wrote it last knows it. */
-export interface LogTail {
-  readonly head: Head;
-  readonly runKey: string;
-  /** Places of the events that were written last, and of those that they follow from, by key. */
-  readonly seqOf: ReadonlyMap<string, number>;
-}
-
-interface Writing {
-  readonly at: string;
-  readonly worker: string | null;
-  /** The segment that the events are of, where an execution of it writes them beside its work. */
-  readonly segment?: number;
-}
-
 /**
  * Chains drafts to a run's log, in their order, in the caller's transaction. A draft whose key is in the log already is
  * left out, so that writing again writes nothing; it must say the same, else `replay_diverged`. To the log of a run that is
@@ -216,104 +189,3 @@ export async function extendLog(
 
 const isKnown = (tail: LogTail, drafts: readonly EventDraft[], index: number, key: string): boolean =>
   tail.seqOf.has(key) || drafts.slice(0, index).some((draft) => draft.key === key);
-
-interface SealedEvents {
-  readonly rows: readonly EventRow[];
-  readonly charges: readonly NewChargeRow[];
-  readonly steps: ReturnType<typeof stepRowsOf>;
-  readonly tail: LogTail;
-}
-
-function sealAll(from: LogTail, drafts: readonly EventDraft[], { at, worker }: Writing): SealedEvents {
-  const { runKey } = from;
-  const { runId } = from.head;
-  const seqOf = new Map(from.seqOf);
-  let { head } = from;
-  const rows = drafts.map((draft) => {
-    const parent = draft.parentKey === null ? undefined : seqOf.get(draft.parentKey);
-    const sealed = seal(head, draft, parent === undefined ? null : `${runId}:${parent}`, at, runKey);
-    head = sealed.head;
-    seqOf.set(draft.key, head.seq);
-    return rowOf(sealed.event, draft.key, sealed.dataText, worker);
-  });
-  const charges = drafts.flatMap((draft) => chargeRowsOf(runId, from.head.tenant, draft.charges ?? []));
-  const steps = stepRowsOf(from.head, drafts, from.head.seq + 1, worker);
-  return { rows, charges, steps, tail: { head, runKey, seqOf } };
-}
-
-const COLUMNS =
-  'run_id, seq, tenant, key, v, parent_id, kind, at, data, data_hash, state_version, state_hash_before, state_hash_after, prev_hash, hash, worker';
-
-/** What is paid for the events, in their statement: a model call takes none of its own for it. */
-const CHARGED = `, charged as (
-       insert into holdfast.charges (${CHARGE_COLUMNS})
-       select ${CHARGE_COLUMNS} from json_populate_recordset(null::holdfast.charges, ?::json)
-        where exists (select from head) on conflict do nothing)`;
-
-/** Writes events and the new head, if the head is still the one that they are chained to. False: it is not. */
-async function writeSealed(db: Knex, before: Head, sealed: SealedEvents): Promise<boolean> {
-  const { rows, charges, steps } = sealed;
-  const { head } = sealed.tail;
-  const folds = keepsFold(before.seq, head.seq);
-  const { rowCount }: { rowCount: number } = await db.raw(
-    `with head as (
-       update holdfast.run_heads set seq = ?, hash = ?, state = ?, state_hash = ?, at = ?, moved = true
-        where run_id = ? and seq = ? and hash = ? returning run_id)${charges.length === 0 ? '' : CHARGED}${steps.length === 0 ? '' : STEPS_TOLD}${folds ? FOLDED : ''}
-     insert into holdfast.events (${COLUMNS})
-     select ${COLUMNS} from json_populate_recordset(null::holdfast.events, ?::json)
-      where exists (select from head)`,
-    [
-      ...[head.seq, head.hash, canonical(head.state), head.stateHash, head.at],
-      ...[head.runId, before.seq, before.hash],
-      ...(charges.length === 0 ? [] : [JSON.stringify(charges)]),
-      ...(steps.length === 0 ? [] : [JSON.stringify(steps)]),
-      ...(folds ? foldedBy(head) : []),
-      JSON.stringify(rows),
-    ],
-  );
-  return rowCount > 0;
-}
-
-/** The same for several logs whose heads are held, and that have no rows beside their events. */
-async function writeEachSealed(
-  trx: Knex.Transaction,
-  logs: readonly { readonly before: Head; readonly sealed: SealedEvents }[],
-): Promise<void> {
-  const heads = logs.map(({ before, sealed: { tail } }) => ({
-    ...{ run_id: before.runId, seq: tail.head.seq, hash: tail.head.hash, state: canonical(tail.head.state) },
-    ...{ state_hash: tail.head.stateHash, at: tail.head.at, before_seq: before.seq, before_hash: before.hash },
-  }));
-  await trx.raw(
-    `with given as (
-       select * from json_to_recordset(?::json) as g(run_id text, seq int, hash text, state text, state_hash text,
-                                                     at text, before_seq int, before_hash text)),
-     head as (
-       update holdfast.run_heads h
-          set seq = g.seq, hash = g.hash, state = g.state, state_hash = g.state_hash, at = g.at, moved = true
-         from given g
-        where h.run_id = g.run_id and h.seq = g.before_seq and h.hash = g.before_hash returning h.run_id)
-     insert into holdfast.events (${COLUMNS})
-     select ${COLUMNS} from json_populate_recordset(null::holdfast.events, ?::json)
-      where run_id in (select run_id from head)`,
-    [JSON.stringify(heads), JSON.stringify(logs.flatMap(({ sealed: { rows } }) => rows))],
-  );
-}
-
-const rowOf = (event: RunEvent, key: string, dataText: string, worker: string | null): EventRow => ({
-  run_id: event.runId,
-  seq: event.seq,
-  tenant: event.tenant,
-  key,
-  v: event.v,
-  parent_id: event.parentId,
-  kind: event.kind,
-  at: event.at,
-  data: dataText,
-  data_hash: event.dataHash,
-  state_version: event.stateVersion,
-  state_hash_before: event.stateHashBefore,
-  state_hash_after: event.stateHashAfter,
-  prev_hash: event.prevHash,
-  hash: event.hash,
-  worker,
-});

@@ -2,10 +2,10 @@ import type { Knex } from 'knex';
 import type { LoggedEvent } from '../core/check-log.js';
 import type { JsonValue } from '../core/json.js';
 import type { RunStatus } from '../core/run.js';
-import type { EventRow } from './events.js';
 import { type PageRows, rowsOfPage } from './page-rows.js';
 import { eventWith } from './read-events.js';
 import { decodeCursor, placeBy } from './run-list.js';
+import type { EventRow } from './write-events.js';
 
 /** What a log is verified against: what the row of its run, its head and its key say. */
 export interface ClaimRow {

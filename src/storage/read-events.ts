@@ -4,8 +4,8 @@ import type { RunEvent, ToldEvent } from '../core/event.js';
 import type { JsonValue } from '../core/json.js';
 import type { KeyedEvent } from '../core/recording.js';
 import type { LoggedEvent } from '../core/step-fold.js';
-import type { EventRow } from './events.js';
 import { type PageRows, rowsOfPage } from './page-rows.js';
+import type { EventRow } from './write-events.js';
 
 const events = (db: Knex) => db<EventRow>('holdfast.events');
 
