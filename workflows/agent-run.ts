@@ -8,7 +8,7 @@ import { HoldfastError } from '../src/core/errors.js';
 import { parseGrants } from '../src/core/grants.js';
 import { toJson } from '../src/core/json.js';
 import { taskTypeIn } from '../src/core/route-need.js';
-import { isOver } from '../src/core/run.js';
+import { isOver, NO_USAGE } from '../src/core/run.js';
 import type { RunTask } from '../src/core/run-task.js';
 import { itemsOfInput } from '../src/core/session.js';
 import { standingOf } from '../src/core/standing.js';
@@ -126,10 +126,9 @@ async function execute(options: AgentRunOptions, runId: string, segment: number)
 async function failUnexecuted(world: World, run: RunRow, error: HoldfastError): Promise<void> {
   const { id: runId, tenant, segment, turns } = run;
   const nothing = { drafts: [], tail: null, verified: null, budgeted: false } as const;
-  const usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
   const ending = { type: 'failed', error: error.view() } as const;
   await orGiveUp(() =>
-    endSegment(world, { ...nothing, runId, tenant, segment, ending, parentKey: 'created', turns, usage }),
+    endSegment(world, { ...nothing, runId, tenant, segment, ending, parentKey: 'created', turns, usage: NO_USAGE }),
   );
 }
 

@@ -10,6 +10,7 @@ import {
 import type { Wait } from '../src/core/ending.js';
 import { HoldfastError } from '../src/core/errors.js';
 import { digestOf, isObject, type JsonValue, toJson } from '../src/core/json.js';
+import { addUsage } from '../src/core/run.js';
 import { withoutSpokenSecretsIn } from '../src/models/known-secrets.js';
 import type { AttemptTarget } from '../src/models/model-attempt.js';
 import { targetOf } from '../src/models/multi-model-provider.js';
@@ -261,12 +262,6 @@ function answerOf(response: ModelResponse): ModelAnswer {
 }
 
 const whole = (count: number): number => (Number.isSafeInteger(count) && count > 0 ? count : 0);
-
-const addUsage = (a: SegmentScope['usage'], b: SegmentScope['usage']): SegmentScope['usage'] => ({
-  inputTokens: a.inputTokens + b.inputTokens,
-  outputTokens: a.outputTokens + b.outputTokens,
-  totalTokens: a.totalTokens + b.totalTokens,
-});
 
 /** The response as the SDK wants it. Arguments that are not a JSON object are wrapped, so that its parser accepts them. */
 function responseOf(answer: ModelAnswer): ModelResponse {

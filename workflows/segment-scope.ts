@@ -8,7 +8,7 @@ import type { CallOutcome, EventData } from '../src/core/event.js';
 import type { GrantSet } from '../src/core/grants.js';
 import type { JsonValue } from '../src/core/json.js';
 import type { McpRules } from '../src/core/mcp.js';
-import type { RunLimits, Usage } from '../src/core/run.js';
+import { NO_USAGE, type RunLimits, type Usage } from '../src/core/run.js';
 import type { RunTask } from '../src/core/run-task.js';
 import type { WaitDecision } from '../src/core/settlement.js';
 import type { Standing } from '../src/core/standing.js';
@@ -237,7 +237,7 @@ export function freshScope(seed: ScopeSeed): SegmentScope {
   const siblings = new AbortController();
   return {
     ...{ ...seed, ...newFrame(null), chosen: null, turnsInSegment: 0, stop: null, broken: null, verified: null },
-    ...{ usage: { inputTokens: 0, outputTokens: 0, totalTokens: 0 } },
+    ...{ usage: NO_USAGE },
     ...{ siblings, callSignal: AbortSignal.any([seed.signal, siblings.signal]) },
     ...{ plans: new Map(), results: new Map(), outcomes: new Map(), waits: [], applied: new Set() },
   };

@@ -1,10 +1,17 @@
 import { leastLimit } from '../core/budget.js';
+import type { Integrity } from '../core/integrity.js';
 import type { InterruptionView } from '../core/interruption.js';
 import type { RunView } from '../core/run.js';
 import { cut, jsonText, plain, plainLines, print, width } from './print.js';
 
 /** A value as one line: texts as they are, everything else as JSON. */
 export const oneLine = (value: unknown): string => plain(typeof value === 'string' ? value : JSON.stringify(value));
+
+/** What is printed beside it is not to be trusted. */
+function printChanged(integrity: Integrity, indent = ''): void {
+  for (const { table, row, column, what } of integrity)
+    print(plain(`${indent}CHANGED  ${table}${column === null ? '' : `.${column}`} of ${row}: ${what}`));
+}
 
 export function printRun(run: RunView): void {
   print(`run      ${run.id}`);
@@ -19,6 +26,7 @@ export function printRun(run: RunView): void {
   }
   if (run.output !== null)
     print(`output   ${typeof run.output === 'string' ? plainLines(run.output) : jsonText(run.output, 2)}`);
+  printChanged(run.integrity);
   for (const id of run.interruptions) print(`waits    ${id} (holdfast inbox)`);
 }
 
@@ -27,6 +35,7 @@ export function printInterruption(one: InterruptionView): void {
   print(cut(`  run      ${one.runId} (${plain(one.agent)})`, width()));
   if (one.tool !== null) print(cut(`  call     ${plain(one.tool)} ${oneLine(one.arguments)}`, width()));
   print(`  why      ${plain(one.reason.text)}`);
+  printChanged(one.integrity, '  ');
   if (one.unfit !== null) print(`  unfit    ${plain(one.unfit)}`);
   if (one.wait?.kind === 'budget' && one.status === 'pending')
     print(`  more     --budget ${leastLimit(one.wait)} or higher`);

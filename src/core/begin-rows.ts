@@ -5,7 +5,7 @@ import { type JsonValue, sha256 } from './json.js';
 import type { LoggedFacts } from './logged-facts.js';
 
 /** What of a row follows from the events of a run that its begin and its decisions have, whatever came between. */
-const AT_BEGIN: { readonly [name in CopyName]?: readonly string[] } = {
+export const AT_BEGIN: { readonly [name in CopyName]?: readonly string[] } = {
   runs: [
     ...['parent_run_id', 'parent_call_id', 'ancestors', 'agent', 'agent_version', 'agent_hash', 'scaffold', 'priority'],
     ...['input', 'grants', 'limits', 'metadata', 'time_left_ms', 'forked_from_run_id', 'forked_from_seq', 'model'],

@@ -230,7 +230,7 @@ export interface FalseRow {
   readonly what: string;
 }
 
-/** Which rows do not say what the log says, at most so many. `only`: no other columns are compared, and no row is missed. */
+/** Which rows do not say what the log says, at most so many. `only`: no other columns are compared, and no row of another table is missed. */
 export function falseRows(
   facts: LoggedFacts,
   runId: string,
@@ -243,7 +243,7 @@ export function falseRows(
     const whole = COPIES[name] as CopiedTable<unknown>;
     const columns = only?.[name]?.map((column) => [column, whole.columns[column]] as const);
     const table = columns === undefined ? whole : { ...whole, columns: Object.fromEntries(columns) as never };
-    const asked = only === null ? table : { ...table, required: () => false };
+    const asked = only === null || columns !== undefined ? table : { ...table, required: () => false };
     for (const one of differences(name, asked, facts, runId, stored[name])) {
       if (found.length >= limit) return found;
       found.push(one);

@@ -7,7 +7,7 @@ import {
   type ToolMessage,
 } from './conversation.js';
 import type { JsonObject, JsonValue } from './json.js';
-import type { RunView, Usage } from './run.js';
+import { addUsage, NO_USAGE, type RunView, type Usage } from './run.js';
 import type { Thread } from './thread.js';
 
 /**
@@ -110,14 +110,8 @@ function usageByModel(answers: readonly AssistantMessage[]): JsonObject {
   const sums = new Map<string, Usage>();
   for (const { model, usage } of answers) {
     if (model === null || usage === null) continue;
-    const sum = sums.get(model) ?? { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
+    const sum = sums.get(model) ?? NO_USAGE;
     sums.set(model, addUsage(sum, usage));
   }
   return Object.fromEntries([...sums].map(([model, sum]) => [model, inspectUsage(sum)]));
 }
-
-const addUsage = (a: Usage, b: Usage): Usage => ({
-  inputTokens: a.inputTokens + b.inputTokens,
-  outputTokens: a.outputTokens + b.outputTokens,
-  totalTokens: a.totalTokens + b.totalTokens,
-});

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { patchOperation } from './difference.js';
+import { integrity } from './integrity.js';
 import { jsonObject, jsonValue } from './json.js';
 import { usdText } from './money.js';
 import { cutValues } from './page.js';
@@ -88,6 +89,9 @@ export const interruptionView = z
     decisions: z.array(decisionView).describe('Oldest first. While it is pending: the approvals so far.'),
     requestedAt: z.iso.datetime(),
     expiresAt: z.iso.datetime().nullable(),
+    integrity: integrity.describe(
+      'Rows that do not say what the log says, at most 20: such an interruption cannot be decided.',
+    ),
   })
   .meta({ id: 'Interruption' });
 export type InterruptionView = z.infer<typeof interruptionView>;

@@ -1,6 +1,7 @@
 import type { EventData, EventKind } from './event.js';
 import { digestOf, sha256 } from './json.js';
-import type { Usage } from './run.js';
+import { addUsage, NO_USAGE, type Usage } from './run.js';
+import type { RunState } from './state.js';
 
 /** What the log says of one call, as digests where it may be large. */
 export interface CallFact {
@@ -66,12 +67,6 @@ type Created = Omit<EventData<'run.created'>, 'input' | 'grants' | 'limits' | 'm
 
 type End = EventData<'run.completed'> | EventData<'run.failed'> | EventData<'run.cancelled'>;
 
-const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
-const plus = (a: Usage, b: Usage): Usage => ({
-  inputTokens: a.inputTokens + b.inputTokens,
-  outputTokens: a.outputTokens + b.outputTokens,
-  totalTokens: a.totalTokens + b.totalTokens,
-});
 const digestOrNull = (value: unknown): string | null => (value === undefined ? null : digestOf(value));
 
 /**
@@ -105,9 +100,17 @@ export class LoggedFacts {
   readonly lists = new Map<string, string>();
   #startedAt: string | null = null;
   #copied = 0;
+  #waits: boolean | null = null;
+
+  /** Says how the log goes on where not all of it was read: by the state after its last event. */
+  endsIn({ status, pending }: RunState): void {
+    this.status = status === 'none' ? 'queued' : status;
+    this.#waits = Object.keys(pending).length > 0;
+  }
 
   /** Whether something that was asked for is not decided. */
   get waits(): boolean {
+    if (this.#waits !== null) return this.#waits;
     for (const { decided } of this.interruptions.values()) if (decided === null) return true;
     return false;
   }
@@ -136,7 +139,7 @@ export class LoggedFacts {
   }
 
   addUsage(usage: Usage, turns: number): void {
-    this.sums = { ...this.sums, turns: this.sums.turns + turns, usage: plus(this.sums.usage, usage) };
+    this.sums = { ...this.sums, turns: this.sums.turns + turns, usage: addUsage(this.sums.usage, usage) };
   }
 
   say(interruption: string, fact: Omit<DecisionFact, 'interruption' | 'vote'>): void {
@@ -222,7 +225,7 @@ const FACTS: { readonly [K in EventKind]?: Take<K> } = {
     // What a fork took over counts as its own.
     if (own) return;
     facts.addUsage(usage, 0);
-    facts.counted = { ...facts.counted, usage: plus(facts.counted.usage, usage) };
+    facts.counted = { ...facts.counted, usage: addUsage(facts.counted.usage, usage) };
   },
   'call.checked': (facts, { callId, tool, toolVersion, effect, digest, arguments: args, checks }) => {
     const capabilities = digestOf(checks.map(({ capability }) => capability));

@@ -4,7 +4,7 @@ import { patchOperation } from './difference.js';
 import type { RunEvent } from './event.js';
 import { jsonValue } from './json.js';
 import { nanosOf, usdOf, usdText } from './money.js';
-import { runStatus, type Usage, usage } from './run.js';
+import { addUsage, NO_USAGE, runStatus, usage } from './run.js';
 
 /** An event as a comparison shows it. */
 const place = z.object({ seq: z.int(), kind: z.string(), data: jsonValue });
@@ -42,14 +42,12 @@ export const runDiff = z
 export type RunDiff = z.infer<typeof runDiff>;
 export type DiffRest = Omit<z.infer<typeof rest>, 'status'>;
 
-const NOTHING: Usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
-
 const answer = z.object({ usage, cost: answerCost.optional() });
 const ended = z.object({ usage });
 
 /** Adds up what the events of a run say of it. */
 export class RestCount {
-  #counted = { events: 0, turns: 0, calls: 0, usage: NOTHING };
+  #counted = { events: 0, turns: 0, calls: 0, usage: NO_USAGE };
   /** Null: a price is not known. */
   #nanos: bigint | null = 0n;
 
@@ -61,7 +59,7 @@ export class RestCount {
       events: events + 1,
       turns: turns + (kind === 'model.responded' ? 1 : 0),
       calls: calls + (kind === 'call.finished' ? 1 : 0),
-      usage: sumOf(used, answered?.usage ?? below?.usage ?? NOTHING),
+      usage: addUsage(used, answered?.usage ?? below?.usage ?? NO_USAGE),
     };
     if (answered === undefined) return;
     const usd = answered.cost?.usd ?? null;
@@ -72,9 +70,3 @@ export class RestCount {
     return { ...this.#counted, costUsd: this.#nanos === null ? null : usdOf(this.#nanos) };
   }
 }
-
-const sumOf = (a: Usage, b: Usage): Usage => ({
-  inputTokens: a.inputTokens + b.inputTokens,
-  outputTokens: a.outputTokens + b.outputTokens,
-  totalTokens: a.totalTokens + b.totalTokens,
-});

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { askedBudget, runBudget } from './budget.js';
+import { integrity } from './integrity.js';
 import { jsonObject, jsonValue } from './json.js';
 import { usdText } from './money.js';
 import { cutValues } from './page.js';
@@ -21,6 +22,13 @@ export const usage = z
   .object({ inputTokens: z.int().min(0), outputTokens: z.int().min(0), totalTokens: z.int().min(0) })
   .meta({ id: 'Usage' });
 export type Usage = z.infer<typeof usage>;
+
+export const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
+export const addUsage = (a: Usage, b: Usage): Usage => ({
+  inputTokens: a.inputTokens + b.inputTokens,
+  outputTokens: a.outputTokens + b.outputTokens,
+  totalTokens: a.totalTokens + b.totalTokens,
+});
 
 /** Limits of a run. Each counts over all its segments; reaching one ends the run with a named error. */
 export const runLimits = z
@@ -97,6 +105,7 @@ export const runView = z
     updatedAt: z.iso.datetime(),
     completedAt: z.iso.datetime().nullable(),
     erasedAt: z.iso.datetime().nullable().describe('When its content was erased; null: it is there.'),
+    integrity,
   })
   .meta({ id: 'Run' });
 export type RunView = z.infer<typeof runView>;

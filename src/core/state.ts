@@ -1,6 +1,6 @@
 import type { EventData, EventKind } from './event.js';
 import { canonical, digestOf, sha256 } from './json.js';
-import type { RunStatus, Usage } from './run.js';
+import { addUsage, NO_USAGE, type RunStatus, type Usage } from './run.js';
 
 /**
  * A run's state, folded purely from its events. It stays small however long a run gets: calls that are over are kept as a
@@ -28,7 +28,7 @@ export const EMPTY_STATE: RunState = {
   status: 'none',
   segment: 0,
   turns: 0,
-  usage: { inputTokens: 0, outputTokens: 0, totalTokens: 0 },
+  usage: NO_USAGE,
   openCalls: {},
   closedCalls: { count: 0, digest: sha256('') },
   pending: {},
@@ -72,12 +72,6 @@ const markCall = (state: RunState, callId: string, at: string): RunState => {
   return call === undefined ? state : { ...state, openCalls: { ...state.openCalls, [callId]: { ...call, at } } };
 };
 
-const sumOf = (a: Usage, b: Usage): Usage => ({
-  inputTokens: a.inputTokens + b.inputTokens,
-  outputTokens: a.outputTokens + b.outputTokens,
-  totalTokens: a.totalTokens + b.totalTokens,
-});
-
 const FOLD: Fold = {
   'run.created': (state, data) => ({ ...state, status: 'queued', conversation: roll(state.conversation, data.input) }),
   'session.loaded': (state) => state,
@@ -89,7 +83,7 @@ const FOLD: Fold = {
   'model.responded': (state, data) => ({
     ...state,
     turns: state.turns + 1,
-    usage: sumOf(state.usage, data.usage),
+    usage: addUsage(state.usage, data.usage),
     conversation: roll(state.conversation, data.output),
   }),
   'model.failed': (state) => state,
@@ -107,7 +101,7 @@ const FOLD: Fold = {
     closedCalls: { count: state.closedCalls.count + 1, digest: roll(state.closedCalls.digest, data) },
   }),
   'child.started': (state) => state,
-  'child.ended': (state, data) => ({ ...state, usage: sumOf(state.usage, data.usage) }),
+  'child.ended': (state, data) => ({ ...state, usage: addUsage(state.usage, data.usage) }),
   'interruption.requested': (state, data) => ({ ...state, pending: { ...state.pending, [data.id]: data.kind } }),
   'interruption.voted': (state) => state,
   'interruption.decided': (state, data) => ({ ...state, pending: without(state.pending, data.id) }),

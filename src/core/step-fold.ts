@@ -1,6 +1,6 @@
 import type { ChargeView } from './charge.js';
 import type { EventData, ToldEvent } from './event.js';
-import type { Usage } from './run.js';
+import { NO_USAGE, type Usage } from './run.js';
 import { said } from './said.js';
 import { exitCodeAfter, type SeenEnvironment, shownEnvironment } from './step-environment.js';
 import type { TrajectoryCall, TrajectoryStep } from './trajectory-step.js';
@@ -31,8 +31,6 @@ interface Requested {
   readonly files: TrajectoryStep['state']['files'];
   readonly world: ReturnType<typeof shownEnvironment>;
 }
-
-const NO_TOKENS: Usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
 
 const callOf = (data: EventData<'call.checked'>): TrajectoryCall => ({
   callId: data.callId,
@@ -87,7 +85,7 @@ export function stepFold(chargesOf: ChargesOfTurn, seen: SeenEnvironment | null)
   ) => {
     const from = requested?.event ?? event;
     const charges = chargesOf(turn);
-    const used = info.usage ?? NO_TOKENS;
+    const used = info.usage ?? NO_USAGE;
     steps += 1;
     const step: TrajectoryStep = {
       step: steps,

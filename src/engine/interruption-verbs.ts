@@ -6,6 +6,7 @@ import { raisedLimit } from '../core/budget.js';
 import type { Caller } from '../core/caller.js';
 import { type Choice, judgeDecision } from '../core/decision.js';
 import { HoldfastError } from '../core/errors.js';
+import type { Integrity } from '../core/integrity.js';
 import type { DecisionRequest, InterruptionView, ListedInterruption } from '../core/interruption.js';
 import { canonical, type JsonObject, type JsonValue, plainText, toJson } from '../core/json.js';
 import { nanosOf, usdOf } from '../core/money.js';
@@ -24,9 +25,11 @@ import {
   saidOnEach,
   waitOf,
 } from '../storage/interruptions.js';
+import { atOneMoment } from '../storage/one-moment.js';
 import { cursorAfter } from '../storage/run-list.js';
 import { assertNotErased } from '../storage/runs.js';
 import { runsOfCalls } from '../storage/runs-of-calls.js';
+import { falseInterruptions, type Long } from '../storage/shown-rows.js';
 import { assertFits } from './answer-fits.js';
 import { judgeExtras } from './approval-terms.js';
 import { assertRunsNow, unfitNow } from './fits-now.js';
@@ -37,33 +40,40 @@ import { expire, settlePast } from './settle-due.js';
 const unknown = (id: string): HoldfastError =>
   new HoldfastError('interruption_unknown', `There is no interruption ${JSON.stringify(id)}.`);
 
-/** What people see of interruptions; of those that wait, also whether the call would run as this process knows its tool. */
-async function viewsOf(parts: Parts, rows: readonly InterruptionRow[]): Promise<InterruptionView[]> {
-  const { knex } = parts.world;
-  const pending = rows.filter(({ status, kind }) => status === 'pending' && kind === 'approval');
+/**
+ * What people see of interruptions, with what of it is not what the logs of their runs say; of those that wait, also whether the call
+ * would run as this process knows its tool. In a transaction that sees one moment.
+ */
+async function viewsOf(
+  parts: Parts,
+  knex: Knex.Transaction,
+  rows: readonly InterruptionRow[],
+  long: Long,
+): Promise<InterruptionView[]> {
   const decisions = await decisionsOf(
     knex,
     rows.map((row) => row.id),
   );
+  const seen = await falseInterruptions(knex, rows, decisions, long);
+  // What a row says that somebody has changed is not looked into.
+  const waits = ({ id, status, kind }: InterruptionRow) =>
+    status === 'pending' && kind === 'approval' && seen.get(id)?.length === 0;
   const runs = await runsOfCalls(
     knex,
-    pending.map((row) => row.run_id),
+    rows.filter(waits).map((row) => row.run_id),
   );
-  const unfit = new Map(
-    pending.map((row) => {
-      const run = runs.get(row.run_id);
-      return [row.id, run === undefined ? null : (unfitNow(parts, run, row)?.text ?? null)];
-    }),
-  );
-  return rows.map((row) => interruptionViewOf(row, decisions, unfit.get(row.id)));
+  return rows.map((row) => {
+    const run = waits(row) ? runs.get(row.run_id) : undefined;
+    const unfit = run === undefined ? null : (unfitNow(parts, run, row)?.text ?? null);
+    return interruptionViewOf(row, decisions, { unfit, integrity: seen.get(row.id) ?? [] });
+  });
 }
 
 export async function getInterruption(parts: Parts, id: string, caller: Caller): Promise<InterruptionView> {
-  const find = () => findInterruption(parts.world.knex, caller.tenant, id);
-  const seen = await find();
-  const row = seen !== undefined && (await settlePast(parts, [seen])) ? await find() : seen;
-  if (row === undefined) throw unknown(id);
-  const [view] = await viewsOf(parts, [row]);
+  const { knex } = parts.world;
+  const find = async (db: Knex) => [(await findInterruption(db, caller.tenant, id)) ?? []].flat();
+  await settlePast(parts, await find(knex));
+  const [view] = await atOneMoment(knex, async (trx) => viewsOf(parts, trx, await find(trx), 'whole'));
   if (view === undefined) throw unknown(id);
   return view;
 }
@@ -79,10 +89,14 @@ export async function listInterruptions(
   filter: InterruptionFilter & { readonly limit: number; readonly cursor?: string },
   caller: Caller,
 ): Promise<Page<ListedInterruption>> {
-  const list = () => listInterruptionRows(parts.world.knex, { ...filter, tenant: caller.tenant });
-  const seen = await list();
-  const page = (await settlePast(parts, seen.rows)) ? await list() : seen;
-  const items = (await viewsOf(parts, page.rows)).map((view, at) => listed(view, page.rows[at]?.arguments ?? ''));
+  const { knex } = parts.world;
+  const list = (db: Knex) => listInterruptionRows(db, { ...filter, tenant: caller.tenant });
+  await settlePast(parts, (await list(knex)).rows);
+  const { page, views } = await atOneMoment(knex, async (trx) => {
+    const page = await list(trx);
+    return { page, views: await viewsOf(parts, trx, page.rows, 'short') };
+  });
+  const items = views.map((view, at) => listed(view, page.rows[at]?.arguments ?? ''));
   return { items, nextCursor: cursorAfter(page) };
 }
 
@@ -101,6 +115,7 @@ export async function decide(
     assertNotErased(run);
     const choice = choiceOf(row, request);
     const said = await saidOnEach(trx, [row]);
+    assertAsLogged(row, (await falseInterruptions(trx, [row], said, 'whole')).get(id) ?? []);
     const before = interruptionViewOf(row, said);
     if (row.status === 'pending' && isPast(row, parts.world.now())) {
       overdue = run.id;
@@ -131,6 +146,14 @@ export async function decide(
   parts.world.queue.wake();
   parts.changes.announce(view.runId);
   return view;
+}
+
+/** Throws `row_changed`: what somebody has changed in the database nobody decides. */
+function assertAsLogged({ id, run_id: runId }: InterruptionRow, [first]: Integrity): void {
+  if (first === undefined) return;
+  const { table, row, column, what } = first;
+  const where = `${column === null ? '' : `${column} of `}the row ${row} of ${table}`;
+  throw new HoldfastError('row_changed', `Interruption ${id} of run ${runId} cannot be decided: ${where}: ${what}.`);
 }
 
 async function raiseBudget(trx: Knex.Transaction, row: InterruptionRow, value: JsonValue): Promise<void> {

@@ -9,6 +9,7 @@ import { openExisting } from '../storage/existing-database.js';
 import type { InterruptionRow } from '../storage/interruption-rows.js';
 import { pendingOf } from '../storage/interruptions.js';
 import { countLiveRuns, type LiveRun, liveRuns } from '../storage/live-runs.js';
+import { atOneMoment } from '../storage/one-moment.js';
 import { grantsOf, type RunRow } from '../storage/runs.js';
 import { type SnapshotRow, snapshotOf, soundState } from '../storage/snapshots.js';
 import { type RegisteredAgent, registerAgents } from './agent-registry.js';
@@ -96,16 +97,13 @@ async function judge(
 /** Reads all that is looked at of a run as of one moment; null: it is over, or gone. */
 async function see(db: Knex, { id, tenant }: LiveRun): Promise<Seen | null> {
   try {
-    return await db.transaction(
-      async (trx) => {
-        const stored = await readForReplay(trx, tenant, id);
-        const { run } = stored.replayed;
-        if (isOver(run.status)) return null;
-        const [snapshot] = await snapshotOf(trx, id, run.segment);
-        return { stored, snapshot, pending: run.status === 'paused' ? await pendingOf(trx, id) : [] };
-      },
-      { readOnly: true, isolationLevel: 'repeatable read' },
-    );
+    return await atOneMoment(db, async (trx) => {
+      const stored = await readForReplay(trx, tenant, id);
+      const { run } = stored.replayed;
+      if (isOver(run.status)) return null;
+      const [snapshot] = await snapshotOf(trx, id, run.segment);
+      return { stored, snapshot, pending: run.status === 'paused' ? await pendingOf(trx, id) : [] };
+    });
   } catch (error) {
     if (error instanceof HoldfastError && error.code === 'run_unknown') return null;
     throw error;

@@ -5,10 +5,11 @@ import { HoldfastError } from '../core/errors.js';
 import type { RunEvent } from '../core/event.js';
 import type { Page } from '../core/page.js';
 import { isOver, type ListedRun, type RunStatus, type RunView } from '../core/run.js';
-import { pendingIds } from '../storage/interruptions.js';
+import { atOneMoment } from '../storage/one-moment.js';
 import { readEvents } from '../storage/read-events.js';
 import { cursorAfter, listRunRows } from '../storage/run-list.js';
 import { findRun, findStatus, runViewOf } from '../storage/runs.js';
+import { shownOf } from '../storage/shown-rows.js';
 import type { Watch } from './changes.js';
 import type { DeltaFeed } from './delta-feed.js';
 import type { Parts } from './parts.js';
@@ -33,13 +34,14 @@ async function statusOf(parts: Parts, id: string, caller: Caller): Promise<RunSt
   return status;
 }
 
-async function viewOf(parts: Parts, id: string, caller: Caller): Promise<RunView> {
-  const { knex } = parts.world;
-  const row = await findRun(knex, caller.tenant, id);
-  if (row === undefined) throw unknown(id);
-  const pending = await pendingIds(knex, row.status === 'paused' ? [id] : []);
-  return runViewOf(row, pending.get(id) ?? []);
-}
+/** With what of it is not what its log says: row and log are read as of one moment. */
+const viewOf = (parts: Parts, id: string, caller: Caller): Promise<RunView> =>
+  atOneMoment(parts.world.knex, async (trx) => {
+    const row = await findRun(trx, caller.tenant, id);
+    if (row === undefined) throw unknown(id);
+    const { pending = [], integrity = [] } = (await shownOf(trx, [row], 'whole')).get(id) ?? {};
+    return runViewOf(row, pending, integrity);
+  });
 
 const isSettled = (status: RunStatus): boolean => status === 'paused' || isOver(status);
 
@@ -55,7 +57,12 @@ export async function getRun(
     for (;;) {
       const status = await statusOf(parts, id, caller);
       const left = until - performance.now();
-      if (isSettled(status) || left <= 0 || options.signal?.aborted) return await viewOf(parts, id, caller);
+      const isLast = left <= 0 || options.signal?.aborted === true;
+      if (isSettled(status) || isLast) {
+        const view = await viewOf(parts, id, caller);
+        // It may have gone on since.
+        if (isLast || isSettled(view.status)) return view;
+      }
       await watch.changed(Math.min(left, lookAgainMs(parts, id)), options.signal);
     }
   } finally {
@@ -68,16 +75,14 @@ export async function listRuns(
   filter: Parameters<Engine['listRuns']>[0],
   caller: Caller,
 ): Promise<Page<ListedRun>> {
-  const { knex } = parts.world;
-  const page = await listRunRows(knex, { ...filter, tenant: caller.tenant });
-  const paused = page.rows.filter(({ status }) => status === 'paused');
-  const pending = await pendingIds(
-    knex,
-    paused.map(({ id }) => id),
-  );
+  const { page, seen } = await atOneMoment(parts.world.knex, async (trx) => {
+    const page = await listRunRows(trx, { ...filter, tenant: caller.tenant });
+    return { page, seen: await shownOf(trx, page.rows, 'short') };
+  });
   const items = page.rows.map((row) => {
     const { row: shown, cut } = withPreviews(row, ['input', 'output'], `/api/v1/runs/${encodeURIComponent(row.id)}`);
-    return { ...runViewOf(shown, pending.get(row.id) ?? []), cut };
+    const { pending = [], integrity = [] } = seen.get(row.id) ?? {};
+    return { ...runViewOf(shown, pending, integrity), cut };
   });
   return { items, nextCursor: cursorAfter(page) };
 }

@@ -5,6 +5,7 @@ import { HoldfastError } from '../core/errors.js';
 import { fieldErrorsOf, invalidRequest } from '../core/field-errors.js';
 import type { GrantSet } from '../core/grants.js';
 import { type ReplayReport, type ReplayRequest, replayRequest } from '../core/replay.js';
+import { atOneMoment } from '../storage/one-moment.js';
 import type { RunRow } from '../storage/runs.js';
 import { markTool, type ToolMark } from '../storage/tool-marks.js';
 import type { RegisteredAgent } from './agent-registry.js';
@@ -47,7 +48,7 @@ export async function replayRun(
 
 /** Reads a run and its log as of one moment, in a transaction that cannot write. */
 export const readStored = (db: Knex, tenant: string, id: string): Promise<StoredRun> =>
-  db.transaction((trx) => readForReplay(trx, tenant, id), { readOnly: true, isolationLevel: 'repeatable read' });
+  atOneMoment(db, (trx) => readForReplay(trx, tenant, id));
 
 /** Replays what was read. `grantsOf` says by which grants calls are judged. */
 export async function replayStored(

@@ -39,6 +39,12 @@ const selectOf = (name: CopyName): string =>
 const STATEMENT = `${COPY_NAMES.map(selectOf).join(' union all ')}
   union all select 'claims', c.id, row_to_json(c)::text from (?) c`;
 
+/** The rows of runs as they are compared, by run. */
+export async function runCopies(db: Knex, ids: readonly string[]): Promise<ReadonlyMap<string, StoredRow>> {
+  const { rows }: { rows: { runId: string; row: string }[] } = await db.raw(selectOf('runs'), [[...ids]]);
+  return new Map(rows.map(({ runId, row }) => [runId, JSON.parse(row) as StoredRow]));
+}
+
 /** What the row of a run, its head and its key say, and the rows that say again what its log says: all of one moment. */
 export interface ClaimedRun {
   readonly claim: ClaimRow;

@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
 import { z } from 'zod';
 import type { ApprovalTerms } from '../core/ending.js';
+import type { Integrity } from '../core/integrity.js';
 import {
   type Always,
   type ArgumentEdit,
@@ -230,9 +231,9 @@ export const waitOf = (row: InterruptionRow): PlacedWait | null =>
 export const interruptionViewOf = (
   row: InterruptionRow,
   settled: readonly DecisionRow[],
-  unfit: string | null = null,
+  { unfit = null, integrity = [] }: { readonly unfit?: string | null; readonly integrity?: Integrity } = {},
 ): InterruptionView => ({
-  unfit,
+  ...{ unfit, integrity },
   id: row.id,
   runId: row.run_id,
   agent: row.agent,

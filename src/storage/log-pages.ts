@@ -106,6 +106,57 @@ export async function eventsUnder(
   return { events: rows.map(loggedOf), runKey: rows[0]?.run_key ?? null };
 }
 
+/** Which events of a run are read beside the first ones: those under keys with the two that each follows from, and maybe the last one. */
+export interface WantedEvents {
+  readonly runId: string;
+  readonly keys: readonly string[];
+  readonly last: boolean;
+}
+
+const PLACE = (parent: string): string => `substring(${parent}.parent_id from ':([0-9]{1,9})$')::int`;
+
+/** Of a payload that is longer, and is wanted short, nothing is read. */
+const SHORT_BYTES = 16_384;
+const LONG = `octet_length(data) > ${SHORT_BYTES} and (seq <= ? or kind in ('run.completed', 'run.failed'))`;
+const SHORT_COLUMNS = `${COLUMNS.replace(' data,', ` case when ${LONG} then null else data end as data,`)}, ${LONG} as is_long`;
+
+/** An event of which nothing was read but what proves it. */
+export type WantedEvent = LoggedEvent & { readonly isLong: boolean };
+
+/**
+ * Some events of several logs, by run and in the order of each, each found by an index. `short`: without the payloads of the first ones
+ * and of the end where these are long.
+ */
+export async function wantedEvents(
+  db: Knex,
+  wanted: readonly WantedEvents[],
+  { first, short }: { readonly first: number; readonly short: boolean },
+): Promise<ReadonlyMap<string, readonly WantedEvent[]>> {
+  const keyed = wanted.flatMap(({ runId, keys }) => keys.map((key) => ({ runId, key })));
+  const { rows }: { rows: (Stored & { is_long?: boolean | null })[] } = await db.raw(
+    `with named as (
+       select e.run_id, e.seq, e.parent_id from unnest(?::text[], ?::text[]) as n (run_id, key)
+         join holdfast.events e on e.run_id = n.run_id and e.key = n.key),
+     before as (
+       select e.run_id, e.seq, e.parent_id from named n
+         join holdfast.events e on e.run_id = n.run_id and e.seq = ${PLACE('n')}),
+     places as (
+       select run_id, seq from named union select run_id, seq from before
+       union select b.run_id, ${PLACE('b')} from before b
+       union select r, s from unnest(?::text[]) r cross join generate_series(1, ?::int) s
+       union select run_id, seq from holdfast.run_heads where run_id = any(?))
+     select ${short ? SHORT_COLUMNS : COLUMNS} from places join holdfast.events using (run_id, seq) order by run_id, seq`,
+    [
+      ...[keyed.map(({ runId }) => runId), keyed.map(({ key }) => key)],
+      ...[wanted.map(({ runId }) => runId), first, wanted.flatMap(({ runId, last }) => (last ? [runId] : []))],
+      ...(short ? [first, first] : []),
+    ],
+  );
+  const byRun = new Map<string, WantedEvent[]>(wanted.map(({ runId }) => [runId, []]));
+  for (const row of rows) byRun.get(row.run_id)?.push({ ...loggedOf(row), isLong: row.is_long === true });
+  return byRun;
+}
+
 const loggedOf = (row: Stored): LoggedEvent => ({
   ...eventWith(row, row.data === null ? null : parsed(row.data)),
   dataText: row.data,

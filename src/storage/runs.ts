@@ -2,6 +2,7 @@ import type { Knex } from 'knex';
 import { z } from 'zod';
 import type { ErrorView } from '../core/errors.js';
 import { HoldfastError, isErrorCode } from '../core/errors.js';
+import type { Integrity } from '../core/integrity.js';
 import { canonical, type JsonObject, type JsonValue, jsonObject, jsonValue } from '../core/json.js';
 import { usdOf } from '../core/money.js';
 import {
@@ -246,7 +247,15 @@ export const errorOf = (row: Pick<RunRow, 'error'>): ErrorView | null => {
 const costOfFamily = ({ cost_nano_usd: own, child_cost_nano_usd: below }: RunRow): string | null =>
   own === null || below === null ? null : usdOf(BigInt(own) + BigInt(below));
 
-export function runViewOf(row: RunRow, pending: readonly string[]): RunView {
+/** With that of the runs below that are over. */
+export const usageOfFamily = (row: RunRow): Usage => ({
+  inputTokens: Number(row.input_tokens) + Number(row.child_input_tokens),
+  outputTokens: Number(row.output_tokens) + Number(row.child_output_tokens),
+  totalTokens: Number(row.total_tokens) + Number(row.child_total_tokens),
+});
+
+/** `integrity`: what of it was found to be other than in the log, where it was compared. */
+export function runViewOf(row: RunRow, pending: readonly string[], integrity: Integrity = []): RunView {
   return {
     id: row.id,
     tenant: row.tenant,
@@ -261,11 +270,7 @@ export function runViewOf(row: RunRow, pending: readonly string[]): RunView {
     interruptions: [...pending],
     segment: row.segment,
     turns: row.turns,
-    usage: {
-      inputTokens: Number(row.input_tokens) + Number(row.child_input_tokens),
-      outputTokens: Number(row.output_tokens) + Number(row.child_output_tokens),
-      totalTokens: Number(row.total_tokens) + Number(row.child_total_tokens),
-    },
+    usage: usageOfFamily(row),
     costUsd: costOfFamily(row),
     limits: limitsOf(row),
     metadata: metadataOf(row),
@@ -275,6 +280,7 @@ export function runViewOf(row: RunRow, pending: readonly string[]): RunView {
     updatedAt: row.updated_at.toISOString(),
     completedAt: row.completed_at?.toISOString() ?? null,
     erasedAt: row.erased_at?.toISOString() ?? null,
+    integrity,
   };
 }
 

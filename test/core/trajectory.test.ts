@@ -37,6 +37,7 @@ function rowOf({ events }: Log): RunView {
       updatedAt: at,
       completedAt: last?.at ?? null,
       erasedAt: null,
+      integrity: [],
     },
   };
 }

@@ -1,0 +1,122 @@
+import { AT_BEGIN } from './begin-rows.js';
+import { COPIES, type CopyName, type FalseRow, falseRows } from './copied-rows.js';
+import type { StoredRow } from './copied-table.js';
+import type { Integrity } from './integrity.js';
+import { sha256 } from './json.js';
+import { LoggedFacts } from './logged-facts.js';
+import { isOver, type RunStatus, type Usage } from './run.js';
+import type { RunState } from './state.js';
+
+const FALSE_MAX = 20;
+const NO_ROWS = {
+  ...{
+    runs: [],
+    agents: [],
+    interruptions: [],
+    decisions: [],
+    standing_decisions: [],
+    calls: [],
+    mcp_pins: [],
+    mcp_lists: [],
+  },
+} as const;
+
+const AT_END = [
+  ...['status', 'output', 'error', 'cancel_reason', 'cancel_requested_at', 'created_at', 'updated_at', 'completed_at'],
+];
+const OF_RUN = { runs: [...(AT_BEGIN.runs ?? []), ...AT_END] };
+/** How many segments the run had then, its log says only as a whole. */
+const evidenceOf = (name: CopyName): string[] =>
+  Object.entries(COPIES[name].columns).flatMap(([column, rule]) =>
+    'because' in rule || column === 'segment' ? [] : [column],
+  );
+const OF_START = { runs: AT_BEGIN.runs ?? [] };
+const OF_INTERRUPTION = {
+  interruptions: evidenceOf('interruptions'),
+  decisions: evidenceOf('decisions'),
+};
+
+/** What rows say of a run beside its own columns. */
+export interface ShownRun {
+  readonly id: string;
+  readonly status: RunStatus;
+  /** With that of the runs below. */
+  readonly usage: Usage;
+  readonly stored: StoredRow;
+  /** Of what is pending by its rows. */
+  readonly pending: readonly string[];
+  /** Its own, in nano-dollars; null: a price is not known. */
+  readonly cost: string | null;
+  /** What its charges add up to. */
+  readonly charged: string | null;
+}
+
+/**
+ * What of a run does not say what the log says, by its first events, its last one and the state after that. `read` null: the events are
+ * too long for a list, and its status, what it waits for and its sums are compared with the state alone.
+ */
+export function falseInRun(run: ShownRun, read: LoggedFacts | null, state: RunState): Integrity {
+  const facts = read ?? new LoggedFacts();
+  facts.endsIn(state);
+  const found: FalseRow[] = falseRows(
+    facts,
+    run.id,
+    { ...NO_ROWS, runs: [run.stored] },
+    FALSE_MAX,
+    read === null ? { runs: ['status'] } : OF_RUN,
+  );
+  return [...found, ...falsePending(run, state), ...falseSums(run, state)].slice(0, FALSE_MAX);
+}
+
+function falsePending({ status, pending }: ShownRun, state: RunState): Integrity {
+  if (status !== 'paused') return [];
+  const logged = Object.keys(state.pending);
+  const of = (row: string, what: string) => ({ table: 'interruptions', row, column: 'status', what });
+  return [
+    ...pending
+      .filter((id) => !logged.includes(id))
+      .map((id) => of(id, 'it is pending, and by the log it is settled, or was never asked for')),
+    ...logged.filter((id) => !pending.includes(id)).map((id) => of(id, 'it is not pending, and by the log it is')),
+  ];
+}
+
+function falseSums({ id, status, usage, cost, charged }: ShownRun, state: RunState): Integrity {
+  const found: { table: string; row: string; column: string; what: string }[] = [];
+  const of = (column: string, what: string) => found.push({ table: 'runs', row: id, column, what });
+  // A run that ended otherwise may have left the sums of its last segment out, or have runs below it that ended after it.
+  if (status === 'completed')
+    for (const [name, column] of Object.entries(TOKENS) as [keyof Usage, string][])
+      if (usage[name] !== state.usage[name])
+        of(column, `with the runs below it is ${usage[name]}, and the log says ${state.usage[name]}`);
+  if (cost !== null && charged !== cost && isOver(status))
+    of('cost_nano_usd', `it is ${cost}, and the charges of the run add up to ${charged ?? 'what is not known'}`);
+  return found;
+}
+
+const TOKENS = { inputTokens: 'input_tokens', outputTokens: 'output_tokens', totalTokens: 'total_tokens' } as const;
+
+/** What of an interruption, of what was said on it, and of what its run (null: not that) was started with does not say what the log says. */
+export const falseInInterruption = (
+  runId: string,
+  facts: LoggedFacts,
+  rows: { readonly run: StoredRow | null; readonly interruption: StoredRow; readonly decisions: readonly StoredRow[] },
+): Integrity =>
+  falseRows(
+    facts,
+    runId,
+    {
+      ...NO_ROWS,
+      runs: rows.run === null ? [] : [rows.run],
+      interruptions: [rows.interruption],
+      decisions: rows.decisions,
+    },
+    FALSE_MAX,
+    { ...(rows.run === null ? {} : OF_START), ...OF_INTERRUPTION },
+  );
+
+/** Whether the state that is stored with the end of a log is that of its last event. */
+export const isStateOf = (
+  head: { readonly seq: number; readonly hash: string; readonly state: string },
+  last: { readonly seq: number; readonly hash: string; readonly stateHashAfter: string } | undefined,
+): boolean =>
+  last !== undefined && last.seq === head.seq && last.hash === head.hash && sha256(head.state) === last.stateHashAfter;

@@ -1,0 +1,197 @@
+import type { Knex } from 'knex';
+import { argumentsFault, storedRow } from '../core/begin-rows.js';
+import type { StoredRow } from '../core/copied-table.js';
+import type { Integrity } from '../core/integrity.js';
+import type { LoggedFacts } from '../core/logged-facts.js';
+import { isOver } from '../core/run.js';
+import { falseInInterruption, falseInRun, isStateOf } from '../core/shown-rows.js';
+import { begun, factsOf, MADE } from './begin-events.js';
+import { runCopies } from './copied-rows.js';
+import type { DecisionRow, InterruptionRow } from './interruption-rows.js';
+import { pendingIds } from './interruptions.js';
+import { type WantedEvent, wantedEvents } from './log-pages.js';
+import { type RunRow, usageOfFamily } from './runs.js';
+
+/**
+ * What rows that somebody is shown say otherwise than the log, read by index: the first two events of a run, its last one, and those of
+ * its interruptions. Each must fit its own hashes; the whole chain is for `verify`. To be called in the transaction that has read the
+ * rows, which sees one moment or holds the rows of the runs.
+ */
+
+const FIRST = 2;
+/** `short`: for a list, which leaves long payloads of the first events and the last one where they are. */
+export type Long = 'whole' | 'short';
+/** As many as a tool may ask for. */
+const VOTES_MAX = 20;
+
+const keyOf = async (trx: Knex, ids: readonly string[]): Promise<ReadonlyMap<string, string>> => {
+  const rows: { run_id: string; key: string }[] = await trx('holdfast.run_keys')
+    .whereRaw('run_id = any(?)', [[...ids]])
+    .select('run_id', 'key');
+  return new Map(rows.map(({ run_id: id, key }) => [id, key]));
+};
+
+const whole = (table: string, row: string, what: string): Integrity => [{ table, row, column: null, what }];
+
+/** Of a run whose content was erased the log says nothing any more. */
+const withoutKey = (id: string, row: StoredRow): Integrity =>
+  row['erased_at'] === null
+    ? whole('run_keys', id, 'the key of its payloads was removed, and nobody erased the run')
+    : [];
+
+interface HeadRow {
+  readonly run_id: string;
+  readonly seq: number;
+  readonly hash: string;
+  readonly state: string;
+}
+
+/** What is read beside rows of runs. */
+interface Beside {
+  readonly copies: ReadonlyMap<string, StoredRow>;
+  readonly heads: ReadonlyMap<string, HeadRow>;
+  readonly keys: ReadonlyMap<string, string>;
+  readonly events: ReadonlyMap<string, readonly WantedEvent[]>;
+  /** What their charges add up to; null: a price is not known. */
+  readonly charged: ReadonlyMap<string, string | null>;
+}
+
+async function readBeside(trx: Knex, rows: readonly RunRow[], long: Long): Promise<Beside> {
+  const ids = rows.map(({ id }) => id);
+  const heads: HeadRow[] = await trx('holdfast.run_heads')
+    .whereRaw('run_id = any(?)', [ids])
+    .select('run_id', 'seq', 'hash', 'state');
+  const over = rows.flatMap(({ id, status }) => (isOver(status) ? [id] : []));
+  return {
+    copies: await runCopies(trx, ids),
+    heads: new Map(heads.map((one) => [one.run_id, one])),
+    keys: await keyOf(trx, ids),
+    events: await wantedEvents(
+      trx,
+      ids.map((runId) => ({ runId, keys: ['cancel'], last: true })),
+      { first: FIRST, short: long === 'short' },
+    ),
+    charged: await chargedOf(trx, over),
+  };
+}
+
+async function chargedOf(trx: Knex, ids: readonly string[]): Promise<ReadonlyMap<string, string | null>> {
+  const rows: { run_id: string; nano_usd: string | null }[] = await trx('holdfast.charges')
+    .whereRaw('run_id = any(?)', [[...ids]])
+    .groupBy('run_id')
+    .select('run_id', trx.raw('case when count(*) = count(nano_usd) then sum(nano_usd)::text end as nano_usd'));
+  return new Map(rows.map(({ run_id: id, nano_usd: sum }) => [id, sum]));
+}
+
+/** Of a run: the ids of what waits, where it is paused, and what its rows say otherwise than its log. */
+export interface Shown {
+  readonly pending: readonly string[];
+  readonly integrity: Integrity;
+}
+
+/** Of each of several runs. */
+export async function shownOf(trx: Knex, rows: readonly RunRow[], long: Long): Promise<ReadonlyMap<string, Shown>> {
+  const paused = rows.flatMap(({ id, status }) => (status === 'paused' ? [id] : []));
+  const waiting = await pendingIds(trx, paused);
+  const beside = await readBeside(trx, rows, long);
+  return new Map(
+    rows.map((row) => {
+      const pending = waiting.get(row.id) ?? [];
+      return [row.id, { pending, integrity: falseIn(row, pending, beside) }];
+    }),
+  );
+}
+
+function falseIn(row: RunRow, pending: readonly string[], beside: Beside): Integrity {
+  const { id, status, cost_nano_usd: cost } = row;
+  const { copies, heads, keys, events, charged } = beside;
+  const [stored, runKey, head, log] = [copies.get(id) ?? {}, keys.get(id), heads.get(id), events.get(id) ?? []];
+  if (runKey === undefined) return withoutKey(id, stored);
+  if (head === undefined) return whole('run_heads', id, 'the head of its log was removed');
+  if (!isStateOf(head, log.at(-1)))
+    return whole('run_heads', id, 'the head of its log is not what its last event made of the state');
+  const read = readOf(log, runKey);
+  if ('broken' in read) return whole('events', id, read.broken);
+  // A run without a charge has cost nothing.
+  const sum = charged.get(id);
+  const sums = { usage: usageOfFamily(row), cost, charged: sum === undefined ? '0' : sum };
+  // Its hash is that of the last event: it is as the fold has written it.
+  return falseInRun({ id, status, pending, stored, ...sums }, read.facts, JSON.parse(head.state));
+}
+
+/** Null: some of it was left out. */
+const readOf = (log: readonly WantedEvent[], runKey: string) =>
+  log.some(({ isLong }) => isLong) ? ({ facts: null } as const) : begun(factsOf(log, runKey));
+
+/** Of one that takes a single approval there is no vote; where the row hides that it takes more, that is what is found. */
+const keysOf = ({ id, required_approvals: required }: InterruptionRow): string[] => [
+  ...[`interruption:${id}`, `decision:${id}`],
+  ...Array.from({ length: required > 1 ? Math.min(required, VOTES_MAX) : 0 }, (_, vote) => `vote:${id}:${vote + 1}`),
+];
+
+/** What of interruptions, of what was said on them and of what their runs were started with is not what the log says. */
+export async function falseInterruptions(
+  trx: Knex,
+  rows: readonly InterruptionRow[],
+  decisions: readonly DecisionRow[],
+  long: Long,
+): Promise<ReadonlyMap<string, Integrity>> {
+  const ids = [...new Set(rows.map((row) => row.run_id))];
+  const [copies, keys] = [await runCopies(trx, ids), await keyOf(trx, ids)];
+  const events = await wantedEvents(
+    trx,
+    ids.map((runId) => ({
+      ...{ runId, last: false },
+      keys: rows.flatMap((row) => (row.run_id === runId ? keysOf(row) : [])),
+    })),
+    { first: FIRST, short: long === 'short' },
+  );
+  return new Map(
+    rows.map((row) => {
+      const { id, run_id: runId } = row;
+      const [run, runKey] = [copies.get(runId), keys.get(runId)];
+      if (run === undefined) return [id, whole('interruptions', id, 'there is no run of it')];
+      if (runKey === undefined) return [id, withoutKey(runId, run)];
+      const log = (events.get(runId) ?? []).filter(isAbout(row));
+      const isLong = log.some((event) => event.isLong);
+      const some = factsOf(
+        log.filter((event) => !event.isLong),
+        runKey,
+      );
+      const read = isLong ? some : begun(some);
+      if ('broken' in read) return [id, whole('events', runId, read.broken)];
+      const of = { id: runId, tenant: String(run['tenant_of_run']) };
+      return [id, falseOf({ of, run: isLong ? null : run, facts: read.facts }, row, decisions)];
+    }),
+  );
+}
+
+/** Whether an event says how the run was made, what the call was, or something of the interruption. */
+const isAbout =
+  ({ id, call_id: callId }: InterruptionRow) =>
+  ({ kind, data, isLong }: WantedEvent): boolean => {
+    if (MADE.has(kind) || isLong) return true;
+    const said = data as { readonly id?: unknown; readonly callId?: unknown } | null;
+    return kind === 'call.checked' ? said?.callId === callId : said?.id === id;
+  };
+
+function falseOf(
+  {
+    of,
+    run,
+    facts,
+  }: { readonly of: Pick<RunRow, 'id' | 'tenant'>; readonly run: StoredRow | null; readonly facts: LoggedFacts },
+  row: InterruptionRow,
+  decisions: readonly DecisionRow[],
+): Integrity {
+  const found = falseInInterruption(of.id, facts, {
+    run,
+    interruption: storedRow('interruptions', row, of),
+    decisions: decisions
+      .filter(({ interruption_id: id }) => id === row.id)
+      .map((one) => storedRow('decisions', one, of)),
+  });
+  if (found.some(({ column }) => column === 'arguments')) return found;
+  const other = argumentsFault(row, facts);
+  return other === null ? found : [...found, other];
+}
