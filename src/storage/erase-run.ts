@@ -3,6 +3,7 @@ import { ERRORS, isErrorCode } from '../core/errors.js';
 import { canonical } from '../core/json.js';
 import { errorView } from '../core/run.js';
 import { EMPTY_STATE } from '../core/state.js';
+import { ERASED_NAME } from './export-tags.js';
 import { leaveExports } from './exported-runs.js';
 import { REPAIRED } from './lost-rows.js';
 import type { RunRow } from './runs.js';
@@ -47,7 +48,7 @@ export async function eraseContent(trx: Knex.Transaction, run: RunRow): Promise<
   await trx('holdfast.rewards').where({ run_id: id }).update({ data: null });
   await eraseTaskOf(trx, id);
   await forgetSubjects(trx, id);
-  await leaveExports(trx, id);
+  await leaveExports(trx, run);
   // The key of a request still starts no second run.
   await trx('holdfast.idempotency_keys').where({ run_id: id }).update({ fingerprint: '' });
   if (run.session_id !== null) await removeItemsOfRun(trx, run.tenant, run.session_id, id);
@@ -63,7 +64,7 @@ export async function eraseContent(trx: Knex.Transaction, run: RunRow): Promise<
 export async function eraseToldEvents(trx: Knex.Transaction, { id, tenant }: RunRow): Promise<void> {
   const events = () => trx('holdfast.emitted_events');
   await events().where({ run_id: id, status: 'kept' }).delete();
-  const empty = { payload: 'null', digest: '', key: null };
+  const empty = { payload: 'null', digest: '', key: null, name: ERASED_NAME };
   await events().where({ run_id: id }).update(empty);
   await events()
     .where({ tenant })

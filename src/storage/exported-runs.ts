@@ -1,5 +1,7 @@
 import type { Knex } from 'knex';
+import { eraseTags } from './export-tags.js';
 import type { ExportRow } from './exports.js';
+import type { RunRow } from './runs.js';
 
 /** Runs whose words are in exports: kept while a part is written, and as long as the export is listed. */
 
@@ -52,8 +54,10 @@ export const forgetExported = (trx: Knex.Transaction, exportId: string): Promise
  * Takes a run out of exports, in the transaction that erases or removes it: those at work have its task no more, which may be in
  * words of its own, and in those that are over it is marked. An export that is being completed is before it or after it.
  */
-export async function leaveExports(trx: Knex.Transaction, runId: string): Promise<void> {
+export async function leaveExports(trx: Knex.Transaction, run: RunRow): Promise<void> {
+  const { id: runId } = run;
   await trx.raw(`select pg_advisory_xact_lock_shared(${LOCK})`);
+  await eraseTags(trx, run);
   await trx('holdfast.export_runs').where({ run_id: runId }).update({ task: '' });
   await trx('holdfast.exported_runs').where({ run_id: runId }).whereNull('gone_at').update({ gone_at: trx.fn.now() });
 }

@@ -15,6 +15,7 @@ import {
 } from '../core/export.js';
 import { canonical } from '../core/json.js';
 import { errorView } from '../core/run.js';
+import { eraseTagOfEnded } from './export-tags.js';
 import type { PageRows } from './page-rows.js';
 import { newestFirst, type Placed } from './run-list.js';
 
@@ -134,6 +135,7 @@ export async function endExportRow(
       ...{ status, files: canonical(files), error: error === undefined ? null : canonical({ ...error }) },
       ...{ sending: null, updated_at: now(trx), completed_at: now(trx) },
     });
+  await eraseTagOfEnded(trx, id);
   await trx('holdfast.export_runs').where({ export_id: id }).delete();
   await trx('holdfast.export_digests').where({ export_id: id }).delete();
   return ended > 0;

@@ -23,7 +23,7 @@ export async function insertRemovedRun(
 export async function removeRun(trx: Knex.Transaction, run: RunRow, by: Erasing): Promise<void> {
   await insertRemovedRun(trx, run.id, by);
   await eraseToldEvents(trx, run);
-  await leaveExports(trx, run.id);
+  await leaveExports(trx, run);
   if (run.session_id !== null) await removeItemsOfRun(trx, run.tenant, run.session_id, run.id);
   await deleteRunRows(trx, run.id);
 }
