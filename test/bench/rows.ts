@@ -3,6 +3,7 @@ import { AGENT_ROWS } from './rows/agent.js';
 import { APPEND } from './rows/append.js';
 import { COMMAND } from './rows/command.js';
 import { EXPORT } from './rows/export.js';
+import { LARGE_ROWS } from './rows/large.js';
 import { DECISION, LENGTH, START } from './rows/latency.js';
 import { NUMBERS_ROWS } from './rows/numbers.js';
 import { PAUSED_ROWS } from './rows/paused.js';
@@ -38,4 +39,5 @@ export const ROWS: readonly Row[] = [
   COMMAND,
   ...STREAM_ROWS,
   SUBSCRIBERS,
+  ...LARGE_ROWS,
 ];

@@ -3,7 +3,7 @@ import { SILENT } from '../../src/engine/engine-config.js';
 import { createHttpServer } from '../../src/http/server.js';
 import { createEngine, defineAgent, OllamaModelProvider } from '../../src/index.js';
 import type { Place } from './place.js';
-import { followRun, STREAM_TOKEN } from './stream-client.js';
+import { followRun, STREAM_TOKEN, SUBSCRIBER_TOKENS } from './stream-client.js';
 
 /** One process of a measurement of streams: works, serves, or does both and follows a run itself. */
 
@@ -22,7 +22,9 @@ const talker = defineAgent({ agent: new Agent({ name: 'talker', model }), stream
 const engine = await createEngine({ agents: [talker], ...place, role, workerId: `bench-${role}` });
 const http = await createHttpServer(engine, {
   ...{ host: '127.0.0.1', port: 0, maxBodyBytes: 1024 * 1024, log: SILENT },
-  tokens: [{ token: STREAM_TOKEN, actor: 'bench', role: 'admin', tenant: 'default' }],
+  tokens: [STREAM_TOKEN, ...SUBSCRIBER_TOKENS].map((token, n) => ({
+    ...{ token, actor: `bench-${n}`, role: 'admin' as const, tenant: 'default' },
+  })),
   tokensConfigured: true,
 });
 say(http.url);

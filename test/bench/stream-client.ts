@@ -1,6 +1,8 @@
 import { createParser } from 'eventsource-parser';
 
 export const STREAM_TOKEN = 'token-of-the-bench-0123456789';
+/** Of those who follow what others do: one token may hold 64 streams. */
+export const SUBSCRIBER_TOKENS = Array.from({ length: 6 }, (_, n) => `${STREAM_TOKEN}-subscriber-${n}`);
 
 const headers = { Authorization: `Bearer ${STREAM_TOKEN}`, 'Content-Type': 'application/json' };
 

@@ -5,10 +5,9 @@ import { chunkServer } from '../chunk-server.js';
 import { newPlace } from '../place.js';
 import { startProcess } from '../process.js';
 import type { Row } from '../row.js';
-import { followRun, STREAM_TOKEN } from '../stream-client.js';
+import { followRun, SUBSCRIBER_TOKENS } from '../stream-client.js';
 
 const CHILD = join(import.meta.dirname, '..', 'stream-child.js');
-const HEADERS = { Authorization: `Bearer ${STREAM_TOKEN}`, Accept: 'text/event-stream' };
 const RUN_EVERY_MS = 200;
 /** Events that come later than this are missed, and the row fails. */
 const LATE_MS = 30_000;
@@ -17,9 +16,11 @@ const percentile = (sorted: readonly number[], share: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 
 /** Follows the events of the system; hears of each how long after it was written it came. */
-async function subscribe(url: string, onLag: (ms: number) => void): Promise<() => void> {
+async function subscribe(url: string, token: string, onLag: (ms: number) => void): Promise<() => void> {
   const aborted = new AbortController();
-  const { body } = await fetch(`${url}/api/v1/events?cursor=now`, { headers: HEADERS, signal: aborted.signal });
+  const headers = { Authorization: `Bearer ${token}`, Accept: 'text/event-stream' };
+  const { body, status } = await fetch(`${url}/api/v1/events?cursor=now`, { headers, signal: aborted.signal });
+  if (status !== 200) throw new Error(`a subscriber was answered ${status}`);
   const parser = createParser({
     onEvent: ({ id, data }) => {
       const { kind, at } = JSON.parse(data) as { readonly kind: string; readonly at: string };
@@ -53,7 +54,8 @@ export const SUBSCRIBERS: Row = {
       const url = String(await child.line());
       await followRun(url, () => {});
       const lags: number[] = [];
-      for (let n = 0; n < subscribers; n++) ends.push(await subscribe(url, (ms) => lags.push(ms)));
+      for (let n = 0; n < subscribers; n++)
+        ends.push(await subscribe(url, SUBSCRIBER_TOKENS[n % SUBSCRIBER_TOKENS.length] ?? '', (ms) => lags.push(ms)));
       const works: Promise<void>[] = [];
       for (let n = 0; n < runs; n++) {
         works.push(followRun(url, () => {}));
