@@ -27,27 +27,34 @@ const BLIND_AFTER_MS = 2500;
  */
 export function deathWatch(parts: Parts): () => Promise<void> {
   const { knex, worker } = parts.world;
-  const seen = new Map<string, { readonly heartbeat: string; readonly since: number }>();
+  const seen = new Map<string, { readonly heartbeat: string; since: number; beforeMs: number }>();
   let lookedAt = 0;
 
-  /** For how long a heartbeat has stood still before our eyes. */
-  const silentMs = ({ id, heartbeat }: Holder, now: number): number => {
-    if (heartbeat === null) return HEARTBEAT_OLD_MS;
+  /** For how long a heartbeat has stood still before our eyes: since we looked away, and in all. */
+  const silentMs = ({ id, heartbeat }: Holder, now: number): { readonly lastly: number; readonly inAll: number } => {
+    if (heartbeat === null) return { lastly: HEARTBEAT_OLD_MS, inAll: HEARTBEAT_OLD_MS };
     const known = seen.get(id);
-    if (known?.heartbeat === heartbeat) return now - known.since;
-    seen.set(id, { heartbeat, since: now });
-    return 0;
+    if (known?.heartbeat === heartbeat) return { lastly: now - known.since, inAll: known.beforeMs + now - known.since };
+    seen.set(id, { heartbeat, since: now, beforeMs: 0 });
+    return { lastly: 0, inAll: 0 };
+  };
+  /** What was seen before counts no more for whether a worker lives, and still for how long one has stood still. */
+  const lookAgain = (now: number): void => {
+    for (const one of seen.values()) {
+      one.beforeMs += Math.max(0, lookedAt - one.since);
+      one.since = now;
+    }
   };
 
   return async () => {
     const holders = await holdersOfSegments(knex, SEGMENT_WORKFLOW, worker.id);
     const now = performance.now();
-    if (now - lookedAt > BLIND_AFTER_MS) seen.clear();
+    if (now - lookedAt > BLIND_AFTER_MS) lookAgain(now);
     lookedAt = now;
     for (const id of seen.keys()) if (!holders.some((one) => one.id === id)) seen.delete(id);
     for (const holder of holders) {
-      const silent = silentMs(holder, now);
-      if (silent >= HEARTBEAT_OLD_MS) await takeOver(parts, holder.id, silent >= parts.stillAfterMs);
+      const { lastly, inAll } = silentMs(holder, now);
+      if (lastly >= HEARTBEAT_OLD_MS) await takeOver(parts, holder.id, inAll >= parts.stillAfterMs);
     }
   };
 }

@@ -11,6 +11,7 @@ export interface Started {
   line(): Promise<unknown>;
   /** Resolves when it is gone. */
   readonly gone: Promise<void>;
+  signal(signal: NodeJS.Signals): void;
   kill(): Promise<void>;
 }
 
@@ -55,6 +56,7 @@ export function startProcess(args: readonly string[], env: NodeJS.ProcessEnv = {
       return parsed(value);
     },
     gone,
+    signal: (signal) => void child.kill(signal),
     kill: async () => {
       child.kill('SIGKILL');
       await gone;

@@ -12,6 +12,7 @@ import { REPLAY } from './rows/replay.js';
 import { ROUTING } from './rows/routing.js';
 import { SCHEDULE } from './rows/schedule.js';
 import { SIZE } from './rows/size.js';
+import { STILL } from './rows/still.js';
 import { STREAM_ROWS } from './rows/stream.js';
 import { SUBSCRIBERS } from './rows/subscribers.js';
 import { TASKS_ROW } from './rows/tasks.js';
@@ -26,6 +27,7 @@ export const ROWS: readonly Row[] = [
   ...PAUSED_ROWS,
   ...NUMBERS_ROWS,
   ...RECOVERY_ROWS,
+  STILL,
   ROUTING,
   REPLAY,
   WORKERS,
