@@ -8,7 +8,7 @@ export default defineConfig({
     testTimeout: 90_000,
     hookTimeout: 120_000,
     // A busy machine is no reason to fail: what is waited for comes, or never does.
-    expect: { poll: { timeout: 20_000 } },
+    expect: { poll: { timeout: 60_000 } },
     maxWorkers: 2,
     maxConcurrency: 2,
     pool: 'forks',

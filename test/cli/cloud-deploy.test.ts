@@ -48,7 +48,7 @@ describePostgresSlowly('a deploy', () => {
     server.stdout?.setEncoding('utf8').on('data', (text: string) => {
       said += text;
     });
-    await expect.poll(() => said, { timeout: 20_000 }).toMatch(/url +\S+:\d+[\s\S]*agents/);
+    await expect.poll(() => said).toMatch(/url +\S+:\d+[\s\S]*agents/);
     const port = /url +\S+:(\d+)/.exec(said)?.[1];
     const api = `http://127.0.0.1:${port}/api/v1`;
     const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
@@ -61,6 +61,6 @@ describePostgresSlowly('a deploy', () => {
 
     server.kill('SIGTERM');
     // The program of the SDK stays when its command has ended.
-    await expect.poll(() => said, { timeout: 15_000 }).toContain('exited successfully with code 0');
+    await expect.poll(() => said).toContain('exited successfully with code 0');
   });
 });

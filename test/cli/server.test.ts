@@ -61,7 +61,7 @@ const working = async (): Promise<string[]> =>
 /** Starts a run that takes a minute, and waits until it works. */
 async function inFlight(): Promise<string> {
   const { id } = await json('run', 'slow', 'go');
-  await expect.poll(working, { timeout: 10_000 }).toContain(id);
+  await expect.poll(working).toContain(id);
   return id;
 }
 
@@ -269,7 +269,7 @@ describe('the commands against a server', () => {
     const migrated = await new Program(['migrate'], { cwd: dir, env: env() }).ended;
     expect(migrated.stdout).toBe('The database is up to date.\n');
     await start();
-    await expect.poll(working, { timeout: 10_000 }).toEqual([id]);
+    await expect.poll(working).toEqual([id]);
   });
 
   it('a second signal ends it at once, with a run in flight', async () => {

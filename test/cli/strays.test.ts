@@ -84,7 +84,7 @@ describeEachDatabaseSlowly('strays', (kind) => {
     begun = 0;
     let engine = await start(database);
     const [left = '', foreign = '', broken = ''] = await startRuns(engine, 3);
-    await expect.poll(() => begun, { timeout: 10_000 }).toBe(3);
+    await expect.poll(() => begun).toBe(3);
     await engine.stop({ graceMs: 0 });
     engine = await start(database, 'api');
     const queued = await startRuns(engine, 7);
@@ -117,7 +117,7 @@ describeEachDatabaseSlowly('strays', (kind) => {
     stands = false;
     engine = await start(database);
     for (const id of [left, ...queued]) expect(await restOf(engine, id)).toMatchObject({ status: 'completed' });
-    await expect.poll(async () => (await engine.getRun(broken, ADMIN)).status, { timeout: 10_000 }).toBe('failed');
+    await expect.poll(async () => (await engine.getRun(broken, ADMIN)).status).toBe('failed');
     const again = await engine.retryRun(broken, {}, ADMIN);
     expect(await restOf(engine, again.id)).toMatchObject({ status: 'completed', output: 'call_wait=waited' });
     expect((await engine.getRun(foreign, ADMIN)).status).toBe('running');
@@ -128,7 +128,7 @@ describeEachDatabaseSlowly('strays', (kind) => {
       { detail: expect.stringContaining(`${foreign} (segment 0 is CANCELLED`) },
     ]);
     engine = await start(database);
-    await expect.poll(async () => (await engine.getRun(foreign, ADMIN)).status, { timeout: 10_000 }).toBe('failed');
+    await expect.poll(async () => (await engine.getRun(foreign, ADMIN)).status).toBe('failed');
     const forth = await engine.retryRun(foreign, {}, ADMIN);
     expect(await restOf(engine, forth.id)).toMatchObject({ status: 'completed', output: 'call_wait=waited' });
     await engine.stop({ graceMs: 1000 });
@@ -162,7 +162,7 @@ describePostgres('doctor', () => {
     begun = 0;
     const engine = await start(database);
     const [mine = '', other = ''] = await startRuns(engine, 2);
-    await expect.poll(() => begun, { timeout: 10_000 }).toBe(2);
+    await expect.poll(() => begun).toBe(2);
     expect(await strays(database)).toMatchObject([{ status: 'ok', detail: expect.stringContaining('1 workers live') }]);
     const opened = await openDatabase(database.options);
     expect(await opened.tryLock('holdfast:worker:gone')).not.toBeNull();

@@ -110,7 +110,7 @@ it('that are dead are listed with their reasons, and put back by an admin', asyn
   const { stdout } = await holdfast('submit', 'say@1.0.0', '--agent', 'mute');
   const [, id = ''] = /^task (task_[0-9a-f]{32}) /.exec(stdout) ?? [];
   const isDead = async () => ((await door.ask('vera', 'GET', `/api/v1/tasks/${id}`)).json as { dead: boolean }).dead;
-  await expect.poll(isDead, { timeout: 20_000 }).toBe(true);
+  await expect.poll(isDead).toBe(true);
   const listed = await holdfast('list', '--dead', '--name', 'say');
   expect(listed.stdout, listed.stderr).toMatch(
     /^task_[0-9a-f]{32} say 1\.0\.0 mute .*\n {2}run_\S+ model_failed: no words\n/,

@@ -167,7 +167,7 @@ describeEachDatabase('approvals', (kind) => {
     const id = paused.interruptions[0] ?? '';
     await t.restart();
     await expect
-      .poll(() => t.engine.getRun(paused.id, ADMIN), { timeout: 20_000 })
+      .poll(() => t.engine.getRun(paused.id, ADMIN))
       .toMatchObject({
         status: 'completed',
         output: 'call_pay=pay was not executed: nobody approved it in time.',

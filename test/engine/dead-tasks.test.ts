@@ -31,8 +31,8 @@ describeEachDatabase('dead tasks', (kind) => {
   const requeue = (id: string, attempts?: number) =>
     t.engine.requeueTask(id, attempts === undefined ? {} : { attempts }, ADMIN);
   const dies = async (id: string, attempts: number) => {
-    await expect.poll(async () => (await seen(id)).attempts, { timeout: 20_000 }).toBe(attempts);
-    await expect.poll(async () => (await seen(id)).dead, { timeout: 20_000 }).toBe(true);
+    await expect.poll(async () => (await seen(id)).attempts).toBe(attempts);
+    await expect.poll(async () => (await seen(id)).dead).toBe(true);
   };
   const errorsOf = async (id: string) => ((await seen(id)).tried ?? []).map(({ error }) => error?.code);
 

@@ -127,20 +127,16 @@ describePostgres('a worker', () => {
     await database.drop();
   });
 
-  it('whose run with a deadline is held by another transaction says that it lives, and settles the others', {
-    timeout: 30_000,
-  }, async () => {
+  it('whose run with a deadline is held by another transaction says that it lives, and settles the others', async () => {
     const [held, free] = await Promise.all([runToRest(engine, 'quick'), runToRest(engine, 'quick')]);
     const heartbeat = async () => (await engine.getWorker('test')).heartbeatAt;
     await beside.knex.transaction(async (trx) => {
       await trx.raw('select id from holdfast.runs where id = ? for update', [held.id]);
-      await expect
-        .poll(() => engine.getRun(free.id, ADMIN), { timeout: 10_000 })
-        .toMatchObject({ status: 'completed' });
+      await expect.poll(() => engine.getRun(free.id, ADMIN)).toMatchObject({ status: 'completed' });
       const before = await heartbeat();
-      await expect.poll(heartbeat, { timeout: 10_000 }).not.toBe(before);
+      await expect.poll(heartbeat).not.toBe(before);
       expect(await engine.getRun(held.id, ADMIN)).toMatchObject({ status: 'paused' });
     });
-    await expect.poll(() => engine.getRun(held.id, ADMIN), { timeout: 10_000 }).toMatchObject({ status: 'completed' });
+    await expect.poll(() => engine.getRun(held.id, ADMIN)).toMatchObject({ status: 'completed' });
   });
 });

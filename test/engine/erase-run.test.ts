@@ -120,21 +120,19 @@ describeEachDatabaseSlowly('a run that is erased', (kind) => {
     };
     const { id } = await engine.startRun(request, ADMIN, 'the-key');
     const decide = async (tool: string, decision: Parameters<typeof engine.decide>[1]) => {
-      await expect.poll(async () => (await pendingOf(engine, id, tool))?.id, { timeout: 20_000 }).toBeDefined();
+      await expect.poll(async () => (await pendingOf(engine, id, tool))?.id).toBeDefined();
       await engine.decide((await pendingOf(engine, id, tool))?.id ?? '', decision, BOB);
     };
     const edited = { to: of('edit') };
     await decide('pay', { verdict: 'approve', arguments: edited, always: true, message: of('vote-message') });
     await decide('ask_human', { verdict: 'answer', value: of('answer'), message: of('answer-message') });
-    await expect
-      .poll(async () => (await pendingOf(engine, id, 'wait_for_event'))?.id, { timeout: 20_000 })
-      .toBeDefined();
+    await expect.poll(async () => (await pendingOf(engine, id, 'wait_for_event'))?.id).toBeDefined();
     await engine.emitEvent(
       of('event-name'),
       { key: of('event-key'), payload: { who: of('payload') }, eventId: 'evt-1' },
       ADMIN,
     );
-    await expect.poll(async () => (await engine.getRun(id, ADMIN)).status, { timeout: 20_000 }).toBe('completed');
+    await expect.poll(async () => (await engine.getRun(id, ADMIN)).status).toBe('completed');
     return id;
   }
 

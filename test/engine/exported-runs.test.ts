@@ -28,7 +28,7 @@ describePostgresSlowly('a list of runs to export', () => {
   /** The row of an export that is over, as if it were at work, and had moved then. */
   const reopened = async (folder: string, movedAt: Date) => {
     const { id } = await engine.startExport({ format: 'messages', to: { folder } }, ADMIN);
-    await expect.poll(async () => (await engine.getExport(id, ADMIN)).status, { timeout: 20_000 }).toBe('completed');
+    await expect.poll(async () => (await engine.getExport(id, ADMIN)).status).toBe('completed');
     const atWork = { status: 'running', completed_at: null, updated_at: movedAt };
     await beside.knex('holdfast.exports').where({ id }).update(atWork);
     const row = await readExport(beside.knex, id);
@@ -49,7 +49,7 @@ describePostgresSlowly('a list of runs to export', () => {
       const waits = async () =>
         (await beside.knex('pg_stat_activity').where({ wait_event_type: 'Lock' }).whereLike('query', '%export_runs%'))
           .length;
-      await expect.poll(waits, { timeout: 10_000 }).toBe(1);
+      await expect.poll(waits).toBe(1);
       expect(await trx('holdfast.export_runs').pluck('task')).toEqual(['task:about ann']);
     });
     await erasing;
@@ -68,7 +68,7 @@ describePostgresSlowly('a list of runs to export', () => {
     await beside.knex('holdfast.export_runs').insert(listed);
     await beside.knex('holdfast.export_digests').insert({ export_id: id, digest: 'a', part: 0 });
     await beside.knex('dbos.workflow_status').where({ workflow_uuid: id }).update({ status: 'CANCELLED' });
-    await expect.poll(() => existsSync(staging), { timeout: 20_000 }).toBe(false);
+    await expect.poll(() => existsSync(staging)).toBe(false);
     expect(await engine.getExport(id, ADMIN)).toMatchObject({ status: 'failed', error: { code: 'export_failed' } });
     expect(await tasksOf(id)).toEqual([]);
     expect(await beside.knex('holdfast.export_digests').where({ export_id: id })).toEqual([]);

@@ -73,7 +73,7 @@ describeEachDatabase('limits of images and models', (kind) => {
     const limited = [await start('one'), await start('two'), await start('one')];
     const free = [await start('other'), await start('other')];
     await expect
-      .poll(() => [...working].map((one) => one.split(' ')[0]).toSorted(), { timeout: 20_000 })
+      .poll(() => [...working].map((one) => one.split(' ')[0]).toSorted())
       .toEqual(['quick', 'quick', 'slow']);
     expect(await rest([...limited, ...free])).toEqual(Array.from({ length: 5 }, () => 'completed'));
     expect(most.get('slow')).toBe(1);
@@ -84,7 +84,7 @@ describeEachDatabase('limits of images and models', (kind) => {
     most.clear();
     const limited = [await submit('one:1'), await submit('none:1', 'one:1'), await submit('one:1')];
     const free = await submit('one:1', 'two:1');
-    await expect.poll(() => working.size, { timeout: 20_000 }).toBe(3);
+    await expect.poll(() => working.size).toBe(3);
     expect(await statusOf(free)).toBe('running');
     const statuses = await Promise.all(limited.map(statusOf));
     expect(statuses.filter((status) => status === 'running')).toHaveLength(2);

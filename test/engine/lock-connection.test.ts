@@ -42,7 +42,7 @@ describePostgres('the connection that holds the lock of a worker', () => {
     return rows[0]?.pid ?? null;
   };
 
-  it('is made again when it does not answer any more, and the worker goes on', { timeout: 60_000 }, async () => {
+  it('is made again when it does not answer any more, and the worker goes on', async () => {
     const before = await holder();
     expect(before).not.toBeNull();
     network.hole('pg_try_advisory_lock');
@@ -53,7 +53,7 @@ describePostgres('the connection that holds the lock of a worker', () => {
     expect(await engine.getWorker('north')).toMatchObject({ status: 'working', epoch: 1 });
   });
 
-  it('keeps a second process with the id from starting, while the heartbeat goes on', { timeout: 60_000 }, async () => {
+  it('keeps a second process with the id from starting, while the heartbeat goes on', async () => {
     const [second] = await Promise.allSettled([
       // Without an engine of its own in this process, which has one already.
       becomeWorker(beside, {
@@ -64,7 +64,7 @@ describePostgres('the connection that holds the lock of a worker', () => {
     expect(second).toMatchObject({ status: 'rejected', reason: { code: 'worker_id_in_use' } });
   });
 
-  it('of one that stands still is ended by the process that starts in its place', { timeout: 60_000 }, async () => {
+  it('of one that stands still is ended by the process that starts in its place', async () => {
     const held = await beside.tryLock('holdfast:worker:south');
     await beside.knex('holdfast.workers').insert({
       ...{ id: 'south', epoch: 4, build: '1', recording_version: 1, pid: 1, role: 'worker', capacity: 1, running: 0 },

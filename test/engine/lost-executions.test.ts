@@ -30,7 +30,7 @@ describePostgres('a process that was taken over while it asked a model', () => {
     const zombie = await createEngine(config);
     const beside = await openDatabase(database.options);
     const { id } = await zombie.startRun({ agent: 'busy', input: 'go' }, ADMIN);
-    await expect.poll(() => asked, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => asked).toBe(1);
     await beside.knex.raw(
       `update dbos.workflow_status set status = 'ENQUEUED', owner_xid = null, queue_name = 'of another process' where workflow_uuid = ?`,
       [id],

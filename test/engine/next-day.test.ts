@@ -32,7 +32,7 @@ describe('a run that waits for the budget of a day, on pglite', () => {
     vi.useRealTimers();
   });
 
-  it('goes on the next day, with the budget of that day', { timeout: 60_000 }, async () => {
+  it('goes on the next day, with the budget of that day', async () => {
     const t = await openTestEngine('pglite', config);
     try {
       expect(await runToRest(t.engine, 'daily')).toMatchObject({ status: 'completed' });

@@ -55,7 +55,7 @@ describeEachDatabaseSlowly('a segment of an older recording version', (kind) => 
 
   /** Stops the engine while a call stands still, as if it were of an older build. */
   const leave = async (count: number): Promise<void> => {
-    await expect.poll(() => atWork, { timeout: 20_000 }).toBe(count);
+    await expect.poll(() => atWork).toBe(count);
     await t.between((knex) =>
       knex.raw(`update dbos.workflow_status set application_version = '0' where status in ('PENDING', 'ENQUEUED')`),
     );
@@ -73,7 +73,7 @@ describeEachDatabaseSlowly('a segment of an older recording version', (kind) => 
     asked.length = 0;
     const { id } = await t.engine.startRun({ agent: 'payer', input: 'go' }, ADMIN);
     await leave(1);
-    await expect.poll(() => atWork, { timeout: 20_000 }).toBe(2);
+    await expect.poll(() => atWork).toBe(2);
     stands = false;
     // The call of the first turn stands still in the second engine as well, and ends in the third.
     await leave(2);
@@ -104,7 +104,7 @@ describeEachDatabaseSlowly('a segment of an older recording version', (kind) => 
     atWork = 0;
     const { id } = await t.engine.startRun({ agent: 'payer', input: 'go' }, ADMIN);
     const old = { id: 'old', epoch: 1, build: 'old', pid: 1, role: 'worker', capacity: 1, recording_version: 0 };
-    await expect.poll(() => atWork, { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => atWork).toBe(1);
     await t.between(async (knex) => {
       await knex('holdfast.workers').insert({ ...old, heartbeat_at: knex.raw(`now() + interval '1 hour'`) });
       await knex.raw(`update dbos.workflow_status set application_version = '0' where workflow_uuid = ?`, [id]);
@@ -121,7 +121,7 @@ describeEachDatabaseSlowly('a segment of an older recording version', (kind) => 
     stands = true;
     atWork = 0;
     const { id } = await t.engine.startRun({ agent: 'payer', input: 'go' }, ADMIN);
-    await expect.poll(() => atWork, { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => atWork).toBe(1);
     const version = (of: number) =>
       t.between((knex) =>
         knex.raw(`update dbos.workflow_status set application_version = ? where workflow_uuid = ?`, [String(of), id]),

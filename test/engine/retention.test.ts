@@ -51,7 +51,7 @@ describeEachDatabaseSlowly('retention', (kind) => {
     );
   const done = async (expected: () => Promise<void>) => {
     await t.engine.askForRetention(ADMIN, 'installation');
-    await expect.poll(() => expected().then(() => 'as expected', String), { timeout: 20_000 }).toBe('as expected');
+    await expect.poll(() => expected().then(() => 'as expected', String)).toBe('as expected');
   };
   /** Which of them DBOS has recordings of. */
   const recorded = (...runs: readonly { readonly id: string }[]) =>
@@ -166,7 +166,7 @@ describeEachDatabaseSlowly('retention', (kind) => {
     });
     const asked = await t.engine.startExport({ format: 'messages', to: { folder: 'old' } }, ADMIN);
     const exported = () => t.engine.getExport(asked.id, ADMIN);
-    await expect.poll(async () => (await exported()).status, { timeout: 20_000 }).toBe('completed');
+    await expect.poll(async () => (await exported()).status).toBe('completed');
     await age(8, [over.id, waits.id, asked.id]);
     const old = new Date(Date.now() - 11 * 86_400_000);
     await t.between(async (knex) => {
@@ -192,9 +192,7 @@ describeEachDatabaseSlowly('retention', (kind) => {
     // What is paused goes on from its log and its snapshot alone; what is over can be forked.
     const { items } = await t.engine.listInterruptions({ runId: waits.id, status: 'pending', limit: 1 }, ADMIN);
     await t.engine.decide(items[0]?.id ?? '', { verdict: 'approve' }, ADMIN);
-    await expect
-      .poll(async () => (await t.engine.getRun(waits.id, ADMIN)).status, { timeout: 20_000 })
-      .toBe('completed');
+    await expect.poll(async () => (await t.engine.getRun(waits.id, ADMIN)).status).toBe('completed');
     const fork = await t.engine.forkRun(over.id, { at: 2 }, ADMIN);
     expect(await restOf(t.engine, fork.id)).toMatchObject({ status: 'completed' });
     const again = await t.engine.startRun({ agent: 'other', input: 'go' }, ADMIN, 'old-key');

@@ -216,7 +216,7 @@ describeEachDatabase('sessions', (kind) => {
 
   it('is free after a run that was cancelled while it worked', async () => {
     const { id } = await engine.startRun({ agent: 'slow', input: 'hello', sessionId: 'stopped' }, ADMIN);
-    await expect.poll(async () => (await engine.getRun(id, ADMIN)).status, { timeout: 20_000 }).toBe('running');
+    await expect.poll(async () => (await engine.getRun(id, ADMIN)).status).toBe('running');
     await engine.cancelRun(id, null, ADMIN);
     expect((await rest(id)).status).toBe('cancelled');
     expect(await engine.getSession('stopped', ADMIN)).toMatchObject({ runId: null, items: 0 });
@@ -253,7 +253,7 @@ describeEachDatabaseSlowly('a session of a run that can never go on', (kind) => 
     let engine = await open();
     try {
       const { id } = await engine.startRun({ agent: 'slow', input: 'hello', sessionId: 'stranded' }, ADMIN);
-      await expect.poll(async () => (await engine.getRun(id, ADMIN)).status, { timeout: 20_000 }).toBe('running');
+      await expect.poll(async () => (await engine.getRun(id, ADMIN)).status).toBe('running');
       await engine.stop({ graceMs: 1 });
       const database = await openDatabase(options);
       await database.knex.raw('delete from dbos.workflow_status where workflow_uuid = ?', [id]);

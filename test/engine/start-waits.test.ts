@@ -26,11 +26,11 @@ describePostgres('a process that starts', () => {
     await database.drop();
   });
 
-  it('while PostgreSQL is away says so, waits, and works when it is back', { timeout: 60_000 }, async () => {
+  it('while PostgreSQL is away says so, waits, and works when it is back', async () => {
     network.cut();
     const starting = createEngine(config);
     starting.catch(quiet);
-    await expect.poll(() => said, { timeout: 20_000 }).toContain('start_waits');
+    await expect.poll(() => said).toContain('start_waits');
     network.heal();
     const engine = await starting;
     expect(await runToRest(engine, 'plain')).toMatchObject({ status: 'completed' });
@@ -39,7 +39,7 @@ describePostgres('a process that starts', () => {
 
   /** As DBOS says them. */
   const moments = ['Initializing DBOS', 'Recovering workflows', 'DBOS launched', 'Queue: holdfast.segments'];
-  it.each(moments)('does so when PostgreSQL goes away at: %s', { timeout: 60_000 }, async (moment) => {
+  it.each(moments)('does so when PostgreSQL goes away at: %s', async (moment) => {
     let isCut = false;
     const hear = (fields: object): void => {
       const { entry } = fields as { readonly entry?: unknown };
@@ -56,7 +56,7 @@ describePostgres('a process that starts', () => {
     await engine.stop({ graceMs: 500 });
   });
 
-  it('waits for no longer than it is told, and ends by name', { timeout: 60_000 }, async () => {
+  it('waits for no longer than it is told, and ends by name', async () => {
     network.cut();
     await expect(createEngine({ ...config, startWaitMs: 0 })).rejects.toMatchObject({ code: 'database_unreachable' });
     expect(said).not.toContain('start_waits');

@@ -80,9 +80,9 @@ describeEachDatabaseSlowly('a process that stops as soon as it executes a segmen
     let engine = await start();
     try {
       const { id } = await engine.startRun({ agent: 'counter', input: 'go', maxTurns: TURNS + 1 }, ADMIN);
-      await expect.poll(() => outcomes.length, { timeout: 20_000 }).toBe(TURNS - 1);
+      await expect.poll(() => outcomes.length).toBe(TURNS - 1);
       const held = () => eventsOf(engine, id, 'model.responded');
-      await expect.poll(async () => (await held()).length, { timeout: 20_000 }).toBe(TURNS);
+      await expect.poll(async () => (await held()).length).toBe(TURNS);
       await engine.stop({ graceMs: 0 });
       isHeld = false;
       engine = await start();
@@ -105,7 +105,7 @@ describePostgresSlowly('an execution that DBOS gave up', () => {
     const opened = await openDatabase(database.options);
     try {
       const { id } = await engine.startRun({ agent: 'waiter', input: 'go' }, ADMIN);
-      await expect.poll(() => executions, { timeout: 10_000 }).toBe(1);
+      await expect.poll(() => executions).toBe(1);
       // As if its own checkpoint had been written, and the answer lost: DBOS finds that somebody else has the workflow.
       await opened.knex('dbos.workflow_status').where({ workflow_uuid: id }).update({ owner_xid: 'another execution' });
       goOn();
@@ -148,7 +148,7 @@ describeEachDatabaseSlowly('a worker that died with two segments of one run', (k
     expect(segments.length).toBeGreaterThan(1);
     const statuses = () =>
       t.between((knex) => knex('dbos.workflow_status').whereIn('workflow_uuid', segments).pluck('status'));
-    await expect.poll(async () => new Set(await statuses()), { timeout: 20_000 }).toEqual(new Set(['SUCCESS']));
+    await expect.poll(async () => new Set(await statuses())).toEqual(new Set(['SUCCESS']));
     const crashes = await t.between((knex) => knex('holdfast.crashes').where({ run_id: id }));
     expect(crashes).toMatchObject([{ segment: segments.length - 1, crashes: 1 }]);
     expect(await t.engine.getRun(id, ADMIN)).toMatchObject({ status: 'completed', output });

@@ -37,7 +37,7 @@ describeEachDatabase('what is told of tasks', (kind) => {
       ['task.started', { attempt: 1 }],
       ['task.failed', { attempt: 1, code, retried: false }],
     ]);
-    await expect.poll(async () => (await told(id)).at(-1)?.kind, { timeout: 15_000 }).toBe('trajectory.stored');
+    await expect.poll(async () => (await told(id)).at(-1)?.kind).toBe('trajectory.stored');
     const all = await told(id);
     expect(all.every((event) => event.runId === runId && event.tenant === 'default')).toBe(true);
     expect(all.find((event) => event.kind === 'task.assigned')?.workerId).toBe('test');
@@ -56,14 +56,14 @@ describeEachDatabase('what is told of tasks', (kind) => {
     const first = await t.engine.submitTask({ task, agent: 'rare' }, ADMIN);
     await restOf(t.engine, first.runId);
     const second = await t.engine.submitTask({ task, agent: 'rare' }, ADMIN);
-    await expect.poll(() => value('tasks_open', {}), { timeout: 15_000 }).toBe(1);
+    await expect.poll(() => value('tasks_open', {})).toBe(1);
     await t.engine.cancelTask(second.id, 'not needed', ADMIN);
     expect(await ofTask(second.id)).toEqual([
       ['task.submitted', { name: 'add-up', version: '1.0.0' }],
       ['task.completed', { attempt: 1, result: 'failure', reward: null }],
     ]);
     expect(await value('tasks_submitted_total', { category: 'math' })).toBe(2);
-    await expect.poll(() => value('tasks_completed_total', { result: 'failure' }), { timeout: 15_000 }).toBe(1);
+    await expect.poll(() => value('tasks_completed_total', { result: 'failure' })).toBe(1);
     const { result } = await t.engine.getTask(first.id, ADMIN);
     expect(await value('tasks_failed_total', { code: result?.type === 'error' ? result.code : '' })).toBe(1);
     expect(await value('task_duration_seconds', { result: 'error' })).toBe(1);

@@ -33,8 +33,7 @@ describeEachDatabase('attempts of tasks', (kind) => {
     return t.engine.submitTask({ task, agent: name, priority: 7, metadata: { team: 'red' } }, ADMIN);
   };
   const seen = (id: string) => t.engine.getTask(id, ADMIN);
-  const until = (id: string, status: string) =>
-    expect.poll(async () => (await seen(id)).status, { timeout: 20_000 }).toBe(status);
+  const until = (id: string, status: string) => expect.poll(async () => (await seen(id)).status).toBe(status);
   const ends = async (id: string) =>
     (await t.engine.listSystemEvents({ after: 0, limit: 200, taskId: id }, ADMIN)).items
       .filter(({ kind: what }) => ['task.assigned', 'task.failed', 'task.completed'].includes(what))

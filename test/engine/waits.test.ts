@@ -164,7 +164,7 @@ describeEachDatabase('waits inside calls', (kind) => {
   it('nobody answers in time: the model reads that', async () => {
     const { id } = await t.engine.startRun({ agent: 'forgetful', input: 'go' }, ADMIN);
     await expect
-      .poll(() => t.engine.getRun(id, ADMIN), { timeout: 20_000 })
+      .poll(() => t.engine.getRun(id, ADMIN))
       .toMatchObject({
         status: 'completed',
         output: 'call_forgetful=forgetful got no answer in time.',
@@ -191,7 +191,7 @@ describeEachDatabase('waits inside calls', (kind) => {
     await expect(decide(0)).rejects.toMatchObject({ code: 'invalid_request', fields: [{ pointer: '/value' }] });
     await decide(7);
     await expect
-      .poll(() => t.engine.getRun(paused.id, ADMIN), { timeout: 20_000 })
+      .poll(() => t.engine.getRun(paused.id, ADMIN))
       .toMatchObject({
         status: 'completed',
         output: 'call_stages={"trail":["begun","answered 7 by bob","due"]} | call_sibling={"done":2}',

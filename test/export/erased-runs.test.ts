@@ -22,7 +22,7 @@ const reason = 'asked for';
 
 const ran = async ({ engine }: Pick<TestEngine, 'engine'>, input: string, agent = 'looker', subjects?: string[]) => {
   const { id } = await engine.startRun({ agent, input, ...(subjects && { subjects }) }, ADMIN);
-  await expect.poll(async () => (await restOf(engine, id)).status, { timeout: 20_000 }).toBe('completed');
+  await expect.poll(async () => (await restOf(engine, id)).status).toBe('completed');
   return id;
 };
 
@@ -148,8 +148,8 @@ describePostgresSlowly('a run that is erased between the folder of its export an
         await trx.raw("select pg_advisory_xact_lock_shared(hashtextextended('holdfast:exports', 0))");
         const options = { runsPerFile: 1, deduplicate: false };
         started = await t.engine.startExport({ format: 'messages', options, to: { folder: 'one' } }, ADMIN);
-        await expect.poll(() => existsSync(join(started.folder, 'manifest.json')), { timeout: 20_000 }).toBe(true);
-        await expect.poll(waits, { timeout: 20_000 }).toBe(1);
+        await expect.poll(() => existsSync(join(started.folder, 'manifest.json'))).toBe(true);
+        await expect.poll(waits).toBe(1);
         expect((await t.engine.getExport(started.id, ADMIN)).status).toBe('running');
         expect(await eraseLocked(trx, gone, { actor: 'ada', reason })).toMatchObject({ exports: [] });
       });
@@ -175,7 +175,7 @@ describePostgresSlowly('a run that is erased between the folder of its export an
         const held = async () =>
           (await beside.knex('pg_stat_activity').where({ wait_event: 'advisory' }).whereLike('query', '%lock_shared%'))
             .length;
-        await expect.poll(held, { timeout: 20_000 }).toBe(1);
+        await expect.poll(held).toBe(1);
       });
       expect((await erasing)?.exports).toEqual([started.id]);
       expect(await t.engine.getExport(started.id, ADMIN)).toMatchObject({ erasedSince: 1 });

@@ -34,7 +34,7 @@ describeEachDatabase('GET /api/v1/events', (kind) => {
     const stream = await openStream(door, 'vera', `/api/v1/events?cursor=now`);
     const id = await run('echo');
     await expect
-      .poll(() => told(stream).map((event) => event.kind), { timeout: 15_000 })
+      .poll(() => told(stream).map((event) => event.kind))
       .toEqual(expect.arrayContaining(['step.executed', 'trajectory.stored']));
     stream.close();
     const { items } = await read(`cursor=${cursor}&run=${id}`);
@@ -71,12 +71,12 @@ describeEachDatabase('GET /api/v1/events', (kind) => {
     expect(seen.slice(0, all.items.length)).toEqual(all.items);
     const [first, second] = all.items;
     const stream = await openStream(door, 'vera', '/api/v1/events', { 'Last-Event-ID': String(first?.seq) });
-    await expect.poll(() => told(stream)[0], { timeout: 5000 }).toEqual(second);
+    await expect.poll(() => told(stream)[0]).toEqual(second);
     stream.close();
     // An id that is not there yet is not waited for.
     const lost = await openStream(door, 'vera', '/api/v1/events?lastEventId=999999999');
     const id = await run('echo');
-    await expect.poll(() => told(lost).map(({ runId }) => runId), { timeout: 10_000 }).toContain(id);
+    await expect.poll(() => told(lost).map(({ runId }) => runId)).toContain(id);
     lost.close();
   });
 
@@ -101,7 +101,7 @@ describeEachDatabase('GET /api/v1/events', (kind) => {
     await knex('holdfast.system_event_head').update({ trimmed: upTo });
     await database.close();
     const stream = await openStream(door, 'vera', '/api/v1/events?cursor=0');
-    await expect.poll(() => stream.messages.length, { timeout: 5000 }).toBeGreaterThan(1);
+    await expect.poll(() => stream.messages.length).toBeGreaterThan(1);
     stream.close();
     expect(stream.messages[0]).toMatchObject({
       event: 'events.trimmed',

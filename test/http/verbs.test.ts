@@ -133,7 +133,7 @@ describeEachDatabase('waiting, deciding, forking, conversing and telling over HT
     const run = await stage.rest('talker');
     const open = async (query: string) => {
       const stream = await openStream(stage.door, 'vera', `/api/v1/runs/${run.id}/events${query}`);
-      await expect.poll(() => stream.messages.map(({ event }) => event), { timeout: 10_000 }).toContain('run.paused');
+      await expect.poll(() => stream.messages.map(({ event }) => event)).toContain('run.paused');
       return stream;
     };
     const [whole, events] = [await open(''), await open('?deltas=false')];

@@ -3,7 +3,7 @@ import { appendFile, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/p
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Agent, type Model, Runner, tool } from '@openai/agents';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { toJson } from '../../src/core/json.js';
 import { openaiCompatible } from '../../src/engine/model-providers.js';
@@ -37,7 +37,7 @@ async function recorded(answerers: readonly Answerer[], work: (model: Model) => 
   await using server = await wireServer(...answerers);
   await work(new OllamaModel(name, { baseURL: server.url, apiKey: KEY, recordTo: directory }));
   // A reader that has enough leaves before the end of the answer.
-  await vi.waitFor(async () => expect((await linesOf(name)).length).toBe(server.received.length + 1));
+  await expect.poll(async () => (await linesOf(name)).length - server.received.length).toBe(1);
   return name;
 }
 
@@ -107,7 +107,7 @@ describe('a cassette', () => {
     await using server = await wireServer(says(lastChunk({}, { content: '<think>Hm</think>Yes' })));
     const options = { numCtx: 8_192, keepAlive: 0, think: 'low', options: { top_k: 1 }, extractThinking: true };
     const live = await ask(new OllamaModel(name, { baseURL: server.url, recordTo: directory, ...options }));
-    await vi.waitFor(async () => expect(await linesOf(name)).toHaveLength(2));
+    await expect.poll(() => linesOf(name)).toHaveLength(2);
     expect(toJson(await ask(await played(name)))).toEqual(toJson(live));
   });
 
@@ -185,7 +185,7 @@ describe.each([
       answers(wire, { text: FINAL }, 7),
     );
     expect(await runAgent(await model(server.url, name), mode)).toBe(FINAL);
-    await vi.waitFor(async () => expect(await linesOf(name)).toHaveLength(3));
+    await expect.poll(() => linesOf(name)).toHaveLength(3);
     expect((await linesOf(name)).join()).not.toMatch(new RegExp(`${KEY}|uthorization`));
     const provider = new MultiModelProvider({ cassettesDir: directory });
     expect(await runAgent(await provider.getModel(`replay/${name}`), mode)).toBe(FINAL);
@@ -215,7 +215,7 @@ describe('the file of a cassette', () => {
   it('is named after its model', async () => {
     await using server = await wireServer(says(lastChunk()));
     await ask(new OllamaModel('hf.co/org/m:Q4', { baseURL: server.url, recordTo: directory }));
-    await vi.waitFor(async () => expect(await linesOf('hf.co-org-m-Q4')).toHaveLength(2));
+    await expect.poll(() => linesOf('hf.co-org-m-Q4')).toHaveLength(2);
   });
 
   it('whose writer died in a line plays the others, and goes on', async () => {
@@ -225,7 +225,7 @@ describe('the file of a cassette', () => {
     expect(textIn((await ask(await played(name))).output)).toBe('a');
     await using server = await wireServer(says(lastChunk({}, { content: 'b' })));
     await ask(new OllamaModel(name, { baseURL: server.url, recordTo: directory }), 'Bye');
-    await vi.waitFor(async () => expect(await linesOf(name)).toHaveLength(3));
+    await expect.poll(() => linesOf(name)).toHaveLength(3);
     expect(textIn((await ask(await played(name), 'Bye')).output)).toBe('b');
   });
 
@@ -240,7 +240,7 @@ describe('the file of a cassette', () => {
       expect(await failureOf(ask(model))).toMatchObject(failed);
       await using server = await wireServer(says(lastChunk({}, { content: 'a' })));
       const other = new OllamaModel('m', { baseURL: server.url, recordTo });
-      await vi.waitFor(async () => expect(await failureOf(ask(other))).toMatchObject(failed));
+      await expect.poll(() => failureOf(ask(other))).toMatchObject(failed);
     },
   );
 

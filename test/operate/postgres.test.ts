@@ -137,7 +137,7 @@ describePostgresSlowly('one process', () => {
     expect(await restOf(engine, asked)).toMatchObject({ status: 'paused' });
     stands = true;
     const [kept, dropped] = [await startRun('payer'), await startRun('payer')];
-    await expect.poll(() => paid.length, { timeout: 10_000 }).toBe(2);
+    await expect.poll(() => paid.length).toBe(2);
 
     const name = `${new URL(database.options.databaseUrl ?? '').pathname.slice(1)}_copy`;
     const copy = { databaseUrl: testDatabaseUrl(name), dataDir: database.options.dataDir };

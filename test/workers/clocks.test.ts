@@ -59,7 +59,7 @@ describePostgresSlowly('workers whose clocks are set by an hour, back and ahead,
     }
   });
 
-  it('take over one that died before the clock of the database was set back', { timeout: 60_000 }, async () => {
+  it('take over one that died before the clock of the database was set back', async () => {
     const ids = await fleet.runs('payer', 6);
     // One of them may have taken all.
     let at = -1;
@@ -80,7 +80,7 @@ describePostgresSlowly('workers whose clocks are set by an hour, back and ahead,
     expect(fleet.paid().toSorted()).toEqual(paymentsOf(ids));
   });
 
-  it('find what came while they could not hear of it', { timeout: 60_000 }, async () => {
+  it('find what came while they could not hear of it', async () => {
     // Whoever has just started looks for work by itself.
     await sleep(2000);
     step();
@@ -93,7 +93,7 @@ describePostgresSlowly('workers whose clocks are set by an hour, back and ahead,
     expect((await fleet.finish([id])).map(({ status }) => status)).toEqual(['completed']);
   });
 
-  it('and stand back by an hour start what comes', { timeout: 60_000 }, async () => {
+  it('and stand back by an hour start what comes', async () => {
     step();
     await fleet.finish(await fleet.runs('looker', 2));
     const ids = await fleet.runs('looker', 12);

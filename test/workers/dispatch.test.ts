@@ -33,7 +33,7 @@ describePostgresSlowly('workers under limits', () => {
         .catch(() => undefined);
     }, 5);
     try {
-      await expect.poll(() => fleet.paid().length, { timeout: 20_000 }).toBeGreaterThan(5);
+      await expect.poll(() => fleet.paid().length).toBeGreaterThan(5);
       north?.kill('SIGKILL');
       expect((await fleet.finish(ids)).map(({ status }) => status)).toEqual(ids.map(() => 'completed'));
     } finally {

@@ -50,7 +50,7 @@ describePostgres('an idle worker', () => {
     await vi.waitFor(hourlyIsDone, { timeout: 30_000, interval: 200 });
   }, 120_000);
 
-  it('asks nothing for each run that waits, and reads little for what it asks', { timeout: 60_000 }, async () => {
+  it('asks nothing for each run that waits, and reads little for what it asks', async () => {
     const query = vi.spyOn(pg.Client.prototype, 'query');
     await sleep(WATCH_MS);
     const asked = query.mock.calls.flatMap((given: readonly unknown[]) => statementOf(given) ?? []);
