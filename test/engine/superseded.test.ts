@@ -1,11 +1,11 @@
-import { Agent } from '@openai/agents';
+import { Agent, type Model } from '@openai/agents';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { createEngine, defineAgent, defineTool, type EngineConfig } from '../../src/index.js';
+import { createEngine, defineAgent, defineTool, type EngineConfig, functionModel } from '../../src/index.js';
 import { openDatabase } from '../../src/storage/database.js';
 import { createEngineDatabase, describePostgres } from '../harness/database.js';
 import { ADMIN, eventsOf, restOf } from '../harness/engine.js';
-import { call, scripted } from '../harness/script.js';
+import { call, resultsIn, say, scripted } from '../harness/script.js';
 
 /** A process that works on although a newer one has its worker id: it acts no more, and breaks nothing by that. */
 
@@ -34,29 +34,40 @@ const pay = defineTool({
   },
 });
 
-const until = async (check: () => boolean | Promise<boolean>): Promise<void> => {
-  for (let n = 0; n < 400 && !(await check()); n++) await new Promise((resolve) => setTimeout(resolve, 25));
-};
+/** Its first answer comes when the test says so: it was asked for before, and its call comes after. */
+const late = functionModel('late', async ({ input }) => {
+  const [paidFor] = resultsIn(input);
+  if (paidFor !== undefined) return [say(`call_pay=${paidFor.text}`)];
+  if (asked++ === 0)
+    await new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+  return [call('pay', {})];
+});
+let asked = 0;
+
+const until = (check: () => boolean | Promise<boolean>): Promise<void> => expect.poll(check).toBe(true);
+const agentOf = (name: string, model: Model) =>
+  defineAgent({ agent: new Agent({ name, model, tools: [wait, pay] }), grants: ['tool:call:*'] });
 
 describePostgres('a superseded process', () => {
-  it('starts no effect, is told once, and leaves the run to its successor', async () => {
+  it.each([
+    ['asks no model', 'asks', 'call_wait=waited | call_pay=paid'],
+    ['starts no effect that a model still asked for', 'answers', 'call_pay=paid'],
+  ])('%s, is told once, and leaves the run to its successor', async (_what, agent, output) => {
+    paid.length = 0;
     const database = await createEngineDatabase('postgres');
-    const outputs = [[call('wait', {})], [call('pay', {})]];
     const config: EngineConfig = {
       ...database.options,
       workerId: 'test',
-      agents: [
-        defineAgent({
-          agent: new Agent({ name: 'payer', model: scripted(outputs), tools: [wait, pay] }),
-          grants: ['tool:call:*'],
-        }),
-      ],
+      agents: [agentOf('asks', scripted([[call('wait', {})], [call('pay', {})]])), agentOf('answers', late)],
     };
     const fatal: string[] = [];
     const zombie = await createEngine({ ...config, onFatal: (error) => fatal.push(error.code) });
-    const { id } = await zombie.startRun({ agent: 'payer', input: 'go' }, ADMIN);
+    const { id } = await zombie.startRun({ agent, input: 'go' }, ADMIN);
     const kinds = async () => (await eventsOf(zombie, id)).map((event) => event.kind);
-    await until(async () => (await kinds()).includes('call.started'));
+    if (agent === 'answers') await until(() => asked === 1);
+    else await until(async () => (await kinds()).includes('call.started'));
     const behind = await openDatabase(database.options);
     await behind.knex.raw('update holdfast.workers set epoch = epoch + 1');
     await behind.close();
@@ -70,7 +81,7 @@ describePostgres('a superseded process', () => {
     const successor = await createEngine(config);
     try {
       const done = await restOf(successor, id);
-      expect(done).toMatchObject({ status: 'completed', output: 'call_wait=waited | call_pay=paid' });
+      expect(done).toMatchObject({ status: 'completed', output });
       expect(paid).toEqual(['paid']);
       expect(await successor.verifyRun(id, ADMIN)).toMatchObject({ ok: true, complete: true });
     } finally {
