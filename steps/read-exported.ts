@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import type { Knex } from 'knex';
 import { type AgentPrompt, promptsIn } from '../src/core/agent-prompt.js';
 import type { Family } from '../src/core/atif.js';
@@ -11,6 +10,7 @@ import type { ExportedRun } from '../src/core/export-row.js';
 import { asJson, jsonValue } from '../src/core/json.js';
 import type { RewardView } from '../src/core/reward.js';
 import { foldTrajectory, trajectoryRunOf } from '../src/core/trajectory.js';
+import { breathe, inBreaths } from '../src/storage/breathe.js';
 import { chargesOfRuns, type TurnCharges } from '../src/storage/charges.js';
 import { type RunToExport, readDefinitions, readListed } from '../src/storage/export-runs.js';
 import { logSizes, readLogs } from '../src/storage/read-events.js';
@@ -67,7 +67,7 @@ export async function* readExported<T>(
     for (const one of batch) {
       made.push(make(await exportedOf(reader, one)));
       // Whatever else the process does has its turn between two runs.
-      await setImmediate();
+      await breathe();
     }
     yield made;
   }
@@ -77,7 +77,7 @@ export async function* readExported<T>(
 interface Loaded {
   readonly listed: RunToExport;
   readonly sizeBytes: number;
-  readonly log: () => readonly ToldEvent[];
+  readonly log: () => Promise<readonly ToldEvent[]>;
   readonly reward: RewardView | null;
   readonly charges: TurnCharges;
 }
@@ -97,7 +97,7 @@ async function* readBatches(reader: Reader, { exportId, after, upTo }: Stretch):
       const fit = batch.flatMap((one) => (one.row !== null && sizeOf(one) <= LOG_BYTES_MAX ? [one.run_id] : []));
       const [logs, rewards] = [await readLogs(db, fit), await lastRewards(db, fit)];
       yield batch.map((listed) => ({
-        ...{ listed, sizeBytes: sizeOf(listed), log: logs.get(listed.run_id) ?? (() => []) },
+        ...{ listed, sizeBytes: sizeOf(listed), log: logs.get(listed.run_id) ?? (async () => []) },
         ...{ reward: rewards.get(listed.run_id) ?? null, charges: charges.get(listed.run_id) ?? new Map() },
       }));
     }
@@ -134,8 +134,8 @@ async function learnPrompts({ db, prompts, changed }: Reader, rows: readonly Run
   }
 }
 
-const isChanged = ({ changed }: Reader, row: RunRow, log: readonly ToldEvent[]): boolean =>
-  changed.has(row.agent_hash) || falseRun(row, log) !== null;
+const isChanged = async ({ changed }: Reader, row: RunRow, log: readonly ToldEvent[]): Promise<boolean> =>
+  changed.has(row.agent_hash) || (await inBreaths(falseRun(row, log))) !== null;
 
 /** Thrown where a run below the exported one does not say what its log says. */
 class ChangedBelow extends Error {}
@@ -148,10 +148,10 @@ async function exportedOf(reader: Reader, { listed, sizeBytes, log, reward, char
   if (row === null) return { listed, type: 'skipped', why: 'deleted' };
   if (sizeBytes > LOG_BYTES_MAX) return { listed, type: 'skipped', why: 'too_large' };
   const facts = runFactsOf(row, reward);
-  const events = log();
-  const conversation = foldConversation(facts.run, events);
+  const events = await log();
+  const conversation = await inBreaths(foldConversation(facts.run, events));
   if (conversation === null) return { listed, type: 'skipped', why: 'erased' };
-  if (isChanged(reader, row, events)) return { listed, type: 'skipped', why: 'row_changed' };
+  if (await isChanged(reader, row, events)) return { listed, type: 'skipped', why: 'row_changed' };
   const children = await childrenIn(reader, conversation);
   if (children === null) return { listed, type: 'skipped', why: 'row_changed' };
   const chargesOf = (turn: number) => charges.get(turn) ?? [];
@@ -187,10 +187,10 @@ async function childrenOf(
   for (const row of rows) {
     if ((sizes.get(row.id) ?? 0) > READ_BYTES) continue;
     const log = (await readLogs(db, [row.id])).get(row.id);
-    const events = log?.() ?? [];
-    const conversation = foldConversation(runFactsOf(row, null).run, events);
+    const events = (await log?.()) ?? [];
+    const conversation = await inBreaths(foldConversation(runFactsOf(row, null).run, events));
     if (conversation === null) continue;
-    if (isChanged(reader, row, events)) throw new ChangedBelow();
+    if (await isChanged(reader, row, events)) throw new ChangedBelow();
     children.set(row.id, {
       ...{ conversation, prompts: promptsOf(reader, row) },
       children: await childrenOf(reader, conversation, depth + 1),

@@ -29,6 +29,7 @@ import { hideOver, withHidden } from './hidden-past.js';
 import { haltStop } from './launch-calls.js';
 import { guardsOf } from './plan-calls.js';
 import { planResponse } from './plan-response.js';
+import { breatheInRecorded } from './recorded-scope.js';
 import { modelResultOf } from './recorded-source.js';
 import { offeredNames, termsOf, toolNames } from './request-terms.js';
 import { shownRequest } from './run-scaffold.js';
@@ -93,6 +94,7 @@ export const durableProvider = (provider: ModelProvider): ModelProvider => ({
 
 /** One turn: asks the model in a step, judges what it asks for, and hands the response to the SDK. */
 async function takeTurn(scope: SegmentScope, named: Named, asked: ModelRequest): Promise<ModelResponse> {
+  await breatheInRecorded(scope);
   // Only who may leave asks, so that nothing is waited for otherwise.
   const leaves = mayLeave(scope) && !(await wasAsked(scope, scope.turns + 1));
   stopIfDue(scope, leaves);

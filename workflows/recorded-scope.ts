@@ -1,4 +1,5 @@
 import type { RecordedSegment } from '../src/core/recording.js';
+import { breathe } from '../src/storage/breathe.js';
 import type { Settled } from '../steps/begin-segment.js';
 import { NO_WRITER } from '../steps/write-log.js';
 import type { RecordedSource } from './recorded-source.js';
@@ -37,4 +38,15 @@ export function recordedScope(
     ...{ turns: counted.turns, totalTokens: counted.totalTokens, standing: [], deltas: null, stored: null },
     turnsPerSegment: ending === 'cut' ? answers.size : Number.POSITIVE_INFINITY,
   });
+}
+
+/** What is recorded is executed without ever waiting for anything: others get their turn. Whoever asked for a replay may be gone. */
+export async function breatheInRecorded(scope: SegmentScope): Promise<void> {
+  if (scope.recorded === null) return;
+  try {
+    await breathe(scope.recorded.closed ? scope.signal : undefined);
+  } catch (error) {
+    scope.broken ??= { error };
+    throw error;
+  }
 }

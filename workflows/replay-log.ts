@@ -36,9 +36,15 @@ export interface ReplayPlace {
 
 /**
  * Executes the segments of a log from what it says, with the agents of today, and notes what differs. No model is asked, no tool
- * runs, no callback is heard, and nothing is read or written. Throws `state_unreadable` for a log that cannot be executed.
+ * runs, no callback is heard, and nothing is read or written. Throws `state_unreadable` for a log that cannot be executed, and the reason of
+ * the signal when it fires.
  */
-export async function replayLog(place: ReplayPlace, replayed: ReplayedRun, from: number): Promise<ReplayFindings> {
+export async function replayLog(
+  place: ReplayPlace,
+  replayed: ReplayedRun,
+  from: number,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<ReplayFindings> {
   const { run, log, standing } = replayed;
   const segments = segmentsOf(log);
   if (!areWhole(segments)) throw new HoldfastError('state_unreadable', 'The log is not whole: a segment is missing.');
@@ -58,8 +64,9 @@ export async function replayLog(place: ReplayPlace, replayed: ReplayedRun, from:
     const begin = ends.seqOf.get(source.keys[0] ?? '') ?? 0;
     const totalTokens = counted.totalTokens + ends.childTokensBefore(begin);
     const settled = replayed.settledOf(segment.decisions);
-    const scope = recordedScope(recorded, segment, source, settled, { turns: counted.turns, totalTokens });
+    const scope = recordedScope(recorded, segment, source, settled, { turns: counted.turns, totalTokens }, signal);
     const came = await execute(scope, () => work(workplace, scope));
+    signal.throwIfAborted();
     snapshot = judgeEnding(source, segment, ends, came, findings);
     if (snapshot === null) break;
     for (const { usage } of segment.answers.values()) counted.totalTokens += usage.totalTokens;

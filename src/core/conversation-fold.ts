@@ -242,11 +242,17 @@ class Fold {
  * Reads the whole log of a run. Null: payloads of it were erased, so that nobody can say any more what was said. `run` is the
  * run as its row says.
  */
-export function foldConversation(run: Conversation['run'], events: readonly ToldEvent[]): Conversation | null {
+export function* foldConversation(
+  run: Conversation['run'],
+  events: readonly ToldEvent[],
+): Generator<void, Conversation | null> {
   const last = events.at(-1);
   if (last === undefined || !isOver(run.status) || events.some(({ data }) => data === null)) return null;
   const fold = new Fold(run.agent);
   fold.begin(events);
-  for (const event of events) fold.take(event);
+  for (const event of events) {
+    fold.take(event);
+    yield;
+  }
   return { run, loops: fold.loops, head: { seq: last.seq, hash: last.hash } };
 }

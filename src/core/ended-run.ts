@@ -8,16 +8,17 @@ const NOTHING = {
   ...{ agents: [], interruptions: [], decisions: [], standing_decisions: [], calls: [], mcp_pins: [], mcp_lists: [] },
 } as const;
 
-/** The column of a run that is over that does not say what its log says; null: all do. */
-export function falseRun(
+/** The column of a run that is over that does not say what its log says; null: all do. Looks at an event at a time. */
+export function* falseRun(
   row: { readonly id: string; readonly tenant: string },
   log: readonly ToldEvent[],
-): FalseRow | null {
+): Generator<void, FalseRow | null> {
   const facts = new LoggedFacts();
   for (const { seq, kind, at, data } of log) {
     if (!Object.hasOwn(EVENT_DATA, kind)) continue;
     const parsed = EVENT_DATA[kind as EventKind].safeParse(data);
     if (parsed.success) facts.take(kind as EventKind, parsed.data as never, { seq, at });
+    yield;
   }
   const [first] = falseRows(facts, row.id, { ...NOTHING, runs: [storedRow('runs', row, row)] }, 1, {});
   return first ?? null;

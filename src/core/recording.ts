@@ -43,13 +43,32 @@ export interface RecordedSegment {
 
 const isKind = (kind: string): kind is EventKind => Object.hasOwn(EVENT_DATA, kind);
 
+/** Every part of a replay or a fork looks at the events of a log anew; each is parsed once. */
+const parsed = new WeakMap<KeyedEvent, EventDraft>();
+
 /** An event with its data parsed. Throws `state_unreadable` for what was erased or is unknown to this build. */
 export function draftOf(event: KeyedEvent): EventDraft {
+  const before = parsed.get(event);
+  if (before !== undefined) return before;
   const { key, parentKey, kind } = event;
   const data = isKind(kind) ? EVENT_DATA[kind].safeParse(event.data) : null;
-  if (data?.success === true) return { key, parentKey, kind, data: data.data } as EventDraft;
+  if (data?.success === true) {
+    const draft = { key, parentKey, kind, data: data.data } as EventDraft;
+    parsed.set(event, draft);
+    return draft;
+  }
   const why = event.data === null ? 'its payload was erased' : `this build does not know its kind or shape (${kind})`;
   throw new HoldfastError('state_unreadable', `Event ${event.seq} cannot be replayed: ${why}.`);
+}
+
+/** Whether it can be read; then `draftOf` costs nothing any more. */
+export function isReadable(event: KeyedEvent): boolean {
+  try {
+    draftOf(event);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** What an event is called where a person reads of it. */

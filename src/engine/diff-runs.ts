@@ -12,10 +12,16 @@ import { logPages } from './log-reading.js';
 import type { Parts } from './parts.js';
 
 /** Where two runs part: goes through both logs side by side, in bounded memory. */
-export async function diffRuns(parts: Parts, a: string, b: string, caller: Caller): Promise<RunDiff> {
+export async function diffRuns(
+  parts: Parts,
+  a: string,
+  b: string,
+  caller: Caller,
+  signal?: AbortSignal,
+): Promise<RunDiff> {
   const { knex } = parts.world;
   const rows = [await rowOf(knex, a, caller), await rowOf(knex, b, caller)] as const;
-  const sides = [new Side(knex, rows[0]), new Side(knex, rows[1])] as const;
+  const sides = [new Side(knex, rows[0], signal), new Side(knex, rows[1], signal)] as const;
   try {
     const [first, second] = sides;
     const allowance = new Allowance('What differs between the two runs');
@@ -64,9 +70,9 @@ class Side {
   /** What the run was started with, but for whose call started it. */
   start: JsonObject = {};
 
-  constructor(db: Knex, row: RunRow) {
+  constructor(db: Knex, row: RunRow, signal: AbortSignal | undefined) {
     this.#row = row;
-    this.#events = eventsOf(db, row.id);
+    this.#events = eventsOf(db, row.id, signal);
     this.likeness = new Likeness(row.id);
   }
 
@@ -98,6 +104,6 @@ class Side {
   }
 }
 
-async function* eventsOf(db: Knex, runId: string): AsyncGenerator<RunEvent, void> {
-  for await (const page of logPages(db, runId, 0)) yield* page;
+async function* eventsOf(db: Knex, runId: string, signal: AbortSignal | undefined): AsyncGenerator<RunEvent, void> {
+  for await (const few of logPages(db, runId, 0, signal)) yield* few;
 }

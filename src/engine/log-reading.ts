@@ -6,15 +6,25 @@ import { HoldfastError } from '../core/errors.js';
 import { type Broken, type Fault, fault } from '../core/invariant.js';
 import { LoggedFacts } from '../core/logged-facts.js';
 import { endFault, reportOn, rowFault, type VerifyReport } from '../core/verify-log.js';
+import { breathe } from '../storage/breathe.js';
 import { fits, type KeptFold } from '../storage/fold-snapshots.js';
 import { type ClaimRow, readClaim, readLogPage } from '../storage/log-pages.js';
 
 const FALSE_ROWS_MAX = 20;
-/** At most so many events are looked at before others of the process have their turn. */
 const EVENTS_AT_ONCE = 200;
+/** So many are looked at before everything else of the process may have its turn. */
+const EVENTS_PER_BREATH = 20;
 
-/** The events of a log after a number, page after page. The next page is read while one is worked on. */
-export async function* logPages(db: Knex, runId: string, after: number): AsyncGenerator<readonly LoggedEvent[], void> {
+/**
+ * The events of a log after a number, a few at a time. The next page is read while one is worked on. Throws the reason of the signal when
+ * it fires.
+ */
+export async function* logPages(
+  db: Knex,
+  runId: string,
+  after: number,
+  signal?: AbortSignal,
+): AsyncGenerator<readonly LoggedEvent[], void> {
   let reading = readLogPage(db, runId, after, EVENTS_AT_ONCE);
   for (;;) {
     const { rows, more } = await reading;
@@ -25,8 +35,16 @@ export async function* logPages(db: Knex, runId: string, after: number): AsyncGe
       // Nobody may come to wait for it.
       reading.catch(() => undefined);
     }
-    yield rows;
+    yield* fewAtATime(rows, signal);
     if (!more) return;
+  }
+}
+
+/** A list, a few items at a time. */
+export async function* fewAtATime<T>(all: readonly T[], signal?: AbortSignal): AsyncGenerator<readonly T[], void> {
+  for (let at = 0; at < all.length; at += EVENTS_PER_BREATH) {
+    yield all.slice(at, at + EVENTS_PER_BREATH);
+    await breathe(signal);
   }
 }
 

@@ -11,6 +11,7 @@ import { logSize } from '../storage/log-rows.js';
 import { readTree } from '../storage/log-tree.js';
 import { readEvents, readHead } from '../storage/read-events.js';
 import { findRun } from '../storage/runs.js';
+import { fewAtATime } from './log-reading.js';
 import type { Parts } from './parts.js';
 
 const EVENTS_AT_ONCE = 500;
@@ -55,7 +56,7 @@ export async function getConsistency(
 export async function exportProof(
   parts: Parts,
   id: string,
-  { payloads }: { readonly payloads: boolean },
+  { payloads, signal }: { readonly payloads: boolean; readonly signal?: AbortSignal },
   caller: Caller,
 ): Promise<ProofBundle> {
   const { knex } = parts.world;
@@ -67,12 +68,14 @@ export async function exportProof(
   const size = newest?.checkpoint.size ?? 0;
   const entry = (await entriesOfRun(knex, id)).findLast(({ index }) => index < size);
   if (newest === null || entry === undefined) throw notAnchored(parts, id);
-  const events = await wholeLog(parts, id);
+  const events: ProofBundle['events'] = [];
+  for await (const few of wholeLog(parts, id, signal))
+    for (const event of few) events.push(provenEventOf(event, payloads && !holdsSecret(event) ? head.runKey : null));
   return {
     format: 'holdfast-proof-v1',
     runId: id,
     tenant: run.tenant,
-    events: events.map((event) => provenEventOf(event, payloads && !holdsSecret(event) ? head.runKey : null)),
+    events,
     entry: provenEntryOf(entry),
     inclusion: [...(await readTree(knex, inclusionRecipe(entry.index, size)))],
     checkpoint: newest.checkpoint.note,
@@ -89,13 +92,19 @@ const notAnchored = (parts: Parts, id: string): HoldfastError =>
         : 'Wait some seconds, or sign what has happened up to now with `holdfast checkpoint --now`.',
   });
 
-async function wholeLog(parts: Parts, id: string): Promise<readonly RunEvent[]> {
-  const events: RunEvent[] = [];
-  for (;;) {
-    const batch = await readEvents(parts.world.knex, id, events.at(-1)?.seq ?? 0, EVENTS_AT_ONCE);
-    events.push(...batch.rows);
-    if (!batch.more) return events;
-    if (events.length >= EVENTS_MAX)
+async function* wholeLog(
+  parts: Parts,
+  id: string,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<readonly RunEvent[], void> {
+  let read = 0;
+  for (let after = 0; ; ) {
+    const { rows, more } = await readEvents(parts.world.knex, id, after, EVENTS_AT_ONCE);
+    yield* fewAtATime(rows, signal);
+    read += rows.length;
+    after = rows.at(-1)?.seq ?? after;
+    if (!more) return;
+    if (read >= EVENTS_MAX)
       throw new HoldfastError('payload_too_large', `The log of run ${id} has more than ${EVENTS_MAX} events.`);
   }
 }

@@ -14,6 +14,7 @@ import { digestOf, type JsonObject, toJson } from '../core/json.js';
 import { type Rebinding, rebindingOf, rebound } from '../core/rebinding.js';
 import type { KeyedEvent } from '../core/recording.js';
 import type { RunLimits, RunView } from '../core/run.js';
+import { breathe } from '../storage/breathe.js';
 import type { KeptEnvironment } from '../storage/environments.js';
 import { appendEvents, createLog } from '../storage/events.js';
 import { copyCalls, copyInterruptions, copyStanding } from '../storage/forks.js';
@@ -37,6 +38,9 @@ import { filesForFork, takeFiles } from './fork-files.js';
 import { assertModelAllowed } from './fork-models.js';
 import { agentNamed, type Parts } from './parts.js';
 import { AlreadyStarted, assertMetadata, limitsUnder, newRunId, takeKey, viewOf } from './start-run.js';
+
+/** A long log is copied part by part, so that it keeps nothing else of the process waiting. */
+const EVENTS_AT_ONCE = 100;
 
 /** A run to be made of a part of another one's log. */
 export interface Fork {
@@ -133,8 +137,14 @@ export async function writeFork(
       ...(fork.repair === undefined ? {} : { repair: fork.repair }),
     },
   };
-  const copies = [...plan.events, ...noLongerStanding(plan.events)].map((one) => rebound(one, binding));
-  await appendEvents(trx, id, [createdEvent(run, requestedBy), forked, ...copies], { at: isoNow(world), worker: null });
+  const context = { at: isoNow(world), worker: null };
+  await appendEvents(trx, id, [createdEvent(run, requestedBy), forked], context);
+  const copied = [...plan.events, ...noLongerStanding(plan.events)];
+  for (let from = 0; from < copied.length; from += EVENTS_AT_ONCE) {
+    await breathe();
+    const copies = copied.slice(from, from + EVENTS_AT_ONCE).map((one) => rebound(one, binding));
+    await appendEvents(trx, id, copies, context);
+  }
   await world.queue.enqueue(trx, [{ run, segment, band: 'new' }]);
 }
 

@@ -20,8 +20,11 @@ import { openDoors } from './open-doors.js';
 import { RECORDING_VERSION } from './recording-version.js';
 import { replayStored } from './replay-run.js';
 import { readForReplay, type StoredRun } from './replayed-run.js';
+import { sideBySide } from './side-by-side.js';
 
 const BATCH = 100;
+/** Each has a log in memory. */
+const AT_ONCE = 8;
 
 /** What a build would make of one run, and how far the preflight is. */
 export interface PreflightStep {
@@ -31,7 +34,7 @@ export interface PreflightStep {
 }
 
 /**
- * Replays every run that is not over against this configuration and build, one after the other. It starts no engine: it takes
+ * Replays every run that is not over against this configuration and build, some side by side. It starts no engine: it takes
  * no work and no lock of a worker, migrates nothing and writes nothing. Throws what a start would throw for the configuration,
  * `database_older`, `database_newer`, and on the embedded database `data_dir_in_use` while a server runs.
  */
@@ -51,10 +54,9 @@ export async function* preflight(config: EngineConfig): AsyncGenerator<Preflight
     for (;;) {
       const batch = await liveRuns(knex, after, BATCH);
       const total = done + batch.length < BATCH ? done + batch.length : await countLiveRuns(knex);
-      for (const live of batch) {
-        after = live.id;
+      after = batch.at(-1)?.id ?? after;
+      for await (const run of sideBySide(batch, AT_ONCE, (live) => judge(knex, agents, live))) {
         done++;
-        const run = await judge(knex, agents, live);
         if (run !== null) yield { done, total: Math.max(done, total), run };
       }
       if (batch.length < BATCH) return;

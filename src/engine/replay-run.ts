@@ -34,35 +34,41 @@ export async function replayRun(
   const { from, executePure = false, liveModel = false, maxUsd } = parsed.data;
   if (maxUsd !== undefined && !liveModel)
     throw invalidRequest([{ pointer: '/maxUsd', detail: 'bounds a replay with liveModel' }]);
-  const stored = await readStored(world.knex, tenant, id);
+  const stored = await readStored(world.knex, tenant, id, signal);
   const events = stored.replayed.log.at(-1)?.seq ?? 0;
   if (from !== undefined && from > events)
     throw invalidRequest([{ pointer: '/from', detail: `is beyond the log, which has ${events} events` }]);
   if (liveModel) return replayLiveModel(parts, stored, { from, executePure, maxUsd, signal });
   const marks: ToolMark[] = [];
   const repeat = executePure ? { now: world.now, signal, found: (mark: ToolMark) => marks.push(mark) } : null;
-  const report = await replayStored(agents, stored, grantsToday, { from, repeat });
+  const report = await replayStored(agents, stored, grantsToday, { from, repeat, signal });
   for (const mark of marks) await markTool(world.knex, tenant, mark);
   return report;
 }
 
 /** Reads a run and its log as of one moment, in a transaction that cannot write. */
-export const readStored = (db: Knex, tenant: string, id: string): Promise<StoredRun> =>
-  atOneMoment(db, (trx) => readForReplay(trx, tenant, id));
+export const readStored = (db: Knex, tenant: string, id: string, signal?: AbortSignal): Promise<StoredRun> =>
+  atOneMoment(db, (trx) => readForReplay(trx, tenant, id, signal));
+
+interface ReplayTerms {
+  readonly from?: number | undefined;
+  readonly repeat?: Repeat | null;
+  readonly signal?: AbortSignal;
+}
 
 /** Replays what was read. `grantsOf` says by which grants calls are judged. */
 export async function replayStored(
   agents: ReadonlyMap<string, RegisteredAgent>,
   stored: StoredRun,
   grantsOf: (run: RunRow, agent: RegisteredAgent) => GrantSet,
-  { from = 1, repeat = null }: { readonly from?: number | undefined; readonly repeat?: Repeat | null } = {},
+  { from = 1, repeat = null, signal }: ReplayTerms = {},
 ): Promise<ReplayReport> {
   const { replayed, lists } = stored;
   const { run } = replayed;
   const report = { runId: run.id, mode: 'strict', from } as const;
   try {
     const grants = grantsOf(run, agentNamed({ agents }, run.agent));
-    const findings = await replayLog(replayPlace(agents, lists), { ...replayed, grants }, from);
+    const findings = await replayLog(replayPlace(agents, lists), { ...replayed, grants }, from, signal);
     const executed = repeat === null ? 0 : await repeatCalls(stored.replayed, findings, repeat);
     const { differences, more, events, upTo, notCompared, stoppedAt } = findings;
     return {
@@ -71,7 +77,7 @@ export async function replayStored(
       ...{ live: null, reason: null },
     };
   } catch (error) {
-    repeat?.signal.throwIfAborted();
+    signal?.throwIfAborted();
     if (!(error instanceof HoldfastError)) throw error;
     return unreplayed(report, error);
   }

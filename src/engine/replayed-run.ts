@@ -22,9 +22,9 @@ export interface StoredRun {
   readonly lists: McpLists;
 }
 
-/** Reads it, before anything is executed. Throws `run_unknown`, `run_erased`. */
-export async function readForReplay(db: Knex, tenant: string, id: string): Promise<StoredRun> {
-  const log = await readKeyedEvents(db, id, null);
+/** Reads it, before anything is executed. Throws `run_unknown`, `run_erased`, and the reason of the signal when it fires. */
+export async function readForReplay(db: Knex, tenant: string, id: string, signal?: AbortSignal): Promise<StoredRun> {
+  const log = await readKeyedEvents(db, id, null, signal);
   // Read after the log: what it says of copies holds for all that was read of them.
   const run = await findRun(db, tenant, id);
   if (run === undefined) throw new HoldfastError('run_unknown', `There is no run ${JSON.stringify(id)}.`);

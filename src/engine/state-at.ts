@@ -12,7 +12,13 @@ import type { Parts } from './parts.js';
  * The state of a run after one of its events (undefined: the last), folded from the last place before it whose state is kept. What
  * is folded is verified. Throws `run_unknown`, `invalid_request`, `log_broken`, `state_unreadable`.
  */
-export async function stateAt(parts: Parts, id: string, at: number | undefined, caller: Caller): Promise<StateAt> {
+export async function stateAt(
+  parts: Parts,
+  id: string,
+  at: number | undefined,
+  caller: Caller,
+  signal?: AbortSignal,
+): Promise<StateAt> {
   const { knex } = parts.world;
   const row = await readClaim(knex, caller.tenant, id);
   if (row === undefined) throw new HoldfastError('run_unknown', `There is no run ${JSON.stringify(id)}.`);
@@ -34,7 +40,7 @@ export async function stateAt(parts: Parts, id: string, at: number | undefined, 
       },
     );
   const check = new LogCheck({ head: from, runKey: row.key });
-  pages: for await (const page of logPages(knex, id, from.seq)) {
+  pages: for await (const page of logPages(knex, id, from.seq, signal)) {
     for (const event of page) {
       if (check.head.seq === to) break pages;
       const wrong = check.next(event);

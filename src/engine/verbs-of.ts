@@ -11,6 +11,7 @@ import { eraseSubject, getSubjectErasure } from './erase-subject.js';
 import { cancelExport, getExport, listExports, startExport } from './export-verbs.js';
 import { forkRun, retryRun } from './fork-run.js';
 import { health, isReady } from './health.js';
+import { longWork } from './in-line.js';
 import { decide, getInterruption, listInterruptions } from './interruption-verbs.js';
 import { listAgents } from './list-agents.js';
 import { checkpointNow, exportProof, getConsistency, getLog, listLogEntries } from './log-verbs.js';
@@ -47,12 +48,16 @@ export interface Life {
   readonly ending: AbortSignal;
 }
 
+/** Work that goes through whole logs. */
+const READING = { atOnce: 4, waiting: 64, what: 'verifications, comparisons and proofs' };
+
 /** The verbs over the parts of a launched engine. */
 export function verbsOf(parts: Parts, life: Life): Engine {
   const up = (): Parts => {
     if (life.isStopping()) throw new HoldfastError('engine_not_running', 'The engine is stopping.');
     return parts;
   };
+  const reading = longWork(READING, life.ending);
   return namingTrouble<Engine>({
     startRun: async (request, caller, key) => startRun(up(), request, caller, key),
     getRun: async (id, caller, options) => getRun(up(), id, caller, options),
@@ -80,16 +85,19 @@ export function verbsOf(parts: Parts, life: Life): Engine {
     streamTrajectories: (filter, caller) => streamTrajectories(up(), filter, caller),
     rewardRun: async (id, request, caller) => rewardRun(up(), id, request, caller),
     listRewards: async (id, options, caller) => listRewards(up(), id, options, caller),
-    verifyRun: async (id, caller, range) => withAnchor(up(), await verifyRun(up(), id, caller, range)),
-    verifyRuns: async (filter, caller) => {
-      const { items, nextCursor } = await verifyRuns(up(), filter, caller);
-      return { items: await withAnchors(up(), items), nextCursor };
-    },
+    verifyRun: (id, caller, range, options) =>
+      reading(async (signal) => withAnchor(up(), await verifyRun(up(), id, caller, range, signal)), options?.signal),
+    verifyRuns: (filter, caller, options) =>
+      reading(async (signal) => {
+        const { items, nextCursor } = await verifyRuns(up(), filter, caller, signal);
+        return { items: await withAnchors(up(), items), nextCursor };
+      }, options?.signal),
     repairRun: async (id, request, caller) => repairRun(up(), id, request, caller),
-    stateAt: async (id, at, caller) => stateAt(up(), id, at, caller),
-    diffRuns: async (a, b, caller) => diffRuns(up(), a, b, caller),
+    stateAt: (id, at, caller, options) => reading((signal) => stateAt(up(), id, at, caller, signal), options?.signal),
+    diffRuns: (a, b, caller, options) => reading((signal) => diffRuns(up(), a, b, caller, signal), options?.signal),
     replayRun: replayVerb(up, life.ending),
-    exportProof: async (id, options, caller) => exportProof(up(), id, options, caller),
+    exportProof: (id, { payloads, signal: until }, caller) =>
+      reading((signal) => exportProof(up(), id, { payloads, signal }, caller), until),
     getLog: async () => getLog(up()),
     checkpointNow: async () => checkpointNow(up()),
     listLogEntries: async (options, caller) => listLogEntries(up(), options, caller),

@@ -33,6 +33,7 @@ import type { AnsweredRequest, Exposition } from '../metrics/metrics.js';
 import type { AccessRow } from '../storage/access-log.js';
 import type { InterruptionFilter } from '../storage/interruptions.js';
 import type { ToolMark } from '../storage/tool-marks.js';
+import type { UntilSignal } from './in-line.js';
 import type { RetentionOf } from './retention.js';
 import type { RunStateBackend } from './run-state-backend.js';
 import type { FromPlace, SystemEventPage } from './system-events.js';
@@ -157,13 +158,14 @@ export interface Engine extends TaskVerbs {
   /**
    * Verifies the log of a run, or a range of its events: what it says of itself, what row, head and key of the run say, and how far a
    * signed checkpoint commits to it.
-   * Throws `run_unknown`, `invalid_request` (a range that the log does not have).
+   * Throws `run_unknown`, `invalid_request` (a range that the log does not have), `rate_limited`.
    */
-  verifyRun(id: string, caller: Caller, range?: VerifyRange): Promise<AnchoredReport>;
+  verifyRun(id: string, caller: Caller, range?: VerifyRange, options?: UntilSignal): Promise<AnchoredReport>;
   /** Verifies all runs that fit, newest first, each as `verifyRun` does. A page may end before its limit where logs are long. */
   verifyRuns(
     filter: { readonly status?: RunStatus; readonly agent?: string; readonly limit: number; readonly cursor?: string },
     caller: Caller,
+    options?: UntilSignal,
   ): Promise<Page<AnchoredReport>>;
   /**
    * Says what is broken of a log, and what is lost by it; with `apply`, makes a run that goes on from the last event up to which it is
@@ -173,24 +175,19 @@ export interface Engine extends TaskVerbs {
   repairRun(id: string, request: RepairRequest, caller: Caller): Promise<RepairReport>;
   /**
    * The state that the log of a run folds to after an event; undefined: the last. Throws `run_unknown`, `invalid_request`, `log_broken`,
-   * `state_unreadable` (payloads were erased).
+   * `state_unreadable` (payloads were erased), `rate_limited`.
    */
-  stateAt(id: string, at: number | undefined, caller: Caller): Promise<StateAt>;
-  /** Where two runs part, and what each did from there. Throws `run_unknown`. */
-  diffRuns(a: string, b: string, caller: Caller): Promise<RunDiff>;
+  stateAt(id: string, at: number | undefined, caller: Caller, options?: UntilSignal): Promise<StateAt>;
+  /** Where two runs part, and what each did from there. Throws `run_unknown`, `rate_limited`. */
+  diffRuns(a: string, b: string, caller: Caller, options?: UntilSignal): Promise<RunDiff>;
   /**
    * Executes the agents of today against the log of a run, without effect, and says where they part from it; with `liveModel` their models
-   * are asked. Throws `run_unknown`, `run_erased`, `invalid_request`, `rate_limited` (four live ones are at work), and the reason of the
-   * signal when it fires.
+   * are asked. Throws `run_unknown`, `run_erased`, `invalid_request`, `rate_limited` (four live ones are at work, or too many others wait), and the
+   * reason of the signal when it fires.
    */
-  replayRun(
-    id: string,
-    request: ReplayRequest,
-    caller: Caller,
-    options?: { readonly signal?: AbortSignal },
-  ): Promise<ReplayReport>;
-  /** What proves the log of a run to others. Throws `run_unknown`, `run_not_anchored`, `log_broken`, `payload_too_large`. */
-  exportProof(id: string, options: { readonly payloads: boolean }, caller: Caller): Promise<ProofBundle>;
+  replayRun(id: string, request: ReplayRequest, caller: Caller, options?: UntilSignal): Promise<ReplayReport>;
+  /** What proves the log of a run to others. Throws `run_unknown`, `run_not_anchored`, `log_broken`, `payload_too_large`, `rate_limited`. */
+  exportProof(id: string, options: UntilSignal & { readonly payloads: boolean }, caller: Caller): Promise<ProofBundle>;
   /** The log over all runs, and its newest signed checkpoint. */
   getLog(): Promise<LogView>;
   /** Enters what runs have done into that log, and signs it now. */

@@ -6,9 +6,10 @@ import type { RunStatus } from '../core/run.js';
 import type { VerifyRange, VerifyReport } from '../core/verify-log.js';
 import { type ClaimedRun, readClaimed } from '../storage/copied-rows.js';
 import { readFolds, soundPlace } from '../storage/fold-snapshots.js';
-import { BEFORE_ALL, type ClaimRow, listClaims, readClaim, readLogs } from '../storage/log-pages.js';
+import { type ClaimRow, listClaims, readClaim, readLogs } from '../storage/log-pages.js';
+import { BEFORE_ALL } from '../storage/read-events.js';
 import { encodeCursor } from '../storage/run-list.js';
-import { LogReading, logPages } from './log-reading.js';
+import { fewAtATime, LogReading, logPages } from './log-reading.js';
 import type { Parts } from './parts.js';
 
 /** A page of many runs ends with the run by which it has so many events, so that no request takes for ever. */
@@ -22,11 +23,12 @@ export async function verifyRun(
   id: string,
   caller: Caller,
   range: VerifyRange = {},
+  signal?: AbortSignal,
 ): Promise<VerifyReport> {
   const row = await readClaim(parts.world.knex, caller.tenant, id);
   if (row === undefined) throw new HoldfastError('run_unknown', `There is no run ${JSON.stringify(id)}.`);
   assertRange(row, range);
-  return verifyLong(parts, row, range);
+  return verifyLong(parts, row, range, signal);
 }
 
 function assertRange({ id, seq }: ClaimRow, { from = 1, to = seq ?? 0 }: VerifyRange): void {
@@ -48,13 +50,14 @@ export async function verifyRuns(
   parts: Parts,
   filter: { readonly status?: RunStatus; readonly agent?: string; readonly limit: number; readonly cursor?: string },
   caller: Caller,
+  signal?: AbortSignal,
 ): Promise<Page<VerifyReport>> {
   const rows = await listClaims(parts.world.knex, { ...filter, tenant: caller.tenant });
   const reports: VerifyReport[] = [];
   let taken = 0;
   let events = 0;
   for (const group of groupsOf(rows.slice(0, filter.limit))) {
-    const verified = await verifyTogether(parts, group);
+    const verified = await verifyTogether(parts, group, signal);
     reports.push(...verified);
     taken += group.length;
     for (const one of verified) events += one.events;
@@ -81,7 +84,11 @@ function groupsOf(rows: readonly ClaimRow[]): ClaimRow[][] {
   return groups;
 }
 
-async function verifyTogether(parts: Parts, rows: readonly ClaimRow[]): Promise<VerifyReport[]> {
+async function verifyTogether(
+  parts: Parts,
+  rows: readonly ClaimRow[],
+  signal: AbortSignal | undefined,
+): Promise<VerifyReport[]> {
   const { knex } = parts.world;
   const claimed =
     rows.length > 1
@@ -93,18 +100,19 @@ async function verifyTogether(parts: Parts, rows: readonly ClaimRow[]): Promise<
   const limit = [...claimed.values()].reduce((sum, { claim }) => sum + (claim.seq ?? 0) + 1, 0);
   const together = claimed.size === rows.length ? await readLogs(knex, [...claimed.keys()], limit) : null;
   const reports: VerifyReport[] = [];
-  // Where there is more than the heads say, one log may have cut off another.
-  if (together === null || together.length >= limit) {
-    for (const row of rows) reports.push(...(await unlessRemoved(() => verifyLong(parts, row, {}))));
+  // Where there is more than the heads say, or than is read at once, one log may have cut off another.
+  if (together === null || together.more || together.rows.length >= limit) {
+    for (const row of rows) reports.push(...(await unlessRemoved(() => verifyLong(parts, row, {}, signal))));
     return reports;
   }
   const logs = new Map<string, LoggedEvent[]>(rows.map(({ id }) => [id, []]));
-  for (const event of together) logs.get(event.runId)?.push(event);
+  for (const event of together.rows) logs.get(event.runId)?.push(event);
   for (const row of rows) {
     const { claim, copies } = claimed.get(row.id) ?? { claim: row, copies: null };
     const reading = new LogReading(claim, { copies });
-    reading.take(logs.get(row.id) ?? []);
-    reports.push(...(await unlessRemoved(async () => unlessErased(parts, claim, {}, await reading.report(knex)))));
+    for await (const few of fewAtATime(logs.get(row.id) ?? [], signal)) if (!reading.take(few)) break;
+    const report = async () => unlessErased(parts, claim, {}, await reading.report(knex), signal);
+    reports.push(...(await unlessRemoved(report)));
   }
   return reports;
 }
@@ -124,13 +132,19 @@ async function unlessErased(
   row: ClaimRow,
   range: VerifyRange,
   said: VerifyReport,
+  signal: AbortSignal | undefined,
 ): Promise<VerifyReport> {
   if (said.ok || row.key === null) return said;
   const now = await readClaim(parts.world.knex, row.tenant, row.id);
-  return now === undefined || now.key !== null ? said : verifyLong(parts, now, range);
+  return now === undefined || now.key !== null ? said : verifyLong(parts, now, range, signal);
 }
 
-async function verifyLong(parts: Parts, seen: ClaimRow, range: VerifyRange): Promise<VerifyReport> {
+async function verifyLong(
+  parts: Parts,
+  seen: ClaimRow,
+  range: VerifyRange,
+  signal: AbortSignal | undefined,
+): Promise<VerifyReport> {
   const { knex } = parts.world;
   const { from = 1, to } = range;
   const whole = from === 1 && to === undefined ? (await readClaimed(knex, [seen.id])).get(seen.id) : undefined;
@@ -141,6 +155,6 @@ async function verifyLong(parts: Parts, seen: ClaimRow, range: VerifyRange): Pro
   );
   const bounds = { ...(to !== undefined && { to }), ...(since !== null && { since }) };
   const reading = new LogReading(row, { folds, copies, ...bounds });
-  for await (const page of logPages(knex, row.id, since?.seq ?? BEFORE_ALL)) if (!reading.take(page)) break;
-  return unlessErased(parts, row, range, await reading.report(knex));
+  for await (const page of logPages(knex, row.id, since?.seq ?? BEFORE_ALL, signal)) if (!reading.take(page)) break;
+  return unlessErased(parts, row, range, await reading.report(knex), signal);
 }

@@ -23,8 +23,9 @@ export const EVIDENCE_ROUTES = [
     pathParams: idPath,
     body: verifyRange,
     response: anchoredReport,
-    errors: ['run_unknown', ...OBJECT_STORE_CODES],
-    handle: async ({ path, body }, { engine, caller }) => json(await engine.verifyRun(path.id, caller, body)),
+    errors: ['run_unknown', 'rate_limited', ...OBJECT_STORE_CODES],
+    handle: async ({ path, body }, { engine, caller, signal }) =>
+      json(await engine.verifyRun(path.id, caller, body, { signal })),
   }),
   guarded({
     ...NO_INPUT,
@@ -35,8 +36,8 @@ export const EVIDENCE_ROUTES = [
     role: 'viewer',
     query: z.strictObject({ ...pageQuery, status: runStatus.exactOptional(), agent: nameText.exactOptional() }),
     response: pageOf(anchoredReport),
-    errors: OBJECT_STORE_CODES,
-    handle: async ({ query }, { engine, caller }) => json(await engine.verifyRuns(query, caller)),
+    errors: ['rate_limited', ...OBJECT_STORE_CODES],
+    handle: async ({ query }, { engine, caller, signal }) => json(await engine.verifyRuns(query, caller, { signal })),
   }),
   guarded({
     ...NO_INPUT,
@@ -64,8 +65,9 @@ export const EVIDENCE_ROUTES = [
       at: z.coerce.number().int().min(1).exactOptional().describe('Number of the event. Without: the last.'),
     }),
     response: stateAt,
-    errors: ['run_unknown', 'log_broken', 'state_unreadable'],
-    handle: async ({ path, query }, { engine, caller }) => json(await engine.stateAt(path.id, query.at, caller)),
+    errors: ['run_unknown', 'log_broken', 'state_unreadable', 'rate_limited'],
+    handle: async ({ path, query }, { engine, caller, signal }) =>
+      json(await engine.stateAt(path.id, query.at, caller, { signal })),
   }),
   guarded({
     ...NO_INPUT,
@@ -76,7 +78,8 @@ export const EVIDENCE_ROUTES = [
     role: 'viewer',
     pathParams: diffPath,
     response: runDiff,
-    errors: ['run_unknown'],
-    handle: async ({ path }, { engine, caller }) => json(await engine.diffRuns(path.id, path.other, caller)),
+    errors: ['run_unknown', 'rate_limited'],
+    handle: async ({ path }, { engine, caller, signal }) =>
+      json(await engine.diffRuns(path.id, path.other, caller, { signal })),
   }),
 ];

@@ -2,9 +2,10 @@ import type { Request, RequestHandler, Response } from 'express';
 import { HoldfastError } from '../core/errors.js';
 import type { EngineLog } from '../engine/parts.js';
 import type { Engine } from '../engine/verbs.js';
-import { withoutKnownSecrets, withoutSecrets } from '../models/known-secrets.js';
+import { withoutKnownSecrets } from '../models/known-secrets.js';
 import { readBody } from './body.js';
 import { assertMay, identify, type TokenCheck } from './gate.js';
+import { jsonText } from './json-text.js';
 import type { Life } from './life.js';
 import { NO_LINES, readLines, sendLines } from './lines.js';
 import { asHoldfastError } from './problem.js';
@@ -89,7 +90,11 @@ async function answer(
 ): Promise<void> {
   if (reply.type === 'json') {
     if (reply.location !== undefined) response.location(reply.location);
-    response.status(reply.status ?? 200).json(withoutSecrets(reply.body));
+    const text = await jsonText(reply.body);
+    response
+      .status(reply.status ?? 200)
+      .type('json')
+      .send(text);
     return;
   }
   if (reply.type === 'text') {

@@ -7,7 +7,11 @@ import type { Rebinding } from '../core/rebinding.js';
 import { isOver } from '../core/run.js';
 import type { Settlement } from '../core/settlement.js';
 import { type CallWait, callWait, placedWait } from '../core/wait.js';
+import { breathe } from './breathe.js';
 import { runs } from './runs.js';
+
+/** A statement takes 65,535 values. */
+const ROWS_AT_ONCE = 500;
 
 interface Row {
   readonly [column: string]: unknown;
@@ -98,7 +102,7 @@ export async function copyCalls(
   if (begun.size === 0) return;
   const rows: Row[] = await trx('holdfast.calls')
     .where({ run_id: from })
-    .whereIn('call_id', [...begun.keys()]);
+    .whereRaw('call_id = any(?)', [[...begun.keys()]]);
   const known = new Map(rows.map((row) => [text(row['call_id']), row]));
   const asked = await waitsById(trx, begun);
   const copies = [...begun].map(([callId, { call, outcome, wait, by }]): Row => {
@@ -120,7 +124,10 @@ export async function copyCalls(
     };
   });
   await assertChildrenOver(trx, copies);
-  await trx('holdfast.calls').insert(copies);
+  for (let from = 0; from < copies.length; from += ROWS_AT_ONCE) {
+    await breathe();
+    await trx('holdfast.calls').insert(copies.slice(from, from + ROWS_AT_ONCE));
+  }
 }
 
 const waitingOf = (row: Row): CallWait | null =>

@@ -64,10 +64,9 @@ export async function listClaims(db: Knex, { tenant, status, agent, limit, curso
 const COLUMNS = `run_id, seq, tenant, v, parent_id, kind, at, data, data_hash, state_version, state_hash_before, state_hash_after,
   prev_hash, hash`;
 
-type Stored = Omit<EventRow, 'key' | 'worker'>;
+const DATA_BYTES = 'coalesce(octet_length(data), 0)';
 
-/** Before any number of an event, also of one that was moved out of the way. */
-export const BEFORE_ALL = -2_147_483_649;
+type Stored = Omit<EventRow, 'key' | 'worker'>;
 
 /** A page of events of a log after a number, oldest first, as they are stored. */
 export async function readLogPage(
@@ -77,18 +76,21 @@ export async function readLogPage(
   limit: number,
 ): Promise<PageRows<LoggedEvent>> {
   const query = db('holdfast.events').where({ run_id: runId }).whereRaw('seq > ?::bigint', [after]);
-  const terms = { order: [{ column: 'seq', order: 'asc' as const }], bytes: 'coalesce(octet_length(data), 0)', limit };
+  const terms = { order: [{ column: 'seq', order: 'asc' as const }], bytes: DATA_BYTES, limit };
   const { rows, more } = await rowsOfPage<Stored>(db, query.select(db.raw(COLUMNS)), terms);
   return { rows: rows.map(loggedOf), more };
 }
 
-/** The logs of several runs, one after the other, each in its order; at most so many events. */
-export async function readLogs(db: Knex, runIds: readonly string[], limit: number): Promise<LoggedEvent[]> {
-  const { rows }: { rows: Stored[] } = await db.raw(
-    `select ${COLUMNS} from holdfast.events where run_id = any(?) order by run_id, seq limit ?`,
-    [[...runIds], limit],
-  );
-  return rows.map(loggedOf);
+/** The logs of several runs, one after the other, each in its order: a page of so many events. */
+export async function readLogs(db: Knex, runIds: readonly string[], limit: number): Promise<PageRows<LoggedEvent>> {
+  const query = db('holdfast.events').whereRaw('run_id = any(?)', [[...runIds]]);
+  const order = ['run_id', 'seq'].map((column) => ({ column, order: 'asc' as const }));
+  const { rows, more } = await rowsOfPage<Stored>(db, query.select(db.raw(COLUMNS)), {
+    order,
+    bytes: DATA_BYTES,
+    limit,
+  });
+  return { rows: rows.map(loggedOf), more };
 }
 
 /** The first events of a log and those under some keys, in its order, and the key of its payloads. */

@@ -2,10 +2,14 @@ import type { Knex } from 'knex';
 import { HoldfastError } from '../core/errors.js';
 import type { RunEvent, ToldEvent } from '../core/event.js';
 import type { JsonValue } from '../core/json.js';
-import type { KeyedEvent } from '../core/recording.js';
+import { isReadable, type KeyedEvent } from '../core/recording.js';
 import type { LoggedEvent } from '../core/step-fold.js';
+import { breathe, inBreaths } from './breathe.js';
 import { type PageRows, rowsOfPage } from './page-rows.js';
 import type { EventRow } from './write-events.js';
+
+/** Before any number of an event, also of one that was moved out of the way. */
+export const BEFORE_ALL = -2_147_483_649;
 
 const events = (db: Knex) => db<EventRow>('holdfast.events');
 
@@ -40,11 +44,13 @@ export async function eventIdOf(db: Knex, runId: string, key: string): Promise<s
   return `${runId}:${row.seq}`;
 }
 
+const DATA_BYTES = 'coalesce(octet_length(data), 0)';
+
 const rowsAfter = (db: Knex, runId: string, after: number, limit: number): Promise<PageRows<EventRow>> => {
   // The column is an int4; what a client says it has seen may be beyond it.
   const query = events(db).where({ run_id: runId }).whereRaw('seq > ?::bigint', [after]).select('*');
   const order = [{ column: 'seq', order: 'asc' as const }];
-  return rowsOfPage(db, query, { order, bytes: 'coalesce(octet_length(data), 0)', limit });
+  return rowsOfPage(db, query, { order, bytes: DATA_BYTES, limit });
 };
 
 /** One event of a log. */
@@ -96,31 +102,67 @@ const toldBy = ([seq, kind, at, data, stateVersion, stateHashBefore, stateHashAf
   hash,
 });
 
-/** Whole logs, by run, without what only proves them. A log is a text until it is asked for: so it takes the least room. */
+function* eventsIn(log: string): Generator<void, readonly ToldEvent[]> {
+  const told: ToldEvent[] = [];
+  for (let from = 0; from < log.length; ) {
+    const end = log.indexOf('\n', from);
+    const to = end < 0 ? log.length : end;
+    told.push(toldBy(JSON.parse(log.slice(from, to)) as Told));
+    from = to + 1;
+    yield;
+  }
+  return told;
+}
+
+/** Whole logs, by run, without what only proves them. A log is a text until it is asked for: so it takes the least room. An event has a line. */
 export async function readLogs(
   db: Knex,
   runIds: readonly string[],
-): Promise<ReadonlyMap<string, () => readonly ToldEvent[]>> {
+): Promise<ReadonlyMap<string, () => Promise<readonly ToldEvent[]>>> {
   const rows: { run_id: string; log: string }[] = await events(db)
     .whereRaw('run_id = any(?)', [[...runIds]])
     .groupBy('run_id')
-    .select('run_id', db.raw(`'[' || string_agg(${TOLD}, ',' order by seq) || ']' as log`));
-  return new Map(rows.map(({ run_id, log }) => [run_id, () => (JSON.parse(log) as readonly Told[]).map(toldBy)]));
+    .select('run_id', db.raw(`string_agg(replace(${TOLD}, e'\\n', ' '), e'\\n' order by seq) as log`));
+  return new Map(rows.map(({ run_id, log }) => [run_id, () => inBreaths(eventsIn(log))]));
 }
 
-/** The log up to a sequence number (null: all of it) with the natural keys of its events. Never changes once it is there. */
-export async function readKeyedEvents(db: Knex, runId: string, upTo: number | null): Promise<KeyedEvent[]> {
-  const query = events(db).where({ run_id: runId }).orderBy('seq').select('seq', 'key', 'parent_id', 'kind', 'data');
-  if (upTo !== null) query.whereBetween('seq', [1, upTo]);
-  const rows: Pick<EventRow, 'seq' | 'key' | 'parent_id' | 'kind' | 'data'>[] = await query;
-  const keys = new Map(rows.map((row) => [`${runId}:${row.seq}`, row.key]));
-  return rows.map((row) => ({
-    seq: row.seq,
-    key: row.key,
-    parentKey: row.parent_id === null ? null : (keys.get(row.parent_id) ?? null),
-    kind: row.kind,
-    data: dataOf(row.data),
-  }));
+type KeyedRow = Pick<EventRow, 'seq' | 'key' | 'parent_id' | 'kind' | 'data'>;
+const KEYED_AT_ONCE = 500;
+
+/**
+ * The log up to a sequence number (null: all of it) with the natural keys of its events. Never changes once it is there. Its events are
+ * read and parsed part by part, so that a long log keeps nobody waiting. Throws the reason of the signal when it fires.
+ */
+export async function readKeyedEvents(
+  db: Knex,
+  runId: string,
+  upTo: number | null,
+  signal?: AbortSignal,
+): Promise<KeyedEvent[]> {
+  const log: KeyedEvent[] = [];
+  const keys = new Map<string, string>();
+  const terms = { order: [{ column: 'seq', order: 'asc' as const }], bytes: DATA_BYTES, limit: KEYED_AT_ONCE };
+  for (;;) {
+    const query = events(db).where({ run_id: runId }).select('seq', 'key', 'parent_id', 'kind', 'data');
+    query.whereRaw('seq > ?::bigint', [log.at(-1)?.seq ?? (upTo === null ? BEFORE_ALL : 0)]);
+    if (upTo !== null) query.where('seq', '<=', upTo);
+    const { rows, more } = await rowsOfPage<KeyedRow>(db, query, terms);
+    for (const row of rows) keys.set(`${runId}:${row.seq}`, row.key);
+    for (const { seq, key, parent_id: parent, kind, data } of rows) {
+      const event = {
+        seq,
+        key,
+        parentKey: parent === null ? null : (keys.get(parent) ?? null),
+        kind,
+        data: dataOf(data),
+      };
+      // What cannot be read is said where it is needed.
+      isReadable(event);
+      log.push(event);
+      await breathe(signal);
+    }
+    if (!more) return log;
+  }
 }
 
 export async function readHead(

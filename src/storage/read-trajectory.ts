@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
 import type { Sketch } from '../core/sketch.js';
 import { type RunFacts, type StepWindow, type Trajectory, trajectoryFold } from '../core/trajectory.js';
+import { breathe } from './breathe.js';
 import { chargesByTurn } from './charges.js';
 import { seenEnvironment } from './environments.js';
 import { readLoggedEvents } from './read-events.js';
@@ -36,7 +37,10 @@ export async function readTrajectory(
   let after = 0;
   for (;;) {
     const events = await readLoggedEvents(db, row.id, after, EVENTS_AT_ONCE);
-    for (const event of events.rows) fold.push(event);
+    for (const event of events.rows) {
+      fold.push(event);
+      await breathe();
+    }
     if (!events.more) return fold.end();
     after = events.rows.at(-1)?.seq ?? after;
   }

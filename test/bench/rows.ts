@@ -1,6 +1,7 @@
 import type { Row } from './row.js';
 import { AGENT_ROWS } from './rows/agent.js';
 import { APPEND } from './rows/append.js';
+import { BLOCKS } from './rows/blocks.js';
 import { COMMAND } from './rows/command.js';
 import { EXPORT } from './rows/export.js';
 import { LARGE_ROWS } from './rows/large.js';
@@ -23,6 +24,7 @@ import { WORKERS } from './rows/workers.js';
 export const ROWS: readonly Row[] = [
   ...AGENT_ROWS,
   APPEND,
+  BLOCKS,
   DECISION,
   ...PAUSED_ROWS,
   ...NUMBERS_ROWS,

@@ -40,6 +40,9 @@ export function runOf(events: readonly RunEvent[]) {
 }
 
 export function familyOf(events: readonly RunEvent[]): Family | null {
-  const conversation = foldConversation(runOf(events), events);
+  const fold = foldConversation(runOf(events), events);
+  let step = fold.next();
+  while (step.done !== true) step = fold.next();
+  const conversation = step.value;
   return conversation === null ? null : { conversation, prompts: new Map(), children: new Map() };
 }

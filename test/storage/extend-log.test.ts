@@ -70,7 +70,7 @@ describeEachDatabase('A log that goes on', (kind) => {
     for (const [id, told] of logs) {
       const { rows: events } = await readEvents(db.knex, id, 0, 100);
       expect(events).toHaveLength(12);
-      expect(told()).toEqual(
+      expect(await told()).toEqual(
         events.map(({ seq, kind: what, at, data, stateVersion, stateHashBefore, stateHashAfter, hash }) => ({
           ...{ seq, kind: what, at, data, stateVersion, stateHashBefore, stateHashAfter, hash },
         })),

@@ -1,0 +1,73 @@
+import { HoldfastError } from '../core/errors.js';
+
+/** Work that takes long ends when the signal fires, and throws its reason. */
+export interface UntilSignal {
+  readonly signal?: AbortSignal;
+}
+
+interface Line {
+  /** So many are at work at once. */
+  readonly atOnce: number;
+  /** So many more wait; for one beyond them, `rate_limited`. */
+  readonly waiting: number;
+  /** What several of them are called. */
+  readonly what: string;
+}
+
+/**
+ * Does a few things at once, in the order in which they were asked for. Whoever waits and is not wanted any more leaves the line: its
+ * signal fires, and its reason is thrown. A failure of one is its own.
+ */
+function inLine({ atOnce, waiting, what }: Line): <T>(work: () => Promise<T>, signal?: AbortSignal) => Promise<T> {
+  const line = new Set<() => void>();
+  let atWork = 0;
+  const place = (signal: AbortSignal | undefined): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const leave = (): void => {
+        line.delete(enter);
+        reject(signal?.reason);
+      };
+      const enter = (): void => {
+        line.delete(enter);
+        signal?.removeEventListener('abort', leave);
+        atWork++;
+        resolve();
+      };
+      if (atWork < atOnce) return enter();
+      if (line.size >= waiting) return reject(full(waiting, what));
+      line.add(enter);
+      signal?.addEventListener('abort', leave, { once: true });
+    });
+  return async (work, signal) => {
+    signal?.throwIfAborted();
+    await place(signal);
+    try {
+      return await work();
+    } finally {
+      atWork--;
+      const [next] = line;
+      next?.();
+    }
+  };
+}
+
+const full = (waiting: number, what: string): HoldfastError =>
+  new HoldfastError(
+    'rate_limited',
+    `This server has ${waiting} ${what} that wait for their turn, which is the limit.`,
+    {
+      hint: 'Try again when some have ended.',
+    },
+  );
+
+/** Such work, which ends when whoever asked for it is gone, or the engine stops. */
+export function longWork(terms: Line, ending: AbortSignal) {
+  const line = inLine(terms);
+  return <T>(work: (signal: AbortSignal) => Promise<T>, until?: AbortSignal): Promise<T> => {
+    const signal = until === undefined ? ending : AbortSignal.any([ending, until]);
+    return line(async () => {
+      signal.throwIfAborted();
+      return work(signal);
+    }, signal);
+  };
+}

@@ -1,0 +1,49 @@
+import { withoutKnownSecrets, withoutSecrets } from '../models/known-secrets.js';
+import { breathe } from '../storage/breathe.js';
+
+/** So deep a body is taken apart: into its members, and those that are lists or objects into theirs. */
+const DEPTH = 2;
+
+/**
+ * The JSON of a body without secrets. A long list of it is written item by item, so that a large answer keeps nothing else of the process
+ * waiting.
+ */
+export async function jsonText(body: unknown): Promise<string> {
+  const pieces: string[] = [];
+  await write(body, 0, pieces);
+  return pieces.join('');
+}
+
+async function write(value: unknown, depth: number, pieces: string[]): Promise<void> {
+  await breathe();
+  if (depth < DEPTH && Array.isArray(value)) {
+    pieces.push('[');
+    for (const [at, item] of value.entries()) {
+      if (at > 0) pieces.push(',');
+      await write(item, depth + 1, pieces);
+    }
+    pieces.push(']');
+    return;
+  }
+  if (depth < DEPTH && isPlain(value)) {
+    pieces.push('{');
+    let isFirst = true;
+    for (const [name, member] of Object.entries(value)) {
+      // As `JSON.stringify` does.
+      if (member === undefined) continue;
+      pieces.push(`${isFirst ? '' : ','}${JSON.stringify(withoutKnownSecrets(name))}:`);
+      isFirst = false;
+      await write(member, depth + 1, pieces);
+    }
+    pieces.push('}');
+    return;
+  }
+  pieces.push(JSON.stringify(withoutSecrets(value)) ?? 'null');
+}
+
+/** What says itself how it becomes JSON is left to do so. */
+const isPlain = (value: unknown): value is object =>
+  typeof value === 'object' &&
+  value !== null &&
+  Object.getPrototypeOf(value) === Object.prototype &&
+  !('toJSON' in value);
