@@ -140,7 +140,7 @@ describeEachDatabaseSlowly('a worker that died with two segments of one run', (k
     expect(status).toBe('completed');
     const segments = await t.between(async (knex) => {
       // As if it had died before DBOS wrote that the segments had ended.
-      await knex('holdfast.workers').update({ stopped_at: null });
+      await knex('holdfast.workers').update({ stopped_at: null, leaving_at: null });
       const of = () => knex('dbos.workflow_status').where('workflow_uuid', 'like', `${id}%`);
       await of().update({ status: 'PENDING', executor_id: 'test', completed_at: null, output: null });
       return of().pluck('workflow_uuid');
