@@ -1,7 +1,11 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Of these one takes minutes, most of which it waits: begun last, it would be waited for alone. */
-const LONGEST = ['tasks/agents', 'tasks/chaos', 'workers/failures', 'workers/deploys', 'tasks/verification'];
+/** Begun last, one of these would be waited for alone. The first take minutes, most of which they wait. */
+const LONGEST = [
+  ...['tasks/agents', 'tasks/chaos', 'workers/failures', 'workers/deploys', 'tasks/verification'],
+  ...['crash/tools', 'engine/deadlines', 'engine/forked-approvals', 'engine/losses', 'engine/task-retries'],
+  ...['engine/begin-rows', 'http/task-batch', 'engine/copied-rows', 'engine/fits-now', 'models/router-simulation'],
+];
 
 const placeOf = ({ moduleId }: TestSpecification): number => {
   const place = LONGEST.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`));
