@@ -11,6 +11,10 @@ const near = (at: string | null): Said => (at === null ? undefined : { near: at 
 const OF_THE_LOG = { because: 'it names the log' };
 const OF_THE_RUN = { log: (_: unknown, __: LoggedFacts, row: StoredRow) => row['tenant_of_run'] } as const;
 
+/** Rows that are written with their event, and named by an id. */
+const BY_ID = { key: ['id'], required: () => true, ahead: () => false } as const;
+const OF_A_RUN = { id: { because: 'it names the row' }, run_id: OF_THE_LOG, tenant: OF_THE_RUN } as const;
+
 const runs: CopiedTable<LoggedFacts> = {
   key: [],
   facts: (facts) => new Map([['', facts]]),
@@ -36,14 +40,10 @@ const agents: CopiedTable<string> = {
 };
 
 const interruptions: CopiedTable<InterruptionFact> = {
-  key: ['id'],
+  ...BY_ID,
   facts: ({ interruptions: known }) => known,
-  required: () => true,
-  ahead: () => false,
   columns: {
-    id: { because: 'it names the row' },
-    run_id: OF_THE_LOG,
-    tenant: OF_THE_RUN,
+    ...OF_A_RUN,
     agent: { log: ({ asked }) => asked.agent },
     segment: { log: ({ segment }, facts) => ({ oneOf: range(Math.min(segment + 1, facts.segment), facts.segment) }) },
     kind: { log: ({ asked }) => asked.kind },
@@ -101,10 +101,8 @@ function waitOf(wait: InterruptionFact['asked']['wait'], stored: StoredRow[strin
 }
 
 const decisions: CopiedTable<DecisionFact> = {
-  key: ['id'],
+  ...BY_ID,
   facts: ({ decisions: known }) => known,
-  required: () => true,
-  ahead: () => false,
   columns: {
     id: { because: 'it names the row' },
     interruption_id: { log: ({ interruption }) => interruption },
@@ -122,14 +120,10 @@ const decisions: CopiedTable<DecisionFact> = {
 };
 
 const standing: CopiedTable<StandingFact> = {
-  key: ['id'],
+  ...BY_ID,
   facts: ({ standing: known }) => known,
-  required: () => true,
-  ahead: () => false,
   columns: {
-    id: { because: 'it names the row' },
-    run_id: OF_THE_LOG,
-    tenant: OF_THE_RUN,
+    ...OF_A_RUN,
     interruption_id: { log: ({ made }) => made.interruption },
     agent: { log: ({ made }) => made.agent },
     tool: { log: ({ made }) => made.tool },

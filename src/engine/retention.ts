@@ -126,6 +126,11 @@ async function letGo(parts: Parts, id: string, rule: RetentionRule): Promise<boo
 /** Whose rows are meant: those of the caller's tenant, or of all tenants, which takes a role in the installation. */
 export type RetentionOf = 'tenant' | 'installation';
 
+/** Throws `forbidden`. */
+function assertMay(caller: Caller, of: RetentionOf, role: Parameters<typeof mayOperate>[1]): void {
+  if (of === 'installation' && !mayOperate(caller, role)) throw notOperating(caller);
+}
+
 /** What would go now. Nothing goes. Throws `forbidden`. */
 export async function previewRetention(
   parts: Parts,
@@ -134,7 +139,7 @@ export async function previewRetention(
 ): Promise<RetentionView> {
   const { knex } = parts.world;
   const tenant = of === 'tenant' ? caller.tenant : null;
-  if (tenant === null && !mayOperate(caller, 'viewer')) throw notOperating(caller);
+  assertMay(caller, of, 'viewer');
   const counted = (n: number) => ({ count: Math.min(n, COUNTED), atLeast: n > COUNTED });
   const runs: RetentionView['runs'] = [];
   for (const rule of parts.retention.runs)
@@ -156,7 +161,7 @@ export async function askForRetention(
   of: RetentionOf = 'tenant',
 ): Promise<RetentionView> {
   const { knex } = parts.world;
-  if (of === 'installation' && !mayOperate(caller, 'operator')) throw notOperating(caller);
+  assertMay(caller, of, 'operator');
   await (of === 'installation'
     ? putOffChore(knex, CHORE, 0)
     : askForChore(knex, `${OF_TENANT}${caller.tenant}`, caller.tenant));
