@@ -45,6 +45,7 @@ import * as exportAttempts from './0044-export-attempts.js';
 import * as deathsAlone from './0046-deaths-alone.js';
 import * as lossesInTheLog from './0048-losses-in-the-log.js';
 import * as compaction from './0049-compaction.js';
+import * as workNotes from './0050-work-notes.js';
 
 export interface Migration {
   readonly name: string;
@@ -99,4 +100,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0046-deaths-alone', up: deathsAlone.up },
   { name: '0048-losses-in-the-log', up: lossesInTheLog.up },
   { name: '0049-compaction', up: compaction.up },
+  { name: '0050-work-notes', up: workNotes.up },
 ];

@@ -1,5 +1,5 @@
 import { type ErrorView, HoldfastError } from '../src/core/errors.js';
-import { beginAttempt, endAttempt } from '../src/storage/export-attempts.js';
+import { counted } from './counted-work.js';
 import type { World } from './world.js';
 
 /**
@@ -7,23 +7,16 @@ import type { World } from './world.js';
  * do so again in each worker that goes on.
  */
 export async function attempted<T>(
-  { knex, worker, crashLimit }: World,
+  world: World,
   id: string,
   piece: string,
   work: () => Promise<T>,
 ): Promise<T | { readonly type: 'failed'; readonly error: ErrorView }> {
-  const deaths = await beginAttempt(knex, id, piece, worker);
-  if (deaths >= crashLimit) {
-    await endAttempt(knex, id, worker);
-    return { type: 'failed', error: diedWith(piece, deaths).view() };
-  }
   try {
-    return await work();
-  } finally {
-    // A note that stays, since the database is away, counts as one death.
-    await endAttempt(knex, id, worker).catch(() => undefined);
+    return await counted(world, { tenant: 'default', name: `export ${id} ${piece}` }, work);
+  } catch (error) {
+    if (!(error instanceof HoldfastError && error.code === 'work_crashes')) throw error;
+    const message = `${world.crashLimit} times a worker died with the export at "${piece}".`;
+    return { type: 'failed', error: new HoldfastError('export_crashes', message).view() };
   }
 }
-
-const diedWith = (piece: string, deaths: number): HoldfastError =>
-  new HoldfastError('export_crashes', `${deaths} times a worker died with the export at "${piece}".`);

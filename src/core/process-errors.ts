@@ -78,6 +78,12 @@ export const PROCESS_ERRORS = {
     'Set HOLDFAST_TOKENS, or listen on 127.0.0.1.',
   ),
   engine_not_running: row(503, 'retry', 'The engine is not running', 'Start it, or wait until it is ready.'),
+  work_crashes: row(
+    503,
+    'stop',
+    'Processes died with this work again and again',
+    'Find out what ends the process, such as memory. It may be tried again a day after the last death, or at once with a greater HOLDFAST_CRASH_LIMIT.',
+  ),
   engine_started: row(
     500,
     'stop',

@@ -36,6 +36,7 @@ const DATA = {
   'worker.health': z.object({ status: z.enum(WORKER_HEALTH) }),
   'worker.shutdown': z.object({ why: z.enum(['left', 'dead']) }),
   'queue.depth_changed': z.object({ depth: z.int(), before: z.int() }),
+  'work.set_aside': z.object({ name: z.string(), deaths: z.int().min(1) }),
   'cost.threshold_reached': z.object({
     budget: z.string(),
     scope: z.enum(['run', 'agent', 'tenant', 'all']),

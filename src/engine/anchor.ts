@@ -3,9 +3,11 @@ import { openCheckpoint, type SignedCheckpoint, signCheckpoint } from '../core/c
 import { HoldfastError } from '../core/errors.js';
 import type { LogView } from '../core/log-view.js';
 import type { SigningKey } from '../core/signed-note.js';
+import { databaseTrouble } from '../storage/database-trouble.js';
 import { keepCheckpoint, newestCheckpoints } from '../storage/log-checkpoints.js';
-import { enterMoved } from '../storage/log-entries.js';
+import { enterMoved, movedAfter } from '../storage/log-entries.js';
 import { logSize } from '../storage/log-rows.js';
+import type { NamedWork } from '../storage/work-notes.js';
 import type { CheckpointPlace } from './checkpoint-place.js';
 import { EntryWatch } from './entry-watch.js';
 import type { LogKeys } from './log-keys.js';
@@ -14,8 +16,12 @@ import type { EngineLog } from './parts.js';
 const RUNS_AT_ONCE = 500;
 const BATCHES_AT_ONCE = 20;
 const LOOK_BACK = 20;
+const PROBLEM_CHARS = 1000;
 /** Entries that a process reads at one look, until it has gone through the log once. */
 const ENTRIES_A_LOOK = 100_000;
+
+/** The work that signing the log is, by name. */
+export const SIGNING: NamedWork = { tenant: 'default', name: 'sign' };
 
 export interface AnchorParts {
   readonly knex: Knex;
@@ -47,6 +53,8 @@ export class Anchor {
   #nextAt: number;
   #after = '';
   #problem: string | null = null;
+  /** Why a run is not in the log; null: all are. */
+  #left: string | null = null;
   /** Up to where this process knows that the log is signed, outside. */
   #signed = -1;
 
@@ -65,9 +73,12 @@ export class Anchor {
     return this.#parts.place;
   }
 
-  /** What is due, if anything is. Never throws: what fails is told, and done later. */
+  get isDue(): boolean {
+    return performance.now() >= this.#nextAt;
+  }
+
+  /** Never throws: what fails is told, and done later. */
   async beat(): Promise<void> {
-    if (performance.now() < this.#nextAt) return;
     this.#nextAt = performance.now() + this.#parts.intervalMs;
     await this.#pass({ restMs: this.#parts.intervalMs, batches: BATCHES_AT_ONCE }).catch((error: unknown) =>
       this.#parts.log.warn(
@@ -122,11 +133,40 @@ export class Anchor {
   /** Goes once through the runs that have moved, in turns of so many batches. */
   async #enter(restMs: number, batches: number): Promise<void> {
     for (let done = 0; done < batches; done++) {
-      const entered = await enterMoved(this.#parts.knex, { after: this.#after, limit: RUNS_AT_ONCE, restMs });
+      const entered = await this.#enterBatch(restMs);
       if (entered === null) return;
       this.#after = entered.after ?? '';
       if (entered.after === null) return;
     }
+  }
+
+  /** Where a run cannot be entered, those beside it are, and it is named. Null: another worker does so. */
+  async #enterBatch(restMs: number): Promise<{ readonly after: string | null } | null> {
+    const { knex } = this.#parts;
+    try {
+      const entered = await enterMoved(knex, { after: this.#after, limit: RUNS_AT_ONCE, restMs });
+      if (entered !== null && this.#after === '') this.#left = null;
+      return entered;
+    } catch (error) {
+      if (databaseTrouble(error) !== null || error instanceof HoldfastError) throw error;
+    }
+    const ids = await movedAfter(knex, this.#after, RUNS_AT_ONCE);
+    let left: string | null = null;
+    for (const only of ids) {
+      try {
+        await enterMoved(knex, { after: '', limit: 1, restMs, only });
+      } catch (error) {
+        if (databaseTrouble(error) !== null || error instanceof HoldfastError) throw error;
+        left = `run ${only} cannot be entered into the log of all runs: ${String(error)}`.slice(0, PROBLEM_CHARS);
+        if (left !== this.#left)
+          this.#parts.log.error(
+            { component: 'evidence', event: 'run_not_entered', runId: only, error: String(error) },
+            'a run cannot be entered into the log of all runs; the others are',
+          );
+      }
+    }
+    this.#left = left;
+    return { after: ids.length < RUNS_AT_ONCE ? null : (ids.at(-1) ?? null) };
   }
 
   /** The newest checkpoint that a known key has signed: of the place outside, else of the database. */
@@ -202,7 +242,9 @@ export class Anchor {
       handovers: [...keys.handovers],
       signs: keys.signing !== null,
       writesTo: place.name,
-      problem: this.#problem,
+      problem:
+        this.#problem ??
+        (this.#left === null ? null : 'a run cannot be entered into the log; the log of the server names it'),
     };
   }
 }

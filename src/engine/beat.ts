@@ -3,7 +3,10 @@ import type { StopMode } from '../core/worker.js';
 import { forgetStarts, keySegments } from '../storage/dispatch-limits.js';
 import { dropExpiredEvents } from '../storage/emitted-events.js';
 import { cancelledAmong } from '../storage/runs.js';
+import { forgetOldNotes } from '../storage/work-notes.js';
 import { beat, forgetOldWorkers } from '../storage/workers.js';
+import { SIGNING } from './anchor.js';
+import { chore } from './chore.js';
 import { compactErased } from './compact-erased.js';
 import type { DatabaseClock } from './database-clock.js';
 import { goOnErasing } from './erase-subject.js';
@@ -87,7 +90,9 @@ export function startBeating(
     every('deadlines', dueWatch(parts)),
     every('stalls', () => tellStalls(parts)),
     every('attempts', (isStopping) => retryTasks(parts, isStopping)),
-    every('anchor', () => parts.anchor.beat()),
+    every('anchor', async () => {
+      if (parts.anchor.isDue) await chore(parts, SIGNING, () => parts.anchor.beat());
+    }),
     every('containers', async () => containers.begin()),
     every('system', () => tellSystem(parts)),
     every('limits', () => keepLimitsUp(parts), SWEEP_EVERY_MS),
@@ -98,12 +103,17 @@ export function startBeating(
     every('events', (isStopping) => dropEvents(parts, isStopping), SWEEP_EVERY_MS),
     every('trajectories', (isStopping) => indexDue(parts, isStopping), SWEEP_EVERY_MS),
     every('retention', old, SWEEP_EVERY_MS),
-    every('forget', () => forgetOldWorkers(world.knex), FORGET_EVERY_MS),
+    every('forget', () => forgetOld(parts), FORGET_EVERY_MS),
   ];
   return async () => {
     await Promise.all([...stops.map((stop) => stop()), containers.stop()]);
     await own.close();
   };
+}
+
+async function forgetOld({ world: { knex } }: Parts): Promise<void> {
+  await forgetOldWorkers(knex);
+  await forgetOldNotes(knex);
 }
 
 async function keepLimitsUp({ world: { knex } }: Parts): Promise<void> {

@@ -1,12 +1,18 @@
 import { compactFiles, isToCompact } from '../storage/compact.js';
+import { chore, ofAll } from './chore.js';
 import type { Parts } from './parts.js';
 
 /** The embedded database works in this process: a larger table would keep it from everything else for too long. */
 const TABLE_MAX_BYTES = 64 * 1024 * 1024;
 
 /** Where the database is embedded: takes what was erased or removed out of its files. */
-export async function compactErased({ database, world, log }: Parts, isStopping: () => boolean): Promise<void> {
+export async function compactErased(parts: Parts, isStopping: () => boolean): Promise<void> {
+  const { database, world } = parts;
   if (database.kind !== 'pglite' || !(await isToCompact(world.knex))) return;
+  await chore(parts, ofAll('compaction'), () => compact(parts, isStopping));
+}
+
+async function compact({ world, log }: Parts, isStopping: () => boolean): Promise<void> {
   const left = await compactFiles(world.knex, { maxBytes: TABLE_MAX_BYTES, isStopping });
   if (left === null) return;
   const what = { component: 'erasure', event: 'compacted', left };

@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import { counted } from '../../steps/counted-work.js';
 import type { Caller } from '../core/caller.js';
 import { HoldfastError } from '../core/errors.js';
 import { fieldErrorsOf, invalidRequest } from '../core/field-errors.js';
@@ -18,7 +19,9 @@ import {
 import { exportsOfErasure } from '../storage/exported-runs.js';
 import { readRun } from '../storage/runs.js';
 import { leftOfSubject, lockSubject, runsOfSubject } from '../storage/subjects.js';
+import type { NamedWork } from '../storage/work-notes.js';
 import { cancelRun } from './cancel-run.js';
+import { chore } from './chore.js';
 import { eraseLocked } from './erase-locked.js';
 import type { Parts } from './parts.js';
 
@@ -54,7 +57,8 @@ export async function eraseSubject(parts: Parts, request: EraseSubject, caller: 
   });
   const until = performance.now() + ANSWER_WITHIN_MS;
   const taken = await takeErasureRequest(knex, made.id);
-  if (taken !== undefined) await workOn(parts, taken, () => performance.now() > until);
+  if (taken !== undefined)
+    await counted(parts.world, workOf(taken), () => workOn(parts, taken, () => performance.now() > until));
   return getSubjectErasure(parts, made.id, caller);
 }
 
@@ -79,8 +83,12 @@ export async function getSubjectErasure(parts: Parts, id: string, { tenant }: Ca
 /** Works on one request that somebody has left, if there is one. */
 export async function goOnErasing(parts: Parts, isStopping: () => boolean): Promise<void> {
   const taken = await takeErasureRequest(parts.world.knex, null);
-  if (taken !== undefined) await workOn(parts, taken, isStopping);
+  if (taken === undefined) return;
+  // One that is left out holds up no other: who looked at it is not asked again for a while.
+  await chore(parts, workOf(taken), () => workOn(parts, taken, isStopping));
 }
+
+const workOf = ({ tenant, id }: ErasureRequestRow): NamedWork => ({ tenant, name: `erasure ${id}` });
 
 async function workOn(parts: Parts, request: ErasureRequestRow, isStopping: () => boolean): Promise<void> {
   const { knex } = parts.world;

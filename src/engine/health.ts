@@ -1,8 +1,10 @@
 import type { Check, Health } from '../core/health.js';
 import { within } from '../storage/within.js';
+import { workSetAside } from '../storage/work-notes.js';
 import type { Parts } from './parts.js';
 
 const WITHIN_MS = 2000;
+const ASIDE_COUNTED = 100;
 const PASS: Check = { status: 'pass' };
 
 async function databaseOf({ world: { knex }, writes }: Parts): Promise<Check> {
@@ -16,14 +18,31 @@ export const isReady = async (parts: Parts, isStopping: boolean): Promise<boolea
 
 export async function health(parts: Parts, isStopping: boolean): Promise<Health> {
   const { environments } = parts.world;
-  const [database, containers] = await Promise.all([
+  const [database, work, containers] = await Promise.all([
     databaseOf(parts),
+    workOf(parts),
     // Runs that need no container go on without it, and the others wait.
     environments === null ? null : checked('warn', () => environments.look()),
   ]);
   const engine: Check = isStopping ? { status: 'fail', detail: 'stopping' } : PASS;
-  const checks = { database, engine, loop: parts.loop.check(), ...(containers === null ? {} : { containers }) };
+  const checks = { database, engine, loop: parts.loop.check(), work, ...(containers === null ? {} : { containers }) };
   return { status: worstOf(Object.values(checks)), version: parts.build, database: parts.database.kind, checks };
+}
+
+/** What it is only those are told whose it is. */
+async function workOf({ world: { knex, crashLimit } }: Parts): Promise<Check> {
+  let found: Check = PASS;
+  const looked = workSetAside(knex, { crashLimit, tenant: null, limit: ASIDE_COUNTED }).then(
+    ({ length }) => {
+      const many = length === ASIDE_COUNTED ? `${length} or more` : String(length);
+      const detail = `processes died with work that is not begun any more: ${many}; see the events work.set_aside`;
+      if (length > 0) found = { status: 'warn', detail };
+    },
+    // What is wrong with the database its own check says.
+    () => undefined,
+  );
+  await within(WITHIN_MS, looked);
+  return found;
 }
 
 const worstOf = (checks: readonly Check[]): Check['status'] =>

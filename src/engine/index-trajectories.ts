@@ -8,6 +8,7 @@ import { lastReward } from '../storage/rewards.js';
 import { lockRun, readRun } from '../storage/runs.js';
 import { insertTrajectory, sketchesBefore } from '../storage/trajectories.js';
 import { isDone, shortDue, takeDue } from '../storage/trajectories-due.js';
+import { chore } from './chore.js';
 import type { Parts } from './parts.js';
 
 /** With how many others a run is compared. */
@@ -15,8 +16,10 @@ const COMPARED = 50;
 /** How many a worker reads at once that has nothing else to do, and one that has. */
 const IDLE_AT_ONCE = 500;
 const BUSY_AT_ONCE = 25;
+/** So often a run is read with those beside it. */
+const TOGETHER_TRIES = 2;
 /** What a list waits for. */
-const SHORT = { limit: 20, maxEvents: 1000 };
+const SHORT = { limit: 20, maxEvents: 1000, maxTries: TOGETHER_TRIES - 1 };
 
 /** Reads what a run was from its log, and keeps it for lists. Doing it again, or twice at a time, changes nothing. */
 async function indexRun(parts: Parts, runId: string): Promise<void> {
@@ -63,18 +66,26 @@ export async function indexShortDue(parts: Parts, tenant: string): Promise<void>
   for (const runId of await shortDue(parts.world.knex, tenant, SHORT)) await tryIndex(parts, runId);
 }
 
+const unread = (parts: Parts, error: unknown): void =>
+  parts.log.warn(
+    { component: 'trajectories', event: 'trajectories_unread', error: String(error) },
+    'trajectories could not be read; it is tried again',
+  );
+
 /** Reads what is due beside everything else, never in the way of a run. Throws nothing. */
 export async function indexDue(parts: Parts, isStopping: () => boolean): Promise<void> {
   const busy = parts.running.runIds.length > 0;
   const due = await takeDue(parts.world.knex, busy ? BUSY_AT_ONCE : IDLE_AT_ONCE).catch((error: unknown) => {
-    parts.log.warn(
-      { component: 'trajectories', event: 'trajectories_unread', error: String(error) },
-      'trajectories could not be read; it is tried again',
-    );
+    unread(parts, error);
     return [];
   });
-  for (const runId of due) {
+  for (const { runId, tenant, tries } of due) {
     if (isStopping()) return;
-    await tryIndex(parts, runId);
+    // That it is tried is committed. What did not come to its end is tried by itself, so that it alone is to blame.
+    if (tries <= TOGETHER_TRIES) await tryIndex(parts, runId);
+    else
+      await chore(parts, { tenant, name: `index ${runId}` }, () => tryIndex(parts, runId)).catch((error) =>
+        unread(parts, error),
+      );
   }
 }

@@ -1,6 +1,8 @@
 import { rebuildSegment } from '../../steps/rebuild-segment.js';
 import { SEGMENT_WORKFLOW } from '../../workflows/agent-run.js';
 import { olderSegments } from '../storage/older-segments.js';
+import { readRun } from '../storage/runs.js';
+import { chore } from './chore.js';
 import type { Parts } from './parts.js';
 import { RECORDING_VERSION } from './recording-version.js';
 
@@ -18,7 +20,10 @@ export async function rebuildLeft(parts: Parts): Promise<void> {
   const rebuilt: string[] = [];
   for (const older of await olderSegments(world.knex, wanted)) {
     try {
-      if (await rebuildSegment(world, older, RECORDING_VERSION)) rebuilt.push(older.runId);
+      const tenant = (await readRun(world.knex, older.runId))?.tenant ?? 'default';
+      await chore(parts, { tenant, name: `rebuild ${older.runId}` }, async () => {
+        if (await rebuildSegment(world, older, RECORDING_VERSION)) rebuilt.push(older.runId);
+      });
     } catch (error) {
       // It is tried again at the next look, and holds up no other.
       parts.log.warn(

@@ -1,3 +1,4 @@
+import { counted } from '../../steps/counted-work.js';
 import { atMost } from './at-most.js';
 import { longWork } from './in-line.js';
 import type { Parts } from './parts.js';
@@ -17,11 +18,15 @@ export function replayVerb(up: () => Parts, ending: AbortSignal): Engine['replay
   const strict = longWork(STRICT, ending);
   const live = atMost(LIVE_AT_ONCE, 'live replays');
   return async (id, request, caller, { signal } = {}) => {
-    if (request.liveModel !== true) return strict((until) => replayRun(up(), id, request, caller, until), signal);
+    const replay = (until: AbortSignal) =>
+      counted(up().world, { tenant: caller.tenant, name: `replay ${id}` }, () =>
+        replayRun(up(), id, request, caller, until),
+      );
+    if (request.liveModel !== true) return strict(replay, signal);
     const either = signal === undefined ? ending : AbortSignal.any([ending, signal]);
     return live(async () => {
       either.throwIfAborted();
-      return replayRun(up(), id, request, caller, either);
+      return replay(either);
     });
   };
 }

@@ -19,6 +19,7 @@ import {
   trimRecordings,
   trimRows,
 } from '../storage/retention.js';
+import { chore, ofAll } from './chore.js';
 import { eraseLocked, removeLocked } from './erase-locked.js';
 import type { Parts } from './parts.js';
 
@@ -43,12 +44,12 @@ const WORKFLOWS = [SEGMENT_WORKFLOW, EXPORT_WORKFLOW];
 export async function retain(parts: Parts, isStopping: () => boolean): Promise<void> {
   const { knex } = parts.world;
   if (await takeChore(knex, CHORE, TAKEN_MS)) {
-    await sweepOf(parts, { chore: CHORE, tenant: null, isStopping });
+    await chore(parts, ofAll(CHORE), () => sweepOf(parts, { chore: CHORE, tenant: null, isStopping }));
     await putOffChore(knex, CHORE, isStopping() ? 0 : EVERY_MS);
   }
   for (const { name, tenant } of await askedChores(knex, OF_TENANT, ASKED_AT_ONCE)) {
     if (isStopping() || !(await takeChore(knex, name, TAKEN_MS))) continue;
-    await sweepOf(parts, { chore: name, tenant, isStopping });
+    await chore(parts, { tenant, name }, () => sweepOf(parts, { chore: name, tenant, isStopping }));
     await (isStopping() ? putOffChore(knex, name, 0) : endAskedChore(knex, name));
   }
 }
@@ -63,7 +64,7 @@ interface Sweep {
 async function sweepOf(parts: Parts, sweep: Sweep): Promise<void> {
   const { retention } = parts;
   const { knex } = parts.world;
-  const { chore, tenant, isStopping } = sweep;
+  const { chore: name, tenant, isStopping } = sweep;
   for (const rule of rulesOf(retention.runs, tenant))
     for (const status of statusesOf(rule)) await followRule(parts, { ...rule, status }, sweep);
   for (const what of TRIMMED) {
@@ -72,7 +73,7 @@ async function sweepOf(parts: Parts, sweep: Sweep): Promise<void> {
     if (days === null || (tenant !== null && what === 'systemEvents')) continue;
     const trimming = { days, tenant, limit: ROWS_AT_ONCE, workflows: WORKFLOWS };
     const trim = () => (what === 'recordings' ? trimRecordings(knex, trimming) : trimRows(knex, what, trimming));
-    while (!isStopping() && (await trim()) === ROWS_AT_ONCE) await putOffChore(knex, chore, TAKEN_MS);
+    while (!isStopping() && (await trim()) === ROWS_AT_ONCE) await putOffChore(knex, name, TAKEN_MS);
   }
 }
 
@@ -82,7 +83,11 @@ const rulesOf = (rules: readonly RetentionRule[], tenant: string | null): readon
     ? rules
     : rules.filter((rule) => (rule.tenant ?? tenant) === tenant).map((rule) => ({ ...rule, tenant }));
 
-async function followRule(parts: Parts, rule: RetentionRule & RuleStatus, { chore, isStopping }: Sweep): Promise<void> {
+async function followRule(
+  parts: Parts,
+  rule: RetentionRule & RuleStatus,
+  { chore: name, isStopping }: Sweep,
+): Promise<void> {
   const { knex } = parts.world;
   let gone = 0;
   let after: PlaceInRule | null = null;
@@ -94,7 +99,7 @@ async function followRule(parts: Parts, rule: RetentionRule & RuleStatus, { chor
     }
     after = due.at(-1) ?? after;
     if (due.length < RUNS_AT_ONCE) break;
-    await putOffChore(knex, chore, TAKEN_MS);
+    await putOffChore(knex, name, TAKEN_MS);
   }
   if (gone > 0)
     parts.log.info(

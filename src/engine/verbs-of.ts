@@ -1,5 +1,8 @@
+import { counted } from '../../steps/counted-work.js';
+import type { Caller } from '../core/caller.js';
 import { HoldfastError } from '../core/errors.js';
 import { insertAccess } from '../storage/access-log.js';
+import { SIGNING } from './anchor.js';
 import { cancelRun } from './cancel-run.js';
 import { listCharges, listSpend } from './charge-verbs.js';
 import { databaseSession } from './database-session.js';
@@ -58,6 +61,8 @@ export function verbsOf(parts: Parts, life: Life): Engine {
     return parts;
   };
   const reading = longWork(READING, life.ending);
+  const work = <T>(name: string, { tenant }: Caller, does: () => Promise<T>): Promise<T> =>
+    counted(up().world, { tenant, name }, does);
   return namingTrouble<Engine>({
     startRun: async (request, caller, key) => startRun(up(), request, caller, key),
     getRun: async (id, caller, options) => getRun(up(), id, caller, options),
@@ -74,7 +79,7 @@ export function verbsOf(parts: Parts, life: Life): Engine {
     getSubjectErasure: async (id, caller) => getSubjectErasure(up(), id, caller),
     previewRetention: async (caller, of) => previewRetention(up(), caller, of),
     askForRetention: async (caller, of) => askForRetention(up(), caller, of),
-    eraseRun: async (id, request, caller) => eraseRun(up(), id, request, caller),
+    eraseRun: async (id, request, caller) => work(`erase ${id}`, caller, () => eraseRun(up(), id, request, caller)),
     forkRun: async (id, request, caller, key) => forkRun(up(), id, request, caller, key),
     retryRun: async (id, request, caller, key) => retryRun(up(), id, request, caller, key),
     listEvents: async (id, options, caller) => listEvents(up(), id, options, caller),
@@ -86,23 +91,36 @@ export function verbsOf(parts: Parts, life: Life): Engine {
     rewardRun: async (id, request, caller) => rewardRun(up(), id, request, caller),
     listRewards: async (id, options, caller) => listRewards(up(), id, options, caller),
     verifyRun: (id, caller, range, options) =>
-      reading(async (signal) => withAnchor(up(), await verifyRun(up(), id, caller, range, signal)), options?.signal),
+      reading(
+        (signal) =>
+          work(`verify ${id}`, caller, async () => withAnchor(up(), await verifyRun(up(), id, caller, range, signal))),
+        options?.signal,
+      ),
     verifyRuns: (filter, caller, options) =>
-      reading(async (signal) => {
-        const { items, nextCursor } = await verifyRuns(up(), filter, caller, signal);
-        return { items: await withAnchors(up(), items), nextCursor };
-      }, options?.signal),
-    repairRun: async (id, request, caller) => repairRun(up(), id, request, caller),
-    stateAt: (id, at, caller, options) => reading((signal) => stateAt(up(), id, at, caller, signal), options?.signal),
-    diffRuns: (a, b, caller, options) => reading((signal) => diffRuns(up(), a, b, caller, signal), options?.signal),
+      reading(
+        (signal) =>
+          work(`verify runs from ${filter.cursor ?? 'the newest'}`, caller, async () => {
+            const { items, nextCursor } = await verifyRuns(up(), filter, caller, signal);
+            return { items: await withAnchors(up(), items), nextCursor };
+          }),
+        options?.signal,
+      ),
+    repairRun: async (id, request, caller) => work(`repair ${id}`, caller, () => repairRun(up(), id, request, caller)),
+    stateAt: (id, at, caller, options) =>
+      reading((signal) => work(`state ${id}`, caller, () => stateAt(up(), id, at, caller, signal)), options?.signal),
+    diffRuns: (a, b, caller, options) =>
+      reading((signal) => work(`diff ${a} ${b}`, caller, () => diffRuns(up(), a, b, caller, signal)), options?.signal),
     replayRun: replayVerb(up, life.ending),
     exportProof: (id, { payloads, signal: until }, caller) =>
-      reading((signal) => exportProof(up(), id, { payloads, signal }, caller), until),
+      reading(
+        (signal) => work(`proof ${id}`, caller, () => exportProof(up(), id, { payloads, signal }, caller)),
+        until,
+      ),
     getLog: async () => getLog(up()),
-    checkpointNow: async () => checkpointNow(up()),
+    checkpointNow: async () => counted(up().world, SIGNING, () => checkpointNow(up())),
     listLogEntries: async (options, caller) => listLogEntries(up(), options, caller),
     getConsistency: async (sizes) => getConsistency(up(), sizes),
-    verifyLog: async (caller) => verifyWholeLog(up(), caller.tenant),
+    verifyLog: async (caller) => work('verify log', caller, () => verifyWholeLog(up(), caller.tenant)),
     startExport: async (request, caller) => startExport(up(), request, caller),
     getExport: async (id, caller) => getExport(up(), id, caller),
     listExports: async (filter, caller) => listExports(up(), filter, caller),

@@ -40,7 +40,6 @@ export interface ExportRow {
   /** How much is in its store, as JSON. */
   sending: string | null;
   /** The process that works on it; null: none, or one that has left. */
-  attempt_by: string | null;
   created_at: Date;
   updated_at: Date;
   completed_at: Date | null;

@@ -96,7 +96,7 @@ const MOVED = `
     left join holdfast.events v on v.run_id = h.run_id and v.seq = h.seq
     left join lateral (select seq, hashes, at from holdfast.log_entries where run_id = h.run_id and loss is null
                          order by seq desc limit 1) e on true
-   where h.moved and h.run_id > :after and h.seq > 0
+   where h.moved and h.run_id > :after and h.seq > 0 and (:only::text is null or h.run_id = :only)
      and (e.at is null or e.at <= now() - :restMs * interval '1 millisecond' or v.kind = any(:over))
    order by h.run_id limit :limit`;
 
@@ -113,6 +113,8 @@ export interface EnterOptions {
   readonly limit: number;
   /** A run that goes on gets no entry so soon after its last. */
   readonly restMs: number;
+  /** This run alone. */
+  readonly only?: string;
 }
 
 export interface Entered {
@@ -121,14 +123,25 @@ export interface Entered {
   readonly after: string | null;
 }
 
+/** Runs whose log has moved, due or not. */
+export const movedAfter = (db: Knex, after: string, limit: number): Promise<string[]> =>
+  db('holdfast.run_heads')
+    .where({ moved: true })
+    .where('run_id', '>', after)
+    .orderBy('run_id')
+    .limit(limit)
+    .pluck('run_id');
+
 /**
  * Enters the runs that have moved into the log, in one transaction: all of a batch or nothing. Null: another worker does so
  * at this moment.
  */
-export async function enterMoved(db: Knex, { after, limit, restMs }: EnterOptions): Promise<Entered | null> {
+export async function enterMoved(db: Knex, { after, limit, restMs, only }: EnterOptions): Promise<Entered | null> {
   return db.transaction(async (trx) => {
     if (!(await tryLockLog(trx))) return null;
-    const { rows }: { rows: MovedRow[] } = await trx.raw(MOVED, { after, limit, restMs, over: [...TERMINAL_KINDS] });
+    const { rows }: { rows: MovedRow[] } = await trx.raw(MOVED, {
+      ...{ after, limit, restMs, only: only ?? null, over: [...TERMINAL_KINDS] },
+    });
     if (rows.length === 0) return { entries: 0, after: null };
     // A head behind its last entry is no history that can go on; verifying the log names it.
     const fresh = rows.filter((row) => row.seq > (row.last_seq ?? 0));

@@ -1,8 +1,8 @@
 import type { Knex } from 'knex';
 import { HEARTBEAT_OLD_MS, type StopMode, type WorkerRole, type WorkerView } from '../core/worker.js';
 import type { OwnConnection } from './database.js';
-import { leaveAttempts } from './export-attempts.js';
 import { appendSystemEvent } from './system-events.js';
+import { leaveWork } from './work-notes.js';
 
 /** Rows of workers that were not heard of for so long are removed. */
 const FORGOTTEN_AFTER = '7 days';
@@ -81,7 +81,7 @@ const GONE = (which: string): string => `
 
 /** Says that a worker has left by itself. */
 export async function markStopped(db: Knex, id: string, epoch: number): Promise<void> {
-  await leaveAttempts(db, { id, epoch });
+  await leaveWork(db, { id, epoch });
   await db.raw(GONE('id = :id and epoch = :epoch'), { id, epoch, why: 'left' });
 }
 

@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { Agent } from '@openai/agents';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { defineAgent } from '../../src/index.js';
-import { beginAttempt, endAttempt, leaveAttempts } from '../../src/storage/export-attempts.js';
-import { readExport } from '../../src/storage/exports.js';
+import { beginWork } from '../../src/storage/work-notes.js';
 import { ended } from '../export/exported.js';
 import { describeEachDatabase } from '../harness/database.js';
 import { ADMIN, openTestEngine, runToRest, type TestEngine } from '../harness/engine.js';
@@ -29,7 +28,8 @@ describeEachDatabase('an export that workers died with', (kind) => {
     const api = await t.restart({ role: 'api' });
     const { id } = await api.startExport({ format: 'messages', to: { folder } }, ADMIN);
     await t.between(async (knex) => {
-      await left((epoch) => beginAttempt(knex, id, 'begin', dead(epoch)));
+      const work = { tenant: 'default', name: `export ${id} begin` };
+      await left(async (epoch) => (await beginWork(knex, work, dead(epoch))).deaths);
     });
     return ended(t.engine, await t.engine.getExport(id, ADMIN));
   };
@@ -47,22 +47,5 @@ describeEachDatabase('an export that workers died with', (kind) => {
       for (const epoch of [1, 2]) await begin(epoch);
     });
     expect(view).toMatchObject({ status: 'completed', error: null });
-  });
-
-  it('does not count a process that leaves by itself, nor one that ended the piece', async () => {
-    const { id } = await t.engine.startExport({ format: 'messages', to: { folder: 'counted' } }, ADMIN);
-    await ended(t.engine, await t.engine.getExport(id, ADMIN));
-    await t.between(async (knex) => {
-      const begin = (epoch: number, piece = 'part:0') => beginAttempt(knex, id, piece, dead(epoch));
-      expect((await readExport(knex, id))?.attempt_by).toBeNull();
-      expect([await begin(1), await begin(2)]).toEqual([0, 1]);
-      await leaveAttempts(knex, dead(1));
-      expect(await begin(3)).toBe(2);
-      await leaveAttempts(knex, dead(3));
-      expect(await begin(4)).toBe(2);
-      await endAttempt(knex, id, dead(4));
-      expect(await begin(5)).toBe(2);
-      expect(await begin(6, 'part:1')).toBe(0);
-    });
   });
 });

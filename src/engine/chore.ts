@@ -1,0 +1,19 @@
+import { counted } from '../../steps/counted-work.js';
+import { HoldfastError } from '../core/errors.js';
+import type { NamedWork } from '../storage/work-notes.js';
+import type { Parts } from './parts.js';
+
+/** What a worker does by itself and on behalf of all tenants. */
+export const ofAll = (name: string): NamedWork => ({ tenant: 'default', name });
+
+/** Does a chore of a worker, unless processes died with it too often: then it is left out. False: it was. */
+export async function chore({ world, log }: Parts, of: NamedWork, work: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await counted(world, of, work);
+    return true;
+  } catch (error) {
+    if (!(error instanceof HoldfastError && error.code === 'work_crashes')) throw error;
+    log.debug({ component: 'worker', event: 'work_left_out', work: of.name }, error.message);
+    return false;
+  }
+}

@@ -1,0 +1,34 @@
+import { HoldfastError } from '../src/core/errors.js';
+import { databaseTrouble } from '../src/storage/database-trouble.js';
+import { beginWork, endWork, type NamedWork, setWorkAside } from '../src/storage/work-notes.js';
+import type { World } from './world.js';
+
+const NAME_CHARS = 300;
+
+/**
+ * Does something beside the runs that may take the process with it, unless as many processes have died with it as may with a run. That it
+ * begins is committed before; its end, however it ends, and a process that leaves by itself, take that away. Throws `work_crashes`.
+ */
+export async function counted<T>(world: World, { tenant, name }: NamedWork, work: () => Promise<T>): Promise<T> {
+  const { knex, worker, crashLimit } = world;
+  const of = { tenant, name: name.slice(0, NAME_CHARS).toWellFormed().replaceAll('\0', '') };
+  const begun = await beginWork(knex, of, worker).catch((error: unknown) => {
+    // What only reads goes on where nothing can be written; what writes finds out by itself.
+    const trouble = databaseTrouble(error);
+    if (trouble === 'full' || trouble === 'read_only') return null;
+    throw error;
+  });
+  if (begun === null) return work();
+  if (begun.deaths >= crashLimit) {
+    await knex.transaction((trx) => setWorkAside(trx, of, begun));
+    throw new HoldfastError('work_crashes', `${begun.deaths} times a process died with this: ${of.name}.`, {
+      hint: 'Find out what ends the process, such as memory. It may be tried again a day after the last death, or at once with a greater HOLDFAST_CRASH_LIMIT.',
+    });
+  }
+  try {
+    return await work();
+  } finally {
+    // A note that stays, since the database is away, counts as one death.
+    await endWork(knex, of, begun.note).catch(() => undefined);
+  }
+}
