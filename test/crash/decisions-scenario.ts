@@ -45,8 +45,8 @@ export const decisions: Scenario = {
     ...['send:deciding', 'send:decided', 'send:before', 'send:after', 'model:2', 'model:3'],
   ],
   around: [
-    { when: 'sent', text: 'insert into "holdfast"."decisions"', commit: true },
-    { when: 'after', text: 'insert into "holdfast"."decisions"', commit: true },
+    { when: 'sent', text: 'insert into holdfast.decisions', commit: true },
+    { when: 'after', text: 'insert into holdfast.decisions', commit: true },
     { when: 'before', text: 'insert into "holdfast"."standing_decisions"' },
     { when: 'after', text: 'insert into "holdfast"."standing_decisions"', commit: true },
   ],
