@@ -60,7 +60,7 @@ describePostgresSlowly('a list of runs to export', () => {
 
   it('goes with what is on the disk when its workflow can never go on', async () => {
     await runToRest(engine, 'echo');
-    const { id, folder } = await reopened('dead', new Date(0));
+    const { id, folder } = await reopened('dead', new Date(Date.now() + 3_600_000));
     const staging = join(dirname(folder), `.${id}.partial`);
     mkdirSync(staging);
     writeFileSync(join(staging, 'part'), 'what a run said');
@@ -68,6 +68,10 @@ describePostgresSlowly('a list of runs to export', () => {
     await beside.knex('holdfast.export_runs').insert(listed);
     await beside.knex('holdfast.export_digests').insert({ export_id: id, digest: 'a', part: 0 });
     await beside.knex('dbos.workflow_status').where({ workflow_uuid: id }).update({ status: 'CANCELLED' });
+    await beside
+      .knex('holdfast.exports')
+      .where({ id })
+      .update({ updated_at: new Date(0) });
     await expect.poll(() => existsSync(staging)).toBe(false);
     expect(await engine.getExport(id, ADMIN)).toMatchObject({ status: 'failed', error: { code: 'export_failed' } });
     expect(await tasksOf(id)).toEqual([]);
