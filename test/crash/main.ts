@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { readLedger } from './ledger.js';
 
@@ -33,17 +34,23 @@ if (!(Number.isSafeInteger(shard) && Number.isSafeInteger(shards) && shard >= 1 
 
 const ledger = resolve(options.ledger);
 if (options.anew) rmSync(ledger, { force: true });
-const tests = spawn('npx', ['vitest', 'run', `--maxWorkers=${options.workers}`, '--reporter=dot', options.only], {
-  stdio: 'inherit',
-  env: {
-    ...process.env,
-    HOLDFAST_TEST_SLOW: '1',
-    HOLDFAST_CRASH_STRIDE: options.stride,
-    HOLDFAST_CRASH_LEDGER: ledger,
-    HOLDFAST_CRASH_SHARD: options.shard,
-    HOLDFAST_CRASH_UNTIL: String(Date.now() + Number(options.minutes) * 60_000),
+// Without npx between them, so that a signal reaches it.
+const vitest = fileURLToPath(new URL('vitest.mjs', import.meta.resolve('vitest/package.json')));
+const tests = spawn(
+  process.execPath,
+  [vitest, 'run', `--maxWorkers=${options.workers}`, '--reporter=dot', options.only],
+  {
+    stdio: 'inherit',
+    env: {
+      ...process.env,
+      HOLDFAST_TEST_SLOW: '1',
+      HOLDFAST_CRASH_STRIDE: options.stride,
+      HOLDFAST_CRASH_LEDGER: ledger,
+      HOLDFAST_CRASH_SHARD: options.shard,
+      HOLDFAST_CRASH_UNTIL: String(Date.now() + Number(options.minutes) * 60_000),
+    },
   },
-});
+);
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => tests.kill(signal));
 const code = await new Promise<number>((done) => tests.once('close', (ended) => done(ended ?? 1)));
 
