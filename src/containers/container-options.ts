@@ -2,6 +2,7 @@ import type { ContainerCreateOptions } from 'dockerode';
 import { type EnvironmentIdentity, type EnvironmentName, environmentName } from '../core/environment.js';
 import { EGRESS_DIR, type EnvironmentSpec, RECORDS_DIR, SECRETS_DIR } from '../core/environment-spec.js';
 import type { Shared } from './egress.js';
+import { securityOf } from './filter.js';
 import { egressVariables } from './forward-egress.js';
 
 const MEBIBYTE = 1024 * 1024;
@@ -55,8 +56,8 @@ export const imageOf = (identity: EnvironmentIdentity): string =>
 export interface ContainerParts {
   /** With the bound of its root, which few engines can enforce. */
   readonly boundDisk: boolean;
-  /** With the filter of system calls that the spec brings, if it does. */
-  readonly ownProfile: boolean;
+  /** The filter of system calls, as the engine takes one; null: its own. */
+  readonly filter: string | null;
   /** With a directory of secrets that is the user's own. */
   readonly ownSecrets: boolean;
   /** What it reaches the proxy by; null: nothing. */
@@ -87,7 +88,7 @@ export function containerOptions(identity: EnvironmentIdentity, parts: Container
 function hostConfig(
   spec: EnvironmentSpec,
   name: string,
-  { boundDisk, ownProfile, ownSecrets, egress }: ContainerParts,
+  { boundDisk, filter, ownSecrets, egress }: ContainerParts,
 ): NonNullable<ContainerCreateOptions['HostConfig']> {
   const { limits, security } = spec;
   const volumes = volumesOf(name);
@@ -95,10 +96,7 @@ function hostConfig(
     NetworkMode: security.networkMode === 'none' ? 'none' : 'bridge',
     // In place of the capabilities, privileged mode and namespaces of the host, none of which a spec can name.
     CapDrop: [...security.dropCapabilities],
-    SecurityOpt: [
-      ...(security.noNewPrivileges ? ['no-new-privileges'] : []),
-      ...(security.seccompProfile === null || !ownProfile ? [] : [`seccomp=${security.seccompProfile}`]),
-    ],
+    SecurityOpt: [...(security.noNewPrivileges ? ['no-new-privileges'] : []), ...securityOf(filter)],
     ReadonlyRootfs: security.readOnlyRoot,
     Tmpfs: {
       '/tmp': tmpOptions(spec),

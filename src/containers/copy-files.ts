@@ -5,6 +5,7 @@ import { HoldfastError } from '../core/errors.js';
 import { labelsOf, rootImageOf, volumesOf } from './container-options.js';
 import { isHeld, isImageUnknown, isOvertaken, statusOf } from './engine-answers.js';
 import { type EngineConnection, EngineRefusal, isRefusal } from './engine-connection.js';
+import { makeFiltered } from './filter.js';
 import { inspect } from './inspect.js';
 import { removeContainer } from './remove-container.js';
 import { stopContainer } from './stop-container.js';
@@ -96,8 +97,11 @@ async function stateOfCopy(
   const found = await inspect(engine, name, signal);
   if (found === null) {
     await unlessRefused(identity, () =>
-      engine.ask('copying files', signal, (docker) =>
-        docker.createContainer({ name, ...copyOptions(identity, source) }),
+      makeFiltered(
+        engine,
+        'copying files',
+        { spec: identity.spec, signal },
+        { name, ...copyOptions(identity, source) },
       ),
     );
     return { type: 'working' };
@@ -149,7 +153,6 @@ const copyOptions = (identity: EnvironmentIdentity, source: EnvironmentName): Do
     NetworkMode: 'none',
     CapDrop: ['ALL'],
     CapAdd: ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'FSETID'],
-    SecurityOpt: ['no-new-privileges'],
     PidsLimit: 32,
     LogConfig: { Type: 'json-file', Config: { 'max-size': '64k', 'max-file': '1' } },
     Mounts: partsOf(identity).flatMap((part) => [

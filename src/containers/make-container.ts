@@ -13,6 +13,7 @@ import {
   isVolumeMade,
 } from './engine-answers.js';
 import { type EngineConnection, EngineRefusal } from './engine-connection.js';
+import { ourFilter } from './filter.js';
 
 /** Makes a container with its volumes, and the files of its source in them. Whoever does the same at once makes the same one. Returns its id; null: it was there. */
 export async function makeContainer(
@@ -48,7 +49,8 @@ export async function createContainer(
   signal: AbortSignal,
   name: string = environmentName(identity),
 ): Promise<string | null> {
-  let parts: ContainerParts = { boundDisk: true, ownProfile: true, ownSecrets: true, egress };
+  const filter = identity.spec.security.seccompProfile ?? (await ourFilter(engine, signal));
+  let parts: ContainerParts = { boundDisk: true, filter, ownSecrets: true, egress };
   for (;;) {
     const asked = parts;
     try {
@@ -71,11 +73,16 @@ function without(parts: ContainerParts, error: EngineRefusal, { spec }: Environm
   if (parts.ownSecrets && isAboutOwner(error)) return { ...parts, ownSecrets: false };
   if (!spec.bestEffort) return null;
   if (parts.boundDisk && isAboutDisk(error)) return { ...parts, boundDisk: false };
-  return parts.ownProfile && isAboutProfile(error) ? { ...parts, ownProfile: false } : null;
+  return parts.filter !== null && isAboutProfile(error) ? { ...parts, filter: null } : null;
 }
 
 function failureOf(error: EngineRefusal, identity: EnvironmentIdentity, egress: Shared | null): HoldfastError {
-  if (isAboutProfile(error)) return unenforced('security.seccompProfile', 'it takes none but its own', error);
+  if (isAboutProfile(error)) {
+    const ours =
+      'it does not find the file src/containers/seccomp.json of Holdfast: name a copy of it as its seccomp_profile';
+    const why = identity.spec.security.seccompProfile === null ? ours : 'it takes none but files of its machine';
+    return unenforced('security.seccompProfile', why, error);
+  }
   const why = error.message.trim().toWellFormed();
   if (isImageUnknown(error))
     return new HoldfastError('image_unknown', `The engine has no image ${identity.spec.image}.`, { cause: error });

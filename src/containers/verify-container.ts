@@ -6,6 +6,7 @@ import { SHOW } from './command-script.js';
 import { labelsOf, volumesOf } from './container-options.js';
 import { type EngineConnection, EngineRefusal, StreamCut } from './engine-connection.js';
 import { type ExecResult, runAttached } from './exec.js';
+import { makeFiltered } from './filter.js';
 import { endOfMain } from './open-container.js';
 import { newOwnerName } from './own-volumes.js';
 import { removeContainer } from './remove-container.js';
@@ -98,8 +99,11 @@ async function giveVolumes({ engine, identity, signal }: Place, work: 'kept' | '
   const helper = newOwnerName(identity);
   const volumes = volumesOf(environmentName(identity));
   try {
-    await engine.ask('giving volumes to their users', signal, async (docker) => {
-      const container = await docker.createContainer({
+    await makeFiltered(
+      engine,
+      'giving volumes to their users',
+      { spec, signal },
+      {
         name: helper,
         Image: spec.image,
         Entrypoint: [],
@@ -110,7 +114,6 @@ async function giveVolumes({ engine, identity, signal }: Place, work: 'kept' | '
           NetworkMode: 'none',
           CapDrop: ['ALL'],
           CapAdd: ['CHOWN'],
-          SecurityOpt: ['no-new-privileges'],
           ReadonlyRootfs: true,
           PidsLimit: 16,
           Mounts: [
@@ -118,7 +121,10 @@ async function giveVolumes({ engine, identity, signal }: Place, work: 'kept' | '
             { Type: 'volume', Source: volumes.records, Target: RECORDS_DIR },
           ],
         },
-      });
+      },
+    );
+    await engine.ask('giving volumes to their users', signal, async (docker) => {
+      const container = docker.getContainer(helper);
       await container.start();
       await ended(container);
     });

@@ -5,6 +5,17 @@ import { environmentName } from '../../src/core/environment.js';
 import type { EnvironmentInput } from '../../src/core/environment-spec.js';
 import { DOCKER_HOST, describeDocker, TOOLS } from '../harness/docker.js';
 import { endedOf, never, newIdentity, openedFor, shell } from './environments.js';
+import {
+  HAS_32_BITS,
+  IN_32_BITS,
+  IN_32_BITS_BOUND,
+  IO_URING,
+  IO_URING_BOUND,
+  SOCKETS,
+  SOCKETS_BOUND,
+  USUAL,
+  USUAL_SAID,
+} from './system-calls.js';
 
 /** What a container is kept from, each with its control: the same without the bound, where it happens. */
 
@@ -14,7 +25,10 @@ const docker = new Docker({ socketPath: DOCKER_HOST.slice('unix://'.length) });
 const status = (name: string) => `grep ^${name}: /proc/self/status | tr -s "\\t " " " | cut -d" " -f2`;
 
 const userNamespace = `python3 -c 'import ctypes; print(ctypes.CDLL(None, use_errno=True).unshare(0x10000000))'`;
-const allowAll = JSON.stringify({ defaultAction: 'SCMP_ACT_ALLOW' });
+const allowAll = JSON.stringify({
+  defaultAction: 'SCMP_ACT_ALLOW',
+  archMap: [{ architecture: 'SCMP_ARCH_X86_64', subArchitectures: ['SCMP_ARCH_X86'] }],
+});
 
 interface Check {
   readonly what: string;
@@ -70,6 +84,27 @@ const checks: readonly Check[] = [
     free: '0\n',
   },
   {
+    what: 'no sockets but of few families',
+    ask: SOCKETS,
+    bound: SOCKETS_BOUND,
+    without: { security: { seccompProfile: allowAll } },
+    free: /\nopen /,
+  },
+  {
+    what: 'no io_uring',
+    ask: IO_URING,
+    bound: IO_URING_BOUND,
+    without: { security: { seccompProfile: allowAll } },
+    free: /^(?!EPERM)/,
+  },
+  {
+    what: 'no sockets of other families in 32 bits either',
+    ask: IN_32_BITS,
+    bound: IN_32_BITS_BOUND,
+    without: { security: { seccompProfile: allowAll } },
+    free: /^open open/,
+  },
+  {
     what: 'a number of processes',
     ask: `for i in $(seq 100); do sleep 60 & done 2>/dev/null
 count() { ps | grep -c "[s]leep 60$"; }
@@ -91,6 +126,7 @@ describeDocker('isolation', () => {
   const { open, run } = openedFor();
 
   for (const { what, ask, bound, without, free } of checks) {
+    if (ask === IN_32_BITS && !HAS_32_BITS) continue;
     const image = ask.includes('python3') ? { image: TOOLS } : {};
     it(`${what}, unless it says otherwise`, async () => {
       expect((await run(image, ask)).stdout.text.replaceAll("'", '')).toBe(bound);
@@ -99,6 +135,11 @@ describeDocker('isolation', () => {
       else expect(seen).toMatch(free);
     });
   }
+
+  it('the filter of system calls lets programs do what they do all the time', async () => {
+    const ended = await run({ image: TOOLS }, USUAL);
+    expect(ended.stdout.text).toBe(USUAL_SAID);
+  });
 
   it('commands run as the user that it names, and as root never', async () => {
     expect((await run({}, 'id -u')).stdout.text).toBe('1000\n');
@@ -155,7 +196,7 @@ describeDocker('isolation', () => {
     for (const [field, changes] of weak) {
       const identity = newIdentity();
       const options = containerOptions(identity, {
-        ...{ boundDisk: true, ownProfile: true, ownSecrets: true, egress: null },
+        ...{ boundDisk: true, filter: null, ownSecrets: true, egress: null },
       });
       // As if the engine had heard everything else.
       await docker.createContainer({ ...options, HostConfig: { ...options.HostConfig, ...(changes as object) } });

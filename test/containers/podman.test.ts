@@ -6,9 +6,21 @@ import { containerOptions } from '../../src/containers/container-options.js';
 import { engineId } from '../../src/containers/engine-answers.js';
 import { EngineConnection } from '../../src/containers/engine-connection.js';
 import { type EnvironmentIdentity, environmentName } from '../../src/core/environment.js';
+import { TOOLS } from '../harness/docker.js';
 import { namesLeftOn } from '../harness/on-docker.js';
 import { describePodman, PODMAN_HOST } from '../harness/podman.js';
 import { endedOf, never, newEngine, newIdentity, openedFor, shell } from './environments.js';
+import {
+  HAS_32_BITS,
+  IN_32_BITS,
+  IN_32_BITS_BOUND,
+  IO_URING,
+  IO_URING_BOUND,
+  SOCKETS,
+  SOCKETS_BOUND,
+  USUAL,
+  USUAL_SAID,
+} from './system-calls.js';
 
 /** What the other suites of this folder check on Docker, in short, and what Podman does otherwise. */
 
@@ -84,7 +96,7 @@ describePodman('environments', () => {
 
   it('is refused where it does not hold, and so is a filter of system calls, unless the best is enough', async () => {
     const weak = newIdentity();
-    const parts = { boundDisk: true, ownProfile: true, ownSecrets: true, egress: null };
+    const parts = { boundDisk: true, filter: null, ownSecrets: true, egress: null };
     const asked = containerOptions(weak, parts);
     // As if the engine had heard everything else.
     await docker.createContainer({ ...asked, HostConfig: { ...asked.HostConfig, PidsLimit: 0, CapDrop: [] } });
@@ -99,6 +111,16 @@ describePodman('environments', () => {
     });
     const environment = await open(newIdentity({ ...own, bestEffort: true }));
     expect(endedOf(await environment.run(shell('echo up'), never)).stdout.text).toBe('up\n');
+  });
+
+  it('has sockets of few families, no io_uring and no new namespaces, and does what programs do all the time', async () => {
+    const environment = await open(newIdentity({ image: TOOLS }));
+    const say = async (text: string) => endedOf(await environment.run(shell(text), never)).stdout.text;
+    expect(await say(SOCKETS)).toBe(SOCKETS_BOUND);
+    expect(await say(IO_URING)).toBe(IO_URING_BOUND);
+    if (HAS_32_BITS) expect(await say(IN_32_BITS)).toBe(IN_32_BITS_BOUND);
+    expect(await say(`python3 -c 'import ctypes; print(ctypes.CDLL(None).unshare(0x10000000))'`)).toBe('-1\n');
+    expect(await say(USUAL)).toBe(USUAL_SAID);
   });
 
   it('is verified on a copy of its files, and goes alone', async () => {
