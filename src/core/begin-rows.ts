@@ -1,5 +1,5 @@
 import { callDigest } from './call.js';
-import { COPIES, type CopyName, type FalseRow, falseRows, type StoredCopies } from './copied-rows.js';
+import { COPIES, type CopyName, type FalseRow, falseRows, NO_COPIES, type StoredCopies } from './copied-rows.js';
 import { type Cell, type Column, type StoredRow, shown } from './copied-table.js';
 import { type JsonValue, sha256 } from './json.js';
 import type { LoggedFacts } from './logged-facts.js';
@@ -39,7 +39,7 @@ export function storedRow(
 }
 
 function cellOf(value: unknown): Cell {
-  if (value instanceof Date) return value.toISOString();
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? String(value) : value.toISOString();
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? value : null;
 }
 
@@ -49,8 +49,7 @@ export function falseAtBegin(
   runId: string,
   rows: Pick<StoredCopies, 'runs' | 'interruptions' | 'decisions' | 'standing_decisions'>,
 ): FalseRow | null {
-  const there = { ...rows, agents: [], calls: [], mcp_pins: [], mcp_lists: [] };
-  const [first] = falseRows(facts, runId, there, 1, AT_BEGIN);
+  const [first] = falseRows(facts, runId, { ...NO_COPIES, ...rows }, 1, AT_BEGIN);
   return first ?? null;
 }
 
@@ -62,11 +61,20 @@ export function argumentsFault(
   const policyVersion = facts.created?.policyVersion;
   // Older builds kept no version, and only approvals are bound to arguments.
   if (row.kind !== 'approval' || callId === null || toolVersion === '' || policyVersion === undefined) return null;
-  const args: JsonValue = JSON.parse(row.arguments);
-  const asked = callDigest({ runId, callId, tool: tool ?? '', toolVersion, arguments: args, policyVersion });
-  if (asked === digest) return null;
+  const args = parsed(row.arguments);
+  const call = { runId, callId, tool: tool ?? '', toolVersion, policyVersion };
+  if (args !== undefined && callDigest({ ...call, arguments: args }) === digest) return null;
   const what = `they are ${shown(row.arguments)}, and the digest of the call is that of others`;
   return { table: 'interruptions', row: id, column: 'arguments', what };
+}
+
+/** Undefined: it is no JSON. */
+function parsed(text: string): JsonValue | undefined {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 interface InterruptedCall {

@@ -1,4 +1,5 @@
 import { nextDayOf } from './budget.js';
+import { charges } from './charge-copies.js';
 import { type CopiedTable, isSaid, type Said, type StoredRow, saidText, shown } from './copied-table.js';
 import { verdictsFor } from './ending.js';
 import type { EventKind } from './event.js';
@@ -207,13 +208,20 @@ const lists: CopiedTable<string> = {
 
 /** Every table whose rows say again what a log says. */
 export const COPIES = {
-  ...{ runs, agents, interruptions, decisions, standing_decisions: standing, calls, mcp_pins: pins, mcp_lists: lists },
+  ...{ runs, agents, interruptions, decisions, standing_decisions: standing, calls, charges },
+  ...{ mcp_pins: pins, mcp_lists: lists },
 } as const;
 export type CopyName = keyof typeof COPIES;
 export const COPY_NAMES = Object.keys(COPIES) as readonly CopyName[];
 
 /** The rows of a run that say again what its log says. */
 export type StoredCopies = { readonly [name in CopyName]: readonly StoredRow[] };
+
+/** No rows, for those who compare some of them. */
+export const NO_COPIES: StoredCopies = {
+  ...{ runs: [], agents: [], interruptions: [], decisions: [], standing_decisions: [], calls: [], charges: [] },
+  ...{ mcp_pins: [], mcp_lists: [] },
+};
 
 /** A row that does not say what the log says. */
 export interface FalseRow {
@@ -248,7 +256,7 @@ export function falseRows(
 
 function* differences(
   table: CopyName,
-  { key, facts: factsOf, required, ahead, columns }: CopiedTable<unknown>,
+  { key, facts: factsOf, places, required, ahead, columns }: CopiedTable<unknown>,
   facts: LoggedFacts,
   runId: string,
   rows: readonly StoredRow[],
@@ -256,10 +264,12 @@ function* differences(
   const known = factsOf(facts);
   const seen = new Set<string>();
   const nameOf = (id: string) => (id === '' ? runId : id);
+  const placed = places?.(rows, facts);
   for (const row of rows) {
     const id = key.map((column) => String(row[column])).join(' ');
-    seen.add(id);
-    const fact = known.get(id);
+    const place = placed === undefined ? id : (placed.get(row) ?? '');
+    seen.add(place);
+    const fact = placed !== undefined && place === '' ? undefined : known.get(place);
     if (fact === undefined) {
       if (!ahead(facts, row)) yield { table, row: nameOf(id), column: null, what: 'the log knows no such row' };
       continue;
@@ -269,7 +279,7 @@ function* differences(
       const said = rule.log(fact, facts, row);
       const cell = row[column] ?? null;
       if (!isSaid(cell, said))
-        yield { table, row: nameOf(id), column, what: `it is ${shown(cell)}, and the log says ${saidText(said)}` };
+        yield { table, row: nameOf(id), column, what: `it is ${shown(cell)}, and ${saidText(said)}` };
     }
   }
   for (const [id, fact] of known)

@@ -12,8 +12,12 @@ export type Said =
   | { readonly oneOf: readonly Cell[] }
   /** A time that was taken in the transaction of an event. */
   | { readonly near: string }
+  /** A time after one event, and before another one where there is one. */
+  | { readonly from: string; readonly to: string | null }
   /** A number that is not less. */
   | { readonly atLeast: number }
+  /** What other rows add up to: `of` names them. Null: one of them is not known. */
+  | { readonly sum: number | null; readonly of: string }
   /** Something. */
   | { readonly not: null };
 
@@ -28,6 +32,8 @@ export interface CopiedTable<Fact> {
   readonly key: readonly string[];
   /** What the log says, by key. */
   readonly facts: (facts: LoggedFacts) => ReadonlyMap<string, Fact>;
+  /** Which fact each row is of, where its key does not say; those that are left out are of none that the log knows. */
+  readonly places?: (rows: readonly StoredRow[], facts: LoggedFacts) => ReadonlyMap<StoredRow, string>;
   /** Whether a row must be there for what the log says. */
   readonly required: (fact: Fact) => boolean;
   /** Whether a row may be there that the log does not know, because its event is still to come. */
@@ -43,20 +49,30 @@ export function isSaid(stored: Cell, said: Said): boolean {
   if (said === undefined) return true;
   if (said === null || typeof said !== 'object') return isSame(stored, said);
   if ('oneOf' in said) return said.oneOf.some((one) => isSame(stored, one));
+  if ('sum' in said) return isSame(stored, said.sum);
   if ('not' in said) return stored !== null;
   if ('atLeast' in said) return Number(stored) >= said.atLeast;
-  return Math.abs(Date.parse(String(stored)) - Date.parse(said.near)) <= NEAR_MS;
+  const at = Date.parse(String(stored));
+  if ('from' in said)
+    return at >= Date.parse(said.from) - NEAR_MS && (said.to === null || at <= Date.parse(said.to) + NEAR_MS);
+  return Math.abs(at - Date.parse(said.near)) <= NEAR_MS;
 }
 
 /** Drivers give large numbers as text. */
 const isSame = (stored: Cell, said: Cell): boolean =>
   typeof said === 'number' && typeof stored === 'string' ? Number(stored) === said : stored === said;
 
-/** What the log says, for people. */
+/** What is said of a column, for people. */
 export function saidText(said: Said): string {
+  const isSum = typeof said === 'object' && said !== null && 'sum' in said;
+  return isSum ? `${said.of} add up to ${said.sum ?? 'what is not known'}` : `the log says ${loggedText(said)}`;
+}
+
+function loggedText(said: Exclude<Said, { readonly sum: number | null }>): string {
   if (said === undefined || said === null || typeof said !== 'object') return shown(said ?? null);
   if ('oneOf' in said) return [...new Set(said.oneOf)].map(shown).join(' or ');
   if ('not' in said) return 'that there is one';
+  if ('from' in said) return said.to === null ? `after ${said.from}` : `between ${said.from} and ${said.to}`;
   return 'atLeast' in said ? `at least ${said.atLeast}` : `about ${said.near}`;
 }
 

@@ -1,12 +1,8 @@
 import { storedRow } from './begin-rows.js';
-import { type FalseRow, falseRows } from './copied-rows.js';
+import { type FalseRow, falseRows, NO_COPIES } from './copied-rows.js';
 import { EVENT_DATA, type EventKind, type ToldEvent } from './event.js';
 import { sha256 } from './json.js';
 import { LoggedFacts } from './logged-facts.js';
-
-const NOTHING = {
-  ...{ agents: [], interruptions: [], decisions: [], standing_decisions: [], calls: [], mcp_pins: [], mcp_lists: [] },
-} as const;
 
 /** The column of a run that is over that does not say what its log says; null: all do. Looks at an event at a time. */
 export function* falseRun(
@@ -20,7 +16,7 @@ export function* falseRun(
     if (parsed.success) facts.take(kind as EventKind, parsed.data as never, { seq, at });
     yield;
   }
-  const [first] = falseRows(facts, row.id, { ...NOTHING, runs: [storedRow('runs', row, row)] }, 1, {});
+  const [first] = falseRows(facts, row.id, { ...NO_COPIES, runs: [storedRow('runs', row, row)] }, 1, {});
   return first ?? null;
 }
 

@@ -1,5 +1,5 @@
 import type { EventData, EventKind } from './event.js';
-import { digestOf, sha256 } from './json.js';
+import { canonical, digestOf, sha256 } from './json.js';
 import { addUsage, NO_USAGE, type Usage } from './run.js';
 import type { RunState } from './state.js';
 
@@ -46,7 +46,9 @@ export interface StandingFact {
 
 /** What an answer cost. */
 export interface AnswerFact {
-  readonly seq: number;
+  readonly at: string | null;
+  readonly model: string;
+  readonly route: EventData<'model.responded'>['route'];
   readonly usage: Usage;
   readonly cost: EventData<'model.responded'>['cost'];
 }
@@ -65,7 +67,13 @@ type Created = Omit<EventData<'run.created'>, 'input' | 'grants' | 'limits' | 'm
   readonly metadata: string;
 };
 
-type End = EventData<'run.completed'> | EventData<'run.failed'> | EventData<'run.cancelled'>;
+/** How a run ended: the digest of its output, its error as it is stored; null: it has none. */
+interface End {
+  readonly kind: EventKind;
+  readonly output: string | null;
+  readonly error: string | null;
+  readonly at: string;
+}
 
 const digestOrNull = (value: unknown): string | null => (value === undefined ? null : digestOf(value));
 
@@ -79,7 +87,7 @@ export class LoggedFacts {
   forked: EventData<'run.forked'> | null = null;
   session: EventData<'session.loaded'> | null = null;
   cancel: { readonly reason: string | null; readonly at: string } | null = null;
-  end: { readonly kind: EventKind; readonly data: End; readonly at: string } | null = null;
+  end: End | null = null;
   status: 'queued' | 'running' | 'paused' | 'completed' | 'failed' | 'cancelled' = 'queued';
   /** The segment that works, or comes next. */
   segment = 0;
@@ -95,6 +103,10 @@ export class LoggedFacts {
   readonly interruptions = new Map<string, InterruptionFact>();
   readonly decisions = new Map<string, DecisionFact>();
   readonly standing = new Map<string, StandingFact>();
+  /** The runs that its calls started. */
+  readonly children = new Set<string>();
+  /** What runs have used whose results it took, and that it did not start: a fork waits for those of its source. */
+  taken: Usage = NO_USAGE;
   readonly answers = new Map<number, AnswerFact>();
   /** Digests of the tool lists that MCP servers gave. */
   readonly lists = new Map<string, string>();
@@ -115,14 +127,15 @@ export class LoggedFacts {
     return false;
   }
 
-  /** Takes the next event of a log, which was checked. */
+  /** Takes the next event of a log, which was checked. `digests`: of members of its payload that were not read. */
   take<K extends EventKind>(
     kind: K,
     data: EventData<K>,
     { seq, at }: { readonly seq: number; readonly at: string },
+    digests: Place['digests'] = {},
   ): void {
     const own = seq > this.#copied;
-    FACTS[kind]?.(this, data, { seq, at: own ? at : null, own });
+    FACTS[kind]?.(this, data, { seq, at: own ? at : null, own, digests });
     if (kind === 'run.forked') this.#copied = seq + (this.forked?.copied ?? 0);
     this.#time(kind, at, own);
   }
@@ -161,15 +174,18 @@ interface Place {
   readonly at: string | null;
   /** Whether the run did it itself: what a fork took over, its source did. */
   readonly own: boolean;
+  readonly digests: { readonly [member: string]: string };
 }
 
 type Take<K extends EventKind> = (facts: LoggedFacts, data: EventData<K>, place: Place) => void;
 
 const over =
   (status: 'completed' | 'failed' | 'cancelled'): Take<'run.completed' | 'run.failed' | 'run.cancelled'> =>
-  (facts, data, { at }) => {
+  (facts, data, { at, digests }) => {
     facts.status = status;
-    facts.end = { kind: `run.${status}`, data, at: at ?? '' };
+    const output = 'output' in data ? (digests['output'] ?? digestOf(data.output)) : null;
+    const error = 'error' in data ? canonical(data.error) : null;
+    facts.end = { kind: `run.${status}`, output, error, at: at ?? '' };
   };
 
 function saidOf({ message, edit, always }: Pick<EventData<'interruption.voted'>, 'message' | 'edit' | 'always'>) {
@@ -180,9 +196,10 @@ function saidOf({ message, edit, always }: Pick<EventData<'interruption.voted'>,
 }
 
 const FACTS: { readonly [K in EventKind]?: Take<K> } = {
-  'run.created': (facts, { input, grants, limits, metadata, ...rest }, { at }) => {
-    const large = { input: digestOf(input), grants: digestOf(grants), limits: digestOf(limits) };
-    facts.created = { ...rest, ...large, metadata: digestOf(metadata) };
+  'run.created': (facts, { input, grants, limits, metadata, ...rest }, { at, digests }) => {
+    const large = { input: digests['input'] ?? digestOf(input), grants: digests['grants'] ?? digestOf(grants) };
+    const small = { limits: digestOf(limits), metadata: digests['metadata'] ?? digestOf(metadata) };
+    facts.created = { ...rest, ...large, ...small };
     facts.createdAt = at ?? '';
   },
   'session.loaded': (facts, data) => {
@@ -217,11 +234,15 @@ const FACTS: { readonly [K in EventKind]?: Take<K> } = {
   'model.requested': (facts, { turn }) => {
     facts.sums = { ...facts.sums, asked: turn };
   },
-  'model.responded': (facts, { turn, usage, cost }, { seq, own }) => {
+  'model.responded': (facts, { turn, model, route, usage, cost }, { at, own }) => {
     facts.addUsage(usage, 1);
-    if (own) facts.answers.set(turn, { seq, usage, cost });
+    if (own) facts.answers.set(turn, { at, model, route, usage, cost });
   },
-  'child.ended': (facts, { usage }, { own }) => {
+  'child.started': (facts, { childRunId }, { own }) => {
+    if (own) facts.children.add(childRunId);
+  },
+  'child.ended': (facts, { childRunId, usage }, { own }) => {
+    if (own && !facts.children.has(childRunId)) facts.taken = addUsage(facts.taken, usage);
     // What a fork took over counts as its own.
     if (own) return;
     facts.addUsage(usage, 0);

@@ -1,7 +1,7 @@
-import type { Column, Said } from './copied-table.js';
-import { canonical, digestOf } from './json.js';
+import type { Column, Said, StoredRow } from './copied-table.js';
+import { canonical } from './json.js';
 import type { LoggedFacts } from './logged-facts.js';
-import { isOver, type RunStatus } from './run.js';
+import { isOver, type RunStatus, type Usage } from './run.js';
 
 const OVER_AT = ({ end }: LoggedFacts): Said => (end === null ? undefined : { near: end.at });
 
@@ -18,7 +18,27 @@ const counted =
   (...of: readonly ((sums: LoggedFacts['sums']) => number)[]) =>
   ({ counted, sums }: LoggedFacts): Said => ({ oneOf: of.flatMap((one) => [one(counted), one(sums)]) });
 
-const FAMILY = 'the sum over the runs below it, each of which has a log of its own';
+const OF_CHARGES = 'its charges';
+const OF_FAMILY = 'the runs below it';
+
+/** A sum over other rows, which was read beside the row. Older builds kept fewer of them. */
+const sumOf = (facts: LoggedFacts, row: StoredRow, name: string, of: string, more = 0): Said => {
+  const sum = row[name];
+  if (sum === undefined || facts.created?.pinned === undefined) return undefined;
+  return { sum: sum === null ? null : Number(sum) + more, of };
+};
+
+/** What it cost is summed up with the ends of its segments. */
+const costOf = (_: unknown, facts: LoggedFacts, row: StoredRow): Said =>
+  isOver(facts.status) ? sumOf(facts, row, 'sum_charged', OF_CHARGES) : undefined;
+
+/** A run below that was removed is in the sum, and cannot be added any more. */
+const below =
+  (column: string, taken: (usage: Usage) => number = () => 0) =>
+  (_: unknown, facts: LoggedFacts, row: StoredRow): Said => {
+    if (facts.children.size !== row['sum_below']) return undefined;
+    return sumOf(facts, row, `sum_${column}`, OF_FAMILY, taken(facts.taken));
+  };
 
 /** `holdfast.runs`, column by column. */
 export const RUN_COLUMNS: { readonly [column: string]: Column<LoggedFacts> } = {
@@ -39,9 +59,9 @@ export const RUN_COLUMNS: { readonly [column: string]: Column<LoggedFacts> } = {
   metadata: { large: true, log: ({ created }) => created?.metadata },
   output: {
     large: true,
-    log: ({ end }) => (end !== null && 'output' in end.data ? digestOf(end.data.output) : null),
+    log: ({ end }) => end?.output ?? null,
   },
-  error: { log: ({ end }) => (end !== null && 'error' in end.data ? canonical(end.data.error) : null) },
+  error: { log: ({ end }) => end?.error ?? null },
   segment: { log: ({ segment }) => segment },
   // A turn that got no answer counts.
   turns: {
@@ -53,14 +73,14 @@ export const RUN_COLUMNS: { readonly [column: string]: Column<LoggedFacts> } = {
   input_tokens: { log: counted(({ usage }) => usage.inputTokens) },
   output_tokens: { log: counted(({ usage }) => usage.outputTokens) },
   total_tokens: { log: counted(({ usage }) => usage.totalTokens) },
-  cost_nano_usd: { because: 'the sum of its charges' },
+  cost_nano_usd: { log: costOf },
   active_ms: { log: ({ activeMs }) => ({ atLeast: activeMs - CLOCK_MS }) },
   time_left_ms: { log: ({ created }) => (created?.parent === undefined ? null : created.pinned?.timeLeftMs) },
-  child_input_tokens: { because: FAMILY },
-  child_output_tokens: { because: FAMILY },
-  child_total_tokens: { because: FAMILY },
-  child_active_ms: { because: FAMILY },
-  child_cost_nano_usd: { because: FAMILY },
+  child_input_tokens: { log: below('child_input_tokens', ({ inputTokens }) => inputTokens) },
+  child_output_tokens: { log: below('child_output_tokens', ({ outputTokens }) => outputTokens) },
+  child_total_tokens: { log: below('child_total_tokens', ({ totalTokens }) => totalTokens) },
+  child_active_ms: { log: below('child_active_ms') },
+  child_cost_nano_usd: { log: below('child_cost_nano_usd') },
   segment_started_at: {
     because: 'a worker has begun the segment, and its event is written with the first that follows',
   },

@@ -12,6 +12,7 @@ const FROM: { readonly [name in CopyName]: string } = {
               join holdfast.runs r on r.id = i.run_id`,
   standing_decisions: 'holdfast.standing_decisions t join holdfast.runs r on r.id = t.run_id',
   calls: 'holdfast.calls t join holdfast.runs r on r.id = t.run_id',
+  charges: 'holdfast.charges t join holdfast.runs r on r.id = t.run_id',
   mcp_pins: 'holdfast.mcp_pins t join holdfast.runs r on r.id = t.run_id',
   mcp_lists: `holdfast.mcp_lists t join holdfast.mcp_pins p on p.tenant = t.tenant and p.digest = t.digest
               join holdfast.runs r on r.id = p.run_id`,
@@ -31,10 +32,24 @@ const columnsOf = (name: CopyName): string =>
     )
     .join(', ');
 
+/** What the rows of other tables add up to that a run has the sums of. */
+const SUMS = `, charged.*, below.*`;
+const SUMMED = `cross join lateral (
+      select case when count(*) = count(nano_usd) then coalesce(sum(nano_usd), 0) end as sum_charged
+        from holdfast.charges c where c.run_id = t.id) charged
+    cross join lateral (
+      select count(*) as sum_below, ${['input_tokens', 'output_tokens', 'total_tokens', 'active_ms', 'cost_nano_usd'].map(belowOf).join(', ')}
+        from holdfast.runs b where b.parent_run_id = t.id) below`;
+
+function belowOf(column: string): string {
+  const used = `case when b.status in ('completed', 'failed', 'cancelled') then b.${column} else 0 end + b.child_${column}`;
+  return `case when count(*) = count(${used}) then coalesce(sum(${used}), 0) end as "sum_child_${column}"`;
+}
+
 const selectOf = (name: CopyName): string =>
   `select '${name}' as name, c."run_of_row" as "runId", row_to_json(c)::text as row
-     from (select r.id as "run_of_row", r.tenant as "tenant_of_run", ${columnsOf(name)}
-             from ${FROM[name]} where r.id = any(?)) c`;
+     from (select r.id as "run_of_row", r.tenant as "tenant_of_run", ${columnsOf(name)}${name === 'runs' ? SUMS : ''}
+             from ${FROM[name]} ${name === 'runs' ? SUMMED : ''} where r.id = any(?)) c`;
 
 const STATEMENT = `${COPY_NAMES.map(selectOf).join(' union all ')}
   union all select 'claims', c.id, row_to_json(c)::text from (?) c`;
@@ -70,15 +85,6 @@ export async function readClaimed(db: Knex, ids: readonly string[]): Promise<Rea
   return new Map([...found].flatMap(([id, { claim, copies }]) => (claim === null ? [] : [[id, { claim, copies }]])));
 }
 
-const noCopies = (): Record<CopyName, StoredRow[]> => ({
-  ...{
-    runs: [],
-    agents: [],
-    interruptions: [],
-    decisions: [],
-    standing_decisions: [],
-    calls: [],
-    mcp_pins: [],
-    mcp_lists: [],
-  },
-});
+const noCopies = (): Record<CopyName, StoredRow[]> =>
+  // As many lists as there are tables.
+  Object.fromEntries(COPY_NAMES.map((name) => [name, []])) as unknown as Record<CopyName, StoredRow[]>;

@@ -1,19 +1,19 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Agent, MCPServerStreamableHttp } from '@openai/agents';
+import { Agent, MCPServerStreamableHttp, Usage } from '@openai/agents';
 import type { Knex } from 'knex';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { COPIES, COPY_NAMES, type CopyName } from '../../src/core/copied-rows.js';
 import type { Column } from '../../src/core/copied-table.js';
 import type { VerifyReport } from '../../src/core/verify-log.js';
 import { LogReading, logPages } from '../../src/engine/log-reading.js';
-import { defineAgent } from '../../src/index.js';
+import { defineAgent, functionModel, subAgent } from '../../src/index.js';
 import { readClaimed } from '../../src/storage/copied-rows.js';
 import { ended } from '../export/exported.js';
 import { describeEachDatabase } from '../harness/database.js';
 import { ADMIN, openTestEngine, restOf, runToRest, type TestEngine } from '../harness/engine.js';
-import { call, scripted } from '../harness/script.js';
+import { call, resultsIn, say, scripted } from '../harness/script.js';
 import { serveHttp, testServer } from '../mcp/server.js';
 import { config, decideAll } from './every-kind.js';
 
@@ -22,7 +22,27 @@ import { config, decideAll } from './every-kind.js';
 const exportDir = mkdtempSync(join(tmpdir(), 'holdfast-copies-'));
 afterAll(() => rmSync(exportDir, { recursive: true, force: true }));
 
-const RUNS = ['approvals', 'edits', 'several', 'standing', 'unknown', 'questions', 'children'];
+const used = new Usage({ inputTokens: 1000, outputTokens: 100, totalTokens: 1100 });
+const clerk = new Agent({
+  name: 'clerk',
+  model: functionModel('priced', () => ({ output: [say('done')], usage: used })),
+});
+/** What its answers and those of a run below it cost is known. */
+const boss = defineAgent({
+  agent: new Agent({
+    name: 'boss',
+    model: functionModel('boss', ({ input }) => ({
+      output: resultsIn(input).length === 0 ? [call('ask_clerk', { input: 'x' })] : [say('done')],
+      usage: used,
+    })),
+    tools: [subAgent({ agent: 'clerk', name: 'ask_clerk' })],
+  }),
+  grants: ['tool:call:ask_clerk'],
+});
+const PRICE = { inputPerMillion: '1', outputPerMillion: '10' };
+const prices = { 'object/clerk': PRICE, 'object/boss': PRICE };
+
+const RUNS = ['boss', 'approvals', 'edits', 'several', 'standing', 'unknown', 'questions', 'children'];
 
 /** Verifies a run as `verify` does, on a database that no engine is on. */
 async function verify(knex: Knex, id: string): Promise<VerifyReport> {
@@ -64,7 +84,7 @@ describeEachDatabase('rows that say again what the log says', (kind) => {
     const web = new MCPServerStreamableHttp({ name: 'web', url: server.url });
     const model = scripted([[call('read', { path: 'a.txt' }, 'c1')]]);
     const listed = defineAgent({ agent: new Agent({ name: 'listed', model, mcpServers: [web] }) });
-    t = await openTestEngine(kind, { ...config, exportDir, agents: [...config.agents, listed] });
+    t = await openTestEngine(kind, { ...config, exportDir, prices, agents: [...config.agents, listed, clerk, boss] });
     ids.set('listed', (await runToRest(t.engine, 'listed')).id);
     for (const agent of RUNS) ids.set(agent, (await t.engine.startRun({ agent, input: 'go' }, ADMIN)).id);
     do {
@@ -141,21 +161,62 @@ describeEachDatabase('rows that say again what the log says', (kind) => {
     expect((await ended(t.engine, asked)).progress.skipped).toMatchObject({ row_changed: 3 });
   });
 
+  it('names the column of a charge that was changed, and of the sums that are made of it', async () => {
+    const [first] = (await t.engine.listRuns({ limit: 200, agent: 'boss' }, ADMIN)).items;
+    const id = first?.id ?? '';
+    const changes = [
+      ['nano_usd', 'nano_usd = nano_usd / 2', ['charges.nano_usd', 'runs.cost_nano_usd']],
+      ['input_tokens', 'input_tokens = 1', ['charges.input_tokens']],
+      ['model', `model = 'cheap/model'`, ['charges.model']],
+      ['state', `state = 'assumed'`, ['charges.state']],
+      ['day', `day = '2020-01-01'`, ['charges.day']],
+      ['agent', `agent = 'clerk'`, ['charges.agent']],
+    ] as const;
+    await t.between(async (knex) => {
+      const [row] = await rowsOf(knex, 'charges', id);
+      for (const [column, change, expected] of changes) {
+        const { rows } = await reportAfter(knex, id, (trx) =>
+          trx.raw(`update holdfast.charges set ${change} where ctid = ?::tid`, [row?.ctid ?? '']),
+        );
+        expect(
+          rows.map(({ table, column: of }) => `${table}.${of}`),
+          column,
+        ).toEqual([...expected].reverse());
+      }
+      const removed = await reportAfter(knex, id, (trx) =>
+        trx('holdfast.charges').where({ run_id: id, turn: 1 }).delete(),
+      );
+      expect(removed.broken?.what).toMatch(/^cost_nano_usd .* its charges add up to /);
+      expect(removed.rows.at(-1)).toMatchObject({ table: 'charges', row: 'turn 1', column: null });
+    });
+  });
+
+  /** What `verify` says after a change, which is put back. */
+  async function reportAfter(
+    knex: Knex,
+    id: string,
+    change: (trx: Knex.Transaction) => PromiseLike<unknown>,
+  ): Promise<VerifyReport> {
+    const changed = await knex
+      .transaction(async (trx) => {
+        await change(trx);
+        throw new Changed(await verify(trx, id));
+      })
+      .catch((error: unknown) => error);
+    if (!(changed instanceof Changed)) throw changed;
+    return changed.report;
+  }
+
   /** Changes the column of one run after the other, until a change of it is found. What was changed is put back. */
   async function isFound(knex: Knex, name: CopyName, column: string, type: string): Promise<boolean> {
     for (const id of ids.values()) {
       const rows = await rowsOf(knex, name, id);
       for (const { ctid } of rows) {
-        const changed = await knex
-          .transaction(async (trx) => {
-            const other = (OTHER[type] ?? OTHER['text'] ?? '').replace('??', `"${column}"`);
-            await trx.raw(`set local session_replication_role = replica`);
-            await trx.raw(`update holdfast.${name} set "${column}" = ${other} where ctid = ?::tid`, [ctid]);
-            throw new Changed(await verify(trx, id));
-          })
-          .catch((error: unknown) => error);
-        if (!(changed instanceof Changed)) throw changed;
-        const { report } = changed;
+        const report = await reportAfter(knex, id, async (trx) => {
+          const other = (OTHER[type] ?? OTHER['text'] ?? '').replace('??', `"${column}"`);
+          await trx.raw(`set local session_replication_role = replica`);
+          await trx.raw(`update holdfast.${name} set "${column}" = ${other} where ctid = ?::tid`, [ctid]);
+        });
         if (report.rows.some((one) => one.table === name && (one.column === column || one.column === null))) {
           expect(report).toMatchObject({ ok: false, complete: false });
           return true;
