@@ -39,6 +39,16 @@ export function dataHash(runKey: string, seq: number, dataText: string): string 
   return `hmac-sha256:${createHmac('sha256', salt).update(dataText, 'utf8').digest('hex')}`;
 }
 
+const HMAC_BLOCK_BYTES = 64;
+
+/** The salt of a payload as HMAC mixes it in (RFC 2104), in hex, for whoever has SHA-256 alone and the payload. */
+export function dataPads(runKey: string, seq: number): { readonly inner: string; readonly outer: string } {
+  const salt = dataSalt(runKey, seq);
+  const pad = (byte: number) =>
+    Buffer.from(Array.from({ length: HMAC_BLOCK_BYTES }, (_, at) => (salt[at] ?? 0) ^ byte)).toString('hex');
+  return { inner: pad(0x36), outer: pad(0x5c) };
+}
+
 /**
  * SHA-256 over exactly the named fields in canonical JSON, with `dataHash` in place of `data`. They are texts and numbers, and
  * stand here in the order of their names (RFC 8785), as JSON.stringify writes them.

@@ -1,26 +1,13 @@
 import { AT_BEGIN } from './begin-rows.js';
-import { COPIES, type CopyName, type FalseRow, falseRows } from './copied-rows.js';
+import { COPIES, type CopyName, type FalseRow, falseRows, NO_COPIES } from './copied-rows.js';
 import type { StoredRow } from './copied-table.js';
 import type { Integrity } from './integrity.js';
 import { sha256 } from './json.js';
-import { LoggedFacts } from './logged-facts.js';
+import type { LoggedFacts } from './logged-facts.js';
 import { isOver, type RunStatus, type Usage } from './run.js';
 import type { RunState } from './state.js';
 
 const FALSE_MAX = 20;
-const NO_ROWS = {
-  ...{
-    runs: [],
-    agents: [],
-    interruptions: [],
-    decisions: [],
-    standing_decisions: [],
-    calls: [],
-    mcp_pins: [],
-    mcp_lists: [],
-  },
-} as const;
-
 const AT_END = [
   ...['status', 'output', 'error', 'cancel_reason', 'cancel_requested_at', 'created_at', 'updated_at', 'completed_at'],
 ];
@@ -51,20 +38,10 @@ export interface ShownRun {
   readonly charged: string | null;
 }
 
-/**
- * What of a run does not say what the log says, by its first events, its last one and the state after that. `read` null: the events are
- * too long for a list, and its status, what it waits for and its sums are compared with the state alone.
- */
-export function falseInRun(run: ShownRun, read: LoggedFacts | null, state: RunState): Integrity {
-  const facts = read ?? new LoggedFacts();
+/** What of a run does not say what the log says, by its first events, its last one and the state after that. */
+export function falseInRun(run: ShownRun, facts: LoggedFacts, state: RunState): Integrity {
   facts.endsIn(state);
-  const found: FalseRow[] = falseRows(
-    facts,
-    run.id,
-    { ...NO_ROWS, runs: [run.stored] },
-    FALSE_MAX,
-    read === null ? { runs: ['status'] } : OF_RUN,
-  );
+  const found: FalseRow[] = falseRows(facts, run.id, { ...NO_COPIES, runs: [run.stored] }, FALSE_MAX, OF_RUN);
   return [...found, ...falsePending(run, state), ...falseSums(run, state)].slice(0, FALSE_MAX);
 }
 
@@ -95,23 +72,23 @@ function falseSums({ id, status, usage, cost, charged }: ShownRun, state: RunSta
 
 const TOKENS = { inputTokens: 'input_tokens', outputTokens: 'output_tokens', totalTokens: 'total_tokens' } as const;
 
-/** What of an interruption, of what was said on it, and of what its run (null: not that) was started with does not say what the log says. */
+/** What of an interruption, of what was said on it, and of what its run was started with does not say what the log says. */
 export const falseInInterruption = (
   runId: string,
   facts: LoggedFacts,
-  rows: { readonly run: StoredRow | null; readonly interruption: StoredRow; readonly decisions: readonly StoredRow[] },
+  rows: { readonly run: StoredRow; readonly interruption: StoredRow; readonly decisions: readonly StoredRow[] },
 ): Integrity =>
   falseRows(
     facts,
     runId,
     {
-      ...NO_ROWS,
-      runs: rows.run === null ? [] : [rows.run],
+      ...NO_COPIES,
+      runs: [rows.run],
       interruptions: [rows.interruption],
       decisions: rows.decisions,
     },
     FALSE_MAX,
-    { ...(rows.run === null ? {} : OF_START), ...OF_INTERRUPTION },
+    { ...OF_START, ...OF_INTERRUPTION },
   );
 
 /** Whether the state that is stored with the end of a log is that of its last event. */

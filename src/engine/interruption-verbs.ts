@@ -25,6 +25,7 @@ import {
   saidOnEach,
   waitOf,
 } from '../storage/interruptions.js';
+import { shownInterruption } from '../storage/legible-rows.js';
 import { atOneMoment } from '../storage/one-moment.js';
 import { cursorAfter } from '../storage/run-list.js';
 import { assertNotErased } from '../storage/runs.js';
@@ -65,7 +66,7 @@ async function viewsOf(
   return rows.map((row) => {
     const run = waits(row) ? runs.get(row.run_id) : undefined;
     const unfit = run === undefined ? null : (unfitNow(parts, run, row)?.text ?? null);
-    return interruptionViewOf(row, decisions, { unfit, integrity: seen.get(row.id) ?? [] });
+    return shownInterruption(row, decisions, { unfit, integrity: seen.get(row.id) ?? [] });
   });
 }
 

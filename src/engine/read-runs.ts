@@ -5,10 +5,11 @@ import { HoldfastError } from '../core/errors.js';
 import type { RunEvent } from '../core/event.js';
 import type { Page } from '../core/page.js';
 import { isOver, type ListedRun, type RunStatus, type RunView } from '../core/run.js';
+import { shownRun } from '../storage/legible-rows.js';
 import { atOneMoment } from '../storage/one-moment.js';
 import { readEvents } from '../storage/read-events.js';
 import { cursorAfter, listRunRows } from '../storage/run-list.js';
-import { findRun, findStatus, runViewOf } from '../storage/runs.js';
+import { findRun, findStatus } from '../storage/runs.js';
 import { shownOf } from '../storage/shown-rows.js';
 import type { Watch } from './changes.js';
 import type { DeltaFeed } from './delta-feed.js';
@@ -40,7 +41,7 @@ const viewOf = (parts: Parts, id: string, caller: Caller): Promise<RunView> =>
     const row = await findRun(trx, caller.tenant, id);
     if (row === undefined) throw unknown(id);
     const { pending = [], integrity = [] } = (await shownOf(trx, [row], 'whole')).get(id) ?? {};
-    return runViewOf(row, pending, integrity);
+    return shownRun(row, pending, integrity);
   });
 
 const isSettled = (status: RunStatus): boolean => status === 'paused' || isOver(status);
@@ -82,7 +83,7 @@ export async function listRuns(
   const items = page.rows.map((row) => {
     const { row: shown, cut } = withPreviews(row, ['input', 'output'], `/api/v1/runs/${encodeURIComponent(row.id)}`);
     const { pending = [], integrity = [] } = seen.get(row.id) ?? {};
-    return { ...runViewOf(shown, pending, integrity), cut };
+    return { ...shownRun(shown, pending, integrity), cut };
   });
   return { items, nextCursor: cursorAfter(page) };
 }

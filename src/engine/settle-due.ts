@@ -35,10 +35,7 @@ export function dueWatch(parts: Parts): (isStopping: () => boolean) => Promise<v
       await expire(parts, runId, target).catch((error: unknown) => {
         if (databaseTrouble(error) !== null) throw error;
         if (failed.size < FAILED_MAX) failed.set(id, performance.now() + AGAIN_AFTER_MS);
-        parts.log.warn(
-          { component: 'worker', event: 'interruption_not_expired', runId, error: String(error) },
-          'an interruption could not be expired',
-        );
+        notExpired(parts, { runId, error });
       });
     }
   };
@@ -101,13 +98,29 @@ export async function settlePast(parts: Parts, shown: readonly InterruptionRow[]
   const of = shown.filter((row) => row.status === 'pending' && isPast(row, world.now())).map(({ id }) => id);
   if (of.length === 0) return false;
   let taken: readonly DueTimer[] = [];
-  await world.knex.transaction(async (trx) => {
-    taken = await takeDue(trx, { now: new Date(world.now()), except: [], limit: of.length, of });
-    await settleTaken(parts, trx, taken);
-  });
+  try {
+    await world.knex.transaction(async (trx) => {
+      taken = await takeDue(trx, { now: new Date(world.now()), except: [], limit: of.length, of });
+      await settleTaken(parts, trx, taken);
+    });
+  } catch (error) {
+    if (databaseTrouble(error) !== null) throw error;
+    // One whose row cannot be read is shown as it is; the watch tries each by itself.
+    notExpired(parts, { error, count: of.length });
+    return false;
+  }
   tell(parts, taken);
   return taken.length > 0;
 }
+
+const notExpired = (
+  parts: Parts,
+  { error, ...of }: { readonly error: unknown; readonly [more: string]: unknown },
+): void =>
+  parts.log.warn(
+    { component: 'worker', event: 'interruption_not_expired', ...of, error: String(error) },
+    'an interruption could not be expired',
+  );
 
 /** Settles one interruption whose time has come. Does nothing when somebody decided before. */
 export async function expire(parts: Parts, runId: string, id: string): Promise<void> {

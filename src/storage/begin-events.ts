@@ -3,7 +3,7 @@ import { dataHash, eventHash } from '../core/chain.js';
 import type { LoggedEvent } from '../core/check-log.js';
 import { EVENT_DATA, type EventKind } from '../core/event.js';
 import { LoggedFacts } from '../core/logged-facts.js';
-import { eventsUnder } from './log-pages.js';
+import { eventsUnder, type WantedEvent } from './log-pages.js';
 
 /** What the log says of how a run was made, and of what its segment begins with. */
 export type BeginFacts = { readonly facts: LoggedFacts } | { readonly broken: string };
@@ -32,16 +32,16 @@ export const begun = (read: BeginFacts): BeginFacts =>
   'broken' in read || read.facts.created !== null ? read : { broken: 'its log does not begin with run.created' };
 
 /** What some events of a log say. */
-export function factsOf(events: readonly LoggedEvent[], runKey: string): BeginFacts {
+export function factsOf(events: readonly (LoggedEvent & Partial<WantedEvent>)[], runKey: string): BeginFacts {
   const facts = new LoggedFacts();
   for (const event of events) {
-    const { seq, kind, at, data, dataText } = event;
-    const fits = event.hash === eventHash(event) && dataHash(runKey, seq, dataText ?? '') === event.dataHash;
-    if (!fits) return { broken: `event ${seq} does not fit its own hashes` };
+    const { seq, kind, at, data, dataText, digests } = event;
+    const committed = digests != null || dataHash(runKey, seq, dataText ?? '') === event.dataHash;
+    if (event.hash !== eventHash(event) || !committed) return { broken: `event ${seq} does not fit its own hashes` };
     if (!Object.hasOwn(EVENT_DATA, kind)) continue;
     const parsed = EVENT_DATA[kind as EventKind].safeParse(data);
     if (!parsed.success) return { broken: `event ${seq} does not have the shape of its kind` };
-    facts.take(kind as EventKind, parsed.data as never, { seq, at });
+    facts.take(kind as EventKind, parsed.data as never, { seq, at }, digests ?? {});
   }
   return { facts };
 }

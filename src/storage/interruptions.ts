@@ -209,7 +209,7 @@ const capabilities = z.array(z.string());
 export const capabilitiesOf = (row: InterruptionRow): readonly string[] =>
   capabilities.parse(JSON.parse(row.capabilities));
 
-const decisionOf = (row: DecisionRow): DecisionView => ({
+export const decisionViewOf = (row: DecisionRow): DecisionView => ({
   id: row.id,
   verdict: row.verdict,
   actor: row.actor,
@@ -222,7 +222,7 @@ const decisionOf = (row: DecisionRow): DecisionView => ({
 
 /** Past its time nothing is decided, told or executed, even when the sweep that settles it is late. */
 export const isPast = ({ expires_at: expiresAt }: InterruptionRow, nowMs: number): boolean =>
-  expiresAt !== null && expiresAt.getTime() <= nowMs;
+  expiresAt instanceof Date && expiresAt.getTime() <= nowMs;
 
 /** Which wait of its call an interruption is; null: an approval. */
 export const waitOf = (row: InterruptionRow): PlacedWait | null =>
@@ -249,7 +249,7 @@ export const interruptionViewOf = (
   digest: row.digest,
   requiredApprovals: row.required_approvals,
   separateRequester: row.separate_requester ?? row.required_approvals > 1,
-  decisions: settled.filter((decision) => decision.interruption_id === row.id).map(decisionOf),
+  decisions: settled.filter((decision) => decision.interruption_id === row.id).map(decisionViewOf),
   requestedAt: row.requested_at.toISOString(),
   expiresAt: row.expires_at?.toISOString() ?? null,
 });

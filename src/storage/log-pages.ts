@@ -122,8 +122,12 @@ const SHORT_BYTES = 16_384;
 const LONG = `octet_length(data) > ${SHORT_BYTES} and (seq <= ? or kind in ('run.completed', 'run.failed'))`;
 const SHORT_COLUMNS = `${COLUMNS.replace(' data,', ` case when ${LONG} then null else data end as data,`)}, ${LONG} as is_long`;
 
-/** An event of which nothing was read but what proves it. */
-export type WantedEvent = LoggedEvent & { readonly isLong: boolean };
+/**
+ * `isLong`: nothing of its payload was read. `digests`: the database says that its payload is what was committed to, and in the place of
+ * what is large in it stands something empty, of which these are the digests.
+ */
+export type WantedEvent = LoggedEvent & { readonly isLong: boolean; readonly digests?: Digests | null };
+export type Digests = { readonly [member: string]: string };
 
 /**
  * Some events of several logs, by run and in the order of each, each found by an index. `short`: without the payloads of the first ones

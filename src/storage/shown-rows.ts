@@ -9,7 +9,8 @@ import { begun, factsOf, MADE } from './begin-events.js';
 import { runCopies } from './copied-rows.js';
 import type { DecisionRow, InterruptionRow } from './interruption-rows.js';
 import { pendingIds } from './interruptions.js';
-import { type WantedEvent, wantedEvents } from './log-pages.js';
+import { type WantedEvent, type WantedEvents, wantedEvents } from './log-pages.js';
+import { withDigests } from './long-events.js';
 import { type RunRow, usageOfFamily } from './runs.js';
 
 /**
@@ -19,7 +20,7 @@ import { type RunRow, usageOfFamily } from './runs.js';
  */
 
 const FIRST = 2;
-/** `short`: for a list, which leaves long payloads of the first events and the last one where they are. */
+/** `short`: for a list, which has the database make digests of long payloads of the first events and the last one. */
 export type Long = 'whole' | 'short';
 /** As many as a tool may ask for. */
 const VOTES_MAX = 20;
@@ -62,18 +63,24 @@ async function readBeside(trx: Knex, rows: readonly RunRow[], long: Long): Promi
     .whereRaw('run_id = any(?)', [ids])
     .select('run_id', 'seq', 'hash', 'state');
   const over = rows.flatMap(({ id, status }) => (isOver(status) ? [id] : []));
+  const keys = await keyOf(trx, ids);
+  const wanted = ids.map((runId) => ({ runId, keys: ['cancel'], last: true }));
   return {
     copies: await runCopies(trx, ids),
     heads: new Map(heads.map((one) => [one.run_id, one])),
-    keys: await keyOf(trx, ids),
-    events: await wantedEvents(
-      trx,
-      ids.map((runId) => ({ runId, keys: ['cancel'], last: true })),
-      { first: FIRST, short: long === 'short' },
-    ),
+    keys,
+    events: await eventsOf(trx, wanted, keys, long),
     charged: await chargedOf(trx, over),
   };
 }
+
+const eventsOf = async (
+  trx: Knex,
+  wanted: readonly WantedEvents[],
+  keys: ReadonlyMap<string, string>,
+  long: Long,
+): Promise<ReadonlyMap<string, readonly WantedEvent[]>> =>
+  withDigests(trx, await wantedEvents(trx, wanted, { first: FIRST, short: long === 'short' }), keys);
 
 async function chargedOf(trx: Knex, ids: readonly string[]): Promise<ReadonlyMap<string, string | null>> {
   const rows: { run_id: string; nano_usd: string | null }[] = await trx('holdfast.charges')
@@ -110,7 +117,7 @@ function falseIn(row: RunRow, pending: readonly string[], beside: Beside): Integ
   if (head === undefined) return whole('run_heads', id, 'the head of its log was removed');
   if (!isStateOf(head, log.at(-1)))
     return whole('run_heads', id, 'the head of its log is not what its last event made of the state');
-  const read = readOf(log, runKey);
+  const read = begun(factsOf(log, runKey));
   if ('broken' in read) return whole('events', id, read.broken);
   // A run without a charge has cost nothing.
   const sum = charged.get(id);
@@ -118,10 +125,6 @@ function falseIn(row: RunRow, pending: readonly string[], beside: Beside): Integ
   // Its hash is that of the last event: it is as the fold has written it.
   return falseInRun({ id, status, pending, stored, ...sums }, read.facts, JSON.parse(head.state));
 }
-
-/** Null: some of it was left out. */
-const readOf = (log: readonly WantedEvent[], runKey: string) =>
-  log.some(({ isLong }) => isLong) ? ({ facts: null } as const) : begun(factsOf(log, runKey));
 
 /** Of one that takes a single approval there is no vote; where the row hides that it takes more, that is what is found. */
 const keysOf = ({ id, required_approvals: required }: InterruptionRow): string[] => [
@@ -138,30 +141,21 @@ export async function falseInterruptions(
 ): Promise<ReadonlyMap<string, Integrity>> {
   const ids = [...new Set(rows.map((row) => row.run_id))];
   const [copies, keys] = [await runCopies(trx, ids), await keyOf(trx, ids)];
-  const events = await wantedEvents(
-    trx,
-    ids.map((runId) => ({
-      ...{ runId, last: false },
-      keys: rows.flatMap((row) => (row.run_id === runId ? keysOf(row) : [])),
-    })),
-    { first: FIRST, short: long === 'short' },
-  );
+  const wanted = ids.map((runId) => ({
+    ...{ runId, last: false },
+    keys: rows.flatMap((row) => (row.run_id === runId ? keysOf(row) : [])),
+  }));
+  const events = await eventsOf(trx, wanted, keys, long);
   return new Map(
     rows.map((row) => {
       const { id, run_id: runId } = row;
       const [run, runKey] = [copies.get(runId), keys.get(runId)];
       if (run === undefined) return [id, whole('interruptions', id, 'there is no run of it')];
       if (runKey === undefined) return [id, withoutKey(runId, run)];
-      const log = (events.get(runId) ?? []).filter(isAbout(row));
-      const isLong = log.some((event) => event.isLong);
-      const some = factsOf(
-        log.filter((event) => !event.isLong),
-        runKey,
-      );
-      const read = isLong ? some : begun(some);
+      const read = begun(factsOf((events.get(runId) ?? []).filter(isAbout(row)), runKey));
       if ('broken' in read) return [id, whole('events', runId, read.broken)];
       const of = { id: runId, tenant: String(run['tenant_of_run']) };
-      return [id, falseOf({ of, run: isLong ? null : run, facts: read.facts }, row, decisions)];
+      return [id, falseOf({ of, run, facts: read.facts }, row, decisions)];
     }),
   );
 }
@@ -169,8 +163,8 @@ export async function falseInterruptions(
 /** Whether an event says how the run was made, what the call was, or something of the interruption. */
 const isAbout =
   ({ id, call_id: callId }: InterruptionRow) =>
-  ({ kind, data, isLong }: WantedEvent): boolean => {
-    if (MADE.has(kind) || isLong) return true;
+  ({ kind, data }: WantedEvent): boolean => {
+    if (MADE.has(kind)) return true;
     const said = data as { readonly id?: unknown; readonly callId?: unknown } | null;
     return kind === 'call.checked' ? said?.callId === callId : said?.id === id;
   };
@@ -180,7 +174,7 @@ function falseOf(
     of,
     run,
     facts,
-  }: { readonly of: Pick<RunRow, 'id' | 'tenant'>; readonly run: StoredRow | null; readonly facts: LoggedFacts },
+  }: { readonly of: Pick<RunRow, 'id' | 'tenant'>; readonly run: StoredRow; readonly facts: LoggedFacts },
   row: InterruptionRow,
   decisions: readonly DecisionRow[],
 ): Integrity {

@@ -158,6 +158,62 @@ describeEachDatabase('what is shown of a run', (kind) => {
     expect(paid).toEqual([1]);
   });
 
+  it('a list compares what is long, too, and a row that cannot be read breaks no page', {
+    timeout: 120_000,
+  }, async () => {
+    const long = 'long '.repeat(5000);
+    const changes: readonly Change[] = [
+      ['runs.input', ofRun({ input: JSON.stringify(`${long}!`) })],
+      ['runs.input', ofRun({ input: '{not JSON' })],
+      ['runs.grants', ofRun({ grants: '{not JSON' })],
+      ['runs.limits', ofRun({ limits: '{"maxTurns":"many"}' })],
+      ['runs.metadata', ofRun({ metadata: '[]' })],
+      ['runs.created_at', ofRun({ created_at: 'infinity' })],
+      ['interruptions.arguments', ofRows('interruptions', { arguments: '{not JSON' })],
+      ['interruptions.capabilities', ofRows('interruptions', { capabilities: '{}' })],
+      ['interruptions.verdicts', ofRows('interruptions', { verdicts: 'null' })],
+      ['interruptions.wait', ofRows('interruptions', { wait: '{}' })],
+      ['interruptions.requested_at', ofRows('interruptions', { requested_at: 'infinity' })],
+      ['interruptions.expires_at', ofRows('interruptions', { expires_at: 'infinity' })],
+      ['decisions.value', ofRows('decisions', { value: '{not JSON' })],
+      ['decisions.decided_at', ofRows('decisions', { decided_at: '-infinity' })],
+      [
+        'events',
+        (knex, id) =>
+          knex('holdfast.events')
+            .where({ run_id: id, seq: 1 })
+            .update({ data: `"${long}"` }),
+      ],
+      ['events', (knex, id) => knex('holdfast.events').where({ run_id: id, seq: 1 }).update({ data: long })],
+    ];
+    const paused: { readonly id: string; readonly interruption: string }[] = [];
+    for (const _ of [...changes, null]) {
+      const { id, interruptions } = await runToRest(t.engine, 'payer', long);
+      paused.push({ id, interruption: interruptions[0] ?? '' });
+    }
+    for (const { interruption } of paused)
+      await t.engine.decide(interruption, { verdict: 'approve' }, { ...BOB, actor: 'carol' });
+    await t.between(async (knex) => {
+      for (const [index, [, change]] of changes.entries()) await change(knex, paused[index]?.id ?? '');
+    });
+    const runs = (await t.engine.listRuns({ limit: 200 }, ADMIN)).items;
+    const inbox = (await t.engine.listInterruptions({ status: 'pending', limit: 200 }, BOB)).items;
+    for (const [index, [where]] of changes.entries()) {
+      const { id, interruption } = paused[index] ?? { id: '', interruption: '' };
+      const ofAsked = inbox.find((one) => one.id === interruption)?.integrity ?? [];
+      const ofRun = runs.find((one) => one.id === id)?.integrity ?? [];
+      const isAsked = /^(interruptions|decisions)/.test(where);
+      expect(named(isAsked ? ofAsked : ofRun), `${index} ${where}`).toContain(where);
+      // When a run was made does not concern who decides.
+      if (where !== 'runs.created_at') expect(named(ofAsked), `${index} ${where}`).toContain(where);
+      expect((await t.engine.getInterruption(interruption, BOB)).integrity, `${index} ${where}`).toEqual(ofAsked);
+      expect((await t.engine.getRun(id, ADMIN)).integrity, `${index} ${where}`).toEqual(ofRun);
+    }
+    const { id, interruption } = paused.at(-1) ?? { id: '', interruption: '' };
+    expect(runs.find((one) => one.id === id)).toMatchObject({ integrity: [] });
+    expect(inbox.find((one) => one.id === interruption)).toMatchObject({ integrity: [] });
+  });
+
   it('a run that waits by its rows, and not by its log, is named', async () => {
     const { id, interruptions } = await runToRest(t.engine, 'payer');
     await t.between((knex) => knex('holdfast.interruptions').where({ run_id: id }).update({ status: 'approved' }));

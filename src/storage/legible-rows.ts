@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import type { Integrity } from '../core/integrity.js';
+import { always, argumentEdit, type InterruptionView, interruptionView } from '../core/interruption.js';
+import { jsonObject, jsonValue } from '../core/json.js';
+import { errorView, type RunView, runLimits } from '../core/run.js';
+import { placedWait } from '../core/wait.js';
+import type { DecisionRow, InterruptionRow } from './interruption-rows.js';
+import { decisionViewOf, interruptionViewOf } from './interruptions.js';
+import { alsoUnread, json, type Legible, shownLegibly, TIME, TIME_OR_NULL } from './legible.js';
+import { type RunRow, runViewOf } from './runs.js';
+
+type Columns<Row> = { readonly [C in keyof Row]?: Legible };
+
+const NULL = json(jsonValue, 'null');
+const NO_LIMITS = '{"maxDurationMs":null,"maxTotalTokens":null,"maxTurns":1}';
+
+const RUN: Columns<RunRow> = {
+  ...{ input: NULL, output: { ...json(jsonValue, null), instead: null }, error: json(errorView, null) },
+  ...{ limits: json(runLimits, NO_LIMITS), metadata: json(jsonObject, '{}') },
+  ...{ created_at: TIME, updated_at: TIME, completed_at: TIME_OR_NULL, erased_at: TIME_OR_NULL },
+};
+
+const INTERRUPTION: Columns<InterruptionRow> = {
+  ...{ arguments: NULL, capabilities: json(z.array(z.string()), '[]'), wait: json(placedWait, null) },
+  ...{ verdicts: json(interruptionView.shape.verdicts, '[]'), requested_at: TIME, expires_at: TIME_OR_NULL },
+};
+
+const DECISION: Columns<DecisionRow> = {
+  ...{ value: NULL, edit: json(argumentEdit, null), always: json(always, null), decided_at: TIME },
+};
+
+/** A run as it is shown, also where somebody has made its row one that cannot be read. */
+export function shownRun(row: RunRow, pending: readonly string[], integrity: Integrity): RunView {
+  const of = { table: 'runs', id: row.id, columns: RUN };
+  const { view, unread } = shownLegibly(row, of, (one) => runViewOf(one, pending, integrity));
+  return unread.length === 0 ? view : { ...view, integrity: alsoUnread(integrity, unread) };
+}
+
+/** An interruption as it is shown, with what was said on it. */
+export function shownInterruption(
+  row: InterruptionRow,
+  decisions: readonly DecisionRow[],
+  { unfit, integrity }: { readonly unfit: string | null; readonly integrity: Integrity },
+): InterruptionView {
+  const mine = decisions.filter(({ interruption_id: id }) => id === row.id);
+  const of = { table: 'interruptions', id: row.id, columns: INTERRUPTION };
+  const alone = shownLegibly(row, of, (one) => interruptionViewOf(one, [], { unfit, integrity }));
+  const said = mine.map((decision) =>
+    shownLegibly(decision, { table: 'decisions', id: decision.id, columns: DECISION }, decisionViewOf),
+  );
+  const unread = [...alone.unread, ...said.flatMap((one) => one.unread)];
+  const view = { ...alone.view, decisions: said.map((one) => one.view) };
+  return unread.length === 0 ? view : { ...view, integrity: alsoUnread(integrity, unread) };
+}
