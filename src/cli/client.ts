@@ -91,7 +91,7 @@ export interface Client {
     filter: PageOptions & InboxFilter & { status?: InterruptionStatus | undefined },
   ): Promise<Page<ListedInterruption>>;
   decide(id: string, decision: DecisionRequest): Promise<InterruptionView>;
-  listStandingDecisions(runId: string): Promise<readonly StandingDecisionView[]>;
+  listStandingDecisions(runId: string, options: PageOptions): Promise<Page<StandingDecisionView>>;
   revokeStandingDecision(runId: string, id: string): Promise<StandingDecisionView>;
   emitEvent(name: string, event: EmitEvent): Promise<EmittedEvent>;
   listEvents(id: string, options: PageOptions): Promise<Page<RunEvent>>;
@@ -240,8 +240,7 @@ export function createClient(baseUrl: string, token: string): Client {
     listInterruptions: (query) => ask(pageOf(listedInterruption), GET, '/interruptions', { query: { ...query } }),
     decide: (id, { verdict, ...body }) =>
       ask(interruptionView, POST, `/interruptions/${encodeURIComponent(id)}/${verdict}`, { body }),
-    listStandingDecisions: async (id) =>
-      (await ask(z.object({ items: z.array(standingDecisionView) }), GET, standing(id))).items,
+    listStandingDecisions: (id, query) => ask(pageOf(standingDecisionView), GET, standing(id), { query: { ...query } }),
     revokeStandingDecision: (runId, id) =>
       ask(standingDecisionView, 'DELETE', `${standing(runId)}/${encodeURIComponent(id)}`),
     emitEvent: (name, body) => ask(emittedEvent, POST, `/events/${encodeURIComponent(name)}`, { body }),

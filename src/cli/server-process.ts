@@ -2,6 +2,7 @@ import type { Settings } from '../config.js';
 import type { Token } from '../core/access-token.js';
 import { LOCAL_CALLER } from '../core/caller.js';
 import { HoldfastError } from '../core/errors.js';
+import { PAGE_LIMIT, type Page } from '../core/page.js';
 import type { HoldfastConfig } from '../engine/define.js';
 import type { EngineLog } from '../engine/parts.js';
 import { hearerOf, watchStrayThrows } from '../engine/stray-throws.js';
@@ -47,7 +48,7 @@ export async function serve(settings: Settings, doors: Doors): Promise<void> {
   });
   const door = listening === null ? null : await openHttp(engine, { ...settings, ...listening }, log, doors);
   watchTokens(settings.tokensFile, (tokens) => door?.http.setTokens(tokens), log);
-  announce(settings, await engine.listAgents(LOCAL_CALLER), door, from);
+  announce(settings, await engine.listAgents({ limit: PAGE_LIMIT }, LOCAL_CALLER), door, from);
   await stop.asked();
   door?.http.drain();
   await door?.http.close(HTTP_GRACE_MS);
@@ -147,7 +148,12 @@ const METRICS_PATH = '/api/v1/metrics';
 
 const ROLES = { api: 'api: executes no runs', worker: 'worker: executes runs, serves no API' } as const;
 
-function announce(settings: Settings, agents: readonly AgentView[], door: OpenDoor | null, from: string): void {
+function announce(
+  settings: Settings,
+  { items, nextCursor }: Page<AgentView>,
+  door: OpenDoor | null,
+  from: string,
+): void {
   print(`Holdfast ${packageVersion()}`);
   if (settings.role !== 'all') print(`role      ${ROLES[settings.role]}`);
   if (door !== null) {
@@ -163,7 +169,7 @@ function announce(settings: Settings, agents: readonly AgentView[], door: OpenDo
   if (settings.role !== 'all' && settings.databaseUrl === null)
     print('          which is of this process alone: for several, set DATABASE_URL');
   print(`config    ${from}`);
-  print(`agents    ${agents.map(({ name }) => name).join(', ')}`);
+  print(`agents    ${items.map(({ name }) => name).join(', ')}${nextCursor === null ? '' : ', …'}`);
 }
 
 /** Where the database is, without a password. */

@@ -1,10 +1,11 @@
 import { Command, Option } from 'commander';
 import { z } from 'zod';
+import type { StandingDecisionView } from '../core/standing.js';
 import { connect } from './connect.js';
-import { idArgument, json, jsonOption } from './options.js';
+import { cursor, cursorOption, idArgument, json, jsonOption, limit, limitOption, printMore } from './options.js';
 import { print, printJson, printTable } from './print.js';
 
-const options = z.object({ json, revoke: z.string().optional() });
+const options = z.object({ json, limit, cursor, revoke: z.string().optional() });
 
 export const standingDecisionsCommand = (): Command =>
   new Command('standing-decisions')
@@ -13,19 +14,28 @@ export const standingDecisionsCommand = (): Command =>
     .addOption(
       new Option('--revoke <id>', 'revoke this one: from the next segment on, calls ask again').argParser(idArgument),
     )
+    .addOption(cursorOption())
+    .addOption(limitOption())
     .addOption(jsonOption())
     .action(async (run: string, raw: unknown) => {
-      const { json: asJson, revoke } = options.parse(raw);
+      const { json: asJson, limit: most, cursor: from, revoke } = options.parse(raw);
       const client = connect();
-      const found =
-        revoke === undefined
-          ? await client.listStandingDecisions(run)
-          : [await client.revokeStandingDecision(run, revoke)];
-      if (asJson) return printJson(revoke === undefined ? { items: found } : found[0]);
-      if (found.length === 0) return print('No approval of this run holds for later calls.');
-      const rows = found.map(({ id, tool, actor, revokedBy, scope }) => [
-        ...[id, revokedBy === null ? 'holds' : `revoked by ${revokedBy}`, tool, actor],
-        scope.join(', '),
-      ]);
-      printTable(['ID', 'STATUS', 'TOOL', 'BY', 'SCOPE'], rows);
+      if (revoke !== undefined) {
+        const revoked = await client.revokeStandingDecision(run, revoke);
+        return asJson ? printJson(revoked) : table([revoked]);
+      }
+      const page = await client.listStandingDecisions(run, { limit: most, cursor: from });
+      if (asJson) return printJson(page);
+      if (page.items.length === 0) return print('No approval of this run holds for later calls.');
+      table(page.items);
+      return printMore(page.nextCursor);
     });
+
+const table = (found: readonly StandingDecisionView[]): void =>
+  printTable(
+    ['ID', 'STATUS', 'TOOL', 'BY', 'SCOPE'],
+    found.map(({ id, tool, actor, revokedBy, scope }) => [
+      ...[id, revokedBy === null ? 'holds' : `revoked by ${revokedBy}`, tool, actor],
+      scope.join(', '),
+    ]),
+  );

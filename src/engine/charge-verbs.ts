@@ -18,8 +18,8 @@ export async function listCharges(
   const { knex } = parts.world;
   const run = await findRun(knex, caller.tenant, runId);
   if (run === undefined) throw new HoldfastError('run_unknown', `There is no run ${JSON.stringify(runId)}.`);
-  const rows = await listChargeRows(knex, run.id, { after, limit });
-  return { items: rows.slice(0, limit), nextCursor: rows.length > limit ? String(after + limit) : null };
+  const { rows: items, more } = await listChargeRows(knex, run.id, { after, limit });
+  return { items, nextCursor: more ? String(after + items.length) : null };
 }
 
 /** What the caller's tenant has spent, by day, agent or model. Throws `invalid_request` for a cursor that no page gave. */
@@ -34,8 +34,7 @@ export async function listSpend(
       fields: [{ pointer: '/cursor', detail: 'use nextCursor of the page before' }],
     });
   }
-  const rows = await readSpend(parts.world.knex, { ...filter, tenant: caller.tenant }, { after, limit });
-  const last = rows[limit - 1];
-  const isMore = rows.length > limit && last !== undefined;
-  return { items: rows.slice(0, limit), nextCursor: isMore ? Buffer.from(last.name).toString('base64url') : null };
+  const of = { ...filter, tenant: caller.tenant };
+  const { rows: items, more } = await readSpend(parts.world.knex, of, { after, limit });
+  return { items, nextCursor: more ? Buffer.from(items.at(-1)?.name ?? '').toString('base64url') : null };
 }

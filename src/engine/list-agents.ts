@@ -1,20 +1,54 @@
 import type { Caller } from '../core/caller.js';
+import { HoldfastError } from '../core/errors.js';
+import type { Page } from '../core/page.js';
+import { PAGE_BYTES } from '../storage/page-rows.js';
 import { marksAmong } from '../storage/tool-marks.js';
+import type { RegisteredAgent } from './agent-registry.js';
 import type { Parts } from './parts.js';
 import { toolVersionsOf } from './tool-versions.js';
 import type { AgentView } from './verbs.js';
 
-/** The agents of the configuration, with what replays have found of their tools. */
-export async function listAgents({ world, agents }: Parts, { tenant }: Caller): Promise<AgentView[]> {
-  const all = [...agents.values()].map((agent) => ({
+/** The agents of the configuration in its order, with what replays have found of their tools. Throws `invalid_request`. */
+export async function listAgents(
+  { world, agents }: Parts,
+  { limit, cursor }: { readonly limit: number; readonly cursor?: string },
+  { tenant }: Caller,
+): Promise<Page<AgentView>> {
+  const all = [...agents.values()];
+  const after = cursor === undefined ? null : Buffer.from(cursor, 'base64url').toString('utf8');
+  const place = all.findIndex(({ name }) => name === after);
+  if (after !== null && place < 0)
+    throw new HoldfastError('invalid_request', 'The cursor is not one that a list of this server gave.', {
+      fields: [{ pointer: '/cursor', detail: 'use nextCursor of the page before' }],
+    });
+  const left = all.slice(place + 1);
+  const page = pageOf(left, limit);
+  const items = await withMarks(world.knex, tenant, page);
+  const last = page.length < left.length ? page.at(-1) : undefined;
+  return { items, nextCursor: last === undefined ? null : Buffer.from(last.name).toString('base64url') };
+}
+
+/** The first of a list, as many as a page holds: at least one. */
+function pageOf(agents: readonly RegisteredAgent[], limit: number): readonly RegisteredAgent[] {
+  let bytes = 0;
+  const end = agents.findIndex(({ view }, at) => {
+    bytes += Buffer.byteLength(JSON.stringify(view));
+    return at >= limit || (at > 0 && bytes > PAGE_BYTES);
+  });
+  return end < 0 ? agents : agents.slice(0, end);
+}
+
+async function withMarks(
+  knex: Parts['world']['knex'],
+  tenant: string,
+  agents: readonly RegisteredAgent[],
+): Promise<AgentView[]> {
+  const all = agents.map((agent) => ({
     view: agent.view,
     deterministic: toolVersionsOf(agent).filter(({ deterministic }) => deterministic),
   }));
-  const marks = await marksAmong(
-    world.knex,
-    tenant,
-    all.flatMap(({ deterministic }) => deterministic),
-  );
+  const tools = all.flatMap(({ deterministic }) => deterministic);
+  const marks = await marksAmong(knex, tenant, tools);
   return all.map(({ view, deterministic }) => ({
     ...view,
     marks: marks.filter((mark) =>

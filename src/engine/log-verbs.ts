@@ -6,7 +6,7 @@ import { consistencyRecipe, inclusionRecipe } from '../core/merkle.js';
 import type { Page } from '../core/page.js';
 import { lossViewOf, type ProofBundle, provenEntryOf, provenEventOf } from '../core/proof.js';
 import { holdsSecret } from '../models/known-secrets.js';
-import { entriesOfRun, readEntries } from '../storage/log-entries.js';
+import { entriesOfRun, listEntryRows } from '../storage/log-entries.js';
 import { logSize } from '../storage/log-rows.js';
 import { readTree } from '../storage/log-tree.js';
 import { readEvents, readHead } from '../storage/read-events.js';
@@ -30,13 +30,13 @@ export async function listLogEntries(
   { after, limit }: { readonly after: number; readonly limit: number },
   caller: Caller,
 ): Promise<Page<LogEntryView>> {
-  const entries = await readEntries(parts.world.knex, after, limit + 1);
-  const items = entries.slice(0, limit).map((one) => ({
+  const { rows, more } = await listEntryRows(parts.world.knex, { after, limit });
+  const items = rows.map((one) => ({
     index: one.index,
     leaf: one.leaf,
     entry: one.tenant !== caller.tenant ? null : 'loss' in one ? lossViewOf(one) : provenEntryOf(one),
   }));
-  return { items, nextCursor: entries.length > limit ? String(after + limit) : null };
+  return { items, nextCursor: more ? String(after + items.length) : null };
 }
 
 export async function getConsistency(

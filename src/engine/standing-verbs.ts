@@ -2,11 +2,12 @@ import { isoNow } from '../../steps/world.js';
 import type { Caller } from '../core/caller.js';
 import { HoldfastError } from '../core/errors.js';
 import type { EventDraft } from '../core/event.js';
+import type { Page } from '../core/page.js';
 import { isOver } from '../core/run.js';
 import type { StandingDecisionView } from '../core/standing.js';
 import { appendEvents } from '../storage/events.js';
 import { findRun, lockRun, type RunRow } from '../storage/runs.js';
-import { findStanding, revokeStanding, standingOfRun } from '../storage/standing-decisions.js';
+import { findStanding, listStandingRows, revokeStanding } from '../storage/standing-decisions.js';
 import type { Parts } from './parts.js';
 
 async function runOf(parts: Parts, id: string, caller: Caller): Promise<RunRow> {
@@ -19,10 +20,13 @@ async function runOf(parts: Parts, id: string, caller: Caller): Promise<RunRow> 
 export async function listStandingDecisions(
   parts: Parts,
   runId: string,
+  { limit, cursor }: { readonly limit: number; readonly cursor?: string },
   caller: Caller,
-): Promise<readonly StandingDecisionView[]> {
+): Promise<Page<StandingDecisionView>> {
   const run = await runOf(parts, runId, caller);
-  return standingOfRun(parts.world.knex, run.id);
+  const after = cursor === undefined ? {} : { after: cursor };
+  const { rows: items, more } = await listStandingRows(parts.world.knex, run.id, { ...after, limit });
+  return { items, nextCursor: more ? (items.at(-1)?.id ?? null) : null };
 }
 
 /**

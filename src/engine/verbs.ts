@@ -235,7 +235,11 @@ export interface Engine extends TaskVerbs {
    */
   decide(id: string, decision: DecisionRequest, caller: Caller): Promise<InterruptionView>;
   /** Decisions that hold for later calls of a run, oldest first, revoked ones too. Throws `run_unknown`. */
-  listStandingDecisions(runId: string, caller: Caller): Promise<readonly StandingDecisionView[]>;
+  listStandingDecisions(
+    runId: string,
+    filter: { readonly limit: number; readonly cursor?: string },
+    caller: Caller,
+  ): Promise<Page<StandingDecisionView>>;
   /**
    * From the next segment on, calls ask again. Repeating it gives the same answer. Throws `run_unknown`,
    * `standing_decision_unknown`, `run_over`.
@@ -277,7 +281,8 @@ export interface Engine extends TaskVerbs {
   getWorker(id: string): Promise<WorkerView>;
   /** Asks a worker to stop; it sees that within a second. Repeating it is no error. Throws `worker_unknown`. */
   stopWorker(id: string, how: WorkerStop): Promise<WorkerView>;
-  listAgents(caller: Caller): Promise<readonly AgentView[]>;
+  /** The agents of the configuration, in its order. */
+  listAgents(filter: { readonly limit: number; readonly cursor?: string }, caller: Caller): Promise<Page<AgentView>>;
   /** What Prometheus reads of this process and of the database. Throws `forbidden` where the caller has no role in the installation. */
   metrics(caller: Caller): Promise<Exposition>;
   /** Counts an answer to a request. */

@@ -1,7 +1,7 @@
 import { HoldfastError } from '../core/errors.js';
 import type { Page } from '../core/page.js';
 import type { WorkerStop, WorkerView } from '../core/worker.js';
-import { askToStop, readWorkers } from '../storage/workers.js';
+import { askToStop, findWorker, listWorkerRows } from '../storage/workers.js';
 import type { Parts } from './parts.js';
 
 export async function listWorkers(
@@ -9,13 +9,12 @@ export async function listWorkers(
   { limit, cursor }: { readonly limit: number; readonly cursor?: string },
 ): Promise<Page<WorkerView>> {
   const after = cursor === undefined ? {} : { after: cursor };
-  const found = await readWorkers(parts.world.knex, { ...after, limit: limit + 1 });
-  const items = found.slice(0, limit);
-  return { items, nextCursor: found.length > limit ? (items.at(-1)?.id ?? null) : null };
+  const { rows: items, more } = await listWorkerRows(parts.world.knex, { ...after, limit });
+  return { items, nextCursor: more ? (items.at(-1)?.id ?? null) : null };
 }
 
 export async function getWorker(parts: Parts, id: string): Promise<WorkerView> {
-  const [worker] = await readWorkers(parts.world.knex, { id, limit: 1 });
+  const worker = await findWorker(parts.world.knex, id);
   if (worker === undefined) throw new HoldfastError('worker_unknown', `There is no worker ${JSON.stringify(id)}.`);
   return worker;
 }

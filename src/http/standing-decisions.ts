@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { standingDecisionView } from '../core/standing.js';
-import { idPath } from './fields.js';
+import { idPath, pageOf, pageQuery } from './fields.js';
 import { guarded, json, NO_INPUT } from './route.js';
 
 export const STANDING_DECISION_ROUTES = [
@@ -12,10 +12,11 @@ export const STANDING_DECISION_ROUTES = [
     summary: 'List the decisions that hold for later calls of a run.',
     role: 'viewer',
     pathParams: idPath,
-    response: z.object({ items: z.array(standingDecisionView) }),
+    query: z.strictObject(pageQuery),
+    response: pageOf(standingDecisionView),
     errors: ['run_unknown'],
-    handle: async ({ path }, { engine, caller }) =>
-      json({ items: await engine.listStandingDecisions(path.id, caller) }),
+    handle: async ({ path, query }, { engine, caller }) =>
+      json(await engine.listStandingDecisions(path.id, query, caller)),
   }),
   guarded({
     ...NO_INPUT,

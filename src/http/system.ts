@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { health } from '../core/health.js';
 import { stats } from '../core/stats.js';
+import { pageOf, pageQuery } from './fields.js';
 import { guarded, json, NO_INPUT, type OpenRoute } from './route.js';
 import { agentView } from './views.js';
 
@@ -12,9 +13,10 @@ export const SYSTEM_ROUTES = [
     operationId: 'listAgents',
     summary: 'List the agents that runs can be started of, with the marks of their tools.',
     role: 'viewer',
-    response: z.object({ items: z.array(agentView) }),
+    query: z.strictObject(pageQuery),
+    response: pageOf(agentView),
     errors: [],
-    handle: async (_input, { engine, caller }) => json({ items: await engine.listAgents(caller) }),
+    handle: async ({ query }, { engine, caller }) => json(await engine.listAgents(query, caller)),
   }),
   guarded({
     ...NO_INPUT,

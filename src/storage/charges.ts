@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
 import { CHARGE_STATES, type Charge, type ChargeState, type ChargeView, priceName } from '../core/charge.js';
 import { usdOrNull } from '../core/money.js';
+import { type PageRows, rowsOfPage } from './page-rows.js';
 
 /** A row of `holdfast.charges` as the driver gives it: int8 as text. */
 interface ChargeRow {
@@ -72,18 +73,20 @@ export const costOfRun = (trx: Knex.Transaction, runId: string) =>
     [runId],
   ) as unknown as string;
 
-/** The charges of a run in the order of its turns, after a number of them, and one more when there is a next page. */
+/** In the order of its turns. */
+const ORDER = ['turn', 'charged_at', 'execution', 'attempt'] as const;
+const BYTES = 'octet_length(agent) + octet_length(model) + coalesce(octet_length(price_version), 0)';
+
+/** The charges of a run in the order of its turns, after a number of them. */
 export async function listChargeRows(
   db: Knex,
   runId: string,
   { after, limit }: { readonly after: number; readonly limit: number },
-): Promise<ChargeView[]> {
-  const rows: ChargeRow[] = await charges(db)
-    .where({ run_id: runId })
-    .orderBy(['turn', 'charged_at', 'execution', 'attempt'])
-    .offset(after)
-    .limit(limit + 1);
-  return rows.map(viewOf);
+): Promise<PageRows<ChargeView>> {
+  const query = charges(db).where({ run_id: runId }).offset(after).select('*');
+  const order = ORDER.map((column) => ({ column, order: 'asc' as const }));
+  const { rows, more } = await rowsOfPage<ChargeRow>(db, query, { order, bytes: BYTES, limit });
+  return { rows: rows.map(viewOf), more };
 }
 
 /** Charges of a run, by turn. */
@@ -93,7 +96,7 @@ export type TurnCharges = ReadonlyMap<number, readonly ChargeView[]>;
 export async function chargesOfRuns(db: Knex, runIds: readonly string[]): Promise<ReadonlyMap<string, TurnCharges>> {
   const rows: ChargeRow[] = await charges(db)
     .whereRaw('run_id = any(?)', [[...runIds]])
-    .orderBy(['run_id', 'turn', 'charged_at', 'execution', 'attempt']);
+    .orderBy(['run_id', ...ORDER]);
   const byRun = new Map<string, Map<number, ChargeView[]>>();
   for (const row of rows) {
     const byTurn = byRun.get(row.run_id) ?? new Map<number, ChargeView[]>();

@@ -2,6 +2,7 @@ import type { Knex } from 'knex';
 import { TERMINAL_KINDS } from '../core/event.js';
 import type { LogEntry, LossEntry } from '../core/log-entry.js';
 import { appendEntries, ENTRY_COLUMNS, type EntryRow, entryRows, tryLockLog } from './log-rows.js';
+import { type PageRows, rowsOfPage } from './page-rows.js';
 
 interface Placed {
   /** From 0. */
@@ -36,6 +37,21 @@ function anyEntryOf(row: StoredRow): IndexedEntry | IndexedLoss {
   if (loss !== null) return { ...common, loss, actor: actor ?? '', reason: reason ?? '' };
   return { ...common, stateHash: row.state_hash ?? '', complete: row.complete === true };
 }
+
+/** As `readEntries`, and no more than a page holds. */
+export async function listEntryRows(
+  db: Knex,
+  { after, limit }: { readonly after: number; readonly limit: number },
+): Promise<PageRows<IndexedEntry | IndexedLoss>> {
+  const query = entryRows(db)
+    .where('index', '>=', after)
+    .select(...ENTRY_COLUMNS);
+  const order = [{ column: 'index', order: 'asc' as const }];
+  const { rows, more } = await rowsOfPage<StoredRow>(db, query, { order, bytes: BYTES, limit });
+  return { rows: rows.map(anyEntryOf), more };
+}
+
+const BYTES = 'octet_length(hashes) + coalesce(octet_length(actor), 0) + coalesce(octet_length(reason), 0)';
 
 export async function readEntries(db: Knex, from: number, limit: number): Promise<(IndexedEntry | IndexedLoss)[]> {
   const rows = await entryRows(db)

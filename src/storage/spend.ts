@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
 import { usdOf } from '../core/money.js';
 import type { SpendFilter, SpendView } from '../core/spend.js';
+import { type PageRows, rowsOfPage } from './page-rows.js';
 
 interface SpendRow {
   readonly name: string;
@@ -11,17 +12,15 @@ interface SpendRow {
   readonly output_tokens: string | null;
 }
 
-/** What a tenant has spent, by name in order, after a name, and one more when there is a next page. */
+/** What a tenant has spent, by name in order, after a name. */
 export async function readSpend(
   db: Knex,
   { tenant, by = 'day', from, to, agent }: SpendFilter & { readonly tenant: string },
   { after, limit }: { readonly after: string | null; readonly limit: number },
-): Promise<SpendView[]> {
+): Promise<PageRows<SpendView>> {
   const query = db('holdfast.charges')
     .where({ tenant })
     .groupBy(by)
-    .orderBy(by)
-    .limit(limit + 1)
     .select({ name: by })
     .sum({ nano_usd: 'nano_usd', input_tokens: 'input_tokens', output_tokens: 'output_tokens' })
     .count({ charges: '*' })
@@ -30,16 +29,19 @@ export async function readSpend(
   if (to !== undefined) query.where('day', '<=', to);
   if (agent !== undefined) query.where({ agent });
   if (after !== null) query.where(by, '>', after);
-  const rows = (await query) as unknown as SpendRow[];
-  return rows.map((row) => ({
-    name: row.name,
-    costUsd: usdOf(BigInt(row.nano_usd ?? 0)),
-    charges: Number(row.charges),
-    unpriced: Number(row.unpriced),
-    inputTokens: Number(row.input_tokens ?? 0),
-    outputTokens: Number(row.output_tokens ?? 0),
-  }));
+  const terms = { order: [{ column: by, order: 'asc' as const }], bytes: `octet_length(${by})`, limit };
+  const { rows, more } = await rowsOfPage<SpendRow>(db, query, terms);
+  return { rows: rows.map(viewOf), more };
 }
+
+const viewOf = (row: SpendRow): SpendView => ({
+  name: row.name,
+  costUsd: usdOf(BigInt(row.nano_usd ?? 0)),
+  charges: Number(row.charges),
+  unpriced: Number(row.unpriced),
+  inputTokens: Number(row.input_tokens ?? 0),
+  outputTokens: Number(row.output_tokens ?? 0),
+});
 
 /** All that a tenant has spent, as far as prices are known, and how many attempts cost what is not known. */
 export async function sumSpend(db: Knex, tenant: string): Promise<{ costUsd: string; unpriced: number }> {

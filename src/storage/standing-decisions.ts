@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { canonical } from '../core/json.js';
 import type { StandingDecisionView, StandingRule } from '../core/standing.js';
 import { columnsOf, type Rows } from './columns.js';
+import { type PageRows, rowsOfPage } from './page-rows.js';
 
 export interface StandingRow {
   id: string;
@@ -66,14 +67,27 @@ export const standingViewOf = (row: StandingRow): StandingDecisionView => ({
   revokedBy: row.revoked_by,
 });
 
-/** All that were made in a run, oldest first, revoked ones too. */
-export async function standingOfRun(db: Knex, runId: string): Promise<StandingDecisionView[]> {
-  const rows: StandingRow[] = await standingRowsOf(db, runId);
-  return rows.map(standingViewOf);
+const ORDER = ['made_at', 'id'] as const;
+
+/** A page of those that were made in a run, oldest first, revoked ones too; `after`: only those after the one with this id. */
+export async function listStandingRows(
+  db: Knex,
+  runId: string,
+  { after, limit }: { readonly after?: string; readonly limit: number },
+): Promise<PageRows<StandingDecisionView>> {
+  const query = standing(db).where({ run_id: runId }).select(standingColumns(db));
+  const place = 'select made_at, id from holdfast.standing_decisions where run_id = ? and id = ?';
+  if (after !== undefined) query.whereRaw(`(made_at, id) > (${place})`, [runId, after]);
+  const order = ORDER.map((column) => ({ column, order: 'asc' as const }));
+  const { rows, more } = await rowsOfPage<StandingRow>(db, query, { order, bytes: 'octet_length(scope)', limit });
+  return { rows: rows.map(standingViewOf), more };
 }
 
 export const standingRowsOf = (db: Knex, runId: string): Rows<StandingRow> =>
-  standing(db).where({ run_id: runId }).orderBy(['made_at', 'id']).select(standingColumns(db));
+  standing(db)
+    .where({ run_id: runId })
+    .orderBy([...ORDER])
+    .select(standingColumns(db));
 
 /** The same as they were at one moment, and where the log of the run ended then. */
 export interface StandingThen extends StandingRow {
@@ -88,7 +102,7 @@ export const standingThen = (db: Knex, runId: string): Rows<StandingThen> =>
 export async function standingByIds(db: Knex, ids: readonly string[]): Promise<StandingDecisionView[]> {
   const rows: StandingRow[] = await standing(db)
     .whereIn('id', ids)
-    .orderBy(['made_at', 'id'])
+    .orderBy([...ORDER])
     .select(standingColumns(db));
   return rows.map(standingViewOf);
 }

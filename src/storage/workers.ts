@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
 import { HEARTBEAT_OLD_MS, type StopMode, type WorkerRole, type WorkerView } from '../core/worker.js';
 import type { OwnConnection } from './database.js';
+import { type PageRows, rowsOfPage } from './page-rows.js';
 import { appendSystemEvent } from './system-events.js';
 import { leaveWork } from './work-notes.js';
 
@@ -124,20 +125,25 @@ interface WorkerRow {
   silent: boolean;
 }
 
+const workers = (db: Knex) => db('holdfast.workers').select('*', db.raw(`heartbeat_at < now() - ${OLD} as silent`));
+
+const ORDER = [{ column: 'id', order: 'asc' as const }];
+const BYTES = 'octet_length(id) + octet_length(build) + coalesce(octet_length(alone_run_id), 0)';
+
 /** By id; `after`: only those whose id comes after it. */
-export async function readWorkers(
+export async function listWorkerRows(
   db: Knex,
-  filter: { readonly id?: string; readonly after?: string; readonly limit: number },
-): Promise<readonly WorkerView[]> {
-  const rows: WorkerRow[] = await db('holdfast.workers')
-    .modify((query) => {
-      if (filter.id !== undefined) query.where({ id: filter.id });
-      if (filter.after !== undefined) query.where('id', '>', filter.after);
-    })
-    .orderBy('id')
-    .limit(filter.limit)
-    .select('*', db.raw(`heartbeat_at < now() - ${OLD} as silent`));
-  return rows.map(workerViewOf);
+  { after, limit }: { readonly after?: string; readonly limit: number },
+): Promise<PageRows<WorkerView>> {
+  const query = workers(db);
+  if (after !== undefined) query.where('id', '>', after);
+  const { rows, more } = await rowsOfPage<WorkerRow>(db, query, { order: ORDER, bytes: BYTES, limit });
+  return { rows: rows.map(workerViewOf), more };
+}
+
+export async function findWorker(db: Knex, id: string): Promise<WorkerView | undefined> {
+  const row: WorkerRow | undefined = await workers(db).where({ id }).first();
+  return row === undefined ? undefined : workerViewOf(row);
 }
 
 /** Tells what has become of workers since it was told last, by their heartbeats. One at a time does so. */

@@ -46,7 +46,7 @@ it('the example of docs/models.md is a configuration that can start', async () =
   const code = example.code.replace('/run/secrets/lab', key);
   const config = await loadConfig(writeExample(folder, { ...example, code }), { holdfast });
   const t = await openTestEngine('pglite', config);
-  expect((await t.engine.listAgents(ADMIN)).map(({ name }) => name)).toEqual(['clerk']);
+  expect((await t.engine.listAgents({ limit: 50 }, ADMIN)).items.map(({ name }) => name)).toEqual(['clerk']);
   await t.close();
 });
 

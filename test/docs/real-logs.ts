@@ -197,7 +197,7 @@ export async function realLogs(): Promise<RealLog[]> {
   const edited = { verdict: 'approve', always: true, arguments: { cents: 3 } } as const;
   for (const actor of ['ann', 'bea']) await engine.decide(asked, edited, { ...ADMIN, actor });
   const next = await waiting();
-  for (const { id } of await engine.listStandingDecisions(signed, ADMIN))
+  for (const { id } of (await engine.listStandingDecisions(signed, { limit: 50 }, ADMIN)).items)
     await engine.revokeStandingDecision(signed, id, ADMIN);
   await engine.decide(next, { verdict: 'reject', message: 'enough' }, ADMIN);
   await rest(signed);

@@ -135,6 +135,8 @@ describeEachDatabaseSlowly('decisions about calls of agents behind tools', (kind
       { to: 'alice', amount: 500 },
       { to: 'alice', amount: 501 },
     ]);
-    expect(await t.engine.listStandingDecisions(runId, ADMIN)).toMatchObject([{ agent: 'payer', tool: 'pay' }]);
+    expect((await t.engine.listStandingDecisions(runId, { limit: 50 }, ADMIN)).items).toMatchObject([
+      { agent: 'payer', tool: 'pay' },
+    ]);
   });
 });

@@ -132,7 +132,7 @@ describeEachDatabase('rows that a segment begins with', (kind) => {
     const { id: runId, interruptions } = await runToRest(t.engine, 'payer');
     await t.restart({ role: 'api' });
     await t.engine.decide(interruptions[0] ?? '', { verdict: 'approve', always: true }, BOB);
-    const [made] = await t.engine.listStandingDecisions(runId, ADMIN);
+    const [made] = (await t.engine.listStandingDecisions(runId, { limit: 50 }, ADMIN)).items;
     const id = made?.id ?? '';
     await t.between(async (knex) => {
       const begin = async () => {

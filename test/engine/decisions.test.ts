@@ -423,7 +423,7 @@ describeEachDatabase('decisions', (kind) => {
       // w2 needs what w1 needed; w3 does not.
       expect(await rest(run.id)).toMatchObject({ status: 'paused' });
       expect(ran).toEqual(['write /out/a', 'write /out/a']);
-      const [made] = await t.engine.listStandingDecisions(run.id, BOB);
+      const [made] = (await t.engine.listStandingDecisions(run.id, { limit: 50 }, BOB)).items;
       expect(made).toMatchObject({
         ...{ interruptionId: interruption.id, tool: 'write', scope: ['fs:write:/out/a'], exact: true, actor: 'bob' },
         revokedAt: null,
@@ -439,7 +439,9 @@ describeEachDatabase('decisions', (kind) => {
       await expect(t.engine.revokeStandingDecision(run.id, 'std_none', BOB)).rejects.toMatchObject({
         code: 'standing_decision_unknown',
       });
-      await expect(t.engine.listStandingDecisions(run.id, { ...BOB, tenant: 'other' })).rejects.toMatchObject({
+      await expect(
+        t.engine.listStandingDecisions(run.id, { limit: 50 }, { ...BOB, tenant: 'other' }),
+      ).rejects.toMatchObject({
         code: 'run_unknown',
       });
       expect(await decideAndRest(t.engine, run.id, { verdict: 'approve' })).toMatchObject({ status: 'completed' });
@@ -464,7 +466,7 @@ describeEachDatabase('decisions', (kind) => {
       await t.engine.decide(interruption.id, always(['fs:write:/out/**']), BOB);
       expect(await rest(run.id)).toMatchObject({ status: 'completed' });
       expect(ran).toEqual(['write /out/a', 'write /out/a', 'write /out/b']);
-      const [made] = await t.engine.listStandingDecisions(run.id, BOB);
+      const [made] = (await t.engine.listStandingDecisions(run.id, { limit: 50 }, BOB)).items;
       await expect(t.engine.revokeStandingDecision(run.id, made?.id ?? '', BOB)).rejects.toMatchObject({
         code: 'run_over',
       });

@@ -184,7 +184,7 @@ describeEachDatabase('approvals and forks', (kind) => {
     for (let at = made; at < (finished[1] ?? 0); at++) {
       did = [];
       let run = await fork(source.id, at);
-      const [own] = await t.engine.listStandingDecisions(run.id, BOB);
+      const [own] = (await t.engine.listStandingDecisions(run.id, { limit: 50 }, BOB)).items;
       expect(own, `at ${at}`).toMatchObject({ revokedBy: 'holdfast', revokedAt: expect.any(String) });
       expect(did, `at ${at}`).toEqual([]);
       while (run.status === 'paused') {

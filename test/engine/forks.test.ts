@@ -261,7 +261,7 @@ describeEachDatabaseSlowly('forks', (kind) => {
     await t.engine.decide(first.interruptions[0] ?? '', { verdict: 'approve', always: true }, BOB);
     const paused = await rest(first.id);
     expect(paused.status).toBe('paused');
-    const [made] = await t.engine.listStandingDecisions(paused.id, BOB);
+    const [made] = (await t.engine.listStandingDecisions(paused.id, { limit: 50 }, BOB)).items;
     const kept = (await eventsOf(t.engine, paused.id)).length;
     await t.engine.revokeStandingDecision(paused.id, made?.id ?? '', ADMIN);
     const revoked = (await eventsOf(t.engine, paused.id)).length;
@@ -273,7 +273,7 @@ describeEachDatabaseSlowly('forks', (kind) => {
     // The decision of the approval alone: nothing stood yet.
     const before = await fork(source.id, { at: at - 1 });
     expect(before).toMatchObject({ status: 'paused', interruptions: [expect.anything()] });
-    expect(await t.engine.listStandingDecisions(before.id, BOB)).toEqual([]);
+    expect((await t.engine.listStandingDecisions(before.id, { limit: 50 }, BOB)).items).toEqual([]);
 
     for (const [seq, revokedBy] of [
       [at, 'holdfast'],
@@ -283,7 +283,7 @@ describeEachDatabaseSlowly('forks', (kind) => {
     ] as const) {
       did = [];
       let run = await fork(source.id, { at: seq });
-      const [own] = await t.engine.listStandingDecisions(run.id, BOB);
+      const [own] = (await t.engine.listStandingDecisions(run.id, { limit: 50 }, BOB)).items;
       expect(own, `at ${seq}`).toMatchObject({ runId: run.id, tool: 'pay', actor: 'bob', exact: true, revokedBy });
       expect(own?.revokedAt).toEqual(expect.any(String));
       expect([made?.id, made?.interruptionId]).not.toContain(own?.id);
@@ -296,7 +296,7 @@ describeEachDatabaseSlowly('forks', (kind) => {
       await verified(run);
       // A fork of the fork has what the fork has.
       const again = await fork(run.id, { at: (await eventsOf(t.engine, run.id)).length });
-      expect(await t.engine.listStandingDecisions(again.id, BOB)).toMatchObject([{ revokedBy }]);
+      expect((await t.engine.listStandingDecisions(again.id, { limit: 50 }, BOB)).items).toMatchObject([{ revokedBy }]);
     }
   });
 

@@ -258,7 +258,8 @@ describeEachDatabaseSlowly('tools that are declared deterministic', (kind) => {
       },
     ]);
     const mark = { tool: 'sum', toolVersion: '1', runId: id, seq: differences[0]?.seq };
-    const marksOf = async (caller: Caller) => (await t.engine.listAgents(caller)).map(({ marks }) => marks);
+    const marksOf = async (caller: Caller) =>
+      (await t.engine.listAgents({ limit: 50 }, caller)).items.map(({ marks }) => marks);
     expect(await marksOf(ADMIN)).toEqual([[mark]]);
     expect(await marksOf({ ...ADMIN, tenant: 'other' })).toEqual([[]]);
     const declared = (toolVersion: string, deterministic = true) => [{ tool: 'sum', toolVersion, deterministic }];

@@ -104,7 +104,9 @@ describeEachDatabase('what becomes of decisions', (kind) => {
       const { id } = await engine.forkRun(source.id, { at: await seqOf(source.id, 'standing_decision.made') }, ADMIN);
       expect(await restOf(engine, id)).toMatchObject({ status: 'paused' });
       expect((await pendingOf(id))[0]?.reason.text).toContain(`approved in run ${source.id} by bob`);
-      expect(await engine.listStandingDecisions(id, BOB)).toMatchObject([{ revokedBy: 'holdfast' }]);
+      expect((await engine.listStandingDecisions(id, { limit: 50 }, BOB)).items).toMatchObject([
+        { revokedBy: 'holdfast' },
+      ]);
       expect(did).toEqual(['pay 1', 'pay 2']);
     },
     'Retry of a failed run': async () => {
@@ -136,7 +138,7 @@ describeEachDatabase('what becomes of decisions', (kind) => {
       const { id } = await engine.startRun({ agent: 'talks', input: 'go', sessionId: `s-${kind}` }, ADMIN);
       expect(await restOf(engine, id)).toMatchObject({ status: 'paused' });
       expect(await pendingOf(id)).toMatchObject([{ arguments: { n: 3 } }]);
-      expect(await engine.listStandingDecisions(id, BOB)).toEqual([]);
+      expect((await engine.listStandingDecisions(id, { limit: 50 }, BOB)).items).toEqual([]);
       expect(did).toEqual([]);
     },
     Replay: async () => {

@@ -19,7 +19,12 @@ const STANDING: readonly Refused[] = [
   ['of no run', 'vera GET runs/run_x/standing-decisions', NONE, 'run_unknown'],
   ['of another tenant', 'zoe GET runs/{twice}/standing-decisions', NONE, 'run_unknown'],
   ['of what is no id', 'vera GET runs/a%20b/standing-decisions', NONE, 'invalid_request /path/id'],
-  ['in pages', 'vera GET runs/{twice}/standing-decisions?limit=5', NONE, 'invalid_request /query/limit'],
+  [
+    'in pages beyond measure',
+    'vera GET runs/{twice}/standing-decisions?limit=500',
+    NONE,
+    'invalid_request /query/limit',
+  ],
   ['revoked by an operator', 'otto DELETE runs/{twice}/standing-decisions/{standing}', NONE, 'forbidden'],
   ['revoked elsewhere', 'zoe DELETE runs/{twice}/standing-decisions/{standing}', NONE, 'run_unknown'],
   ['that is none', 'anna DELETE runs/{twice}/standing-decisions/std_x', NONE, 'standing_decision_unknown'],

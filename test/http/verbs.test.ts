@@ -81,7 +81,7 @@ describeEachDatabase('waiting, deciding, forking, conversing and telling over HT
     const revoked = await revoke();
     expect(revoked).toMatchObject({ revokedBy: 'anna' });
     expect(await revoke()).toEqual(revoked);
-    expect((await ask('vera', 'GET', path)).json).toEqual({ items: [revoked] });
+    expect((await ask('vera', 'GET', path)).json).toEqual({ items: [revoked], nextCursor: null });
   });
 
   test.each([
