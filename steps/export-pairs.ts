@@ -56,7 +56,7 @@ export async function* rowsOfPairs(
   const last = after + request.options.runsPerFile;
   let task: Task | null = null;
   let done = after;
-  const make = (one: Exported) => ({ listed: one.listed, tried: triedIn(one, request) });
+  const make = async (one: Exported) => ({ listed: one.listed, tried: await triedIn(one, request) });
   for await (const batch of readExported(db, stretch, make)) {
     let closed: Omit<RowBatch, 'done'> = { made: [], skipped: {} };
     for (const { listed, tried } of batch) {
@@ -83,11 +83,11 @@ const both = (a: Omit<RowBatch, 'done'>, b: Omit<RowBatch, 'done'>): Omit<RowBat
   skipped: addSkipped(a.skipped, b.skipped),
 });
 
-function triedIn(read: Exported, request: ExportRequest): Tried {
+async function triedIn(read: Exported, request: ExportRequest): Promise<Tried> {
   if (read.type === 'skipped') return read.why;
   const { run } = read;
   if (!isWanted(run, request.filters)) return 'filtered';
-  const attempt = madeOfRedacted(run, request, (clean) => attemptOf(clean, request.options));
+  const attempt = await madeOfRedacted(run, request, (clean) => attemptOf(clean, request.options));
   return typeof attempt === 'string' ? attempt : { attempt, source: sourceOf(run) };
 }
 

@@ -41,11 +41,14 @@ export async function* rowsOfRuns(
   }
 }
 
-function madeOf(read: Exported, request: ExportRequest & { readonly format: RowFormat }): MadeRows | SkipReason {
+async function madeOf(
+  read: Exported,
+  request: ExportRequest & { readonly format: RowFormat },
+): Promise<MadeRows | SkipReason> {
   if (read.type === 'skipped') return read.why;
   const { run } = read;
   if (!isWanted(run, request.filters)) return 'filtered';
-  const rows = madeOfRedacted(run, request, (clean) => exportRows(clean, request.format, request.options));
+  const rows = await madeOfRedacted(run, request, (clean) => exportRows(clean, request.format, request.options));
   return rows.length === 0
     ? 'nothing_said'
     : { task: run.task, rows, runs: [sourceOf(run)], below: idsBelow(run.family) };

@@ -59,13 +59,13 @@ interface Reader {
 export async function* readExported<T>(
   db: Knex,
   stretch: Stretch,
-  make: (one: Exported) => T,
+  make: (one: Exported) => Promise<T>,
 ): AsyncIterable<readonly T[]> {
   const reader: Reader = { db, format: stretch.format, prompts: new Map(), changed: new Set() };
   for await (const batch of readAhead(readBatches(reader, stretch))) {
     const made: T[] = [];
     for (const one of batch) {
-      made.push(make(await exportedOf(reader, one)));
+      made.push(await make(await exportedOf(reader, one)));
       // Whatever else the process does has its turn between two runs.
       await breathe();
     }
@@ -155,7 +155,8 @@ async function exportedOf(reader: Reader, { listed, sizeBytes, log, reward, char
   const children = await childrenIn(reader, conversation);
   if (children === null) return { listed, type: 'skipped', why: 'row_changed' };
   const chargesOf = (turn: number) => charges.get(turn) ?? [];
-  const trajectory = () => asJson(foldTrajectory(facts, events, { chargesOf }));
+  const trajectory =
+    reader.format === 'jsonl' ? asJson(await inBreaths(foldTrajectory(facts, events, { chargesOf }))) : null;
   const family = { conversation, prompts: promptsOf(reader, row), children };
   return { listed, type: 'run', run: { family, task, worth: trajectoryRunOf(facts), trajectory } };
 }

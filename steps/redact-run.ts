@@ -1,18 +1,27 @@
 import { Allowance } from '../src/core/allowance.js';
 import type { ExportRequest } from '../src/core/export.js';
 import type { ExportedRun } from '../src/core/export-row.js';
-import { type Redaction, redactFamily, redactorOf } from '../src/core/redaction.js';
+import type { JsonValue } from '../src/core/json.js';
+import { cleanInParts, type Redaction, redactFamily, redactorOf } from '../src/core/redaction.js';
 import { withoutKnownSecrets } from '../src/models/known-secrets.js';
+import { breathe, inBreaths } from '../src/storage/breathe.js';
 import { withinTime } from './within-time.js';
 
-/** The process does nothing else meanwhile. */
+/** Of one run, all slices together. */
 const REDACTION_MS = 1000;
 /** Characters of all that is put in the place of something in one run. */
 const REDACTED_MOST = 67_108_864;
 const NO_RULES: Redaction = { patterns: [], keys: [] };
 
+/** The process does nothing else for so long at most. */
+const SLICE_MS = 10;
+
 /** What is made of a run after everything was taken out of it that must not be exported. Throws `export_too_slow`. */
-export function madeOfRedacted<T>(run: ExportedRun, { options }: ExportRequest, make: (run: ExportedRun) => T): T {
+export async function madeOfRedacted<T>(
+  run: ExportedRun,
+  { options }: ExportRequest,
+  make: (run: ExportedRun) => T,
+): Promise<T> {
   const { redact = NO_RULES } = options;
   const { id } = run.family.conversation.run;
   const clean = redactorOf(
@@ -20,10 +29,33 @@ export function madeOfRedacted<T>(run: ExportedRun, { options }: ExportRequest, 
     withoutKnownSecrets,
     new Allowance(`What stands in the place of what is redacted in run ${id}`, REDACTED_MOST),
   );
-  const work = (): T => {
-    const trajectory = () => clean(run.trajectory());
-    return make({ ...run, family: redactFamily(run.family, clean), trajectory });
-  };
-  const what = `The redaction of run ${id}`;
-  return redact.patterns.length === 0 ? work() : withinTime(REDACTION_MS, what, work);
+  const work = redactedOf(run, clean);
+  const redacted =
+    redact.patterns.length === 0
+      ? await inBreaths(work)
+      : await inBoundedTime(REDACTION_MS, `The redaction of run ${id}`, work);
+  await breathe();
+  return make(redacted);
+}
+
+function* redactedOf(run: ExportedRun, clean: (value: JsonValue) => JsonValue): Generator<void, ExportedRun> {
+  const family = yield* redactFamily(run.family, clean);
+  return { ...run, family, trajectory: yield* cleanInParts(run.trajectory, clean) };
+}
+
+/** Does work in slices, which may take so long together. */
+async function inBoundedTime<T>(timeoutMs: number, what: string, work: Iterator<void, T>): Promise<T> {
+  for (let spentMs = 0; ; await breathe()) {
+    const begun = performance.now();
+    const { done, value } = withinTime(timeoutMs - spentMs, timeoutMs, what, () => slice(work, begun + SLICE_MS));
+    if (done === true) return value;
+    spentMs += performance.now() - begun;
+  }
+}
+
+function slice<T>(work: Iterator<void, T>, until: number): IteratorResult<void, T> {
+  for (;;) {
+    const result = work.next();
+    if (result.done === true || performance.now() >= until) return result;
+  }
 }

@@ -5,9 +5,9 @@ let held: { readonly script: Script; readonly context: Context } | null = null;
 
 /**
  * Does something that holds the process, and ends it when it takes too long: of all code only this stops an expression that
- * somebody else wrote. Throws `export_too_slow`.
+ * somebody else wrote. `leftMs` of the `timeoutMs` are left. Throws `export_too_slow`.
  */
-export function withinTime<T>(timeoutMs: number, what: string, work: () => T): T {
+export function withinTime<T>(leftMs: number, timeoutMs: number, what: string, work: () => T): T {
   let result: { readonly value: T } | undefined;
   held ??= { script: new Script('work()'), context: createContext({}) };
   const { script, context } = held;
@@ -17,7 +17,7 @@ export function withinTime<T>(timeoutMs: number, what: string, work: () => T): T
     },
   });
   try {
-    script.runInContext(context, { timeout: timeoutMs });
+    if (leftMs > 0) script.runInContext(context, { timeout: Math.ceil(leftMs) });
   } catch (error) {
     // It is an error of another realm.
     const code: unknown = Reflect.get(Object(error), 'code');

@@ -12,6 +12,7 @@ import { isOver, NO_USAGE } from '../src/core/run.js';
 import type { RunTask } from '../src/core/run-task.js';
 import { itemsOfInput } from '../src/core/session.js';
 import { standingOf } from '../src/core/standing.js';
+import { breathe } from '../src/storage/breathe.js';
 import { grantsOf, inputOf, limitsOf, metadataOf, type RunRow } from '../src/storage/runs.js';
 import { crashesOf } from '../src/storage/takeover.js';
 import { type AtHand, type Begun, beginAgain, beginSegment, startOf } from '../steps/begin-segment.js';
@@ -146,17 +147,17 @@ async function workOfAgent(options: Workplace, scope: SegmentScope): Promise<End
     if (scope.run.model !== null) scope.chosen = await options.provider.getModel(scope.run.model);
     const state = await stateOf(options, scope, agent);
     await prepareRun(scope);
-    if (scope.stop !== null) return endingOf(scope, state);
+    if (scope.stop !== null) return await endingOf(scope, state);
     const runner = new Runner({ modelProvider: scope.provider, tracingDisabled: true });
     const result = await runner.run(agent, state, { maxTurns: null });
     if (scope.broken !== null) throw scope.broken.error;
     waitForApprovals(scope, state);
-    if (scope.stop !== null || scope.waits.length > 0) return endingOf(scope, state);
+    if (scope.stop !== null || scope.waits.length > 0) return await endingOf(scope, state);
     const produced = scope.run.sessionId === null ? null : withHiddenOutput(state, itemsOfInput(toJson(result.output)));
     return { type: 'completed', output: toJson(result.finalOutput), produced };
   } catch (error) {
     if (scope.broken !== null) throw scope.broken.error;
-    return scope.stop !== null && scope.state !== null ? endingOf(scope, scope.state) : endingOfError(error);
+    return scope.stop !== null && scope.state !== null ? await endingOf(scope, scope.state) : endingOfError(error);
   }
 }
 
@@ -179,11 +180,16 @@ async function stateOf(options: Workplace, scope: SegmentScope, agent: Agent): P
   return resumeState(scope, agent, snapshot);
 }
 
-function endingOf(scope: SegmentScope, state: RunState<unknown, Agent>): Ending {
+async function endingOf(scope: SegmentScope, state: RunState<unknown, Agent>): Promise<Ending> {
   const { stop, waits } = scope;
-  if (stop?.type === 'cut') return { type: 'cut', state: stateText(state, scope.suspended) };
-  if (stop !== null && stop.type !== 'wait') return stop;
-  return { type: 'paused', waits, state: stateText(state, scope.suspended), carried: carriedOf(scope) };
+  if (stop !== null && stop.type !== 'wait' && stop.type !== 'cut') return stop;
+  // A long run has a long text: others have their turn before and after.
+  await breathe();
+  const text = stateText(state, scope.suspended);
+  await breathe();
+  return stop === null || stop.type === 'wait'
+    ? { type: 'paused', waits, state: text, carried: carriedOf(scope) }
+    : { type: 'cut', state: text };
 }
 
 /** What was decided and could not be applied, because something waits again: the next segment applies it. */

@@ -34,11 +34,16 @@ export function hideOver(state: State): void {
 }
 
 /** Hides the first items of a state, which are those of `past`, where nothing could see the difference. */
-function hide(state: State, agent: Agent, past: readonly PastItem[]): boolean {
+function hide(
+  state: State,
+  agent: Agent,
+  past: readonly PastItem[],
+  history: () => AgentInputItem[] = () => historyOf(state, past),
+): boolean {
   if (past.length === 0 || !isAlone(agent)) return false;
   const { _originalInput: originalInput, _generatedItems: items } = state;
   // A model that changes what it is given must not change what is kept.
-  const shown = structuredClone(historyOf(state, past));
+  const shown = structuredClone(history());
   const before = hidden.get(state) ?? {
     ...{ originalInput, past: [], shown: [], ids: new Set<string>() },
     givenItems: typeof originalInput === 'string' ? 1 : originalInput.length,
@@ -74,8 +79,9 @@ export const itemsOver = (state: State): number => over.get(state) ?? 0;
 
 /** Counts the turns that are over in a state that was loaded, and hides them where nothing could see the difference. */
 export function hideLoaded(state: State, agent: Agent, past: readonly PastItem[]): void {
-  over.set(state, past.length === 0 ? 0 : historyOf(state, past).length);
-  hide(state, agent, past);
+  const history = past.length === 0 ? [] : historyOf(state, past);
+  over.set(state, history.length);
+  hide(state, agent, past, () => history);
 }
 
 /** Nobody but the model looks at the turns before: other agents, their filters, hooks and guardrails of the output would. */

@@ -27,7 +27,7 @@ type State = RunState<unknown, Agent>;
 const agent = z.string();
 const json = z.json();
 const functionToolStateKey = z.string().optional();
-const pastItem = z.discriminatedUnion('type', [
+export const pastItem = z.discriminatedUnion('type', [
   z.object({ type: z.literal('message_output_item'), rawItem: protocol.AssistantMessageItem, agent }),
   z.object({ type: z.literal('reasoning_item'), rawItem: protocol.ReasoningItem, agent }),
   z.object({ type: z.literal('tool_call_item'), rawItem: protocol.FunctionCallItem, agent, functionToolStateKey }),
@@ -50,7 +50,6 @@ const pastItem = z.discriminatedUnion('type', [
   }),
 ]);
 
-export const pastItems = z.array(pastItem);
 export type PastItem = z.infer<typeof pastItem>;
 
 /** An item as text keeps it; null: of a kind that only the SDK keeps. */

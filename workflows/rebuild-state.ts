@@ -14,6 +14,7 @@ import type { World } from '../steps/world.js';
 import { recordedScope } from './recorded-scope.js';
 import { RecordedSource } from './recorded-source.js';
 import { inSegment, type SegmentScope } from './segment-scope.js';
+import { type ReadState, readState, versionOf } from './state-text.js';
 
 /** Lets the agent work in a scope. */
 export type Work = (scope: SegmentScope) => Promise<Ending>;
@@ -24,11 +25,12 @@ export type Work = (scope: SegmentScope) => Promise<Ending>;
  * a replay, which finds the new snapshot, takes the same ones.
  * Throws `state_unreadable` when the agent does not replay what is in the log.
  */
-export async function storedState(scope: SegmentScope, agent: Agent, work: Work): Promise<string> {
+export async function storedState(scope: SegmentScope, agent: Agent, work: Work): Promise<string | ReadState> {
   const { world, run, segment, recorded } = scope;
   if (recorded !== null && recorded.snapshot !== null) return recorded.snapshot;
   const snapshot = scope.stored ?? (await patiently(() => readSnapshot(world.knex, run.id, segment)));
-  if (snapshot !== null && isPresentState(snapshot, agent)) return snapshot;
+  const read = snapshot === null ? null : await presentState(snapshot, agent);
+  if (read !== null) return read;
   try {
     const state = await rebuild(scope, work);
     await patiently(() => repairSnapshot(world.knex, { runId: run.id, tenant: run.tenant, segment, state }));
@@ -44,25 +46,24 @@ export async function storedState(scope: SegmentScope, agent: Agent, work: Work)
   }
 }
 
-/** The version of the format of a state, as the SDK writes it. */
-function versionOf(text: string): unknown {
+/** The version that the SDK writes now. */
+let present: unknown;
+function presentVersion(agent: Agent): unknown {
+  present ??= versionOf({
+    value: JSON.parse(new RunState<unknown, Agent>(new RunContext<unknown>(), '', agent, null).toString()),
+  });
+  return present;
+}
+
+/** What a stored state says; null: it is not of the version that the SDK writes now, or damaged. */
+export async function presentState(text: string, agent: Agent): Promise<ReadState | null> {
   try {
-    const state: { readonly $schemaVersion?: unknown } = JSON.parse(text);
-    return state.$schemaVersion;
+    const read = await readState(text);
+    return versionOf(read) === presentVersion(agent) ? read : null;
   } catch {
     return null;
   }
 }
-
-/** The version that the SDK writes now. */
-let present: unknown;
-function presentVersion(agent: Agent): unknown {
-  present ??= versionOf(new RunState<unknown, Agent>(new RunContext<unknown>(), '', agent, null).toString());
-  return present;
-}
-
-/** Whether a stored state is of the version that the SDK writes now. */
-export const isPresentState = (text: string, agent: Agent): boolean => versionOf(text) === presentVersion(agent);
 
 /** What a run has of its segment before it executes it: that of a fork begins with a part of its source's log, one that was rebuilt with its own. */
 export async function recordedOf(world: World, run: RunRow): Promise<RecordedSource | null> {

@@ -16,7 +16,7 @@ import { type AskedCall, planCall } from './plan-calls.js';
 import { withGuardrails } from './plan-response.js';
 import { reachableAgent } from './reachable-agent.js';
 import type { PlannedCall, SegmentScope } from './segment-scope.js';
-import { stateOfText, suspendedIn } from './state-text.js';
+import { type ReadState, readState, stateOfText, suspendedIn } from './state-text.js';
 
 type State = RunState<unknown, Agent>;
 
@@ -27,12 +27,19 @@ function seenIn({ recorded, turns }: SegmentScope, state: State): number {
 }
 
 /** Makes the state of a text that on which the loop works. */
-async function load(scope: SegmentScope, agent: Agent, text: string): Promise<State> {
-  try {
-    const state = await stateOfText(agent, text, scope.within === null);
+async function load(scope: SegmentScope, agent: Agent, saved: string | ReadState): Promise<State> {
+  return orUnreadable(agent, async () => {
+    const read = typeof saved === 'string' ? await readState(saved) : saved;
+    const state = await stateOfText(agent, read, scope.within === null);
     scope.state = state;
     scope.seenItems = seenIn(scope, state);
     return state;
+  });
+}
+
+async function orUnreadable<T>(agent: Agent, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
   } catch (error) {
     if (error instanceof HoldfastError) throw error;
     const why = error instanceof Error ? error.message : String(error);
@@ -44,16 +51,15 @@ async function load(scope: SegmentScope, agent: Agent, text: string): Promise<St
  * The state that an agent goes on from, with every decision applied: approved calls are judged again and will run, rejected
  * ones get what the model reads, calls that waited inside get their result, and agents behind tools go on with their work.
  */
-export async function resumeState(scope: SegmentScope, agent: Agent, saved: string): Promise<State> {
-  const snapshot = withEdits(
-    saved,
-    scope.settled.filter((one) => !isAskedAgain(scope, one)),
-  );
-  let state = await load(scope, agent, snapshot);
+export async function resumeState(scope: SegmentScope, agent: Agent, saved: string | ReadState): Promise<State> {
+  const settled = scope.settled.filter((one) => !isAskedAgain(scope, one));
+  const read = typeof saved === 'string' ? await orUnreadable(agent, () => readState(saved)) : saved;
+  const { text, value } = withEdits(read, settled);
+  let state = await load(scope, agent, { text, value });
   applyBudgetDecisions(scope);
   if (scope.stop !== null) return state;
-  const text = await settleInside(scope, agent, snapshot);
-  if (text !== snapshot) state = await load(scope, agent, text);
+  const gone = await settleInside(scope, agent, { text, value });
+  if (gone !== text) state = await load(scope, agent, gone);
   // With a call that waits again nothing else may start: what was decided beside it is applied in the next segment.
   if (scope.stop === null) await applyApprovals(scope, state);
   return state;
@@ -63,14 +69,13 @@ export async function resumeState(scope: SegmentScope, agent: Agent, saved: stri
  * The state with the arguments that approvers put in place of the model's: the tool gets them, and the model reads them. A call
  * that the state does not know is one of an agent behind a tool, which has a state of its own.
  */
-function withEdits(snapshot: string, settled: readonly Settled[]): string {
+function withEdits(saved: ReadState, settled: readonly Settled[]): ReadState {
   const edits = settled.flatMap(({ callId, verdict, edit }) =>
     verdict === 'approve' && edit ? [{ callId, edit }] : [],
   );
-  if (edits.length === 0) return snapshot;
-  const parsed: unknown = JSON.parse(snapshot);
-  for (const { callId, edit } of edits) rewriteArguments(parsed, callId, canonical(edit.arguments));
-  return JSON.stringify(parsed);
+  if (edits.length === 0) return saved;
+  for (const { callId, edit } of edits) rewriteArguments(saved.value, callId, canonical(edit.arguments));
+  return { text: JSON.stringify(saved.value), value: saved.value };
 }
 
 /** Whether a call that was approved in another run is to be asked for: what the recording does not have of it would be executed. */
@@ -84,10 +89,12 @@ const waitedInside = (one: Settled): boolean => one.reason === 'unknown_effect' 
 type Begun = Pick<Settled, 'callId' | 'tool' | 'agent' | 'arguments'>;
 
 /** Goes on with calls that were begun, one after the other, and puts their results into the state. */
-async function settleInside(scope: SegmentScope, start: Agent, snapshot: string): Promise<string> {
-  const parsed: unknown = JSON.parse(snapshot);
-  const inside = scope.settled.filter((one) => waitedInside(one) && knowsResult(parsed, one.callId));
-  const suspended = suspendedIn(parsed);
+async function settleInside(scope: SegmentScope, start: Agent, { text, value }: ReadState): Promise<string> {
+  const inside = scope.settled.filter((one) => waitedInside(one) && knowsResult(value, one.callId));
+  const suspended = suspendedIn(value);
+  if (inside.length + suspended.length === 0) return text;
+  // The state that works shares parts of the value.
+  const { value: parsed } = await readState(text);
   for (const one of inside) {
     scope.applied.add(one.interruptionId);
     const standing = one.wait === null ? [] : scope.standing;
@@ -98,7 +105,7 @@ async function settleInside(scope: SegmentScope, start: Agent, snapshot: string)
       await goOn(scope, start, parsed, one, [], () => ({ decision: 'allow', approved: true, agentState: one.state }));
     else scope.suspended.push(one);
   }
-  return inside.length + suspended.length === 0 ? snapshot : JSON.stringify(parsed);
+  return JSON.stringify(parsed);
 }
 
 async function goOn(

@@ -1,8 +1,9 @@
 import { type Agent, RunState } from '@openai/agents';
 import { z } from 'zod';
-import { jsonValue } from '../src/core/json.js';
+import { isObject, jsonValue } from '../src/core/json.js';
+import { breathe } from '../src/storage/breathe.js';
 import { hiddenOf, hideLoaded } from './hidden-past.js';
-import { apartFromPast, pastItems, putBack } from './past-items.js';
+import { apartFromPast, type PastItem, pastItem, putBack } from './past-items.js';
 
 /** A call of an agent as a tool whose agent is in the middle of its work, as a state keeps it. */
 const suspendedAgent = z.object({
@@ -15,7 +16,7 @@ const suspendedAgent = z.object({
 });
 export type SuspendedAgent = z.infer<typeof suspendedAgent>;
 
-const kept = z.object({ suspended: z.array(suspendedAgent).default([]), past: pastItems.default([]) });
+const kept = z.object({ suspended: z.array(suspendedAgent).default([]), past: z.array(z.unknown()).default([]) });
 const withKept = z.object({ holdfast: kept.optional() });
 
 /**
@@ -33,13 +34,49 @@ export function stateText(state: RunState<unknown, Agent>, suspended: readonly S
   return JSON.stringify({ ...rest, originalInput, holdfast: { suspended, past: [...(hidden?.past ?? []), ...past] } });
 }
 
-/** The state of a text that `stateText` wrote. `work`: it is worked on, by the agent of the run itself. */
-export async function stateOfText(agent: Agent, text: string, work: boolean): Promise<RunState<unknown, Agent>> {
-  const state = await RunState.fromString<unknown, Agent>(agent, text);
-  const { past } = keptIn(JSON.parse(text));
+/** A text that `stateText` wrote, read once: a long run has megabytes of it. A state that is made of it may share parts of the value. */
+export interface ReadState {
+  readonly text: string;
+  readonly value: unknown;
+}
+
+/** Throws for what is no JSON. */
+export async function readState(text: string): Promise<ReadState> {
+  await breathe();
+  const value: unknown = JSON.parse(text);
+  await breathe();
+  return { text, value };
+}
+
+/** The version of the format of a state, as the SDK writes it. */
+export const versionOf = ({ value }: Pick<ReadState, 'value'>): unknown =>
+  isObject(value) ? value['$schemaVersion'] : undefined;
+
+/**
+ * The state of a text that `stateText` wrote. `work`: it is worked on, by the agent of the run itself. The turns that are over are read
+ * part by part, so that a long run keeps nobody waiting.
+ */
+export async function stateOfText(
+  agent: Agent,
+  { text, value }: ReadState,
+  work: boolean,
+): Promise<RunState<unknown, Agent>> {
+  const past: PastItem[] = [];
+  for (const item of keptIn(value).past) {
+    past.push(pastItem.parse(item));
+    await breathe();
+  }
+  const state = await RunState.fromString<unknown, Agent>(agent, past.length === 0 ? text : withoutKept(value));
+  await breathe();
   putBack(state, agent, past);
   if (work) hideLoaded(state, agent, past);
   return state;
+}
+
+/** What of it the SDK reads. */
+function withoutKept(value: unknown): string {
+  const { holdfast: _, ...rest } = isObject(value) ? value : {};
+  return JSON.stringify(rest);
 }
 
 /** The agents behind tools that a state was kept with. */

@@ -80,8 +80,8 @@ export interface ExportedRun {
   readonly task: string;
   /** What became of it, and what it was found to be worth. */
   readonly worth: Pick<Trajectory, 'result' | 'totalReward' | 'verificationPassed' | 'tags' | 'scaffold'>;
-  /** Of the format `jsonl`. */
-  readonly trajectory: () => JsonValue;
+  /** Its record; null: the format is not `jsonl`. */
+  readonly trajectory: JsonValue;
 }
 
 /** The rows of a run. None: nobody said anything in it. */
@@ -90,7 +90,7 @@ export function exportRows(run: ExportedRun, format: RowFormat, options: ExportO
   const threads = threadsOf(family.conversation, family.prompts);
   if (threads.length === 0) return [];
   if (format === 'atif' || format === 'jsonl') {
-    const trajectory = format === 'atif' ? asJson(atifOf(family, notesOf(run))) : run.trajectory();
+    const trajectory = format === 'atif' ? asJson(atifOf(family, notesOf(run))) : run.trajectory;
     const [first] = threads;
     if (trajectory === null || first === undefined) return [];
     const columns = { trajectory, ...columnsOf(run, first, family.conversation.run.id) };

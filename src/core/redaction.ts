@@ -3,9 +3,9 @@ import type { AgentPrompt } from './agent-prompt.js';
 import { Allowance } from './allowance.js';
 import type { Family } from './atif.js';
 import { bytesOf, type ContentPart } from './content-part.js';
-import type { ConversationMessage } from './conversation.js';
+import type { ConversationMessage, Loop } from './conversation.js';
 import { outputText } from './conversation-items.js';
-import type { JsonObject, JsonValue } from './json.js';
+import { isObject, type JsonObject, type JsonValue } from './json.js';
 import { linearPattern, PATTERN_LENGTH, patternProblem, patternSize } from './linear-pattern.js';
 
 /** What is taken out of conversations before they are exported. */
@@ -95,8 +95,33 @@ function withinJson(text: string, clean: Clean): string {
   }
 }
 
-/** A family of runs with everything redacted that was said in it, or of it. Ids, hashes and times stay: they are the evidence. */
-export function redactFamily(family: Family, clean: Clean): Family {
+/** The same as `clean` of an object, an item of its lists at a time. */
+export function* cleanInParts(value: JsonValue, clean: Clean): Generator<void, JsonValue> {
+  if (!isObject(value)) return clean(value);
+  const lists = new Map<number, JsonValue[]>();
+  const members = Object.entries(value);
+  for (const [at, [, list]] of members.entries()) {
+    if (!Array.isArray(list)) continue;
+    const items: JsonValue[] = [];
+    for (const item of list) {
+      items.push(clean(item));
+      yield;
+    }
+    lists.set(at, items);
+  }
+  // What is hidden by its name is no list any more.
+  const rest = clean(Object.fromEntries(members.map(([name, one]) => [name, Array.isArray(one) ? [] : one])));
+  const cleaned = Object.entries(rest as JsonObject);
+  return Object.fromEntries(
+    cleaned.map(([name, one], at): [string, JsonValue] => [name, Array.isArray(one) ? (lists.get(at) ?? one) : one]),
+  );
+}
+
+/**
+ * A family of runs with everything redacted that was said in it, or of it, a message at a time. Ids, hashes and times stay: they are the
+ * evidence.
+ */
+export function* redactFamily(family: Family, clean: Clean): Generator<void, Family> {
   const text = (value: string): string => String(clean(value));
   const object = (value: JsonObject): JsonObject => clean(value) as JsonObject;
   // What an image shows is not read.
@@ -133,6 +158,17 @@ export function redactFamily(family: Family, clean: Clean): Family {
     instructions: instructions === null ? null : text(instructions),
     tools: new Map([...tools].map(([name, tool]) => [name, { ...tool, description: text(tool.description) }])),
   });
+  const clear: Loop[] = [];
+  for (const loop of loops) {
+    const messages: ConversationMessage[] = [];
+    for (const one of loop.messages) {
+      messages.push(message(one));
+      yield;
+    }
+    clear.push({ ...loop, messages });
+  }
+  const below = new Map<string, Family>();
+  for (const [id, child] of children) below.set(id, yield* redactFamily(child, clean));
   return {
     conversation: {
       ...conversation,
@@ -143,9 +179,9 @@ export function redactFamily(family: Family, clean: Clean): Family {
         metadata: object(run.metadata),
         error: run.error === null ? null : { ...run.error, message: text(run.error.message) },
       },
-      loops: loops.map((loop) => ({ ...loop, messages: loop.messages.map(message) })),
+      loops: clear,
     },
     prompts: new Map([...prompts].map(([name, one]) => [name, prompt(one)])),
-    children: new Map([...children].map(([id, child]) => [id, redactFamily(child, clean)])),
+    children: below,
   };
 }

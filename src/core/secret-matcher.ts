@@ -17,6 +17,8 @@ export class SecretMatcher {
   #classes = 1;
   /** Where a state and a class lead; `class + state * classes` is the key. Few of all pairs are there. */
   readonly #next = new Map<number, number>();
+  /** The same for the state in which nothing of a secret was seen, by characters of ASCII: nearly all of a text is read in it. */
+  readonly #first = new Uint32Array(128);
   readonly #depth: number[] = [0];
   readonly #fail: number[] = [0];
   /** The length of the longest form that ends in a state; 0: none does. */
@@ -30,6 +32,7 @@ export class SecretMatcher {
     const parents: [state: number, kind: number][] = [];
     for (const form of forms) this.#add(form, parents);
     this.#link(parents);
+    for (let code = 0; code < 128; code++) this.#first[code] = this.#next.get(this.#classOf(code)) ?? 0;
   }
 
   get isEmpty(): boolean {
@@ -50,6 +53,7 @@ export class SecretMatcher {
   }
 
   step(from: number, code: number): number {
+    if (from === 0 && code < 128) return this.#first[code] ?? 0;
     const kind = this.#classOf(code);
     if (kind === 0) return 0;
     let state = from;
@@ -149,6 +153,7 @@ export class SecretScan {
     this.#held += text;
     for (let at = 0; at < text.length; at++) {
       this.#state = this.#matcher.step(this.#state, text.charCodeAt(at));
+      if (this.#state === 0) continue;
       const length = this.#matcher.foundIn(this.#state);
       if (length > 0) this.#mark(before + at + 1 - length, before + at + 1);
     }

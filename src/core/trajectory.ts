@@ -173,9 +173,16 @@ export function trajectoryFold(facts: RunFacts, options: FoldOptions = {}) {
   };
 }
 
-/** Folds a log into a trajectory. Pure; works for runs that still go on. */
-export function foldTrajectory(facts: RunFacts, events: Iterable<LoggedEvent>, options: FoldOptions = {}): Trajectory {
+/** Folds a log into a trajectory, an event at a time. Pure; works for runs that still go on. */
+export function* foldTrajectory(
+  facts: RunFacts,
+  events: Iterable<LoggedEvent>,
+  options: FoldOptions = {},
+): Generator<void, Trajectory> {
   const fold = trajectoryFold(facts, options);
-  for (const event of events) fold.push(event);
+  for (const event of events) {
+    fold.push(event);
+    yield;
+  }
   return fold.end().record;
 }

@@ -16,6 +16,7 @@ export async function forkRun(
   request: ForkRun,
   caller: Caller,
   idempotencyKey?: string,
+  signal?: AbortSignal,
 ): Promise<RunView> {
   const parsed = forkShape.safeParse(request);
   if (!parsed.success) throw invalidRequest(fieldErrorsOf(parsed.error));
@@ -24,7 +25,7 @@ export async function forkRun(
   const at = seqOf(id, asked);
   const fingerprint = digestOf([id, toJson(parsed.data)]);
   const fork = { why: 'fork', source, at: () => at, input, edits, onward, fingerprint } as const;
-  return makeFork(parts, fork, caller, idempotencyKey);
+  return makeFork(parts, { ...fork, ...(signal && { signal }) }, caller, idempotencyKey);
 }
 
 /** Goes on from the last good point of a failed run, in a run of its own. Throws `run_not_failed`. */
@@ -34,6 +35,7 @@ export async function retryRun(
   request: RetryRun,
   caller: Caller,
   idempotencyKey?: string,
+  signal?: AbortSignal,
 ): Promise<RunView> {
   const parsed = retryShape.safeParse(request);
   if (!parsed.success) throw invalidRequest(fieldErrorsOf(parsed.error));
@@ -41,7 +43,7 @@ export async function retryRun(
   if (source.status !== 'failed') throw new HoldfastError('run_not_failed', `Run ${id} is ${source.status}.`);
   const fingerprint = digestOf(['retry', id, toJson(parsed.data)]);
   const fork = { why: 'retry', source, at: retryPoint, input: undefined, edits: [], onward: parsed.data } as const;
-  return makeFork(parts, { ...fork, fingerprint }, caller, idempotencyKey);
+  return makeFork(parts, { ...fork, fingerprint, ...(signal && { signal }) }, caller, idempotencyKey);
 }
 
 async function sourceOf(parts: Parts, id: string, caller: Caller): Promise<RunRow> {

@@ -29,23 +29,23 @@ export interface Damage {
 
 /**
  * Finds the last event up to which a log is whole, by its chain and by the entries of the log over all runs, and what came after
- * it. Throws `run_unknown`, `run_erased`, `log_whole`.
+ * it. Throws `run_unknown`, `run_erased`, `log_whole`, and the reason of the signal when it fires.
  */
-export async function damageOf(parts: Parts, id: string, caller: Caller): Promise<Damage> {
+export async function damageOf(parts: Parts, id: string, caller: Caller, signal?: AbortSignal): Promise<Damage> {
   const { knex } = parts.world;
   const run = await findRun(knex, caller.tenant, id);
   const claim = run && (await readClaim(knex, caller.tenant, id));
   if (run === undefined || claim === undefined)
     throw new HoldfastError('run_unknown', `There is no run ${JSON.stringify(id)}.`);
   assertNotErased(run);
-  const own = await verifyRun(parts, id, caller);
-  const chain = await goThrough(parts, claim);
+  const own = await verifyRun(parts, id, caller, {}, signal);
+  const chain = await goThrough(parts, claim, signal);
   const entries = await againstEntries(parts, id, chain.valid);
   const { valid } = entries;
   const broken = valid < chain.valid ? entries.broken : (chain.broken ?? own.broken ?? entries.broken);
   if (broken === null) throw await nothingBroken(parts, id, own);
-  const plan = planFork(await readKeyedEvents(knex, id, valid), valid, []);
-  const after = await readLost(parts, claim, valid);
+  const plan = planFork(await readKeyedEvents(knex, id, valid, signal), valid, []);
+  const after = await readLost(parts, claim, valid, signal);
   const calls = await lostCalls(parts, id, plan, after);
   const known = new Set(plan.events.flatMap((one) => (one.kind === 'interruption.decided' ? [one.data.id] : [])));
   const report: RepairReport = {
@@ -80,9 +80,9 @@ interface Chain {
 }
 
 /** How far the chain is whole by itself. Rows that stand before the first event are none of it. */
-async function goThrough({ world }: Parts, { id, tenant, key }: ClaimRow): Promise<Chain> {
+async function goThrough({ world }: Parts, { id, tenant, key }: ClaimRow, signal?: AbortSignal): Promise<Chain> {
   const check = LogCheck.fromStart(id, tenant, key);
-  for await (const page of logPages(world.knex, id, 0)) {
+  for await (const page of logPages(world.knex, id, 0, signal)) {
     for (const event of page) {
       const broken = check.next(event);
       if (broken !== null) return { valid: check.head.seq, broken };
@@ -97,10 +97,10 @@ interface After {
   readonly begun: ReadonlyMap<string, Omit<LostCall, 'unsafe'>>;
 }
 
-async function readLost({ world }: Parts, { id, key }: ClaimRow, valid: number): Promise<After> {
+async function readLost({ world }: Parts, { id, key }: ClaimRow, valid: number, signal?: AbortSignal): Promise<After> {
   const events: LostEvent[] = [];
   const begun = new Map<string, Omit<LostCall, 'unsafe'>>();
-  for await (const page of logPages(world.knex, id, valid)) {
+  for await (const page of logPages(world.knex, id, valid, signal)) {
     for (const event of page) {
       const whole = fitsItself(event, key);
       const { seq, kind, at } = event;

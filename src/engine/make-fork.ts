@@ -58,6 +58,8 @@ export interface Fork {
   /** No event after this one is read: the log is broken there. */
   readonly upTo?: number;
   readonly repair?: EventData<'run.forked'>['repair'];
+  /** When it fires, nothing is made. */
+  readonly signal?: AbortSignal;
 }
 
 /** A fork that somebody asks for. */
@@ -69,7 +71,8 @@ export interface AskedFork extends Fork {
 
 /**
  * Makes it in one transaction, under the lock of the source's row: the source may work on and write its log meanwhile, but
- * nothing of it is decided, and no segment of it begins or ends, between the reading of its log and of its calls.
+ * nothing of it is decided, and no segment of it begins or ends, between the reading of its log and of its calls. Throws the reason of the
+ * signal when it fires before all is written.
  */
 export async function makeFork(
   parts: Parts,
@@ -109,7 +112,7 @@ export async function writeFork(
   const { world } = parts;
   const { source, why } = fork;
   const run = pinnedOf(parts, fork, { id, tenant });
-  const log = await readKeyedEvents(trx, source.id, fork.upTo ?? null);
+  const log = await readKeyedEvents(trx, source.id, fork.upTo ?? null, fork.signal);
   const at = fork.at(log);
   const plan = planFork(log, at, fork.edits);
   const files = fork.files ?? (await filesForFork(trx, { runId: source.id, seq: at, log, plan }));
@@ -141,7 +144,7 @@ export async function writeFork(
   await appendEvents(trx, id, [createdEvent(run, requestedBy), forked], context);
   const copied = [...plan.events, ...noLongerStanding(plan.events)];
   for (let from = 0; from < copied.length; from += EVENTS_AT_ONCE) {
-    await breathe();
+    await breathe(fork.signal);
     const copies = copied.slice(from, from + EVENTS_AT_ONCE).map((one) => rebound(one, binding));
     await appendEvents(trx, id, copies, context);
   }

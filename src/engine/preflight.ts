@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { isPresentState } from '../../workflows/rebuild-state.js';
+import { presentState } from '../../workflows/rebuild-state.js';
 import { HoldfastError } from '../core/errors.js';
 import { parseGrants } from '../core/grants.js';
 import { judgePreflight, type PreflightFacts, type PreflightRun } from '../core/preflight.js';
@@ -88,7 +88,7 @@ async function judge(
   );
   const facts: PreflightFacts = {
     ...{ status, agent, report, lastBegan: lastBegan(log), version: versionOf(live) },
-    state: registered === undefined ? 'none' : stateOf(seen, registered),
+    state: registered === undefined ? 'none' : await stateOf(seen, registered),
     withoutTool: registered === undefined ? [] : seen.pending.flatMap((one) => goneOf(registered, one)),
     unfit: seen.pending.flatMap((one) => unfitOf(agents, run, one)),
   };
@@ -118,13 +118,13 @@ const lastBegan = (log: readonly KeyedEvent[]): number =>
 const versionOf = ({ version }: LiveRun): PreflightFacts['version'] =>
   version === null || !/^\d{1,9}$/.test(version) ? null : { recorded: Number(version), present: RECORDING_VERSION };
 
-function stateOf({ stored, snapshot }: Seen, { agent }: RegisteredAgent): PreflightFacts['state'] {
+async function stateOf({ stored, snapshot }: Seen, { agent }: RegisteredAgent): Promise<PreflightFacts['state']> {
   const { run } = stored.replayed;
   // What begins with a recording makes its state of that.
   if (run.segment === 0 || (snapshot === undefined && run.recorded_seq !== null)) return 'none';
   const state = soundState(snapshot);
   if (state === null) return 'lost';
-  return isPresentState(state, agent) ? 'kept' : 'other';
+  return (await presentState(state, agent)) === null ? 'other' : 'kept';
 }
 
 const goneOf = (

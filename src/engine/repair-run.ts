@@ -27,18 +27,19 @@ export async function repairRun(
   id: string,
   request: RepairRequest,
   caller: Caller,
+  signal?: AbortSignal,
 ): Promise<RepairReport> {
   const parsed = repairRequest.safeParse(request);
   if (!parsed.success) throw invalidRequest(fieldErrorsOf(parsed.error));
   const { apply, accept } = parsed.data;
-  const seen = await damageOf(parts, id, caller);
+  const seen = await damageOf(parts, id, caller, signal);
   if (!apply || seen.report.repairedBy !== null) return seen.report;
   assertRepairable(seen, accept);
   if (!isOver(seen.run.status)) await stopBroken(parts, id, caller);
   // What it did until it was stopped counts too.
-  const damage = isOver(seen.run.status) ? seen : await damageOf(parts, id, caller);
+  const damage = isOver(seen.run.status) ? seen : await damageOf(parts, id, caller, signal);
   assertRepairable(damage, accept);
-  return { ...damage.report, repairedBy: await goOn(parts, damage, accept, caller) };
+  return { ...damage.report, repairedBy: await goOn(parts, damage, accept, caller, signal) };
 }
 
 function assertRepairable({ report, calls }: Damage, accept: readonly string[]): void {
@@ -75,13 +76,20 @@ async function goOn(
   { run, report: { broken, valid, lost } }: Damage,
   accept: readonly string[],
   caller: Caller,
+  signal?: AbortSignal,
 ): Promise<string> {
   const { seq, invariant } = broken;
   const made = await makeFork(
     parts,
     {
       ...{ why: 'repair', key: REPAIRED, source: await asLogged(parts, run, valid), at: () => valid, upTo: valid },
-      ...{ input: undefined, edits: [], onward: {}, fingerprint: digestOf(['repair', run.id]) },
+      ...{
+        input: undefined,
+        edits: [],
+        onward: {},
+        fingerprint: digestOf(['repair', run.id]),
+        ...(signal && { signal }),
+      },
       repair: { seq, invariant, lostEvents: lost.events, accepted: [...accept], actor: caller.actor },
       under: async (trx) => {
         const before = await repairOf(trx, run.id);

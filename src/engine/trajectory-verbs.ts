@@ -18,12 +18,13 @@ export async function getTrajectory(
   id: string,
   caller: Caller,
   { after = 0, limit = STEPS_LIMIT }: { readonly after?: number; readonly limit?: number } = {},
+  signal?: AbortSignal,
 ): Promise<Trajectory> {
   const { knex } = parts.world;
   const row = await findRun(knex, caller.tenant, id);
   if (row === undefined) throw new HoldfastError('run_unknown', `There is no run ${JSON.stringify(id)}.`);
   assertNotErased(row);
-  return (await readTrajectory(knex, row, { after, limit, maxChars: STEPS_MAX_CHARS })).record;
+  return (await readTrajectory(knex, row, { after, limit, maxChars: STEPS_MAX_CHARS }, signal)).record;
 }
 
 function filterOf(asked: TrajectoryFilter): TrajectoryFilter {

@@ -54,6 +54,11 @@ export interface Life {
 /** Work that goes through whole logs. */
 const READING = { atOnce: 4, waiting: 64, what: 'verifications, comparisons and proofs' };
 
+/** Work that goes through a whole log and writes: each holds a transaction. */
+const FORKING = { atOnce: 2, waiting: 64, what: 'forks, retries and repairs' };
+/** Nobody who reads a record waits for who verifies. */
+const RECORDS = { atOnce: 4, waiting: 64, what: 'readings of trajectories' };
+
 /** The verbs over the parts of a launched engine. */
 export function verbsOf(parts: Parts, life: Life): Engine {
   const up = (): Parts => {
@@ -61,6 +66,8 @@ export function verbsOf(parts: Parts, life: Life): Engine {
     return parts;
   };
   const reading = longWork(READING, life.ending);
+  const forking = longWork(FORKING, life.ending);
+  const records = longWork(RECORDS, life.ending);
   const work = <T>(name: string, { tenant }: Caller, does: () => Promise<T>): Promise<T> =>
     counted(up().world, { tenant, name }, does);
   return namingTrouble<Engine>({
@@ -80,12 +87,15 @@ export function verbsOf(parts: Parts, life: Life): Engine {
     previewRetention: async (caller, of) => previewRetention(up(), caller, of),
     askForRetention: async (caller, of) => askForRetention(up(), caller, of),
     eraseRun: async (id, request, caller) => work(`erase ${id}`, caller, () => eraseRun(up(), id, request, caller)),
-    forkRun: async (id, request, caller, key) => forkRun(up(), id, request, caller, key),
-    retryRun: async (id, request, caller, key) => retryRun(up(), id, request, caller, key),
+    forkRun: (id, request, caller, key, options) =>
+      forking((signal) => forkRun(up(), id, request, caller, key, signal), options?.signal),
+    retryRun: (id, request, caller, key, options) =>
+      forking((signal) => retryRun(up(), id, request, caller, key, signal), options?.signal),
     listEvents: async (id, options, caller) => listEvents(up(), id, options, caller),
     streamEvents: (id, options, caller) => streamEvents(up(), id, options, caller),
     streamRun: (id, options, caller) => streamRun(up(), id, options, caller),
-    getTrajectory: async (id, caller, options) => getTrajectory(up(), id, caller, options),
+    getTrajectory: (id, caller, { signal: until, ...steps } = {}) =>
+      records((signal) => getTrajectory(up(), id, caller, steps, signal), until),
     listTrajectories: async (filter, caller) => listTrajectories(up(), filter, caller),
     streamTrajectories: (filter, caller) => streamTrajectories(up(), filter, caller),
     rewardRun: async (id, request, caller) => rewardRun(up(), id, request, caller),
@@ -105,7 +115,11 @@ export function verbsOf(parts: Parts, life: Life): Engine {
           }),
         options?.signal,
       ),
-    repairRun: async (id, request, caller) => work(`repair ${id}`, caller, () => repairRun(up(), id, request, caller)),
+    repairRun: (id, request, caller, options) =>
+      forking(
+        (signal) => work(`repair ${id}`, caller, () => repairRun(up(), id, request, caller, signal)),
+        options?.signal,
+      ),
     stateAt: (id, at, caller, options) =>
       reading((signal) => work(`state ${id}`, caller, () => stateAt(up(), id, at, caller, signal)), options?.signal),
     diffRuns: (a, b, caller, options) =>
@@ -120,7 +134,11 @@ export function verbsOf(parts: Parts, life: Life): Engine {
     checkpointNow: async () => counted(up().world, SIGNING, () => checkpointNow(up())),
     listLogEntries: async (options, caller) => listLogEntries(up(), options, caller),
     getConsistency: async (sizes) => getConsistency(up(), sizes),
-    verifyLog: async (caller) => work('verify log', caller, () => verifyWholeLog(up(), caller.tenant)),
+    verifyLog: (caller, options) =>
+      reading(
+        (signal) => work('verify log', caller, () => verifyWholeLog(up(), caller.tenant, signal)),
+        options?.signal,
+      ),
     startExport: async (request, caller) => startExport(up(), request, caller),
     getExport: async (id, caller) => getExport(up(), id, caller),
     listExports: async (filter, caller) => listExports(up(), filter, caller),

@@ -99,11 +99,24 @@ export interface Engine extends TaskVerbs {
   askForRetention(caller: Caller, of?: RetentionOf): Promise<RetentionView>;
   /**
    * Makes a run that takes over the log of another one up to an event, with edits, and goes on live from there. Throws
-   * `run_unknown`, `fork_invalid`, `agent_unknown`, `invalid_request`; with an idempotency key as `startRun` does.
+   * `run_unknown`, `fork_invalid`, `agent_unknown`, `invalid_request`, `rate_limited`; with an idempotency key as `startRun` does. When the
+   * signal fires before it is made, its reason is thrown and nothing is made.
    */
-  forkRun(id: string, request: ForkRun, caller: Caller, idempotencyKey?: string): Promise<RunView>;
+  forkRun(
+    id: string,
+    request: ForkRun,
+    caller: Caller,
+    idempotencyKey?: string,
+    options?: UntilSignal,
+  ): Promise<RunView>;
   /** Goes on from the last good point of a failed run, in a run of its own. Throws `run_not_failed`, and as `forkRun` does. */
-  retryRun(id: string, request: RetryRun, caller: Caller, idempotencyKey?: string): Promise<RunView>;
+  retryRun(
+    id: string,
+    request: RetryRun,
+    caller: Caller,
+    idempotencyKey?: string,
+    options?: UntilSignal,
+  ): Promise<RunView>;
   /** Events after the sequence number `after`, oldest first, as many as 4 MiB of payloads hold. Throws `run_unknown`. */
   listEvents(
     id: string,
@@ -127,12 +140,12 @@ export interface Engine extends TaskVerbs {
   ): AsyncIterable<RunEvent | RunDelta>;
   /**
    * The record of a run, with its steps after the step `after`: at most `limit`, 1000 by default, and so many as 32 MiB hold; the
-   * last one that is given is `nextStep` while more follow. Totals and scores are those of all. Throws `run_unknown`.
+   * last one that is given is `nextStep` while more follow. Totals and scores are those of all. Throws `run_unknown`, `rate_limited`.
    */
   getTrajectory(
     id: string,
     caller: Caller,
-    options?: { readonly after?: number; readonly limit?: number },
+    options?: UntilSignal & { readonly after?: number; readonly limit?: number },
   ): Promise<Trajectory>;
   /** Trajectories without their steps, newest first. Throws `invalid_request`. */
   listTrajectories(
@@ -170,9 +183,9 @@ export interface Engine extends TaskVerbs {
   /**
    * Says what is broken of a log, and what is lost by it; with `apply`, makes a run that goes on from the last event up to which it is
    * whole. Repeating it gives the same run. Throws `run_unknown`, `run_erased`, `log_whole`, `log_lost`, `repair_repeats`, `run_not_over`,
-   * `invalid_request`, `agent_unknown`.
+   * `invalid_request`, `agent_unknown`, `rate_limited`.
    */
-  repairRun(id: string, request: RepairRequest, caller: Caller): Promise<RepairReport>;
+  repairRun(id: string, request: RepairRequest, caller: Caller, options?: UntilSignal): Promise<RepairReport>;
   /**
    * The state that the log of a run folds to after an event; undefined: the last. Throws `run_unknown`, `invalid_request`, `log_broken`,
    * `state_unreadable` (payloads were erased), `rate_limited`.
@@ -199,8 +212,8 @@ export interface Engine extends TaskVerbs {
   ): Promise<Page<LogEntryView>>;
   /** Throws `invalid_request` where the log has no such sizes, `log_broken`. */
   getConsistency(sizes: { readonly earlier: number; readonly size: number }): Promise<ConsistencyView>;
-  /** Verifies the log over all runs. Of other tenants it names no run. */
-  verifyLog(caller: Caller): Promise<LogReport>;
+  /** Verifies the log over all runs. Of other tenants it names no run. Throws `rate_limited`. */
+  verifyLog(caller: Caller, options?: UntilSignal): Promise<LogReport>;
   /** Starts an export of trajectories into a folder of the export directory. Throws `invalid_request`. */
   startExport(request: StartExport, caller: Caller): Promise<ExportView>;
   /** Throws `export_unknown`. */

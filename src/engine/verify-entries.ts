@@ -3,6 +3,7 @@ import { openCheckpoint } from '../core/checkpoint.js';
 import { leafOf } from '../core/log-entry.js';
 import type { LogReport } from '../core/log-view.js';
 import { rootRecipe, TreeEdge } from '../core/merkle.js';
+import { breathe } from '../storage/breathe.js';
 import { changedSince, unentered, unexplained, unlinked, vanished } from '../storage/log-check.js';
 import { newestCheckpoints } from '../storage/log-checkpoints.js';
 import { readEntries } from '../storage/log-entries.js';
@@ -18,25 +19,31 @@ type Problem = LogReport['problems'][number];
 
 /**
  * Verifies the whole log over all runs: its tree is made again from its entries, every checkpoint that can be read is compared with
- * it, and every entry with the event that it commits to. Names the first problems, at most 20; a run only to its own tenant.
+ * it, and every entry with the event that it commits to. Names the first problems, at most 20; a run only to its own tenant. Throws the
+ * reason of the signal when it fires.
  */
-export async function verifyWholeLog(parts: Parts, tenant: string): Promise<LogReport> {
+export async function verifyWholeLog(parts: Parts, tenant: string, signal?: AbortSignal): Promise<LogReport> {
   const { knex } = parts.world;
   const problems: Problem[] = [];
   const found: Found = (what, run) => {
     if (problems.length < PROBLEMS_MAX) problems.push({ what, runId: run?.tenant === tenant ? run.runId : null });
   };
-  const tree = new Remade(knex, found);
+  const tree = new Remade(knex, found, signal);
   await tree.goOn();
-  const { checkpoints, size, key, outside } = await checkCheckpoints(parts, tree, found);
+  const { checkpoints, size, key, outside } = await checkCheckpoints(parts, tree, found, signal);
+  signal?.throwIfAborted();
   for (const one of await changedSince(knex, PROBLEMS_MAX))
     found(`entry ${one.index} commits to event ${one.seq} of a run, which is missing or says something else`, one);
+  signal?.throwIfAborted();
   for (const one of await vanished(knex, PROBLEMS_MAX))
     found(`entry ${one.index} is of a run that is gone, and no entry says who removed it`, one);
+  signal?.throwIfAborted();
   for (const one of await unexplained(knex, PROBLEMS_MAX))
     found('the payloads of a run cannot be read any more, and no entry says who erased them', one);
+  signal?.throwIfAborted();
   for (const one of await unlinked(knex, PROBLEMS_MAX))
     found(`entry ${one.index} does not follow from the entry before of its run`, one);
+  signal?.throwIfAborted();
   for (const one of await unentered(knex, PROBLEMS_MAX))
     found('a run was entered into the log with its last event, and the log has no such entry', one);
   return { ok: problems.length === 0, entries: tree.size, checkpoints, size, key, outside, problems };
@@ -48,13 +55,15 @@ type Found = (what: string, run?: { readonly runId: string; readonly tenant: str
 class Remade {
   readonly #knex: Knex;
   readonly #found: Found;
+  readonly #signal: AbortSignal | undefined;
   readonly #edge = new TreeEdge();
   /** How many entries are right, where one is not. */
   #brokenAt: number | null = null;
 
-  constructor(knex: Knex, found: Found) {
+  constructor(knex: Knex, found: Found, signal: AbortSignal | undefined) {
     this.#knex = knex;
     this.#found = found;
+    this.#signal = signal;
   }
 
   get size(): number {
@@ -72,6 +81,7 @@ class Remade {
         const hashes = edge.append(leafOf(entry)).join('');
         if (hashes !== entry.hashes)
           return this.#breaks(entry.index, `entry ${entry.index} is not what its hashes say`, entry);
+        await breathe(this.#signal);
       }
       if (batch.length === 0) return;
     }
@@ -90,12 +100,18 @@ interface Seen {
   outside: boolean;
 }
 
-async function checkCheckpoints(parts: Parts, tree: Remade, found: Found): Promise<Seen> {
+async function checkCheckpoints(
+  parts: Parts,
+  tree: Remade,
+  found: Found,
+  signal: AbortSignal | undefined,
+): Promise<Seen> {
   const { place, keys } = parts.anchor;
   const seen: Seen = { checkpoints: 0, size: null, key: null, outside: false };
   // Who has no key at all can tell no checkpoint from another.
   if (keys.trusted.length === 0) return seen;
   const check = async (note: string, where: string, outside: boolean): Promise<void> => {
+    await breathe(signal);
     const checkpoint = openCheckpoint(note, keys.trusted);
     if (typeof checkpoint === 'string') return found(`${where}: ${checkpoint}`);
     seen.checkpoints += 1;

@@ -49,9 +49,13 @@ export const EVIDENCE_ROUTES = [
     pathParams: idPath,
     body: repairRequest,
     response: repairReport,
-    errors: ['run_unknown', 'run_erased', 'run_not_over', 'log_whole', 'log_lost', 'repair_repeats', 'agent_unknown'],
+    errors: [
+      ...(['run_unknown', 'run_erased', 'run_not_over', 'log_whole', 'log_lost'] as const),
+      ...(['repair_repeats', 'agent_unknown', 'rate_limited'] as const),
+    ],
     audited: true,
-    handle: async ({ path, body }, { engine, caller }) => json(await engine.repairRun(path.id, body, caller)),
+    handle: async ({ path, body }, { engine, caller, signal }) =>
+      json(await engine.repairRun(path.id, body, caller, { signal })),
   }),
   guarded({
     ...NO_INPUT,

@@ -87,7 +87,7 @@ export const LOG_ROUTES = [
     summary: 'Verify the log over all runs: its tree, every checkpoint, and every event that an entry commits to.',
     role: 'viewer',
     response: logReport,
-    errors: OBJECT_STORE_CODES,
-    handle: async (_input, { engine, caller }) => json(await engine.verifyLog(caller)),
+    errors: ['rate_limited', ...OBJECT_STORE_CODES],
+    handle: async (_input, { engine, caller, signal }) => json(await engine.verifyLog(caller, { signal })),
   }),
 ];

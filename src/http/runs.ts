@@ -21,7 +21,7 @@ const accepted = (run: RunView): Reply => ({
 
 const FORK_ERRORS = [
   ...(['run_unknown', 'run_erased', 'subject_erasing', 'fork_invalid', 'state_unreadable', 'agent_unknown'] as const),
-  ...(['idempotency_key_reused', 'value_not_json', 'payload_too_large'] as const),
+  ...(['idempotency_key_reused', 'value_not_json', 'payload_too_large', 'rate_limited'] as const),
 ];
 
 export const RUN_ROUTES = [
@@ -133,8 +133,8 @@ export const RUN_ROUTES = [
     response: runView,
     errors: [...FORK_ERRORS],
     audited: true,
-    handle: async ({ path, header, body }, { engine, caller }) =>
-      accepted(await engine.forkRun(path.id, body, caller, header['idempotency-key'])),
+    handle: async ({ path, header, body }, { engine, caller, signal }) =>
+      accepted(await engine.forkRun(path.id, body, caller, header['idempotency-key'], { signal })),
   }),
   guarded({
     ...NO_INPUT,
@@ -150,8 +150,8 @@ export const RUN_ROUTES = [
     response: runView,
     errors: ['run_not_failed', ...FORK_ERRORS],
     audited: true,
-    handle: async ({ path, header, body }, { engine, caller }) =>
-      accepted(await engine.retryRun(path.id, body, caller, header['idempotency-key'])),
+    handle: async ({ path, header, body }, { engine, caller, signal }) =>
+      accepted(await engine.retryRun(path.id, body, caller, header['idempotency-key'], { signal })),
   }),
   guarded({
     ...NO_INPUT,

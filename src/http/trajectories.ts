@@ -29,8 +29,9 @@ export const trajectoryAt = (path: `/${string}`, operationId: OperationId) =>
     pathParams: idPath,
     query: stepsQuery,
     response: trajectory,
-    errors: ['run_unknown', 'run_erased'],
-    handle: async ({ path: { id }, query }, { engine, caller }) => json(await engine.getTrajectory(id, caller, query)),
+    errors: ['run_unknown', 'run_erased', 'rate_limited'],
+    handle: async ({ path: { id }, query }, { engine, caller, signal }) =>
+      json(await engine.getTrajectory(id, caller, { ...query, signal })),
   });
 
 export const TRAJECTORY_ROUTES = [

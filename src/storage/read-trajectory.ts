@@ -21,11 +21,15 @@ export const runFactsOf = (row: RunRow, reward: RunFacts['reward']): RunFacts =>
   reward,
 });
 
-/** Reads the log of a run into its record; holds of it the steps of the window, and of the others counts. */
+/**
+ * Reads the log of a run into its record; holds of it the steps of the window, and of the others counts. Throws the reason of the signal
+ * when it fires.
+ */
 export async function readTrajectory(
   db: Knex,
   row: RunRow,
   window: StepWindow,
+  signal?: AbortSignal,
 ): Promise<{ readonly record: Trajectory; readonly sketch: () => Sketch }> {
   const charges = await chargesByTurn(db, row.id);
   const fold = trajectoryFold(runFactsOf(row, await lastReward(db, row.id)), {
@@ -39,7 +43,7 @@ export async function readTrajectory(
     const events = await readLoggedEvents(db, row.id, after, EVENTS_AT_ONCE);
     for (const event of events.rows) {
       fold.push(event);
-      await breathe();
+      await breathe(signal);
     }
     if (!events.more) return fold.end();
     after = events.rows.at(-1)?.seq ?? after;

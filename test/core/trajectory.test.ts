@@ -6,6 +6,7 @@ import type { ChargeView } from '../../src/core/charge.js';
 import { type EventData, runEvent } from '../../src/core/event.js';
 import { type RunView, runStatus } from '../../src/core/run.js';
 import { foldTrajectory, trajectory, trajectoryFold } from '../../src/core/trajectory.js';
+import { inOneGo } from '../harness/in-one-go.js';
 
 const GOLDEN = join(import.meta.dirname, '../golden');
 const FILE = join(GOLDEN, 'trajectories-v1.json');
@@ -44,7 +45,7 @@ function rowOf({ events }: Log): RunView {
 const factsOf = (log: Log) => ({
   ...{ run: rowOf(log), executionTimeMs: 1, scaffold: null, cancelReason: null, reward: null },
 });
-const folded = (log: Log) => foldTrajectory(factsOf(log), log.events);
+const folded = (log: Log) => inOneGo(foldTrajectory(factsOf(log), log.events));
 
 describe('the fold of a log into a trajectory', () => {
   it('makes of every recorded log the record that it made of it before', () => {
@@ -98,7 +99,7 @@ describe('the fold of a log into a trajectory', () => {
   it('of a log whose payloads were erased has no steps, and still its head', () => {
     for (const log of recorded) {
       const events = log.events.map((event) => ({ ...event, data: null }));
-      const { steps, totalSteps, head } = foldTrajectory(factsOf(log), events);
+      const { steps, totalSteps, head } = inOneGo(foldTrajectory(factsOf(log), events));
       expect([steps, totalSteps, head.seq]).toEqual([[], 0, log.events.length]);
     }
   });
@@ -114,9 +115,9 @@ describe('the fold of a log into a trajectory', () => {
     });
     const charges = [charge(1, { ...used, inputTokens: used.inputTokens + 1 }), charge(2, used), charge(3, null)];
     const events = log.events.map((event) => ({ ...event, worker: `w${event.seq}` }));
-    const { steps, counts } = foldTrajectory(factsOf(log), events, {
-      chargesOf: (turn) => (turn === 1 ? charges : []),
-    });
+    const { steps, counts } = inOneGo(
+      foldTrajectory(factsOf(log), events, { chargesOf: (turn) => (turn === 1 ? charges : []) }),
+    );
     expect(steps[0]?.info).toMatchObject({
       tokens: { cachedInputTokens: 3, cacheWriteTokens: 2, reasoningTokens: 1 },
       ...{ attempts: 3, worker: `w${steps[0]?.info.events.from === 3 ? 4 : 0}` },

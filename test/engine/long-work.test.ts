@@ -101,6 +101,10 @@ describeEachDatabase('work with a long run', (kind) => {
     await expect(t.engine.stateAt(id, undefined, ADMIN, late)).rejects.toBe(why);
     await expect(t.engine.diffRuns(id, id, ADMIN, late)).rejects.toBe(why);
     await expect(t.engine.exportProof(id, { payloads: true, ...late }, ADMIN)).rejects.toBe(why);
+    await expect(t.engine.getTrajectory(id, ADMIN, late)).rejects.toBe(why);
+    await expect(t.engine.verifyLog(ADMIN, late)).rejects.toBe(why);
+    await expect(t.engine.repairRun(id, {}, ADMIN, late)).rejects.toBe(why);
+    await expect(t.engine.retryRun(id, {}, ADMIN, undefined, late)).rejects.toBe(why);
     expect(await t.engine.verifyRun(id, ADMIN)).toMatchObject({ ok: true });
   });
 
@@ -123,6 +127,28 @@ describeEachDatabase('work with a long run', (kind) => {
       expect(asked).toBeLessThanOrEqual(3);
       expect(whole).toBeGreaterThanOrEqual(3);
     });
+  });
+
+  it('makes no fork that nobody waits for any more', async () => {
+    const forks = () =>
+      t.between(async (knex): Promise<number> => {
+        const { rows } = await knex.raw('select count(*)::int as n from holdfast.runs where forked_from_run_id = ?', [
+          id,
+        ]);
+        return rows[0].n;
+      });
+    const before = await forks();
+    const { seq } = await t.engine.stateAt(id, undefined, ADMIN);
+    const gone = new AbortController();
+    const why = new Error('nobody waits');
+    const asked = t.engine.forkRun(id, { at: seq - 12 }, ADMIN, 'asked', { signal: gone.signal });
+    setImmediate(() => gone.abort(why));
+    await expect(asked).rejects.toBe(why);
+    expect(await forks()).toBe(before);
+    // Its key is free again.
+    const { id: fork } = await t.engine.forkRun(id, { at: seq - 12 }, ADMIN, 'asked');
+    expect(await over(fork)).toMatchObject({ status: 'completed' });
+    expect(await forks()).toBe(before + 1);
   });
 
   it('gives a fork the whole of a log that is copied part by part', async () => {

@@ -140,7 +140,7 @@ it('the golden logs are exported as they always were', () => {
     (['messages', 'prime-rl', 'sharegpt', 'atif'] as const).map((format) => ({
       run: family.conversation.run.id,
       format,
-      rows: exportRows({ family, task: 'task', worth, trajectory: () => null }, format, options),
+      rows: exportRows({ family, task: 'task', worth, trajectory: null }, format, options),
     })),
   );
   if (process.env['HOLDFAST_WRITE_GOLDEN'] === '1') writeGolden(made);

@@ -4,6 +4,7 @@ import type { Family } from '../../src/core/atif.js';
 import { foldConversation } from '../../src/core/conversation-fold.js';
 import type { EventData, RunEvent } from '../../src/core/event.js';
 import type { RunStatus } from '../../src/core/run.js';
+import { inOneGo } from '../harness/in-one-go.js';
 
 /** Runs of the golden logs, as an export reads them. */
 
@@ -40,9 +41,6 @@ export function runOf(events: readonly RunEvent[]) {
 }
 
 export function familyOf(events: readonly RunEvent[]): Family | null {
-  const fold = foldConversation(runOf(events), events);
-  let step = fold.next();
-  while (step.done !== true) step = fold.next();
-  const conversation = step.value;
+  const conversation = inOneGo(foldConversation(runOf(events), events));
   return conversation === null ? null : { conversation, prompts: new Map(), children: new Map() };
 }

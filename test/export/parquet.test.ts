@@ -47,7 +47,7 @@ const goldenRows = (format: RowFormat): JsonObject[] =>
   goldenLogs()
     .flatMap((events) => familyOf(events) ?? [])
     .flatMap((family) => {
-      const trajectory = () => ({ steps: [{ action: family.conversation.run.id }], reward: null });
+      const trajectory = { steps: [{ action: family.conversation.run.id }], reward: null };
       return exportRows({ family, task: 'task', worth, trajectory }, format, options);
     })
     .map(({ columns }) => columns);

@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Agent } from '@openai/agents';
@@ -32,20 +33,45 @@ const adder = defineAgent({
 interface Taken {
   /** For how long nothing else of the process ran, at most. */
   readonly longest: number;
+  /** The same without the time in which the machine did something else: of the processor between two turns of the event loop. */
+  readonly longestBusy: number;
   readonly whole: number;
+  readonly wholeBusy: number;
+}
+
+const SCHEDULED = '/proc/thread-self/schedstat';
+/** For so long this thread has had a processor, in milliseconds; only Linux says it. */
+const busyMs = (): number =>
+  existsSync(SCHEDULED) ? Number(readFileSync(SCHEDULED, 'latin1').split(' ')[0]) / 1e6 : Number.NaN;
+
+/** Watches for how long the thread works between two turns of its event loop, at most. */
+function watchBusy(): () => { readonly longestBusy: number; readonly wholeBusy: number } {
+  const first = busyMs();
+  let last = first;
+  let longestBusy = 0;
+  const timer = setInterval(() => {
+    const now = busyMs();
+    longestBusy = Math.max(longestBusy, now - last);
+    last = now;
+  }, 2);
+  return () => {
+    clearInterval(timer);
+    return { longestBusy, wholeBusy: last - first };
+  };
 }
 
 /** How long some work takes, and for how long it keeps the event loop to itself at most, in milliseconds. */
 async function taken(work: () => Promise<unknown>): Promise<Taken> {
   const delay = monitorEventLoopDelay({ resolution: 1 });
   delay.enable();
+  const busy = watchBusy();
   const begun = performance.now();
   await work();
   const whole = performance.now() - begun;
   // What comes late because of the last of it is counted, too.
   await new Promise((resolve) => setTimeout(resolve, 20));
   delay.disable();
-  return { longest: delay.max / 1e6, whole };
+  return { longest: delay.max / 1e6, whole, ...busy() };
 }
 
 /** Work with a long run, by its name. */
@@ -69,6 +95,7 @@ const worksOn = (engine: Engine, id: string, url: string): Readonly<Record<strin
     events: () => get(`/runs/${id}/events?limit=200`),
     trajectory: () => get(`/runs/${id}/trajectory`),
     checkpoint: () => engine.checkpointNow(),
+    'verify log': () => engine.verifyLog(LOCAL_CALLER),
     proof: () => get(`/runs/${id}/proof`),
     fork: async () => {
       const forked = await engine.forkRun(id, { at: last }, LOCAL_CALLER);
@@ -114,7 +141,9 @@ async function measureAll(scale: Scale): Promise<ReadonlyMap<string, Taken>> {
     );
     for (const [name, work] of Object.entries(worksOn(engine, id, http.url))) {
       const took = await taken(work);
-      process.stderr.write(`${name}: ${took.longest.toFixed(0)} of ${took.whole.toFixed(0)} ms\n`);
+      process.stderr.write(
+        `${name}: ${took.longest.toFixed(0)} of ${took.whole.toFixed(0)} ms, processor ${took.longestBusy.toFixed(0)} of ${took.wholeBusy.toFixed(0)} ms\n`,
+      );
       all.set(name, took);
     }
     return all;
@@ -135,9 +164,10 @@ export const BLOCKS: Row = {
   sides: ['longest', 'whole'],
   measure: async (side, scale) => {
     measured ??= measureAll(scale);
-    const values = [...(await measured)].map(([name, each]) => [
-      name,
-      { value: side === 'longest' ? each.longest : each.whole, unit: 'ms' },
+    const isLongest = side === 'longest';
+    const values = [...(await measured)].flatMap(([name, each]) => [
+      [name, { value: isLongest ? each.longest : each.whole, unit: 'ms' }],
+      [`${name}, processor`, { value: isLongest ? each.longestBusy : each.wholeBusy, unit: 'ms' }],
     ]);
     return Object.fromEntries(values) as Values;
   },
