@@ -1,4 +1,5 @@
 import { readdirSync } from 'node:fs';
+import { queryObjects } from 'node:v8';
 
 /** What a process holds at a quiet moment. */
 export interface Sample {
@@ -9,6 +10,10 @@ export interface Sample {
   readonly descriptors: number;
   /** What keeps the event loop busy, by kind. */
   readonly resources: Readonly<Record<string, number>>;
+  /** Of the events of the process. */
+  readonly listeners: number;
+  /** Signals that something still holds: whatever waits for one that never fires holds it for ever. */
+  readonly signals: number;
 }
 
 const WORD = 'sample ';
@@ -21,9 +26,10 @@ export function sampleOnSignal(): void {
     const resources: Record<string, number> = {};
     for (const kind of process.getActiveResourcesInfo()) resources[kind] = (resources[kind] ?? 0) + 1;
     const descriptors = readdirSync('/proc/self/fd').length;
-    process.stdout.write(
-      `${WORD}${JSON.stringify({ rssBytes, heapBytes, descriptors, resources } satisfies Sample)}\n`,
-    );
+    const listeners = process.eventNames().reduce((sum, name) => sum + process.listenerCount(name), 0);
+    const signals = queryObjects(AbortSignal, { format: 'count' });
+    const sample: Sample = { rssBytes, heapBytes, descriptors, resources, listeners, signals };
+    process.stdout.write(`${WORD}${JSON.stringify(sample)}\n`);
   });
 }
 
@@ -54,5 +60,5 @@ export function leaksBetween(early: Sample, late: Sample): readonly string[] {
   ];
 }
 
-export const sampleText = ({ rssBytes, heapBytes, descriptors, resources }: Sample): string =>
-  `${(rssBytes / MB).toFixed(0)} MB resident, ${(heapBytes / MB).toFixed(1)} MB heap, ${descriptors} descriptors, ${JSON.stringify(resources)}`;
+export const sampleText = ({ rssBytes, heapBytes, descriptors, resources, listeners, signals }: Sample): string =>
+  `${(rssBytes / MB).toFixed(0)} MB resident, ${(heapBytes / MB).toFixed(1)} MB heap, ${descriptors} descriptors, ${listeners} listeners, ${signals} signals, ${JSON.stringify(resources)}`;
