@@ -24,6 +24,7 @@ export const ORPHAN_AFTER_MS = 24 * 3_600_000;
 /** For so long a container that is being stopped is waited for. */
 const STOPPED_WITHIN_MS = 120_000;
 const PAUSE_MS = 50;
+const REMOVED_WITHIN_MS = 30_000;
 
 /** What of the world environments need. */
 export type EnvironmentWorld = Pick<World, 'knex' | 'now' | 'environments'>;
@@ -77,7 +78,12 @@ export async function openEnvironment(
   await inUse(world, kept, signal);
   const environment = await engine.open(kept.identity, {
     begun: kept.begun,
-    starting: () => patiently(() => markStarted(knex, kept.identity)),
+    starting: async () => {
+      if (await patiently(() => markStarted(knex, kept.identity))) return;
+      // Whoever removed it while it was made may have found nothing yet.
+      await engine.remove(kept.identity, AbortSignal.timeout(REMOVED_WITHIN_MS));
+      throw isGone(kept.identity.runId);
+    },
     ...{ secrets: owner.secrets, lookLater: true },
     signal,
   });
@@ -123,8 +129,10 @@ async function inUse(world: EnvironmentWorld, { identity }: KeptEnvironment, sig
   const until = performance.now() + STOPPED_WITHIN_MS;
   while (!(await patiently(() => useEnvironment(world.knex, identity)))) {
     const state = (await keptOf(world, identity, identity.purpose))?.state;
-    if (state === 'removing' || state === 'gone' || performance.now() > until)
-      throw new HoldfastError('environment_lost', `The container of ${identity.runId} is being removed, or was.`);
+    if (state === 'removing' || state === 'gone' || performance.now() > until) throw isGone(identity.runId);
     await sleep(PAUSE_MS, undefined, { signal });
   }
 }
+
+const isGone = (runId: string): HoldfastError =>
+  new HoldfastError('environment_lost', `The container of ${runId} is being removed, or was.`);

@@ -7,8 +7,8 @@ import {
   dueEnvironments,
   endChange,
   instanceId,
-  keptAmong,
   leaveChange,
+  standingOf,
 } from '../src/storage/environments.js';
 import type { EnvironmentWorld } from './open-environment.js';
 import { patiently } from './patience.js';
@@ -98,18 +98,16 @@ async function snapshotTrouble(
 }
 
 /**
- * Removes what has our label, no row, and a deadline that has passed: what was left by runs that were deleted, or by a database that is
- * no more. Nobody else's.
+ * Removes what has our label and nobody has any more: at once what was gone, or of a run that was removed, and was made all the same by whoever was late;
+ * of what has no row, after its deadline, since it may be of a database that is no more. Nobody else's.
  */
 export async function reapOrphans(world: EnvironmentWorld, signal: AbortSignal): Promise<number> {
   const engine = world.environments;
   if (engine === null) return 0;
   const instance = await instanceId(world.knex);
-  const late = (await engine.list(instance, signal)).filter(
-    ({ deadline }) => Date.parse(deadline) + GRACE_MS < world.now(),
-  );
-  const kept = await keptAmong(world.knex, late);
-  const orphans = late.filter((one) => !kept.includes(one));
+  const { gone, unknown } = await standingOf(world.knex, await engine.list(instance, signal));
+  const late = unknown.filter(({ deadline }) => Date.parse(deadline) + GRACE_MS < world.now());
+  const orphans = [...gone, ...late];
   for (const orphan of orphans) await engine.remove(orphan, signal);
   return orphans.length;
 }

@@ -1,5 +1,6 @@
 import {
   beginDrop,
+  isWanted,
   keepSnapshot,
   markWhole,
   restingSeq,
@@ -10,7 +11,7 @@ import { endChange, type KeptEnvironment } from '../src/storage/environments.js'
 import { type EnvironmentWorld, ORPHAN_AFTER_MS } from './open-environment.js';
 import { patiently } from './patience.js';
 
-/** As long as whoever removes a container has time for it. */
+/** As long as whoever makes or removes a container has time for it. */
 const LEASE_MS = 90_000;
 
 /**
@@ -31,9 +32,17 @@ export async function snapshotEnvironment(
   const seq = await patiently(() => restingSeq(knex, runId, at));
   if (seq === null) return;
   const deadline = new Date(world.now() + ORPHAN_AFTER_MS).toISOString();
-  const snapshot = await patiently(() => keepSnapshot(knex, run, seq, { keepHours, deadline }));
-  await engine.keep(snapshot.identity, signal);
-  await patiently(() => markWhole(knex, snapshot.identity));
+  const snapshot = await patiently(() => keepSnapshot(knex, run, seq, { keepHours, deadline, leaseMs: LEASE_MS }));
+  if (snapshot === null) return;
+  const { identity } = snapshot;
+  const failure = await engine.keep(identity, signal).then(
+    () => null,
+    (error: unknown) => ({ error }),
+  );
+  // Whoever removed it while it was made, since this took longer than its lease, may have found nothing yet.
+  const stays = await patiently(() => (failure === null ? markWhole(knex, identity) : isWanted(knex, identity)));
+  if (!stays) await engine.remove(identity, AbortSignal.timeout(LEASE_MS));
+  if (failure !== null) throw failure.error;
   for (const spare of await spareSnapshots(knex, instance, runId, most)) {
     if (!(await beginDrop(knex, spare, LEASE_MS)) || (await stayForHeirs(knex, spare))) continue;
     await engine.remove(spare, signal);

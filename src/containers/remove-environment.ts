@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type EnvironmentName, environmentName, isPurpose, type LabelledEnvironment } from '../core/environment.js';
-import { LABELS, rootImageOf } from './container-options.js';
+import { LABELS, rootImageOf, volumesOf } from './container-options.js';
 import { type EngineConnection, isRefusal } from './engine-connection.js';
 
 /** What still holds a volume goes within this, or it is tried another time. */
@@ -25,9 +25,10 @@ export async function removeEnvironment(
         engine.docker.getContainer(Id).remove({ force: true, v: true }),
       );
   }
-  for (const { Name, Labels } of volumes) {
-    if (isOf(Labels)) await removeVolume(engine, Name, signal);
-  }
+  // By their names too: a container that is made after its volumes were removed makes them anew, without labels.
+  const owned = volumes.filter(({ Labels }) => isOf(Labels)).map(({ Name }) => Name);
+  for (const volume of new Set([...owned, ...Object.values(volumesOf(environmentName(name)))]))
+    await removeVolume(engine, volume, signal);
   // By its name first: without one, an image is nobody's but ours.
   await gone(engine, 'removing an image', signal, () => engine.docker.getImage(rootImageOf(name)).remove());
   for (const { Id, RepoTags, Labels } of images) {

@@ -8,10 +8,14 @@ export interface KeptSnapshot extends KeptEnvironment {
   readonly seq: number;
 }
 
-/** With how many hours it is kept after the end of its run, and until when whoever knows nothing of it leaves it alone. */
+/**
+ * With how many hours it is kept after the end of its run, until when whoever knows nothing of it leaves it alone, and for how long nobody
+ * removes it since it is being made.
+ */
 export interface SnapshotTerms {
   readonly keepHours: number;
   readonly deadline: string;
+  readonly leaseMs: number;
 }
 
 /** The event that a run was paused by last, or the last one of all. */
@@ -23,30 +27,37 @@ export async function restingSeq(db: Knex, runId: string, at: 'pause' | 'end'): 
   return row?.seq ?? null;
 }
 
-/** Keeps a snapshot of this moment before anything of it exists; the first one stands. It has the key of its source, whose records it has. */
-export async function keepSnapshot(
+/**
+ * Keeps a snapshot of this moment before anything of it exists; the first one stands. It has the key of its source, whose records it has. Null:
+ * the run is erased, or somebody removes it. An erasure holds the row of the run: it finds what is kept, or nothing is kept after it.
+ */
+export function keepSnapshot(
   db: Knex,
   { identity, engine, key }: KeptEnvironment,
   seq: number,
-  { keepHours, deadline }: SnapshotTerms,
-): Promise<KeptSnapshot> {
+  { keepHours, deadline, leaseMs }: SnapshotTerms,
+): Promise<KeptSnapshot | null> {
   const { instance, runId, purpose, attempt, spec, specHash } = identity;
-  const before = await snapshotOf(db, instance, runId, seq);
-  if (before !== null) return before;
-  const of = { run_id: runId, purpose: 'snapshot' as const };
-  const last = await rows(db).where(of).orderBy('attempt', 'desc').first('attempt');
-  const source = await rows(db).where({ run_id: runId, purpose, attempt }).first('tenant');
-  await db('holdfast.environments')
-    .insert({
-      ...{ ...of, attempt: (last?.attempt ?? 0) + 1, tenant: source?.tenant, engine, key, seq, keep_hours: keepHours },
-      ...{ source_run: runId, source_purpose: purpose, source_attempt: attempt },
-      ...{ spec: canonical(spec), spec_hash: specHash, deadline: new Date(deadline) },
-    })
-    .onConflict(['run_id', 'purpose', 'attempt'])
-    .ignore();
-  const now = await snapshotOf(db, instance, runId, seq);
-  if (now === null) throw new Error('another snapshot of the run was kept at the same time');
-  return now;
+  return db.transaction(async (trx) => {
+    const run = await trx('holdfast.runs').where({ id: runId }).whereNull('erased_at').forShare().first('id');
+    if (run === undefined) return null;
+    const lease_until = trx.raw("now() + ? * interval '1 millisecond'", [leaseMs]) as unknown as Date;
+    const of = { run_id: runId, purpose: 'snapshot' as const };
+    const isMade = await rows(trx).where(of).where({ seq, state: 'new' }).update({ lease_until });
+    const before = await snapshotOf(trx, instance, runId, seq);
+    if (isMade > 0 || before !== null) return before;
+    const last = await rows(trx).where(of).orderBy('attempt', 'desc').first('attempt');
+    const source = await rows(trx).where({ run_id: runId, purpose, attempt }).first('tenant');
+    await rows(trx)
+      .insert({
+        ...{ ...of, attempt: (last?.attempt ?? 0) + 1, tenant: source?.tenant ?? '', engine, key, seq },
+        ...{ source_run: runId, source_purpose: purpose, source_attempt: attempt, keep_hours: keepHours, lease_until },
+        ...{ spec: canonical(spec), spec_hash: specHash, deadline: new Date(deadline) },
+      })
+      .onConflict(['run_id', 'purpose', 'attempt'])
+      .ignore();
+    return snapshotOf(trx, instance, runId, seq);
+  });
 }
 
 async function snapshotOf(db: Knex, instance: string, runId: string, seq: number): Promise<KeptSnapshot | null> {
@@ -57,11 +68,22 @@ async function snapshotOf(db: Knex, instance: string, runId: string, seq: number
   return row === undefined ? null : { ...kept(row, instance), seq };
 }
 
-/** Says that all of its files are there. */
-export async function markWhole(db: Knex, { runId, purpose, attempt }: Name): Promise<void> {
-  await rows(db)
+/** Says that all of its files are there. False: it was removed while they were made. */
+export async function markWhole(db: Knex, name: Name): Promise<boolean> {
+  const { runId, purpose, attempt } = name;
+  const marked = await rows(db)
     .where({ run_id: runId, purpose, attempt, state: 'new' })
-    .update({ state: 'down', updated_at: db.fn.now() } as never);
+    .update({ state: 'down', lease_until: null, updated_at: db.fn.now() } as never);
+  return marked > 0 || (await isWanted(db, name));
+}
+
+/** Whether nobody has removed it, or does. */
+export async function isWanted(db: Knex, { runId, purpose, attempt }: Name): Promise<boolean> {
+  const row = await rows(db)
+    .where({ run_id: runId, purpose, attempt })
+    .whereIn('state', ['new', 'down'])
+    .first('state');
+  return row !== undefined;
 }
 
 /** Those of a run that are whole, the newest first. */

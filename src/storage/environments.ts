@@ -134,11 +134,12 @@ export async function useEnvironment(db: Knex, name: Name): Promise<boolean> {
   return taken > 0;
 }
 
-/** Says that its container is about to be started for the first time. */
-export async function markStarted(db: Knex, name: Name): Promise<void> {
-  await named(db, name)
-    .whereNull('started_at')
-    .update({ started_at: db.fn.now() } as never);
+/** Says that its container, which was made, is about to be started for the first time. False: it was removed meanwhile, or is. */
+export async function markStarted(db: Knex, name: Name): Promise<boolean> {
+  const started = await named(db, name)
+    .whereNotIn('state', ['removing', 'gone'])
+    .update({ started_at: db.raw('coalesce(started_at, now())') } as never);
+  return started > 0;
 }
 
 /**
@@ -173,7 +174,8 @@ export async function beginStop(db: Knex, name: Name, forMs: number): Promise<bo
 export async function beginRemove(db: Knex, name: Name, forMs: number): Promise<boolean> {
   const taken = await named(db, name)
     .whereNot('state', 'gone')
-    .where((one) => one.whereNotIn('state', ['stopping', 'removing']).orWhere((late) => isLate(late, db)))
+    // Also one that is being made.
+    .where((one) => one.whereNull('lease_until').orWhere((late) => isLate(late, db)))
     .whereExists((run) =>
       run
         .from('holdfast.runs')
@@ -246,15 +248,21 @@ const isUnneeded = (query: Knex.QueryBuilder) =>
     )
     .whereRaw(`not ${HAS_HEIRS}`);
 
-/** Those of these environments that are kept. */
-export async function keptAmong<T extends Name>(db: Knex, names: readonly T[]): Promise<readonly T[]> {
-  const found = await rows(db)
-    .whereIn(
-      'run_id',
-      names.map(({ runId }) => runId),
-    )
-    .whereNot('state', 'gone')
-    .select('run_id', 'purpose', 'attempt');
-  const here = new Set(found.map(({ run_id, purpose, attempt }) => `${run_id}/${purpose}/${attempt}`));
-  return names.filter(({ runId, purpose, attempt }) => here.has(`${runId}/${purpose}/${attempt}`));
+/** What nobody has any more of what an engine has: `kept` has a row, `gone` had one or was of a run that was removed, of `unknown` nothing is known. */
+export async function standingOf<T extends Name>(
+  db: Knex,
+  names: readonly T[],
+): Promise<Readonly<Record<'kept' | 'gone' | 'unknown', readonly T[]>>> {
+  const runIds = [...new Set(names.map(({ runId }) => runId))];
+  const found = await rows(db).whereRaw('run_id = any(?)', [runIds]).select('run_id', 'purpose', 'attempt', 'state');
+  const states = new Map(found.map((row) => [`${row.run_id}/${row.purpose}/${row.attempt}`, row.state]));
+  const removed: string[] = await db('holdfast.removed_runs').whereRaw('run_id = any(?)', [runIds]).pluck('run_id');
+  const gone = new Set(removed);
+  const standing = { kept: [] as T[], gone: [] as T[], unknown: [] as T[] };
+  for (const name of names) {
+    const state = states.get(`${name.runId}/${name.purpose}/${name.attempt}`);
+    if (state !== undefined && state !== 'gone') standing.kept.push(name);
+    else standing[state === 'gone' || gone.has(name.runId) ? 'gone' : 'unknown'].push(name);
+  }
+  return standing;
 }

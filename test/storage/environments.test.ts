@@ -20,8 +20,8 @@ import {
   findEnvironment,
   instanceId,
   keepEnvironment,
-  keptAmong,
   markStarted,
+  standingOf,
   useEnvironment,
 } from '../../src/storage/environments.js';
 import { insertRun } from '../../src/storage/runs.js';
@@ -80,7 +80,7 @@ describeEachDatabase('rows of environments', (kind) => {
       { ...identity, attempt: 2 },
       { ...identity, purpose: 'verification' as const },
     ];
-    expect(await keptAmong(db.knex, [identity, ...others])).toEqual([identity]);
+    expect(await standingOf(db.knex, [identity, ...others])).toEqual({ kept: [identity], gone: [], unknown: others });
     expect(instance).toMatch(/^[0-9a-f]{10}$/);
   });
 
@@ -122,7 +122,8 @@ describeEachDatabase('rows of environments', (kind) => {
     expect(await useEnvironment(db.knex, identity)).toBe(false);
     await endChange(db.knex, identity, 'removing');
     expect([await stateOf(), await due(), await useEnvironment(db.knex, identity)]).toEqual(['gone', [], false]);
-    expect(await keptAmong(db.knex, [identity])).toEqual([]);
+    expect(await standingOf(db.knex, [identity])).toEqual({ kept: [], gone: [identity], unknown: [] });
+    expect(await markStarted(db.knex, identity)).toBe(false);
   });
 
   it('a copy of it is kept beside it, by its own name and with whose files it has', async () => {
@@ -145,14 +146,19 @@ describeEachDatabase('rows of environments', (kind) => {
     const { identity, due } = await kept('paused');
     const { runId } = identity;
     const run = { identity, engine: runId, key: 'k', state: 'down' as const, begun: true };
-    const terms = { keepHours: 1, deadline: identity.deadline };
-    const first = await keepSnapshot(db.knex, run, 5, terms);
+    const terms = { keepHours: 1, deadline: identity.deadline, leaseMs: LONG };
+    const keep = async (seq: number) => {
+      const made = await keepSnapshot(db.knex, run, seq, terms);
+      if (made === null) throw new Error('its run is not erased');
+      return made;
+    };
+    const first = await keep(5);
     expect(first.identity).toMatchObject({ purpose: 'snapshot', attempt: 1, source: { runId, purpose: 'run' } });
     expect(await wholeSnapshots(db.knex, instance, runId)).toEqual([]);
     expect(await db.knex.transaction((trx) => holdSnapshot(trx, first.identity))).toBe(null);
-    await markWhole(db.knex, first.identity);
-    expect((await keepSnapshot(db.knex, run, 5, terms)).identity).toEqual(first.identity);
-    const second = await keepSnapshot(db.knex, run, 9, terms);
+    expect(await markWhole(db.knex, first.identity)).toBe(true);
+    expect((await keep(5)).identity).toEqual(first.identity);
+    const second = await keep(9);
     await markWhole(db.knex, second.identity);
     expect((await wholeSnapshots(db.knex, instance, runId)).map(({ seq }) => seq)).toEqual([9, 5]);
     expect(await spareSnapshots(db.knex, instance, runId, 2)).toEqual([]);
@@ -171,6 +177,7 @@ describeEachDatabase('rows of environments', (kind) => {
     await markStarted(db.knex, { ...heir.identity, attempt: 2 });
     expect(await beginDrop(db.knex, first.identity, LONG)).toBe(true);
     expect(await stayForHeirs(db.knex, first.identity)).toBe(false);
+    expect(await markWhole(db.knex, first.identity)).toBe(false);
     await endChange(db.knex, first.identity, 'removing');
     await setStatus(runId, 'completed');
     await db.knex('holdfast.runs').where({ id: runId }).update({ completed_at: new Date() });
