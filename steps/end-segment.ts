@@ -6,7 +6,7 @@ import { canonical } from '../src/core/json.js';
 import { isOver, type Usage } from '../src/core/run.js';
 import type { TaskVerified } from '../src/core/task-reward.js';
 import { assumeLost } from '../src/storage/budgets.js';
-import { costOfRun } from '../src/storage/charges.js';
+import { costOfEach } from '../src/storage/charges.js';
 import { appendEvents, extendLog } from '../src/storage/events.js';
 import { lockFamily } from '../src/storage/families.js';
 import { carryInterruptions, insertInterruption, pendingOf } from '../src/storage/interruptions.js';
@@ -62,14 +62,14 @@ export async function endSegment(world: World, end: SegmentEnd): Promise<{ reado
     if (end.verified !== null && step.change.status !== undefined && isOver(step.change.status))
       await rewardVerified(world, trx, run, end.verified);
     const began = run.segment_started_at?.getTime() ?? world.now();
-    if (end.budgeted) await assumeLost(trx, end.runId);
+    if (end.budgeted) await assumeLost(trx, [end.runId]);
     const ended = await updateRun(trx, end.runId, {
       ...step.change,
       turns: end.turns,
       input_tokens: String(Number(run.input_tokens) + end.usage.inputTokens),
       output_tokens: String(Number(run.output_tokens) + end.usage.outputTokens),
       total_tokens: String(Number(run.total_tokens) + end.usage.totalTokens),
-      cost_nano_usd: costOfRun(trx, end.runId),
+      cost_nano_usd: costOfEach(trx),
       active_ms: String(Number(run.active_ms) + Math.max(0, world.now() - began)),
       segment_started_at: null,
     });

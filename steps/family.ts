@@ -13,7 +13,7 @@ import type { InterruptionRow } from '../src/storage/interruption-rows.js';
 import { pendingOfEach, waitOf } from '../src/storage/interruptions.js';
 import { sideBySide } from '../src/storage/one-flight.js';
 import { readHead } from '../src/storage/read-events.js';
-import { findRun, type RunRow, runViewOf, updateRun } from '../src/storage/runs.js';
+import { findRun, type RunRow, runViewOf, updateRuns } from '../src/storage/runs.js';
 import { resumeDecided } from './resume-run.js';
 import { NOBODY, settle, settleEach } from './settle.js';
 import { isoNow, type World } from './world.js';
@@ -50,7 +50,7 @@ export const stopRun = (
   request: StopRequest,
 ): Promise<readonly string[]> => stopEach(world, trx, [{ run, request }]);
 
-interface Stop {
+export interface Stop {
   readonly run: RunRow;
   readonly request: StopRequest;
 }
@@ -59,7 +59,7 @@ interface Stop {
 const AT_ONCE = 200;
 
 /** Stops runs whose rows are held, then those below them: so many of one depth at once. */
-async function stopEach(world: World, trx: Knex.Transaction, all: readonly Stop[]): Promise<readonly string[]> {
+export async function stopEach(world: World, trx: Knex.Transaction, all: readonly Stop[]): Promise<readonly string[]> {
   const stopping: string[] = [];
   for (let from = 0; from < all.length; from += AT_ONCE)
     stopping.push(...(await stopSome(world, trx, all.slice(from, from + AT_ONCE))));
@@ -77,8 +77,8 @@ async function stopSome(world: World, trx: Knex.Transaction, all: readonly Stop[
     context,
   );
   const working = all.filter(({ run }) => run.status === 'running');
-  const change = ({ reason }: StopRequest) => ({ cancel_requested_at: new Date(world.now()), cancel_reason: reason });
-  await sideBySide(working.map(async ({ run, request }) => void (await updateRun(trx, run.id, change(request)))));
+  const asks = (reason: string | null) => ({ cancel_requested_at: new Date(world.now()), cancel_reason: reason });
+  await updateByReason(trx, working, asks);
   const waiting = all.filter(({ run }) => run.status !== 'running');
   await settleCancelled(world, trx, waiting);
   const below = ({ run: { id }, request: { actor, reason } }: Stop): [string, StopRequest] => [
@@ -94,13 +94,9 @@ async function stopSome(world: World, trx: Knex.Transaction, all: readonly Stop[
     waiting.map((one) => ({ runId: one.run.id, drafts: [ended(one)] })),
     context,
   );
-  const over: RunRow[] = [];
-  await sideBySide(
-    waiting.map(async ({ run, request }) => {
-      const end = { ...change(request), status: 'cancelled', completed_at: new Date(world.now()) } as const;
-      over.push(await updateRun(trx, run.id, end));
-    }),
-  );
+  const ends = (reason: string | null) =>
+    ({ ...asks(reason), status: 'cancelled', completed_at: new Date(world.now()) }) as const;
+  const over = await updateByReason(trx, waiting, ends);
   if (waiting.length > 0) {
     await world.queue.withdraw(
       trx,
@@ -109,6 +105,21 @@ async function stopSome(world: World, trx: Knex.Transaction, all: readonly Stop[
     await tellAbove(world, trx, over);
   }
   return [...working.map(({ run }) => run.id), ...stopping];
+}
+
+/** Changes the rows of runs, those of one reason together. */
+async function updateByReason(
+  trx: Knex.Transaction,
+  stops: readonly Stop[],
+  change: (reason: string | null) => Partial<RunRow>,
+): Promise<readonly RunRow[]> {
+  const changed: RunRow[] = [];
+  const update = async (reason: string | null): Promise<void> => {
+    const ids = stops.filter(({ request }) => request.reason === reason).map(({ run }) => run.id);
+    changed.push(...(await updateRuns(trx, ids, change(reason))));
+  };
+  await sideBySide([...new Set(stops.map(({ request }) => request.reason))].map(update));
+  return changed;
 }
 
 /** Settles what runs wait for that are cancelled. */

@@ -1,32 +1,83 @@
-import { stopRun } from '../../steps/family.js';
+import type { Knex } from 'knex';
+import { type Stop, type StopRequest, stopEach, stopRun } from '../../steps/family.js';
 import type { Caller } from '../core/caller.js';
 import { HoldfastError } from '../core/errors.js';
 import { plainText } from '../core/json.js';
 import type { RunView } from '../core/run.js';
 import { isOver } from '../core/run.js';
-import { lockFamily } from '../storage/families.js';
-import { findRun, runViewOf } from '../storage/runs.js';
+import { lockFamily, takeAlone } from '../storage/families.js';
+import { findRun, type RunRow, runViewOf } from '../storage/runs.js';
 import type { Parts } from './parts.js';
+import { together } from './together.js';
+
+/** Runs that one transaction cancels. */
+const AT_ONCE = 100;
+
+interface Asked {
+  readonly id: string;
+  readonly request: StopRequest;
+}
+
+type CancelRun = (id: string, reason: string | null, caller: Caller) => Promise<RunView>;
 
 /**
- * Stops a run and those below it. One that waits is over at once; one that works is asked to, and what it has in flight is aborted. A run
- * that has ended by itself before it saw the request has ended.
+ * Cancellations: a run and those below it are stopped. One that waits is over at once; one that works is asked to, and what it has in flight
+ * is aborted. A run that has ended by itself before it saw the request has ended. What many ask for in the same moment is done in transactions
+ * for many, but for runs of a family and those that somebody else holds: each of these is done by itself, and nobody waits for it.
  */
-export async function cancelRun(parts: Parts, id: string, reason: string | null, caller: Caller): Promise<RunView> {
+export function cancellations(parts: Parts): CancelRun {
+  const stop = together<Asked, void>({
+    atMost: AT_ONCE,
+    key: ({ id }) => id,
+    doAll: (all) => stopTogether(parts, all),
+    doOne: (one) => stopByItself(parts, one),
+  });
+  return async (id, reason, caller) => {
+    const seen = await findRun(parts.world.knex, caller.tenant, id);
+    if (seen === undefined) throw new HoldfastError('run_unknown', `There is no run ${JSON.stringify(id)}.`);
+    await stop({ id, request: { actor: caller.actor, reason: reason === null ? null : plainText(reason) } });
+    parts.changes.announce(id);
+    const row = await findRun(parts.world.knex, caller.tenant, id);
+    return runViewOf(row ?? seen, []);
+  };
+}
+
+/** Cancels one run with those below it. Throws `run_over`. */
+export async function stopByItself(parts: Parts, { id, request }: Asked): Promise<void> {
   const { world } = parts;
-  const seen = await findRun(world.knex, caller.tenant, id);
-  if (seen === undefined) throw new HoldfastError('run_unknown', `There is no run ${JSON.stringify(id)}.`);
-  const why = reason === null ? null : plainText(reason);
   const stopping = await world.knex.transaction(async (trx) => {
     const run = await lockFamily(trx, id);
-    if (run === undefined || run.status === 'cancelled') return [];
-    if (isOver(run.status)) throw new HoldfastError('run_over', `Run ${id} is ${run.status}.`);
-    if (run.cancel_requested_at !== null) return [];
-    return stopRun(world, trx, run, { actor: caller.actor, reason: why });
+    return run === undefined || !isToStop(run) ? [] : stopRun(world, trx, run, request);
   });
-  for (const one of stopping) parts.running.cancel(one);
+  tell(parts, stopping);
+}
+
+/** Throws `run_over`. */
+function isToStop({ id, status, cancel_requested_at: asked }: RunRow): boolean {
+  if (status === 'cancelled') return false;
+  if (isOver(status)) throw new HoldfastError('run_over', `Run ${id} is ${status}.`);
+  return asked === null;
+}
+
+/** Stops those of the runs that nobody holds and that are in no family. Of each of these it says that it is done, or throws why it is not. */
+async function stopTogether(parts: Parts, all: readonly Asked[]): Promise<ReadonlyMap<string, () => void>> {
+  const requests = new Map(all.map(({ id, request }) => [id, request]));
+  const done = new Map<string, () => void>();
+  const stopping = await parts.world.knex.transaction(async (trx: Knex.Transaction) => {
+    const stops: Stop[] = [];
+    for (const run of await takeAlone(trx, [...requests.keys()])) {
+      const request = requests.get(run.id);
+      if (request === undefined) continue;
+      done.set(run.id, () => void isToStop(run));
+      if (!isOver(run.status) && run.cancel_requested_at === null) stops.push({ run, request });
+    }
+    return stopEach(parts.world, trx, stops);
+  });
+  tell(parts, stopping);
+  return done;
+}
+
+function tell({ running, world }: Parts, stopping: readonly string[]): void {
+  for (const one of stopping) running.cancel(one);
   world.queue.wake();
-  parts.changes.announce(id);
-  const row = await findRun(world.knex, caller.tenant, id);
-  return runViewOf(row ?? seen, []);
 }

@@ -20,7 +20,7 @@ import { exportsOfErasure } from '../storage/exported-runs.js';
 import { readRun } from '../storage/runs.js';
 import { leftOfSubject, lockSubject, runsOfSubject } from '../storage/subjects.js';
 import type { NamedWork } from '../storage/work-notes.js';
-import { cancelRun } from './cancel-run.js';
+import { stopByItself } from './cancel-run.js';
 import { chore } from './chore.js';
 import { eraseLocked } from './erase-locked.js';
 import type { Parts } from './parts.js';
@@ -114,17 +114,15 @@ async function workOn(parts: Parts, request: ErasureRequestRow, isStopping: () =
 }
 
 /** What is not over yet is left for the next look, and so is one that fails: it holds up no other. */
-async function eraseFor(
-  parts: Parts,
-  { id, tenant, cancel, actor, reason }: ErasureRequestRow,
-  runId: string,
-): Promise<void> {
+async function eraseFor(parts: Parts, { id, cancel, actor, reason }: ErasureRequestRow, runId: string): Promise<void> {
   const { knex } = parts.world;
   try {
     const run = await readRun(knex, runId);
     // Those below a run are cancelled with it: alone, the run above would go on without them.
-    if (cancel && run !== undefined && !isOver(run.status) && run.parent_run_id === null)
-      await cancelRun(parts, runId, null, { actor, tenant, role: 'admin' });
+    if (cancel && run !== undefined && !isOver(run.status) && run.parent_run_id === null) {
+      await stopByItself(parts, { id: runId, request: { actor, reason: null } });
+      parts.changes.announce(runId);
+    }
     await knex.transaction(async (trx) => {
       const outcome = await eraseLocked(trx, runId, { actor, reason, requestId: id });
       if (typeof outcome !== 'string') await countErased(trx, id);

@@ -3,7 +3,7 @@ import type { Caller } from '../core/caller.js';
 import { HoldfastError } from '../core/errors.js';
 import { insertAccess } from '../storage/access-log.js';
 import { SIGNING } from './anchor.js';
-import { cancelRun } from './cancel-run.js';
+import { cancellations } from './cancel-run.js';
 import { listCharges, listSpend } from './charge-verbs.js';
 import { databaseSession } from './database-session.js';
 import { deleteRun } from './delete-run.js';
@@ -65,6 +65,7 @@ export function verbsOf(parts: Parts, life: Life): Engine {
     if (life.isStopping()) throw new HoldfastError('engine_not_running', 'The engine is stopping.');
     return parts;
   };
+  const cancel = cancellations(parts);
   const reading = longWork(READING, life.ending);
   const forking = longWork(FORKING, life.ending);
   const records = longWork(RECORDS, life.ending);
@@ -80,7 +81,10 @@ export function verbsOf(parts: Parts, life: Life): Engine {
     cancelTask: async (id, reason, caller) => cancelTask(up(), id, reason, caller),
     requeueTask: async (id, request, caller) => requeueTask(up(), id, request, caller),
     listRuns: async (filter, caller) => listRuns(up(), filter, caller),
-    cancelRun: async (id, reason, caller) => cancelRun(up(), id, reason, caller),
+    cancelRun: async (id, reason, caller) => {
+      up();
+      return cancel(id, reason, caller);
+    },
     deleteRun: async (id, caller) => deleteRun(up(), id, caller),
     eraseSubject: async (request, caller) => eraseSubject(up(), request, caller),
     getSubjectErasure: async (id, caller) => getSubjectErasure(up(), id, caller),

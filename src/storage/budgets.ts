@@ -174,7 +174,10 @@ export async function raiseLimit(trx: Knex.Transaction, id: string, limit: bigin
   ]);
 }
 
-/** What attempts of a run cost that nobody settles any more is not known: what was reserved for them stands. */
-export async function assumeLost(trx: Knex.Transaction, runId: string): Promise<void> {
-  await trx('holdfast.charges').where({ run_id: runId, state: 'reserved' }).update({ state: 'assumed' });
+/** What attempts of runs cost that nobody settles any more is not known: what was reserved for them stands. */
+export async function assumeLost(trx: Knex.Transaction, runIds: readonly string[]): Promise<void> {
+  const reserved = trx('holdfast.charges')
+    .whereRaw('run_id = any(?)', [[...runIds]])
+    .where({ state: 'reserved' });
+  await reserved.update({ state: 'assumed' });
 }

@@ -65,12 +65,11 @@ export async function writeCharge(db: Knex, runId: string, tenant: string, charg
 }
 
 /** What a run has cost, for a statement that writes it: what was not known once stays unknown. */
-export const costOfRun = (trx: Knex.Transaction, runId: string) =>
+export const costOfEach = (trx: Knex.Transaction) =>
   trx.raw(
     `case when cost_nano_usd is null then null else
       (select case when count(*) = count(nano_usd) then coalesce(sum(nano_usd), 0)::bigint end
-         from holdfast.charges where run_id = ?) end`,
-    [runId],
+         from holdfast.charges where run_id = runs.id) end`,
   ) as unknown as string;
 
 /** In the order of its turns. */

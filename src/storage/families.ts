@@ -17,6 +17,23 @@ export async function lockFamily(trx: Knex.Transaction, id: string): Promise<Run
   return run;
 }
 
+/**
+ * Reads and holds those of some runs that no other run started and that have none at work below them. One that somebody else holds is left
+ * out, so that nothing is waited for.
+ */
+export const takeAlone = (trx: Knex.Transaction, ids: readonly string[]): Rows<RunRow> =>
+  runs(trx)
+    .whereRaw('id = any(?)', [[...ids]])
+    .whereNull('parent_run_id')
+    .whereRaw(
+      'not exists (select 1 from holdfast.runs as below where below.parent_run_id = runs.id and below.status <> all(?))',
+      [[...OVER]],
+    )
+    .orderBy('id')
+    .forNoKeyUpdate('runs')
+    .skipLocked()
+    .select(runColumns(trx));
+
 /** The runs that calls of these runs started and that are not over, held until the transaction ends. */
 export const liveChildrenOf = (trx: Knex.Transaction, parentIds: readonly string[]): Rows<RunRow> =>
   runs(trx)

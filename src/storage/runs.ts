@@ -16,11 +16,11 @@ import {
   type Usage,
 } from '../core/run.js';
 import { assumeLost } from './budgets.js';
-import { costOfRun } from './charges.js';
+import { costOfEach } from './charges.js';
 import { endTask } from './end-task.js';
 import { runColumns } from './run-columns.js';
-import { releasingSession } from './sessions.js';
-import { trajectoryDue } from './trajectories-due.js';
+import { releasingSessions } from './sessions.js';
+import { trajectoriesDue } from './trajectories-due.js';
 
 /** A row of `holdfast.runs` as the driver gives it: int8 as text. */
 export interface RunRow {
@@ -207,21 +207,32 @@ export const readRun = (db: Knex, id: string): Promise<RunRow | undefined> =>
  * now.
  */
 export async function updateRun(trx: Knex.Transaction, id: string, change: Partial<RunRow>): Promise<RunRow> {
+  const [row] = await updateRuns(trx, [id], change);
+  // Its row is locked, and there.
+  return row as RunRow;
+}
+
+/** The same for runs of which the same becomes, in as many statements as for one. */
+export async function updateRuns(
+  trx: Knex.Transaction,
+  ids: readonly string[],
+  change: Partial<RunRow>,
+): Promise<readonly RunRow[]> {
   const ends = change.status !== undefined && isOver(change.status);
   // Before the sum: what is settled in this moment is waited for, and counted.
-  if (ends) await assumeLost(trx, id);
-  const cost = ends ? { cost_nano_usd: costOfRun(trx, id) } : {};
+  if (ends) await assumeLost(trx, ids);
+  const cost = ends ? { cost_nano_usd: costOfEach(trx) } : {};
   const update = runs(trx)
-    .where({ id })
+    .whereRaw('id = any(?)', [[...ids]])
     .update({ ...change, ...cost, updated_at: trx.fn.now() as unknown as Date })
     .returning(runColumns(trx));
-  if (ends) update.with('released', releasingSession(trx, id)).with('due', trajectoryDue(trx, id));
-  const [row] = await update;
-  // Its row is locked, and there.
-  const run = row as RunRow;
-  if (run.task_id !== null && ends)
-    await endTask(trx, { runId: id, status: run.status, error: errorOf(run), cancelReason: run.cancel_reason });
-  return run;
+  if (ends) update.with('released', releasingSessions(trx, ids)).with('due', trajectoriesDue(trx, ids));
+  // All of their columns are asked for.
+  const rows = (await update) as readonly RunRow[];
+  for (const run of ends ? rows : [])
+    if (run.task_id !== null)
+      await endTask(trx, { runId: run.id, status: run.status, error: errorOf(run), cancelReason: run.cancel_reason });
+  return rows;
 }
 
 /** As `grantsToJson` wrote them; the parser of grants checks the rest. */

@@ -50,9 +50,9 @@ export async function holdSession(trx: Knex.Transaction, { tenant, id }: Session
 }
 
 /** Lets the next run into the session of a run that is over. Nothing happens where it is in none. */
-export const releasingSession = (trx: Knex.Transaction, runId: string) =>
+export const releasingSessions = (trx: Knex.Transaction, runIds: readonly string[]) =>
   sessions(trx)
-    .where({ run_id: runId })
+    .whereRaw('run_id = any(?)', [[...runIds]])
     .update({ run_id: null, updated_at: now(trx) });
 
 /** Adds items at the end of a session, under the lock of its row. */

@@ -1,11 +1,11 @@
 import type { Knex } from 'knex';
 
 /** With the end of a run, in its statement: what it was is to be read from its log, by whoever has the time. */
-export const trajectoryDue = (db: Knex, runId: string): Knex.Raw =>
+export const trajectoriesDue = (db: Knex, runIds: readonly string[]): Knex.Raw =>
   db.raw(
     `insert into holdfast.trajectories_due (run_id, tenant)
-     select id, tenant from holdfast.runs where id = ? on conflict do nothing`,
-    [runId],
+     select id, tenant from holdfast.runs where id = any(?) on conflict do nothing`,
+    [[...runIds]],
   );
 
 /** How long who took one has it for itself, times the tries: one that fails again and again holds up no other. */
