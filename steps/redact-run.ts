@@ -24,11 +24,7 @@ export async function madeOfRedacted<T>(
 ): Promise<T> {
   const { redact = NO_RULES } = options;
   const { id } = run.family.conversation.run;
-  const clean = redactorOf(
-    redact,
-    withoutKnownSecrets,
-    new Allowance(`What stands in the place of what is redacted in run ${id}`, REDACTED_MOST),
-  );
+  const clean = redactorOf(redact, withoutKnownSecrets, new Allowance({ made: REDACTED_MOST }, `of run ${id}`));
   const work = redactedOf(run, clean);
   const redacted =
     redact.patterns.length === 0

@@ -1,3 +1,4 @@
+import { Allowance } from '../src/core/allowance.js';
 import { environmentSpec } from '../src/core/environment-spec.js';
 import { jsonObject } from '../src/core/json.js';
 import { resolveTask } from '../src/core/resolve-task.js';
@@ -23,7 +24,12 @@ export async function taskOfRun({ knex }: Pick<World, 'knex'>, run: RunRow): Pro
   const { environment } = definition;
   return {
     ...{ id, definitionHash: kept.hash, parameters, rewardFunction: row.reward_function },
-    resolved: resolveTask(definition, { parameters, seed: Number(row.seed) }),
+    // What was taken once is made again, however much work that is.
+    resolved: resolveTask(
+      definition,
+      { parameters, seed: Number(row.seed) },
+      new Allowance({ work: Number.POSITIVE_INFINITY }),
+    ),
     environment: {
       spec: environmentSpec.parse(row.image === null ? environment : { ...environment, image: row.image }),
       secrets: async () => new Map(),

@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander';
 import { stringify } from 'smol-toml';
 import { z } from 'zod';
+import { Allowance } from '../core/allowance.js';
 import { exportHarbor } from '../core/harbor-export.js';
 import { resolveTask } from '../core/resolve-task.js';
 import { jsonObjectOption, whole } from './options.js';
@@ -24,7 +25,10 @@ export const taskExportCommand = (): Command =>
     .action((place: string, raw: unknown) => {
       const { harbor, seed, parameters } = options.parse(raw);
       const definition = readTask(place);
-      const { config, files, notes } = exportHarbor(resolveTask(definition, { parameters, seed }), definition);
+      const { config, files, notes } = exportHarbor(
+        resolveTask(definition, { parameters, seed }, new Allowance()),
+        definition,
+      );
       const toml = { content: Buffer.from(stringify(config)), executable: false };
       const target = writeFolder(harbor, new Map([['task.toml', toml], ...files]));
       for (const note of notes) process.stderr.write(`note  ${plain(note)}\n`);

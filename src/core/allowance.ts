@@ -1,28 +1,59 @@
 import { HoldfastError } from './errors.js';
 
-const MADE_LIMIT = 33_554_432;
+/** What one request may take, whatever it asks for: docs/limits.md. */
+export const REQUEST_LIMITS = {
+  /** Numbers that are drawn, and places of a schema that is held against a value. */
+  work: 500_000,
+  /** Characters that an expansion, a patch or a replacement makes of what the request holds. */
+  made: 8_388_608,
+  /** Characters of the answer. */
+  answer: 67_108_864,
+} as const;
+
+type Kind = keyof typeof REQUEST_LIMITS;
+
+const UNITS: { readonly [kind in Kind]: string } = {
+  work: 'steps of work',
+  made: 'characters',
+  answer: 'characters',
+};
 
 /**
- * How much one request may make of what it holds: characters that an expansion, a patch or a replacement writes, and places that
- * it looks at. Whoever makes something asks before it is made. One allowance is handed through all that a request makes.
+ * How much one request may work, make and answer. Whoever makes something asks before it is made. One allowance is handed through all
+ * that a request does. All of it follows from what is asked, never from time, so that the same is refused always.
  */
 export class Allowance {
-  readonly #limit: number;
-  readonly #what: string;
-  #left: number;
+  readonly #of: string;
+  readonly #limits: Readonly<Record<Kind, number>>;
+  readonly #left: Record<Kind, number>;
 
-  constructor(what: string, limit: number = MADE_LIMIT) {
-    this.#limit = limit;
-    this.#what = what;
-    this.#left = limit;
+  /** `of` says in messages what it is for. */
+  constructor(limits: Partial<Record<Kind, number>> = {}, of = '') {
+    this.#of = of === '' ? '' : ` ${of}`;
+    this.#limits = { ...REQUEST_LIMITS, ...limits };
+    this.#left = { ...this.#limits };
+  }
+
+  /** `what` says what is about to be done. Throws `payload_too_large`. */
+  work(steps: number, what: string): void {
+    this.#spend('work', steps, `${what}${this.#of} would take more than`);
+  }
+
+  /** `what` says what is about to be made. Throws `payload_too_large`. */
+  make(characters: number, what: string): void {
+    this.#spend('made', characters, `${what}${this.#of} would have more than`);
   }
 
   /** Throws `payload_too_large`. */
-  spend(count: number): void {
-    this.#left -= count;
-    if (this.#left >= 0) return;
-    throw new HoldfastError('payload_too_large', `${this.#what} would have more than ${this.#limit} characters.`, {
-      hint: 'Ask for less: shorter values, fewer places where they stand, or a smaller part.',
+  answer(characters: number, what = 'The answer'): void {
+    this.#spend('answer', characters, `${what}${this.#of} would have more than`);
+  }
+
+  #spend(kind: Kind, count: number, what: string): void {
+    this.#left[kind] -= count;
+    if (this.#left[kind] >= 0) return;
+    throw new HoldfastError('payload_too_large', `${what} ${this.#limits[kind]} ${UNITS[kind]}.`, {
+      hint: 'Ask for less in one request: shorter values, fewer places where they stand, or a smaller part; docs/limits.md has the limits.',
     });
   }
 }

@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import type { Allowance } from './allowance.js';
 import { type FieldError, HoldfastError } from './errors.js';
 import { fieldErrorsOf } from './field-errors.js';
 import { canonical, type JsonObject, type JsonValue } from './json.js';
+import { spendSchemaWork } from './schema-work.js';
 
 /** What the answer to a question must be. */
 interface Answerable {
@@ -48,13 +50,18 @@ function schemaOf(schema: JsonObject): z.ZodType {
   }
 }
 
-/** What is wrong with an answer, with pointers into it; an empty list: it fits. */
-export function answerProblems({ choices, schema }: Answerable, value: JsonValue): readonly FieldError[] {
+/** What is wrong with an answer, with pointers into it; an empty list: it fits. Throws what the allowance throws. */
+export function answerProblems(
+  { choices, schema }: Answerable,
+  value: JsonValue,
+  allowance: Allowance,
+): readonly FieldError[] {
   if (choices !== null) {
     if (typeof value === 'string' && choices.includes(value)) return [];
     return [{ pointer: '', detail: `expected one of ${choices.map((choice) => JSON.stringify(choice)).join(', ')}` }];
   }
   if (schema === null) return typeof value === 'string' ? [] : [{ pointer: '', detail: 'expected a text' }];
+  spendSchemaWork(schema, value, allowance);
   const result = schemaOf(schema).safeParse(value);
   return result.success ? [] : fieldErrorsOf(result.error);
 }

@@ -1,3 +1,4 @@
+import { Allowance } from './allowance.js';
 import { differenceOf } from './difference.js';
 import type { EventDraft } from './event.js';
 import { type JsonObject, type JsonValue, toJson } from './json.js';
@@ -17,7 +18,9 @@ export function fieldDifferences(
   ignored: ReadonlySet<string>,
 ): FieldDifference[] {
   const expected = comparable(recorded);
-  const operations = differenceOf(expected, comparable(derived)).filter(({ path }) => !ignored.has(path));
+  const operations = differenceOf(expected, comparable(derived), new Allowance()).filter(
+    ({ path }) => !ignored.has(path),
+  );
   // A digest follows from the rest: beside what it follows from, it says nothing.
   const offersOthers = operations.some(({ path }) => path === '/tools' || path.startsWith('/tools/'));
   const telling = operations.filter(({ path }) => path !== '/digest' && !(offersOthers && path === '/terms/tools'));

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Allowance } from './allowance.js';
+import type { Allowance } from './allowance.js';
 import { canonical, type JsonValue, jsonValue } from './json.js';
 
 /** One operation of a JSON Patch (RFC 6902); `path` is a JSON pointer (RFC 6901). */
@@ -28,17 +28,16 @@ const escaped = (key: string): string => key.replaceAll('~', '~0').replaceAll('/
  * The JSON Patch (RFC 6902) that makes `to` of `from`, in the order of the keys. A list whose length differs is replaced as a
  * whole. A path says its place from the root each time, so that a patch can be far longer than both: throws `payload_too_large`.
  */
-export const differenceOf = (
-  from: JsonValue,
-  to: JsonValue,
-  allowance = new Allowance('The difference'),
-): PatchOperation[] => operations(from, to, '', allowance);
+export const differenceOf = (from: JsonValue, to: JsonValue, allowance: Allowance): PatchOperation[] =>
+  operations(from, to, '', allowance);
+
+const WHAT = 'The difference';
 
 function operations(from: JsonValue, to: JsonValue, path: string, allowance: Allowance): PatchOperation[] {
   const members = membersOf(from, to);
   if (members === null) {
     if (canonical(from) === canonical(to)) return [];
-    allowance.spend(path.length);
+    allowance.make(path.length, WHAT);
     return [{ op: 'replace', path, value: to }];
   }
   const [before, after] = members;
@@ -48,7 +47,7 @@ function operations(from: JsonValue, to: JsonValue, path: string, allowance: All
     const old = Object.hasOwn(before, key) ? before[key] : undefined;
     const now = Object.hasOwn(after, key) ? after[key] : undefined;
     if (old !== undefined && now !== undefined) return operations(old, now, at, allowance);
-    allowance.spend(at.length);
+    allowance.make(at.length, WHAT);
     return now === undefined ? [{ op: 'remove', path: at }] : [{ op: 'add', path: at, value: now }];
   });
 }

@@ -27,7 +27,7 @@ export function linearPattern(source: string, { ignoreCase = false } = {}): Line
     test: (text) => compiled.matcher(text).find(),
     replace: (text, replacement, allowance) =>
       compiled.matcher(text).replaceAll(() => {
-        allowance.spend(replacement.length);
+        allowance.make(replacement.length, 'What stands in the place of what is redacted');
         return replacement;
       }),
   };

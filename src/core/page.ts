@@ -18,5 +18,11 @@ export const cutValues = z
   .describe('Null: nothing is cut.');
 export type CutValues = z.infer<typeof cutValues>;
 
+/** Which page of a list: `cursor` is what the page before gave as `nextCursor`. */
+export interface PageOf {
+  readonly limit: number;
+  readonly cursor?: string;
+}
+
 export const PAGE_LIMIT = 200;
 export const pageLimit = z.coerce.number().int().min(1).max(PAGE_LIMIT).default(50);

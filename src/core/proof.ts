@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Allowance } from './allowance.js';
 import { dataSalt } from './chain.js';
 import type { RunEvent } from './event.js';
 import { jsonValue } from './json.js';
@@ -67,8 +68,14 @@ export const proofBundle = z
   .meta({ id: 'Proof' });
 export type ProofBundle = z.infer<typeof proofBundle>;
 
-/** `runKey` null: payloads are withheld. */
-export function provenEventOf({ id: _id, data, ...fields }: RunEvent, runKey: string | null): ProvenEvent {
+/** `runKey` null: payloads are withheld. Throws what the allowance throws: a proof is counted event by event. */
+export function provenEventOf(event: RunEvent, runKey: string | null, allowance: Allowance): ProvenEvent {
+  const proven = partOf(event, runKey);
+  allowance.answer(JSON.stringify(proven).length, `The proof of run ${event.runId}`);
+  return proven;
+}
+
+function partOf({ id: _id, data, ...fields }: RunEvent, runKey: string | null): ProvenEvent {
   if (runKey === null || data === null) return fields;
   return { ...fields, data: jsonValue.parse(data), salt: dataSalt(runKey, fields.seq).toString('hex') };
 }

@@ -1,5 +1,6 @@
+import type { Allowance } from './allowance.js';
 import { HoldfastError } from './errors.js';
-import { canaryText, drawn } from './task-chance.js';
+import { canaryText, drawn, drawnNumbers } from './task-chance.js';
 import { type TaskDefinition, taskHashOf } from './task-definition.js';
 import { chooseParameters, type ParameterValue } from './task-parameter.js';
 import { fillTask } from './task-texts.js';
@@ -24,21 +25,26 @@ export interface ResolvedTask extends Omit<TaskDefinition, 'parameters'> {
 
 /**
  * A task of a definition: the same choice gives the same task, always. An agent is shown `instruction` and `initialFiles`
- * alone. Throws `task_parameters_invalid`, which names every parameter that is wrong.
+ * alone. Throws `task_parameters_invalid`, which names every parameter that is wrong, and `payload_too_large` where the allowance does.
  */
-export function resolveTask(definition: TaskDefinition, { parameters, seed }: TaskChoice): ResolvedTask {
+export function resolveTask(
+  definition: TaskDefinition,
+  { parameters, seed }: TaskChoice,
+  allowance: Allowance,
+): ResolvedTask {
   if (!Number.isSafeInteger(seed) || seed < 0)
     throw refused([{ pointer: '/seed', detail: 'is no whole number from 0' }]);
   const chosen = chooseParameters(definition.parameters, parameters);
   if ('wrong' in chosen) throw refused(chosen.wrong);
   const { canaries, randomizedInputs } = definition.antiHardcoding;
+  for (const input of Object.values(randomizedInputs)) allowance.work(drawnNumbers(input), 'Drawing the random inputs');
   const texts = new Map(canaries.map((name) => [name, canaryText(name, definition.name, seed)]));
   const values = new Map([
     ...[...chosen.values].map(([name, value]) => [name, String(value)] as const),
     ...Object.entries(randomizedInputs).map(([name, input]) => [name, drawn(input, name, seed)] as const),
     ...texts,
   ]);
-  const filled = fillTask(definition, values);
+  const filled = fillTask(definition, values, allowance);
   const visible = definition.antiHardcoding.hiddenTests ? [] : Object.entries(testFilesOf(filled.verification));
   return {
     ...filled,

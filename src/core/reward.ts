@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { z } from 'zod';
 import { canonical, digestOf, nameText, plainText } from './json.js';
+import { sized } from './sized.js';
 
 /** Beyond this no reward means anything, and sums stay exact enough. */
 const REWARD_MAX = 1_000_000;
@@ -12,9 +13,7 @@ const amount = z.number().min(-REWARD_MAX).max(REWARD_MAX);
 export const giveReward = z
   .strictObject({
     reward: amount.describe('1 or more: the job was done; between 0 and 1: a part of it; 0 or less: it was not.'),
-    signals: z
-      .record(nameText, amount)
-      .refine((signals) => Object.keys(signals).length <= SIGNALS_MAX, `expected at most ${SIGNALS_MAX} signals`)
+    signals: sized(SIGNALS_MAX, z.record(nameText, amount))
       .optional()
       .describe('What the reward is made of, by name: `{"tests": 1, "lint": 0.5}`.'),
     verificationPassed: z

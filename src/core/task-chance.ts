@@ -48,6 +48,13 @@ const word = (random: () => number, letters: number): string =>
 
 const listOf = (items: readonly unknown[]): string => `[${items.map((item) => JSON.stringify(item)).join(', ')}]`;
 
+/** How many random numbers the text of an input takes. */
+export function drawnNumbers(input: RandomizedInput): number {
+  if (input.type === 'integers') return input.count;
+  if (input.type === 'word') return input.length;
+  return input.type === 'words' ? input.count * input.length : 1;
+}
+
 /** The text of an input. Another input of the same seed changes nothing of it. */
 export function drawn(input: RandomizedInput, name: string, seed: number): string {
   const random = seededRandom(`task:${seed}:${name}`);

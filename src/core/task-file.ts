@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { plainText } from './json.js';
+import { sized } from './sized.js';
 
 /** Files of a task: those that an agent begins with, those of its tests, those of its solution. */
 
@@ -52,10 +53,9 @@ export type TaskFile = z.output<typeof taskFile>;
 export type TaskFiles = Readonly<Record<string, TaskFile>>;
 
 /** Files by their paths, none of which is a directory of another. */
-export const taskFiles = z.record(z.string(), taskFile).superRefine((files, context) => {
+export const taskFiles = sized(FILES_MOST, z.record(z.string(), taskFile)).superRefine((files, context) => {
   const paths = Object.keys(files);
   const refuse = (path: string, message: string): void => context.addIssue({ code: 'custom', path: [path], message });
-  if (paths.length > FILES_MOST) context.addIssue({ code: 'custom', message: `holds more than ${FILES_MOST} files` });
   for (const path of paths) {
     const problem = pathProblem(path);
     if (problem !== null) refuse(path, problem);
@@ -63,14 +63,23 @@ export const taskFiles = z.record(z.string(), taskFile).superRefine((files, cont
   for (const path of clashes(paths)) refuse(path, 'is a file, and a directory of another one');
 });
 
-/** Paths that are a file and a directory of another file. */
+/** Paths that are a file and a directory of another file. In order, what is in a directory comes at once behind its name and a slash. */
 export function clashes(paths: readonly string[]): readonly string[] {
-  const directories = new Set(paths.flatMap(directoriesOf));
+  const behind = [
+    ...paths.map((path) => ({ path, file: true })),
+    ...paths.map((path) => ({ path: `${path}/`, file: false })),
+  ];
+  behind.sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
+  const directories = new Set<string>();
+  const open: string[] = [];
+  for (const { path, file } of behind) {
+    while (open.length > 0 && !path.startsWith(open.at(-1) ?? '')) open.pop();
+    const directory = open.at(-1);
+    if (file && directory !== undefined) directories.add(directory.slice(0, -1));
+    else if (!file) open.push(path);
+  }
   return paths.filter((path) => directories.has(path));
 }
-
-const directoriesOf = (path: string): readonly string[] =>
-  [...path.matchAll(/\//g)].map(({ index }) => path.slice(0, index));
 
 /** The bytes of a file, as they are written. */
 export const bytesOf = (file: TaskFile): Buffer =>

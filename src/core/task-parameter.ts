@@ -51,6 +51,8 @@ export const taskParameter = shapes.superRefine((parameter, context) => {
 });
 export type TaskParameter = z.output<typeof shapes>;
 
+/** More are not told. */
+const WRONG_MOST = 100;
 const NAMED_MOST = 20;
 const NAMED_LONGEST = 100;
 
@@ -94,7 +96,7 @@ export function chooseParameters(
   const chosen = new Map<string, ParameterValue>();
   const names = Object.keys(parameters);
   for (const name of Object.keys(given))
-    if (!Object.hasOwn(parameters, name)) {
+    if (wrong.length < WRONG_MOST && !Object.hasOwn(parameters, name)) {
       const known = names.length === 0 ? 'the task has none' : `those of the task are ${firstOf(names)}`;
       wrong.push({ pointer: `/parameters/${name}`, detail: `is no parameter; ${known}` });
     }
@@ -102,7 +104,7 @@ export function chooseParameters(
     const value = Object.hasOwn(given, name) ? given[name] : parameter.default;
     const problem = value === undefined ? 'is missing and has no default' : valueProblem(parameter, value);
     if (problem === null) chosen.set(name, value as ParameterValue);
-    else wrong.push({ pointer: `/parameters/${name}`, detail: problem });
+    else if (wrong.length < WRONG_MOST) wrong.push({ pointer: `/parameters/${name}`, detail: problem });
   }
   return wrong.length > 0 ? { wrong } : { values: chosen };
 }

@@ -1,4 +1,4 @@
-import { Allowance } from './allowance.js';
+import type { Allowance } from './allowance.js';
 import type { TaskDefinition } from './task-definition.js';
 import type { TaskFile, TaskFiles } from './task-file.js';
 import { firstOf } from './task-parameter.js';
@@ -52,14 +52,10 @@ export function changeTexts<T extends Templated>(task: T, change: Change): T {
   };
 }
 
-/** Of a task that is filled in: as much as a definition may have. */
-const FILLED_LONGEST = 8_388_608;
-
 /** A task with its placeholders filled in. Its size is reckoned before: throws `payload_too_large`. */
-export function fillTask<T extends Templated>(task: T, values: ReadonlyMap<string, string>): T {
-  const allowance = new Allowance('The task with its parameters filled in', FILLED_LONGEST);
+export function fillTask<T extends Templated>(task: T, values: ReadonlyMap<string, string>, allowance: Allowance): T {
   return changeTexts(task, (text) => {
-    allowance.spend(filledLength(text, values));
+    allowance.make(filledLength(text, values), 'The task with its parameters filled in');
     return fillIn(text, values);
   });
 }
@@ -68,6 +64,9 @@ interface PlaceholderProblem {
   readonly path: Path;
   readonly message: string;
 }
+
+/** More are not told. */
+const PROBLEMS_MOST = 100;
 
 /** Names that stand for two things, placeholders that nobody fills in, and what is filled in nowhere. */
 export function placeholderProblems(task: Templated): readonly PlaceholderProblem[] {
@@ -78,6 +77,7 @@ export function placeholderProblems(task: Templated): readonly PlaceholderProble
     ...canaries.map((name, index) => [name, ['antiHardcoding', 'canaries', index]] as const),
   ];
   const problems: PlaceholderProblem[] = [];
+  const isTold = (): boolean => problems.length < PROBLEMS_MOST;
   const known = new Set<string>();
   for (const [name, path] of declared) {
     if (known.has(name)) problems.push({ path, message: `"${name}" is the name of something else, too` });
@@ -87,6 +87,7 @@ export function placeholderProblems(task: Templated): readonly PlaceholderProble
   changeTexts(task, (text, path) => {
     for (const name of placeholdersIn(text)) {
       used.add(name);
+      if (!isTold()) break;
       if (!known.has(name)) problems.push({ path, message: unknown(name, known) });
       else if (path[0] === 'instruction' && canaries.includes(name))
         problems.push({ path, message: `tells the agent the canary {{${name}}}` });
@@ -94,7 +95,8 @@ export function placeholderProblems(task: Templated): readonly PlaceholderProble
     return text;
   });
   for (const [name, path] of declared)
-    if (!used.has(name)) problems.push({ path, message: `is used nowhere; write {{${name}}} where it belongs` });
+    if (isTold() && !used.has(name))
+      problems.push({ path, message: `is used nowhere; write {{${name}}} where it belongs` });
   return problems;
 }
 

@@ -4,6 +4,7 @@ import type { JsonValue } from '../core/json.js';
 import type { InterruptionRow } from '../storage/interruption-rows.js';
 import { waitOf } from '../storage/interruptions.js';
 import type { Parts } from './parts.js';
+import { allowanceOfRequest } from './request.js';
 import { toolSpecNamed } from './tool-named.js';
 
 /**
@@ -15,7 +16,7 @@ export function assertFits(parts: Parts, runAgent: string, row: InterruptionRow,
   const spec = toolSpecNamed(parts, { runAgent, agent: row.agent, tool });
   const wait = waitOf(row)?.spec;
   if (wait?.kind === 'question') {
-    refuse(answerProblems(wait, value), (problem) => problem);
+    refuse(answerProblems(wait, value, allowanceOfRequest()), (problem) => problem);
     if (spec === undefined || spec.resume !== null) return;
   }
   const parsed = spec?.parseOutput(value);

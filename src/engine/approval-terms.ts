@@ -1,5 +1,6 @@
 import type { FunctionTool } from '@openai/agents';
 import { z } from 'zod';
+import type { Allowance } from '../core/allowance.js';
 import { callDigest } from '../core/call.js';
 import type { ApprovalExtras, Choice } from '../core/decision.js';
 import { differenceOf } from '../core/difference.js';
@@ -9,12 +10,14 @@ import type { Always, ArgumentEdit } from '../core/interruption.js';
 import { canonical, isObject, type JsonObject, type JsonValue, jsonObject } from '../core/json.js';
 import { schemaInLinearTime } from '../core/linear-schema.js';
 import { checksOf } from '../core/required-capabilities.js';
+import { spendSchemaWork } from '../core/schema-work.js';
 import { type Standing, type StandingRule, standingFor, standingId, standingOf } from '../core/standing.js';
 import type { InterruptionRow } from '../storage/interruption-rows.js';
 import { capabilitiesOf } from '../storage/interruptions.js';
 import { grantsOf, type RunRow } from '../storage/runs.js';
 import { isDeclared, toolSpecOf } from '../tools/define-tool.js';
 import type { Parts } from './parts.js';
+import { allowanceOfRequest } from './request.js';
 import { toolNamed } from './tool-named.js';
 
 /**
@@ -40,7 +43,7 @@ const invalid = (pointer: string, detail: string): HoldfastError =>
   new HoldfastError('invalid_request', `${pointer}: ${detail}`, { fields: [{ pointer, detail }] });
 
 function editOf(run: RunRow, row: InterruptionRow, args: JsonObject, tool: FunctionTool | undefined): ArgumentEdit {
-  const problem = tool === undefined ? null : problemOf(tool, args);
+  const problem = tool === undefined ? null : problemOf(tool, args, allowanceOfRequest());
   if (problem !== null) throw invalid('/arguments', problem);
   const grants = parseGrants(grantsOf(run), { allowEverything: true });
   const denied = tool && checksFor(run, args, tool).find((check) => check.effect === 'deny');
@@ -55,15 +58,18 @@ function editOf(run: RunRow, row: InterruptionRow, args: JsonObject, tool: Funct
     ...{ runId: row.run_id, callId: row.call_id ?? '', tool: row.tool ?? '', toolVersion: row.tool_version },
     ...{ arguments: args, policyVersion: grants.policyVersion },
   });
-  return { arguments: args, difference: differenceOf(JSON.parse(row.arguments), args), digest };
+  return { arguments: args, difference: differenceOf(JSON.parse(row.arguments), args, allowanceOfRequest()), digest };
 }
 
-/** What is wrong with arguments by the schema of their tool; a plain SDK tool has a JSON schema. */
-export function problemOf(tool: FunctionTool, args: JsonObject): string | null {
+/** What is wrong with arguments by the schema of their tool; a plain SDK tool has a JSON schema. Throws what the allowance throws. */
+export function problemOf(tool: FunctionTool, args: JsonObject, allowance: Allowance): string | null {
   const parsed = toolSpecOf(tool).parse(args);
   if (!parsed.ok) return parsed.problem;
   if (isDeclared(tool)) return null;
-  const result = schemaOf(tool)?.safeParse(args);
+  const schema = jsonSchemaOf(tool);
+  if (schema === null) return null;
+  spendSchemaWork(schema, args, allowance);
+  const result = schemaOf(schema)?.safeParse(args);
   return result === undefined || result.success ? null : z.prettifyError(result.error).replaceAll('\n', ' ');
 }
 
@@ -87,9 +93,12 @@ function takesNull(schema: JsonValue | undefined): boolean {
   return [anyOf, oneOf].some((parts) => Array.isArray(parts) && parts.some(takesNull));
 }
 
-function schemaOf(tool: FunctionTool): z.ZodType | null {
+const jsonSchemaOf = (tool: FunctionTool): JsonObject | null =>
+  jsonObject.safeParse(withOptionals(JSON.parse(canonical(tool.parameters)))).data ?? null;
+
+function schemaOf(schema: JsonObject): z.ZodType | null {
   try {
-    return schemaInLinearTime(jsonObject.parse(withOptionals(JSON.parse(canonical(tool.parameters)))));
+    return schemaInLinearTime(schema);
   } catch {
     // A schema that zod cannot read is left to the tool itself, which parses before its body runs.
     return null;

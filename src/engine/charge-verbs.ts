@@ -1,7 +1,7 @@
 import type { Caller } from '../core/caller.js';
 import type { ChargeView } from '../core/charge.js';
 import { HoldfastError } from '../core/errors.js';
-import type { Page } from '../core/page.js';
+import type { Page, PageOf } from '../core/page.js';
 import type { SpendFilter, SpendView } from '../core/spend.js';
 import { listChargeRows } from '../storage/charges.js';
 import { findRun } from '../storage/runs.js';
@@ -25,7 +25,7 @@ export async function listCharges(
 /** What the caller's tenant has spent, by day, agent or model. Throws `invalid_request` for a cursor that no page gave. */
 export async function listSpend(
   parts: Parts,
-  { limit, cursor, ...filter }: SpendFilter & { readonly limit: number; readonly cursor?: string },
+  { limit, cursor, ...filter }: SpendFilter & PageOf,
   caller: Caller,
 ): Promise<Page<SpendView>> {
   const after = cursor === undefined ? null : Buffer.from(cursor, 'base64url').toString('utf8');

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { Allowance } from '../core/allowance.js';
+import type { Allowance } from '../core/allowance.js';
 import type { Caller } from '../core/caller.js';
 import { differenceOf } from '../core/difference.js';
 import { HoldfastError } from '../core/errors.js';
@@ -10,6 +10,7 @@ import { RestCount, type RunDiff } from '../core/run-diff.js';
 import { findRun, type RunRow } from '../storage/runs.js';
 import { logPages } from './log-reading.js';
 import type { Parts } from './parts.js';
+import { allowanceOfRequest } from './request.js';
 
 /** Where two runs part: goes through both logs side by side, in bounded memory. */
 export async function diffRuns(
@@ -24,7 +25,7 @@ export async function diffRuns(
   const sides = [new Side(knex, rows[0], signal), new Side(knex, rows[1], signal)] as const;
   try {
     const [first, second] = sides;
-    const allowance = new Allowance('What differs between the two runs');
+    const allowance = allowanceOfRequest();
     const parted = await partingOf(first, second, allowance);
     const start = differenceOf(first.start, second.start, allowance);
     const same = parted.parts === null && start.length === 0;

@@ -1,5 +1,6 @@
-import type { Agent } from '@openai/agents';
+import type { Agent, FunctionTool } from '@openai/agents';
 import { reachableAgent } from '../../workflows/reachable-agent.js';
+import { Allowance } from '../core/allowance.js';
 import { HoldfastError } from '../core/errors.js';
 import type { JsonObject } from '../core/json.js';
 import type { InterruptionRow } from '../storage/interruption-rows.js';
@@ -29,12 +30,24 @@ export function unfitNow(parts: Pick<Parts, 'agents'>, run: RunOfCall, row: Inte
     return isGone(registered, row.agent, name) ? { pointer: '/tool', text: `the tool ${name} is gone` } : null;
   // Written by the engine from arguments that the tool has parsed.
   const args = JSON.parse(row.arguments) as JsonObject;
-  const problem = problemOf(tool, args);
+  const problem = knownProblem(tool, args);
   if (problem !== null)
     return { pointer: '/arguments', text: `its arguments no longer fit: ${problem.replace(/\.$/, '')}` };
   const denied = checksFor(run, args, tool).find(({ effect }) => effect === 'deny');
   if (denied === undefined) return null;
   return { pointer: '/arguments', text: `by now ${name} needs ${denied.capability}, and ${denied.reason}` };
+}
+
+/** Of one item of a list: where finding out takes more, nothing is known. */
+const WORK_EACH = 10_000;
+
+function knownProblem(tool: FunctionTool, args: JsonObject): string | null {
+  try {
+    return problemOf(tool, args, new Allowance({ work: WORK_EACH }));
+  } catch (error) {
+    if (error instanceof HoldfastError && error.code === 'payload_too_large') return null;
+    throw error;
+  }
 }
 
 /** Whether a tool is gone. Tools of servers, and of agents behind tools, are only known while a run works. */

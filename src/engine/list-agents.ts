@@ -1,6 +1,6 @@
 import type { Caller } from '../core/caller.js';
 import { HoldfastError } from '../core/errors.js';
-import type { Page } from '../core/page.js';
+import type { Page, PageOf } from '../core/page.js';
 import { PAGE_BYTES } from '../storage/page-rows.js';
 import { marksAmong } from '../storage/tool-marks.js';
 import type { RegisteredAgent } from './agent-registry.js';
@@ -11,7 +11,7 @@ import type { AgentView } from './verbs.js';
 /** The agents of the configuration in its order, with what replays have found of their tools. Throws `invalid_request`. */
 export async function listAgents(
   { world, agents }: Parts,
-  { limit, cursor }: { readonly limit: number; readonly cursor?: string },
+  { limit, cursor }: PageOf,
   { tenant }: Caller,
 ): Promise<Page<AgentView>> {
   const all = [...agents.values()];

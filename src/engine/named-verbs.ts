@@ -1,10 +1,11 @@
 import { namedTrouble } from '../storage/named-trouble.js';
+import { inOneRequest } from './request.js';
 
 type Method = (...args: unknown[]) => unknown;
 
 /**
  * The same object, whose methods throw errors of the table in place of what the driver of the database throws: also by their promises,
- * and while somebody reads what they stream.
+ * and while somebody reads what they stream. Each call is a request, or a part of the one that makes it.
  */
 export const namingTrouble = <T extends object>(verbs: T): T =>
   new Proxy(verbs, {
@@ -17,7 +18,7 @@ export const namingTrouble = <T extends object>(verbs: T): T =>
 
 function named(work: () => unknown): unknown {
   try {
-    const result = work();
+    const result = inOneRequest(work);
     if (result instanceof Promise) return result.catch(rethrow);
     return isIterable(result) ? namedIterable(result) : result;
   } catch (error) {

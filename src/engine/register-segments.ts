@@ -8,6 +8,7 @@ import { MultiModelProviderMap } from '../models/multi-model-provider-map.js';
 import type { EngineConfig } from './engine-config.js';
 import { openDoors } from './open-doors.js';
 import type { Parts } from './parts.js';
+import { outsideRequests } from './request.js';
 
 const DEFAULT_TURNS_PER_SEGMENT = 50;
 
@@ -28,9 +29,8 @@ export function registerSegments(
     watch: (runId: string, deadlineAtMs: number | null) =>
       parts.running.watch(runId, deadlineAtMs === null ? null : Math.max(0, deadlineAtMs - parts.world.now())),
   };
-  DBOS.registerWorkflow((runId: string, segment: number) => agentRun(options, runId, segment), {
-    name: SEGMENT_WORKFLOW,
-  });
+  const run = (runId: string, segment: number) => outsideRequests(() => agentRun(options, runId, segment));
+  DBOS.registerWorkflow(run, { name: SEGMENT_WORKFLOW });
 }
 
 /** The models of a configuration by their prefix. Nothing is contacted before one is asked for. */

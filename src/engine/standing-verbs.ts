@@ -2,7 +2,7 @@ import { isoNow } from '../../steps/world.js';
 import type { Caller } from '../core/caller.js';
 import { HoldfastError } from '../core/errors.js';
 import type { EventDraft } from '../core/event.js';
-import type { Page } from '../core/page.js';
+import type { Page, PageOf } from '../core/page.js';
 import { isOver } from '../core/run.js';
 import type { StandingDecisionView } from '../core/standing.js';
 import { appendEvents } from '../storage/events.js';
@@ -20,7 +20,7 @@ async function runOf(parts: Parts, id: string, caller: Caller): Promise<RunRow> 
 export async function listStandingDecisions(
   parts: Parts,
   runId: string,
-  { limit, cursor }: { readonly limit: number; readonly cursor?: string },
+  { limit, cursor }: PageOf,
   caller: Caller,
 ): Promise<Page<StandingDecisionView>> {
   const run = await runOf(parts, runId, caller);

@@ -51,7 +51,7 @@ export async function* submitTasks(
   };
   let tasks = 0;
   const recent: RecentDefinitions = new Map();
-  const allowance = new Allowance('The instructions of the tasks of this batch', INSTRUCTIONS_CHARS);
+  const allowance = new Allowance({ made: INSTRUCTIONS_CHARS });
   for await (const one of lines) {
     tasks += 1;
     if (tasks > BATCH_TASKS_MAX) {
@@ -87,8 +87,9 @@ async function planLine(
     const parsed = batchTask.safeParse(one.value);
     if (!parsed.success) throw invalidRequest(fieldErrorsOf(parsed.error));
     const { key = String(one.line), ...request } = parsed.data;
-    const planned = await planTask(parts, request, caller, recent);
-    allowance.spend(lengthOf(planned));
+    // Each line is a request of its own; the batch bounds what they keep together.
+    const planned = await planTask(parts, request, caller, new Allowance(), recent);
+    allowance.make(lengthOf(planned), 'The instructions of the tasks of this batch');
     return { line: one.line, key: sha256(JSON.stringify([batch, key])), planned };
   } catch (error) {
     if (error instanceof HoldfastError && error.status < 500) return failed(one.line, error);

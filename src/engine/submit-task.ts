@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import type { Allowance } from '../core/allowance.js';
 import { type Caller, mayAct } from '../core/caller.js';
 import { aboveCeilings } from '../core/ceilings.js';
 import { HoldfastError } from '../core/errors.js';
@@ -12,6 +13,7 @@ import { findDefinition, type KeptDefinition, keepDefinition } from '../storage/
 import { findTask, insertTask, type NewTask, taskOfRun, taskViewOf } from '../storage/tasks.js';
 import type { RegisteredAgent } from './agent-registry.js';
 import { agentNamed, type Parts, rewardNamed } from './parts.js';
+import { allowanceOfRequest } from './request.js';
 import { AlreadyStarted, assertMetadata, limitsOfStart, NEW_RUN_PRIORITY, newRunId, takeKey } from './start-run.js';
 import { type PlannedRun, writeRun } from './write-run.js';
 
@@ -32,6 +34,7 @@ export async function planTask(
   parts: Parts,
   request: SubmitTask,
   caller: Caller,
+  allowance: Allowance,
   recent: RecentDefinitions = new Map(),
 ): Promise<PlannedTask> {
   const parsed = submitTaskShape.safeParse(request);
@@ -47,7 +50,7 @@ export async function planTask(
   if (asked.instruction !== undefined) assertReach(parts, definition, caller);
   assertMounts(parts, definition);
   assertScaffold(agent, definition);
-  const resolved = resolveTask(definition, { parameters, seed });
+  const resolved = resolveTask(definition, { parameters, seed }, allowance);
   const { category, difficulty, tags, maxTurns, timeoutSeconds } = definition;
   const metadata = assertMetadata(labelled(definition, parsed.data.metadata, seed));
   const id = `task_${hex}`;
@@ -103,7 +106,7 @@ export async function submitTask(
   caller: Caller,
   idempotencyKey?: string,
 ): Promise<TaskView> {
-  const planned = await planTask(parts, request, caller);
+  const planned = await planTask(parts, request, caller, allowanceOfRequest());
   const { world } = parts;
   const { tenant } = caller;
   const { run, task, fingerprint } = planned;

@@ -10,7 +10,7 @@ import type { ForkRun, RetryRun } from '../core/fork-request.js';
 import type { Health } from '../core/health.js';
 import type { DecisionRequest, InterruptionView, ListedInterruption } from '../core/interruption.js';
 import type { AnchoredReport, ConsistencyView, LogEntryView, LogReport, LogView } from '../core/log-view.js';
-import type { Page } from '../core/page.js';
+import type { Page, PageOf } from '../core/page.js';
 import type { ProofBundle } from '../core/proof.js';
 import type { RepairReport, RepairRequest } from '../core/repair.js';
 import type { ReplayReport, ReplayRequest } from '../core/replay.js';
@@ -72,9 +72,7 @@ export interface Engine extends TaskVerbs {
       readonly parent?: string;
       /** Only runs that are about this one, and are not erased. */
       readonly subject?: string;
-      readonly limit: number;
-      readonly cursor?: string;
-    },
+    } & PageOf,
     caller: Caller,
   ): Promise<Page<ListedRun>>;
   /** Asks a run to stop; a model call or tool in flight is aborted. Repeating it is no error. Throws `run_unknown`, `run_over`. */
@@ -148,10 +146,7 @@ export interface Engine extends TaskVerbs {
     options?: UntilSignal & { readonly after?: number; readonly limit?: number },
   ): Promise<Trajectory>;
   /** Trajectories without their steps, newest first. Throws `invalid_request`. */
-  listTrajectories(
-    filter: TrajectoryFilter & { readonly limit: number; readonly cursor?: string },
-    caller: Caller,
-  ): Promise<Page<TrajectorySummary>>;
+  listTrajectories(filter: TrajectoryFilter & PageOf, caller: Caller): Promise<Page<TrajectorySummary>>;
   /**
    * Records with their steps, newest first, one in memory at a time. Of one whose steps take more than 32 MiB `nextStep` is not
    * null: `getTrajectory` has the rest. Throws `invalid_request`.
@@ -176,7 +171,7 @@ export interface Engine extends TaskVerbs {
   verifyRun(id: string, caller: Caller, range?: VerifyRange, options?: UntilSignal): Promise<AnchoredReport>;
   /** Verifies all runs that fit, newest first, each as `verifyRun` does. A page may end before its limit where logs are long. */
   verifyRuns(
-    filter: { readonly status?: RunStatus; readonly agent?: string; readonly limit: number; readonly cursor?: string },
+    filter: { readonly status?: RunStatus; readonly agent?: string } & PageOf,
     caller: Caller,
     options?: UntilSignal,
   ): Promise<Page<AnchoredReport>>;
@@ -219,7 +214,7 @@ export interface Engine extends TaskVerbs {
   /** Throws `export_unknown`. */
   getExport(id: string, caller: Caller): Promise<ExportView>;
   /** Exports, newest first. */
-  listExports(filter: { readonly limit: number; readonly cursor?: string }, caller: Caller): Promise<Page<ExportView>>;
+  listExports(filter: PageOf, caller: Caller): Promise<Page<ExportView>>;
   /** Asks an export to stop. Repeating it is no error. Throws `export_unknown`, `export_over`. */
   cancelExport(id: string, caller: Caller): Promise<ExportView>;
   /** What the model calls of a run cost, in the order of its turns, after the first `after`. Throws `run_unknown`. */
@@ -229,15 +224,9 @@ export interface Engine extends TaskVerbs {
     caller: Caller,
   ): Promise<Page<ChargeView>>;
   /** What the caller's tenant has spent, by day, agent or model. */
-  listSpend(
-    filter: SpendFilter & { readonly limit: number; readonly cursor?: string },
-    caller: Caller,
-  ): Promise<Page<SpendView>>;
+  listSpend(filter: SpendFilter & PageOf, caller: Caller): Promise<Page<SpendView>>;
   /** The inbox, oldest first. Long arguments are cut, and `cut` says so. */
-  listInterruptions(
-    filter: InterruptionFilter & { readonly limit: number; readonly cursor?: string },
-    caller: Caller,
-  ): Promise<Page<ListedInterruption>>;
+  listInterruptions(filter: InterruptionFilter & PageOf, caller: Caller): Promise<Page<ListedInterruption>>;
   getInterruption(id: string, caller: Caller): Promise<InterruptionView>;
   /**
    * Settles an interruption once, or adds one of the approvals that it needs. The same decision by the same actor again gives
@@ -248,21 +237,14 @@ export interface Engine extends TaskVerbs {
    */
   decide(id: string, decision: DecisionRequest, caller: Caller): Promise<InterruptionView>;
   /** Decisions that hold for later calls of a run, oldest first, revoked ones too. Throws `run_unknown`. */
-  listStandingDecisions(
-    runId: string,
-    filter: { readonly limit: number; readonly cursor?: string },
-    caller: Caller,
-  ): Promise<Page<StandingDecisionView>>;
+  listStandingDecisions(runId: string, filter: PageOf, caller: Caller): Promise<Page<StandingDecisionView>>;
   /**
    * From the next segment on, calls ask again. Repeating it gives the same answer. Throws `run_unknown`,
    * `standing_decision_unknown`, `run_over`.
    */
   revokeStandingDecision(runId: string, id: string, caller: Caller): Promise<StandingDecisionView>;
   /** Sessions, newest first. */
-  listSessions(
-    filter: { readonly limit: number; readonly cursor?: string },
-    caller: Caller,
-  ): Promise<Page<SessionView>>;
+  listSessions(filter: PageOf, caller: Caller): Promise<Page<SessionView>>;
   /** Throws `session_unknown`. */
   getSession(id: string, caller: Caller): Promise<SessionView>;
   /** Items after the place `after`, in order. Throws `session_unknown`. */
@@ -289,13 +271,13 @@ export interface Engine extends TaskVerbs {
     caller: Caller,
   ): AsyncIterable<SystemEvent | SystemGap>;
   /** The processes of this database, by id. They serve all tenants. */
-  listWorkers(filter: { readonly limit: number; readonly cursor?: string }): Promise<Page<WorkerView>>;
+  listWorkers(filter: PageOf): Promise<Page<WorkerView>>;
   /** Throws `worker_unknown`. */
   getWorker(id: string): Promise<WorkerView>;
   /** Asks a worker to stop; it sees that within a second. Repeating it is no error. Throws `worker_unknown`. */
   stopWorker(id: string, how: WorkerStop): Promise<WorkerView>;
   /** The agents of the configuration, in its order. */
-  listAgents(filter: { readonly limit: number; readonly cursor?: string }, caller: Caller): Promise<Page<AgentView>>;
+  listAgents(filter: PageOf, caller: Caller): Promise<Page<AgentView>>;
   /** What Prometheus reads of this process and of the database. Throws `forbidden` where the caller has no role in the installation. */
   metrics(caller: Caller): Promise<Exposition>;
   /** Counts an answer to a request. */

@@ -1,13 +1,10 @@
 import { HoldfastError } from '../core/errors.js';
-import type { Page } from '../core/page.js';
+import type { Page, PageOf } from '../core/page.js';
 import type { WorkerStop, WorkerView } from '../core/worker.js';
 import { askToStop, findWorker, listWorkerRows } from '../storage/workers.js';
 import type { Parts } from './parts.js';
 
-export async function listWorkers(
-  parts: Parts,
-  { limit, cursor }: { readonly limit: number; readonly cursor?: string },
-): Promise<Page<WorkerView>> {
+export async function listWorkers(parts: Parts, { limit, cursor }: PageOf): Promise<Page<WorkerView>> {
   const after = cursor === undefined ? {} : { after: cursor };
   const { rows: items, more } = await listWorkerRows(parts.world.knex, { ...after, limit });
   return { items, nextCursor: more ? (items.at(-1)?.id ?? null) : null };

@@ -17,7 +17,7 @@ export const EMITTED_EVENT_ROUTES = [
     header: z.object({ 'idempotency-key': idempotencyKey.exactOptional() }),
     body: emitBody,
     response: emittedEvent,
-    errors: ['run_unknown', 'run_over', 'idempotency_key_reused', 'payload_too_large', 'events_full', 'value_not_json'],
+    errors: ['run_unknown', 'run_over', 'idempotency_key_reused', 'events_full', 'value_not_json'],
     audited: true,
     handle: async ({ path, header, body }, { engine, caller }) => {
       const key = header['idempotency-key'];

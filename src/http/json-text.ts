@@ -1,3 +1,4 @@
+import type { Allowance } from '../core/allowance.js';
 import { withoutKnownSecrets, withoutSecrets } from '../models/known-secrets.js';
 import { breathe } from '../storage/breathe.js';
 
@@ -6,39 +7,42 @@ const DEPTH = 2;
 
 /**
  * The JSON of a body without secrets. A long list of it is written item by item, so that a large answer keeps nothing else of the process
- * waiting.
+ * waiting. Throws what the allowance throws.
  */
-export async function jsonText(body: unknown): Promise<string> {
+export async function jsonText(body: unknown, allowance: Allowance): Promise<string> {
   const pieces: string[] = [];
-  await write(body, 0, pieces);
+  await write(body, 0, (piece) => {
+    allowance.answer(piece.length);
+    pieces.push(piece);
+  });
   return pieces.join('');
 }
 
-async function write(value: unknown, depth: number, pieces: string[]): Promise<void> {
+async function write(value: unknown, depth: number, add: (piece: string) => void): Promise<void> {
   await breathe();
   if (depth < DEPTH && Array.isArray(value)) {
-    pieces.push('[');
+    add('[');
     for (const [at, item] of value.entries()) {
-      if (at > 0) pieces.push(',');
-      await write(item, depth + 1, pieces);
+      if (at > 0) add(',');
+      await write(item, depth + 1, add);
     }
-    pieces.push(']');
+    add(']');
     return;
   }
   if (depth < DEPTH && isPlain(value)) {
-    pieces.push('{');
+    add('{');
     let isFirst = true;
     for (const [name, member] of Object.entries(value)) {
       // As `JSON.stringify` does.
       if (member === undefined) continue;
-      pieces.push(`${isFirst ? '' : ','}${JSON.stringify(withoutKnownSecrets(name))}:`);
+      add(`${isFirst ? '' : ','}${JSON.stringify(withoutKnownSecrets(name))}:`);
       isFirst = false;
-      await write(member, depth + 1, pieces);
+      await write(member, depth + 1, add);
     }
-    pieces.push('}');
+    add('}');
     return;
   }
-  pieces.push(JSON.stringify(withoutSecrets(value)) ?? 'null');
+  add(JSON.stringify(withoutSecrets(value)) ?? 'null');
 }
 
 /** What says itself how it becomes JSON is left to do so. */

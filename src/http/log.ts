@@ -21,14 +21,7 @@ export const LOG_ROUTES = [
       payloads: z.enum(['true', 'false']).default('true').describe('Whether payloads are shown, with their salts.'),
     }),
     response: proofBundle,
-    errors: [
-      'run_unknown',
-      'run_not_anchored',
-      'log_broken',
-      'payload_too_large',
-      'rate_limited',
-      ...OBJECT_STORE_CODES,
-    ],
+    errors: ['run_unknown', 'run_not_anchored', 'log_broken', 'rate_limited', ...OBJECT_STORE_CODES],
     handle: async ({ path, query }, { engine, caller, signal }) =>
       json(await engine.exportProof(path.id, { payloads: query.payloads === 'true', signal }, caller)),
   }),

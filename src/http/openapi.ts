@@ -10,6 +10,7 @@ const COMMON: readonly ErrorCode[] = [
   'unauthenticated',
   'forbidden',
   'invalid_request',
+  'payload_too_large',
   'engine_not_running',
   'database_unreachable',
   'database_full',

@@ -21,7 +21,7 @@ const accepted = (run: RunView): Reply => ({
 
 const FORK_ERRORS = [
   ...(['run_unknown', 'run_erased', 'subject_erasing', 'fork_invalid', 'state_unreadable', 'agent_unknown'] as const),
-  ...(['idempotency_key_reused', 'value_not_json', 'payload_too_large', 'rate_limited'] as const),
+  ...(['idempotency_key_reused', 'value_not_json', 'rate_limited'] as const),
 ];
 
 export const RUN_ROUTES = [
@@ -43,7 +43,6 @@ export const RUN_ROUTES = [
       'idempotency_key_reused',
       'run_erased',
       'value_not_json',
-      'payload_too_large',
       'session_busy',
       'session_full',
       'subject_erasing',

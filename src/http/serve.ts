@@ -1,6 +1,7 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { HoldfastError } from '../core/errors.js';
 import type { EngineLog } from '../engine/parts.js';
+import { allowanceOfRequest, inOneRequest } from '../engine/request.js';
 import type { Engine } from '../engine/verbs.js';
 import { withoutKnownSecrets } from '../models/known-secrets.js';
 import { readBody } from './body.js';
@@ -90,7 +91,7 @@ async function answer(
 ): Promise<void> {
   if (reply.type === 'json') {
     if (reply.location !== undefined) response.location(reply.location);
-    const text = await jsonText(reply.body);
+    const text = await jsonText(reply.body, allowanceOfRequest());
     response
       .status(reply.status ?? 200)
       .type('json')
@@ -120,15 +121,16 @@ const revoked = (): HoldfastError =>
 /** Knows who asks, performs it if they may, leaves a trace where one is due, and answers. */
 export const serve =
   (route: GuardedRoute, door: Door): RequestHandler =>
-  async (request, response) => {
-    const identity = identify(request, door.check);
-    const signal = door.life.signalOf(response, identity.revoked);
-    const work = () => perform(door, route, request, response, identity, signal);
-    const reply = route.audited === true ? await recorded(door, route, request, identity, work) : await work();
-    // What it asked to do has been done; what it asked to read it may not read any more.
-    if (route.method === 'GET' && identity.revoked.aborted) throw revoked();
-    await answer(door, reply, response, identity, signal);
-  };
+  (request, response) =>
+    inOneRequest(async () => {
+      const identity = identify(request, door.check);
+      const signal = door.life.signalOf(response, identity.revoked);
+      const work = () => perform(door, route, request, response, identity, signal);
+      const reply = route.audited === true ? await recorded(door, route, request, identity, work) : await work();
+      // What it asked to do has been done; what it asked to read it may not read any more.
+      if (route.method === 'GET' && identity.revoked.aborted) throw revoked();
+      await answer(door, reply, response, identity, signal);
+    });
 
 export const serveOpen =
   (route: OpenRoute, door: Door): RequestHandler =>

@@ -20,7 +20,7 @@ export const TASK_ROUTES = [
     response: taskView,
     errors: [
       ...(['agent_unknown', 'task_definition_unknown', 'task_parameters_invalid', 'reward_unknown'] as const),
-      ...(['idempotency_key_reused', 'run_erased', 'task_unknown', 'value_not_json', 'payload_too_large'] as const),
+      ...(['idempotency_key_reused', 'run_erased', 'task_unknown', 'value_not_json'] as const),
     ],
     handle: async ({ header, body }, { engine, caller }) => {
       const task = await engine.submitTask(body, caller, header['idempotency-key']);

@@ -1,5 +1,5 @@
 import type { JsonValue } from '../core/json.js';
-import { redactorOf } from '../core/redaction.js';
+import { textsBy } from '../core/redaction.js';
 import { isSecretHeader, knowSecret, starredSecrets } from './known-secrets.js';
 
 /** Makes known what a request carries as secret in its headers. */
@@ -9,7 +9,7 @@ export function knowHeaders(headers: Headers): void {
 }
 
 /** The value with a star for each character of a secret, so that nothing else of it moves. */
-export const starredIn: (value: JsonValue) => JsonValue = redactorOf({ patterns: [], keys: [] }, starredSecrets);
+export const starredIn: (value: JsonValue) => JsonValue = textsBy(starredSecrets);
 
 /** The same for pieces of bytes, in which a secret may be cut. One character for each byte keeps all else. */
 export function starredPieces(pieces: readonly Uint8Array[]): readonly Uint8Array[] {

@@ -1,5 +1,5 @@
 import type { JsonValue } from '../core/json.js';
-import { REDACTED, redactorOf } from '../core/redaction.js';
+import { REDACTED, textsBy } from '../core/redaction.js';
 import { SECRET_LENGTH_MIN } from '../core/secret-forms.js';
 import { isSecretName } from '../core/secret-looks.js';
 import { SecretMatcher, type SecretScan } from '../core/secret-matcher.js';
@@ -74,7 +74,7 @@ export const withoutKnownSecrets = (text: string): string => all().replace(text,
 export const shownBeginning = (text: string): string => all().stream(hidden).push(text);
 
 /** The same for all texts and names in a value. One without a secret comes back as it is. */
-export const withoutKnownSecretsIn = redactorOf({ patterns: [], keys: [] }, withoutKnownSecrets);
+export const withoutKnownSecretsIn = textsBy(withoutKnownSecrets);
 
 /** The same for a value that is about to become JSON. */
 export const withoutSecrets = (value: unknown): unknown => withoutKnownSecretsIn(value as JsonValue);
@@ -82,9 +82,8 @@ export const withoutSecrets = (value: unknown): unknown => withoutKnownSecretsIn
 export const holdsSecret = (value: unknown): boolean => withoutSecrets(value) !== value;
 
 /** For what a model says. */
-export const withoutSpokenSecretsIn: (value: JsonValue) => JsonValue = redactorOf(
-  { patterns: [], keys: [] },
-  (text: string) => spoken().replace(text, hidden),
+export const withoutSpokenSecretsIn: (value: JsonValue) => JsonValue = textsBy((text) =>
+  spoken().replace(text, hidden),
 );
 
 /** For the bytes of what a model says, piece by piece. */

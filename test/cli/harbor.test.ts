@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { readFolder } from '../../src/cli/read-folder.js';
 import { readTask } from '../../src/cli/read-task.js';
+import { Allowance } from '../../src/core/allowance.js';
 import { resolveTask } from '../../src/core/resolve-task.js';
 import { endedOf, never, newIdentity, openedFor, shell } from '../containers/environments.js';
 import { describeDocker, TOOLS } from '../harness/docker.js';
@@ -37,8 +38,12 @@ it('each task that ships goes there and comes back, with what is random fixed', 
     if (Object.keys(definition.antiHardcoding.randomizedInputs).length > 0)
       expect(exported.stderr, name).toContain('fixed, by the seed 5; Harbor has no templates');
     expect(await task('import', `out/${name}`, '--out', `out/${name}.yaml`), name).toMatchObject({ code: 0 });
-    const { definitionHash: _hash, ...right } = resolveTask(definition, { parameters: {}, seed: 5 });
-    const { definitionHash: _other, ...back } = resolveTask(readTask(`out/${name}.yaml`), { parameters: {}, seed: 5 });
+    const { definitionHash: _hash, ...right } = resolveTask(definition, { parameters: {}, seed: 5 }, new Allowance());
+    const { definitionHash: _other, ...back } = resolveTask(
+      readTask(`out/${name}.yaml`),
+      { parameters: {}, seed: 5 },
+      new Allowance(),
+    );
     const fixed = {
       canaries: {},
       parameters: {},

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { Allowance } from '../../src/core/allowance.js';
 import { HoldfastError } from '../../src/core/errors.js';
 import { readDockerfile } from '../../src/core/harbor-dockerfile.js';
 import { exportHarbor } from '../../src/core/harbor-export.js';
@@ -97,7 +98,7 @@ it('says what a directory says', () => {
 
 it('goes back to where it came from', () => {
   const { task } = read();
-  const { config, files } = exportHarbor(resolveTask(task, { parameters: {}, seed: 0 }), task);
+  const { config, files } = exportHarbor(resolveTask(task, { parameters: {}, seed: 0 }, new Allowance()), task);
   expect(config).toMatchObject({ version: '1.0', metadata: CONFIG['metadata'] as object, agent: { timeout_sec: 300 } });
   for (const path of [
     'instruction.md',

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { Allowance } from '../../src/core/allowance.js';
 import { canariesIn, isTelling, scanForHardcoded } from '../../src/core/hardcoding.js';
 import { resolveTask } from '../../src/core/resolve-task.js';
 import { parseTask } from '../../src/core/task-definition.js';
@@ -78,8 +79,8 @@ it('finds canaries in any letters, and in nothing else', () => {
   const task = parseTask(aTask({ antiHardcoding: { canaries: ['key'] }, initialFiles: { 'key.txt': '{{key}}' } }));
   fc.assert(
     fc.property(fc.nat(), fc.string(), (seed, noise) => {
-      const { canaries } = resolveTask(task, { parameters: {}, seed });
-      const other = resolveTask(task, { parameters: {}, seed: seed + 1 }).canaries;
+      const { canaries } = resolveTask(task, { parameters: {}, seed }, new Allowance());
+      const other = resolveTask(task, { parameters: {}, seed: seed + 1 }, new Allowance()).canaries;
       const texts = new Map([
         ['answer', `${noise}${canaries['key']?.toUpperCase()}${noise}`],
         ['out.txt', noise],

@@ -7,7 +7,7 @@ import { linearPattern, PATTERN_SIZE, patternProblem, patternSize } from '../../
 import { schemaInLinearTime } from '../../src/core/linear-schema.js';
 import { redactorOf } from '../../src/core/redaction.js';
 
-const allowance = () => new Allowance('The text');
+const allowance = () => new Allowance();
 const request = (patterns: readonly { pattern: string }[]) => ({
   format: 'messages',
   to: { folder: 'x' },

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { Allowance } from '../../src/core/allowance.js';
 import { HoldfastError } from '../../src/core/errors.js';
 import { resolveTask } from '../../src/core/resolve-task.js';
 import { drawn, type RandomizedInput } from '../../src/core/task-chance.js';
@@ -30,7 +31,7 @@ const templated = (more: Partial<TaskInput> = {}): TaskInput =>
 
 it('fills in each text, and nothing else', () => {
   const definition = parseTask(templated());
-  const task = resolveTask(definition, { parameters: { n: 7 }, seed: 1 });
+  const task = resolveTask(definition, { parameters: { n: 7 }, seed: 1 }, new Allowance());
   const numbers = /to (\[.*\]);/.exec(task.instruction)?.[1] ?? '';
   expect(JSON.parse(numbers)).toHaveLength(5);
   expect(task.instruction).toBe(`Add 7 to ${numbers}; write {{n}} nowhere.`);
@@ -58,10 +59,10 @@ it('fills in each text, and nothing else', () => {
 
 it('takes the default of what is not given, and names what does not fit', () => {
   const definition = parseTask(templated());
-  expect(resolveTask(definition, { parameters: {}, seed: 1 }).parameters).toEqual({ n: 4 });
+  expect(resolveTask(definition, { parameters: {}, seed: 1 }, new Allowance()).parameters).toEqual({ n: 4 });
   const problem = (parameters: Record<string, unknown>, seed = 1): string => {
     try {
-      resolveTask(definition, { parameters, seed });
+      resolveTask(definition, { parameters, seed }, new Allowance());
     } catch (error) {
       if (error instanceof HoldfastError && error.code === 'task_parameters_invalid') return error.message;
     }
@@ -74,7 +75,7 @@ it('takes the default of what is not given, and names what does not fit', () => 
   expect(problem({ constructor: 7 })).toContain('/parameters/constructor: is no parameter');
   expect(problem({}, -1)).toBe('/seed: is no whole number from 0.');
   const without = parseTask(templated({ parameters: { n: { type: 'integer' } } }));
-  expect(() => resolveTask(without, { parameters: {}, seed: 1 })).toThrow(
+  expect(() => resolveTask(without, { parameters: {}, seed: 1 }, new Allowance())).toThrow(
     '/parameters/n: is missing and has no default.',
   );
 });
@@ -83,14 +84,17 @@ it('gives the same task for the same seed, and another for another', () => {
   const definition = parseTask(templated());
   fc.assert(
     fc.property(seeds, (seed) => {
-      expect(resolveTask(definition, { parameters: {}, seed })).toEqual(
-        resolveTask(definition, { parameters: {}, seed }),
+      expect(resolveTask(definition, { parameters: {}, seed }, new Allowance())).toEqual(
+        resolveTask(definition, { parameters: {}, seed }, new Allowance()),
       );
     }),
     { numRuns: 50 },
   );
   const keys = new Set(
-    Array.from({ length: 100 }, (_, seed) => resolveTask(definition, { parameters: {}, seed }).canaries['key']),
+    Array.from(
+      { length: 100 },
+      (_, seed) => resolveTask(definition, { parameters: {}, seed }, new Allowance()).canaries['key'],
+    ),
   );
   expect(keys.size).toBe(100);
 });
@@ -99,10 +103,14 @@ it('leaves no placeholder, and shows the agent nothing of the tests', () => {
   const definition = parseTask(templated());
   fc.assert(
     fc.property(seeds, fc.integer({ min: 1, max: 9 }), (seed, n) => {
-      const { canaries, instruction, initialFiles, verification } = resolveTask(definition, {
-        parameters: { n },
-        seed,
-      });
+      const { canaries, instruction, initialFiles, verification } = resolveTask(
+        definition,
+        {
+          parameters: { n },
+          seed,
+        },
+        new Allowance(),
+      );
       const shown = JSON.stringify({ instruction, initialFiles });
       for (const canary of Object.values(canaries)) expect(shown).not.toContain(canary);
       expect(shown).not.toContain('right.py');
@@ -114,7 +122,7 @@ it('leaves no placeholder, and shows the agent nothing of the tests', () => {
 
 it('shows tests that are not hidden, as files of the workspace', () => {
   const task = parseTask(templated({ antiHardcoding: { ...templated().antiHardcoding, hiddenTests: false } }));
-  const { initialFiles, verification } = resolveTask(task, { parameters: {}, seed: 1 });
+  const { initialFiles, verification } = resolveTask(task, { parameters: {}, seed: 1 }, new Allowance());
   expect(Object.keys(initialFiles)).toEqual(['in.txt', 'in.bin', 'tests/right.py', 'tests/one.txt']);
   expect(initialFiles['tests/right.py']).toEqual(verification.files['right.py']);
 });
@@ -122,7 +130,7 @@ it('shows tests that are not hidden, as files of the workspace', () => {
 it('reads no value again that was filled in', () => {
   const text = { type: 'text' } as const;
   const task = parseTask(aTask({ instruction: '{{a}}{{b}}', parameters: { a: text, b: text } }));
-  const { instruction } = resolveTask(task, { parameters: { a: '{{b}}', b: '$& {{a}}' }, seed: 0 });
+  const { instruction } = resolveTask(task, { parameters: { a: '{{b}}', b: '$& {{a}}' }, seed: 0 }, new Allowance());
   expect(instruction).toBe('{{b}}$& {{a}}');
 });
 

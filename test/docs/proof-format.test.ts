@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { Allowance } from '../../src/core/allowance.js';
 import { dataHash, dataSalt, eventHash, genesis } from '../../src/core/chain.js';
 import { openCheckpoint, signCheckpoint } from '../../src/core/checkpoint.js';
 import { EVENT_KINDS, type RunEvent, runEvent, TERMINAL_KINDS } from '../../src/core/event.js';
@@ -47,7 +48,7 @@ function bundleOf(
   };
   return {
     ...{ format: 'holdfast-proof-v1', runId, tenant, handovers, keys: [key.public.text], inclusion: [] },
-    events: events.map((event) => provenEventOf(event as RunEvent, runKey)),
+    events: events.map((event) => provenEventOf(event as RunEvent, runKey, new Allowance())),
     entry: { ...entry, index: 0 },
     checkpoint: signCheckpoint(1, new TreeEdge(1, [leafOf(entry)]).root, key).note,
   };

@@ -1,5 +1,6 @@
 import { Agent } from '@openai/agents';
 import { beforeAll, expect, it } from 'vitest';
+import { Allowance } from '../../src/core/allowance.js';
 import { type ResolvedTask, resolveTask } from '../../src/core/resolve-task.js';
 import type { TaskDefinition } from '../../src/core/task-definition.js';
 import { bytesOf } from '../../src/core/task-file.js';
@@ -24,7 +25,7 @@ const LONG_MS = 1_800_000;
 
 /** What is random in them follows from it: the reference solution is that of the task as it is executed. */
 const SEED = 7;
-const RESOLVED = SHIPPED.map((task) => resolveTask(task, { parameters: {}, seed: SEED }));
+const RESOLVED = SHIPPED.map((task) => resolveTask(task, { parameters: {}, seed: SEED }, new Allowance()));
 
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { placeOf, readTask } from '../../src/cli/read-task.js';
+import { Allowance } from '../../src/core/allowance.js';
 import type { Environment } from '../../src/core/environment.js';
 import { type ResolvedTask, resolveTask } from '../../src/core/resolve-task.js';
 import type { TaskDefinition } from '../../src/core/task-definition.js';
@@ -28,7 +29,7 @@ export interface Outcome extends Attempt {
 }
 
 export const attempt = (definition: TaskDefinition, seed: number, solved: boolean): Attempt => ({
-  task: resolveTask(definition, { parameters: {}, seed }),
+  task: resolveTask(definition, { parameters: {}, seed }, new Allowance()),
   solved,
 });
 

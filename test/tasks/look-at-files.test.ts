@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
+import { Allowance } from '../../src/core/allowance.js';
 import { resolveTask } from '../../src/core/resolve-task.js';
 import { parseTask } from '../../src/core/task-definition.js';
 import type { EndedCommand, ToolEnvironment } from '../../src/core/tool-environment.js';
@@ -20,6 +21,7 @@ const task = resolveTask(
     expectedOutputs: ['1234567891'],
   }),
   { parameters: {}, seed: 1 },
+  new Allowance(),
 );
 
 /** Commands as an image would execute them that has these programs and a shell. */
