@@ -57,17 +57,39 @@ function falsePending({ status, pending }: ShownRun, state: RunState): Integrity
   ];
 }
 
-function falseSums({ id, status, usage, cost, charged }: ShownRun, state: RunState): Integrity {
+function falseSums({ id, status, stored, usage, cost, charged }: ShownRun, state: RunState): Integrity {
   const found: { table: string; row: string; column: string; what: string }[] = [];
   const of = (column: string, what: string) => found.push({ table: 'runs', row: id, column, what });
-  // A run that ended otherwise may have left the sums of its last segment out, or have runs below it that ended after it.
-  if (status === 'completed')
-    for (const [name, column] of Object.entries(TOKENS) as [keyof Usage, string][])
-      if (usage[name] !== state.usage[name])
-        of(column, `with the runs below it is ${usage[name]}, and the log says ${state.usage[name]}`);
+  for (const [name, column] of Object.entries(TOKENS) as [keyof Usage, string][]) {
+    const [all, below, logged] = [usage[name], Number(stored[`child_${column}`] ?? 0), state.usage[name]];
+    if (!isSum(status, { all, below, logged }))
+      of(column, `with the runs below it is ${all}, and the log says ${logged}`);
+  }
+  const turns = Number(stored['turns'] ?? 0);
+  // A turn that got no answer counts, and ends the run.
+  if (isAtRest(status) ? turns !== state.turns : !isOver(status) && turns > state.turns)
+    of('turns', `it is ${turns}, and the log says ${state.turns}`);
+  const segment = Number(stored['segment'] ?? 0);
+  const segments = status === 'paused' ? [state.segment + 1] : [state.segment, state.segment + 1];
+  if (!segments.includes(segment)) of('segment', `it is ${segment}, and the log says ${segments.join(' or ')}`);
   if (cost !== null && charged !== cost && isOver(status))
     of('cost_nano_usd', `it is ${cost}, and the charges of the run add up to ${charged ?? 'what is not known'}`);
   return found;
+}
+
+/** Whether the row of a run counts what its log counts. A run that ended otherwise may have left its last segment out. */
+const isAtRest = (status: RunStatus): boolean => status === 'completed' || status === 'paused';
+
+/**
+ * Whether the tokens of a run with those below it may be what its log adds up. One that is at work has the sums of its segments that
+ * are over; what runs below it have used comes to be known when their calls do, and of one that did not complete it may never be.
+ */
+function isSum(
+  status: RunStatus,
+  { all, below, logged }: { readonly all: number; readonly below: number; readonly logged: number },
+): boolean {
+  if (status === 'completed' || (status === 'paused' && below === 0)) return all === logged;
+  return all - below <= logged && (status !== 'paused' || all >= logged);
 }
 
 const TOKENS = { inputTokens: 'input_tokens', outputTokens: 'output_tokens', totalTokens: 'total_tokens' } as const;
