@@ -21,7 +21,7 @@ export type {
   ToolDeclaration,
 } from './core/tool.js';
 export type { CommandOptions, EndedCommand, ToolEnvironment } from './core/tool-environment.js';
-export type { Trajectory } from './core/trajectory.js';
+export type { ShownTrajectory, Trajectory } from './core/trajectory.js';
 export { type Interruption, type WaitRequest, waitFor } from './core/wait.js';
 export { consumeResult } from './engine/consume-result.js';
 export { createEngine } from './engine/create-engine.js';

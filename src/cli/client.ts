@@ -39,7 +39,12 @@ import { type Stats, stats } from '../core/stats.js';
 import { type EraseSubject, type SubjectErasureView, subjectErasureView } from '../core/subject-erasure.js';
 import { type RequeueTask, type SubmitTask, type TaskFilter, type TaskView, taskView } from '../core/task.js';
 import type { BatchAnswer } from '../core/task-batch.js';
-import { type Trajectory, type TrajectorySummary, trajectory, trajectorySummary } from '../core/trajectory.js';
+import {
+  type ShownTrajectory,
+  shownTrajectory,
+  type TrajectorySummary,
+  trajectorySummary,
+} from '../core/trajectory.js';
 import type { TrajectoryFilter } from '../core/trajectory-filter.js';
 import type { VerifyRange } from '../core/verify-log.js';
 import { type WorkerStop, type WorkerView, workerView } from '../core/worker.js';
@@ -101,7 +106,7 @@ export interface Client {
   streamRun(id: string, after: number, signal: AbortSignal): AsyncGenerator<RunEvent | RunDelta, void>;
   listTrajectories(filter: PageOptions & TrajectoryQuery): Promise<Page<TrajectorySummary>>;
   /** A page of its steps, after a step. */
-  getTrajectory(id: string, after?: number): Promise<Trajectory>;
+  getTrajectory(id: string, after?: number): Promise<ShownTrajectory>;
   rewardRun(id: string, request: GiveReward): Promise<RewardView>;
   listRewards(id: string, options: PageOptions): Promise<Page<RewardView>>;
   verifyRun(id: string, range?: VerifyRange): Promise<AnchoredReport>;
@@ -252,7 +257,7 @@ export function createClient(baseUrl: string, token: string): Client {
     streamRun: (id, after, signal) => stream(id, after, true, signal),
     listTrajectories: (query) => ask(pageOf(trajectorySummary), GET, '/trajectories', { query: { ...query } }),
     getTrajectory: (id, after = 0) =>
-      ask(trajectory, GET, `/trajectories/${encodeURIComponent(id)}`, { query: { after } }),
+      ask(shownTrajectory, GET, `/trajectories/${encodeURIComponent(id)}`, { query: { after } }),
     rewardRun: (id, body) => ask(rewardView, POST, `${run(id)}/reward`, { body }),
     listRewards: (id, query) => ask(pageOf(rewardView), GET, `${run(id)}/rewards`, { query: { ...query } }),
     startExport: (body) => ask(exportView, POST, '/trajectories/export', { body }),

@@ -8,7 +8,7 @@ import { cut, jsonText, plain, plainLines, print, width } from './print.js';
 export const oneLine = (value: unknown): string => plain(typeof value === 'string' ? value : JSON.stringify(value));
 
 /** What is printed beside it is not to be trusted. */
-function printChanged(integrity: Integrity, indent = ''): void {
+export function printChanged(integrity: Integrity, indent = ''): void {
   for (const { table, row, column, what } of integrity)
     print(plain(`${indent}CHANGED  ${table}${column === null ? '' : `.${column}`} of ${row}: ${what}`));
 }

@@ -1,13 +1,13 @@
 import { Command } from 'commander';
 import { z } from 'zod';
 import type { CallOutcome } from '../core/event.js';
-import type { Trajectory } from '../core/trajectory.js';
+import type { ShownTrajectory } from '../core/trajectory.js';
 import type { TrajectoryResult } from '../core/trajectory-result.js';
 import type { TrajectoryStep } from '../core/trajectory-step.js';
 import { connect } from './connect.js';
 import { idArgument, json, jsonOption } from './options.js';
 import { cut, plain, print, printJson, width } from './print.js';
-import { oneLine } from './run-text.js';
+import { oneLine, printChanged } from './run-text.js';
 
 const options = z.object({ json });
 
@@ -29,12 +29,13 @@ export const trajectoryCommand = (): Command =>
       }
     });
 
-function printHead(trajectory: Trajectory): void {
+function printHead(trajectory: ShownTrajectory): void {
   const { agent, agentVersion, status, totalSteps, usage, result, qualityScore } = trajectory;
   print(`${plain(agent)} ${plain(agentVersion)}: ${status}, ${totalSteps} steps, ${usage.totalTokens} tokens`);
   const quality = qualityScore === null ? '' : `, quality ${qualityScore.toFixed(2)}`;
   if (result !== null) printFitting('=', `${resultText(result)}${quality}`);
   printFitting('in', oneLine(trajectory.input));
+  printChanged(trajectory.integrity);
 }
 
 /** A result in words: its type, its reward, and why. */

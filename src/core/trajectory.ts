@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { integrity } from './integrity.js';
 import { jsonValue } from './json.js';
 import { usdText } from './money.js';
 import { type RewardView, rewardView } from './reward.js';
@@ -57,6 +58,7 @@ export const trajectorySummary = trajectoryRun
     qualityScore: trajectoryWhole.shape.qualityScore,
     diversityScore: trajectoryWhole.shape.diversityScore,
     scoreVersion: z.int().nullable().describe(notRead),
+    integrity,
   })
   .meta({ id: 'TrajectorySummary' });
 export type TrajectorySummary = z.infer<typeof trajectorySummary>;
@@ -76,6 +78,10 @@ export const trajectory = trajectoryRun
   })
   .meta({ id: 'Trajectory' });
 export type Trajectory = z.infer<typeof trajectory>;
+
+/** A trajectory as somebody reads it, with what of its run is not what the log says. Rows of exports have none: such runs are in none. */
+export const shownTrajectory = trajectory.extend({ integrity }).meta({ id: 'ShownTrajectory' });
+export type ShownTrajectory = z.infer<typeof shownTrajectory>;
 
 /** What of a run only its row says. */
 export interface RunFacts {

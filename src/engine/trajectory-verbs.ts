@@ -2,12 +2,22 @@ import type { Caller } from '../core/caller.js';
 import { HoldfastError } from '../core/errors.js';
 import { fieldErrorsOf, invalidRequest } from '../core/field-errors.js';
 import type { Page } from '../core/page.js';
-import { STEPS_LIMIT, STEPS_MAX_CHARS, type Trajectory, type TrajectorySummary } from '../core/trajectory.js';
+import {
+  type ShownTrajectory,
+  STEPS_LIMIT,
+  STEPS_MAX_CHARS,
+  type Trajectory,
+  type TrajectorySummary,
+} from '../core/trajectory.js';
 import { type TrajectoryFilter, trajectoryFilter } from '../core/trajectory-filter.js';
+import { alsoUnread } from '../storage/legible.js';
+import { shownRun } from '../storage/legible-rows.js';
+import { atOneMoment } from '../storage/one-moment.js';
 import { readTrajectory } from '../storage/read-trajectory.js';
 import { lastRewards } from '../storage/rewards.js';
 import { cursorAfter } from '../storage/run-list.js';
 import { assertNotErased, findRun } from '../storage/runs.js';
+import { shownOf } from '../storage/shown-rows.js';
 import { listTrajectoryRows, summaryOf } from '../storage/trajectory-list.js';
 import { indexShortDue } from './index-trajectories.js';
 import type { Parts } from './parts.js';
@@ -19,12 +29,16 @@ export async function getTrajectory(
   caller: Caller,
   { after = 0, limit = STEPS_LIMIT }: { readonly after?: number; readonly limit?: number } = {},
   signal?: AbortSignal,
-): Promise<Trajectory> {
+): Promise<ShownTrajectory> {
   const { knex } = parts.world;
-  const row = await findRun(knex, caller.tenant, id);
-  if (row === undefined) throw new HoldfastError('run_unknown', `There is no run ${JSON.stringify(id)}.`);
+  const { row, integrity } = await atOneMoment(knex, async (trx) => {
+    const row = await findRun(trx, caller.tenant, id);
+    if (row === undefined) throw new HoldfastError('run_unknown', `There is no run ${JSON.stringify(id)}.`);
+    return { row, integrity: (await shownOf(trx, [row], 'whole')).get(id)?.integrity ?? [] };
+  });
   assertNotErased(row);
-  return (await readTrajectory(knex, row, { after, limit, maxChars: STEPS_MAX_CHARS }, signal)).record;
+  const { record } = await readTrajectory(knex, row, { after, limit, maxChars: STEPS_MAX_CHARS }, signal);
+  return { ...record, integrity: alsoUnread(integrity, shownRun(row, [], []).integrity) };
 }
 
 function filterOf(asked: TrajectoryFilter): TrajectoryFilter {
@@ -43,13 +57,19 @@ export async function listTrajectories(
   const { knex } = parts.world;
   await indexShortDue(parts, caller.tenant);
   const page = { limit, ...(cursor === undefined ? {} : { cursor }) };
-  const given = await listTrajectoryRows(knex, caller.tenant, filter, page);
+  const { given, seen } = await atOneMoment(knex, async (trx) => {
+    const given = await listTrajectoryRows(trx, caller.tenant, filter, page);
+    return { given, seen: await shownOf(trx, given.rows, 'short') };
+  });
   const rewards = await lastRewards(
     knex,
     given.rows.map(({ id }) => id),
   );
   return {
-    items: given.rows.map((row) => summaryOf(row, rewards.get(row.id) ?? null)),
+    items: given.rows.map((row) => {
+      const integrity = alsoUnread(seen.get(row.id)?.integrity ?? [], shownRun(row, [], []).integrity);
+      return summaryOf(row, rewards.get(row.id) ?? null, integrity);
+    }),
     nextCursor: cursorAfter(given),
   };
 }

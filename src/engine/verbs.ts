@@ -25,7 +25,7 @@ import type { StateAt } from '../core/state-at.js';
 import type { Stats } from '../core/stats.js';
 import type { EraseSubject, SubjectErasureView } from '../core/subject-erasure.js';
 import type { SystemEvent, SystemGap } from '../core/system-event.js';
-import type { Trajectory, TrajectorySummary } from '../core/trajectory.js';
+import type { ShownTrajectory, Trajectory, TrajectorySummary } from '../core/trajectory.js';
 import type { TrajectoryFilter } from '../core/trajectory-filter.js';
 import type { VerifyRange } from '../core/verify-log.js';
 import type { WorkerStop, WorkerView } from '../core/worker.js';
@@ -144,7 +144,7 @@ export interface Engine extends TaskVerbs {
     id: string,
     caller: Caller,
     options?: UntilSignal & { readonly after?: number; readonly limit?: number },
-  ): Promise<Trajectory>;
+  ): Promise<ShownTrajectory>;
   /** Trajectories without their steps, newest first. Throws `invalid_request`. */
   listTrajectories(filter: TrajectoryFilter & PageOf, caller: Caller): Promise<Page<TrajectorySummary>>;
   /**

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { giveReward, rewardView } from '../core/reward.js';
-import { STEPS_LIMIT, trajectory, trajectorySummary } from '../core/trajectory.js';
+import { STEPS_LIMIT, shownTrajectory, trajectorySummary } from '../core/trajectory.js';
 import { trajectoryFilter } from '../core/trajectory-filter.js';
 import { idPath, pageOf, pageQuery, sequence } from './fields.js';
 import { guarded, json, NO_INPUT } from './route.js';
@@ -28,7 +28,7 @@ export const trajectoryAt = (path: `/${string}`, operationId: OperationId) =>
     role: 'viewer',
     pathParams: idPath,
     query: stepsQuery,
-    response: trajectory,
+    response: shownTrajectory,
     errors: ['run_unknown', 'run_erased', 'rate_limited'],
     handle: async ({ path: { id }, query }, { engine, caller, signal }) =>
       json(await engine.getTrajectory(id, caller, { ...query, signal })),

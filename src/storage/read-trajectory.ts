@@ -4,17 +4,18 @@ import { type RunFacts, type StepWindow, type Trajectory, trajectoryFold } from 
 import { breathe } from './breathe.js';
 import { chargesByTurn } from './charges.js';
 import { seenEnvironment } from './environments.js';
+import { shownRun } from './legible-rows.js';
 import { readLoggedEvents } from './read-events.js';
 import { lastReward } from './rewards.js';
-import { type RunRow, runViewOf } from './runs.js';
+import type { RunRow } from './runs.js';
 import { diversityOfRun } from './trajectories.js';
 
 /** At most so many are in memory at once. */
 const EVENTS_AT_ONCE = 100;
 
-/** What of a run only its row, and who judged it, say. */
+/** What of a run only its row, and who judged it, say. Of a row that cannot be read `run.integrity` says so. */
 export const runFactsOf = (row: RunRow, reward: RunFacts['reward']): RunFacts => ({
-  run: runViewOf(row, []),
+  run: shownRun(row, [], []),
   executionTimeMs: Number(row.active_ms),
   scaffold: row.scaffold,
   cancelReason: row.cancel_reason,

@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import type { Integrity } from '../core/integrity.js';
 import type { RewardView } from '../core/reward.js';
 import { type TrajectorySummary, trajectoryRunOf } from '../core/trajectory.js';
 import { asksForEnded, type TrajectoryFilter } from '../core/trajectory-filter.js';
@@ -52,7 +53,7 @@ function narrow(query: Knex.QueryBuilder, filter: TrajectoryFilter, table: strin
   if (maxReward !== undefined) query.where('t.reward', '<=', maxReward);
 }
 
-export const summaryOf = (row: ListedRow, reward: RewardView | null): TrajectorySummary => ({
+export const summaryOf = (row: ListedRow, reward: RewardView | null, integrity: Integrity): TrajectorySummary => ({
   ...trajectoryRunOf(runFactsOf(row, reward)),
   model: row.models?.[0] ?? null,
   models: row.models ?? [],
@@ -61,4 +62,5 @@ export const summaryOf = (row: ListedRow, reward: RewardView | null): Trajectory
   qualityScore: row.quality,
   diversityScore: row.diversity,
   scoreVersion: row.score_version,
+  integrity,
 });

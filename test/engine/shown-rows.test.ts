@@ -127,6 +127,7 @@ describeEachDatabase('what is shown of a run', (kind) => {
       for (const [index, [, change]] of OF_RUNS.entries()) await change(knex, runs[index] ?? '');
     });
     const listed = (await t.engine.listRuns({ limit: 200 }, ADMIN)).items;
+    const trajectories = (await t.engine.listTrajectories({ limit: 200 }, ADMIN)).items;
     for (const [index, [where]] of OF_RUNS.entries()) {
       const id = runs[index];
       const { integrity } = await t.engine.getRun(id ?? '', ADMIN);
@@ -136,6 +137,10 @@ describeEachDatabase('what is shown of a run', (kind) => {
         where,
       ).toBe(true);
       expect(listed.find((run) => run.id === id)?.integrity, where).toEqual(integrity);
+      expect(trajectories.find(({ runId }) => runId === id)?.integrity, where).toEqual(integrity);
+      // Without its key there is nothing to read.
+      if (where !== 'run_keys')
+        expect((await t.engine.getTrajectory(id ?? '', ADMIN)).integrity, where).toEqual(integrity);
     }
   });
 
