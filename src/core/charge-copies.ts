@@ -52,13 +52,13 @@ const dayOf = (_: unknown, __: unknown, row: StoredRow): Said => {
 
 const SUMS = { because: 'the log has the tokens of the input and of the output alone' };
 const GIVEN_BACK = { because: 'what is given back to budgets, which nobody is shown' };
-const NAME = { because: 'it names the row' };
+const WHICH = { because: 'the log does not say which attempt gave an answer' };
 
 const columns: { readonly [column: string]: Column<ChargeFact> } = {
   run_id: { because: 'it names the log' },
-  turn: NAME,
-  execution: NAME,
-  attempt: NAME,
+  turn: { because: 'it names the row' },
+  execution: WHICH,
+  attempt: WHICH,
   tenant: { log: (_, __, row) => row['tenant_of_run'] },
   agent: { log: (_, { created }) => created?.agent },
   model: { log: ofAnswer(modelOf) },

@@ -7,14 +7,13 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { COPIES, COPY_NAMES, type CopyName } from '../../src/core/copied-rows.js';
 import type { Column } from '../../src/core/copied-table.js';
 import type { VerifyReport } from '../../src/core/verify-log.js';
-import { LogReading, logPages } from '../../src/engine/log-reading.js';
 import { defineAgent, functionModel, subAgent } from '../../src/index.js';
-import { readClaimed } from '../../src/storage/copied-rows.js';
 import { ended } from '../export/exported.js';
 import { describeEachDatabase } from '../harness/database.js';
 import { ADMIN, openTestEngine, restOf, runToRest, type TestEngine } from '../harness/engine.js';
 import { call, resultsIn, say, scripted } from '../harness/script.js';
 import { serveHttp, testServer } from '../mcp/server.js';
+import { after, changeColumn, described, rowsOf, verify } from './changed-rows.js';
 import { config, decideAll } from './every-kind.js';
 
 /** Rows that say again what the log says: whoever changes one is found, and the report names row and column. */
@@ -43,36 +42,6 @@ const PRICE = { inputPerMillion: '1', outputPerMillion: '10' };
 const prices = { 'object/clerk': PRICE, 'object/boss': PRICE };
 
 const RUNS = ['boss', 'approvals', 'edits', 'several', 'standing', 'unknown', 'questions', 'children'];
-
-/** Verifies a run as `verify` does, on a database that no engine is on. */
-async function verify(knex: Knex, id: string): Promise<VerifyReport> {
-  const claimed = (await readClaimed(knex, [id])).get(id);
-  if (claimed === undefined) throw new Error(`there is no run ${id}`);
-  const reading = new LogReading(claimed.claim, { copies: claimed.copies });
-  for await (const page of logPages(knex, id, 0)) if (!reading.take(page)) break;
-  return reading.report(knex);
-}
-
-interface Described {
-  readonly table_name: string;
-  readonly column_name: string;
-  readonly data_type: string;
-}
-const described = (knex: Knex): Promise<Described[]> =>
-  knex('information_schema.columns')
-    .where({ table_schema: 'holdfast' })
-    .whereIn('table_name', [...COPY_NAMES])
-    .orderBy(['table_name', 'ordinal_position'])
-    .select('table_name', 'column_name', 'data_type');
-
-/** SQL of another value than the one that is there, of the type of the column. */
-const OTHER: Readonly<Record<string, string>> = {
-  text: `coalesce(??, '') || 'x'`,
-  integer: 'coalesce(??, 0) + 1',
-  bigint: 'coalesce(??, 0) - 900000000',
-  boolean: 'not coalesce(??, false)',
-  'timestamp with time zone': `coalesce(??, now()) - interval '1 day'`,
-};
 
 describeEachDatabase('rows that say again what the log says', (kind) => {
   let t: TestEngine;
@@ -103,7 +72,7 @@ describeEachDatabase('rows that say again what the log says', (kind) => {
   });
 
   it('every column of every such table is evidence, or says why it is none', async () => {
-    const found = await t.between(described);
+    const found = await t.between((knex) => described(knex, COPY_NAMES));
     for (const name of COPY_NAMES) {
       const there = found.flatMap((one) => (one.table_name === name ? [one.column_name] : []));
       expect(Object.keys(COPIES[name].columns).sort(), name).toEqual(there.sort());
@@ -120,7 +89,7 @@ describeEachDatabase('rows that say again what the log says', (kind) => {
   it('names the row and the column of each that was changed', { timeout: 120_000 }, async () => {
     await t.between(async (knex) => {
       const types = new Map(
-        (await described(knex)).map((one) => [`${one.table_name}.${one.column_name}`, one.data_type]),
+        (await described(knex, COPY_NAMES)).map((one) => [`${one.table_name}.${one.column_name}`, one.data_type]),
       );
       const missed: string[] = [];
       for (const name of COPY_NAMES) {
@@ -192,31 +161,18 @@ describeEachDatabase('rows that say again what the log says', (kind) => {
   });
 
   /** What `verify` says after a change, which is put back. */
-  async function reportAfter(
+  const reportAfter = (
     knex: Knex,
     id: string,
     change: (trx: Knex.Transaction) => PromiseLike<unknown>,
-  ): Promise<VerifyReport> {
-    const changed = await knex
-      .transaction(async (trx) => {
-        await change(trx);
-        throw new Changed(await verify(trx, id));
-      })
-      .catch((error: unknown) => error);
-    if (!(changed instanceof Changed)) throw changed;
-    return changed.report;
-  }
+  ): Promise<VerifyReport> => after(knex, change, (trx) => verify(trx, id));
 
   /** Changes the column of one run after the other, until a change of it is found. What was changed is put back. */
   async function isFound(knex: Knex, name: CopyName, column: string, type: string): Promise<boolean> {
     for (const id of ids.values()) {
       const rows = await rowsOf(knex, name, id);
       for (const { ctid } of rows) {
-        const report = await reportAfter(knex, id, async (trx) => {
-          const other = (OTHER[type] ?? OTHER['text'] ?? '').replace('??', `"${column}"`);
-          await trx.raw(`set local session_replication_role = replica`);
-          await trx.raw(`update holdfast.${name} set "${column}" = ${other} where ctid = ?::tid`, [ctid]);
-        });
+        const report = await reportAfter(knex, id, (trx) => changeColumn(trx, { table: name, column, type, ctid }));
         if (report.rows.some((one) => one.table === name && (one.column === column || one.column === null))) {
           expect(report).toMatchObject({ ok: false, complete: false });
           return true;
@@ -226,24 +182,3 @@ describeEachDatabase('rows that say again what the log says', (kind) => {
     return false;
   }
 });
-
-/** Carries what was found out of a transaction that is undone by it. */
-class Changed extends Error {
-  readonly report: VerifyReport;
-
-  constructor(report: VerifyReport) {
-    super('undone');
-    this.report = report;
-  }
-}
-
-const WHERE: { readonly [name in CopyName]?: string } = {
-  runs: 'id = ?',
-  agents: 'definition_hash = (select agent_hash from holdfast.runs where id = ?)',
-  mcp_lists: 'digest in (select digest from holdfast.mcp_pins where run_id = ?)',
-};
-
-const rowsOf = async (knex: Knex, name: CopyName, id: string): Promise<{ ctid: string }[]> => {
-  const { rows } = await knex.raw(`select ctid::text from holdfast.${name} where ${WHERE[name] ?? 'run_id = ?'}`, [id]);
-  return rows;
-};
