@@ -7,7 +7,6 @@ import { databaseTrouble } from '../storage/database-trouble.js';
 import { keepCheckpoint, newestCheckpoints } from '../storage/log-checkpoints.js';
 import { enterMoved, movedAfter } from '../storage/log-entries.js';
 import { logSize } from '../storage/log-rows.js';
-import type { NamedWork } from '../storage/work-notes.js';
 import type { CheckpointPlace } from './checkpoint-place.js';
 import { EntryWatch } from './entry-watch.js';
 import type { LogKeys } from './log-keys.js';
@@ -20,8 +19,13 @@ const PROBLEM_CHARS = 1000;
 /** Entries that a process reads at one look, until it has gone through the log once. */
 const ENTRIES_A_LOOK = 100_000;
 
-/** The work that signing the log is, by name. */
-export const SIGNING: NamedWork = { tenant: 'default', name: 'sign' };
+/** How what a process may die with is done piece by piece. */
+export interface Apart {
+  /** Enters a run. False: it is left out, since processes died with it. */
+  readonly enter: (runId: string, work: () => Promise<unknown>) => Promise<boolean>;
+  /** Signs what was entered. */
+  readonly sign: (work: () => Promise<void>) => Promise<void>;
+}
 
 export interface AnchorParts {
   readonly knex: Knex;
@@ -77,40 +81,36 @@ export class Anchor {
     return performance.now() >= this.#nextAt;
   }
 
-  /** Never throws: what fails is told, and done later. */
-  async beat(): Promise<void> {
+  /** Throws `work_crashes` alone: what else fails is told, and done later. */
+  async beat(apart: Apart | null): Promise<void> {
     this.#nextAt = performance.now() + this.#parts.intervalMs;
-    await this.#pass({ restMs: this.#parts.intervalMs, batches: BATCHES_AT_ONCE }).catch((error: unknown) =>
+    await this.#pass({ restMs: this.#parts.intervalMs, batches: BATCHES_AT_ONCE, apart }).catch((error: unknown) => {
+      if (error instanceof HoldfastError && error.code === 'work_crashes') throw error;
       this.#parts.log.warn(
         { component: 'evidence', event: 'not_signed', error: String(error) },
         'the log of all runs could not be signed; it is tried again',
-      ),
-    );
+      );
+    });
   }
 
-  /** Before the process ends. What fails, and what is too much for it, is done by the next one. */
-  async last(): Promise<void> {
+  /** Before the process ends. What is too much for it is done by the next one. */
+  async last(apart: Apart | null): Promise<void> {
     this.#after = '';
-    await this.#pass({ restMs: 0, batches: BATCHES_AT_ONCE }).catch((error: unknown) =>
-      this.#parts.log.warn(
-        { component: 'evidence', event: 'not_signed_at_end', error: String(error) },
-        'the log of all runs was not signed at the end',
-      ),
-    );
+    await this.#pass({ restMs: 0, batches: BATCHES_AT_ONCE, apart });
   }
 
   /** Everything that has happened up to now, after a look at every entry. */
-  async all(): Promise<void> {
+  async all(apart: Apart | null): Promise<void> {
     this.#after = '';
-    await this.#pass({ restMs: 0, batches: Number.POSITIVE_INFINITY, whole: true });
+    await this.#pass({ restMs: 0, batches: Number.POSITIVE_INFINITY, whole: true, apart });
   }
 
   /** A log that is broken is told as the problem that it is, and neither grows nor is signed. */
-  async #pass({ restMs, batches, whole = false }: Pass): Promise<void> {
+  async #pass({ restMs, batches, whole = false, apart = null }: Pass): Promise<void> {
     try {
       await this.#readKeys();
-      await this.#enter(restMs, batches);
-      await this.#sign(whole);
+      await this.#enter(restMs, batches, apart);
+      await (apart === null ? this.#sign(whole) : apart.sign(() => this.#sign(whole)));
     } catch (error) {
       if (!(error instanceof HoldfastError && error.code === 'log_broken')) throw error;
       this.#tell(error.message);
@@ -131,9 +131,9 @@ export class Anchor {
   }
 
   /** Goes once through the runs that have moved, in turns of so many batches. */
-  async #enter(restMs: number, batches: number): Promise<void> {
+  async #enter(restMs: number, batches: number, apart: Apart | null): Promise<void> {
     for (let done = 0; done < batches; done++) {
-      const entered = await this.#enterBatch(restMs);
+      const entered = await (apart === null ? this.#enterBatch(restMs) : this.#enterApart(restMs, apart));
       if (entered === null) return;
       this.#after = entered.after ?? '';
       if (entered.after === null) return;
@@ -150,19 +150,30 @@ export class Anchor {
     } catch (error) {
       if (databaseTrouble(error) !== null || error instanceof HoldfastError) throw error;
     }
+    return this.#enterApart(restMs, null);
+  }
+
+  /** Run by run. */
+  async #enterApart(restMs: number, apart: Apart | null): Promise<{ readonly after: string | null }> {
+    const { knex } = this.#parts;
     const ids = await movedAfter(knex, this.#after, RUNS_AT_ONCE);
     let left: string | null = null;
+    const leave = (runId: string, why: string): void => {
+      left = `run ${runId} cannot be entered into the log of all runs: ${why}`.slice(0, PROBLEM_CHARS);
+      if (left !== this.#left)
+        this.#parts.log.error(
+          { component: 'evidence', event: 'run_not_entered', runId, error: why },
+          'a run cannot be entered into the log of all runs; the others are',
+        );
+    };
     for (const only of ids) {
+      const enter = () => enterMoved(knex, { after: '', limit: 1, restMs, only });
       try {
-        await enterMoved(knex, { after: '', limit: 1, restMs, only });
+        const entered = apart === null ? await enter().then(() => true) : await apart.enter(only, enter);
+        if (!entered) leave(only, 'processes died with it');
       } catch (error) {
         if (databaseTrouble(error) !== null || error instanceof HoldfastError) throw error;
-        left = `run ${only} cannot be entered into the log of all runs: ${String(error)}`.slice(0, PROBLEM_CHARS);
-        if (left !== this.#left)
-          this.#parts.log.error(
-            { component: 'evidence', event: 'run_not_entered', runId: only, error: String(error) },
-            'a run cannot be entered into the log of all runs; the others are',
-          );
+        leave(only, String(error));
       }
     }
     this.#left = left;
@@ -254,6 +265,7 @@ interface Pass {
   readonly restMs: number;
   readonly batches: number;
   readonly whole?: boolean;
+  readonly apart?: Apart | null;
 }
 
 const greater = (a: SignedCheckpoint | null, b: SignedCheckpoint): SignedCheckpoint =>

@@ -5,8 +5,7 @@ import { dropExpiredEvents } from '../storage/emitted-events.js';
 import { cancelledAmong } from '../storage/runs.js';
 import { forgetOldNotes } from '../storage/work-notes.js';
 import { beat, forgetOldWorkers } from '../storage/workers.js';
-import { SIGNING } from './anchor.js';
-import { chore } from './chore.js';
+import { leftOut } from './chore.js';
 import { compactErased } from './compact-erased.js';
 import type { DatabaseClock } from './database-clock.js';
 import { goOnErasing } from './erase-subject.js';
@@ -20,6 +19,7 @@ import { SEGMENT_QUEUE } from './segment-queue.js';
 import { setBackWatch } from './set-back-watch.js';
 import { settleContainers } from './settle-containers.js';
 import { dueWatch } from './settle-due.js';
+import { signLog } from './sign-log.js';
 import { strayWatch, sweep } from './sweep.js';
 import { deathWatch } from './takeover.js';
 import { tellStalls } from './tell-stalls.js';
@@ -91,7 +91,7 @@ export function startBeating(
     every('stalls', () => tellStalls(parts)),
     every('attempts', (isStopping) => retryTasks(parts, isStopping)),
     every('anchor', async () => {
-      if (parts.anchor.isDue) await chore(parts, SIGNING, () => parts.anchor.beat());
+      if (parts.anchor.isDue) await signDue(parts);
     }),
     every('containers', async () => containers.begin()),
     every('system', () => tellSystem(parts)),
@@ -110,6 +110,9 @@ export function startBeating(
     await own.close();
   };
 }
+
+const signDue = (parts: Parts): Promise<unknown> =>
+  leftOut(parts, 'sign', () => signLog(parts, (apart) => parts.anchor.beat(apart)));
 
 async function forgetOld({ world: { knex } }: Parts): Promise<void> {
   await forgetOldWorkers(knex);

@@ -7,13 +7,17 @@ import type { Parts } from './parts.js';
 export const ofAll = (name: string): NamedWork => ({ tenant: 'default', name });
 
 /** Does a chore of a worker, unless processes died with it too often: then it is left out. False: it was. */
-export async function chore({ world, log }: Parts, of: NamedWork, work: () => Promise<unknown>): Promise<boolean> {
+export const chore = (parts: Parts, of: NamedWork, work: () => Promise<unknown>): Promise<boolean> =>
+  leftOut(parts, of.name, () => counted(parts.world, of, work));
+
+/** The same for work that counts by itself what it is made of. */
+export async function leftOut({ log }: Parts, name: string, work: () => Promise<unknown>): Promise<boolean> {
   try {
-    await counted(world, of, work);
+    await work();
     return true;
   } catch (error) {
     if (!(error instanceof HoldfastError && error.code === 'work_crashes')) throw error;
-    log.debug({ component: 'worker', event: 'work_left_out', work: of.name }, error.message);
+    log.debug({ component: 'worker', event: 'work_left_out', work: name }, error.message);
     return false;
   }
 }

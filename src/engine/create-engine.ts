@@ -53,6 +53,7 @@ import { assertServed, routersIn, withRouters } from './routers.js';
 import { RunningSegments } from './running-segments.js';
 import { SEGMENT_QUEUE, segmentQueue, WAKE_CHANNEL } from './segment-queue.js';
 import { shutDbosDown } from './shut-dbos-down.js';
+import { signAtEnd } from './sign-log.js';
 import { STEP_FORMAT } from './step-format.js';
 import { ProcessGate } from './step-gate.js';
 import { Summaries } from './summaries.js';
@@ -238,7 +239,7 @@ async function launch(
       await shutDbosDown(database, options.graceMs);
       await endBodies();
       await stopBeating();
-      await anchor.last();
+      await signAtEnd(parts);
       await world.mcp.close();
       world.environments?.close();
       await client?.destroy();

@@ -14,13 +14,14 @@ import { readEvents, readHead } from '../storage/read-events.js';
 import { findRun } from '../storage/runs.js';
 import { fewAtATime } from './log-reading.js';
 import type { Parts } from './parts.js';
+import { signLog } from './sign-log.js';
 
 const EVENTS_AT_ONCE = 500;
 
 export const getLog = (parts: Parts): Promise<LogView> => parts.anchor.view();
 
 export async function checkpointNow(parts: Parts): Promise<LogView> {
-  await parts.anchor.all();
+  await signLog(parts, (apart) => parts.anchor.all(apart));
   return parts.anchor.view();
 }
 

@@ -1,11 +1,12 @@
 import type { Knex } from 'knex';
+import { counted } from '../../steps/counted-work.js';
 import { requestersOf } from '../../steps/requesters.js';
 import { taskDefinition } from '../core/task-definition.js';
 import { databaseTrouble } from '../storage/database-trouble.js';
 import { inputOf, lockRun, metadataOf } from '../storage/runs.js';
 import { nextAttempt, tasksToRetry } from '../storage/task-attempts.js';
 import { readDefinition } from '../storage/task-definitions.js';
-import { cancelOpenTask, lockTask } from '../storage/tasks.js';
+import { cancelOpenTask, lockTask, type TaskRow } from '../storage/tasks.js';
 import { goOn, type LastAttempt } from './go-on.js';
 import { agentNamed, type Parts } from './parts.js';
 import { limitsOfStart, newRunId } from './start-run.js';
@@ -23,9 +24,10 @@ export async function retryTasks(parts: Parts, isStopping: () => boolean): Promi
       'the next attempt of a task could not begin',
     );
   try {
-    for (const { id, run_id: runId } of await tasksToRetry(world.knex, [...parts.agents.keys()], AT_ONCE)) {
+    for (const due of await tasksToRetry(world.knex, [...parts.agents.keys()], AT_ONCE)) {
       if (isStopping()) break;
-      if (await begin(parts, id, runId).catch((error: unknown) => not(error, { taskId: id, runId }))) begun++;
+      const of = { taskId: due.id, runId: due.run_id };
+      if (await begin(parts, due).catch((error: unknown) => not(error, of))) begun++;
     }
   } catch (error) {
     not(error);
@@ -33,10 +35,12 @@ export async function retryTasks(parts: Parts, isStopping: () => boolean): Promi
   if (begun > 0) world.queue.wake();
 }
 
-/** From where files of the last attempt are kept, or else from the beginning. */
-async function begin(parts: Parts, id: string, lastRunId: string): Promise<boolean> {
+/** From where files of the last attempt are kept, or else from the beginning; so too where processes died with the former. */
+async function begin(parts: Parts, { id, run_id: lastRunId, tenant }: DueTask): Promise<boolean> {
+  const attempt = (name: string, start: Start): Promise<boolean> =>
+    counted(parts.world, { tenant, name: `${name} of task ${id}` }, () => attemptBy(parts, id, lastRunId, start));
   try {
-    return await attemptBy(parts, id, lastRunId, async (...at) => (await goOn(...at)) ?? beginAnew(...at));
+    return await attempt('next attempt', async (...at) => (await goOn(...at)) ?? beginAnew(...at));
   } catch (error) {
     if (databaseTrouble(error) !== null) throw error;
     // What there was to go on from does not let it. The transaction has left nothing.
@@ -44,9 +48,11 @@ async function begin(parts: Parts, id: string, lastRunId: string): Promise<boole
       { component: 'worker', event: 'task_begins_anew', runId: lastRunId, error: String(error) },
       'the next attempt of a task cannot go on from the last one, and begins anew',
     );
-    return attemptBy(parts, id, lastRunId, beginAnew);
+    return attempt('next attempt, anew,', beginAnew);
   }
 }
+
+type DueTask = Pick<TaskRow, 'id' | 'run_id' | 'tenant'>;
 
 type Start = (parts: Parts, trx: Knex.Transaction, attempt: LastAttempt) => Promise<string>;
 

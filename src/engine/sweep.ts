@@ -1,4 +1,5 @@
 import { DBOS } from '@dbos-inc/dbos-sdk';
+import { counted } from '../../steps/counted-work.js';
 import { endFamily } from '../../steps/family.js';
 import { isoNow } from '../../steps/world.js';
 import { SEGMENT_WORKFLOW } from '../../workflows/agent-run.js';
@@ -9,7 +10,7 @@ import { isOver } from '../core/run.js';
 import { appendEvents } from '../storage/events.js';
 import { lockFamily } from '../storage/families.js';
 import { takesEvents } from '../storage/lost-rows.js';
-import { updateRun } from '../storage/runs.js';
+import { readRun, updateRun } from '../storage/runs.js';
 import { type StrandedRun, strandedRuns } from '../storage/stranded.js';
 import { crashesOf, requeue, segmentsUnder } from '../storage/takeover.js';
 import { workflowIdOf } from '../storage/workflow-id.js';
@@ -93,8 +94,19 @@ async function reasonOf(parts: Parts, stranded: StrandedRun): Promise<Reason> {
   }
   if (workflow === null) return { code: 'run_failed', why: 'its workflow does not exist' };
   if (workflow !== 'ERROR') return { code: 'run_failed', why: `its workflow is ${workflow}` };
-  const why = await errorOf(stranded);
+  const why = await countedError(parts, stranded);
   return { code: /was recorded (as|when)|replay/i.test(why) ? 'replay_diverged' : 'run_failed', why };
+}
+
+/** What a workflow has recorded may be anything: a run whose error ends the process ends without it. */
+async function countedError({ world }: Parts, stranded: StrandedRun): Promise<string> {
+  const tenant = (await readRun(world.knex, stranded.id))?.tenant ?? 'default';
+  try {
+    return await counted(world, { tenant, name: `error of ${stranded.id}` }, () => errorOf(stranded));
+  } catch (error) {
+    if (!(error instanceof HoldfastError && error.code === 'work_crashes')) throw error;
+    return 'its workflow ended in an error, and processes died with reading that';
+  }
 }
 
 async function errorOf(stranded: StrandedRun): Promise<string> {

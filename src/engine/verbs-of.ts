@@ -2,7 +2,6 @@ import { counted } from '../../steps/counted-work.js';
 import type { Caller } from '../core/caller.js';
 import { HoldfastError } from '../core/errors.js';
 import { insertAccess } from '../storage/access-log.js';
-import { SIGNING } from './anchor.js';
 import { cancellations } from './cancel-run.js';
 import { listCharges, listSpend } from './charge-verbs.js';
 import { databaseSession } from './database-session.js';
@@ -92,9 +91,15 @@ export function verbsOf(parts: Parts, life: Life): Engine {
     askForRetention: async (caller, of) => askForRetention(up(), caller, of),
     eraseRun: async (id, request, caller) => work(`erase ${id}`, caller, () => eraseRun(up(), id, request, caller)),
     forkRun: (id, request, caller, key, options) =>
-      forking((signal) => forkRun(up(), id, request, caller, key, signal), options?.signal),
+      forking(
+        (signal) => work(`fork ${id}`, caller, () => forkRun(up(), id, request, caller, key, signal)),
+        options?.signal,
+      ),
     retryRun: (id, request, caller, key, options) =>
-      forking((signal) => retryRun(up(), id, request, caller, key, signal), options?.signal),
+      forking(
+        (signal) => work(`retry ${id}`, caller, () => retryRun(up(), id, request, caller, key, signal)),
+        options?.signal,
+      ),
     listEvents: async (id, options, caller) => listEvents(up(), id, options, caller),
     streamEvents: (id, options, caller) => streamEvents(up(), id, options, caller),
     streamRun: (id, options, caller) => streamRun(up(), id, options, caller),
@@ -135,7 +140,7 @@ export function verbsOf(parts: Parts, life: Life): Engine {
         until,
       ),
     getLog: async () => getLog(up()),
-    checkpointNow: async () => counted(up().world, SIGNING, () => checkpointNow(up())),
+    checkpointNow: async () => checkpointNow(up()),
     listLogEntries: async (options, caller) => listLogEntries(up(), options, caller),
     getConsistency: async (sizes) => getConsistency(up(), sizes),
     verifyLog: (caller, options) =>

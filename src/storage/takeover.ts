@@ -2,6 +2,7 @@ import type { Knex } from 'knex';
 import { boundsOf, type Crashes, SUSPECT_AFTER } from '../core/crashes.js';
 import { HEARTBEAT_OLD_MS } from '../core/worker.js';
 import { NOW_MS } from './clock.js';
+import { forgiveLeaving } from './work-notes.js';
 import { runIdSql, segmentSql } from './workflow-id.js';
 
 /** A worker id under which segments are at work. */
@@ -163,6 +164,7 @@ export async function endSessions(db: Knex, id: string): Promise<void> {
 
 /** Raises the epoch of a worker, so that no process of the present one has an effect any more. */
 export async function fence(trx: Knex.Transaction, id: string): Promise<void> {
+  await forgiveLeaving(trx, id);
   await trx('holdfast.workers')
     .where({ id })
     .update({ epoch: trx.raw('epoch + 1') });

@@ -53,7 +53,7 @@ export const tasksToRetry = (
   db: Knex,
   agents: readonly string[],
   limit: number,
-): Promise<Pick<TaskRow, 'id' | 'run_id'>[]> =>
+): Promise<Pick<TaskRow, 'id' | 'run_id' | 'tenant'>[]> =>
   tasks(db)
     .whereRaw('retry_at <= clock_timestamp()')
     .whereRaw(
@@ -63,7 +63,7 @@ export const tasksToRetry = (
     .whereIn('agent', [...agents])
     .orderBy('retry_at')
     .limit(limit)
-    .select('id', 'run_id');
+    .select('id', 'run_id', 'tenant');
 
 /** Puts a task on its next run. Under the lock of its row. */
 export async function nextAttempt(trx: Knex.Transaction, id: string, runId: string): Promise<void> {

@@ -19,8 +19,14 @@ export interface SetAside extends NamedWork {
   readonly diedAt: Date;
 }
 
-/** A process that ends its work, or leaves by itself, takes its note away; one that is gone has left it. */
-const DEAD = `not exists (select from holdfast.workers w where w.id = n.worker and w.epoch = n.epoch and w.stopped_at is null)`;
+/** One that was not heard of for so long is gone, also where nobody comes after it under its id. */
+const SILENT = `interval '1 minute'`;
+/**
+ * A process that ends its work, or leaves by itself, takes its note away; one that is gone has left it. One that was asked to leave was
+ * ended from outside.
+ */
+const DEAD = `not exists (select from holdfast.workers w where w.id = n.worker and w.epoch = n.epoch and w.stopped_at is null
+  and (w.heartbeat_at > now() - ${SILENT} or w.leaving_at is not null or w.stop_asked is not null))`;
 /** Work is tried again when its last deaths are older. */
 const LATELY = `n.began_at > now() - interval '1 day'`;
 
@@ -65,6 +71,24 @@ export async function setWorkAside(
 /** Takes all notes of a process away that leaves by itself. */
 export const leaveWork = (db: Knex, { id, epoch }: Process): Promise<number> =>
   db('holdfast.work_notes').where({ worker: id, epoch }).delete();
+
+/** Takes all notes of a worker away that was asked to leave and has not: to be called before its epoch is raised. */
+export const forgiveLeaving = (trx: Knex.Transaction, id: string): Promise<unknown> =>
+  trx.raw(
+    `delete from holdfast.work_notes n using holdfast.workers w
+      where w.id = ? and n.worker = w.id and n.epoch = w.epoch and w.stopped_at is null
+        and (w.leaving_at is not null or w.stop_asked is not null)`,
+    [id],
+  );
+
+/** Whether a process died lately with this. */
+export async function hasDied(db: Knex, { tenant, name }: NamedWork): Promise<boolean> {
+  const { rows } = await db.raw(
+    `select from holdfast.work_notes n where n.tenant = ? and n.name = ? and ${LATELY} and ${DEAD} limit 1`,
+    [tenant, name],
+  );
+  return rows.length > 0;
+}
 
 /** Work with which so many processes died lately, the newest first. */
 export async function workSetAside(

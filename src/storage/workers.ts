@@ -3,7 +3,7 @@ import { HEARTBEAT_OLD_MS, type StopMode, type WorkerRole, type WorkerView } fro
 import type { OwnConnection } from './database.js';
 import { type PageRows, rowsOfPage } from './page-rows.js';
 import { appendSystemEvent } from './system-events.js';
-import { leaveWork } from './work-notes.js';
+import { forgiveLeaving, leaveWork } from './work-notes.js';
 
 /** Rows of workers that were not heard of for so long are removed. */
 const FORGOTTEN_AFTER = '7 days';
@@ -25,6 +25,7 @@ export async function registerWorker(
   trx: Knex.Transaction,
   { id, recordingVersion, ...rest }: NewWorker,
 ): Promise<number> {
+  await forgiveLeaving(trx, id);
   // A predecessor that did not leave is dead: this process has its lock.
   await markDead(trx, id);
   const worker = { ...rest, recording_version: recordingVersion, told_status: 'working' };

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +8,11 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { HoldfastError } from '../../src/core/errors.js';
 import { makeLogKey } from '../../src/engine/log-keys.js';
 import { defineAgent, type Engine } from '../../src/index.js';
-import { beginWork, endWork, leaveWork, workSetAside } from '../../src/storage/work-notes.js';
+import { appendEvents, createLog } from '../../src/storage/events.js';
+import { insertRun } from '../../src/storage/runs.js';
+import { fence } from '../../src/storage/takeover.js';
+import { beginWork, endWork, hasDied, leaveWork, workSetAside } from '../../src/storage/work-notes.js';
+import { registerWorker } from '../../src/storage/workers.js';
 import { describeEachDatabase } from '../harness/database.js';
 import { ADMIN, openTestEngine, runToRest, type TestEngine } from '../harness/engine.js';
 import { say, scripted } from '../harness/script.js';
@@ -66,10 +71,38 @@ describeEachDatabase('work with which processes died', (kind) => {
     });
   });
 
+  it('counts no death of a process that was asked to leave, and one that is not heard of any more', async () => {
+    await t.between(async (knex) => {
+      const now = { build: 'b', recordingVersion: 1, pid: 1, role: 'all' as const, capacity: 1, session: null };
+      const register = () => knex.transaction((trx) => registerWorker(trx, { id: 'w', ...now }));
+      const died = () => hasDied(knex, of('y'));
+      const change = (what: object) => knex('holdfast.workers').where({ id: 'w' }).update(what);
+      const first = { id: 'w', epoch: await register() };
+      await beginWork(knex, of('y'), first);
+      expect(await died()).toBe(false);
+      const silent = { heartbeat_at: knex.raw("now() - interval '2 minutes'") };
+      await change({ ...silent, leaving_at: knex.fn.now() });
+      expect(await died()).toBe(false);
+      await change({ leaving_at: null });
+      expect(await died()).toBe(true);
+      // The next one under its name finds it dead, or asked to leave.
+      await change({ stop_asked: 'drain' });
+      const second = { id: 'w', epoch: await register() };
+      expect(await died()).toBe(false);
+      await beginWork(knex, of('y'), second);
+      await knex.transaction((trx) => fence(trx, 'w'));
+      expect(await died()).toBe(true);
+      await knex('holdfast.work_notes').delete();
+      await knex('holdfast.workers').where({ id: 'w' }).delete();
+    });
+  });
+
   const REQUESTS: readonly (readonly [string, (engine: Engine, id: string) => Promise<unknown>])[] = [
     ['replay', (engine, id) => engine.replayRun(id, {}, ADMIN)],
     ['verify', (engine, id) => engine.verifyRun(id, ADMIN)],
     ['proof', (engine, id) => engine.exportProof(id, { payloads: true }, ADMIN)],
+    ['fork', (engine, id) => engine.forkRun(id, { at: 1 }, ADMIN)],
+    ['retry', (engine, id) => engine.retryRun(id, {}, ADMIN)],
     ['erase', (engine, id) => engine.eraseRun(id, { reason: 'test' }, ADMIN)],
   ];
 
@@ -143,6 +176,35 @@ describeEachDatabase('work with which processes died', (kind) => {
     await expect.poll(indexed).toContain(other.id);
     expect(await indexed()).not.toContain(one);
     await t.between((knex) => knex('holdfast.work_notes').delete());
+  });
+
+  it('signs run by run where a process died with signing, and leaves out the one that is to blame', async () => {
+    const bad = { id: `run_${randomBytes(16).toString('hex')}` };
+    await t.between(async (knex) => {
+      await knex.transaction(async (trx) => {
+        const agent = { agent: 'echo', agentVersion: '1', agentHash: 'h', input: 'go', grants: [], metadata: {} };
+        const limits = { maxTurns: 1, maxTotalTokens: null, maxDurationMs: null };
+        await insertRun(trx, { ...bad, tenant: 'default', priority: 1, limits, ...agent });
+        await createLog(trx, bad.id, 'default', randomBytes(32).toString('hex'));
+        const data = { ...agent, limits, policyVersion: 'p' };
+        const at = { at: new Date().toISOString(), worker: null };
+        await appendEvents(trx, bad.id, [{ key: 'created', parentKey: null, kind: 'run.created', data }], at);
+        await trx('holdfast.runs').where(bad).update({ status: 'completed', completed_at: new Date() });
+      });
+      await beginWork(knex, of('sign'), gone(1));
+      for (let epoch = 1; epoch <= LIMIT; epoch++) await beginWork(knex, of(`enter ${bad.id}`), gone(epoch));
+    });
+    const good = await runToRest(t.engine, 'echo');
+    await expect.poll(async () => (await t.engine.verifyRun(good.id, ADMIN)).anchor.why).toBeNull();
+    expect((await t.engine.verifyRun(bad.id, ADMIN)).anchor.seq ?? 0).toBe(0);
+    expect((await t.engine.getLog()).problem).toContain('cannot be entered');
+    await t.between(async (knex) => {
+      for (let epoch = 1; epoch <= LIMIT; epoch++) await beginWork(knex, of('sign what was entered'), gone(epoch));
+    });
+    expect(await codeOf(t.engine.checkpointNow())).toBe('work_crashes');
+    await t.between((knex) => knex('holdfast.work_notes').delete());
+    await expect.poll(async () => (await t.engine.verifyRun(bad.id, ADMIN)).anchor.why).toBeNull();
+    expect((await t.engine.getLog()).problem).toBeNull();
   });
 
   it('signs all runs but one that cannot be entered, and names it', async () => {
