@@ -22,7 +22,7 @@ export async function counted<T>(world: World, { tenant, name }: NamedWork, work
   if (begun.deaths >= crashLimit) {
     await knex.transaction((trx) => setWorkAside(trx, of, begun));
     throw new HoldfastError('work_crashes', `${begun.deaths} times a process died with this: ${of.name}.`, {
-      hint: 'Find out what ends the process, such as memory. It may be tried again a day after the last death, or at once with a greater HOLDFAST_CRASH_LIMIT.',
+      hint: 'Find out what ends the process, such as memory. It may be tried again a day after the last death, or at once when `holdfast work --lift` forgets the deaths, or with a greater HOLDFAST_CRASH_LIMIT.',
     });
   }
   try {

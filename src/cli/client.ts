@@ -32,6 +32,7 @@ import { type GiveReward, type RewardView, rewardView } from '../core/reward.js'
 import { type ListedRun, listedRun, type RunStatus, type RunView, runView, type StartRun } from '../core/run.js';
 import { type RunDiff, runDiff } from '../core/run-diff.js';
 import { type SessionItem, type SessionView, sessionItem, sessionView } from '../core/session.js';
+import { type LiftedWork, type LiftWork, liftedWork, type SetAsideList, setAsideList } from '../core/set-aside.js';
 import { type SpendFilter, type SpendView, spendView } from '../core/spend.js';
 import { type StandingDecisionView, standingDecisionView } from '../core/standing.js';
 import { type StateAt, stateAt } from '../core/state-at.js';
@@ -135,6 +136,8 @@ export interface Client {
   listWorkers(options: PageOptions): Promise<Page<WorkerView>>;
   getWorker(id: string): Promise<WorkerView>;
   stopWorker(id: string, how: WorkerStop): Promise<WorkerView>;
+  listSetAside(): Promise<SetAsideList>;
+  liftWork(work: LiftWork): Promise<LiftedWork>;
 }
 
 const pageOf = <T extends z.ZodType>(item: T) => z.object({ items: z.array(item), nextCursor: z.string().nullable() });
@@ -270,6 +273,8 @@ export function createClient(baseUrl: string, token: string): Client {
     listWorkers: (query) => ask(pageOf(workerView), GET, '/workers', { query: { ...query } }),
     getWorker: (id) => ask(workerView, GET, worker(id)),
     stopWorker: (id, body) => ask(workerView, POST, `${worker(id)}/stop`, { body }),
+    listSetAside: () => ask(setAsideList, GET, '/work'),
+    liftWork: (body) => ask(liftedWork, POST, '/work/lift', { body }),
     listCharges: (id, query) => ask(pageOf(chargeView), GET, `${run(id)}/charges`, { query: { ...query } }),
     listSpend: (query) => ask(pageOf(spendView), GET, '/spend', { query: { ...query } }),
     getHealth: () => ask(health, GET, '/health'),

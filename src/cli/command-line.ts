@@ -39,6 +39,7 @@ import { taskCommand } from './task.js';
 import { trajectoriesCommand } from './trajectories.js';
 import { trajectoryCommand } from './trajectory.js';
 import { verifyCommand } from './verify.js';
+import { workCommand } from './work.js';
 import { workersCommand } from './workers.js';
 
 const FAILED = 1;
@@ -80,6 +81,7 @@ export const commands = (doors: Doors): readonly Command[] => [
   checkpointCommand(),
   signingKeyCommand(),
   workersCommand(),
+  workCommand(),
   statsCommand(),
   doctorCommand(doors),
   preflightCommand(doors),

@@ -82,7 +82,7 @@ export const PROCESS_ERRORS = {
     503,
     'stop',
     'Processes died with this work again and again',
-    'Find out what ends the process, such as memory. It may be tried again a day after the last death, or at once with a greater HOLDFAST_CRASH_LIMIT.',
+    'Find out what ends the process, such as memory. It may be tried again a day after the last death, or at once when `holdfast work --lift` forgets the deaths, or with a greater HOLDFAST_CRASH_LIMIT.',
   ),
   engine_started: row(
     500,

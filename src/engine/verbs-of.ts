@@ -28,6 +28,7 @@ import { askForRetention, previewRetention } from './retention.js';
 import { listRewards, rewardRun } from './reward-verbs.js';
 import { savedStateBackend } from './saved-state-backend.js';
 import { deleteSession, getSession, listSessionItems, listSessions } from './session-verbs.js';
+import { liftWork, listSetAside } from './set-aside-verbs.js';
 import { listStandingDecisions, revokeStandingDecision } from './standing-verbs.js';
 import { startRun } from './start-run.js';
 import { stateAt } from './state-at.js';
@@ -170,6 +171,8 @@ export function verbsOf(parts: Parts, life: Life): Engine {
     listWorkers: async (filter) => listWorkers(up(), filter),
     getWorker: async (id) => getWorker(up(), id),
     stopWorker: async (id, how) => stopWorker(up(), id, how),
+    listSetAside: async () => listSetAside(up()),
+    liftWork: async (of) => liftWork(up(), of),
     listAgents: async (filter, caller) => listAgents(up(), filter, caller),
     metrics: async (caller) => exposeMetrics(up().measuring, caller),
     countRequest: (request) => parts.metrics.requested(request),

@@ -7,7 +7,6 @@ import type { EraseRun, ErasureView } from '../core/erasure.js';
 import type { RunEvent } from '../core/event.js';
 import type { ExportView, StartExport } from '../core/export.js';
 import type { ForkRun, RetryRun } from '../core/fork-request.js';
-import type { Health } from '../core/health.js';
 import type { DecisionRequest, InterruptionView, ListedInterruption } from '../core/interruption.js';
 import type { AnchoredReport, ConsistencyView, LogEntryView, LogReport, LogView } from '../core/log-view.js';
 import type { Page, PageOf } from '../core/page.js';
@@ -28,8 +27,6 @@ import type { SystemEvent, SystemGap } from '../core/system-event.js';
 import type { ShownTrajectory, Trajectory, TrajectorySummary } from '../core/trajectory.js';
 import type { TrajectoryFilter } from '../core/trajectory-filter.js';
 import type { VerifyRange } from '../core/verify-log.js';
-import type { WorkerStop, WorkerView } from '../core/worker.js';
-import type { AnsweredRequest, Exposition } from '../metrics/metrics.js';
 import type { AccessRow } from '../storage/access-log.js';
 import type { InterruptionFilter } from '../storage/interruptions.js';
 import type { ToolMark } from '../storage/tool-marks.js';
@@ -38,6 +35,7 @@ import type { RetentionOf } from './retention.js';
 import type { RunStateBackend } from './run-state-backend.js';
 import type { FromPlace, SystemEventPage } from './system-events.js';
 import type { TaskVerbs } from './task-verb-list.js';
+import type { WorkerVerbs } from './worker-verb-list.js';
 
 export interface AgentView {
   readonly name: string;
@@ -51,7 +49,7 @@ export interface AgentView {
 }
 
 /** The verbs of the engine. Every door (HTTP, command line, library) calls these and nothing else. */
-export interface Engine extends TaskVerbs {
+export interface Engine extends TaskVerbs, WorkerVerbs {
   /**
    * Starts a run. With an idempotency key, the same request again gives the same run; another request under the same key is
    * `idempotency_key_reused`. Throws `session_busy`, `session_full`, `agent_unknown`, `grants_widened`, `capability_invalid`, `invalid_request`.
@@ -270,22 +268,8 @@ export interface Engine extends TaskVerbs {
     options: FromPlace & { readonly signal: AbortSignal },
     caller: Caller,
   ): AsyncIterable<SystemEvent | SystemGap>;
-  /** The processes of this database, by id. They serve all tenants. */
-  listWorkers(filter: PageOf): Promise<Page<WorkerView>>;
-  /** Throws `worker_unknown`. */
-  getWorker(id: string): Promise<WorkerView>;
-  /** Asks a worker to stop; it sees that within a second. Repeating it is no error. Throws `worker_unknown`. */
-  stopWorker(id: string, how: WorkerStop): Promise<WorkerView>;
   /** The agents of the configuration, in its order. */
   listAgents(filter: PageOf, caller: Caller): Promise<Page<AgentView>>;
-  /** What Prometheus reads of this process and of the database. Throws `forbidden` where the caller has no role in the installation. */
-  metrics(caller: Caller): Promise<Exposition>;
-  /** Counts an answer to a request. */
-  countRequest(request: AnsweredRequest): void;
-  /** Of each part, within seconds. */
-  health(): Promise<Health>;
-  /** Whether requests should be sent here. */
-  isReady(): Promise<boolean>;
   stats(caller: Caller): Promise<Stats>;
   /** Writes one row of the access log. */
   recordAccess(entry: AccessRow): Promise<void>;

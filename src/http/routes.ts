@@ -12,6 +12,7 @@ import { openApiDocument } from './openapi.js';
 import { type GuardedRoute, guarded, json, NO_INPUT, type Route } from './route.js';
 import { RUN_ROUTES } from './runs.js';
 import { SESSION_ROUTES } from './sessions.js';
+import { SET_ASIDE_ROUTES } from './set-aside.js';
 import { STANDING_DECISION_ROUTES } from './standing-decisions.js';
 import { OPEN_ROUTES, SYSTEM_ROUTES } from './system.js';
 import { SYSTEM_EVENT_ROUTES } from './system-events.js';
@@ -48,6 +49,7 @@ export const GUARDED_ROUTES: readonly GuardedRoute[] = [
   ...EMITTED_EVENT_ROUTES,
   ...SYSTEM_EVENT_ROUTES,
   ...WORKER_ROUTES,
+  ...SET_ASIDE_ROUTES,
   ...SYSTEM_ROUTES,
   ...METRICS_ROUTES,
   DOCUMENT_ROUTE,

@@ -27,6 +27,7 @@ export const SCOPES = {
   ...{ getLog: 'shared', getConsistency: 'shared', listLogEntries: 'shared' },
   ...{ listAgents: 'shared', getHealth: 'shared', getOpenApi: 'shared' },
   ...{ checkpointNow: operates, verifyLog: reads, stopWorker: operates, listWorkers: reads, getWorker: reads },
+  ...{ listSetAside: reads, liftWork: operates },
   ...{ getMetrics: reads, previewAllRetention: reads, askForAllRetention: operates },
   ...{ livez: 'open', readyz: 'open' },
 } as const satisfies { readonly [operation: string]: Scope };

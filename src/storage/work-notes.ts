@@ -81,6 +81,16 @@ export const forgiveLeaving = (trx: Knex.Transaction, id: string): Promise<unkno
     [id],
   );
 
+/** Forgets the deaths with a piece of work, also those that count for none any more. Gives of how many processes. */
+export async function forgetDeaths(db: Knex, { tenant, name }: NamedWork): Promise<number> {
+  const { rows }: { rows: object[] } = await db.raw(
+    `with gone as (delete from holdfast.work_notes n where n.tenant = ? and n.name = ? and ${DEAD} returning n.worker, n.epoch)
+     select distinct worker, epoch from gone`,
+    [tenant, name],
+  );
+  return rows.length;
+}
+
 /** Whether a process died lately with this. */
 export async function hasDied(db: Knex, { tenant, name }: NamedWork): Promise<boolean> {
   const { rows } = await db.raw(

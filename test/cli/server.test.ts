@@ -227,6 +227,8 @@ describe('the commands against a server', () => {
     const local = items.find(({ id }: { id: string }) => id === 'local');
     expect(local).toMatchObject({ role: 'all', status: 'working', capacity: 32, pid: server.child.pid });
     expect((await holdfast('workers', 'local')).stdout).toMatch(/^local +all +working +\d+ +32 /m);
+    expect(await json('work')).toEqual({ items: [] });
+    expect((await holdfast('work', '--lift', 'replay of none')).stdout).toBe('0 deaths forgotten\n');
     expect(await json('workers', 'local', '--stop', 'drain')).toMatchObject({ id: 'local', status: 'stopping' });
     expect((await server.ended).code).toBe(0);
     await start();

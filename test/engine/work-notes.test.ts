@@ -137,6 +137,19 @@ describeEachDatabase('work with which processes died', (kind) => {
     expect(await t.engine.health()).toMatchObject({ checks: { work: { status: 'pass' } } });
   });
 
+  it('is listed, and begun again when it is lifted', async () => {
+    await deaths(`verify ${runId}`);
+    await deaths('verify another', LIMIT - 1);
+    const listed = async () => (await t.engine.listSetAside()).items;
+    expect(await listed()).toMatchObject([{ tenant: 'default', name: `verify ${runId}`, deaths: LIMIT }]);
+    expect(await t.engine.liftWork({ ...of(`verify ${runId}`), tenant: 'acme' })).toEqual({ forgotten: 0 });
+    expect(await codeOf(t.engine.verifyRun(runId, ADMIN))).toBe('work_crashes');
+    expect(await t.engine.liftWork(of(`verify ${runId}`))).toEqual({ forgotten: LIMIT });
+    expect(await codeOf(t.engine.verifyRun(runId, ADMIN))).toBe('done');
+    expect(await listed()).toEqual([]);
+    await t.engine.liftWork(of('verify another'));
+  });
+
   it('counts for a day', async () => {
     await deaths(`verify ${runId}`);
     expect(await codeOf(t.engine.verifyRun(runId, ADMIN))).toBe('work_crashes');

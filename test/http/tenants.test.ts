@@ -122,6 +122,7 @@ describeEachDatabase('two tenants', (kind) => {
       ...{ listAgents: {}, getHealth: {}, getOpenApi: {} },
       ...{ checkpointNow: { body: {} }, verifyLog: { body: {} }, getMetrics: {} },
       ...{ previewAllRetention: {}, askForAllRetention: { body: {} } },
+      ...{ listSetAside: {}, liftWork: { body: { name: 'replay of none' } } },
       ...{ listWorkers: {}, getWorker: { ids: [worker] }, stopWorker: { ids: [worker], body: { mode: 'drain' } } },
     };
   });

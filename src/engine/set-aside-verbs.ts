@@ -1,0 +1,12 @@
+import { type LiftedWork, type LiftWork, SET_ASIDE_MOST, type SetAsideList } from '../core/set-aside.js';
+import { forgetDeaths, workSetAside } from '../storage/work-notes.js';
+import type { Parts } from './parts.js';
+
+export async function listSetAside({ world: { knex, crashLimit } }: Parts): Promise<SetAsideList> {
+  const found = await workSetAside(knex, { crashLimit, tenant: null, limit: SET_ASIDE_MOST });
+  return { items: found.map(({ diedAt, ...rest }) => ({ ...rest, diedAt: diedAt.toISOString() })) };
+}
+
+export const liftWork = async ({ world }: Parts, of: LiftWork): Promise<LiftedWork> => ({
+  forgotten: await forgetDeaths(world.knex, of),
+});
