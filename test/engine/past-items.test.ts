@@ -101,6 +101,18 @@ it('gives the SDK no more of a long run than of a short one', async () => {
   );
 });
 
+it('lets everything else have its turn while it is read', async () => {
+  const text = stateText(await pausedAfter(9), []);
+  // More than one piece of work may take.
+  for (const until = performance.now() + 20; performance.now() < until; );
+  let turns = 0;
+  setImmediate(() => {
+    turns++;
+  });
+  await loadedOf(first, text);
+  expect(turns).toBe(1);
+});
+
 it.each([1, 2, 3, 4, 9])(
   'is the same state when its turns are hidden while it works, after %i approvals',
   async (approvals) => {
