@@ -12,7 +12,6 @@ export const setAsideView = z
     diedAt: z.iso.datetime().describe('When the last of these had begun it.'),
   })
   .meta({ id: 'SetAside' });
-export type SetAsideView = z.infer<typeof setAsideView>;
 
 export const setAsideList = z
   .object({ items: z.array(setAsideView).max(SET_ASIDE_MOST).describe('The newest first.') })
