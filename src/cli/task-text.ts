@@ -1,6 +1,7 @@
 import type { TaskView } from '../core/task.js';
 import type { TrajectoryResult } from '../core/trajectory-result.js';
 import { plain, print } from './print.js';
+import { printChanged } from './run-text.js';
 
 /** A result as one line. */
 export function resultText(result: TrajectoryResult): string {
@@ -24,4 +25,5 @@ export function printTask(task: TaskView): void {
   if (task.retryAt !== null) print(`again    ${task.retryAt}`);
   if (task.result !== null) print(`result   ${resultText(task.result)}`);
   if (task.reward !== null) print(`reward   ${task.reward}`);
+  printChanged(task.integrity);
 }

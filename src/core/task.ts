@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { integrity } from './integrity.js';
 import { jsonObject, jsonValue, nameText } from './json.js';
 import { errorView, RUN_STATUSES, runStatus, startRun } from './run.js';
 import { taskDefinition } from './task-definition.js';
@@ -81,6 +82,9 @@ export const taskView = z
     updatedAt: z.iso.datetime(),
     retryAt: z.iso.datetime().nullable().describe('When its next attempt is due; null: none is to follow.'),
     completedAt: z.iso.datetime().nullable(),
+    integrity: integrity.describe(
+      'Of its run, and what of its own row cannot be read. What else its row says is compared with nothing.',
+    ),
   })
   .meta({ id: 'Task' });
 export type TaskView = z.infer<typeof taskView>;

@@ -1,3 +1,4 @@
+import type { Knex } from 'knex';
 import { stopRun } from '../../steps/family.js';
 import type { Caller } from '../core/caller.js';
 import { HoldfastError } from '../core/errors.js';
@@ -7,22 +8,45 @@ import type { Page } from '../core/page.js';
 import { isOver } from '../core/run.js';
 import { type TaskFilter, type TaskView, taskFilter } from '../core/task.js';
 import { lockFamily } from '../storage/families.js';
+import { shownTask } from '../storage/legible-rows.js';
+import { atOneMoment } from '../storage/one-moment.js';
+import { lightRuns } from '../storage/run-columns.js';
 import { cursorAfter } from '../storage/run-list.js';
+import { type Shown, shownOf } from '../storage/shown-rows.js';
 import { attemptsOf } from '../storage/task-attempts.js';
 import { listTaskRows } from '../storage/task-list.js';
-import { cancelOpenTask, findTask, lockTask, type SeenTask, taskViewOf } from '../storage/tasks.js';
+import { cancelOpenTask, findTask, lockTask, type SeenTask } from '../storage/tasks.js';
 import type { Parts } from './parts.js';
 
 async function taskNamed({ world }: Parts, id: string, caller: Caller): Promise<SeenTask> {
   const row = await findTask(world.knex, caller.tenant, id);
-  if (row === undefined) throw new HoldfastError('task_unknown', `There is no task ${JSON.stringify(id)}.`);
+  if (row === undefined) throw unknown(id);
   return row;
 }
 
+const unknown = (id: string): HoldfastError =>
+  new HoldfastError('task_unknown', `There is no task ${JSON.stringify(id)}.`);
+
+/** What of their runs is not what the logs say. */
+const shownOfTasks = async (trx: Knex.Transaction, rows: readonly SeenTask[]): Promise<ReadonlyMap<string, Shown>> =>
+  shownOf(
+    trx,
+    await lightRuns(
+      trx,
+      rows.map((row) => row.run_id),
+    ),
+    'short',
+  );
+
 /** Throws `task_unknown`. */
 export async function getTask(parts: Parts, id: string, caller: Caller): Promise<TaskView> {
-  const row = await taskNamed(parts, id, caller);
-  return { ...taskViewOf(row), tried: await attemptsOf(parts.world.knex, id) };
+  const { world } = parts;
+  const { row, seen } = await atOneMoment(world.knex, async (trx) => {
+    const row = await findTask(trx, caller.tenant, id);
+    if (row === undefined) throw unknown(id);
+    return { row, seen: await shownOfTasks(trx, [row]) };
+  });
+  return { ...shownTask(row, seen.get(row.run_id)?.integrity ?? []), tried: await attemptsOf(world.knex, id) };
 }
 
 const LISTED_ATTEMPTS = 10;
@@ -36,11 +60,15 @@ export async function listTasks(
   const filter = taskFilter.safeParse(asked);
   if (!filter.success) throw invalidRequest(fieldErrorsOf(filter.error));
   const page = { limit, ...(cursor === undefined ? {} : { cursor }) };
-  const given = await listTaskRows(parts.world.knex, caller.tenant, filter.data, page);
+  const { given, seen } = await atOneMoment(parts.world.knex, async (trx) => {
+    const given = await listTaskRows(trx, caller.tenant, filter.data, page);
+    return { given, seen: await shownOfTasks(trx, given.rows) };
+  });
   const tried = async ({ id }: SeenTask) =>
     asked.dead === undefined ? {} : { tried: await attemptsOf(parts.world.knex, id, LISTED_ATTEMPTS) };
   const items: TaskView[] = [];
-  for (const row of given.rows) items.push({ ...taskViewOf(row), ...(await tried(row)) });
+  for (const row of given.rows)
+    items.push({ ...shownTask(row, seen.get(row.run_id)?.integrity ?? []), ...(await tried(row)) });
   return { items, nextCursor: cursorAfter(given) };
 }
 

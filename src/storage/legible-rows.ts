@@ -3,11 +3,15 @@ import type { Integrity } from '../core/integrity.js';
 import { always, argumentEdit, type InterruptionView, interruptionView } from '../core/interruption.js';
 import { jsonObject, jsonValue } from '../core/json.js';
 import { errorView, type RunView, runLimits } from '../core/run.js';
+import type { TaskView } from '../core/task.js';
+import { taskDefinition } from '../core/task-definition.js';
+import { trajectoryResult } from '../core/trajectory-result.js';
 import { placedWait } from '../core/wait.js';
 import type { DecisionRow, InterruptionRow } from './interruption-rows.js';
 import { decisionViewOf, interruptionViewOf } from './interruptions.js';
 import { alsoUnread, json, type Legible, shownLegibly, TIME, TIME_OR_NULL } from './legible.js';
 import { type RunRow, runViewOf } from './runs.js';
+import { type SeenTask, taskViewOf } from './tasks.js';
 
 type Columns<Row> = { readonly [C in keyof Row]?: Legible };
 
@@ -28,6 +32,18 @@ const INTERRUPTION: Columns<InterruptionRow> = {
 const DECISION: Columns<DecisionRow> = {
   ...{ value: NULL, edit: json(argumentEdit, null), always: json(always, null), decided_at: TIME },
 };
+
+const TASK: Columns<SeenTask> = {
+  ...{ parameters: json(jsonObject, '{}'), metadata: json(jsonObject, '{}'), result: json(trajectoryResult, null) },
+  ...{ created_at: TIME, updated_at: TIME, retry_at: TIME_OR_NULL, completed_at: TIME_OR_NULL },
+  difficulty: { reads: (stored) => taskDefinition.shape.difficulty.safeParse(stored).success, instead: 'medium' },
+};
+
+/** A task as it is shown, also where its row cannot be read. `integrity`: of its run. */
+export function shownTask(row: SeenTask, integrity: Integrity): TaskView {
+  const { view, unread } = shownLegibly(row, { table: 'tasks', id: row.id, columns: TASK }, taskViewOf);
+  return { ...view, integrity: alsoUnread(integrity, unread) };
+}
 
 /** A run as it is shown, also where somebody has made its row one that cannot be read. */
 export function shownRun(row: RunRow, pending: readonly string[], integrity: Integrity): RunView {

@@ -65,6 +65,12 @@ export const lightRunColumns = (db: Knex, table: string): Knex.Raw =>
       .join(', '),
   );
 
+/** Such rows of runs, by their ids. */
+export const lightRuns = (db: Knex, ids: readonly string[]): Promise<RunRow[]> =>
+  db('holdfast.runs as r')
+    .whereRaw('r.id = any(?)', [[...ids]])
+    .select(lightRunColumns(db, 'r'));
+
 const listed = (column: string): string => {
   if (column === 'grants') return `'[]' as "grants"`;
   return LARGE.has(column) ? previewOf(column) : `"${column}"`;

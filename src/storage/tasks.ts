@@ -191,4 +191,5 @@ export const taskViewOf = (row: SeenTask): TaskView => ({
   ...{ createdAt: row.created_at.toISOString(), updatedAt: row.updated_at.toISOString() },
   retryAt: row.retry_at?.toISOString() ?? null,
   completedAt: row.completed_at?.toISOString() ?? null,
+  integrity: [],
 });

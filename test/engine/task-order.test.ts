@@ -32,6 +32,26 @@ describeEachDatabase('tasks that say no priority', (kind) => {
     expect(await submit('b', 'easy')).toBe(2001);
   });
 
+  it('a task says what of its run was changed, and one that cannot be read breaks no list', async () => {
+    const ids: { readonly id: string; readonly runId: string }[] = [];
+    for (const name of ['run', 'task', 'none'])
+      ids.push(await t.engine.submitTask({ task: definition(name, 'easy'), agent: 'done' }, ADMIN));
+    const [run, task, none] = ids;
+    await t.between(async (knex) => {
+      await knex('holdfast.runs').where({ id: run?.runId }).update({ input: '"Something else."' });
+      await knex('holdfast.tasks').where({ id: task?.id }).update({ metadata: '{not JSON' });
+    });
+    const { items } = await t.engine.listTasks({ limit: 50 }, ADMIN);
+    const named = async (id = '') => {
+      const { integrity } = await t.engine.getTask(id, ADMIN);
+      expect(items.find((one) => one.id === id)?.integrity).toEqual(integrity);
+      return integrity.map(({ table, column }) => `${table}.${column}`);
+    };
+    expect([await named(run?.id), await named(task?.id), await named(none?.id)]).toEqual([
+      ...[['runs.input'], ['tasks.metadata'], []],
+    ]);
+  });
+
   it('weights that are none are refused at the start', async () => {
     const config = { agents: AGENTS, scheduling: { weights: { age: 11 } }, databaseUrl: null, dataDir: '/nowhere' };
     await expect(createEngine(config)).rejects.toMatchObject({ code: 'config_invalid' });
