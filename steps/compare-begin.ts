@@ -2,7 +2,7 @@ import { argumentsFault, falseAtBegin, storedRow } from '../src/core/begin-rows.
 import { HoldfastError } from '../src/core/errors.js';
 import { beginFacts } from '../src/storage/begin-events.js';
 import type { DecisionRow, InterruptionRow } from '../src/storage/interruption-rows.js';
-import type { RunRow } from '../src/storage/runs.js';
+import type { RunRow } from '../src/storage/run-row.js';
 import type { StandingThen } from '../src/storage/standing-decisions.js';
 import { patiently } from './patience.js';
 import type { World } from './world.js';

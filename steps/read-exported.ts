@@ -16,7 +16,8 @@ import { type RunToExport, readDefinitions, readListed } from '../src/storage/ex
 import { logSizes, readLogs } from '../src/storage/read-events.js';
 import { runFactsOf } from '../src/storage/read-trajectory.js';
 import { lastRewards } from '../src/storage/rewards.js';
-import { type RunRow, runs } from '../src/storage/runs.js';
+import type { RunRow } from '../src/storage/run-row.js';
+import { runs } from '../src/storage/runs.js';
 import { readAhead } from './read-ahead.js';
 
 /** A log with more bytes of payloads than this is in no export: a row is made in memory. */

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import { lockRuns, queueDecided } from '../src/storage/decided-runs.js';
-import type { RunRow } from '../src/storage/runs.js';
+import type { RunRow } from '../src/storage/run-row.js';
 import type { World } from './world.js';
 
 /** Locks runs and resumes those of them that wait for nothing undecided. */

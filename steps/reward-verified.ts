@@ -2,7 +2,7 @@ import type { Knex } from 'knex';
 import { judgementOf, type TaskVerified } from '../src/core/task-reward.js';
 import { readHead } from '../src/storage/read-events.js';
 import { insertReward } from '../src/storage/rewards.js';
-import type { RunRow } from '../src/storage/runs.js';
+import type { RunRow } from '../src/storage/run-row.js';
 import { isoNow, type World } from './world.js';
 
 /** Whose word a verification is. */

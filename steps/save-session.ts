@@ -2,7 +2,7 @@ import type { Knex } from 'knex';
 import type { EventDraft } from '../src/core/event.js';
 import { digestOf, type JsonObject } from '../src/core/json.js';
 import { itemsOfInput, keptItems } from '../src/core/session.js';
-import { inputOf, type RunRow } from '../src/storage/runs.js';
+import { inputOf, type RunRow } from '../src/storage/run-row.js';
 import { appendSessionItems, lockSession } from '../src/storage/sessions.js';
 
 /**

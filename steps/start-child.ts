@@ -17,7 +17,8 @@ import {
 } from '../src/core/sub-agent.js';
 import { createLog, extendLog } from '../src/storage/events.js';
 import { eventIdOf, readEvent } from '../src/storage/read-events.js';
-import { ancestorsOf, insertRun, limitsOf, lockRun, type RunRow, runs } from '../src/storage/runs.js';
+import { ancestorsOf, limitsOf, type RunRow } from '../src/storage/run-row.js';
+import { insertRun, lockRun, runs } from '../src/storage/runs.js';
 import { copySubjects } from '../src/storage/subjects.js';
 import { transact } from './patience.js';
 import { requestersOf } from './requesters.js';

@@ -5,7 +5,7 @@ import { resolveTask } from '../src/core/resolve-task.js';
 import type { RunTask } from '../src/core/run-task.js';
 import { type TaskDefinition, taskDefinition } from '../src/core/task-definition.js';
 import { DEFAULT_WEIGHTS, type SignalWeights } from '../src/core/task-reward.js';
-import type { RunRow } from '../src/storage/runs.js';
+import type { RunRow } from '../src/storage/run-row.js';
 import { readDefinition } from '../src/storage/task-definitions.js';
 import { readTask } from '../src/storage/tasks.js';
 import { patiently } from './patience.js';

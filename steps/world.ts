@@ -6,7 +6,7 @@ import type { McpDefinition } from '../src/core/mcp.js';
 import type { RewardFunction } from '../src/core/reward-function.js';
 import type { Meter } from '../src/metrics/meter.js';
 import type { PriceBook } from '../src/models/price-book.js';
-import type { RunRow } from '../src/storage/runs.js';
+import type { RunRow } from '../src/storage/run-row.js';
 import type { ObjectStore } from '../src/stores/object-store.js';
 import type { McpConnections } from '../src/tools/mcp-connections.js';
 

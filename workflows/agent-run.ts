@@ -13,7 +13,7 @@ import type { RunTask } from '../src/core/run-task.js';
 import { itemsOfInput } from '../src/core/session.js';
 import { standingOf } from '../src/core/standing.js';
 import { breathe } from '../src/storage/breathe.js';
-import { grantsOf, inputOf, limitsOf, metadataOf, type RunRow } from '../src/storage/runs.js';
+import { grantsOf, inputOf, limitsOf, metadataOf, type RunRow } from '../src/storage/run-row.js';
 import { crashesOf } from '../src/storage/takeover.js';
 import { type AtHand, type Begun, beginAgain, beginSegment, startOf } from '../steps/begin-segment.js';
 import { compareBegin } from '../steps/compare-begin.js';

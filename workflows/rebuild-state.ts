@@ -5,7 +5,7 @@ import { areWhole, type RecordedSegment, segmentsOf } from '../src/core/recordin
 import { type Standing, standingOf } from '../src/core/standing.js';
 import { decisionsOf, interruptionsByIds } from '../src/storage/interruptions.js';
 import { readKeyedEvents } from '../src/storage/read-events.js';
-import type { RunRow } from '../src/storage/runs.js';
+import type { RunRow } from '../src/storage/run-row.js';
 import { readSnapshot, repairSnapshot } from '../src/storage/snapshots.js';
 import { standingByIds } from '../src/storage/standing-decisions.js';
 import { settledOf } from '../steps/begin-segment.js';

@@ -4,7 +4,7 @@ import type { GrantSet } from '../src/core/grants.js';
 import { areWhole, type KeyedEvent, segmentsOf } from '../src/core/recording.js';
 import type { RunTask } from '../src/core/run-task.js';
 import type { Standing } from '../src/core/standing.js';
-import type { RunRow } from '../src/storage/runs.js';
+import type { RunRow } from '../src/storage/run-row.js';
 import type { Settled } from '../steps/begin-segment.js';
 import { EarlierCalls } from '../steps/earlier-calls.js';
 import type { World } from '../steps/world.js';

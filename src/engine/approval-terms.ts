@@ -14,7 +14,7 @@ import { spendSchemaWork } from '../core/schema-work.js';
 import { type Standing, type StandingRule, standingFor, standingId, standingOf } from '../core/standing.js';
 import type { InterruptionRow } from '../storage/interruption-rows.js';
 import { capabilitiesOf } from '../storage/interruptions.js';
-import { grantsOf, type RunRow } from '../storage/runs.js';
+import { grantsOf, type RunRow } from '../storage/run-row.js';
 import { isDeclared, toolSpecOf } from '../tools/define-tool.js';
 import type { Parts } from './parts.js';
 import { allowanceOfRequest } from './request.js';

@@ -6,7 +6,8 @@ import { plainText } from '../core/json.js';
 import type { RunView } from '../core/run.js';
 import { isOver } from '../core/run.js';
 import { lockFamily, takeAlone } from '../storage/families.js';
-import { findRun, type RunRow, runViewOf } from '../storage/runs.js';
+import { type RunRow, runViewOf } from '../storage/run-row.js';
+import { findRun } from '../storage/runs.js';
 import type { Parts } from './parts.js';
 import { together } from './together.js';
 

@@ -5,7 +5,8 @@ import { deleteRunRows, forkOf, hasBegun } from '../storage/delete-run.js';
 import { lockFamily } from '../storage/families.js';
 import { enterLoss, lossDraft } from '../storage/loss-entries.js';
 import { insertRemovedRun } from '../storage/remove-run.js';
-import { findRun, runViewOf } from '../storage/runs.js';
+import { runViewOf } from '../storage/run-row.js';
+import { findRun } from '../storage/runs.js';
 import type { Parts } from './parts.js';
 
 /**

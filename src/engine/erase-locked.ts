@@ -8,7 +8,7 @@ import { exportsWith } from '../storage/exported-runs.js';
 import { lockFamily } from '../storage/families.js';
 import { enterLoss, lossDraft } from '../storage/loss-entries.js';
 import { removeRun } from '../storage/remove-run.js';
-import type { RunRow } from '../storage/runs.js';
+import type { RunRow } from '../storage/run-row.js';
 import { removeSegments } from '../storage/segment-rows.js';
 
 /** `before`: nothing is left of it. `ending`: its last segment is still at work, and nothing was done. */

@@ -5,7 +5,8 @@ import { retryPoint } from '../core/fork.js';
 import { type ForkRun, forkRun as forkShape, type RetryRun, retryRun as retryShape } from '../core/fork-request.js';
 import { digestOf, toJson } from '../core/json.js';
 import type { RunView } from '../core/run.js';
-import { assertNotErased, findRun, type RunRow } from '../storage/runs.js';
+import type { RunRow } from '../storage/run-row.js';
+import { assertNotErased, findRun } from '../storage/runs.js';
 import { makeFork } from './make-fork.js';
 import type { Parts } from './parts.js';
 

@@ -10,7 +10,7 @@ import { holdSnapshot, wholeSnapshots } from '../storage/environment-snapshots.j
 import { findEnvironment, instanceId } from '../storage/environments.js';
 import { readClaim } from '../storage/log-pages.js';
 import { readKeyedEvents } from '../storage/read-events.js';
-import { errorOf, type RunRow } from '../storage/runs.js';
+import { errorOf, type RunRow } from '../storage/run-row.js';
 import { ATTEMPT } from '../storage/task-attempts.js';
 import type { TaskRow } from '../storage/tasks.js';
 import { LogReading, logPages } from './log-reading.js';

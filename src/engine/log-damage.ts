@@ -9,7 +9,8 @@ import { type LostCall, type LostEvent, listed, type RepairReport } from '../cor
 import { type ClaimRow, readClaim } from '../storage/log-pages.js';
 import { callsBeside, countOutside, decisionsBeside, repairOf } from '../storage/lost-rows.js';
 import { readKeyedEvents } from '../storage/read-events.js';
-import { assertNotErased, findRun, type RunRow } from '../storage/runs.js';
+import type { RunRow } from '../storage/run-row.js';
+import { assertNotErased, findRun } from '../storage/runs.js';
 import { againstEntries } from './against-entries.js';
 import { logPages } from './log-reading.js';
 import type { Parts } from './parts.js';

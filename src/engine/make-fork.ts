@@ -20,17 +20,8 @@ import { appendEvents, createLog } from '../storage/events.js';
 import { copyCalls, copyInterruptions, copyStanding } from '../storage/forks.js';
 import { copyPins } from '../storage/mcp-lists.js';
 import { readEvent, readKeyedEvents } from '../storage/read-events.js';
-import {
-  assertNotErased,
-  grantsOf,
-  inputOf,
-  insertRun,
-  limitsOf,
-  lockRun,
-  metadataOf,
-  type NewRun,
-  type RunRow,
-} from '../storage/runs.js';
+import { grantsOf, inputOf, limitsOf, metadataOf, type RunRow } from '../storage/run-row.js';
+import { assertNotErased, insertRun, lockRun, type NewRun } from '../storage/runs.js';
 import { assertNotErasing } from '../storage/subject-starts.js';
 import { copySubjects, subjectsOf } from '../storage/subjects.js';
 import { assertEditFits } from './edit-fits.js';

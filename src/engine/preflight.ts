@@ -10,7 +10,7 @@ import type { InterruptionRow } from '../storage/interruption-rows.js';
 import { pendingOf } from '../storage/interruptions.js';
 import { countLiveRuns, type LiveRun, liveRuns } from '../storage/live-runs.js';
 import { atOneMoment } from '../storage/one-moment.js';
-import { grantsOf, type RunRow } from '../storage/runs.js';
+import { grantsOf, type RunRow } from '../storage/run-row.js';
 import { type SnapshotRow, snapshotOf, soundState } from '../storage/snapshots.js';
 import { type RegisteredAgent, registerAgents } from './agent-registry.js';
 import { assertConfig } from './assert-config.js';

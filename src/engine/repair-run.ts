@@ -7,7 +7,7 @@ import { type LostCall, type RepairReport, type RepairRequest, repairRequest, un
 import { isOver } from '../core/run.js';
 import { REPAIRED, repairOf } from '../storage/lost-rows.js';
 import { readEvent } from '../storage/read-events.js';
-import type { RunRow } from '../storage/runs.js';
+import type { RunRow } from '../storage/run-row.js';
 import { type Damage, damageOf } from './log-damage.js';
 import { makeFork } from './make-fork.js';
 import type { Parts } from './parts.js';

@@ -4,7 +4,7 @@ import { HoldfastError } from '../core/errors.js';
 import { invalidRequest } from '../core/field-errors.js';
 import { nanosOf } from '../core/money.js';
 import type { ReplayReport } from '../core/replay.js';
-import { limitsOf, type RunRow } from '../storage/runs.js';
+import { limitsOf, type RunRow } from '../storage/run-row.js';
 import { agentNamed, type Parts } from './parts.js';
 import { replayPlace } from './replay-place.js';
 import { grantsToday, type StoredRun } from './replayed-run.js';

@@ -6,7 +6,7 @@ import { fieldErrorsOf, invalidRequest } from '../core/field-errors.js';
 import type { GrantSet } from '../core/grants.js';
 import { type ReplayReport, type ReplayRequest, replayRequest } from '../core/replay.js';
 import { atOneMoment } from '../storage/one-moment.js';
-import type { RunRow } from '../storage/runs.js';
+import type { RunRow } from '../storage/run-row.js';
 import { markTool, type ToolMark } from '../storage/tool-marks.js';
 import type { RegisteredAgent } from './agent-registry.js';
 import { agentNamed, type Parts } from './parts.js';

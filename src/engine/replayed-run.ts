@@ -12,7 +12,8 @@ import { standingOf } from '../core/standing.js';
 import { decisionsOf, interruptionsByIds } from '../storage/interruptions.js';
 import { readList } from '../storage/mcp-lists.js';
 import { readKeyedEvents } from '../storage/read-events.js';
-import { assertNotErased, findRun, grantsOf, type RunRow } from '../storage/runs.js';
+import { grantsOf, type RunRow } from '../storage/run-row.js';
+import { assertNotErased, findRun } from '../storage/runs.js';
 import { standingByIds } from '../storage/standing-decisions.js';
 import type { RegisteredAgent } from './agent-registry.js';
 

@@ -6,7 +6,8 @@ import type { Page, PageOf } from '../core/page.js';
 import { isOver } from '../core/run.js';
 import type { StandingDecisionView } from '../core/standing.js';
 import { appendEvents } from '../storage/events.js';
-import { findRun, lockRun, type RunRow } from '../storage/runs.js';
+import type { RunRow } from '../storage/run-row.js';
+import { findRun, lockRun } from '../storage/runs.js';
 import { findStanding, listStandingRows, revokeStanding } from '../storage/standing-decisions.js';
 import type { Parts } from './parts.js';
 

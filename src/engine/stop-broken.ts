@@ -7,7 +7,8 @@ import { isOver } from '../core/run.js';
 import { liveBelow, lockFamily } from '../storage/families.js';
 import { pendingOf, settleInterruptions } from '../storage/interruptions.js';
 import { takesEvents } from '../storage/lost-rows.js';
-import { type RunRow, updateRun } from '../storage/runs.js';
+import type { RunRow } from '../storage/run-row.js';
+import { updateRun } from '../storage/runs.js';
 import { hasWorkingSegment } from '../storage/segment-rows.js';
 import type { Parts } from './parts.js';
 

@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
 import { runColumns } from './run-columns.js';
-import { type RunRow, runs } from './runs.js';
+import type { RunRow } from './run-row.js';
+import { runs } from './runs.js';
 
 /**
  * Reads runs and holds their rows until the transaction ends: those of a family that are deeper later, as everywhere; of one depth, in

@@ -6,7 +6,7 @@ import { EMPTY_STATE } from '../core/state.js';
 import { ERASED_NAME } from './export-tags.js';
 import { leaveExports } from './exported-runs.js';
 import { REPAIRED } from './lost-rows.js';
-import type { RunRow } from './runs.js';
+import type { RunRow } from './run-row.js';
 import { runs } from './runs.js';
 import { removeItemsOfRun } from './session-cut.js';
 import { forgetSubjects } from './subjects.js';

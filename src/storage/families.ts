@@ -3,7 +3,8 @@ import { OVER, type RunStatus, type Usage } from '../core/run.js';
 import type { Rows } from './columns.js';
 import { inOneFlight } from './one-flight.js';
 import { runColumns } from './run-columns.js';
-import { ancestorsOf, type RunRow, runs } from './runs.js';
+import { ancestorsOf, type RunRow } from './run-row.js';
+import { runs } from './runs.js';
 
 /**
  * Reads a run and holds its row and those of the runs above it, the topmost first, until the transaction ends: an id list

@@ -22,7 +22,8 @@ import { inOneFlight } from './one-flight.js';
 import { type PageRows, rowsOfPage } from './page-rows.js';
 import { runColumns } from './run-columns.js';
 import { decodeCursor, type Placed, placeBy } from './run-list.js';
-import { type RunRow, runs } from './runs.js';
+import type { RunRow } from './run-row.js';
+import { runs } from './runs.js';
 
 export interface NewInterruption {
   readonly id: string;

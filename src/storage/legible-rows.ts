@@ -10,7 +10,7 @@ import { placedWait } from '../core/wait.js';
 import type { DecisionRow, InterruptionRow } from './interruption-rows.js';
 import { decisionViewOf, interruptionViewOf } from './interruptions.js';
 import { alsoUnread, json, type Legible, shownLegibly, TIME, TIME_OR_NULL } from './legible.js';
-import { type RunRow, runViewOf } from './runs.js';
+import { type RunRow, runViewOf } from './run-row.js';
 import { type SeenTask, taskViewOf } from './tasks.js';
 
 type Columns<Row> = { readonly [C in keyof Row]?: Legible };

@@ -7,7 +7,7 @@ import { seenEnvironment } from './environments.js';
 import { shownRun } from './legible-rows.js';
 import { readLoggedEvents } from './read-events.js';
 import { lastReward } from './rewards.js';
-import type { RunRow } from './runs.js';
+import type { RunRow } from './run-row.js';
 import { diversityOfRun } from './trajectories.js';
 
 /** At most so many are in memory at once. */

@@ -3,7 +3,7 @@ import { deleteRunRows } from './delete-run.js';
 import { eraseToldEvents } from './erase-run.js';
 import type { Erasing } from './erasures.js';
 import { leaveExports } from './exported-runs.js';
-import type { RunRow } from './runs.js';
+import type { RunRow } from './run-row.js';
 import { removeItemsOfRun } from './session-cut.js';
 
 /** Keeps that a run was removed, by whom and why, and where its log ended: one that is missing without it was taken away. */

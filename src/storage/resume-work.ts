@@ -3,7 +3,8 @@ import { callsOfRun } from './calls.js';
 import type { DecisionRow, InterruptionRow } from './interruption-rows.js';
 import { decisionsOfSegment, interruptionsOfSegment } from './interruptions.js';
 import { inOneFlight } from './one-flight.js';
-import { type RunRow, startingWork } from './runs.js';
+import type { RunRow } from './run-row.js';
+import { startingWork } from './runs.js';
 import { type SnapshotRow, snapshotOf, soundState } from './snapshots.js';
 import { type StandingThen, standingThen } from './standing-decisions.js';
 

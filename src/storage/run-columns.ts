@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import { columnsOf } from './columns.js';
 import { previewBytes, previewOf } from './previews.js';
-import type { RunRow } from './runs.js';
+import type { RunRow } from './run-row.js';
 
 const COLUMNS: { readonly [C in keyof RunRow]-?: true } = {
   id: true,

@@ -5,7 +5,8 @@ import type { RunStatus } from '../core/run.js';
 import { type PageRows, rowsOfPage } from './page-rows.js';
 import type { Cut } from './previews.js';
 import { LISTED_RUN_BYTES, listedRunColumns } from './run-columns.js';
-import { type RunRow, runs } from './runs.js';
+import type { RunRow } from './run-row.js';
+import { runs } from './runs.js';
 import { idsOfSubject } from './subjects.js';
 
 /** Newest first: the place after the last item of a page. */

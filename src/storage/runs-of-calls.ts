@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
-import { type RunRow, runs } from './runs.js';
+import type { RunRow } from './run-row.js';
+import { runs } from './runs.js';
 
 /** What of its run says what a call may do. */
 export type RunOfCall = Pick<RunRow, 'agent' | 'grants'>;

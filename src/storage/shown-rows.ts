@@ -11,7 +11,7 @@ import type { DecisionRow, InterruptionRow } from './interruption-rows.js';
 import { pendingIds } from './interruptions.js';
 import { type WantedEvent, type WantedEvents, wantedEvents } from './log-pages.js';
 import { withDigests } from './long-events.js';
-import { type RunRow, usageOfFamily } from './runs.js';
+import { type RunRow, usageOfFamily } from './run-row.js';
 
 /**
  * What rows that somebody is shown say otherwise than the log, read by index: the first two events of a run, its last one, and those of

@@ -2,7 +2,8 @@ import type { Knex } from 'knex';
 import { canonical } from '../core/json.js';
 import type { TaskAttempt } from '../core/task.js';
 import type { TaskRetries } from '../core/task-retries.js';
-import { errorOf, type RunRow, runs } from './runs.js';
+import { errorOf, type RunRow } from './run-row.js';
+import { runs } from './runs.js';
 import { appendSystemEvent } from './system-events.js';
 import { type TaskRow, tasks } from './tasks.js';
 

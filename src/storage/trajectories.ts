@@ -4,7 +4,7 @@ import { canonical } from '../core/json.js';
 import type { Sketch } from '../core/sketch.js';
 import type { Trajectory } from '../core/trajectory.js';
 import type { TrajectoryResult } from '../core/trajectory-result.js';
-import type { RunRow } from './runs.js';
+import type { RunRow } from './run-row.js';
 import { appendSystemEvent } from './system-events.js';
 
 /** A row of `holdfast.trajectories` as the driver gives it. */

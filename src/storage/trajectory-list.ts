@@ -8,7 +8,7 @@ import type { PageRows } from './page-rows.js';
 import { runFactsOf } from './read-trajectory.js';
 import { lightRunColumns } from './run-columns.js';
 import { newestFirst, type Placed } from './run-list.js';
-import type { RunRow } from './runs.js';
+import type { RunRow } from './run-row.js';
 import type { TrajectoryRow } from './trajectories.js';
 
 type Read = Pick<TrajectoryRow, 'models' | 'steps' | 'counts' | 'quality' | 'diversity' | 'score_version'>;
