@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEngineDatabase, type TestDatabase } from '../harness/database.js';
+import { SLOW } from '../harness/slow.js';
 import { runHere } from './in-process.js';
 import { Program } from './program.js';
 
@@ -109,7 +110,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-describe('what the code of a run throws where nobody waits for it', () => {
+describe.runIf(SLOW)('what the code of a run throws where nobody waits for it', () => {
   it.each(['timer', 'rejection', 'microtask', 'emitter', 'disk', 'text'])(
     'fails the call, from a %s; the call beside it and the run go on',
     async (way) => {
@@ -157,7 +158,7 @@ describe('what the code of a run throws where nobody waits for it', () => {
   });
 });
 
-describe('the log of a server', () => {
+describe.runIf(SLOW)('the log of a server', () => {
   it('has what libraries, tools, warnings and MCP servers write to standard error as lines of its own', async () => {
     await run('console');
     await run('mcp');
@@ -176,7 +177,7 @@ describe('the log of a server', () => {
   });
 });
 
-describe('what nobody threw that is known', () => {
+describe.runIf(SLOW)('what nobody threw that is known', () => {
   it.each([
     ['an exception', () => server.child.kill('SIGUSR2')],
     ['a rejection', () => server.child.kill('SIGWINCH')],

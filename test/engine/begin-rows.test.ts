@@ -7,7 +7,7 @@ import { appendEvents } from '../../src/storage/events.js';
 import { resumeWork } from '../../src/storage/resume-work.js';
 import { revokeStanding } from '../../src/storage/standing-decisions.js';
 import { compareBegin } from '../../steps/compare-begin.js';
-import { describeEachDatabase } from '../harness/database.js';
+import { describeBothDatabasesSlowly } from '../harness/database.js';
 import { ADMIN, BOB, eventsOf, openTestEngine, restOf, runToRest, type TestEngine } from '../harness/engine.js';
 import { call, scripted } from '../harness/script.js';
 
@@ -55,7 +55,7 @@ const QUEUED: readonly (readonly [column: string, sql: string])[] = [
   ['model', `'expensive/model'`],
 ];
 
-describeEachDatabase('rows that a segment begins with', (kind) => {
+describeBothDatabasesSlowly('rows that a segment begins with', (kind) => {
   let t: TestEngine;
   beforeEach(async () => {
     [asked, paid] = [[], []];

@@ -9,7 +9,7 @@ import type { Column } from '../../src/core/copied-table.js';
 import type { VerifyReport } from '../../src/core/verify-log.js';
 import { defineAgent, functionModel, subAgent } from '../../src/index.js';
 import { ended } from '../export/exported.js';
-import { describeEachDatabase } from '../harness/database.js';
+import { describeBothDatabasesSlowly } from '../harness/database.js';
 import { ADMIN, openTestEngine, restOf, runToRest, type TestEngine } from '../harness/engine.js';
 import { call, resultsIn, say, scripted } from '../harness/script.js';
 import { serveHttp, testServer } from '../mcp/server.js';
@@ -43,7 +43,7 @@ const prices = { 'object/clerk': PRICE, 'object/boss': PRICE };
 
 const RUNS = ['boss', 'approvals', 'edits', 'several', 'standing', 'unknown', 'questions', 'children'];
 
-describeEachDatabase('rows that say again what the log says', (kind) => {
+describeBothDatabasesSlowly('rows that say again what the log says', (kind) => {
   let t: TestEngine;
   let server: Awaited<ReturnType<typeof serveHttp>>;
   const ids = new Map<string, string>();

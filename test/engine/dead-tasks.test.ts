@@ -1,7 +1,7 @@
 import { Agent } from '@openai/agents';
 import { expect, it } from 'vitest';
 import { functionModel } from '../../src/index.js';
-import { describeEachDatabase } from '../harness/database.js';
+import { describeBothDatabasesSlowly } from '../harness/database.js';
 import { ADMIN, engineFor } from '../harness/engine.js';
 import { say } from '../harness/script.js';
 
@@ -13,7 +13,7 @@ const task = {
   verification: { tests: [{ name: 'adds', command: 'true' }] },
 };
 
-describeEachDatabase('dead tasks', (kind) => {
+describeBothDatabasesSlowly('dead tasks', (kind) => {
   let fault: Error | null = null;
   const model = functionModel('flaky', () => {
     if (fault !== null) throw fault;

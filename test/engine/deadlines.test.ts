@@ -5,7 +5,7 @@ import { createEngine, defineAgent, defineTool, type Engine, waitForEventTool } 
 import { type Database, openDatabase } from '../../src/storage/database.js';
 import {
   createEngineDatabase,
-  describeEachDatabase,
+  describeBothDatabasesSlowly,
   describePostgres,
   type TestDatabase,
 } from '../harness/database.js';
@@ -35,7 +35,7 @@ const hearer = defineAgent({
 });
 const agents = [agent('quick', 1500), agent('slow', 3_600_000), hearer];
 
-describeEachDatabase('deadlines', (kind) => {
+describeBothDatabasesSlowly('deadlines', (kind) => {
   const t = engineFor(kind, { agents });
   const expired = () => t.engine.listInterruptions({ status: 'expired', limit: 100 }, BOB);
 

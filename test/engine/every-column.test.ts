@@ -9,7 +9,7 @@ import { decisionsOf } from '../../src/storage/interruptions.js';
 import { shownInterruption, shownRun } from '../../src/storage/legible-rows.js';
 import { findRun } from '../../src/storage/runs.js';
 import { falseInterruptions, shownOf } from '../../src/storage/shown-rows.js';
-import { describeEachDatabase } from '../harness/database.js';
+import { describeBothDatabasesSlowly } from '../harness/database.js';
 import { ADMIN, BOB, openTestEngine, restOf, type TestEngine } from '../harness/engine.js';
 import { call, type Output, outputAfter, say } from '../harness/script.js';
 import { after, changeColumn, described, rowsOf, verify } from './changed-rows.js';
@@ -112,7 +112,7 @@ it('every column of every table has a class', () => {
   expect(unsaid).toEqual([]);
 });
 
-describeEachDatabase('a column that somebody has changed', (database) => {
+describeBothDatabasesSlowly('a column that somebody has changed', (database) => {
   let t: TestEngine;
   const ids = new Map<Kind, string>();
   const idOf = (kind: Kind): string => ids.get(kind) ?? '';

@@ -6,14 +6,14 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { defineAgent } from '../../src/index.js';
 import { beginWork } from '../../src/storage/work-notes.js';
 import { ended } from '../export/exported.js';
-import { describeEachDatabase } from '../harness/database.js';
+import { describeBothDatabasesSlowly } from '../harness/database.js';
 import { ADMIN, openTestEngine, runToRest, type TestEngine } from '../harness/engine.js';
 import { say, scripted } from '../harness/script.js';
 
 const scratch = mkdtempSync(join(tmpdir(), 'holdfast-attempts-'));
 afterAll(() => rmSync(scratch, { recursive: true }));
 
-describeEachDatabase('an export that workers died with', (kind) => {
+describeBothDatabasesSlowly('an export that workers died with', (kind) => {
   let t: TestEngine;
   beforeAll(async () => {
     const agents = [defineAgent({ agent: new Agent({ name: 'echo', model: scripted([[say('hello')]]) }) })];

@@ -2,7 +2,7 @@ import { Agent } from '@openai/agents';
 import { beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineAgent, defineTool, waitFor } from '../../src/index.js';
-import { describeEachDatabase } from '../harness/database.js';
+import { describeBothDatabasesSlowly } from '../harness/database.js';
 import { ADMIN, BOB, engineFor, kindsOf, restOf, runToRest } from '../harness/engine.js';
 import { call, scripted } from '../harness/script.js';
 
@@ -38,7 +38,7 @@ const configOf = (tools: Agent['tools'] = [pay(), look]) => ({
   ],
 });
 
-describeEachDatabase('an approval after a deploy', (kind) => {
+describeBothDatabasesSlowly('an approval after a deploy', (kind) => {
   const t = engineFor(kind, configOf());
   beforeEach(async () => {
     did = [];

@@ -2,7 +2,7 @@ import { Agent } from '@openai/agents';
 import { beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type Caller, defineAgent, defineTool, type RunView, waitFor } from '../../src/index.js';
-import { describeEachDatabase } from '../harness/database.js';
+import { describeBothDatabasesSlowly } from '../harness/database.js';
 import { ADMIN, BOB, engineFor, eventsOf, kindsOf, restOf, runToRest } from '../harness/engine.js';
 import { call, scripted } from '../harness/script.js';
 
@@ -56,7 +56,7 @@ const config = {
   ],
 };
 
-describeEachDatabase('approvals and forks', (kind) => {
+describeBothDatabasesSlowly('approvals and forks', (kind) => {
   const t = engineFor(kind, config);
   beforeEach(() => {
     did = [];

@@ -14,7 +14,7 @@ import { jsonText } from '../../src/http/json-text.js';
 import { defineAgent, defineTool, functionModel } from '../../src/index.js';
 import { knowSecret, withoutSecrets } from '../../src/models/known-secrets.js';
 import { breathe } from '../../src/storage/breathe.js';
-import { describeEachDatabase } from '../harness/database.js';
+import { describeBothDatabasesSlowly } from '../harness/database.js';
 import { ADMIN, engineFor, restOf } from '../harness/engine.js';
 import { call, resultsIn, say } from '../harness/script.js';
 
@@ -60,7 +60,7 @@ const busy = (ms: number): void => {
   for (const until = performance.now() + ms; performance.now() < until; );
 };
 
-describeEachDatabase('work with a long run', (kind) => {
+describeBothDatabasesSlowly('work with a long run', (kind) => {
   const t = engineFor(kind, config);
   let id: string;
   beforeAll(async () => {

@@ -4,13 +4,13 @@ import { expect, it } from 'vitest';
 import { leafOf } from '../../src/core/log-entry.js';
 import { removeLocked } from '../../src/engine/erase-locked.js';
 import { readEntries } from '../../src/storage/log-entries.js';
-import { describeEachDatabase } from '../harness/database.js';
+import { describeBothDatabasesSlowly } from '../harness/database.js';
 import { ADMIN, runToRest } from '../harness/engine.js';
 import { signedEngineFor } from '../harness/signed-engine.js';
 
 const BY = { actor: 'ada', reason: 'She asked for it.' };
 
-describeEachDatabase('what runs have lost', (kind) => {
+describeBothDatabasesSlowly('what runs have lost', (kind) => {
   const t = signedEngineFor(kind);
   const remove = (id: string) => t.between((knex) => knex.transaction((trx) => removeLocked(trx, id, BY)));
 

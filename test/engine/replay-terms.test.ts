@@ -2,7 +2,7 @@ import { Agent, type ModelSettings } from '@openai/agents';
 import { beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineAgent, defineTool, type EngineConfig } from '../../src/index.js';
-import { describeEachDatabase } from '../harness/database.js';
+import { describeBothDatabasesSlowly } from '../harness/database.js';
 import { ADMIN, dataOf, decideAndRest, engineFor, runToRest } from '../harness/engine.js';
 import { call, say, scripted } from '../harness/script.js';
 
@@ -70,7 +70,7 @@ const clerkIn = (today: Today = {}): EngineConfig => {
   };
 };
 
-describeEachDatabase('a replay with requests that were changed', (kind) => {
+describeBothDatabasesSlowly('a replay with requests that were changed', (kind) => {
   const t = engineFor(kind, clerkIn());
   let clerk: string;
   let lone: string;

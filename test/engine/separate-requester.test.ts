@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { isSeparate } from '../../src/core/separation.js';
 import { type Caller, defineAgent, defineTool, type RunView, subAgent } from '../../src/index.js';
-import { describeEachDatabase } from '../harness/database.js';
+import { describeBothDatabasesSlowly } from '../harness/database.js';
 import { ADMIN, BOB, engineFor, eventsOf, restOf, runToRest } from '../harness/engine.js';
 import { call, scripted } from '../harness/script.js';
 
@@ -52,7 +52,7 @@ it('one setting that says yes is enough, and several approvals are of others unl
   expect(isSeparate([false, true, undefined], 1)).toBe(true);
 });
 
-describeEachDatabase('who asked for a run', (kind) => {
+describeBothDatabasesSlowly('who asked for a run', (kind) => {
   const t = engineFor(kind, config);
   const pendingOf = async ({ id: runId }: Pick<RunView, 'id'>) =>
     (await t.engine.listInterruptions({ status: 'pending', runId, limit: 1 }, ADMIN)).items[0];

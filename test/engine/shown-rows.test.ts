@@ -3,7 +3,7 @@ import type { Knex } from 'knex';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineAgent, defineTool } from '../../src/index.js';
-import { describeEachDatabase } from '../harness/database.js';
+import { describeBothDatabasesSlowly } from '../harness/database.js';
 import { ADMIN, BOB, openTestEngine, runToRest, type TestEngine } from '../harness/engine.js';
 import { call, say, scripted } from '../harness/script.js';
 import { decideAll, config as everyKind } from './every-kind.js';
@@ -81,7 +81,7 @@ const COUNTS: ReadonlySet<string> = new Set(['runs.turns', 'runs.segment', 'runs
 const named = (integrity: readonly { readonly table: string; readonly column: string | null }[]): string[] =>
   integrity.map(({ table, column }) => (column === null ? table : `${table}.${column}`));
 
-describeEachDatabase('what is shown of a run', (kind) => {
+describeBothDatabasesSlowly('what is shown of a run', (kind) => {
   let t: TestEngine;
   beforeAll(async () => {
     paid.length = 0;

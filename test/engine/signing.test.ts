@@ -1,13 +1,13 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Knex } from 'knex';
 import { beforeEach, expect, it } from 'vitest';
-import { describeEachDatabase } from '../harness/database.js';
+import { describeBothDatabasesSlowly } from '../harness/database.js';
 import { ADMIN, runToRest } from '../harness/engine.js';
 import { signedEngineFor } from '../harness/signed-engine.js';
 
 const ENTRIES = 7;
 
-describeEachDatabase('the signer of the log over all runs', (kind) => {
+describeBothDatabasesSlowly('the signer of the log over all runs', (kind) => {
   const t = signedEngineFor(kind);
   const signed = () => readFileSync(t.fileOf('checkpoints.jsonl'), 'utf8');
 

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { z } from 'zod';
 import type { LogFields } from '../../src/core/log-record.js';
 import { askHumanTool, createEngine, defineAgent, defineTool, functionModel } from '../../src/index.js';
-import { describeEachDatabase } from '../harness/database.js';
+import { describeBothDatabasesSlowly } from '../harness/database.js';
 import { ADMIN, engineFor, restOf } from '../harness/engine.js';
 import { call, say, scripted } from '../harness/script.js';
 
@@ -41,7 +41,7 @@ const task = {
   verification: { tests: [{ name: 'adds', command: 'true' }] },
 };
 
-describeEachDatabase('runs without progress', (kind) => {
+describeBothDatabasesSlowly('runs without progress', (kind) => {
   /** What the log of the process says of runs that stall. */
   const logged: object[] = [];
   const ignored = (): void => {};

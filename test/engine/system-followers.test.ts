@@ -4,14 +4,14 @@ import { expect, it, vi } from 'vitest';
 import type { SystemEvent, SystemGap } from '../../src/core/system-event.js';
 import { SystemTail } from '../../src/engine/system-tail.js';
 import { defineAgent } from '../../src/index.js';
-import { describeEachDatabase } from '../harness/database.js';
+import { describeBothDatabasesSlowly } from '../harness/database.js';
 import { ADMIN, engineFor, runToRest } from '../harness/engine.js';
 import { say, scripted } from '../harness/script.js';
 
 const FOLLOWERS = 60;
 const agents = [defineAgent({ agent: new Agent({ name: 'plain', model: scripted([[say('done')]], 3) }) })];
 
-describeEachDatabase('those who follow the events of the system', (kind) => {
+describeBothDatabasesSlowly('those who follow the events of the system', (kind) => {
   const t = engineFor(kind, { agents });
 
   it('have each event, which is read once for all of them', async () => {

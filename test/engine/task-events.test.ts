@@ -2,7 +2,7 @@ import { Agent } from '@openai/agents';
 import { expect, it } from 'vitest';
 import { defineAgent, functionModel } from '../../src/index.js';
 import { tellBegun } from '../../src/storage/task-events.js';
-import { describeEachDatabase } from '../harness/database.js';
+import { describeBothDatabasesSlowly } from '../harness/database.js';
 import { ADMIN, engineFor, restOf } from '../harness/engine.js';
 import { parseExposition } from '../metrics/exposition.js';
 
@@ -19,7 +19,7 @@ const task = {
   verification: { tests: [{ name: 'adds', command: 'true' }] },
 };
 
-describeEachDatabase('what is told of tasks', (kind) => {
+describeBothDatabasesSlowly('what is told of tasks', (kind) => {
   const t = engineFor(kind, { agents: AGENTS, retries: { most: 0 } });
   const told = async (taskId: string) =>
     (await t.engine.listSystemEvents({ after: 0, limit: 200, taskId }, ADMIN)).items;

@@ -1,7 +1,7 @@
 import { Agent } from '@openai/agents';
 import { expect, it } from 'vitest';
 import { askHumanTool, defineAgent, functionModel } from '../../src/index.js';
-import { describeEachDatabase } from '../harness/database.js';
+import { describeBothDatabasesSlowly } from '../harness/database.js';
 import { ADMIN, engineFor, restOf } from '../harness/engine.js';
 import { call, outputAfter } from '../harness/script.js';
 
@@ -16,7 +16,7 @@ const task = {
 const SOON = { most: 2, firstMs: 1, longestMs: 1 };
 const LATER = { most: 1, firstMs: 3_600_000, longestMs: 3_600_000 };
 
-describeEachDatabase('attempts of tasks', (kind) => {
+describeBothDatabasesSlowly('attempts of tasks', (kind) => {
   let failures = 0;
   const flaky = functionModel('flaky', ({ input }) => {
     if (failures-- > 0) throw new Error('no words');

@@ -13,7 +13,7 @@ import { insertRun } from '../../src/storage/runs.js';
 import { fence } from '../../src/storage/takeover.js';
 import { beginWork, endWork, hasDied, leaveWork, workSetAside } from '../../src/storage/work-notes.js';
 import { registerWorker } from '../../src/storage/workers.js';
-import { describeEachDatabase } from '../harness/database.js';
+import { describeBothDatabasesSlowly } from '../harness/database.js';
 import { ADMIN, openTestEngine, runToRest, type TestEngine } from '../harness/engine.js';
 import { say, scripted } from '../harness/script.js';
 
@@ -22,7 +22,7 @@ const scratch = mkdtempSync(join(tmpdir(), 'holdfast-work-'));
 afterAll(() => rmSync(scratch, { recursive: true }));
 const gone = (epoch: number) => ({ id: 'gone', epoch });
 
-describeEachDatabase('work with which processes died', (kind) => {
+describeBothDatabasesSlowly('work with which processes died', (kind) => {
   let t: TestEngine;
   let runId: string;
   beforeAll(async () => {

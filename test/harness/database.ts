@@ -42,6 +42,13 @@ export const FEW_STRIDE = 256;
 
 const IS_FEW = Number(process.env['HOLDFAST_CRASH_STRIDE'] ?? 0) >= FEW_STRIDE && SERVER !== undefined;
 
+/** The same for a suite that takes long: HOLDFAST_TEST_SLOW=1 runs it, as CI does. */
+export function describeBothDatabasesSlowly(name: string, suite: (kind: DatabaseKind) => void): void {
+  if (SLOW) describe(`${name} on pglite`, () => suite('pglite'));
+  else describe.skip(`${name} (slow: HOLDFAST_TEST_SLOW=1 runs it)`, () => suite('pglite'));
+  if (SLOW) describePostgres(name, () => suite('postgres'));
+}
+
 /**
  * The same for a suite that takes long: HOLDFAST_TEST_SLOW=1 runs it, as CI does. Where few instants of the crash matrix are taken it
  * runs on PostgreSQL alone.

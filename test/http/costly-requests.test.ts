@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { askHumanTool, defineAgent } from '../../src/index.js';
 import { aTask } from '../core/a-task.js';
-import { describeEachDatabase } from '../harness/database.js';
+import { describeBothDatabasesSlowly } from '../harness/database.js';
 import { call, say, scripted } from '../harness/script.js';
 import { type Door, expectProblem, openDoor } from './door.js';
 
@@ -32,7 +32,7 @@ const AGENTS = [
 
 const paused = z.object({ status: z.literal('paused'), interruptions: z.array(z.string()).length(1) });
 
-describeEachDatabase('a short request that asks for much', (kind) => {
+describeBothDatabasesSlowly('a short request that asks for much', (kind) => {
   let door: Door;
   beforeAll(async () => {
     door = await openDoor(kind, AGENTS);

@@ -3,13 +3,13 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runView } from '../../src/core/run.js';
 import { createHttpServer } from '../../src/http/server.js';
 import { codes, pageText, rows, section } from '../docs/pages.js';
-import { describeEachDatabase } from '../harness/database.js';
+import { describeBothDatabasesSlowly } from '../harness/database.js';
 import { type Family, parseExposition, problemsOf } from '../metrics/exposition.js';
 import { bearer, collectingLog, type Door, expectProblem, openDoor, options } from './door.js';
 
 const PROMTOOL = process.env['HOLDFAST_TEST_PROMTOOL'];
 
-describeEachDatabase('GET /api/v1/metrics', (kind) => {
+describeBothDatabasesSlowly('GET /api/v1/metrics', (kind) => {
   let door: Door;
   beforeAll(async () => {
     door = await openDoor(kind);

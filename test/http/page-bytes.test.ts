@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineAgent, defineTool } from '../../src/index.js';
 import { knowSecret } from '../../src/models/known-secrets.js';
-import { describeEachDatabase } from '../harness/database.js';
+import { describeBothDatabasesSlowly } from '../harness/database.js';
 import { call, say, scripted } from '../harness/script.js';
 import { type Door, openDoor } from './door.js';
 
@@ -36,7 +36,7 @@ const AGENTS = [
 const paged = z.object({ items: z.array(z.looseObject({})), nextCursor: z.string().nullable() });
 type Item = Readonly<Record<string, unknown>>;
 
-describeEachDatabase('pages of long items', (kind) => {
+describeBothDatabasesSlowly('pages of long items', (kind) => {
   let door: Door;
   const runs: string[] = [];
 

@@ -3,13 +3,13 @@ import { z } from 'zod';
 import { runView } from '../../src/core/run.js';
 import { SYSTEM_EVENT_DATA, type SystemEvent, systemEvent } from '../../src/core/system-event.js';
 import { openDatabase } from '../../src/storage/database.js';
-import { describeEachDatabase } from '../harness/database.js';
+import { describeBothDatabasesSlowly } from '../harness/database.js';
 import { type Actor, type Door, expectProblem, openDoor } from './door.js';
 import { openStream, type Stream } from './event-stream.js';
 
 const page = z.object({ items: z.array(systemEvent), nextCursor: z.string().nullable(), trimmed: z.int() });
 
-describeEachDatabase('GET /api/v1/events', (kind) => {
+describeBothDatabasesSlowly('GET /api/v1/events', (kind) => {
   let door: Door;
   beforeAll(async () => {
     door = await openDoor(kind);

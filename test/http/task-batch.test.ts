@@ -8,7 +8,7 @@ import type { Page } from '../../src/core/page.js';
 import type { TaskView } from '../../src/core/task.js';
 import { type BatchAnswer, batchAnswer } from '../../src/core/task-batch.js';
 import { runHere } from '../cli/in-process.js';
-import { describeEachDatabase } from '../harness/database.js';
+import { describeBothDatabasesSlowly } from '../harness/database.js';
 import { bearer, type Door, expectProblem, MAX_BODY_BYTES, openDoor, TOKENS } from './door.js';
 
 const PATH = '/api/v1/tasks/batch';
@@ -32,7 +32,7 @@ const many = (count: number) =>
     ...Array.from({ length: count - 1 }, (_, a) => ({ ...named, parameters: { a } })),
   );
 
-describeEachDatabase('batches of tasks over HTTP', (kind) => {
+describeBothDatabasesSlowly('batches of tasks over HTTP', (kind) => {
   let door: Door;
   beforeAll(async () => {
     door = await openDoor(kind);

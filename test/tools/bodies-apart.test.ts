@@ -10,6 +10,7 @@ import { seededRandom } from '../../src/core/seeded-random.js';
 import { defineTool, type IsolatedToolDeclaration } from '../../src/index.js';
 import { toolSpecOf } from '../../src/tools/define-tool.js';
 import { isolatedPool } from '../../src/tools/isolated-pool.js';
+import { SLOW } from '../harness/slow.js';
 import { callTool, contextWith } from './tool-context.js';
 
 /** Bodies of tools in threads and processes of their own, through the whole way there and back. */
@@ -25,7 +26,7 @@ afterAll(async () => {
 
 type Given = Partial<IsolatedToolDeclaration<Record<string, unknown>, unknown>>;
 
-describe.each(['thread', 'process'] as const)('a body in a %s', (isolation) => {
+describe.runIf(SLOW).each(['thread', 'process'] as const)('a body in a %s', (isolation) => {
   const tool = (name: string, given: Given = {}) =>
     toolSpecOf(
       defineTool({
@@ -152,7 +153,7 @@ describe.each(['thread', 'process'] as const)('a body in a %s', (isolation) => {
   });
 });
 
-it('a process is held to all that it has in memory, also what is no heap', async () => {
+it.runIf(SLOW)('a process is held to all that it has in memory, also what is no heap', async () => {
   const spec = toolSpecOf(
     defineTool({
       ...{ name: 'buffers', description: 'Fills buffers.', input: z.object({}), output: z.any() },
@@ -162,7 +163,7 @@ it('a process is held to all that it has in memory, also what is no heap', async
   await expect(callTool(spec, {}, contextWith(['tool:call:*']))).rejects.toMatchObject({ code: 'tool_memory' });
 });
 
-it('who waits for a place and is stopped leaves the queue', async () => {
+it.runIf(SLOW)('who waits for a place and is stopped leaves the queue', async () => {
   const looping = toolSpecOf(
     defineTool({
       ...{ name: 'looping', description: 'Loops.', input: z.object({}), output: z.any() },
@@ -177,7 +178,7 @@ it('who waits for a place and is stopped leaves the queue', async () => {
   for (const place of held) place?.leave();
 });
 
-it('closing ends what works, and answers none of it', async () => {
+it.runIf(SLOW)('closing ends what works, and answers none of it', async () => {
   const looping = toolSpecOf(
     defineTool({
       ...{ name: 'looping', description: 'Loops.', input: z.object({ file: z.string() }), output: z.any() },
@@ -206,7 +207,7 @@ const isThere = (pid: number): boolean => {
   }
 };
 
-it.each(['loop', 'idle'])('a parent that is killed leaves nothing behind: %s', async (what) => {
+it.runIf(SLOW).each(['loop', 'idle'])('a parent that is killed leaves nothing behind: %s', async (what) => {
   const file = join(scratch, what);
   const pool = new URL('../../dist/src/tools/isolated-pool.js', import.meta.url).href;
   const isolated = { isolation: 'process', module: BODIES.href, memoryMb: 256, cpuSeconds: null, env: {} };

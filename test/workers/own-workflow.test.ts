@@ -4,7 +4,7 @@ import { DBOS } from '@dbos-inc/dbos-sdk';
 import { Agent } from '@openai/agents';
 import { expect, it } from 'vitest';
 import { createEngine, defineAgent, type EngineConfig } from '../../src/index.js';
-import { createEngineDatabase, describeEachDatabase, describePostgres } from '../harness/database.js';
+import { createEngineDatabase, describeBothDatabasesSlowly, describePostgres } from '../harness/database.js';
 import { runToRest } from '../harness/engine.js';
 import { say, scripted } from '../harness/script.js';
 import { WorkerProcess } from './worker-process.js';
@@ -12,7 +12,7 @@ import { WorkerProcess } from './worker-process.js';
 const PROGRAM = join(import.meta.dirname, '../../dist/programs/test/workers/own-workflow-worker.js');
 const agents = [defineAgent({ agent: new Agent({ name: 'one', model: scripted([[say('done')]]) }) })];
 
-describeEachDatabase('a process with workflows of its own', (kind) => {
+describeBothDatabasesSlowly('a process with workflows of its own', (kind) => {
   it('that registers them before it makes the engine recovers both after it died', async () => {
     const { options, drop } = await createEngineDatabase(kind);
     const ledger = join(options.dataDir, 'ledger');
