@@ -1,14 +1,9 @@
 import type { Caller } from '../core/caller.js';
 import { HoldfastError } from '../core/errors.js';
 import { fieldErrorsOf, invalidRequest } from '../core/field-errors.js';
+import type { Integrity } from '../core/integrity.js';
 import type { Page } from '../core/page.js';
-import {
-  type ShownTrajectory,
-  STEPS_LIMIT,
-  STEPS_MAX_CHARS,
-  type Trajectory,
-  type TrajectorySummary,
-} from '../core/trajectory.js';
+import { type ShownTrajectory, STEPS_LIMIT, STEPS_MAX_CHARS, type TrajectorySummary } from '../core/trajectory.js';
 import { type TrajectoryFilter, trajectoryFilter } from '../core/trajectory-filter.js';
 import { alsoUnread } from '../storage/legible.js';
 import { shownRun } from '../storage/legible-rows.js';
@@ -16,6 +11,7 @@ import { atOneMoment } from '../storage/one-moment.js';
 import { readTrajectory } from '../storage/read-trajectory.js';
 import { lastRewards } from '../storage/rewards.js';
 import { cursorAfter } from '../storage/run-list.js';
+import type { RunRow } from '../storage/run-row.js';
 import { assertNotErased, findRun } from '../storage/runs.js';
 import { shownOf } from '../storage/shown-rows.js';
 import { listTrajectoryRows, summaryOf } from '../storage/trajectory-list.js';
@@ -30,14 +26,32 @@ export async function getTrajectory(
   { after = 0, limit = STEPS_LIMIT }: { readonly after?: number; readonly limit?: number } = {},
   signal?: AbortSignal,
 ): Promise<ShownTrajectory> {
-  const { knex } = parts.world;
-  const { row, integrity } = await atOneMoment(knex, async (trx) => {
-    const row = await findRun(trx, caller.tenant, id);
-    if (row === undefined) throw new HoldfastError('run_unknown', `There is no run ${JSON.stringify(id)}.`);
-    return { row, integrity: (await shownOf(trx, [row], 'whole')).get(id)?.integrity ?? [] };
+  const found = await findShown(parts, id, caller);
+  if (found === null) throw new HoldfastError('run_unknown', `There is no run ${JSON.stringify(id)}.`);
+  assertNotErased(found.row);
+  return shownRecord(parts, found, { after, limit }, signal);
+}
+
+/** A run, and where its row is not what its log says. */
+interface Found {
+  readonly row: RunRow;
+  readonly integrity: Integrity;
+}
+
+/** Null: there is none. */
+const findShown = ({ world: { knex } }: Parts, id: string, { tenant }: Caller): Promise<Found | null> =>
+  atOneMoment(knex, async (trx) => {
+    const row = await findRun(trx, tenant, id);
+    return row === undefined ? null : { row, integrity: (await shownOf(trx, [row], 'whole')).get(id)?.integrity ?? [] };
   });
-  assertNotErased(row);
-  const { record } = await readTrajectory(knex, row, { after, limit, maxChars: STEPS_MAX_CHARS }, signal);
+
+async function shownRecord(
+  { world: { knex } }: Parts,
+  { row, integrity }: Found,
+  steps: { readonly after: number; readonly limit: number },
+  signal?: AbortSignal,
+): Promise<ShownTrajectory> {
+  const { record } = await readTrajectory(knex, row, { ...steps, maxChars: STEPS_MAX_CHARS }, signal);
   return { ...record, integrity: alsoUnread(integrity, shownRun(row, [], []).integrity) };
 }
 
@@ -81,7 +95,7 @@ export async function* streamTrajectories(
   parts: Parts,
   asked: TrajectoryFilter,
   caller: Caller,
-): AsyncIterable<Trajectory> {
+): AsyncIterable<ShownTrajectory> {
   const filter = filterOf(asked);
   const { knex } = parts.world;
   await indexShortDue(parts, caller.tenant);
@@ -90,11 +104,10 @@ export async function* streamTrajectories(
     const page: { limit: number; cursor?: string } = { limit: PAGE, ...(cursor === null ? {} : { cursor }) };
     const found = await listTrajectoryRows(knex, caller.tenant, filter, page);
     for (const { id } of found.rows) {
-      const row = await findRun(knex, caller.tenant, id);
+      const one = await findShown(parts, id, caller);
       // It was deleted since, or nothing is left of it.
-      if (row === undefined || row.erased_at !== null) continue;
-      yield (await readTrajectory(knex, row, { after: 0, limit: Number.POSITIVE_INFINITY, maxChars: STEPS_MAX_CHARS }))
-        .record;
+      if (one === null || one.row.erased_at !== null) continue;
+      yield await shownRecord(parts, one, { after: 0, limit: Number.POSITIVE_INFINITY });
     }
     cursor = cursorAfter(found);
   } while (cursor !== null);

@@ -24,7 +24,7 @@ import type { StateAt } from '../core/state-at.js';
 import type { Stats } from '../core/stats.js';
 import type { EraseSubject, SubjectErasureView } from '../core/subject-erasure.js';
 import type { SystemEvent, SystemGap } from '../core/system-event.js';
-import type { ShownTrajectory, Trajectory, TrajectorySummary } from '../core/trajectory.js';
+import type { ShownTrajectory, TrajectorySummary } from '../core/trajectory.js';
 import type { TrajectoryFilter } from '../core/trajectory-filter.js';
 import type { VerifyRange } from '../core/verify-log.js';
 import type { AccessRow } from '../storage/access-log.js';
@@ -149,7 +149,7 @@ export interface Engine extends TaskVerbs, WorkerVerbs {
    * Records with their steps, newest first, one in memory at a time. Of one whose steps take more than 32 MiB `nextStep` is not
    * null: `getTrajectory` has the rest. Throws `invalid_request`.
    */
-  streamTrajectories(filter: TrajectoryFilter, caller: Caller): AsyncIterable<Trajectory>;
+  streamTrajectories(filter: TrajectoryFilter, caller: Caller): AsyncIterable<ShownTrajectory>;
   /**
    * Says what a run was worth, also after it is over: the next version, which counts from now on. The last one said again by the
    * same actor is the same version. Throws `run_unknown`, `invalid_request`.

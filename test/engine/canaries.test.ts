@@ -145,8 +145,9 @@ describeEachDatabaseSlowly('secrets are in nothing that is kept or said', (kind)
     );
     t = await openTestEngine(kind, { agents, providers, log });
     http = await createHttpServer(t.engine, options(log));
-    const names = (await t.engine.listAgents({ limit: 50 }, ADMIN)).items.map(({ name }) => name);
-    for (const name of names) runs.set(name, (await t.engine.startRun({ agent: name, input: MARKER }, ADMIN)).id);
+    const { items, nextCursor } = await t.engine.listAgents({ limit: 200 }, ADMIN);
+    expect(nextCursor).toBeNull();
+    for (const { name } of items) runs.set(name, (await t.engine.startRun({ agent: name, input: MARKER }, ADMIN)).id);
     for (const id of runs.values()) {
       await vi.waitFor(async () => expect((await restOf(t.engine, id)).completedAt).not.toBeNull(), 100_000);
     }

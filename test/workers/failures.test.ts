@@ -64,7 +64,7 @@ describePostgresSlowly('workers whose database', () => {
     await expect.poll(() => fleet.paid().length, { timeout: 20_000, interval: 20 }).toBeGreaterThan(2);
     fleet.network.cut();
     await fleet.start({ WORKER_ID: 'west', DATABASE_URL: fleet.databaseUrl });
-    await expect.poll(isTakenOver, { timeout: 30_000 }).toBe(true);
+    await expect.poll(isTakenOver).toBe(true);
     fleet.network.heal();
     for (const { ended } of cutOff) expect(await ended).toBe(1);
     // Whoever was cut off in the middle of a payment may have made it.

@@ -16,6 +16,8 @@ const WAITING = 2000;
 const WATCH_MS = 6500;
 /** A statement that reads an index of all of these runs reads more pages, and one that reads the runs ten times as many. */
 const PAGES_MAX = 15;
+/** Of a statement that writes: its row goes into indexes too. */
+const WRITTEN_MAX = 30;
 
 const ask = defineTool({
   ...{ name: 'ask', description: 'Asks.', input: z.object({}), output: z.string(), effect: 'pure' },
@@ -71,7 +73,8 @@ describePostgres('an idle worker', () => {
     });
     // What is due, what is stranded, and the tasks of events that are placed.
     expect(Object.keys(pages).filter((text) => /holdfast\.runs|"timers"/.test(text))).toHaveLength(3);
-    expect(Object.entries(pages).filter(([, count]) => count > PAGES_MAX)).toEqual([]);
+    const most = (text: string): number => (/\binsert into\b/i.test(text) ? WRITTEN_MAX : PAGES_MAX);
+    expect(Object.entries(pages).filter(([text, count]) => count > most(text))).toEqual([]);
   });
 
   it('finds the one that was decided, and the rest waits on', async () => {
