@@ -7,15 +7,17 @@ import { containerPattern, containerRequest } from './capability-container.js';
 import { pathPattern, pathRequest } from './capability-path.js';
 import { notACapability } from './capability-problem.js';
 import { ANY, ONE, type Token } from './capability-trie.js';
-import { httpPattern, httpRequest, lenientTokens } from './capability-url.js';
+import { httpPattern, httpRequest, lenientTokens, withoutSuffix } from './capability-url.js';
 import { nameRequest, serverToolPattern, serverToolRequest, wordPattern, wordRequest } from './capability-word.js';
 
 export interface ParsedCapability {
   /** The normalised text. */
   readonly text: string;
   readonly tokens: readonly Token[];
-  /** The tokens by which a grant that denies is compared: it errs to denial. */
+  /** The tokens that a grant which denies or asks is compared by, so that the comparison errs to restriction. */
   readonly lenient: readonly Token[];
+  /** A second reading of a request by such grants; null where there is none. */
+  readonly alike: readonly Token[] | null;
 }
 
 interface Domain {
@@ -28,11 +30,15 @@ interface Domain {
   ) => readonly Token[] | { readonly text: string; readonly tokens: readonly Token[] };
   /** Where a server may read two texts as one. */
   readonly lenient?: (tokens: readonly Token[]) => readonly Token[];
+  readonly alike?: (lenient: readonly Token[]) => readonly Token[] | null;
 }
 
 const DOMAINS: ReadonlyMap<string, Domain> = new Map<string, Domain>([
   ['fs', { actions: ['read', 'write', 'delete', 'chmod'], pattern: pathPattern, request: pathRequest }],
-  ['network', { actions: ['http'], pattern: httpPattern, request: httpRequest, lenient: lenientTokens }],
+  [
+    'network',
+    { actions: ['http'], pattern: httpPattern, request: httpRequest, lenient: lenientTokens, alike: withoutSuffix },
+  ],
   ['proc', { actions: ['exec'], pattern: commandPattern, request: commandRequest }],
   ['tool', { actions: ['call'], pattern: nameRequest, request: nameRequest }],
   ['container', { actions: ['exec', 'read', 'write'], pattern: containerPattern, request: containerRequest }],
@@ -68,14 +74,17 @@ export function parseRequest(text: string): ParsedCapability {
   const known = DOMAINS.get(domain) ?? OWN_DOMAIN;
   assertAction(domain, action, known);
   const request = known.request(scope, action);
-  return 'tokens' in request
-    ? parsed(`${domain}:${action}:${request.text}`, known, [domain, action, ...request.tokens])
-    : parsed(text, known, [domain, action, ...request]);
+  const made =
+    'tokens' in request
+      ? parsed(`${domain}:${action}:${request.text}`, known, [domain, action, ...request.tokens])
+      : parsed(text, known, [domain, action, ...request]);
+  return { ...made, alike: known.alike?.(made.lenient) ?? null };
 }
 
 const parsed = (text: string, { lenient }: Domain, tokens: readonly Token[]): ParsedCapability => ({
   ...{ text, tokens },
   lenient: lenient?.(tokens) ?? tokens,
+  alike: null,
 });
 
 function fieldsOf(text: string): readonly [string, string, string] {

@@ -52,10 +52,13 @@ function assertOneReading(decoded: string): void {
   for (const [round, text] of decodings(decoded).entries()) {
     if (round === DECODING_LIMIT) throw notACapability('The path of a URL is encoded too often.');
     if (/\p{Cc}/u.test(text)) throw notACapability('The path of a URL holds no control character.');
-    if (/[/\\]/.test(text)) throw notACapability('The path of a URL holds no encoded "/" or "\\".');
-    if (text.includes(';'))
+    // A server that normalises Unicode reads the wide forms of these characters as the characters themselves.
+    const folded = text.normalize('NFKC');
+    if (/[/\\]/.test(folded)) throw notACapability('The path of a URL holds no encoded "/" or "\\".');
+    if (folded.includes(';'))
       throw notACapability('The path of a URL holds no ";": servers read what is after it differently.');
-    if (text === '.' || text === '..') throw notACapability('The path of a URL holds no encoded "." or ".." segment.');
+    if (folded === '.' || folded === '..')
+      throw notACapability('The path of a URL holds no encoded "." or ".." segment.');
   }
 }
 
@@ -70,18 +73,44 @@ function decodings(first: string): readonly string[] {
   return texts;
 }
 
-/**
- * How a grant that denies is compared with a request, so that it errs to denial: as the most lenient server would read a path.
- * Decoded as often as it can be, in Unicode's compatible form, without case, without what could begin a query or a parameter, and
- * without dots and spaces at the end of a segment.
- */
-export const lenientTokens = (tokens: readonly Token[]): readonly Token[] =>
-  tokens.flatMap((token): readonly Token[] => (typeof token === 'string' ? lenient(token) : [token]));
+/** The tokens before the scheme of a URL: domain, action, method. */
+const BEFORE_SCHEME = 3;
+const WEB_PORTS: ReadonlySet<Token> = new Set(['', '80', '443']);
 
+/**
+ * The tokens that a grant which restricts (`deny`, `ask`) is compared by, so that the comparison errs to restriction. The scheme is
+ * left out, ports 80 and 443 are one port, and the path is read as the most lenient server reads it.
+ */
+export function lenientTokens(tokens: readonly Token[]): readonly Token[] {
+  const [scheme, first, rest, port, ...path] = tokens.slice(BEFORE_SCHEME);
+  if (first === undefined || rest === undefined || port === undefined || scheme === undefined) return tokens;
+  const host: readonly Token[] = ['', first, rest, WEB_PORTS.has(port) ? '' : port];
+  const segments = path.flatMap((token): readonly Token[] => (typeof token === 'string' ? lenient(token) : [token]));
+  return [...tokens.slice(0, BEFORE_SCHEME), ...host, ...segments];
+}
+
+/** The same request where a server takes a suffix of the last segment, such as `.json`, for the format of the answer; else null. */
+export function withoutSuffix(tokens: readonly Token[]): readonly Token[] | null {
+  const last = tokens.at(-1);
+  if (tokens.length <= BEFORE_SCHEME + 4 || typeof last !== 'string') return null;
+  const name = /^(.+)\.[a-z0-9]{1,8}$/.exec(last)?.[1];
+  return name === undefined ? null : [...tokens.slice(0, -1), name];
+}
+
+/**
+ * A segment without what some server overlooks: escapes, the form of Unicode, case, accents, invisible characters, what begins a
+ * query, a parameter or a stream of a file, dots at the end, and spaces at both ends.
+ */
 function lenient(segment: string): readonly string[] {
   const last = decodings(segment).at(-1) ?? segment;
-  const names = last.normalize('NFKC').toLowerCase().split(/[/\\]/);
-  return names.map((name) => (name.split(/[?#;]/, 1)[0] ?? '').replace(/[. ]+$/, ''));
+  const plain = last.normalize('NFKD').replace(/[\u0300-\u036f\p{Cf}\p{Default_Ignorable_Code_Point}]/gu, '');
+  const names = plain.toUpperCase().toLowerCase().split(/[/\\]/);
+  return names.map((name) =>
+    (name.split(/[?#;]|::?\$/, 1)[0] ?? '')
+      .replaceAll('+', ' ')
+      .trimStart()
+      .replace(/[. ]+$/, ''),
+  );
 }
 
 function decodeOnce(text: string): string | null {

@@ -1,7 +1,7 @@
 import { type ParsedCapability, parseRequest } from './capability-text.js';
 import { HoldfastError } from './errors.js';
 import type { CapabilityCheck } from './event.js';
-import { covering, type Grant, type GrantLayer, type GrantSet, stricterFirst } from './grants.js';
+import { cautioning, covering, type Grant, type GrantLayer, type GrantSet, stricterFirst } from './grants.js';
 
 /** How much of a request that is not even a capability is kept in the log. */
 const KEPT_CHARACTERS = 1000;
@@ -27,7 +27,8 @@ export function checkCapability(set: GrantSet, requested: string): CapabilityChe
 
 function checkLayer(layer: GrantLayer, depth: number, request: ParsedCapability): CapabilityCheck {
   const { text: capability } = request;
-  const rule = deciding(covering(layer, request));
+  const exact = deciding(covering(layer, request));
+  const rule = exact?.effect === 'allow' ? deciding([exact, ...cautioning(layer, request)]) : exact;
   if (rule === null) {
     return denied(
       capability,

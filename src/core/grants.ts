@@ -33,14 +33,24 @@ export interface GrantLayer {
   readonly patterns: PatternTrie<Grant>;
   /** Of the grants that deny, compared so that they err to denial. */
   readonly denials: PatternTrie<Grant>;
+  /** Of the grants that ask and whose lenient form is another one: what they are alike to is asked for too. */
+  readonly cautions: PatternTrie<Grant>;
 }
 
 /** Every grant of a layer that covers a capability, in no order. Throws what `steps` throws. */
-export const covering = (layer: GrantLayer, { tokens, lenient }: Compared, steps?: Steps): readonly Grant[] => [
-  ...layer.patterns.find(tokens, steps),
-  ...layer.denials.find(lenient, steps),
+export const covering = (layer: GrantLayer, asked: Compared, steps?: Steps): readonly Grant[] => [
+  ...layer.patterns.find(asked.tokens, steps),
+  ...restricting(layer.denials, asked, steps),
 ];
-export type Compared = Pick<ParsedCapability, 'tokens' | 'lenient'>;
+
+/** The grants that ask for what looks like this capability to a lenient server. They allow nothing by themselves. */
+export const cautioning = (layer: GrantLayer, asked: Compared): readonly Grant[] => restricting(layer.cautions, asked);
+
+const restricting = (grants: PatternTrie<Grant>, { lenient, alike }: Compared, steps?: Steps): readonly Grant[] => [
+  ...grants.find(lenient, steps),
+  ...(alike === null ? [] : grants.find(alike, steps)),
+];
+export type Compared = Pick<ParsedCapability, 'tokens' | 'lenient' | 'alike'>;
 
 /** What a run holds. Every layer must allow a request; the strictest one decides. A layer without grants allows nothing. */
 export interface GrantSet {
@@ -135,7 +145,7 @@ function parseRow(input: GrantInput, defaults: RowDefaults): ParsedGrant {
     );
   }
   const data: Row = result.data;
-  const { text, tokens, lenient } = parsePattern(data.capability);
+  const { text, ...compared } = parsePattern(data.capability);
   if (text === EVERYTHING && data.effect !== 'deny' && !defaults.allowEverything) {
     throw new HoldfastError('capability_invalid', `"${EVERYTHING}" takes the switch allowEverything.`);
   }
@@ -146,7 +156,7 @@ function parseRow(input: GrantInput, defaults: RowDefaults): ParsedGrant {
     delegate: data.delegate ?? defaults.delegate,
     layer: data.layer ?? defaults.layer,
   };
-  return { grant, tokens, lenient };
+  return { grant, ...compared };
 }
 
 /** Builds the set. Order and repetition of what comes in make no difference. */
@@ -178,14 +188,15 @@ const tooMany = () =>
 
 /** `before` counts what the layers before have, and this one after them. */
 function layerOf(parsed: readonly ParsedGrant[], before: { places: number; open: number }): GrantLayer {
-  const [patterns, denials] = [new PatternTrie<Grant>(), new PatternTrie<Grant>()];
+  const [patterns, denials, cautions] = [new PatternTrie<Grant>(), new PatternTrie<Grant>(), new PatternTrie<Grant>()];
   for (const { grant, tokens, lenient } of parsed) {
     if (grant.effect === 'deny') denials.add(lenient, grant);
     else patterns.add(tokens, grant);
-    if (before.places + patterns.places + denials.places > PLACES_LIMIT) throw tooMany();
-    if (before.open + patterns.open + denials.open > OPEN_LIMIT) throw tooMany();
+    if (grant.effect === 'ask' && lenient !== tokens) cautions.add(lenient, grant);
+    if (before.places + patterns.places + denials.places + cautions.places > PLACES_LIMIT) throw tooMany();
+    if (before.open + patterns.open + denials.open + cautions.open > OPEN_LIMIT) throw tooMany();
   }
-  before.places += patterns.places + denials.places;
-  before.open += patterns.open + denials.open;
-  return { grants: parsed.map(({ grant }) => grant), patterns, denials };
+  before.places += patterns.places + denials.places + cautions.places;
+  before.open += patterns.open + denials.open + cautions.open;
+  return { grants: parsed.map(({ grant }) => grant), patterns, denials, cautions };
 }

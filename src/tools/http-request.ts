@@ -36,9 +36,23 @@ const HEADER_VALUE = /^[\t\x20-\x7e]*$/;
 /** Headers by which a caller could break the framing, the host or the key of the request. */
 const OWN_HEADERS =
   /^(host|connection|keep-alive|content-length|content-encoding|transfer-encoding|te|trailer|upgrade|expect|accept-encoding|idempotency-key|proxy-.*)$/;
-/** Headers by which servers and gateways take another method, host or path than those that were granted. "_" is read as "-". */
-const REROUTING_HEADERS =
-  /^(forwarded|x-(http-|request-|proxy-)?(method|path|url|uri|host)(-override)?|x-(original|rewrite|rewritten|override|replaced|forwarded|envoy|accel)-.*)$/;
+/**
+ * Words of headers by which a server, a gateway or a framework takes another method, host, path, user or address of the caller than the
+ * request has. Servers read "_" and other signs in a name as "-".
+ */
+const REROUTING_WORDS: ReadonlySet<string> = new Set([
+  ...['method', 'verb', 'override', 'overridden', 'rewrite', 'rewritten', 'replaced', 'original', 'originating'],
+  ...['url', 'uri', 'path', 'prefix', 'host', 'hostname', 'script', 'destination', 'destinationurl'],
+  ...['forward', 'forwarded', 'proxy', 'proxyuser', 'upstream', 'backend', 'route', 'reroute', 'redirect', 'envoy'],
+  ...['accel', 'sendfile', 'invoke', 'matched', 'middleware', 'subrequest', 'translate', 'ip', 'addr'],
+  ...['remote', 'webauth', 'ssl', 'impersonate'],
+]);
+
+const isRerouting = (name: string): boolean =>
+  name
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .some((word) => REROUTING_WORDS.has(word));
 
 const header = z.object({
   name: z
@@ -47,8 +61,8 @@ const header = z.object({
     .refine((name) => HEADER_NAME.test(name), 'must be the name of a header')
     .refine((name) => !OWN_HEADERS.test(name.toLowerCase()), 'is a header that is set by the tool itself')
     .refine(
-      (name) => !REROUTING_HEADERS.test(name.toLowerCase().replaceAll('_', '-')),
-      'is a header by which a server may take another method or URL than the one that is granted',
+      (name) => !isRerouting(name),
+      'is a header by which a server may take another method, URL or caller than the one that is granted',
     ),
   value: z
     .string()

@@ -195,8 +195,41 @@ describe('a denied place stays denied however it is spelled', () => {
     'https://h.example/it%23',
     'https://h.example/ｉｔ／x',
     'https://h.example/it\\x',
+    'https://h.example/%20it/x',
+    'https://h.example/+it/x',
+    'https://h.example/it+/x',
+    'https://h.example/%EF%BC%8Fit/x',
+    'https://h.example/a/%EF%BC%8E%EF%BC%8E/it',
+    'https://h.example/a/%E2%80%A5/it',
+    'https://h.example/i%C2%ADt/x',
+    'https://h.example/i%E2%80%8Bt/x',
+    'https://h.example/%EF%BB%BFit/x',
+    'https://h.example/%C4%B1t/x',
+    'https://h.example/%C4%B0t/x',
+    'https://h.example/i%CC%81t/x',
+    'https://h.example/it.json',
+    'https://h.example/it::$DATA',
+    'http://h.example/it/x',
+    'http://h.example:443/it/x',
+    'https://h.example:80/it/x',
   ])('%s', (url) => {
     expect(effectOf(grants, `network:http:get ${url}`)).toBe('deny');
+    const asking: GrantInput[] = [
+      'network:http:get',
+      { capability: 'network:http:get https://h.example/it/**', effect: 'ask' },
+    ];
+    expect(effectOf(asking, `network:http:get ${url}`)).not.toBe('allow');
+  });
+
+  it('and a grant that asks allows nothing that is only alike', () => {
+    const asking: GrantInput[] = [{ capability: 'network:http:get https://h.example/it/**', effect: 'ask' }];
+    expect(effectOf(asking, 'network:http:get https://h.example/it/x')).toBe('ask');
+    expect(effectOf(asking, 'network:http:get https://h.example/IT/x')).toBe('deny');
+    expect(effectOf([...asking, 'network:http:get'], 'network:http:get https://h.example/IT/x')).toBe('ask');
+    const notUsed: GrantInput[] = [
+      { ...{ capability: 'network:http:get https://h.example/it/**', effect: 'ask' }, use: false },
+    ];
+    expect(effectOf([...notUsed, 'network:http:get'], 'network:http:get https://h.example/IT/x')).toBe('allow');
   });
 
   it('and its neighbours, and what another case is granted, stay as they were', () => {
@@ -205,6 +238,9 @@ describe('a denied place stays denied however it is spelled', () => {
       'https://h.example/a/it',
       'https://h.example/',
       'https://h2.example/it',
+      'https://h.example:8443/it',
+      'https://h.example/a.it',
+      'https://h.example/its.json',
     ])
       expect(effectOf(grants, `network:http:get ${url}`), url).toBe('allow');
     const exact = 'network:http:get https://h.example/It/**';

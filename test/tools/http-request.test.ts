@@ -181,6 +181,18 @@ describe('arguments', () => {
       ...['X-HTTP-Method-Override', 'X-HTTP-Method', 'X-Method-Override', 'x_http_method_override', 'X-Original-URL'],
       ...['X-Rewrite-URL', 'X-Original-URI', 'X-Original-Host', 'X-Forwarded-Host', 'X-Forwarded-Prefix', 'X-Host'],
       ...['X-Envoy-Original-Path', 'X-Override-URL', 'X-Replaced-Path', 'X-Accel-Redirect', 'X-Proxy-URL', 'Forwarded'],
+      ...['X.HTTP.Method.Override', 'X-HTTP-Verb', 'X-HTTP-Host-Override', 'X-HTTP-DestinationURL', 'X-Forward-For'],
+      ...['X-Middleware-Subrequest', 'X-Invoke-Path', 'X-Matched-Path', 'X-Backend-Host', 'X-Upstream', 'X-Target-URL'],
+      ...['Proxy', 'Base-Url', 'Request-Uri', 'Path-Info', 'Script-Name', 'Destination', 'Translate', '_method'],
+      ...['X-Real-IP', 'X-Client-IP', 'True-Client-IP', 'CF-Connecting-IP', 'X-Remote-Addr', 'X-Originating-IP'],
+      ...[
+        'X-ProxyUser-Ip',
+        'X-Custom-IP-Authorization',
+        'Client-IP',
+        'X-Remote-User',
+        'X-Webauth-User',
+        'X-SSL-Client-S-DN',
+      ],
     ].map((name): [string, object] => [
       'headers.0.name',
       { method: 'get', url: 'https://x.example/', headers: [{ name, value: '/admin' }] },
