@@ -154,7 +154,7 @@ const statuses = ({ stdout }: Ended): { [check: string]: string } =>
   Object.fromEntries((JSON.parse(stdout) as Finding[]).map(({ check, status }) => [check, status]));
 
 describe('doctor', () => {
-  it('finds nothing wrong in an empty directory, and makes nothing', async () => {
+  it.runIf(SLOW)('finds nothing wrong in an empty directory, and makes nothing', async () => {
     const place = mkdtempSync(join(dir, 'doctor-'));
     const ended = await new Program(['doctor', '--json'], { cwd: place, env: { HOLDFAST_PORT: '0' } }).ended;
     expect(statuses(ended)).toEqual({
@@ -225,7 +225,7 @@ describe('doctor', () => {
     ]);
   });
 
-  it('names a setting that cannot be read', async () => {
+  it.runIf(SLOW)('names a setting that cannot be read', async () => {
     const ended = await holdfast(['doctor'], { HOLDFAST_CONCURRENCY: '0' });
     expect(ended.code).toBe(1);
     expect(ended.stdout).toContain('HOLDFAST_CONCURRENCY');

@@ -150,7 +150,7 @@ describe('the commands against a server', () => {
     expect(unknown.stderr).toMatch(/^holdfast: .*payer, slow, rare.* \(agent_unknown\)\n {2}[^\n]+\n$/);
   });
 
-  it('run --wait fails with a run that is cancelled', async () => {
+  it.runIf(SLOW)('run --wait fails with a run that is cancelled', async () => {
     const waiting = new Program(['run', 'slow', 'go', '--wait'], { cwd: dir, env: env({ HOLDFAST_URL: url }) });
     const [, id = ''] = await waiting.printed(/^run (\S+)/);
     await holdfast('cancel', id, '-m', 'enough');

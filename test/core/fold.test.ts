@@ -4,12 +4,13 @@ import { type Head, seal } from '../../src/core/chain.js';
 import { LogCheck } from '../../src/core/check-log.js';
 import { canonical, digestOf, isJson, sha256, toJson } from '../../src/core/json.js';
 import { stateHash } from '../../src/core/state.js';
+import { SLOW } from '../harness/slow.js';
 import { verifyLog } from '../harness/verify-log.js';
 import { randomLog } from './random-log.js';
 import { RUN_ID, RUN_KEY, sealLog } from './sealed-log.js';
 
 describe('a log of any run', () => {
-  it('verifies, and folds to the same state each time', () => {
+  it.runIf(SLOW)('verifies, and folds to the same state each time', () => {
     fc.assert(
       fc.property(randomLog, (drafts) => {
         const log = sealLog(drafts);
@@ -20,7 +21,7 @@ describe('a log of any run', () => {
     );
   });
 
-  it('goes on from a kept state at any of its events as from its first', () => {
+  it.runIf(SLOW)('goes on from a kept state at any of its events as from its first', () => {
     fc.assert(
       fc.property(randomLog, fc.nat(), (drafts, place) => {
         const { events, head } = sealLog(drafts);
@@ -39,7 +40,7 @@ describe('a log of any run', () => {
     );
   });
 
-  it('does not verify in another order, with all hashes computed again', () => {
+  it.runIf(SLOW)('does not verify in another order, with all hashes computed again', () => {
     fc.assert(
       fc.property(randomLog, fc.nat(), (drafts, place) => {
         const at = 1 + (place % (drafts.length - 2));

@@ -5,6 +5,7 @@ import { loadConfig } from '../../src/cli/load-config.js';
 import { MODEL_PROVIDERS } from '../../src/core/model-provider-table.js';
 import * as holdfast from '../../src/index.js';
 import { ADMIN, openTestEngine, runToRest } from '../harness/engine.js';
+import { SLOW } from '../harness/slow.js';
 import { chats } from '../models/servers/chat-server.js';
 import { wireServer } from '../models/servers/wire-server.js';
 import { codes, names, pageText, ROOT, rows, section } from './pages.js';
@@ -50,7 +51,7 @@ it('the example of docs/models.md is a configuration that can start', async () =
   await t.close();
 });
 
-it('the example of docs/add/a-provider.md serves agents by both providers', async () => {
+it.runIf(SLOW)('the example of docs/add/a-provider.md serves agents by both providers', async () => {
   await using server = await wireServer(chats('What can I do for you?'));
   const [example] = wholeExamples('docs/add/a-provider.md');
   if (example === undefined) throw new Error('there is no example');

@@ -14,6 +14,7 @@ import {
   type TestEngine,
 } from '../harness/engine.js';
 import { call, scripted } from '../harness/script.js';
+import { SLOW } from '../harness/slow.js';
 
 /** Agents as tools (`asTool()`): they work inside the run of their caller, and wait, crash and go on with it. */
 
@@ -204,7 +205,7 @@ describeEachDatabase('agents as tools', (kind) => {
     await verified(run.id);
   });
 
-  it('a process that stops inside the inner agent goes on there', async () => {
+  it.runIf(SLOW)('a process that stops inside the inner agent goes on there', async () => {
     done.length = 0;
     const { id } = await test.engine.startRun({ agent: 'crashing', input: 'go' }, ADMIN);
     for (let tries = 0; hangs === 0 && tries < 800; tries++) await new Promise((resolve) => setTimeout(resolve, 25));
@@ -216,7 +217,7 @@ describeEachDatabase('agents as tools', (kind) => {
     await verified(id);
   });
 
-  it('a run that is cut after every turn goes on inside', async () => {
+  it.runIf(SLOW)('a run that is cut after every turn goes on inside', async () => {
     const engine = await test.restart({ turnsPerSegment: 1 });
     done.length = 0;
     const run = await runToRest(engine, 'two');

@@ -177,7 +177,7 @@ describe.runIf(SLOW)('checkpoints in an object store', () => {
   });
 });
 
-it('checkpoints have a place in a bucket that is one, and a key', async () => {
+it.runIf(SLOW)('checkpoints have a place in a bucket that is one, and a key', async () => {
   const agents = [defineAgent({ agent: new Agent({ name: 'short', model: scripted([[say('done')]]) }) })];
   const open = (checkpoints: string, objectStore = {}) =>
     openTestEngine('pglite', { agents, checkpoints, objectStore });

@@ -296,7 +296,7 @@ describeEachDatabase('runs with budgets', (kind) => {
     await whole(after.id);
   });
 
-  test('a state that is lost is made again from a log that waited for money', async () => {
+  test.runIf(SLOW)('a state that is lost is made again from a log that waited for money', async () => {
     const id = await start(t.engine, 'looker', { usd: '0.45' });
     await rest(id);
     await t.between((knex) => knex('holdfast.snapshots').where({ run_id: id }).delete());

@@ -5,6 +5,7 @@ import { defineAgent, defineTool, functionModel } from '../../src/index.js';
 import { describeEachDatabase } from '../harness/database.js';
 import { ADMIN, BOB, dataOf, engineFor, eventsOf, restOf, runToRest } from '../harness/engine.js';
 import { call, resultsIn, say } from '../harness/script.js';
+import { SLOW } from '../harness/slow.js';
 
 /** Local models number the calls of each response from one again: an id says which call of a response, not of a run. */
 
@@ -109,7 +110,7 @@ describeEachDatabase('call ids', (kind) => {
     },
   );
 
-  it('an approval of one of two calls that shared an id is none of the other', async () => {
+  it.runIf(SLOW)('an approval of one of two calls that shared an id is none of the other', async () => {
     ran.length = 0;
     const run = await runToRest(t.engine, 'doubled_asked');
     const { items } = await t.engine.listInterruptions({ status: 'pending', runId: run.id, limit: 5 }, BOB);
@@ -138,7 +139,7 @@ describeEachDatabase('call ids', (kind) => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  it('an approval of a call is none of a later call under its id', async () => {
+  it.runIf(SLOW)('an approval of a call is none of a later call under its id', async () => {
     ran.length = 0;
     let run = await runToRest(t.engine, 'asked');
     for (const verdict of ['approve', 'reject', 'approve'] as const) {

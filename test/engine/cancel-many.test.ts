@@ -7,6 +7,7 @@ import { openDatabase } from '../../src/storage/database.js';
 import { createEngineDatabase, describeEachDatabase, describePostgres } from '../harness/database.js';
 import { ADMIN, engineFor, kindsOf, restOf, runToRest } from '../harness/engine.js';
 import { call, say, scripted } from '../harness/script.js';
+import { SLOW } from '../harness/slow.js';
 
 const COUNT = 40;
 const pay = defineTool({
@@ -34,7 +35,7 @@ describeEachDatabase('cancellations', (kind) => {
   };
   const cancel = (id: string, reason: string | null = null) => t.engine.cancelRun(id, reason, ADMIN);
 
-  it('that are asked for at the same time are done many at once', { timeout: 120_000 }, async () => {
+  it.runIf(SLOW)('that are asked for at the same time are done many at once', { timeout: 120_000 }, async () => {
     const ids = await paused(COUNT);
     const views = await Promise.all(ids.map((id, n) => cancel(id, n % 2 === 0 ? null : 'too dear')));
     expect(views.map(({ id, status }) => [id, status])).toEqual(ids.map((id) => [id, 'cancelled']));
@@ -52,7 +53,7 @@ describeEachDatabase('cancellations', (kind) => {
     }
   });
 
-  it('say of each run what is so, also twice of one and of one that is over', async () => {
+  it.runIf(SLOW)('say of each run what is so, also twice of one and of one that is over', async () => {
     const [one = '', other = ''] = await paused(2);
     const { id: over } = await runToRest(t.engine, 'quick');
     const answers = await Promise.allSettled([one, one, over, other, 'none'].map((id) => cancel(id)));

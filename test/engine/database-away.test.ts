@@ -15,6 +15,7 @@ import {
 } from '../harness/database.js';
 import { ADMIN } from '../harness/engine.js';
 import { scripted } from '../harness/script.js';
+import { SLOW } from '../harness/slow.js';
 import { type Network, openNetwork } from '../workers/proxy.js';
 
 const agents = [defineAgent({ agent: new Agent({ name: 'one', model: scripted([]) }) })];
@@ -159,7 +160,7 @@ describePostgres('a connection that gives no answer', () => {
 });
 
 describeEachDatabase('an engine that fails after it began to beat', (kind) => {
-  it('leaves nothing at work, and the next one starts', async () => {
+  it.runIf(SLOW)('leaves nothing at work, and the next one starts', async () => {
     const database = await createEngineDatabase(kind);
     const said: string[] = [];
     const hear = ({ event }: { readonly event: string }): void => void said.push(event);

@@ -208,7 +208,7 @@ describeEachDatabase('decisions', (kind) => {
       expect(steps[0]?.action.calls).toMatchObject([{ callId: 'p1', arguments: edited }]);
     });
 
-    it('that do not fit, or need what the run is not granted, decide nothing', async () => {
+    it.runIf(SLOW)('that do not fit, or need what the run is not granted, decide nothing', async () => {
       const { run, interruption } = await paused('payer');
       const approve = (args: unknown) =>
         t.engine.decide(interruption.id, { verdict: 'approve', arguments: args as never }, BOB);
@@ -278,7 +278,7 @@ describeEachDatabase('decisions', (kind) => {
   });
 
   describe('races', () => {
-    it('of fifty approvers with different edits have one outcome', async () => {
+    it.runIf(SLOW)('of fifty approvers with different edits have one outcome', async () => {
       const { run, interruption } = await paused('payer');
       const tries = await Promise.allSettled(
         Array.from({ length: 50 }, (_, n) => {
@@ -294,7 +294,7 @@ describeEachDatabase('decisions', (kind) => {
       expect(ran).toEqual([`pay alice ${winner + 1}`]);
     });
 
-    it('of an approval and a cancellation have one outcome, which the log explains', async () => {
+    it.runIf(SLOW)('of an approval and a cancellation have one outcome, which the log explains', async () => {
       for (let n = 0; n < 4; n++) {
         ran.length = 0;
         const { run, interruption } = await paused('payer');
@@ -389,7 +389,7 @@ describeEachDatabase('decisions', (kind) => {
       });
     });
 
-    it('approve the same edit; one rejection settles, also of somebody who approved', async () => {
+    it.runIf(SLOW)('approve the same edit; one rejection settles, also of somebody who approved', async () => {
       const { run, interruption } = await paused('signer');
       const edited = { verdict: 'approve', arguments: { text: 'sublease' } } as const;
       await t.engine.decide(interruption.id, edited, approver('a'));
@@ -417,7 +417,7 @@ describeEachDatabase('decisions', (kind) => {
   });
 
   describe('standing decisions', () => {
-    it('approve later calls that need the same, are visible, and can be revoked', async () => {
+    it.runIf(SLOW)('approve later calls that need the same, are visible, and can be revoked', async () => {
       const { run, interruption } = await paused('writer');
       await t.engine.decide(interruption.id, { verdict: 'approve', always: true }, BOB);
       // w2 needs what w1 needed; w3 does not.

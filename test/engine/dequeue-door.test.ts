@@ -6,6 +6,7 @@ import { createEngine, type Engine, type EngineConfig } from '../../src/index.js
 import { createEngineDatabase, describeEachDatabase } from '../harness/database.js';
 import { ADMIN, restOf } from '../harness/engine.js';
 import { say, scripted } from '../harness/script.js';
+import { SLOW } from '../harness/slow.js';
 
 const take = async () => [];
 const ended = () => undefined;
@@ -22,15 +23,18 @@ describeEachDatabase('the door to what the dispatcher takes', (kind) => {
     }
   };
 
-  it('is open behind the launch of DBOS, so that limits may be set, and closed where it is not launched', async () => {
-    await withEngine({ tenants: { each: { concurrency: 1 } } }, async (engine) => {
-      const { id } = await engine.startRun({ agent: 'echo', input: 'hi' }, ADMIN);
-      expect(await restOf(engine, id)).toMatchObject({ status: 'completed' });
-    });
-    expect(openQueueDoor('another queue', { take, ended })).toBe(false);
-  });
+  it.runIf(SLOW)(
+    'is open behind the launch of DBOS, so that limits may be set, and closed where it is not launched',
+    async () => {
+      await withEngine({ tenants: { each: { concurrency: 1 } } }, async (engine) => {
+        const { id } = await engine.startRun({ agent: 'echo', input: 'hi' }, ADMIN);
+        expect(await restOf(engine, id)).toMatchObject({ status: 'completed' });
+      });
+      expect(openQueueDoor('another queue', { take, ended })).toBe(false);
+    },
+  );
 
-  it('that is closed lets runs work, and no limit be set', async () => {
+  it.runIf(SLOW)('that is closed lets runs work, and no limit be set', async () => {
     const { findAndMarkStartableWorkflows: method } = SystemDatabase.prototype;
     // As in another build of DBOS, where the dispatcher asks by another name.
 

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { defineAgent, defineTool, functionModel } from '../../src/index.js';
 import { ADMIN, BOB, decideAndRest, engineFor, eventsOf, restOf, runToRest } from '../harness/engine.js';
 import { call, resultsIn, say, scripted } from '../harness/script.js';
+import { SLOW } from '../harness/slow.js';
 
 const pay = defineTool({
   ...{ name: 'pay', description: 'Pays.', input: z.object({ n: z.number() }), output: z.string() },
@@ -41,7 +42,7 @@ const paid = async () => {
 };
 
 describe('where two runs part', () => {
-  it('is nowhere in two runs that say the same, whatever ids there are', async () => {
+  it.runIf(SLOW)('is nowhere in two runs that say the same, whatever ids there are', async () => {
     const [a, b] = [await paid(), await paid()];
     const { same, parts, start, common, rest } = await t.engine.diffRuns(a, b, ADMIN);
     expect({ same, parts, start }).toEqual({ same: true, parts: null, start: [] });
@@ -50,13 +51,13 @@ describe('where two runs part', () => {
     expect(rest.a).toMatchObject({ events: 0, turns: 0, calls: 0, status: 'completed' });
   });
 
-  it('is nowhere where only the ids differ that a provider makes up', async () => {
+  it.runIf(SLOW)('is nowhere where only the ids differ that a provider makes up', async () => {
     const [a, b] = [await runToRest(t.engine, 'odd'), await runToRest(t.engine, 'odd')];
     expect([a.status, b.status]).toEqual(['completed', 'completed']);
     expect(await t.engine.diffRuns(a.id, b.id, ADMIN)).toMatchObject({ same: true, parts: null });
   });
 
-  it('is, of a run and its fork, the event that was edited', async () => {
+  it.runIf(SLOW)('is, of a run and its fork, the event that was edited', async () => {
     const a = await paid();
     const events = await eventsOf(t.engine, a);
     const edited = events.find(
@@ -76,7 +77,7 @@ describe('where two runs part', () => {
     expect(diff.rest.b).toMatchObject({ status: 'paused', turns: 1, calls: 1 });
   });
 
-  it('is the decision, where another one was made', async () => {
+  it.runIf(SLOW)('is the decision, where another one was made', async () => {
     const a = await paid();
     const { id: b } = await runToRest(t.engine, 'payer', 'go', BOB);
     await decideAndRest(t.engine, b, { verdict: 'reject', message: 'No.' });
@@ -94,7 +95,7 @@ describe('where two runs part', () => {
     expect(parts).toMatchObject({ a: { kind: 'interruption.decided' }, b: null, difference: [] });
   });
 
-  it('is told of how they were started, and of no run of another tenant', async () => {
+  it.runIf(SLOW)('is told of how they were started, and of no run of another tenant', async () => {
     const a = await paid();
     const { id: b } = await runToRest(t.engine, 'payer', 'stop');
     const { start, same } = await t.engine.diffRuns(a, b, ADMIN);

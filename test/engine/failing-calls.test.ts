@@ -5,6 +5,7 @@ import { defineAgent, defineTool } from '../../src/index.js';
 import { describeEachDatabase } from '../harness/database.js';
 import { ADMIN, engineFor, eventsOf, runToRest } from '../harness/engine.js';
 import { call, scripted } from '../harness/script.js';
+import { SLOW } from '../harness/slow.js';
 
 /** Calls whose failure is more than a text for the model: it ends the run, and stops what works beside them. */
 
@@ -127,7 +128,7 @@ describeEachDatabase('calls that fail', (kind) => {
     expect(await ends(unsafe.id)).toEqual(['holding unknown']);
   });
 
-  it('that hold the process are named in health, in the metrics and in the log', async () => {
+  it.runIf(SLOW)('that hold the process are named in health, in the metrics and in the log', async () => {
     const run = await runToRest(t.engine, 'blocking');
     const named = { event: 'loop_held', runId: run.id, tool: 'blocks', callId: 'call_blocks' };
     await expect.poll(() => warned).toContainEqual(expect.objectContaining(named));

@@ -11,6 +11,7 @@ import {
 } from '../harness/database.js';
 import { ADMIN, BOB, pendingOf, restOf, runToRest } from '../harness/engine.js';
 import { call, say, scripted } from '../harness/script.js';
+import { SLOW } from '../harness/slow.js';
 
 /** What goes wrong first in a transaction is what is told, whatever fails because of it. */
 
@@ -54,7 +55,7 @@ describeEachDatabase('a database that has no room for a segment', (kind) => {
     engine = await start();
   };
 
-  it('says so to who starts and to who decides, and takes both later', async () => {
+  it.runIf(SLOW)('says so to who starts and to who decides, and takes both later', async () => {
     engine = await start();
     const waits = await runToRest(engine, 'payer');
     const pending = await pendingOf(engine, waits.id, 'pay');

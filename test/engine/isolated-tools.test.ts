@@ -8,6 +8,7 @@ import { defineAgent, defineTool } from '../../src/index.js';
 import { describeEachDatabase } from '../harness/database.js';
 import { ADMIN, dataOf, engineFor, pendingOf, restOf, runToRest } from '../harness/engine.js';
 import { call, scripted } from '../harness/script.js';
+import { SLOW } from '../harness/slow.js';
 
 /** Tools whose bodies work in a thread or process of their own, in runs. */
 
@@ -81,7 +82,7 @@ describeEachDatabase('tools whose bodies work apart', (kind) => {
     },
   );
 
-  it('that are unsafe and did not come to their end are left to a person', async () => {
+  it.runIf(SLOW)('that are unsafe and did not come to their end are left to a person', async () => {
     const late = await runToRest(t.engine, 'loop_process_unsafe');
     expect(late.status).toBe('paused');
     const gone = await runToRest(t.engine, 'exits');
@@ -112,7 +113,7 @@ describeEachDatabase('tools whose bodies work apart', (kind) => {
     expect((await restOf(t.engine, id)).status).toBe('cancelled');
   });
 
-  it('are ended with the engine, and run again where they may', async () => {
+  it.runIf(SLOW)('are ended with the engine, and run again where they may', async () => {
     const { id } = await t.engine.startRun({ agent: 'endless', input: 'go' }, ADMIN);
     const path = join(scratch, `${kind}.endless`);
     await expect.poll(() => readFileSync(path, 'utf8').split('\n').length).toBe(3);

@@ -4,6 +4,7 @@ import { createEngine, defineAgent, functionModel } from '../../src/index.js';
 import { describeEachDatabase } from '../harness/database.js';
 import { ADMIN, engineFor, restOf } from '../harness/engine.js';
 import { say } from '../harness/script.js';
+import { SLOW } from '../harness/slow.js';
 
 /** Limits of images and of models, of all agents together. Each model works until it is let go. */
 
@@ -69,7 +70,7 @@ describeEachDatabase('limits of images and models', (kind) => {
     }
   };
 
-  it('of a model hold for all agents that have it, and others pass', async () => {
+  it.runIf(SLOW)('of a model hold for all agents that have it, and others pass', async () => {
     const limited = [await start('one'), await start('two'), await start('one')];
     const free = [await start('other'), await start('other')];
     await expect
@@ -80,7 +81,7 @@ describeEachDatabase('limits of images and models', (kind) => {
     expect(most.get('quick')).toBe(2);
   });
 
-  it('of an image hold for what the task has or was submitted with', async () => {
+  it.runIf(SLOW)('of an image hold for what the task has or was submitted with', async () => {
     most.clear();
     const limited = [await submit('one:1'), await submit('none:1', 'one:1'), await submit('one:1')];
     const free = await submit('one:1', 'two:1');
@@ -92,7 +93,7 @@ describeEachDatabase('limits of images and models', (kind) => {
     expect(most.get('busy')).toBeLessThanOrEqual(3);
   });
 
-  it('that are new count what waits already', async () => {
+  it.runIf(SLOW)('that are new count what waits already', async () => {
     await t.restart({ role: 'api' });
     const ids = [await start('other'), await start('other'), await start('other')];
     most.clear();

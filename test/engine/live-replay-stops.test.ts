@@ -8,6 +8,7 @@ import { defineAgent, defineTool, type EngineConfig, functionModel } from '../..
 import { describeEachDatabase } from '../harness/database.js';
 import { ADMIN, decideAndRest, engineFor, runToRest } from '../harness/engine.js';
 import { call, type Output, outputAfter, resultsIn, say } from '../harness/script.js';
+import { SLOW } from '../harness/slow.js';
 import { effectsIn, serveHttp, testServer } from '../mcp/server.js';
 
 /** What bounds a replay that asks the models, and what calls of every kind get in it. */
@@ -111,7 +112,7 @@ describeEachDatabase('what ends a replay that asks the models', (kind) => {
     t.engine.replayRun(id, { liveModel: true, ...request }, ADMIN, signal === undefined ? {} : { signal });
   const SAME = { result: 'same', whole: true, differences: [] };
 
-  it('is the time of the run, also where a model never answers', async () => {
+  it.runIf(SLOW)('is the time of the run, also where a model never answers', async () => {
     silent = true;
     const run = await runToRest(t.engine, 'idle');
     expect(run).toMatchObject({ status: 'failed', error: { code: 'limit_wall_time' } });

@@ -6,6 +6,7 @@ import { openDatabase } from '../../src/storage/database.js';
 import { createEngineDatabase, describeEachDatabase, describePostgres } from '../harness/database.js';
 import { ADMIN, engineFor, runToRest } from '../harness/engine.js';
 import { call, scripted } from '../harness/script.js';
+import { SLOW } from '../harness/slow.js';
 
 const PRICE = { inputPerMillion: '0', outputPerMillion: '1000' };
 
@@ -60,7 +61,7 @@ describeEachDatabase('a run that ends while it waits', (kind) => {
     prices: { 'object/asker': PRICE },
   });
 
-  it('costs what its charges say, of which none stays reserved', async () => {
+  it.runIf(SLOW)('costs what its charges say, of which none stays reserved', async () => {
     const { id } = await runToRest(t.engine, 'asker');
     // What an execution has reserved that was lost with its worker.
     await t.between((knex) =>

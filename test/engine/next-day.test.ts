@@ -4,6 +4,7 @@ import { nextDayOf } from '../../src/core/budget.js';
 import { functionModel } from '../../src/index.js';
 import { ADMIN, BOB, eventsOf, openTestEngine, restOf, runToRest } from '../harness/engine.js';
 import { say } from '../harness/script.js';
+import { SLOW } from '../harness/slow.js';
 
 /** The budget of a day holds a run up until the next day, and no longer. */
 
@@ -32,7 +33,7 @@ describe('a run that waits for the budget of a day, on pglite', () => {
     vi.useRealTimers();
   });
 
-  it('goes on the next day, with the budget of that day', async () => {
+  it.runIf(SLOW)('goes on the next day, with the budget of that day', async () => {
     const t = await openTestEngine('pglite', config);
     try {
       expect(await runToRest(t.engine, 'daily')).toMatchObject({ status: 'completed' });

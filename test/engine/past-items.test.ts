@@ -5,6 +5,7 @@ import { defineTool, functionModel } from '../../src/index.js';
 import { hideOver, withHidden } from '../../workflows/hidden-past.js';
 import { readState, stateOfText, stateText } from '../../workflows/state-text.js';
 import { call, resultsIn, say } from '../harness/script.js';
+import { SLOW } from '../harness/slow.js';
 
 /** The turns of a state that are over are kept beside what the SDK reads, and the state is the same with and without that. */
 
@@ -91,7 +92,7 @@ it.each([0, 1, 2, 3, 4, 9])('is the same state after %i approvals', async (appro
   expect(JSON.parse(stateText(loaded, []))).toEqual(JSON.parse(text));
 });
 
-it('gives the SDK no more of a long run than of a short one', async () => {
+it.runIf(SLOW)('gives the SDK no more of a long run than of a short one', async () => {
   const [short, long] = await Promise.all(
     [6, 40].map(async (n): Promise<Written> => JSON.parse(stateText(await pausedAfter(n), []))),
   );

@@ -8,6 +8,7 @@ import { type Caller, defineAgent, defineTool, type EngineConfig, functionModel,
 import { describeEachDatabase, describeEachDatabaseSlowly } from '../harness/database.js';
 import { ADMIN, engineFor, restOf, runToRest } from '../harness/engine.js';
 import { call, say, scripted } from '../harness/script.js';
+import { SLOW } from '../harness/slow.js';
 import { config, decideAll, did, NAMES } from './every-kind.js';
 
 const SAME = { result: 'same', whole: true, differences: [], moreDifferences: 0, reason: null };
@@ -164,7 +165,7 @@ describeEachDatabase('a replay with agents that were changed', (kind) => {
     expect(named).toContainEqual(['call.checked of pay (a)', '/decision', 'invalid']);
   });
 
-  it('names a tool that is gone, a handoff that is gone, and an agent that is gone', async () => {
+  it.runIf(SLOW)('names a tool that is gone, a handoff that is gone, and an agent that is gone', async () => {
     const withoutTool = await replayed({ tools: [] });
     expect(withoutTool.differences[0]).toMatchObject({
       ...{ field: '/tools', expected: ['pay', 'transfer_to_desk'], actual: ['transfer_to_desk'] },
@@ -197,7 +198,7 @@ describeEachDatabase('a replay with agents that were changed', (kind) => {
     expect(heard.length).toBe(before);
   });
 
-  it('looks at no difference before the event that it is told to begin with', async () => {
+  it.runIf(SLOW)('looks at no difference before the event that it is told to begin with', async () => {
     await t.restart(clerkIn());
     const run = await runToRest(t.engine, 'clerk');
     await t.restart(clerkIn({ instructions: 'You pay at once.' }));

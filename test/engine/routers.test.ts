@@ -13,6 +13,7 @@ import { describeEachDatabase } from '../harness/database.js';
 import { ADMIN, dataOf, decideAndRest, engineFor, restOf, runToRest } from '../harness/engine.js';
 import { inPieces } from '../harness/in-pieces.js';
 import { call, resultsIn, say } from '../harness/script.js';
+import { SLOW } from '../harness/slow.js';
 
 /** Models whose moods tests set; `asked` is who was asked, in order. */
 const asked: string[] = [];
@@ -107,7 +108,7 @@ describeEachDatabase('routers in runs', (kind) => {
     expect(steps.map(({ action }) => action.route?.model)).toEqual(['lab/b', 'lab/a']);
   });
 
-  it('a fork and a state that is made again from the log keep the choice', async () => {
+  it.runIf(SLOW)('a fork and a state that is made again from the log keep the choice', async () => {
     ill.add('a');
     const { id } = await runToRest(t.engine, 'whole');
     const [first] = await dataOf(t.engine, id, 'model.responded');

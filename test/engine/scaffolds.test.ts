@@ -6,6 +6,7 @@ import { registerAgents } from '../../src/engine/agent-registry.js';
 import { defineAgent, defineTool, functionModel, type HoldfastError, type Scaffold } from '../../src/index.js';
 import { ADMIN, dataOf, decideAndRest, engineFor, eventsOf, restOf, runToRest } from '../harness/engine.js';
 import { call, resultsIn, say, scripted } from '../harness/script.js';
+import { SLOW } from '../harness/slow.js';
 
 /** Scaffolds of the library's users, by the contract of src/core/scaffold.ts. Those that work in containers are in their own files. */
 
@@ -136,7 +137,7 @@ describe('a scaffold', () => {
     expect(await t.engine.getTrajectory(plain.id, ADMIN)).toMatchObject({ scaffold: 'holdfast' });
   });
 
-  it('replays, and a replay says when another one stands there', async () => {
+  it.runIf(SLOW)('replays, and a replay says when another one stands there', async () => {
     const run = await runToRest(t.engine, 'counter');
     expect(await t.engine.replayRun(run.id, {}, ADMIN)).toMatchObject({ result: 'same' });
     const history = (items: readonly JsonObject[]) => items;
@@ -149,7 +150,7 @@ describe('a scaffold', () => {
     await t.restart();
   });
 
-  it('ends a run also when its last call had to be approved, in another process', async () => {
+  it.runIf(SLOW)('ends a run also when its last call had to be approved, in another process', async () => {
     const paused = await runToRest(t.engine, 'careful');
     await t.restart();
     await decideAndRest(t.engine, paused.id, { verdict: 'approve' });

@@ -14,6 +14,7 @@ import { openDatabase } from '../../src/storage/database.js';
 import { createEngineDatabase, describeEachDatabase, describeEachDatabaseSlowly } from '../harness/database.js';
 import { ADMIN, decideAndRest, eventsOf, kindsOf, openTestEngine, restOf, type TestEngine } from '../harness/engine.js';
 import { call, say, textOf } from '../harness/script.js';
+import { SLOW } from '../harness/slow.js';
 
 type Item = { readonly type?: string; readonly role?: string; readonly content?: unknown; readonly output?: unknown };
 const itemsOf = (input: unknown): readonly Item[] => (Array.isArray(input) ? (input as Item[]) : []);
@@ -186,7 +187,7 @@ describeEachDatabase('sessions', (kind) => {
     expect(await ask('gone', 'hello')).toMatchObject({ output: '1 items; ' });
   });
 
-  it('takes no new run beyond its bound', async () => {
+  it.runIf(SLOW)('takes no new run beyond its bound', async () => {
     const message = { type: 'message' as const, role: 'user' as const, content: 'x' };
     await engine.openSession('full', ADMIN).addItems(Array.from({ length: 10_000 }, () => message));
     await expect(engine.startRun({ agent: 'talker', input: 'hello', sessionId: 'full' }, ADMIN)).rejects.toMatchObject({

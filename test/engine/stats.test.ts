@@ -9,6 +9,7 @@ import { readSummary } from '../../src/storage/task-stats.js';
 import { describeEachDatabase } from '../harness/database.js';
 import { ADMIN, engineFor, restOf } from '../harness/engine.js';
 import { call, scripted } from '../harness/script.js';
+import { SLOW } from '../harness/slow.js';
 
 /** Numbers of the tasks and runs of a tenant, and how the parts of a server are. */
 
@@ -67,7 +68,7 @@ describeEachDatabase('statistics', (kind) => {
     expect((await t.engine.stats(OTHER)).tasks?.total).toBe(0);
   });
 
-  it('what ended long ago is not lately, and a task without a living run waits', async () => {
+  it.runIf(SLOW)('what ended long ago is not lately, and a task without a living run waits', async () => {
     const [before, after] = await t.between(async (knex) => {
       const first = await readSummary(knex, 'default');
       const ago = (hours: number) => knex.raw(`now() - interval '${hours} hours'`);
@@ -111,7 +112,7 @@ describe('health', () => {
     rmSync(dir, { recursive: true });
   });
 
-  it('is a warning without the engine of containers, and where it says nothing', async () => {
+  it.runIf(SLOW)('is a warning without the engine of containers, and where it says nothing', async () => {
     const containers = async () => (await t.engine.health()).checks['containers'];
     const away = { status: 'warn', detail: expect.stringContaining('does not answer') };
     await expect.poll(containers, PATIENT).toEqual(away);

@@ -5,6 +5,7 @@ import { createEngine, defineAgent, functionModel } from '../../src/index.js';
 import { describeEachDatabase } from '../harness/database.js';
 import { ADMIN, engineFor } from '../harness/engine.js';
 import { say } from '../harness/script.js';
+import { SLOW } from '../harness/slow.js';
 
 /** The order in which tasks begin, as a configuration says it. */
 
@@ -20,7 +21,7 @@ describeEachDatabase('tasks that say no priority', (kind) => {
   const submit = async (category: string, difficulty: 'easy' | 'expert', more: Partial<SubmitTask> = {}) =>
     (await t.engine.submitTask({ task: definition(category, difficulty), agent: 'done', ...more }, ADMIN)).priority;
 
-  it('get one by difficulty and category; one that is said stays', async () => {
+  it.runIf(SLOW)('get one by difficulty and category; one that is said stays', async () => {
     expect([await submit('a', 'easy'), await submit('a', 'expert'), await submit('a', 'easy')]).toEqual([
       ...[2001, 1977, 2001],
     ]);
@@ -32,7 +33,7 @@ describeEachDatabase('tasks that say no priority', (kind) => {
     expect(await submit('b', 'easy')).toBe(2001);
   });
 
-  it('a task says what of its run was changed, and one that cannot be read breaks no list', async () => {
+  it.runIf(SLOW)('a task says what of its run was changed, and one that cannot be read breaks no list', async () => {
     const ids: { readonly id: string; readonly runId: string }[] = [];
     for (const name of ['run', 'task', 'none'])
       ids.push(await t.engine.submitTask({ task: definition(name, 'easy'), agent: 'done' }, ADMIN));

@@ -5,6 +5,7 @@ import { askHumanTool, defineAgent, functionModel } from '../../src/index.js';
 import { describeEachDatabase } from '../harness/database.js';
 import { ADMIN, engineFor, eventsOf, restOf } from '../harness/engine.js';
 import { call, scripted } from '../harness/script.js';
+import { SLOW } from '../harness/slow.js';
 
 /** Tasks as rows: submission, lists, cancellation, what becomes of one whose run ends without a container. */
 
@@ -162,20 +163,23 @@ describeEachDatabase('tasks', (kind) => {
     expect(await t.engine.getTask(apart.id, ADMIN)).toMatchObject({ status: 'cancelled', result: { type: 'failure' } });
   });
 
-  it('a run that waits in the queue is not deleted under its task; a fork of it changes nothing; erased, it says nothing', async () => {
-    await t.restart({ role: 'api' });
-    const waiting = await submit();
-    expect(waiting.status).toBe('queued');
-    expect(await codeOf(t.engine.deleteRun(waiting.runId, ADMIN))).toBe('run_referenced');
-    expect(await t.engine.cancelTask(waiting.id, null, ADMIN)).toMatchObject({ status: 'cancelled' });
-    await t.restart();
-    const task = await over({ parameters: { a: 4 } });
-    const fork = await t.engine.retryRun(task.runId, {}, ADMIN);
-    await restOf(t.engine, fork.id);
-    expect(await t.engine.getTask(task.id, ADMIN)).toEqual(task);
-    await t.engine.eraseRun(task.runId, { reason: 'asked' }, ADMIN);
-    expect(await t.engine.getTask(task.id, ADMIN)).toMatchObject({
-      ...{ status: 'failed', parameters: {}, metadata: {}, result: { type: 'error', reason: '(erased)' } },
-    });
-  });
+  it.runIf(SLOW)(
+    'a run that waits in the queue is not deleted under its task; a fork of it changes nothing; erased, it says nothing',
+    async () => {
+      await t.restart({ role: 'api' });
+      const waiting = await submit();
+      expect(waiting.status).toBe('queued');
+      expect(await codeOf(t.engine.deleteRun(waiting.runId, ADMIN))).toBe('run_referenced');
+      expect(await t.engine.cancelTask(waiting.id, null, ADMIN)).toMatchObject({ status: 'cancelled' });
+      await t.restart();
+      const task = await over({ parameters: { a: 4 } });
+      const fork = await t.engine.retryRun(task.runId, {}, ADMIN);
+      await restOf(t.engine, fork.id);
+      expect(await t.engine.getTask(task.id, ADMIN)).toEqual(task);
+      await t.engine.eraseRun(task.runId, { reason: 'asked' }, ADMIN);
+      expect(await t.engine.getTask(task.id, ADMIN)).toMatchObject({
+        ...{ status: 'failed', parameters: {}, metadata: {}, result: { type: 'error', reason: '(erased)' } },
+      });
+    },
+  );
 });

@@ -5,6 +5,7 @@ import { defineAgent, defineTool } from '../../src/index.js';
 import { describeEachDatabase } from '../harness/database.js';
 import { ADMIN, BOB, decideAndRest, engineFor, kindsOf, pendingOf, restOf, runToRest } from '../harness/engine.js';
 import { call, scripted } from '../harness/script.js';
+import { SLOW } from '../harness/slow.js';
 
 /** An unsafe call that does not end in time may have happened: nobody but a person can say. Crashes: the crash matrix. */
 
@@ -73,7 +74,7 @@ describeEachDatabase('unknown effects', (kind) => {
     expect(await t.engine.verifyRun(paused.id, ADMIN)).toMatchObject({ ok: true, complete: true });
   });
 
-  it('an answer must be what the tool could have returned', async () => {
+  it.runIf(SLOW)('an answer must be what the tool could have returned', async () => {
     const paused = await runToRest(t.engine, 'one');
     const id = paused.interruptions[0] ?? '';
     await expect(t.engine.decide(id, { verdict: 'answer', value: { di: 1 } }, BOB)).rejects.toMatchObject({
@@ -85,7 +86,7 @@ describeEachDatabase('unknown effects', (kind) => {
     });
   });
 
-  it('rejected, it is not run again, and the model reads why', async () => {
+  it.runIf(SLOW)('rejected, it is not run again, and the model reads why', async () => {
     const paused = await runToRest(t.engine, 'one');
     const done = await decideAndRest(t.engine, paused.id, { verdict: 'reject', message: 'Ask the bank first.' });
     expect(done.output).toMatch(/may have happened.*Ask the bank first/);
@@ -104,7 +105,7 @@ describeEachDatabase('unknown effects', (kind) => {
     expect(sent).toEqual(['ann', 'ann', 'ann']);
   });
 
-  it('a decision beside a call that is in doubt again is kept, and its call runs once', async () => {
+  it.runIf(SLOW)('a decision beside a call that is in doubt again is kept, and its call runs once', async () => {
     hangs = 2;
     const paused = await runToRest(t.engine, 'mixed');
     expect(paused.interruptions).toHaveLength(2);

@@ -5,6 +5,7 @@ import { defineAgent, defineTool, waitFor } from '../../src/index.js';
 import { describeEachDatabase } from '../harness/database.js';
 import { ADMIN, BOB, decideAndRest, engineFor, kindsOf, restOf, runToRest } from '../harness/engine.js';
 import { call, scripted } from '../harness/script.js';
+import { SLOW } from '../harness/slow.js';
 
 /** A call that finds in its own body that it must wait. Crashes: the crash matrix. */
 
@@ -219,7 +220,7 @@ describeEachDatabase('waits inside calls', (kind) => {
     expect(done).toMatchObject({ status: 'completed', output: expect.stringContaining('cannot be answered') });
   });
 
-  it('a wait, an approval and an unknown effect in one response', async () => {
+  it.runIf(SLOW)('a wait, an approval and an unknown effect in one response', async () => {
     hangs = true;
     const paused = await runToRest(t.engine, 'mixed');
     expect((await waiting(paused.id)).map((item) => item.reason.code).sort()).toEqual([

@@ -171,7 +171,7 @@ describe.runIf(SLOW)('an export to an object store', () => {
   });
 });
 
-it('an engine that is to export to a store, and has no key of it, does not start', async () => {
+it.runIf(SLOW)('an engine that is to export to a store, and has no key of it, does not start', async () => {
   const open = (more: Partial<EngineConfig>) => openTestEngine('pglite', { ...config, exportBuckets: [ROOT], ...more });
   const error: unknown = await open({}).catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(HoldfastError);

@@ -9,6 +9,7 @@ import { defineAgent, type ExportView, type HoldfastConfig, type StartExport } f
 import { describeEachDatabase } from '../harness/database.js';
 import { ADMIN, engineFor, restOf } from '../harness/engine.js';
 import { call, say, scripted } from '../harness/script.js';
+import { SLOW } from '../harness/slow.js';
 import { ended, rowsIn } from './exported.js';
 import { byDuckdb } from './read-parquet.js';
 
@@ -128,7 +129,7 @@ describeEachDatabase('an export of runs with images', (kind) => {
     expect(JSON.stringify(rows)).toContain('A photo of a cat.\\n[image]');
   });
 
-  it('for OpenAI shows the images of people where that is asked for', async () => {
+  it.runIf(SLOW)('for OpenAI shows the images of people where that is asked for', async () => {
     const [row] = rowsIn(fileOf(await exported('openai', { media: 'inline' }))).map((one) => openaiLine.parse(one));
     expect(row?.messages[1]).toEqual({
       role: 'user',
@@ -161,20 +162,23 @@ describeEachDatabase('an export of runs with images', (kind) => {
     expect(card).not.toContain('data_files');
   });
 
-  it('in Parquet has the images in a column of their own, in the order of the parts that stand for them', async () => {
-    const view = await exported('messages', { encoding: 'parquet', media: 'inline' });
-    const [row] = await byDuckdb(
-      fileOf(view),
-      datasetFields('messages', { reasoningKey: 'reasoning_content', media: 'inline' }),
-    );
-    const messages = row?.['messages'] as { content: { type: string; text: string | null }[] }[];
-    expect(messages[1]?.content.map(({ type }) => type)).toEqual(['text', 'image', 'image']);
-    const places = messages.flatMap(({ content }) => content.filter(({ type }) => type === 'image'));
-    const images = row?.['images'] as { bytes: unknown; path: string | null }[];
-    expect(images).toHaveLength(places.length);
-    expect(images[1]).toMatchObject({ path: 'https://example.com/cat.png' });
-    expect(readFileSync(join(view.folder, 'README.md'), 'utf8')).toContain('list: image');
-  });
+  it.runIf(SLOW)(
+    'in Parquet has the images in a column of their own, in the order of the parts that stand for them',
+    async () => {
+      const view = await exported('messages', { encoding: 'parquet', media: 'inline' });
+      const [row] = await byDuckdb(
+        fileOf(view),
+        datasetFields('messages', { reasoningKey: 'reasoning_content', media: 'inline' }),
+      );
+      const messages = row?.['messages'] as { content: { type: string; text: string | null }[] }[];
+      expect(messages[1]?.content.map(({ type }) => type)).toEqual(['text', 'image', 'image']);
+      const places = messages.flatMap(({ content }) => content.filter(({ type }) => type === 'image'));
+      const images = row?.['images'] as { bytes: unknown; path: string | null }[];
+      expect(images).toHaveLength(places.length);
+      expect(images[1]).toMatchObject({ path: 'https://example.com/cat.png' });
+      expect(readFileSync(join(view.folder, 'README.md'), 'utf8')).toContain('list: image');
+    },
+  );
 
   it('is refused where the format has no place for what is asked for', async () => {
     const refused = { code: 'invalid_request' };

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { limitBodies } from '../../src/http/body-time.js';
 import { LINES_TYPE, readLines } from '../../src/http/lines.js';
 import { createHttpServer, type HttpServer } from '../../src/http/server.js';
+import { SLOW } from '../harness/slow.js';
 import { collectingLog, type Door, openDoor, options, TOKENS } from './door.js';
 
 const BODY_MS = 1500;
@@ -45,18 +46,18 @@ const head = (path: string, type: string): string =>
     'Idempotency-Key: slow',
   ].join('\r\n');
 
-test('a body that does not come is cut off, whether the request was answered or not', async () => {
+test.runIf(SLOW)('a body that does not come is cut off, whether the request was answered or not', async () => {
   expect(await answerTo(http.port, `${head('/api/v1/runs', 'application/json')}\r\n\r\n{`)).toMatch(/^HTTP\/1.1 408 /);
   expect(await answerTo(http.port, `${head('/nowhere', 'application/json')}\r\n\r\n{`)).toMatch(/^HTTP\/1.1 404 /);
 });
 
-test('lines that do not come are cut off', async () => {
+test.runIf(SLOW)('lines that do not come are cut off', async () => {
   const answer = await answerTo(http.port, `${head('/api/v1/tasks/batch', LINES_TYPE)}\r\n\r\n1\n2`);
   expect(answer).toMatch(/^HTTP\/1.1 200 /);
   expect(answer).not.toContain('"end"');
 });
 
-test('lines may take as long as the work on them', async () => {
+test.runIf(SLOW)('lines may take as long as the work on them', async () => {
   const app = express();
   app.post('/', async (asked, response) => {
     let lines = 0;

@@ -6,6 +6,7 @@ import { runView } from '../../src/core/run.js';
 import { pageOf } from '../../src/http/fields.js';
 import { runHere } from '../cli/in-process.js';
 import { describeEachDatabase } from '../harness/database.js';
+import { SLOW } from '../harness/slow.js';
 import { BUCKET, KEYS, REGION, type S3Server, startS3 } from '../stores/s3-server.js';
 import { type Actor, type Door, expectProblem, openDoor, TOKENS } from './door.js';
 
@@ -148,28 +149,31 @@ describeEachDatabase('exports over HTTP', (kind) => {
     );
   });
 
-  test('one is cancelled while it is at work, at a terminal, and one that waits behind it over HTTP', async () => {
-    const { held, release } = hold();
-    const working = await start({ options: { runsPerFile: 1 }, to: { s3: `s3://${BUCKET}/exports/working` } });
-    const waiting = await start({ to: { folder: 'waiting' } });
-    await held;
-    expect(await read(working.id)).toMatchObject({ status: 'running', progress: { runs: 3, done: 3 } });
-    const env = { HOLDFAST_URL: door.http.url, HOLDFAST_TOKEN: TOKENS.otto.token };
-    const said = await runHere(['exports', working.id, '--cancel'], env);
-    expect(said).toMatchObject({ code: 0, stdout: expect.stringContaining(`export ${working.id} running`) });
-    const asked = await door.ask('otto', 'POST', `${PATH}s/${waiting.id}/cancel`);
-    expect(asked.status).toBe(200);
-    expect((await door.ask('otto', 'POST', `${PATH}s/${waiting.id}/cancel`)).status).toBe(200);
-    expectProblem(await door.ask('vera', 'POST', `${PATH}s/${waiting.id}/cancel`), 'forbidden');
-    release();
-    expect(await ended(working)).toMatchObject({ status: 'cancelled', files: [], error: null });
-    expect(await ended(waiting)).toMatchObject({ status: 'cancelled', files: [] });
-    expect([...server.objects.keys()].filter((key) => key.startsWith('exports/working/'))).toEqual([]);
-    expect([existsSync(waiting.folder), staged(waiting)]).toEqual([false, []]);
-    expectProblem(await door.ask('otto', 'POST', `${PATH}s/${working.id}/cancel`), 'export_over');
-    expectProblem(await door.ask('otto', 'POST', `${PATH}s/exp_none/cancel`), 'export_unknown');
-    expectProblem(await door.ask('vera', 'GET', `${PATH}s/exp_none`), 'export_unknown');
-  });
+  test.runIf(SLOW)(
+    'one is cancelled while it is at work, at a terminal, and one that waits behind it over HTTP',
+    async () => {
+      const { held, release } = hold();
+      const working = await start({ options: { runsPerFile: 1 }, to: { s3: `s3://${BUCKET}/exports/working` } });
+      const waiting = await start({ to: { folder: 'waiting' } });
+      await held;
+      expect(await read(working.id)).toMatchObject({ status: 'running', progress: { runs: 3, done: 3 } });
+      const env = { HOLDFAST_URL: door.http.url, HOLDFAST_TOKEN: TOKENS.otto.token };
+      const said = await runHere(['exports', working.id, '--cancel'], env);
+      expect(said).toMatchObject({ code: 0, stdout: expect.stringContaining(`export ${working.id} running`) });
+      const asked = await door.ask('otto', 'POST', `${PATH}s/${waiting.id}/cancel`);
+      expect(asked.status).toBe(200);
+      expect((await door.ask('otto', 'POST', `${PATH}s/${waiting.id}/cancel`)).status).toBe(200);
+      expectProblem(await door.ask('vera', 'POST', `${PATH}s/${waiting.id}/cancel`), 'forbidden');
+      release();
+      expect(await ended(working)).toMatchObject({ status: 'cancelled', files: [], error: null });
+      expect(await ended(waiting)).toMatchObject({ status: 'cancelled', files: [] });
+      expect([...server.objects.keys()].filter((key) => key.startsWith('exports/working/'))).toEqual([]);
+      expect([existsSync(waiting.folder), staged(waiting)]).toEqual([false, []]);
+      expectProblem(await door.ask('otto', 'POST', `${PATH}s/${working.id}/cancel`), 'export_over');
+      expectProblem(await door.ask('otto', 'POST', `${PATH}s/exp_none/cancel`), 'export_unknown');
+      expectProblem(await door.ask('vera', 'GET', `${PATH}s/exp_none`), 'export_unknown');
+    },
+  );
 
   test('one is waited for at a terminal, and why it failed is said there', async () => {
     const env = { HOLDFAST_URL: door.http.url, HOLDFAST_TOKEN: TOKENS.otto.token };

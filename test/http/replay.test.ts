@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { replayReport } from '../../src/core/replay.js';
 import { runView } from '../../src/core/run.js';
+import { SLOW } from '../harness/slow.js';
 import { type Actor, bearer, type Door, expectProblem, openDoor } from './door.js';
 
 let door: Door;
@@ -39,18 +40,22 @@ test.each<[what: string, actor: Actor, run: () => string, body: object, code: st
   expect(errors.map(({ pointer }) => pointer)).toEqual(pointers);
 });
 
-test('one that asks the models ends when its client is gone', async () => {
-  const asked = { method: 'POST', body: '{"liveModel":true}' };
-  const headers = { ...bearer('otto'), 'Content-Type': 'application/json' };
-  const status = async (signal: AbortSignal): Promise<number | null> => {
-    const url = `${door.http.url}/api/v1/runs/${cancelled}/replay`;
-    return (await fetch(url, { ...asked, headers, signal }).catch(() => null))?.status ?? null;
-  };
-  const gone = new AbortController();
-  const four = Promise.all([1, 2, 3, 4].map(() => status(gone.signal)));
-  const another = () => status(AbortSignal.timeout(1000));
-  await expect.poll(another).toBe(429);
-  gone.abort();
-  await four;
-  await expect.poll(another).toBeNull();
-}, 60_000);
+test.runIf(SLOW)(
+  'one that asks the models ends when its client is gone',
+  async () => {
+    const asked = { method: 'POST', body: '{"liveModel":true}' };
+    const headers = { ...bearer('otto'), 'Content-Type': 'application/json' };
+    const status = async (signal: AbortSignal): Promise<number | null> => {
+      const url = `${door.http.url}/api/v1/runs/${cancelled}/replay`;
+      return (await fetch(url, { ...asked, headers, signal }).catch(() => null))?.status ?? null;
+    };
+    const gone = new AbortController();
+    const four = Promise.all([1, 2, 3, 4].map(() => status(gone.signal)));
+    const another = () => status(AbortSignal.timeout(1000));
+    await expect.poll(another).toBe(429);
+    gone.abort();
+    await four;
+    await expect.poll(another).toBeNull();
+  },
+  60_000,
+);

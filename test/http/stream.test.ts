@@ -4,6 +4,7 @@ import { interruptionView } from '../../src/core/interruption.js';
 import { type RunView, runView } from '../../src/core/run.js';
 import { pageOf } from '../../src/http/fields.js';
 import { describeEachDatabase } from '../harness/database.js';
+import { SLOW } from '../harness/slow.js';
 import { type Actor, type Door, expectProblem, openDoor } from './door.js';
 import { openStream, type Stream } from './event-stream.js';
 
@@ -96,7 +97,7 @@ describeEachDatabase('event streams', (kind) => {
     },
   );
 
-  test('a token has 64 streams, and gets one back when it closes one', async () => {
+  test.runIf(SLOW)('a token has 64 streams, and gets one back when it closes one', async () => {
     const { id } = await settled('payer');
     const path = `/api/v1/runs/${id}/events`;
     const streams = await Promise.all(Array.from({ length: 64 }, () => open('vera', path)));

@@ -9,6 +9,7 @@ import { openaiCompatible } from '../../src/engine/model-providers.js';
 import { createEngine, defineAgent, LOCAL_CALLER } from '../../src/index.js';
 import { OllamaModel } from '../../src/models/ollama-model.js';
 import { ReplayModelProvider } from '../../src/models/replay-model-provider.js';
+import { SLOW } from '../harness/slow.js';
 import { FINAL } from './model.contract.js';
 import { CHAT } from './servers/chat-wire.js';
 import { OLLAMA } from './servers/ollama-wire.js';
@@ -65,7 +66,7 @@ describe.each(KINDS)('the golden cassette %s', (api, wire, open) => {
   });
 });
 
-it('a run of an engine is played by the name of its model', async () => {
+it.runIf(SLOW)('a run of an engine is played by the name of its model', async () => {
   const agent = defineAgent({ agent: agentOf('replay/ollama-v1'), grants: ['tool:call:weather'] });
   const dataDir = await mkdtemp(join(tmpdir(), 'golden-'));
   const engine = await createEngine({ agents: [agent], databaseUrl: null, dataDir, cassettesDir: DIRECTORY });

@@ -2,6 +2,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import type { AgentInputItem, ModelRequest } from '@openai/agents';
 import { describe, expect, it } from 'vitest';
 import { OllamaModel } from '../../src/models/ollama-model.js';
+import { SLOW } from '../harness/slow.js';
 import { ask, done, messagesOf, refusal, sent } from './ask-ollama.js';
 import { callItem, requestOf, resultItem, textItem } from './requests.js';
 import { type Answerer, wireServer } from './servers/wire-server.js';
@@ -67,7 +68,7 @@ describe('what is said', () => {
     ]);
   });
 
-  it('7: an image may be large', async () => {
+  it.runIf(SLOW)('7: an image may be large', async () => {
     const large = 'A'.repeat(12_000_000);
     expect(await messagesOf([user(image(large))])).toEqual([{ role: 'user', content: '', images: [large] }]);
   });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { OllamaModel } from '../../src/models/ollama-model.js';
+import { SLOW } from '../harness/slow.js';
 import { ask, failing, message, textsIn } from './ask-ollama.js';
 import { requestOf } from './requests.js';
 import { chunk, cutAfter, lastChunk, says, saysInPieces, saysRaw } from './servers/ollama-server.js';
@@ -71,7 +72,7 @@ describe('an answer that breaks off', () => {
     for (const error of [whole, streamed]) expect(String(error)).toMatch(/test at http.*: out of memory$/);
   });
 
-  it('is not asked for again when it has no end', async () => {
+  it.runIf(SLOW)('is not asked for again when it has no end', async () => {
     const endless: Answerer = async (response) => {
       const piece = Buffer.from(line(chunk({ thinking: 'x'.repeat(1024 * 1024) })));
       response.writeHead(200);

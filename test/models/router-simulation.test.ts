@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { seededRandom } from '../../src/core/seeded-random.js';
 import { functionModel } from '../../src/models/function-model.js';
 import { ModelCallError } from '../../src/models/model-call-error.js';
+import { SLOW } from '../harness/slow.js';
 import { requestOf, textItem } from './requests.js';
 import { Routed } from './routed.js';
 
@@ -20,50 +21,53 @@ const isIll = (name: Name, now: number): boolean => {
   return minute >= names.indexOf(name) * 15 && minute < names.indexOf(name) * 15 + 10;
 };
 
-it('a balanced router answers every request, keeps its weights while all are well, and leaves those alone that are ill', async () => {
-  const asked = { well: new Map<string, number>(), ill: new Map<string, number>() };
-  const count = (of: Map<string, number>, name: string) => of.set(name, (of.get(name) ?? 0) + 1);
-  const model = (name: Name) =>
-    functionModel(name, () => {
-      const anybodyIll = names.some((one) => isIll(one, routed.now));
-      if (!anybodyIll) count(asked.well, name);
-      if (!isIll(name, routed.now)) return [textItem(name)];
-      count(asked.ill, name);
-      throw new ModelCallError('model_failed', 'ill', { retryable: true, statusCode: 503 });
-    });
-  const routed: Routed = new Routed(
-    {
-      r: {
-        strategy: 'load_balanced',
-        candidates: names.map((name) => ({ model: name, weight: weights[name] })),
-        breaker: { windowMs: 60_000, cooldownMs: 60_000 },
+it.runIf(SLOW)(
+  'a balanced router answers every request, keeps its weights while all are well, and leaves those alone that are ill',
+  async () => {
+    const asked = { well: new Map<string, number>(), ill: new Map<string, number>() };
+    const count = (of: Map<string, number>, name: string) => of.set(name, (of.get(name) ?? 0) + 1);
+    const model = (name: Name) =>
+      functionModel(name, () => {
+        const anybodyIll = names.some((one) => isIll(one, routed.now));
+        if (!anybodyIll) count(asked.well, name);
+        if (!isIll(name, routed.now)) return [textItem(name)];
+        count(asked.ill, name);
+        throw new ModelCallError('model_failed', 'ill', { retryable: true, statusCode: 503 });
+      });
+    const routed: Routed = new Routed(
+      {
+        r: {
+          strategy: 'load_balanced',
+          candidates: names.map((name) => ({ model: name, weight: weights[name] })),
+          breaker: { windowMs: 60_000, cooldownMs: 60_000 },
+        },
       },
-    },
-    Object.fromEntries(names.map((name) => [name, model(name)])),
-  );
-  const random = seededRandom('a day');
-  const byIll = new Map<string, number>();
-  for (let n = 0; n < REQUESTS; n++) {
-    routed.now += Math.floor(random() * 2 * 8_640);
-    const { text, route } = await routed.ask('r', HELLO);
-    expect(text).toBe(route?.model);
-    if (names.some((name) => isIll(name, routed.now))) count(byIll, text);
-  }
-  const total = [...asked.well.values()].reduce((a, b) => a + b);
-  expect(total).toBeGreaterThan(REQUESTS / 4);
-  for (const name of names) {
-    const share = weights[name] / 10;
-    const bound = 5 * Math.sqrt(total * share * (1 - share));
-    // Whoever was ill a moment ago may still rest.
-    expect(Math.abs((asked.well.get(name) ?? 0) - total * share)).toBeLessThanOrEqual(bound + total * 0.03);
-    // Ill for 240 minutes of the day: asked until the breaker opens, then about once a minute.
-    expect(asked.ill.get(name) ?? 0).toBeLessThan(24 * (10 + 8));
-  }
-  // Nobody had to wait: somebody was always well.
-  expect(routed.waits).toEqual([]);
-});
+      Object.fromEntries(names.map((name) => [name, model(name)])),
+    );
+    const random = seededRandom('a day');
+    const byIll = new Map<string, number>();
+    for (let n = 0; n < REQUESTS; n++) {
+      routed.now += Math.floor(random() * 2 * 8_640);
+      const { text, route } = await routed.ask('r', HELLO);
+      expect(text).toBe(route?.model);
+      if (names.some((name) => isIll(name, routed.now))) count(byIll, text);
+    }
+    const total = [...asked.well.values()].reduce((a, b) => a + b);
+    expect(total).toBeGreaterThan(REQUESTS / 4);
+    for (const name of names) {
+      const share = weights[name] / 10;
+      const bound = 5 * Math.sqrt(total * share * (1 - share));
+      // Whoever was ill a moment ago may still rest.
+      expect(Math.abs((asked.well.get(name) ?? 0) - total * share)).toBeLessThanOrEqual(bound + total * 0.03);
+      // Ill for 240 minutes of the day: asked until the breaker opens, then about once a minute.
+      expect(asked.ill.get(name) ?? 0).toBeLessThan(24 * (10 + 8));
+    }
+    // Nobody had to wait: somebody was always well.
+    expect(routed.waits).toEqual([]);
+  },
+);
 
-it('no request takes more attempts or more time than it may, whatever happens', async () => {
+it.runIf(SLOW)('no request takes more attempts or more time than it may, whatever happens', async () => {
   const random = seededRandom('chaos');
   const chaotic = (name: string) =>
     functionModel(name, () => {

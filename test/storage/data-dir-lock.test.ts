@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { lockDataDir } from '../../src/storage/data-dir-lock.js';
+import { SLOW } from '../harness/slow.js';
 import { runChild } from './child.js';
 
 const OWN = `
@@ -18,6 +19,7 @@ try {
 // Races for many directories, each at an instant that all racers know.
 const RACE = `
 import { lockDataDir } from './data-dir-lock.js';
+import { SLOW } from '../harness/slow.js';
 console.log('ready');
 const start = await new Promise((resolve) => process.stdin.once('data', (said) => resolve(Number(said))));
 const owned = [];
@@ -55,7 +57,7 @@ describe('The lock of the data directory', () => {
     expect(readdirSync(path)).toEqual([]);
   });
 
-  test('refuses a second owner, in this process and in another, and says who has it', async () => {
+  test.runIf(SLOW)('refuses a second owner, in this process and in another, and says who has it', async () => {
     const lock = lockDataDir(dir);
     expect(() => lockDataDir(dir)).toThrow(
       expect.objectContaining({ code: 'data_dir_in_use', message: expect.stringContaining(`${process.pid}`) }),
@@ -95,7 +97,7 @@ describe('The lock of the data directory', () => {
     expect(readdirSync(dir)).toEqual([]);
   });
 
-  test('goes to exactly one of those who race for a dead lock', async () => {
+  test.runIf(SLOW)('goes to exactly one of those who race for a dead lock', async () => {
     const dirs = Array.from({ length: 60 }, (_, i) => join(dir, `${i}`));
     for (const path of dirs) {
       mkdirSync(path);

@@ -6,6 +6,7 @@ import { checkDataDir } from '../../src/cli/check-files.js';
 import { readSettings } from '../../src/config.js';
 import { takeDataDir } from '../../src/storage/data-dir.js';
 import { openDatabase } from '../../src/storage/database.js';
+import { SLOW } from '../harness/slow.js';
 
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
 
@@ -36,7 +37,7 @@ describe('The data directory', () => {
     expect(doctor()).toMatchObject({ status: 'ok' });
   });
 
-  test('of an earlier build is closed by the next start, with all that is in it', async () => {
+  test.runIf(SLOW)('of an earlier build is closed by the next start, with all that is in it', async () => {
     await (await openDatabase({ databaseUrl: null, dataDir: dir })).close();
     chmodSync(join(dir, 'pg'), 0o755);
     chmodSync(join(dir, 'pg', 'base'), 0o755);

@@ -5,6 +5,7 @@ import { type Dequeued, dequeue } from '../../src/storage/dequeue.js';
 import type { Dequeue, Limits } from '../../src/storage/dequeue-statement.js';
 import { keepLimits, type LimitRow } from '../../src/storage/dispatch-limits.js';
 import { describeEachDatabase } from '../harness/database.js';
+import { SLOW } from '../harness/slow.js';
 import { openLeftDatabase } from './left-database.js';
 
 /** What is taken of queues that were made by chance, against the order that is promised, said plainly. */
@@ -118,7 +119,7 @@ describeEachDatabase('what is taken of a queue', (kind) => {
     }
   });
 
-  it('keeps every limit, also where two take at once, and leaves nothing that had room', async () => {
+  it.runIf(SLOW)('keeps every limit, also where two take at once, and leaves nothing that had room', async () => {
     for (let seed = 1; seed <= 15; seed++) {
       const { below } = chances(seed * 104_729);
       const most: { readonly [column in Column]: ReadonlyMap<string, number> } = {

@@ -37,7 +37,7 @@ describe('The files of PGlite', () => {
     return target;
   };
 
-  test('belong to one process, are given back at the end, and keep what was committed', async () => {
+  test.runIf(SLOW)('belong to one process, are given back at the end, and keep what was committed', async () => {
     const db = await open(dir);
     await expect(open(dir)).rejects.toMatchObject({ code: 'data_dir_in_use' });
     await db.pool.query('CREATE TABLE kept (n int)');

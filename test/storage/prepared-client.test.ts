@@ -7,6 +7,7 @@ import {
   describePostgres,
   type TestDatabase,
 } from '../harness/database.js';
+import { SLOW } from '../harness/slow.js';
 import { withClient } from '../harness/with-client.js';
 
 /** What connections do beside what pg does. */
@@ -45,7 +46,7 @@ describeEachDatabase('A connection', (kind) => {
     });
   });
 
-  it('keeps a plan of what comes again and again, however many statements came once', async () => {
+  it.runIf(SLOW)('keeps a plan of what comes again and again, however many statements came once', async () => {
     await withClient(t.db.pool, async (client) => {
       await client.query('select 2 + $1::int as hot', [1]);
       for (let n = 0; n < 1200; n++) {

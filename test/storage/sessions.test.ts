@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../../src/storage/database.js';
 import { createTestDatabase, describeEachDatabase, describePostgres, type TestDatabase } from '../harness/database.js';
+import { SLOW } from '../harness/slow.js';
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -89,7 +90,7 @@ describeEachDatabase('Notifications and locks', (kind) => {
     await Promise.all([again?.release(), other?.release()]);
   });
 
-  test('closes although somebody listens, holds a lock and did not give a client back', async () => {
+  test.runIf(SLOW)('closes although somebody listens, holds a lock and did not give a client back', async () => {
     const own = await createTestDatabase(kind);
     const second = await openDatabase(own.options);
     await second.listen('a', () => {});
