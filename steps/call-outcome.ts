@@ -3,10 +3,11 @@ import type { CallOutcome } from '../src/core/event.js';
 import type { ToolSpec } from '../src/core/tool.js';
 import { withoutKnownSecrets, withoutKnownSecretsIn } from '../src/models/known-secrets.js';
 import { boundOutput } from '../src/tools/output-bound.js';
+import { textOf } from './late-throws.js';
 
 export const errorOutcome = (spec: ToolSpec, error: unknown): CallOutcome => {
   const code = error instanceof HoldfastError ? error.code : 'tool_failed';
-  const message = withoutKnownSecrets(error instanceof Error ? error.message : String(error));
+  const message = withoutKnownSecrets(textOf(error));
   if (code === 'capability_denied')
     return { type: 'refused', why: 'denied', message: message.slice(0, 4096).toWellFormed() };
   return { type: 'error', code, message: `${spec.name} failed: ${message}`.slice(0, 4096).toWellFormed() };

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { inspect } from 'node:util';
 import { beginSpan, type CodeOfRun, type CodeSpan, endSpan } from './code-at-work.js';
 
 /** Code of a run that can be told what it threw after nobody waited for it. */
@@ -62,10 +63,18 @@ function timed<T>(span: CodeSpan, work: () => T): T {
   }
 }
 
+/** Of an object without a text of its own, `String` says "[object Object]" and nothing else. */
+const isPlain = (value: unknown): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  (Object.getPrototypeOf(value) === null || String(value) === Object.prototype.toString.call(value));
+const SHOWN = { depth: 2, maxArrayLength: 20, maxStringLength: 1000, breakLength: Number.POSITIVE_INFINITY } as const;
+
 /** The message of what was thrown, whatever that is. Throws nothing. */
 export function textOf(thrown: unknown): string {
   try {
-    return thrown instanceof Error ? thrown.message : String(thrown);
+    if (thrown instanceof Error) return thrown.message;
+    return isPlain(thrown) ? inspect(thrown, SHOWN) : String(thrown);
   } catch {
     return `a value of type ${typeof thrown} without a text`;
   }

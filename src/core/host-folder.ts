@@ -11,7 +11,7 @@ export type HostFolder = z.output<typeof hostFolder>;
 /** Paths of which no link is left. */
 export interface MountPlace {
   readonly folders: readonly HostFolder[];
-  /** What no container is given: the data directory, with the database of all tenants and the signing key. */
+  /** What no container is given: the data directory, with the database of all tenants, the signing key, exports and secrets. */
   readonly kept: readonly string[];
 }
 
@@ -23,7 +23,8 @@ export function mountProblem(
 ): string | null {
   const where = real === source ? source : `${source}, which is ${real},`;
   if (isKeptFromContainers(real)) return `${where} is a place of the host that no container may see`;
-  if (kept.some((one) => meet(one, real))) return `${where} is, holds or is in the data directory or the signing key`;
+  if (kept.some((one) => meet(one, real)))
+    return `${where} is, holds or is in what Holdfast keeps: its data directory, exports, checkpoints, keys and tokens`;
   const within = folders.filter(({ path }) => real === path || real.startsWith(`${path}/`));
   if (within.length === 0) {
     const known = folders.map(({ path }) => path).join(', ') || 'none';

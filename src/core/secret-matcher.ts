@@ -130,14 +130,27 @@ export class SecretMatcher {
   }
 }
 
-/** One text on its way through a matcher. What may be the beginning of a secret is held back until it is known. */
+/** A line break and so many characters in all may stand inside of a secret, as where a program wraps lines and indents them. */
+const GAP_MAX = 16;
+/** Positions are kept of the characters that may be a secret; older ones are dropped from time to time. */
+const KEPT_MIN = 1024;
+
+/**
+ * One text on its way through a matcher. What may be the beginning of a secret is held back until it is known. Places are counted from the
+ * beginning of the whole text.
+ */
 export class SecretScan {
   readonly #matcher: SecretMatcher;
   readonly #instead: (length: number) => string;
   readonly #leastHeld: number;
   #state = 0;
+  /** How much of the text was given away. */
+  #given = 0;
   #held = '';
   #spans: Span[] = [];
+  /** Where the characters are that led to the state, the last one last. */
+  #places: number[] = [];
+  #gap = 0;
   hasFound = false;
 
   constructor(matcher: SecretMatcher, instead: (length: number) => string, leastHeld = 1) {
@@ -149,31 +162,64 @@ export class SecretScan {
   /** What is sure of the text so far and was not given before. */
   push(text: string): string {
     if (this.#matcher.isEmpty) return text;
-    const before = this.#held.length;
+    const first = this.#given + this.#held.length;
     this.#held += text;
     for (let at = 0; at < text.length; at++) {
-      this.#state = this.#matcher.step(this.#state, text.charCodeAt(at));
-      if (this.#state === 0) continue;
-      const length = this.#matcher.foundIn(this.#state);
-      if (length > 0) this.#mark(before + at + 1 - length, before + at + 1);
+      const code = text.charCodeAt(at);
+      if (this.#state === 0) {
+        this.#state = this.#matcher.step(0, code);
+        if (this.#state !== 0) this.#begin(first + at);
+      } else if (isBreak(code) || (this.#gap > 0 && isBlank(code))) {
+        this.#gap += 1;
+        if (this.#gap > GAP_MAX) this.#state = 0;
+      } else {
+        this.#goOn(code, first + at);
+      }
     }
+    const end = first + text.length;
     const depth = this.#matcher.depthOf(this.#state);
-    const sure = Math.max(0, this.#held.length - (depth < this.#leastHeld ? 0 : depth));
-    const open = this.#spans.find(({ end }) => end > sure);
+    const sure = depth < Math.max(1, this.#leastHeld) ? end : Math.max(this.#given, this.#placeOf(depth));
+    const open = this.#spans.find((span) => span.end > sure);
     return this.#give(open === undefined ? sure : Math.min(sure, open.start));
   }
 
   /** The rest; the next text begins from nothing. */
   end(): string {
-    const rest = this.#give(this.#held.length);
+    const rest = this.#give(this.#given + this.#held.length);
     this.#state = 0;
     return rest;
+  }
+
+  #begin(place: number): void {
+    this.#places = [place];
+    this.#gap = 0;
+    this.#look(place);
+  }
+
+  #goOn(code: number, place: number): void {
+    this.#gap = 0;
+    this.#state = this.#matcher.step(this.#state, code);
+    if (this.#state === 0) return;
+    const depth = this.#matcher.depthOf(this.#state);
+    if (this.#places.length > KEPT_MIN + 2 * depth) this.#places = this.#places.slice(-depth);
+    this.#places.push(place);
+    this.#look(place);
+  }
+
+  #look(place: number): void {
+    const length = this.#matcher.foundIn(this.#state);
+    if (length > 0) this.#mark(this.#placeOf(length), place + 1);
+  }
+
+  /** Where the last so many characters begin that led to the state. */
+  #placeOf(length: number): number {
+    return this.#places[this.#places.length - length] ?? this.#given;
   }
 
   #mark(start: number, end: number): void {
     this.hasFound = true;
     // What was given away already was too short to tell anything.
-    let first = Math.max(0, start);
+    let first = Math.max(this.#given, start);
     for (let last = this.#spans.at(-1); last !== undefined && last.end > start; last = this.#spans.at(-1)) {
       first = Math.min(first, last.start);
       this.#spans.pop();
@@ -185,17 +231,22 @@ export class SecretScan {
     let clean = '';
     let from = 0;
     const later: Span[] = [];
-    for (const { start, end } of this.#spans) {
-      if (end > upTo) {
-        later.push({ start: start - upTo, end: end - upTo });
+    for (const span of this.#spans) {
+      if (span.end > upTo) {
+        later.push(span);
         continue;
       }
+      const [start, end] = [span.start - this.#given, span.end - this.#given];
       clean += this.#held.slice(from, start) + this.#instead(end - start);
       from = end;
     }
-    clean += this.#held.slice(from, upTo);
-    this.#held = this.#held.slice(upTo);
+    clean += this.#held.slice(from, upTo - this.#given);
+    this.#held = this.#held.slice(upTo - this.#given);
+    this.#given = upTo;
     this.#spans = later;
     return clean;
   }
 }
+
+const isBreak = (code: number): boolean => code === 10 || code === 13;
+const isBlank = (code: number): boolean => code === 32 || code === 9;

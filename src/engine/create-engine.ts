@@ -23,7 +23,7 @@ import { startBeating } from './beat.js';
 import { keepBodies } from './bodies-apart.js';
 import { Changes } from './changes.js';
 import { shortenCheckpoints } from './checkpoint-door.js';
-import { declaredSecrets, knowAll } from './declared-secrets.js';
+import { declaredSecrets, knowAll, secretFiles } from './declared-secrets.js';
 import { DeltaHub } from './delta-hub.js';
 import { openQueueDoor } from './dequeue-door.js';
 import { Dispatch } from './dispatch.js';
@@ -130,7 +130,7 @@ async function launch(
 ): Promise<Engine> {
   const { role, capacity, crashLimit, stillAfterMs, approvalTimeoutMs, exportDir, ...defaults } = withDefaults(config);
   const log = workerLog(defaults.log, worker.id);
-  const hostFolders = new HostFolders(config, agents.values());
+  const hostFolders = new HostFolders(config, agents.values(), secretFiles(secrets));
   let client: DBOSClient | undefined;
   const theClient = (): DBOSClient => {
     if (client === undefined) throw new Error('the client is there before anything is enqueued');

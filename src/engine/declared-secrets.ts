@@ -4,7 +4,7 @@ import { knowAddress, knowSecret } from '../models/known-secrets.js';
 import { fileSecret, isSecret, type Secret } from '../models/secret.js';
 import { carriedSecrets } from '../tools/bound-credential.js';
 import type { EngineConfig } from './engine-config.js';
-import { filesOfSettings, knowSettings } from './setting-secrets.js';
+import { filesOfSettings, knowSettings, tokensFile } from './setting-secrets.js';
 
 /** Which secrets are declared, and how they become known before anything is redacted or said. */
 
@@ -26,6 +26,10 @@ export function declaredSecrets(config: EngineConfig): readonly Secret[] {
   ];
   return [...filesOfSettings(), ...(signingKeyFile ? [fileSecret(signingKeyFile)] : []), ...places];
 }
+
+/** The files that hold them, and the tokens. */
+export const secretFiles = (secrets: readonly Secret[]): readonly string[] =>
+  [...secrets.map(({ path }) => path ?? null), tokensFile()].filter((path) => path !== null);
 
 function secretsOfAgent(declared: EngineConfig['agents'][number]): readonly Secret[] {
   if (typeof declared !== 'object' || declared === null) return [];

@@ -1,5 +1,6 @@
 import { lstatSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import { isBucketText } from '../core/bucket-place.js';
 import type { EnvironmentSpec } from '../core/environment-spec.js';
 import { HoldfastError } from '../core/errors.js';
 import { type HostFolder, hostFolder, mountProblem } from '../core/host-folder.js';
@@ -22,15 +23,23 @@ export class HostFolders {
   readonly #folders: readonly HostFolder[];
   readonly #ofAgents: readonly HostFolder[];
   readonly #kept: readonly string[];
+  /** Kept from what tenants ask for. An agent of the configuration may mount them, since who writes it may read them. */
+  readonly #keptFromTasks: readonly string[];
 
-  /** What an agent of the configuration mounts is named by it, for runs whose environment says the same. */
-  constructor(config: EngineConfig, agents: Iterable<RegisteredAgent>) {
+  /**
+   * What an agent of the configuration mounts is named by it, for runs whose environment says the same. `secrets` are the files that hold
+   * a secret each.
+   */
+  constructor(config: EngineConfig, agents: Iterable<RegisteredAgent>, secrets: readonly string[] = []) {
     this.#folders = (config.hostFolders ?? []).map((one) => hostFolder.parse(one));
     const mounts = [...agents].flatMap(({ environment }) => environment?.spec.mounts ?? []);
     this.#ofAgents = mounts.map(({ source, readOnly }) => ({ path: source, writable: !readOnly }));
     this.#kept = [resolve(config.dataDir ?? DEFAULT_DATA_DIR), ...[config.signingKeyFile ?? []].flat()].map((one) =>
       resolve(one),
     );
+    const { exportDir, checkpoints } = config;
+    const notes = checkpoints && checkpoints !== '-' && !isBucketText(checkpoints) ? [checkpoints] : [];
+    this.#keptFromTasks = [...(exportDir ? [exportDir] : []), ...notes, ...secrets].map((one) => resolve(one));
   }
 
   /** What is wrong with each mount, by its index. Folders are looked at now: a link may lead elsewhere than before. */
@@ -38,14 +47,16 @@ export class HostFolders {
     if (mounts.length === 0) return new Map();
     const real = (path: string): string => realOf(path) ?? path;
     const named = of === 'task' ? this.#folders : [...this.#folders, ...this.#ofAgents];
-    const place = {
-      folders: named.map((one) => ({ ...one, path: real(one.path) })),
-      kept: [...this.#kept, ...this.#kept.map(real)],
-    };
+    const folders = named.map((one) => ({ ...one, path: real(one.path) }));
+    const kept = [...this.#kept, ...this.#kept.map(real)];
+    const keptFromTasks = [...kept, ...this.#keptFromTasks, ...this.#keptFromTasks.map(real)];
+    const ofAgents = new Set(of === 'task' ? [] : this.#ofAgents.map(({ path }) => real(path)));
+    const placeOf = (at: string) => ({ folders, kept: ofAgents.has(at) ? kept : keptFromTasks });
     return new Map(
       mounts.flatMap((mount, index) => {
         const at = realOf(mount.source);
-        const problem = at === null ? `${mount.source} is a link that leads nowhere` : mountProblem(mount, at, place);
+        const problem =
+          at === null ? `${mount.source} is a link that leads nowhere` : mountProblem(mount, at, placeOf(at));
         return problem === null ? [] : [[index, problem] as const];
       }),
     );

@@ -19,10 +19,13 @@ export function knowSettings(): void {
     if (name === TOKENS) knowTokens(value);
     else if (isSecret && !value.includes('://')) knowSecret(value);
   }
-  const file = environmentVariable('HOLDFAST_TOKENS_FILE');
+  const file = tokensFile();
   if (file !== null) knowTokens(readQuietly(file));
   for (const name of OTHER_VARIABLES) knowSecret(environmentVariable(name) ?? '');
 }
+
+/** The file of tokens that a setting names; null: none. */
+export const tokensFile = (): string | null => environmentVariable('HOLDFAST_TOKENS_FILE');
 
 function readQuietly(path: string): string {
   try {

@@ -11,6 +11,8 @@ import { readSecretFile } from './secret-file.js';
 export interface Secret {
   /** For messages: what a person has to look at, such as `the file /run/secrets/key`. */
   readonly place: string;
+  /** The file that holds it, if one does. */
+  readonly path?: string;
   /** What is wrong with the declaration itself, found without reading anything. */
   readonly problem?: string | null;
   /** False: there is nothing to read now, which can be told without reading. */
@@ -58,7 +60,13 @@ export const variableSecret = (name: string, variable: (name: string) => string 
 export const fileSecret = (path: string): Secret => {
   const problem = hasNothing(path) ? 'expected the path of a file' : null;
   const whole = problem === null ? resolve(path) : '';
-  return { place: `the file ${whole}`, problem, isThere: () => existsSync(whole), read: () => readSecretFile(whole) };
+  return {
+    place: `the file ${whole}`,
+    path: whole,
+    problem,
+    isThere: () => existsSync(whole),
+    read: () => readSecretFile(whole),
+  };
 };
 
 /**

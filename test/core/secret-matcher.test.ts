@@ -23,6 +23,16 @@ const FORMS: readonly (readonly [string, string])[] = [
   ['in JSON for a page', json.replaceAll('<', '\\u003c').replaceAll('&', '\\u0026')],
   ['in hexadecimal digits', bytes.toString('hex')],
   ['in hexadecimal capitals', bytes.toString('hex').toUpperCase()],
+  ['in hexadecimal digits with colons', bytes.toString('hex').replaceAll(/..(?=.)/g, '$&:')],
+  ['in hexadecimal digits with spaces', bytes.toString('hex').replaceAll(/..(?=.)/g, '$& ')],
+  ['as a dump has it', bytes.toString('hex').replaceAll(/.{4}(?=.)/g, '$& ')],
+  ['in JSON in every character', [...SECRET].map((char) => `\\u00${char.charCodeAt(0).toString(16)}`).join('')],
+  ['encoded for an URL twice', encodeURIComponent(encodeURIComponent(SECRET))],
+  ['in a page', SECRET.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')],
+  ['over two lines', `${SECRET.slice(0, 9)}\n${SECRET.slice(9)}`],
+  ['over two lines, indented', `${SECRET.slice(0, 9)}\r\n    ${SECRET.slice(9)}`],
+  ['in base64 over lines', bytes.toString('base64').replaceAll(/.{5}/g, '$&\n')],
+  ['in hexadecimal digits over lines', bytes.toString('hex').replaceAll(/.{7}/g, '$&\n  ')],
   ['in base64', bytes.toString('base64')],
   ['in base64 for URLs', bytes.toString('base64url')],
   ['in base64 behind one byte', Buffer.concat([Buffer.from('a'), bytes]).toString('base64')],
@@ -65,16 +75,22 @@ it('texts come back as one that looks for each form at each place finds them', (
   fc.assert(
     fc.property(
       fc.array(letters, { minLength: 1, maxLength: 6 }),
-      fc.array(fc.oneof(letters, fc.constantFrom('a', 'ab', ' ', '0')), { maxLength: 20 }),
+      fc.array(fc.oneof(letters, fc.constantFrom('a', 'ab', ' ', '0', '\n', '\n ')), { maxLength: 20 }),
       fc.nat({ max: 20 }),
       (secrets, parts, cut) => {
         const text = parts.join('');
         const matcher = new SecretMatcher(secrets);
         const stars = [...text].map(() => false);
+        // Line breaks and what indents the next line are looked over.
+        const breaks = [...text.matchAll(/\n+[ \n]*/g)].map(
+          ({ index, 0: blank }) => [index, index + blank.length] as const,
+        );
+        const places = [...text].map((_, at) => at).filter((at) => !breaks.some(([from, to]) => from <= at && at < to));
+        const joined = places.map((at) => text[at]).join('');
         for (const secret of secrets)
-          for (let at = 0; at + secret.length <= text.length; at++)
-            if (text.slice(at, at + secret.length).toLowerCase() === secret.toLowerCase())
-              stars.fill(true, at, at + secret.length);
+          for (let at = 0; at + secret.length <= joined.length; at++)
+            if (joined.slice(at, at + secret.length).toLowerCase() === secret.toLowerCase())
+              stars.fill(true, places[at], (places[at + secret.length - 1] ?? 0) + 1);
         const expected = [...text].map((char, at) => (stars[at] ? '*' : char)).join('');
         expect(matcher.replace(text, (length) => '*'.repeat(length))).toBe(expected);
         const scan = matcher.stream((length) => '*'.repeat(length));

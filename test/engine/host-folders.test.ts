@@ -83,6 +83,25 @@ describe('What an environment of a task is given', () => {
     expect(await submit('dangling', mounting(join(host, 'books', 'dangling')))).toContain('leads nowhere');
   });
 
+  test('is none of what Holdfast keeps elsewhere: exports, checkpoints, and files of secrets and tokens', () => {
+    const at = (name: string) => join(host, 'out', name);
+    const config = {
+      agents: [],
+      dataDir,
+      hostFolders: [join(host, 'out')],
+      exportDir: at('exports'),
+      checkpoints: at('notes.jsonl'),
+    };
+    const own = new HostFolders(config, [], [at('keys/openai')]);
+    const problem = (source: string, of: 'task' | 'any' = 'task') =>
+      own.problems(environmentSpec.parse({ image, ...mounting(source) }), of).get(0);
+    for (const name of ['exports', 'exports/acme', 'notes.jsonl', 'keys', 'keys/openai'])
+      for (const of of ['task', 'any'] as const) expect(problem(at(name), of), name).toContain('what Holdfast keeps');
+    expect(problem(join(host, 'out'))).toContain('what Holdfast keeps');
+    expect(problem(at('books'))).toBeUndefined();
+    expect(problem(at('keys/of-others'))).toBeUndefined();
+  });
+
   test('is looked at again before a container is made, when a link leads elsewhere by then', async () => {
     const folders = new HostFolders({ agents: [], dataDir, hostFolders: [join(host, 'books')] }, []);
     const engine = new DockerEngine('unix:///nowhere/engine.sock', {
