@@ -9,7 +9,7 @@ import { SILENT } from './engine/engine-config.js';
 import type { EngineLog } from './engine/parts.js';
 import { knowSettings } from './engine/setting-secrets.js';
 import { watchStrayThrows } from './engine/stray-throws.js';
-import { withoutKnownSecrets } from './models/known-secrets.js';
+import { shownBeginning, withoutKnownSecrets } from './models/known-secrets.js';
 
 /** One line of JSON for each thing that is said: docs/operate/logs.md. */
 function jsonLog(level: Settings['logLevel']): EngineLog {
@@ -20,7 +20,8 @@ function jsonLog(level: Settings['logLevel']): EngineLog {
     },
     pino.destination({ fd: 2, sync: true }),
   );
-  const record = (fields: LogFields, message: string) => logRecord(fields, message, withoutKnownSecrets);
+  const record = (fields: LogFields, message: string) =>
+    logRecord(fields, message, (text, wasCut) => (wasCut ? shownBeginning(text) : withoutKnownSecrets(text)));
   return {
     debug: (fields, message) => lines.debug(record(fields, message)),
     info: (fields, message) => lines.info(record(fields, message)),

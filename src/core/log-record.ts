@@ -1,5 +1,5 @@
 import { REDACTED } from './redaction.js';
-import { isSecretName, withoutLooks } from './secret-looks.js';
+import { isRandomKey, isSecretName, isSecretNumberName, withoutLooks } from './secret-looks.js';
 
 /** What a line of the log says beside its words. Never a payload, never a secret. */
 export interface LogFields {
@@ -32,15 +32,15 @@ const DEPTH_MAX = 4;
 /** Of `data` as JSON. */
 const DATA_MAX = 12_000;
 
-const cut = (text: string, most: number): string =>
-  text.length <= most ? text : `${text.slice(0, most)}… (${text.length} characters)`;
+/** Takes the secrets out that are known. Of a text that was cut, the end may be the beginning of one, and is left out too. */
+type WithoutSecrets = (text: string, wasCut: boolean) => string;
 
-/** Makes texts and values fit for a line. `last` takes the secrets out that are known. */
+/** Makes texts and values fit for a line. */
 class LineText {
-  readonly #last: (text: string) => string;
+  readonly #known: WithoutSecrets;
 
-  constructor(last: (text: string) => string) {
-    this.#last = last;
+  constructor(known: WithoutSecrets) {
+    this.#known = known;
   }
 
   text(value: unknown): string | undefined {
@@ -48,7 +48,11 @@ class LineText {
   }
 
   clean(text: string, most = TEXT_MAX): string {
-    return cut(withoutLooks(this.#last(cut(text, 2 * most))), most).toWellFormed();
+    const beginning = text.slice(0, 2 * most);
+    const known = this.#known(beginning, beginning.length < text.length);
+    const clean = withoutLooks(known);
+    const isWhole = beginning.length === text.length && clean.length <= most;
+    return (isWhole ? clean : `${clean.slice(0, most)}… (${text.length} characters)`).toWellFormed();
   }
 
   #error(error: Error, depth: number): object {
@@ -81,7 +85,7 @@ class LineText {
         .slice(0, ITEMS_MAX)
         .map(([name, item]) => [
           this.clean(name, NAME_MAX),
-          isSecretName(name) && mayBeSecret(item) ? REDACTED : this.#bounded(item, depth + 1),
+          isHidden(name, item) ? REDACTED : this.#bounded(item, depth + 1),
         ]),
     );
   }
@@ -96,8 +100,11 @@ class LineText {
 }
 
 /** Numbers of tokens are counts, and whether there is a key is no key. */
-const mayBeSecret = (value: unknown): boolean =>
-  value !== null && value !== undefined && typeof value !== 'number' && typeof value !== 'boolean';
+function isHidden(name: string, value: unknown): boolean {
+  if (value === null || value === undefined || typeof value === 'boolean') return false;
+  if (typeof value === 'number') return isSecretNumberName(name);
+  return isSecretName(name) || [value].flat().some((one) => isRandomKey(name, one));
+}
 
 /**
  * What is written of a line: who said it, what happened, whom it is about, and the rest as `data`, without secrets and bounded. It
@@ -106,7 +113,7 @@ const mayBeSecret = (value: unknown): boolean =>
 export function logRecord(
   fields: LogFields,
   message: string,
-  withoutSecrets: (text: string) => string = (text) => text,
+  withoutSecrets: WithoutSecrets = (text) => text,
 ): LogRecord {
   const line = new LineText(withoutSecrets);
   const { component, event, taskId, runId, workerId, ...rest } = fields;

@@ -9,8 +9,12 @@ const WORDS = new Set([
   ...['auth', 'authorization', 'authentication', 'oauth', 'cookie', 'cookies', 'credential', 'credentials', 'creds'],
   ...['jwt', 'bearer', 'signature', 'sig', 'dsn', 'apikey', 'apikeys', 'xapikey', 'accesskey', 'secretkey'],
   ...['privatekey', 'signingkey', 'databaseurl', 'connectionstring', 'accesstoken', 'refreshtoken', 'authtoken'],
-  ...['idtoken', 'sessionid', 'sessiontoken', 'clientsecret', 'pgpassword', 'sas'],
+  ...['idtoken', 'sessionid', 'sessiontoken', 'clientsecret', 'pgpassword', 'sas', 'pass', 'pw', 'pin', 'pat', 'sid'],
+  ...['csrf', 'xsrf', 'hmac', 'otp', 'totp', 'mfa', 'webhook', 'verifier', 'assertion', 'saml', 'pem'],
+  ...['jsessionid', 'phpsessid', 'sessid'],
 ]);
+/** Words whose numbers are counts, not what opens something. */
+const COUNTED = new Set(['token', 'tokens', 'key', 'keys', 'cookies', 'secrets', 'credentials']);
 /** Keys that open nothing. */
 const PLAIN_KEYS = new Set([
   ...['public', 'primary', 'foreign', 'idempotency', 'partition', 'sort', 'cache', 'object', 'bucket', 'natural'],
@@ -32,22 +36,61 @@ export function isSecretName(name: string): boolean {
   return (last === 'key' || last === 'keys') && before !== undefined && !PLAIN_KEYS.has(before);
 }
 
-const NAMED = /(["']?)([\w.-]{2,100})\1\s{0,3}([=:])(\s{0,3})/g;
-const VALUE = /"[^"]{1,4000}"|'[^']{1,4000}'|[^\s"'&,;(){}[\]<>]{1,4000}/y;
+/** Whether a number under this name may open something: a PIN, and not how many tokens there are. */
+export const isSecretNumberName = (name: string): boolean =>
+  isSecretName(name) &&
+  !name.split(/[^A-Za-z\d]+|(?<=[a-z\d])(?=[A-Z])/).some((word) => COUNTED.has(word.toLowerCase()));
+
+/** Whether a text under a name that says little, such as `key`, is none that a person chose. */
+export const isRandomKey = (name: string, value: unknown): boolean =>
+  /^keys?$/i.test(name) && typeof value === 'string' && RANDOM.test(value);
+const RANDOM = /^(?=[^\d]{0,200}\d)(?=[^A-Za-z]{0,200}[A-Za-z])[\w+/=.~-]{16,}$/;
+
+const NAMED = /(\\{0,7}["'])?([\w.-]{2,100})\1?\s{0,3}(=>|:=|[=:]|%3D)(\s{0,3})/gi;
+const VALUE = /"[^"]{1,4000}"|'[^']{1,4000}'|\\{1,7}["'][^"'\\]{1,4000}|[^\s"'&,;(){}[\]<>\\]{1,4000}/y;
 /** A word that a sentence has behind a colon. */
 const PROSE = /^[a-z]{1,15}\.?$/;
 /** A way to authenticate, what is hidden already, and a count. */
-const SHOWN = /^(bearer|basic|\[redacted\]|\d{1,9})$/i;
+const SHOWN = /^(bearer|basic|digest|\[redacted\]|\d{1,9})$/i;
+
+/** Behind the name of a secret, without a sign: of digits and letters, as no word is. */
+const KEY_BEHIND = String.raw`(?=[^\s\d]{0,100}\d)(?=[^\sA-Za-z]{0,100}[A-Za-z])[\w+/=.~-]{12,4000}`;
 
 const LOOKS: readonly (readonly [RegExp, string])[] = [
   [/(\b[a-z][a-z0-9+.-]{0,30}:\/\/)[^\s/?#"'<>]{1,2000}@/gi, `$1${HIDDEN}@`],
+  // A user and a password in front of a host, where no scheme says that it is an address.
+  [/((?:^|[\s"'=(/])[\w.+-]{1,100}:)(?=[^\s:@/\d]{0,100}\d)[^\s:@/]{6,200}(?=@[\w.[-])/g, `$1${HIDDEN}`],
   [/(\b(?:set-)?cookie["']?\s{0,3}[:=]\s{0,3})[^\r\n]{1,4000}/gi, `$1${HIDDEN}`],
-  [/\b(bearer|basic)\s{1,3}(?=[^\s]{0,200}[\d+/=_.~-])[\w.~+/=*-]{4,4000}/gi, `$1 ${HIDDEN}`],
+  [/\b(bearer|basic|digest|negotiate)\s{1,3}(?=[^\s]{0,200}[\d+/=_.~-])[\w.~+/=*-]{4,4000}/gi, `$1 ${HIDDEN}`],
   [/\b(bearer|basic)\s{1,3}[\w~+/=*-]{8,4000}/gi, `$1 ${HIDDEN}`],
+  [/-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[\w+/=\s\\-]{0,20000}/g, HIDDEN],
+  [/([?&](?:code|key|sig|assertion)=)[^\s&#"'<>]{1,4000}/gi, `$1${HIDDEN}`],
+  [/(\s(?:-u|--user|--proxy-user)[ =])[^\s:]{1,200}:\S{1,400}/g, `$1${HIDDEN}`],
+  [
+    new RegExp(
+      String.raw`\b((?:token|key|secret|password|passphrase|credential)s?(?:\s(?:is|was|provided|given))?:?\s{1,3}["'\x60]?)${KEY_BEHIND}`,
+      'gi',
+    ),
+    `$1${HIDDEN}`,
+  ],
+  [
+    /\b(hooks\.slack\.com\/(?:services|workflows)\/|discord(?:app)?\.com\/api\/webhooks\/)[\w/-]{1,400}/gi,
+    `$1${HIDDEN}`,
+  ],
+  [/\/bot\d{3,20}:[\w-]{8,200}/g, `/bot${HIDDEN}`],
   [/\bsk-[\w*.-]{4,400}/g, HIDDEN],
+  // The prefixes by which services name what they give out.
+  [
+    /\b(?:gh[a-z]_|github_pat_|glpat-|gl[a-z]{2,6}-|xox[a-z]-|xapp-|hf_|npm_|pypi-|[srp]k_(?:live|test)_|whsec_|shpat_|dop_v1_|ya29\.|AIza|SG\.)[\w.-]{8,400}/g,
+    HIDDEN,
+  ],
+  [/\beyJ[\w-]{5,2000}\.[\w-]{2,4000}\.[\w-]{2,2000}/g, HIDDEN],
   // The form of Ollama's own keys: 32 hexadecimal digits, a dot, a random part.
   [/\b[0-9a-f]{32}\.[\w-]{8,400}/gi, HIDDEN],
 ];
+
+const OPTION = /(--?([A-Za-z][\w-]{1,60})\s{1,3})(?!-)[^\s"']{1,4000}/g;
+const ELEMENT = /(<([A-Za-z][\w.-]{1,60})>)[^<>]{1,4000}(?=<\/)/g;
 
 /**
  * A value that should have been an address, fit for an error: nothing of it is left in front of its last `@`, where a user and a
@@ -62,7 +105,15 @@ export const shownAddress = (value: string): string => {
 
 /** The text without what looks like a secret: user and password of an address, and what stands behind the name of a secret. */
 export const withoutLooks = (text: string): string =>
-  withoutNamed(LOOKS.reduce((rest, [look, instead]) => rest.replace(look, instead), text));
+  withoutNamed(
+    LOOKS.reduce((rest, [look, instead]) => rest.replace(look, instead), text)
+      .replace(OPTION, hiddenBehind)
+      .replace(ELEMENT, hiddenBehind),
+  );
+
+/** An argument behind the option of a command, and the content of an element, where the name is that of a secret. */
+const hiddenBehind = (whole: string, before: string, name: string): string =>
+  isSecretName(name) ? `${before}${HIDDEN}` : whole;
 
 function withoutNamed(text: string): string {
   let clean = '';
@@ -77,8 +128,10 @@ function withoutNamed(text: string): string {
     // "The token: expected a text" says what is wrong, and names no token.
     const isProse = quote === '' && sign === ':' && space !== '' && PROSE.test(value);
     if (value === '' || isProse || SHOWN.test(value)) continue;
-    const around = /^["']/.test(value) ? value.charAt(0) : '';
-    clean += `${text.slice(from, start)}${around}${HIDDEN}${around}`;
+    const opening = /^\\{0,7}["']/.exec(value)?.[0] ?? '';
+    // Of a text in escaped quotes, the closing one is still ahead.
+    const closing = opening.startsWith('\\') ? '' : opening;
+    clean += `${text.slice(from, start)}${opening}${HIDDEN}${closing}`;
     from = start + value.length;
     NAMED.lastIndex = from;
   }
