@@ -7,6 +7,7 @@ import type { HoldfastConfig } from '../engine/define.js';
 import type { EngineLog } from '../engine/parts.js';
 import { hearerOf, watchStrayThrows } from '../engine/stray-throws.js';
 import type { AgentView, Engine } from '../engine/verbs.js';
+import { knowSecret } from '../models/known-secrets.js';
 import { consoleIntoLog } from './console-lines.js';
 import type { Doors, HttpServer } from './doors.js';
 import { findConfig } from './find-config.js';
@@ -38,6 +39,8 @@ export async function serve(settings: Settings, doors: Doors): Promise<void> {
   watchStrayThrows(hearerOf(log));
   consoleIntoLog(log);
   const stop = watchStopSignals(settings.shutdownGraceMs, log);
+  // A start may wait long for its database; by default the signal ends the process. The file of tokens is read after the start anyway.
+  process.on('SIGHUP', ignored);
   const listening = listeningOf(settings);
   if (listening !== null) await assertMayListen({ ...settings, ...listening }, doors);
   const { config, from } = await agentsOf(settings, doors);
@@ -47,7 +50,8 @@ export async function serve(settings: Settings, doors: Doors): Promise<void> {
     ...{ onFatal: die(log), onStopAsked: () => stop.ask() },
   });
   const door = listening === null ? null : await openHttp(engine, { ...settings, ...listening }, log, doors);
-  watchTokens(settings.tokensFile, (tokens) => door?.http.setTokens(tokens), log);
+  watchTokens(settings.tokensFile, (tokens) => take(tokens, door), log);
+  process.off('SIGHUP', ignored);
   announce(settings, await engine.listAgents({ limit: PAGE_LIMIT }, LOCAL_CALLER), door, from);
   await stop.asked();
   door?.http.drain();
@@ -56,6 +60,14 @@ export async function serve(settings: Settings, doors: Doors): Promise<void> {
   log.info({ component: 'process', event: 'stopped' }, 'stopped');
   // A model call or a tool that is left behind would keep the process.
   process.exit();
+}
+
+const ignored = (): void => undefined;
+
+/** A worker that listens for nothing knows them as well, since its runs may say them. */
+function take(tokens: readonly Token[], door: OpenDoor | null): void {
+  for (const { token } of tokens) knowSecret(token);
+  door?.http.setTokens(tokens);
 }
 
 interface Listening {

@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { watchTokens } from '../../src/cli/watch-tokens.js';
+import { SLOW } from '../harness/slow.js';
 import { collectingLog } from '../http/door.js';
+import { Program } from './program.js';
 
 let dir: string;
 let end = (): void => undefined;
@@ -66,4 +68,18 @@ test('SIGHUP reads it at once and ends nothing, also where there is no file', ()
   const without = watch(null);
   process.emit('SIGHUP');
   expect(without.logged()).toEqual(['nothing_read_again']);
+});
+
+test.runIf(SLOW)('SIGHUP ends no server that still waits for its database', async () => {
+  const env = { DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none', HOLDFAST_DATA_DIR: dir, HOLDFAST_PORT: '0' };
+  const server = new Program(['serve'], { cwd: dir, env });
+  await expect.poll(() => server.stderr, { timeout: 60_000 }).toContain('start_waits');
+  server.child.kill('SIGHUP');
+  const ended = await Promise.race([
+    server.ended.then(() => true),
+    new Promise((resolve) => setTimeout(resolve, 500, false)),
+  ]);
+  server.child.kill('SIGKILL');
+  await server.ended;
+  expect(ended).toBe(false);
 });
