@@ -52,6 +52,16 @@ it('README.md and CONTRIBUTING.md name scripts that package.json has', () => {
   const { scripts }: { scripts: object } = JSON.parse(pageText('package.json'));
   const text = ['README.md', 'CONTRIBUTING.md', 'AGENTS.md'].map(pageText).join('\n');
   const named = [...text.matchAll(/npm (?:run )?(\w+)/g)].map(([, name = '']) => name);
-  const own = new Set(named.filter((name) => !['ci', 'run'].includes(name)));
+  const own = new Set(named.filter((name) => !['ci', 'run', 'pack', 'init', 'i'].includes(name)));
   expect([...own].filter((name) => !(name in scripts))).toEqual([]);
+});
+
+it('docs/index.md links to every page of the documentation', () => {
+  const linked = new Set(links(pageText('docs/index.md')).map((link) => normalize(join('docs', link))));
+  const others = pages().filter((page) => page.startsWith('docs/') && page !== 'docs/index.md');
+  expect(others.filter((page) => !linked.has(page))).toEqual([]);
+});
+
+it('README.md is short', () => {
+  expect(pageText('README.md').split(/\s+/).filter(Boolean).length).toBeLessThan(900);
 });
