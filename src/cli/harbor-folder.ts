@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { parse, TomlError } from 'smol-toml';
+import { parseDocument } from 'yaml';
 import type { HarborFolder } from '../core/harbor-import.js';
 import { type JsonObject, jsonObject } from '../core/json.js';
 import { fileOf } from '../core/task-file.js';
@@ -15,6 +16,7 @@ export function readHarborFolder(path: string): HarborFolder {
   if (written === undefined) throw unreadable(path, 'it holds no task.toml');
   return {
     name: basename(resolve(path)),
+    services: servicesIn(files.get(COMPOSE)?.content.toString('utf8') ?? '', join(path, COMPOSE)),
     config: configIn(written.content.toString('utf8'), join(path, 'task.toml')),
     files: new Map(
       [...files].flatMap(([name, { content, executable }]) =>
@@ -22,6 +24,20 @@ export function readHarborFolder(path: string): HarborFolder {
       ),
     ),
   };
+}
+
+/** Harbor reads this file alone: one of another name is a file of the task. */
+const COMPOSE = 'environment/docker-compose.yaml';
+/** The service in which the agent works. */
+const MAIN = 'main';
+
+function servicesIn(text: string, path: string): readonly string[] {
+  const document = parseDocument(text);
+  const [wrong] = document.errors;
+  if (wrong !== undefined) throw unreadable(path, `it is no YAML: ${wrong.message.split('\n', 1)[0]}`);
+  const compose: unknown = document.toJS({ maxAliasCount: 100 });
+  const services: unknown = Reflect.get(Object(compose), 'services');
+  return Object.keys(Object(services)).filter((name) => name !== MAIN);
 }
 
 /** As JSON: dates become texts. */

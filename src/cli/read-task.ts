@@ -18,8 +18,19 @@ const DEFINITIONS = ['task.yaml', 'task.yml', 'task.json'];
  */
 export function readTask(place: string): TaskDefinition {
   const path = placeOf(place);
-  if (isHarborFolder(path)) return importHarbor(readHarborFolder(path), null).task;
+  if (isHarborFolder(path)) return ofHarbor(path);
   return parseTask(statSync(path).isDirectory() ? ofFolder(path) : ofText(readRegular(path, DEFINITION_LARGEST), path));
+}
+
+/** One whose image has to be built names an image that the engine may not have. */
+function ofHarbor(path: string): TaskDefinition {
+  const { task, build } = importHarbor(readHarborFolder(path), null);
+  if (build === null) return task;
+  throw new HoldfastError(
+    'task_inconvertible',
+    `The image of ${path} has to be built first: environment/Dockerfile or environment.docker_image says how.`,
+    { hint: `Make a definition with \`holdfast task import ${path} --out <file>\`, which builds it, and use that.` },
+  );
 }
 
 /** A path that is there, otherwise that of a task that ships. Throws `task_unreadable`. */

@@ -56,6 +56,12 @@ export const ENVIRONMENT_ERRORS = {
     'The engine has no such image',
     'Pull or build the image on the engine, or correct its name.',
   ),
+  build_failed: row(
+    422,
+    'stop',
+    'The engine cannot build the image of a task',
+    'Read the detail. `--build-network open` lets the build reach the network; `--image` names an image to use instead.',
+  ),
   file_unreadable: row(422, 'stop', 'A file of the container cannot be read', 'Read the detail, which says why.'),
   file_unwritable: row(422, 'stop', 'A file of the container cannot be written', 'Read the detail, which says why.'),
   scaffold_failed: row(

@@ -43,6 +43,9 @@ export const isKeptFromContainers = (source: string): boolean =>
 /** Places of a container that are not the user's to cover. */
 const KEPT_IN_CONTAINERS = [RECORDS_DIR, SECRETS_DIR, EGRESS_DIR, '/dev', '/proc', '/sys', '/tmp'];
 
+/** Whether a path of a container cannot be a workspace. */
+export const isTakenInContainers = (target: string): boolean => KEPT_IN_CONTAINERS.some((kept) => meet(target, kept));
+
 export const resourceLimits = z.strictObject({
   memoryMb: z.int().min(16).max(1_048_576).nullable().default(2048),
   cpuCores: z.number().min(0.01).max(1024).nullable().default(1),
@@ -80,10 +83,7 @@ function isJsonObject(text: string): boolean {
 
 const mount = z.strictObject({
   source: path.refine((source) => !isKeptFromContainers(source), 'is a place of the host that no container may see'),
-  target: path.refine(
-    (target) => !KEPT_IN_CONTAINERS.some((kept) => meet(target, kept)),
-    'is a place of the container that is taken',
-  ),
+  target: path.refine((target) => !isTakenInContainers(target), 'is a place of the container that is taken'),
   readOnly: z.boolean().default(true),
 });
 
@@ -113,7 +113,7 @@ export const environmentSpec = z
       .default([]),
     mounts: z.array(mount).max(32).default([]),
     /** Where commands begin, and what is kept while the run lives: a volume. */
-    workdir: path.refine((dir) => !KEPT_IN_CONTAINERS.some((kept) => meet(dir, kept)), 'is taken').default('/work'),
+    workdir: path.refine((dir) => !isTakenInContainers(dir), 'is taken').default('/work'),
     /** `uid` or `uid:gid`, in numbers: names are the image's. Not 0. */
     user: z
       .string()

@@ -23,6 +23,7 @@ export const harborConfig = z.looseObject({
   agent: table({ timeout_sec: seconds.optional() }),
   environment: table({
     docker_image: z.string().min(1).optional(),
+    build_timeout_sec: seconds.optional(),
     cpus: z.number().positive().optional(),
     memory_mb: z.number().positive().optional(),
     memory: size.optional(),
@@ -45,6 +46,7 @@ const READ: Readonly<Record<string, readonly string[]>> = {
   environment: [
     ...[
       'docker_image',
+      'build_timeout_sec',
       'cpus',
       'memory_mb',
       'memory',

@@ -1,6 +1,6 @@
 import { harborConfig, slugOf, tagsIn } from './harbor-config.js';
 import { keptText } from './harbor-kept.js';
-import { SOLUTION_DIR, toHarbor } from './harbor-places.js';
+import { placesIn, solutionPrefix, toHarbor } from './harbor-places.js';
 import { isObject, type JsonObject, sameJson } from './json.js';
 import type { ResolvedTask } from './resolve-task.js';
 import { DIFFICULTIES, type TaskDefinition } from './task-definition.js';
@@ -19,13 +19,14 @@ export interface ExportedTask {
 /** `definition`: that of the task, which says what was random and is fixed now. */
 export function exportHarbor(task: ResolvedTask, definition: TaskDefinition): ExportedTask {
   const imported = importedConfig(task);
-  const files = new Map<string, TaskFile>([['instruction.md', text(task.instruction)]]);
+  const files = new Map<string, TaskFile>();
   const put = (directory: string, more: TaskFiles): void => {
     for (const [path, file] of Object.entries(more)) files.set(`${directory}/${path}`, file);
   };
   put('environment/files', task.initialFiles);
   files.set('environment/Dockerfile', text(dockerfileOf(task)));
   if (imported === null) {
+    files.set('instruction.md', text(task.instruction));
     put('tests/files', testFilesOf(task.verification));
     files.set('tests/test.sh', text(testScript(task), true));
     if (task.solution !== null) {
@@ -34,11 +35,15 @@ export function exportHarbor(task: ResolvedTask, definition: TaskDefinition): Ex
       files.set('solution/solve.sh', text(solutionScript(task), true));
     }
   } else {
-    const back = (file: TaskFile): TaskFile =>
-      'text' in file ? { ...file, text: toHarbor(file.text, task.environment.workdir) } : file;
+    const { workdir } = task.environment;
+    const places = placesIn(task.metadata, workdir);
+    const prefix = solutionPrefix(places, workdir);
+    const back = (file: TaskFile): TaskFile => ('text' in file ? { ...file, text: toHarbor(file.text, places) } : file);
+    files.set('instruction.md', back(text(task.instruction)));
     const own = Object.entries(task.solution?.files ?? {});
     for (const [path, file] of Object.entries(testFilesOf(task.verification))) files.set(`tests/${path}`, back(file));
-    for (const [path, file] of own) files.set(path.replace(`${SOLUTION_DIR}/`, 'solution/'), back(file));
+    for (const [path, file] of own)
+      files.set(path.startsWith(prefix) ? `solution/${path.slice(prefix.length)}` : path, back(file));
   }
   return {
     config: configOf(task, imported),
@@ -92,10 +97,15 @@ function configOf(task: ResolvedTask, imported: JsonObject | null): JsonObject {
       ...(limits.diskGb === null ? {} : { storage_mb: limits.diskGb * 1024 }),
       network_mode: mode,
       ...(mode === 'allowlist' ? { allowed_hosts: [...allowed] } : {}),
-      env: { ...before, ...env },
+      env: { ...before, ...backed(env, task) },
     },
   };
 }
+
+const backed = (env: Readonly<Record<string, string>>, { metadata, environment }: ResolvedTask): JsonObject => {
+  const places = placesIn(metadata, environment.workdir);
+  return Object.fromEntries(Object.entries(env).map(([name, value]) => [name, toHarbor(value, places)]));
+};
 
 /** What was imported stays as it was written, where it still says the same. */
 function labelsOf({ difficulty, category, tags }: ResolvedTask, imported: JsonObject | null): JsonObject {

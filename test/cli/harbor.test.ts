@@ -85,11 +85,30 @@ it('names what is wrong with a directory', async () => {
     'it is larger than',
   );
   await refused(
-    broken('run', (path) => writeFileSync(`${path}/environment/Dockerfile`, 'FROM a\nRUN x\n')),
-    '(task_inconvertible)',
+    broken('compose', (path) => writeFileSync(`${path}/environment/docker-compose.yaml`, 'services: [')),
+    'docker-compose.yaml',
   );
   await refused('bad/link/task.toml', 'a file is in the place of a directory');
-  expect(await task('check', 'bad/run')).toMatchObject({ code: 1, stderr: expect.stringContaining('RUN x') });
+});
+
+it('says of a task whose image is not built how it gets one', async () => {
+  mkdirSync('unbuilt/environment', { recursive: true });
+  mkdirSync('unbuilt/tests');
+  writeFileSync('unbuilt/task.toml', 'version = "1.0"\n');
+  writeFileSync('unbuilt/instruction.md', 'Work.');
+  writeFileSync('unbuilt/environment/Dockerfile', 'FROM a\nRUN x\n');
+  writeFileSync('unbuilt/tests/test.sh', '#!/bin/sh\nexit 0\n');
+  expect(await task('check', 'unbuilt')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('has to be built first'),
+  });
+  const away = await runHere(['task', 'import', 'unbuilt'], { DOCKER_HOST: 'unix:///no/engine' });
+  expect(away).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('(engine_unreachable)') });
+  const later = await task('import', 'unbuilt', '--no-build');
+  expect(later).toMatchObject({ code: 0, stderr: expect.stringContaining('is not built') });
+  expect(later.stdout).toMatch(/image: holdfast\/harbor:[0-9a-f]{32}/);
+  const based = await task('import', 'unbuilt', '--image', 'mine:1');
+  expect(based).toMatchObject({ code: 0, stderr: expect.stringContaining('RUN x: not done') });
 });
 
 describeDocker('an exported task', () => {

@@ -40,6 +40,7 @@ const PLACES: Record<string, 'allowance' | 'factor' | 'name'> = {
   'src/core/harbor-dockerfile.ts': 'factor',
   'src/core/harbor-export.ts': 'factor',
   'src/core/harbor-places.ts': 'factor',
+  'src/core/harbor-relocation.ts': 'factor',
   'src/core/likeness.ts': 'factor',
   'src/core/linear-pattern.ts': 'allowance',
   'src/core/mcp.ts': 'name',

@@ -26,6 +26,18 @@ const AS_TEXT = 'if cmp -s /app/count.txt /tests/expected; then echo 1; else ech
 const AS_JSON =
   'if cmp -s /app/count.txt /tests/expected; then r=1; else r=0.25; fi; echo "{\\"reward\\": $r}" >/logs/verifier/reward.json; exit 9';
 
+/** Its image has to be built; its agent and its tests write outside of the workspace, as Harbor's may. */
+const builtIn = (workdir: string): Readonly<Record<string, string>> => {
+  const at = workdir === '/' ? '' : workdir;
+  return {
+    ...harbor(
+      `if cmp -s ${at}/count.txt /tests/expected && cmp -s /data/out/copy.txt /tests/expected; then echo 1; else echo 0; fi >/logs/verifier/reward.txt`,
+      `grep -c . /etc/words.txt >${at}/count.txt && cp ${at}/count.txt /data/out/copy.txt`,
+    ),
+    'environment/Dockerfile': `FROM ${BUSYBOX}\nWORKDIR ${workdir}\nCOPY words.txt /words\nRUN mkdir -p /data/out /etc && cp /words /etc/words.txt\n`,
+  };
+};
+
 describeDockerSlowly('a task of Harbor', () => {
   const t = engineFor('pglite', { agents: [obedient], dockerHost: DOCKER_HOST });
   let dir = '';
@@ -39,6 +51,8 @@ describeDockerSlowly('a task of Harbor', () => {
     ['reward.txt, by who did nothing', harbor(AS_TEXT), 0, { type: 'failure' }],
     ['reward.json, whatever its exit code', harbor(AS_JSON, WORDS), 1, { type: 'success' }],
     ['reward.json, by who did nothing', harbor(AS_JSON), 0.25, { type: 'partial_success' }],
+    ['tests in an image that was built', builtIn('/app'), 1, { type: 'success' }],
+    ['tests in an image that was built to work in a taken place', builtIn('/tmp'), 1, { type: 'success' }],
   ])(
     'is judged by its %s',
     async (what, files, share, result) => {
@@ -48,7 +62,7 @@ describeDockerSlowly('a task of Harbor', () => {
         writeFileSync(join(dir, name, path), text);
       }
       const out = join(dir, `${name}.yaml`);
-      const imported = await runHere(['task', 'import', join(dir, name), '--out', out], {});
+      const imported = await runHere(['task', 'import', join(dir, name), '--out', out], { DOCKER_HOST });
       expect(imported, imported.stderr).toMatchObject({ code: 0 });
       const { id, runId } = await t.engine.submitTask({ task: readTask(out), agent: 'obedient' }, ADMIN);
       await expect
