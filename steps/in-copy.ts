@@ -21,6 +21,8 @@ export interface VerifiedRun {
 export type Judged<T> =
   | { readonly type: 'found'; readonly found: T }
   | { readonly type: 'failed'; readonly error: ErrorView }
+  /** By what the agent left. */
+  | { readonly type: 'broken'; readonly why: string }
   | Halt;
 
 /**
@@ -42,7 +44,11 @@ export async function inCopy<T>(
     } catch (error) {
       if (signal.aborted) return haltOf(signal);
       if (passes(error)) throw error;
-      if (attempt < TRIES && isInterrupted(error)) continue;
+      if (isInterrupted(error)) {
+        if (attempt < TRIES) continue;
+        return { type: 'broken', why: 'what was tried ended its container again and again' };
+      }
+      if (isBroken(error)) return { type: 'broken', why: error.message };
       return { type: 'failed', error: failureOf(name, error).view() };
     }
   }
@@ -52,14 +58,12 @@ export async function inCopy<T>(
 const isInterrupted = (error: unknown): boolean =>
   error instanceof EffectUnknown || (error instanceof HoldfastError && error.code === 'file_unwritable');
 
+const isBroken = (error: unknown): error is HoldfastError =>
+  error instanceof HoldfastError && error.code === 'agent_broke_environment';
+
 function failureOf(name: string, error: unknown): HoldfastError {
   if (error instanceof HoldfastError && (isEnvironmentTrouble(error.code) || error.code === 'reward_unknown'))
     return error;
-  const why =
-    error instanceof EffectUnknown
-      ? 'its container ended under it again and again'
-      : error instanceof Error
-        ? error.message
-        : String(error);
+  const why = error instanceof Error ? error.message : String(error);
   return new HoldfastError('verification_failed', `${name}: ${why}`.slice(0, 4096).toWellFormed());
 }

@@ -1,7 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { EffectUnknown } from '../src/core/call.js';
+import type { Command, JudgedOutcome } from '../src/core/environment.js';
 import { HoldfastError } from '../src/core/errors.js';
-import type { CommandOptions, ToolEnvironment } from '../src/core/tool-environment.js';
+import type { CommandOptions, EndedCommand, ToolEnvironment } from '../src/core/tool-environment.js';
 import { type EnvironmentOwner, type EnvironmentWorld, type Opened, openEnvironment } from './open-environment.js';
 
 const DEFAULT_TIMEOUT_SECONDS = 120;
@@ -32,30 +33,45 @@ interface Use {
 }
 
 /** What is opened once, when it is first wanted, as who works in it has it. */
-export function toolEnvironment(
-  openIt: () => Promise<Opened>,
-  { callKey, workdir, signal, onUnknown }: Use,
-): ToolEnvironment {
+export function toolEnvironment(openIt: () => Promise<Opened>, use: Use): ToolEnvironment {
+  const { signal } = use;
+  const { open, ask } = commandsIn(openIt, use);
+  return {
+    workdir: use.workdir,
+    run: (argv, options = {}) => ask(argv, options, ({ environment }, command) => environment.run(command, signal)),
+    read: async (path, maxBytes) => (await open()).environment.read(path, maxBytes, signal),
+    write: async (path, bytes) => (await open()).environment.write(path, bytes, signal),
+  };
+}
+
+/** The commands of one call: the n-th is known by n, at every execution of the call. */
+export function commandsIn(openIt: () => Promise<Opened>, { callKey, onUnknown }: Omit<Use, 'workdir' | 'signal'>) {
   let opened: Promise<Opened> | null = null;
   const open = (): Promise<Opened> => {
     opened ??= openIt();
     return opened;
   };
   let commands = 0;
-  return {
-    workdir,
-    run: async (argv, options = {}) => {
-      const name = `${callKey}:${++commands}`;
-      const { environment, kept } = await open();
-      const id = createHmac('sha256', kept.key).update(name).digest('hex').slice(0, 32);
-      const outcome = await environment.run({ id, argv, ...boundsOf(options, kept.identity.spec.workdir) }, signal);
-      if (outcome.type === 'unknown') throw onUnknown === 'ask' ? new EffectUnknown({ why: 'stopped' }) : unknown(argv);
-      const { type: _ended, ...command } = outcome;
-      return command;
-    },
-    read: async (path, maxBytes) => (await open()).environment.read(path, maxBytes, signal),
-    write: async (path, bytes) => (await open()).environment.write(path, bytes, signal),
+  const ask = async <T extends JudgedOutcome>(
+    argv: readonly string[],
+    options: CommandOptions,
+    execute: (opened: Opened, command: Command) => Promise<T>,
+  ): Promise<EndedCommand | Extract<T, { type: 'blocked' }>> => {
+    const name = `${callKey}:${++commands}`;
+    const opened = await open();
+    const { kept } = opened;
+    const id = createHmac('sha256', kept.key).update(name).digest('hex').slice(0, 32);
+    const outcome: JudgedOutcome = await execute(opened, {
+      id,
+      argv,
+      ...boundsOf(options, kept.identity.spec.workdir),
+    });
+    if (outcome.type === 'unknown') throw onUnknown === 'ask' ? new EffectUnknown({ why: 'stopped' }) : unknown(argv);
+    if (outcome.type !== 'ended') return outcome as Extract<T, { type: 'blocked' }>;
+    const { type: _ended, ...command } = outcome;
+    return command;
   };
+  return { open, ask };
 }
 
 const boundsOf = (options: CommandOptions, workdir: string) => ({

@@ -1,12 +1,12 @@
 import { posix } from 'node:path';
+import type { JudgedPlace } from '../src/core/environment.js';
 import { HoldfastError } from '../src/core/errors.js';
 import { shareOf } from '../src/core/reward-file.js';
-import type { TaskFiles } from '../src/core/task-file.js';
+import { bytesOf, type TaskFiles } from '../src/core/task-file.js';
 import type { CommandEnd, TestEnd } from '../src/core/task-reward.js';
-import { type TaskVerification, TESTS_DIR, testFilesOf } from '../src/core/task-verification.js';
-import type { EndedCommand, ToolEnvironment } from '../src/core/tool-environment.js';
-import { clearJudged } from './clear-judged.js';
-import { directoriesOf, placeFiles } from './put-files.js';
+import { type TaskVerification, TESTS_DIR, TRY_PATH, testFilesOf } from '../src/core/task-verification.js';
+import type { EndedCommand } from '../src/core/tool-environment.js';
+import { directoriesOf } from './put-files.js';
 import type { JudgedEnvironment } from './verification-environment.js';
 
 /** How long commands may take, and how much of each stream is kept. */
@@ -26,20 +26,6 @@ const REWARD_BYTES = 65_536;
 const NOT_RUN: CommandEnd = {
   ...{ exitCode: null, timedOut: true, outOfMemory: false, stdout: '', stderr: '', omittedBytes: 0 },
 };
-
-/** Runs a command of the verification: how it ended. */
-export async function runJudged(
-  environment: ToolEnvironment,
-  argv: readonly string[],
-  timeoutSeconds: number,
-  { leftMs, outputBytes }: JudgeBounds,
-): Promise<Timed<CommandEnd>> {
-  if (leftMs <= 0) return { end: NOT_RUN, tookMs: 0 };
-  const begun = performance.now();
-  const seconds = Math.min(timeoutSeconds, Math.ceil(leftMs / 1000));
-  const ended = await environment.run(argv, { timeoutSeconds: seconds, maxOutputBytes: outputBytes });
-  return { end: endOf(ended), tookMs: performance.now() - begun };
-}
 
 const endOf = ({ exitCode, timedOut, outOfMemory, stdout, stderr }: EndedCommand): CommandEnd => ({
   ...{ exitCode, timedOut, outOfMemory, stdout: stdout.text, stderr: stderr.text },
@@ -64,48 +50,81 @@ export async function runTest(
 ): Promise<Timed<TestEnd>> {
   const { name, weight, rewardFiles } = test;
   if (bounds.leftMs <= 0) return { end: { ...NOT_RUN, name, weight, share: 0 }, tookMs: 0 };
-  const files = { ...verification.files, ...test.files };
-  if (!(await putAnew(environment, files, rewardFiles)))
-    return { end: { ...BLOCKED, name, weight, share: 0 }, tookMs: 0 };
-  const { end, tookMs } = await runJudged(environment, test.command, test.timeoutSeconds, bounds);
-  const inTime = !end.timedOut;
-  const share = rewardFiles.length > 0 ? await shareIn(environment, rewardFiles) : Number(end.exitCode === 0);
-  return { end: { ...end, name, weight, share: inTime ? share : 0 }, tookMs };
+  const place = placeOf({ ...verification.files, ...test.files }, rewardFiles);
+  const { end, tookMs } = await judged(environment, test.command, test.timeoutSeconds, bounds, place);
+  const said = end === BLOCKED || end.timedOut ? { share: 0 } : await shareOfTest(environment, end, rewardFiles);
+  return { end: { ...end, name, weight, ...said }, tookMs };
 }
 
 /** Runs what judges the cleanliness of the work, with the files of all tests written anew. */
-export async function runLint(
+export const runLint = (
   environment: JudgedEnvironment,
   verification: TaskVerification,
   argv: readonly string[],
   bounds: JudgeBounds,
-): Promise<Timed<CommandEnd>> {
-  if (bounds.leftMs > 0 && !(await putAnew(environment, testFilesOf(verification), [])))
-    return { end: BLOCKED, tookMs: 0 };
-  return runJudged(environment, argv, verification.timeoutSeconds, bounds);
-}
+): Promise<Timed<CommandEnd>> =>
+  judged(environment, argv, verification.timeoutSeconds, bounds, placeOf(testFilesOf(verification), []));
 
-/** Nothing of what was there before is left, neither files nor who would change them; `false`: something is. */
-async function putAnew(
+/** Runs what builds the work. It is the agent's, and runs as the agent's user. */
+export const runCompile = (
   environment: JudgedEnvironment,
-  files: TaskFiles,
-  rewardFiles: readonly string[],
-): Promise<boolean> {
-  const make = [...directoriesOf(TESTS_DIR, files), ...rewardFiles.map((path) => posix.dirname(path))];
-  if (!(await clearJudged(environment, { remove: [TESTS_DIR, ...rewardFiles], make }))) return false;
-  await placeFiles(environment, TESTS_DIR, files);
-  return true;
+  verification: TaskVerification,
+  argv: readonly string[],
+  bounds: JudgeBounds,
+): Promise<Timed<CommandEnd>> =>
+  judged(environment, [TRY_PATH, ...argv], verification.timeoutSeconds, bounds, placeOf({}, []));
+
+/** Nothing of what was there before is left. */
+function placeOf(files: TaskFiles, rewardFiles: readonly string[]): JudgedPlace {
+  const directories = directoriesOf(TESTS_DIR, files);
+  return {
+    remove: [TESTS_DIR, ...rewardFiles],
+    make: [TESTS_DIR, ...directories, ...rewardFiles.map((path) => posix.dirname(path))],
+    files: Object.entries(files).map(([path, file]) => ({
+      path: posix.join(TESTS_DIR, path),
+      bytes: bytesOf(file),
+      mode: file.mode,
+    })),
+  };
 }
 
-/** What a test says of itself; the first file that is there counts. */
-async function shareIn(environment: ToolEnvironment, paths: readonly string[]): Promise<number> {
+async function judged(
+  environment: JudgedEnvironment,
+  argv: readonly string[],
+  timeoutSeconds: number,
+  { leftMs, outputBytes }: JudgeBounds,
+  place: JudgedPlace,
+): Promise<Timed<CommandEnd>> {
+  if (leftMs <= 0) return { end: NOT_RUN, tookMs: 0 };
+  const begun = performance.now();
+  const seconds = Math.min(timeoutSeconds, Math.ceil(leftMs / 1000));
+  const options = { timeoutSeconds: seconds, maxOutputBytes: outputBytes };
+  const ended = await environment.judge(argv, options, place);
+  return { end: ended === null ? BLOCKED : endOf(ended), tookMs: performance.now() - begun };
+}
+
+type Share = Pick<TestEnd, 'share' | 'why'>;
+
+const shareOfTest = async (
+  environment: JudgedEnvironment,
+  { exitCode }: CommandEnd,
+  rewardFiles: readonly string[],
+): Promise<Share> => {
+  if (rewardFiles.length === 0) return { share: Number(exitCode === 0) };
+  const said = await shareIn(environment, rewardFiles);
+  return said.share >= 1 ? { share: said.share } : said;
+};
+
+/** What a test says of itself; the first file that is there counts. A file of another user than the test's says nothing. */
+async function shareIn(environment: JudgedEnvironment, paths: readonly string[]): Promise<Required<Share>> {
   for (const path of paths) {
     try {
-      const { bytes } = await environment.read(path, REWARD_BYTES);
-      return shareOf(bytes.toString('utf8'));
+      const { bytes } = await environment.readOwn(path, REWARD_BYTES);
+      const share = shareOf(bytes.toString('utf8'));
+      return { share, why: `its reward file ${path} says ${share}` };
     } catch (error) {
       if (!(error instanceof HoldfastError) || error.code !== 'file_unreadable') throw error;
     }
   }
-  return 0;
+  return { share: 0, why: `it wrote no reward file: ${paths.join(', ')}` };
 }

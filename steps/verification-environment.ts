@@ -1,4 +1,5 @@
-import type { ToolEnvironment } from '../src/core/tool-environment.js';
+import type { JudgedPlace } from '../src/core/environment.js';
+import type { CommandOptions, EndedCommand, ToolEnvironment } from '../src/core/tool-environment.js';
 import {
   assertHere,
   type Beginning,
@@ -8,7 +9,7 @@ import {
   type Opened,
   openEnvironment,
 } from './open-environment.js';
-import { toolEnvironment } from './run-environment.js';
+import { commandsIn } from './run-environment.js';
 
 /** Judges see no secrets: what is judged is code of an agent. */
 const NO_SECRETS = async (): Promise<ReadonlyMap<string, string>> => new Map();
@@ -16,10 +17,19 @@ const NO_SECRETS = async (): Promise<ReadonlyMap<string, string>> => new Map();
 /** What programs read from their home directory is not the agent's, whose home is the workspace. In memory. */
 const HOME = '/tmp';
 
-/** As a tool has it, and whoever judges can end what works in it: with what is in memory, and without the files of the workspace. */
+/** As a tool has it. Its commands are the user's of the tests. */
 export interface JudgedEnvironment extends ToolEnvironment {
-  readonly end: () => Promise<void>;
+  /** Runs a command after its files are there; null: it was not run, since something stands in their place. */
+  readonly judge: (
+    argv: readonly string[],
+    options: CommandOptions,
+    place: JudgedPlace,
+  ) => Promise<EndedCommand | null>;
+  /** Reads a file that the user of the tests has written. Throws `file_unreadable`. */
+  readonly readOwn: ToolEnvironment['read'];
 }
+
+const NO_FILES: JudgedPlace = { remove: [], make: [], files: [] };
 
 /**
  * Where a run is judged: a container of its own, which begins with the files of the run's container as they are when it is first asked for;
@@ -42,8 +52,21 @@ export function environmentForVerification(
   };
   const judged = { ...owner, secrets: NO_SECRETS };
   const open = (): Promise<Opened> => openEnvironment(world, judged, 'verification', begin, signal);
+  const { open: opened, ask } = commandsIn(open, { callKey, onUnknown: 'ask' });
+  const judge: JudgedEnvironment['judge'] = async (argv, options, place) => {
+    const found = await ask(argv, options, ({ environment }, command) => environment.judge(command, place, signal));
+    return 'type' in found ? null : found;
+  };
   return {
-    ...toolEnvironment(open, { callKey, workdir: owner.spec.workdir, signal, onUnknown: 'ask' }),
-    end: async () => (await open()).environment.end(signal),
+    workdir: owner.spec.workdir,
+    judge,
+    run: async (argv, options = {}) => {
+      const found = await judge(argv, options, NO_FILES);
+      if (found === null) throw new Error('nothing can stand in the place of no files');
+      return found;
+    },
+    read: async (path, maxBytes) => (await opened()).environment.read(path, maxBytes, signal),
+    readOwn: async (path, maxBytes) => (await opened()).environment.readOwn(path, maxBytes, signal),
+    write: async (path, bytes) => (await opened()).environment.write(path, bytes, signal),
   };
 }

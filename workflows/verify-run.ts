@@ -12,7 +12,7 @@ import {
 import { askReward } from '../steps/ask-reward.js';
 import { inCopy } from '../steps/in-copy.js';
 import { isLookedAt, lookAtFiles } from '../steps/look-at-files.js';
-import { runJudged, runLint, runTest, type Timed } from '../steps/run-test.js';
+import { runCompile, runLint, runTest, type Timed } from '../steps/run-test.js';
 import type { JudgedEnvironment } from '../steps/verification-environment.js';
 import { durableStep } from './durable-step.js';
 import { haltStop } from './launch-calls.js';
@@ -20,6 +20,10 @@ import type { SegmentScope } from './segment-scope.js';
 
 /** Limits that end an agent, and leave what it has done to be judged. */
 const JUDGED: ReadonlySet<string> = new Set(['limit_turns', 'limit_tokens', 'limit_wall_time']);
+
+/** What the agent broke counts as nothing done. */
+const isBroken = (ending: Ending): ending is Extract<Ending, { type: 'failed' }> =>
+  ending.type === 'failed' && ending.error.code === 'agent_broke_environment';
 
 const isJudged = (ending: Ending): boolean =>
   ending.type === 'completed' || (ending.type === 'failed' && JUDGED.has(ending.error.code));
@@ -29,11 +33,15 @@ const isJudged = (ending: Ending): boolean =>
  * executed: what it says was found is judged again. What keeps the verification from its end is the end of the run.
  */
 export async function verifyRun(scope: SegmentScope, ending: Ending): Promise<Ending> {
-  if (!isJudged(ending)) return ending;
+  if (!isJudged(ending) && !isBroken(ending)) return ending;
   const said = scope.recorded?.verified();
   if (said) tell(scope, judgedAgain(said));
   const { task } = scope.run;
   if (said !== undefined || task === null) return ending;
+  if (isBroken(ending)) {
+    tell(scope, nothingOf(task, ending.error.message, scope.turns));
+    return ending;
+  }
   // The time that is over was the agent's.
   const { signal, release } = scope.watchOn();
   try {
@@ -44,6 +52,10 @@ export async function verifyRun(scope: SegmentScope, ending: Ending): Promise<En
     return ending;
   } catch (error) {
     if (error instanceof Unfinished) return error.ending;
+    if (error instanceof Broken) {
+      tell(scope, nothingOf(task, error.message, scope.turns));
+      return ending;
+    }
     throw error;
   } finally {
     release();
@@ -110,6 +122,7 @@ class Verification {
     const step = `verify:${name}`;
     const judged = await durableStep(this.#scope, step, () => inCopy(world, place, step, this.#signal, work));
     if (judged.type === 'found') return judged.found;
+    if (judged.type === 'broken') throw new Broken(judged.why);
     throw new Unfinished(judged.type === 'failed' ? judged : haltStop(judged.why));
   }
 
@@ -120,9 +133,10 @@ class Verification {
   }
 
   async compile(): Promise<CommandEnd | null> {
-    const { compile, timeoutSeconds } = this.task.resolved.verification;
+    const { verification } = this.task.resolved;
+    const { compile } = verification;
     if (compile === null) return null;
-    return this.timed('compile', (environment) => runJudged(environment, compile, timeoutSeconds, this.bounds));
+    return this.timed('compile', (environment) => runCompile(environment, verification, compile, this.bounds));
   }
 
   async lint(): Promise<CommandEnd | null> {
@@ -141,6 +155,26 @@ class Verification {
     return this.step('reward', (environment) => askReward(world, name, facts, environment, this.#signal));
   }
 }
+
+/** The verdict on what an agent broke: no test was run, and none passed. */
+function nothingOf({ id, definitionHash, resolved, weights }: RunTask, broken: string, steps: number): TaskVerified {
+  const unrun = { exitCode: null, timedOut: false, outOfMemory: false, stdout: '', stderr: '', omittedBytes: 0 };
+  const tests = resolved.verification.tests.map(({ name, weight }) => ({ ...unrun, name, weight, share: 0 }));
+  const { estimatedSteps } = resolved;
+  const evidence = {
+    tests,
+    compile: null,
+    lint: null,
+    findings: [],
+    broken: broken.slice(0, 1000),
+    steps,
+    estimatedSteps,
+  };
+  return { taskId: id, definitionHash, evidence, verdict: verdictOf(evidence, weights), given: null };
+}
+
+/** Thrown where nothing more can be judged, by what the agent left. */
+class Broken extends Error {}
 
 /** Thrown where the verification cannot go on. */
 class Unfinished extends Error {

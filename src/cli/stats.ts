@@ -51,7 +51,8 @@ function aboutTasks({ tasks, throughput }: Stats): readonly Row[] {
     ['difficulties', counts(tasks.byDifficulty)],
     ['categories', counts(tasks.byCategory)],
     ['mean reward', tasks.meanReward === null ? '-' : tasks.meanReward.toFixed(3)],
-    ['verified', tasks.passRate === null ? '-' : `${(tasks.passRate * 100).toFixed(1)}% passed`],
+    ['broken by the agent', String(tasks.brokenByAgent)],
+    ['passed', tasks.passRate === null ? '-' : `${(tasks.passRate * 100).toFixed(1)}% of those that are over`],
   ];
 }
 

@@ -2,7 +2,7 @@
  * What runs inside a container around a command, in the language of a POSIX shell; busybox is enough. Each command has a directory
  * of records, named by its id:
  *
- *   pid      process id and start time of who runs it: by both it is known to live, whatever id is used again
+ *   pid      process id and start time of who runs it: by both it is known to live, whatever id is used again; then the start of the container
  *   out err  the beginning of its streams; out.more and err.more say how many bytes more there were
  *   rc       "<exit code> <timed out> <out of memory>", written last: with it the command has ended
  *
@@ -48,7 +48,7 @@ sweep() {
 }
 code=126 late=0 full=0
 trap '[ -s rc ] || echo "$code $late $full" >rc' EXIT
-echo "$$ $(started $$)" 1<>pid
+echo "$$ $(started $$) $(started 1)" 1<>pid
 mkfifo out.pipe err.pipe
 [ -p err.pipe ] || exit 0
 keep() {
@@ -59,7 +59,7 @@ keep out <out.pipe &
 keep err <err.pipe &
 kills=$(killed)
 read -r before rest </proc/uptime
-( umask 022 && cd "$cwd" && exec env HOLDFAST_COMMAND="$id" timeout -k 5 "$limit" "$@" ) >out.pipe 2>err.pipe </dev/null
+( echo 500 2>/dev/null >/proc/self/oom_score_adj; umask 022 && cd "$cwd" && exec env HOLDFAST_COMMAND="$id" timeout -k 5 "$limit" "$@" ) >out.pipe 2>err.pipe </dev/null
 code=$?
 read -r after rest </proc/uptime
 case $code in
@@ -81,24 +81,36 @@ mv rc.new rc
  * (begun, and nobody runs it any more; who has begun and not yet said who it is has half a minute) or `ended <rc> <bytes more of out> <of err>`; then the streams follow in their own.
  */
 export const COLLECT = `
-cd "$1/$2" 2>/dev/null || { echo "absent \${refused:-0}"; exit 0; }
+killed=$((128 + 9))
+if ! cd "$1/$2" 2>/dev/null; then
+  # What was begun and has no record any more had it removed by what it ran.
+  if [ "\${refused:-1}" = 0 ]; then echo "ended $killed 0 0 0 0"; else echo "absent \${refused:-0}"; fi
+  exit 0
+fi
 ${STARTED}
 tries=0
 unborn=0
+main=
+lost() {
+  # The main process is another user's: a container that goes on had its recorder ended by what it ran.
+  if [ -n "$main" ] && [ "$(started 1)" = "$main" ]; then echo "$killed 0 0" 2>/dev/null >rc; code=$killed; else echo lost; exit 0; fi
+}
+code= late=0 full=0
 until [ -s rc ]; do
-  pid= since=
-  read -r pid since 2>/dev/null <pid
+  pid= since= start=
+  read -r pid since start 2>/dev/null <pid
+  main=\${start:-$main}
   if [ -z "$since" ]; then
     unborn=$((unborn + 1))
-    [ $unborn -gt 200 ] && echo lost && exit 0
+    if [ $unborn -gt 200 ] || [ -n "$main" ]; then lost; break; fi
   elif [ "$(started "$pid")" != "$since" ] && ! [ -s rc ]; then
-    echo lost
-    exit 0
+    lost
+    break
   fi
   tries=$((tries + 1))
   if [ $tries -lt 50 ]; then sleep 0.02; elif [ $tries -lt 150 ]; then sleep 0.1; else sleep 0.5; fi
 done
-read -r code late full <rc
+[ -n "$code" ] || read -r code late full <rc
 read -r out 2>/dev/null <out.more
 read -r err 2>/dev/null <err.more
 echo "ended $code $late $full \${out:-0} \${err:-0}"
@@ -149,15 +161,20 @@ for path in "$@"; do
   echo "== $path"
   echo "$text"
 done
-[ -w "$workdir" ] && [ -O "$workdir" ] && echo "== $workdir"
+[ -O "$workdir" ] && echo "== $workdir"
 [ -w "$records" ] && ! [ -r "$records" ] && echo "== $records"
 exit 0
 `;
 
-/** Reads a file that it has opened, so that what is said of it is true of it. Arguments: path, bytes. */
+/**
+ * Reads a file that it has opened, so that what is said of it is true of it. Arguments: path, bytes, `own` where it must be the
+ * reader's own and no link.
+ */
 export const READ = `
 [ -f "$1" ] || { echo "there is no such file, or it is no regular one" >&2; exit 1; }
+[ -z "$3" ] || ! [ -L "$1" ] || { echo "it is a link" >&2; exit 1; }
 exec 3<"$1" || exit 1
+[ -z "$3" ] || [ -O /proc/self/fd/3 ] || { echo "it is another user's" >&2; exit 1; }
 readlink /proc/self/fd/3
 head -c "$2" <&3
 `;

@@ -12,16 +12,26 @@ const LONGEST_PATH = 4096;
 export interface FilePlace {
   readonly engine: EngineConnection;
   readonly container: () => string;
+  /** Who reads and writes, and owns what is written. */
+  readonly user: string;
   readonly signal: AbortSignal;
   readonly reopen: () => Promise<unknown>;
 }
 
-/** Reads a file as the user of the container may. Throws `file_unreadable`. */
-export async function readFile(place: FilePlace, path: string, maxBytes: number): Promise<FoundFile> {
+/** Reads a file as the user may; `own`: one that is the user's own, and no link. Throws `file_unreadable`. */
+export async function readFile(
+  place: FilePlace,
+  path: string,
+  maxBytes: number,
+  whose: 'any' | 'own' = 'any',
+): Promise<FoundFile> {
   const unreadable = (why: string) => new HoldfastError('file_unreadable', `${path} cannot be read: ${why}.`);
   assertPath(path, unreadable);
   const most = maxBytes + 1;
-  const result = await inside(place, { argv: [READ, 'sh', path, String(most)], maxBytes: most + LONGEST_PATH + 1 });
+  const result = await inside(place, {
+    argv: [READ, 'sh', path, String(most), whose === 'own' ? 'own' : ''],
+    maxBytes: most + LONGEST_PATH + 1,
+  });
   if (result.exitCode !== 0) throw unreadable(saidBy(result));
   const end = result.stdout.indexOf('\n');
   const bytes = result.stdout.subarray(end + 1);
@@ -45,11 +55,11 @@ function assertPath(path: string, refuse: (why: string) => HoldfastError): void 
 }
 
 function inside(
-  { engine, container, signal, reopen }: FilePlace,
+  { engine, container, user, signal, reopen }: FilePlace,
   { argv, maxBytes, input }: { readonly argv: readonly string[]; readonly maxBytes: number; readonly input?: Buffer },
 ): Promise<ExecResult> {
   const run = async (): Promise<ExecResult> => {
-    const request = { container: container(), argv: ['sh', '-c', ...argv], maxBytes, timeoutMs: WITHIN_MS };
+    const request = { container: container(), user, argv: ['sh', '-c', ...argv], maxBytes, timeoutMs: WITHIN_MS };
     const result = await runAttached(engine, input === undefined ? request : { ...request, input }, signal);
     if (result.exitCode === null && !result.timedOut) throw new StreamCut();
     return result;

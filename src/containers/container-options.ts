@@ -4,6 +4,7 @@ import { EGRESS_DIR, type EnvironmentSpec, RECORDS_DIR, SECRETS_DIR } from '../c
 import type { Shared } from './egress.js';
 import { securityOf } from './filter.js';
 import { egressVariables } from './forward-egress.js';
+import { mainUserOf } from './judge-users.js';
 
 const MEBIBYTE = 1024 * 1024;
 const CPU_PERIOD_US = 100_000;
@@ -77,7 +78,8 @@ export function containerOptions(identity: EnvironmentIdentity, parts: Container
     Env: Object.entries({ HOME: spec.workdir, ...(parts.egress && egressVariables()), ...spec.env }).map(
       ([key, value]) => `${key}=${value}`,
     ),
-    User: spec.user,
+    // What commands run cannot end it: they are another user's.
+    User: mainUserOf(identity),
     WorkingDir: spec.workdir,
     Labels: { ...spec.labels, ...labelsOf(identity) },
     StopTimeout: 2,

@@ -7,6 +7,8 @@ import { isHeld, isImageUnknown, isOvertaken, statusOf } from './engine-answers.
 import { type EngineConnection, EngineRefusal, isRefusal } from './engine-connection.js';
 import { makeFiltered } from './filter.js';
 import { inspect } from './inspect.js';
+import { testerGroupOf } from './judge-users.js';
+import { textOfLog } from './log-text.js';
 import { removeContainer } from './remove-container.js';
 import { stopContainer } from './stop-container.js';
 
@@ -21,7 +23,7 @@ const DONE = 42;
 
 /**
  * Copies each of what is mounted below /from to the same name below /to, which it makes empty first. Its own root remembers that it has done so: started once more,
- * it touches nothing, since the copy may be in use by then.
+ * it touches nothing, since the copy may be in use by then. Argument: the group that may read and write what was copied; empty: nobody else.
  */
 const COPY = `
 [ -e /holdfast.done ] && exit ${DONE}
@@ -31,6 +33,7 @@ for to in /to/*; do
     if [ -e "$entry" ] || [ -L "$entry" ]; then rm -rf "$entry" || exit 1; fi
   done
   cp -a "/from/\${to#/to/}/." "$to/" || exit 1
+  [ -z "$1" ] || { chgrp -hR "$1" "$to" && chmod -R g+rwX "$to"; } || exit 1
 done
 : >/holdfast.done || exit 1
 exit ${DONE}
@@ -54,7 +57,7 @@ export async function copyFiles(
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
     const state = await stateOfCopy(engine, identity, source, signal);
     if (state.type === 'done') break;
-    if (state.type === 'failed' && ++failures === TRIES) throw failed(identity, state.why);
+    if (state.type === 'failed' && ++failures === TRIES) throw uncopied(identity, state);
     // By its name: what has copied everything has another one by now.
     if (state.type === 'failed') await removeContainer(engine, copierOf(identity), signal);
     if (performance.now() > until) {
@@ -82,7 +85,8 @@ const copiedOf = (identity: EnvironmentName): string => `${environmentName(ident
 type Copy =
   | { readonly type: 'done' }
   | { readonly type: 'working' }
-  | { readonly type: 'failed'; readonly why: string };
+  /** `bySource`: the program that copies met something among the files. */
+  | { readonly type: 'failed'; readonly why: string; readonly bySource: boolean };
 
 /** Looks at the container that copies, after it was made and started where it was not. */
 async function stateOfCopy(
@@ -118,7 +122,7 @@ async function stateOfCopy(
       );
     } catch (error) {
       if (!(error instanceof HoldfastError) || !isHeld(error.message)) throw error;
-      return { type: 'failed', why: error.message };
+      return { type: 'failed', why: error.message, bySource: false };
     }
     return { type: 'working' };
   }
@@ -134,17 +138,29 @@ async function stateOfCopy(
     }
     return { type: (await isCopied()) ? 'done' : 'working' };
   }
-  return {
-    type: 'failed',
-    why: state.Error || (await wordOf(engine, id, signal)) || `it ended with ${state.ExitCode}`,
-  };
+  return failureOfCopy(state, state.Error === '' ? await wordOf(engine, id, signal) : '');
+}
+
+function failureOfCopy({ Error: error, ExitCode: code }: { Error: string; ExitCode: number }, word: string): Copy {
+  // No other program ends with 1 here: an engine that stops it gives another number.
+  const bySource = error === '' && code === 1 && !/no space left/i.test(word);
+  return { type: 'failed', why: error || word || `it ended with ${code}`, bySource };
+}
+
+/** Files that cannot be copied are the work of the run, whose container is judged; a full disk is not. */
+function uncopied(identity: EnvironmentIdentity, { why, bySource }: Extract<Copy, { type: 'failed' }>): HoldfastError {
+  if (!bySource || identity.purpose !== 'verification') return failed(identity, why);
+  return new HoldfastError(
+    'agent_broke_environment',
+    `The files that the agent left cannot be copied: ${why.toWellFormed()}.`,
+  );
 }
 
 /** By root, who may do nothing but what copying needs. Everything in it is the image's; nothing of the source is executed. */
 const copyOptions = (identity: EnvironmentIdentity, source: EnvironmentName): Docker.ContainerCreateOptions => ({
   Image: identity.spec.image,
   Entrypoint: [],
-  Cmd: ['sh', '-c', COPY],
+  Cmd: ['sh', '-c', COPY, 'sh', identity.purpose === 'verification' ? String(testerGroupOf(identity.spec)) : ''],
   User: '0:0',
   WorkingDir: '/',
   Labels: labelsOf(identity),
@@ -228,9 +244,7 @@ async function wordOf(engine: EngineConnection, id: string, signal: AbortSignal)
     .ask('asking what a copy said', signal, (docker) => docker.getContainer(id).logs({ stderr: true, tail: 3 }))
     .catch(() => null);
   if (!Buffer.isBuffer(log)) return '';
-  // Each piece has a heading of eight bytes, which is not text.
-  const text = log.toString('latin1').replace(/[^\x20-\x7e]+/g, ' ');
-  return text.slice(0, MAX_WORD_BYTES).trim();
+  return textOfLog(log).slice(0, MAX_WORD_BYTES).trim();
 }
 
 /** Does what somebody else may do at the same time, or has undone (404): looking again says what came of it. */

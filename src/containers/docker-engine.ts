@@ -12,6 +12,8 @@ import { readFile, writeFile } from './container-files.js';
 import { Egress, type EgressPlace, type Shared, unshared, wantsEgress } from './egress.js';
 import { engineId } from './engine-answers.js';
 import { EngineConnection } from './engine-connection.js';
+import { judgeCommand } from './judge-command.js';
+import { testerOf } from './judge-users.js';
 import { lookAtEngine } from './look-at-engine.js';
 import { keepContainer } from './open-container.js';
 import { type Ready, readyContainer, VerifiedStarts } from './ready-container.js';
@@ -75,8 +77,10 @@ export class DockerEngine implements EnvironmentEngine {
       return readyContainer(engine, identity, { ...options, begun, lookLater, signal, egress }, this.#verified);
     };
     let ready = await open(options.begun, options.lookLater === true, options.signal);
+    const isJudged = identity.purpose === 'verification';
     const place = (signal: AbortSignal) => ({
       ...{ engine, identity, signal },
+      user: isJudged ? testerOf(identity.spec) : identity.spec.user,
       // One that was made anew on the same files has another id.
       container: () => ready.id,
       unseen: () => {
@@ -99,7 +103,9 @@ export class DockerEngine implements EnvironmentEngine {
     };
     return {
       run: (command, signal) => runCommand(place(signal), command),
+      judge: async (command, files, signal) => judgeCommand(await looked(signal), command, files),
       read: async (path, maxBytes, signal) => readFile(await looked(signal), path, maxBytes),
+      readOwn: async (path, maxBytes, signal) => readFile(await looked(signal), path, maxBytes, 'own'),
       write: async (path, bytes, signal) => writeFile(await looked(signal), path, bytes),
       end: (signal) => endContainer(engine, ready.id, signal),
     };

@@ -77,13 +77,18 @@ done
 interface Place {
   readonly engine: EngineConnection;
   readonly container: string;
+  readonly user: string;
   readonly signal: AbortSignal;
 }
 
 /** Makes sure that programs in a container reach the proxy of this process, after each start of it. Throws `environment_unenforceable`. */
-export async function forwardEgress({ engine, container, signal }: Place, { sign }: Shared): Promise<void> {
+export async function forwardEgress({ engine, container, user, signal }: Place, { sign }: Shared): Promise<void> {
   const argv = ['sh', '-c', FORWARD, 'sh', EGRESS_SIGN, EGRESS_SOCKET, IN_PYTHON, IN_NODE];
-  const result = await runAttached(engine, { container, argv, maxBytes: 4096, timeoutMs: WITHIN_MS }, signal);
+  const result = await runAttached(
+    engine,
+    { container, user, cwd: '/', argv, maxBytes: 4096, timeoutMs: WITHIN_MS },
+    signal,
+  );
   if (result.exitCode === null && !result.timedOut) throw new StreamCut();
   if (result.stdout.toString('utf8') !== sign) throw unshared('the engine is not on the machine of this worker');
   if (result.exitCode === 0) return;

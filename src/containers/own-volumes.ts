@@ -3,6 +3,7 @@ import { type EnvironmentIdentity, environmentName } from '../core/environment.j
 import { labelsOf, volumesOf } from './container-options.js';
 import { emptyImage } from './empty-image.js';
 import { type EngineConnection, EngineRefusal, isRefusal } from './engine-connection.js';
+import { testerGroupOf } from './judge-users.js';
 import { removeContainer } from './remove-container.js';
 
 /** Whoever opens an environment at the same time has one of his own, so that nobody takes it away under another one. */
@@ -24,17 +25,19 @@ export async function ownVolumes(
   signal: AbortSignal,
 ): Promise<void> {
   const { spec, source } = identity;
-  const [, uid, gid = '0'] = /^(\d{1,6})(?::(\d{1,6}))?$/.exec(spec.user) ?? [];
+  const [, uid, ownGid = '0'] = /^(\d{1,6})(?::(\d{1,6}))?$/.exec(spec.user) ?? [];
+  const isJudged = identity.purpose === 'verification';
+  const gid = isJudged ? String(testerGroupOf(spec)) : ownGid;
   // Larger numbers do not fit into an archive.
   if (uid === undefined) return;
   const name = newOwnerName(identity);
   const volumes = volumesOf(environmentName(identity));
   const mount = (Source: string, Target: string) => ({ Type: 'volume' as const, Source, Target });
   const directories = [
-    { path: WORK, uid: Number(uid), gid: Number(gid), mode: 0o755 },
+    { path: WORK, uid: Number(uid), gid: Number(gid), mode: isJudged ? 0o775 : 0o755 },
     { path: RECORDS, uid: 0, gid: 0, mode: 0o1733 },
   ];
-  const Image = `holdfast/owner:${uid}-${gid}`;
+  const Image = `holdfast/owner:${uid}-${gid}${isJudged ? '-shared' : ''}`;
   const create = () =>
     engine.ask('making a container', signal, (docker) =>
       docker.createContainer({

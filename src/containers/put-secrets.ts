@@ -8,6 +8,7 @@ const WITHIN_MS = 30_000;
 interface Place {
   readonly engine: EngineConnection;
   readonly container: string;
+  readonly user: string;
   readonly signal: AbortSignal;
 }
 
@@ -16,7 +17,7 @@ interface Place {
  * container. A stopped container has none. Throws `secret_unreadable`.
  */
 export async function putSecrets(
-  { engine, container, signal }: Place,
+  { engine, container, user, signal }: Place,
   names: readonly string[],
   read: () => Promise<ReadonlyMap<string, string>>,
 ): Promise<void> {
@@ -30,7 +31,7 @@ export async function putSecrets(
         `The secret ${name} is not in the configuration of the agent any more.`,
       );
     const argv = ['sh', '-c', 'umask 077; cat >"$1"', 'sh', `${SECRETS_DIR}/${name}`];
-    const request = { container, argv, input: Buffer.from(value), maxBytes: 1024, timeoutMs: WITHIN_MS };
+    const request = { container, user, argv, input: Buffer.from(value), maxBytes: 1024, timeoutMs: WITHIN_MS };
     const { exitCode } = await runAttached(engine, request, signal);
     if (exitCode !== 0) throw new EngineRefusal(0, `the secret ${name} cannot be written`);
   }

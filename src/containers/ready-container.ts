@@ -3,6 +3,7 @@ import type { EnvironmentIdentity } from '../core/environment.js';
 import { HoldfastError } from '../core/errors.js';
 import { type EngineConnection, EngineRefusal, StreamCut } from './engine-connection.js';
 import { forwardEgress } from './forward-egress.js';
+import { keeperOf } from './judge-users.js';
 import { endOfMain, openContainer, type ReadyOptions } from './open-container.js';
 import { putSecrets } from './put-secrets.js';
 import { verifyContainer } from './verify-container.js';
@@ -62,9 +63,15 @@ export async function readyContainer(
       // The engine only says that it does not run.
       throw (error instanceof EngineRefusal && (await endOfMain(engine, id, signal))) || error;
     }
-    await putSecrets({ engine, container: id, signal }, identity.spec.secrets, options.secrets);
+    await putSecrets(
+      { engine, container: id, user: identity.spec.user, signal },
+      identity.spec.secrets,
+      options.secrets,
+    );
     if (options.egress !== null) {
-      const forwarding = forwardEgress({ engine, container: id, signal }, options.egress);
+      // Where a run is judged, all that works as the agent's user ends with each test.
+      const user = identity.purpose === 'verification' ? keeperOf(identity.spec) : identity.spec.user;
+      const forwarding = forwardEgress({ engine, container: id, user, signal }, options.egress);
       await (identity.spec.bestEffort ? forwarding.catch(unlessRefused) : forwarding);
     }
     verified.add(id, startedAt);

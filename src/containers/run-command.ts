@@ -95,7 +95,7 @@ async function afterLook(
   return look.isFit ? found : null;
 }
 
-const noRoom = (): HoldfastError =>
+export const noRoom = (): HoldfastError =>
   new HoldfastError('environment_failed', 'No command can be begun: what comes of it could not be recorded.', {
     hint: 'Make room on the disk of the engine, then start the run anew.',
   });
@@ -104,14 +104,15 @@ const collect = (place: CommandPlace, command: Command, timeoutMs: number): Prom
   inShell(place, command, [COLLECT, 'sh', RECORDS_DIR, command.id], timeoutMs);
 
 async function inShell(
-  { engine, container, signal }: CommandPlace,
+  { engine, identity, container, signal }: CommandPlace,
   { maxOutputBytes }: Command,
   script: readonly string[],
   timeoutMs: number,
   gate?: Gate,
 ): Promise<Found> {
   const request = {
-    ...{ container: container(), argv: ['sh', '-c', ...script], maxBytes: maxOutputBytes + HEADING_BYTES, timeoutMs },
+    ...{ container: container(), user: identity.spec.user, argv: ['sh', '-c', ...script] },
+    ...{ maxBytes: maxOutputBytes + HEADING_BYTES, timeoutMs },
     ...(gate === undefined ? {} : { gate }),
   };
   return read(await runAttached(engine, request, signal), maxOutputBytes);
@@ -140,18 +141,19 @@ function read(result: ExecResult, maxBytes: number): Found {
 }
 
 /** The records are files of the container's user, who may have made more of them. */
-function outputOf(bytes: Buffer, maxBytes: number, omitted: number): Output {
+export function outputOf(bytes: Buffer, maxBytes: number, omitted: number): Output {
   const kept = bytes.subarray(0, maxBytes);
   return { text: kept.toString('utf8'), omittedBytes: omitted + bytes.length - kept.length };
 }
 
 /** The time of a command that nothing inside could end: with the container everything in it ends. */
 async function closed(place: CommandPlace, command: Command): Promise<CommandOutcome> {
-  const { engine, container, signal } = place;
+  const { engine, identity, container, signal } = place;
   await place.kill();
   await place.reopen();
   const argv = ['sh', '-c', CLOSE, 'sh', RECORDS_DIR, command.id];
-  await runAttached(engine, { container: container(), argv, maxBytes: HEADING_BYTES, timeoutMs: SHORT_MS }, signal);
+  const asked = { container: container(), user: identity.spec.user, argv, maxBytes: HEADING_BYTES };
+  await runAttached(engine, { ...asked, timeoutMs: SHORT_MS }, signal);
   const collected = await collect(place, command, SHORT_MS);
   return collected.type === 'ended' ? collected : { type: 'unknown' };
 }

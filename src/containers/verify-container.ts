@@ -7,6 +7,7 @@ import { labelsOf, volumesOf } from './container-options.js';
 import { type EngineConnection, EngineRefusal, StreamCut } from './engine-connection.js';
 import { type ExecResult, runAttached } from './exec.js';
 import { makeFiltered } from './filter.js';
+import { testerGroupOf } from './judge-users.js';
 import { endOfMain } from './open-container.js';
 import { newOwnerName } from './own-volumes.js';
 import { removeContainer } from './remove-container.js';
@@ -68,7 +69,8 @@ export function seenIn(shown: Buffer): SeenFiles {
 
 async function inside(place: Place, argv: readonly string[]): Promise<ExecResult> {
   const { engine, container, identity, signal } = place;
-  const result = await runAttached(engine, { container, argv, maxBytes: MAX_BYTES, timeoutMs: WITHIN_MS }, signal);
+  const asked = { container, user: identity.spec.user, argv, maxBytes: MAX_BYTES, timeoutMs: WITHIN_MS };
+  const result = await runAttached(engine, asked, signal);
   if (result.exitCode === 0) return result;
   const said = result.stderr.toString('utf8').trim() || result.stdout.toString('utf8').trim();
   const why = result.timedOut ? 'it does not end' : said.slice(0, 1000) || `it ended with ${result.exitCode}`;
@@ -87,6 +89,7 @@ const unusable = (identity: EnvironmentIdentity, why: string): HoldfastError =>
 /** Gives the workspace to its user if it is to be given, and the records to root: everybody makes a directory there, nobody lists them. */
 const GIVE = `
 [ -z "$3" ] || chown "$3" "$1" || exit 1
+[ -z "$4" ] || { chgrp "$4" "$1" && chmod g+rwx "$1"; } || exit 1
 chown 0:0 "$2" && chmod 1733 "$2"
 `;
 
@@ -98,6 +101,7 @@ async function giveVolumes({ engine, identity, signal }: Place, work: 'kept' | '
   const { spec } = identity;
   const helper = newOwnerName(identity);
   const volumes = volumesOf(environmentName(identity));
+  const group = identity.purpose === 'verification' && work === 'given' ? String(testerGroupOf(spec)) : '';
   try {
     await makeFiltered(
       engine,
@@ -107,13 +111,13 @@ async function giveVolumes({ engine, identity, signal }: Place, work: 'kept' | '
         name: helper,
         Image: spec.image,
         Entrypoint: [],
-        Cmd: ['sh', '-c', GIVE, 'sh', spec.workdir, RECORDS_DIR, work === 'given' ? spec.user : ''],
+        Cmd: ['sh', '-c', GIVE, 'sh', spec.workdir, RECORDS_DIR, work === 'given' ? spec.user : '', group],
         User: '0:0',
         Labels: labelsOf(identity),
         HostConfig: {
           NetworkMode: 'none',
           CapDrop: ['ALL'],
-          CapAdd: ['CHOWN'],
+          CapAdd: ['CHOWN', 'FOWNER'],
           ReadonlyRootfs: true,
           PidsLimit: 16,
           Mounts: [

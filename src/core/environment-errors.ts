@@ -32,6 +32,12 @@ export const ENVIRONMENT_ERRORS = {
     'The container stopped while a command was at work in it',
     'What it did is not known; start the run anew. A task begins another run by itself, as often as its `retries` say.',
   ),
+  agent_broke_environment: row(
+    409,
+    'stop',
+    'What the agent left in its container cannot be judged',
+    'Read the detail. The agent caused it, so the task counts as failed with reward 0; submit it again to try again.',
+  ),
   environment_conflict: row(
     409,
     'stop',
@@ -83,6 +89,7 @@ const ENDS_THE_RUN: ReadonlySet<string> = new Set<keyof typeof ENVIRONMENT_ERROR
   'environment_failed',
   'environment_lost',
   'command_unknown',
+  'agent_broke_environment',
   'environment_conflict',
   'environment_elsewhere',
   'engine_unreachable',

@@ -68,6 +68,25 @@ export interface Command {
   readonly maxOutputBytes: number;
 }
 
+/** What is at a place before a command that judges begins. */
+export interface JudgedFile {
+  /** Absolute, without a line break. */
+  readonly path: string;
+  readonly bytes: Buffer;
+  /** As `644`. */
+  readonly mode: string;
+}
+
+/** What is removed, made and written before a command that judges, in this order. All of it belongs to the user of the tests. */
+export interface JudgedPlace {
+  readonly remove: readonly string[];
+  readonly make: readonly string[];
+  readonly files: readonly JudgedFile[];
+}
+
+/** `blocked`: it was not run, since something cannot be removed or written. */
+export type JudgedOutcome = CommandOutcome | { readonly type: 'blocked' };
+
 export type CommandOutcome =
   | {
       readonly type: 'ended';
@@ -92,8 +111,15 @@ export interface FoundFile {
 export interface Environment {
   /** Runs a command once, however often it is asked for: a later caller waits for the outcome of the first execution. */
   run(command: Command, signal: AbortSignal): Promise<CommandOutcome>;
+  /**
+   * The same where a run is judged, with its files. It runs as the user of the tests; the engine says how it ended. Before it, whatever
+   * commands before it have left at work is ended, and after it what it has left.
+   */
+  judge(command: Command, place: JudgedPlace, signal: AbortSignal): Promise<JudgedOutcome>;
   /** Throws `file_unreadable` for what is no regular file, cannot be read or is larger. */
   read(path: string, maxBytes: number, signal: AbortSignal): Promise<FoundFile>;
+  /** The same for a file that the user of the tests has written, and for no link to one. */
+  readOwn(path: string, maxBytes: number, signal: AbortSignal): Promise<FoundFile>;
   /** Writes a file whole or not at all; writing the same again changes nothing. Throws `file_unwritable`. */
   write(path: string, bytes: Buffer, signal: AbortSignal): Promise<void>;
   /** Ends everything that works in it, and what it has in memory. What comes next starts it again. */

@@ -15,8 +15,21 @@ export const taskStats = z
     byCategory: z.record(z.string(), z.int()).describe('The 100 categories with the most tasks.'),
     byDifficulty: z.record(z.enum(DIFFICULTIES), z.int()),
     byResult: z.record(z.enum(TRAJECTORY_RESULTS), z.int()).describe('Of those that are over.'),
-    meanReward: z.number().nullable().describe('Of those that have one; null: none has.'),
-    passRate: z.number().nullable().describe('Share of those verified that passed, from 0 to 1; null: none was.'),
+    brokenByAgent: z
+      .int()
+      .describe('Of the failures, those where the agent broke its own container: agent_broke_environment.'),
+    meanReward: z
+      .number()
+      .nullable()
+      .describe(
+        'Of those that are over and were not cancelled. One without a reward, such as an error, counts as 0. Null: none is.',
+      ),
+    passRate: z
+      .number()
+      .nullable()
+      .describe(
+        'Share of those that are over, and were not cancelled, that passed, from 0 to 1: an error did not pass. Null: none is.',
+      ),
   })
   .meta({ id: 'TaskStats' });
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { plainText } from './json.js';
-import type { Judgement } from './trajectory-result.js';
+import { BROKEN, type Judgement } from './trajectory-result.js';
 
 /** What verification found, and what that is worth. docs/rewards.md has the formulas in words. */
 
@@ -22,6 +22,7 @@ export const testEnd = commandEnd.extend({
   name: z.string(),
   weight: z.number(),
   share: z.number().min(0).max(1).describe('How much of it passed: 1 or 0, or what the test itself wrote.'),
+  why: z.string().exactOptional().describe('Why it did not pass whole, where its exit code does not say it.'),
 });
 export type TestEnd = z.infer<typeof testEnd>;
 
@@ -48,6 +49,14 @@ export const evidence = z.object({
   compile: commandEnd.nullable().describe('Null: the task has no such command.'),
   lint: commandEnd.nullable(),
   findings: z.array(finding),
+  broken: z
+    .string()
+    .exactOptional()
+    .describe('What the agent broke of its container, so that nothing more could be judged: it counts as nothing.'),
+  unseen: z
+    .array(z.string())
+    .exactOptional()
+    .describe('What was not looked through for canaries and expected outputs: without it nothing is a success.'),
   steps: z.int().describe('Answers of models that it took.'),
   estimatedSteps: z.object({ min: z.int(), max: z.int() }).nullable(),
 });
@@ -100,8 +109,9 @@ export function verdictOf(found: Evidence, weights: SignalWeights): Verdict {
     const { value, why } = measured[name];
     return { name, value, weight: value === null || total === 0 ? 0 : few((weights[name] ?? 0) / total), why };
   });
-  const passed = allPass && found.findings.length === 0;
-  const didSomething = found.tests.some(({ share }) => share > 0) && found.findings.length === 0;
+  const isHonest = found.findings.length === 0 && found.broken === undefined;
+  const passed = allPass && isHonest && unseenIn(found).length === 0;
+  const didSomething = found.tests.some(({ share }) => share > 0) && isHonest;
   const sum = SIGNALS.reduce((all, name) => all + (measured[name].value ?? 0) * (weights[name] ?? 0), 0);
   const reward = didSomething && total > 0 ? few(sum / total) : 0;
   return { version: REWARD_VERSION, weights, signals, passed, reward, reason: passed ? null : missingIn(found) };
@@ -151,14 +161,20 @@ const said = (findings: readonly Finding[]): string =>
     .map(({ text }) => text)
     .join('; ');
 
-function missingIn({ tests, findings }: Evidence): string {
+const unseenIn = ({ unseen }: Evidence): readonly string[] => unseen ?? [];
+
+function missingIn(found: Evidence): string {
+  const { tests, findings, broken } = found;
+  const unseen = unseenIn(found);
+  if (broken !== undefined) return `${BROKEN}: ${broken}`;
   const failed = tests.filter(({ share }) => share < 1);
   const named = failed
     .slice(0, NAMED_TESTS)
-    .map((test) => `${test.name} (${test.share > 0 ? percent(test.share) : endOf(test)})`);
+    .map((test) => `${test.name} (${test.share > 0 ? percent(test.share) : (test.why ?? endOf(test))})`);
   const more = failed.length > NAMED_TESTS ? ` and ${failed.length - NAMED_TESTS} more` : '';
   return [
     ...(findings.length === 0 ? [] : [`Hard-coded: ${said(findings)}.`]),
+    ...(unseen.length === 0 ? [] : [`Not looked through: ${unseen.slice(0, NAMED_FINDINGS).join('; ')}.`]),
     ...(failed.length === 0
       ? []
       : [`${failed.length} of ${tests.length} tests did not pass: ${named.join(', ')}${more}.`]),
@@ -193,10 +209,12 @@ export function judgementOf({
 }: Pick<TaskVerified, 'evidence' | 'verdict' | 'given'>): Judgement {
   const measured = judged.signals.flatMap(({ name, value }) => (value === null ? [] : [[name, value] as const]));
   const failed = found.tests.flatMap(({ name, share }) => (share < 1 ? [[`test:${name}`, share] as const] : []));
-  const all = [...measured, ...(found.findings.length > 0 ? [['honesty', 0] as const] : []), ...failed].slice(
-    0,
-    SIGNALS_MOST,
-  );
+  const all = [
+    ...measured,
+    ...(found.findings.length > 0 ? [['honesty', 0] as const] : []),
+    ...(unseenIn(found).length > 0 ? [['looked_through', 0] as const] : []),
+    ...failed,
+  ].slice(0, SIGNALS_MOST);
   return {
     reward: given?.reward ?? judged.reward,
     signals: { ...Object.fromEntries(all), ...given?.signals },

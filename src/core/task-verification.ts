@@ -1,10 +1,14 @@
 import { z } from 'zod';
+import { RECORDS_DIR } from './environment-spec.js';
 import { clashes, type TaskFile, type TaskFiles, taskFiles, taskText } from './task-file.js';
 
 /** How it is found out what an agent has done: in a copy of its container, after it has ended. */
 
-/** Where the files of tests are put. In memory, and in no container that the agent had. */
+/** Where the files of tests are put. In memory, in no container that the agent had, and readable for the user of the tests alone. */
 export const TESTS_DIR = '/tmp/tests';
+
+/** By what a test executes a program as the user of the agent. */
+export const TRY_PATH = `${RECORDS_DIR}/try`;
 
 const LONGEST_TIMEOUT_SECONDS = 3600;
 

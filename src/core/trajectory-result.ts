@@ -46,6 +46,9 @@ const FAILURES: ReadonlySet<string> = new Set([
   ...['guardrail_tripped', 'guardrail_rejected', 'sub_agent_failed'],
 ]);
 
+/** What the agent broke of its own container. The reason of such a failure begins with it. */
+export const BROKEN = 'agent_broke_environment';
+
 const shortOf = ({ signals }: Judgement): string[] =>
   Object.entries(signals)
     .flatMap(([name, value]) => (value < 1 ? [name] : []))
@@ -73,6 +76,7 @@ function unfinished({ status, error, cancelReason }: RunEnd): TrajectoryResult {
   if (status === 'cancelled' || error === null)
     return { type: 'failure', reason: cancelReason ?? 'The run was cancelled.' };
   if (TIMEOUTS.has(error.code)) return { type: 'timeout', reason: error.message };
+  if (error.code === BROKEN) return { type: 'failure', reason: `${BROKEN}: ${error.message}` };
   if (FAILURES.has(error.code)) return { type: 'failure', reason: error.message };
   return { type: 'error', code: error.code, reason: error.message };
 }

@@ -2,7 +2,7 @@ import type { Knex } from 'knex';
 import { OVER, RUN_STATUSES } from '../core/run.js';
 import { type Summary, summary } from '../core/stats.js';
 import { DIFFICULTIES } from '../core/task-definition.js';
-import { TRAJECTORY_RESULTS } from '../core/trajectory-result.js';
+import { BROKEN, TRAJECTORY_RESULTS } from '../core/trajectory-result.js';
 import { inOneFlight } from './one-flight.js';
 
 /** A look that takes longer is given up: there is too much to look at, or the database has other things to do. */
@@ -22,7 +22,7 @@ const ended = (rows: string): string =>
 const SUMMARY = `
   with t as materialized (
     select case when k.status <> 'open' then k.status when r.status = any(:over) then 'queued' else r.status end as status,
-           k.category, k.difficulty, k.result_type, k.reward, k.verification_passed, k.completed_at
+           k.category, k.difficulty, k.result_type, k.result, k.reward, k.verification_passed, k.completed_at
       from (select * from holdfast.tasks where tenant = :tenant order by created_at desc, id desc limit ${MOST}) k
       left join holdfast.runs r on k.status = 'open' and r.id = k.run_id)
   select json_build_object(
@@ -32,19 +32,24 @@ const SUMMARY = `
       'byCategory', ${counted('category', `limit ${MOST_CATEGORIES}`)},
       'byDifficulty', ${counted('difficulty')},
       'byResult', ${counted('result_type')},
-      'meanReward', (select avg(reward) from t),
-      'passRate', (select avg(verification_passed::int)::float8 from t)),
+      'brokenByAgent', (select count(*)::int from t where result_type = 'failure' and result like :broken),
+      'meanReward', (select avg(coalesce(reward, 0)) from t where status in ('completed', 'failed')),
+      'passRate', (select avg(coalesce(verification_passed, false)::int)::float8 from t
+        where status in ('completed', 'failed'))),
     'throughput', json_build_object(
       'runs', ${ended(`select completed_at from holdfast.runs where status = any(:over)
         and completed_at > now() - interval '1 day' and tenant = :tenant order by completed_at desc limit ${MOST}`)},
       'tasks', ${ended(`select completed_at from t where completed_at > now() - interval '1 day'`)})) as summary`;
+
+/** A result as it is kept, in canonical JSON, whose reason begins so. */
+const BROKEN_RESULT = `{"reason":"${BROKEN.replaceAll('_', '\\_')}:%`;
 
 const zeros = (names: readonly string[]): Record<string, number> => Object.fromEntries(names.map((name) => [name, 0]));
 
 /** What has become of the tasks of a tenant, and how much of its work ended lately. A look that takes seconds fails. */
 export async function readSummary(db: Knex, tenant: string): Promise<Summary> {
   return db.transaction(async (trx) => {
-    const look = trx.raw(SUMMARY, { tenant, over: [...OVER] });
+    const look = trx.raw(SUMMARY, { tenant, over: [...OVER], broken: BROKEN_RESULT });
     const [, [row]] = await inOneFlight<[object, { summary: unknown }]>(trx, [trx.raw(TIMEOUT), look]);
     return summary.parse(withZeros(row?.summary));
   });

@@ -1,8 +1,12 @@
 import collections
+import os
 import re
 import subprocess
 import sys
 import tempfile
+
+# Executes a program as the user of the agent, which can read no test.
+TRY = "/.holdfast/try"
 
 TOP = {{top}}
 WORDS = {{words}}
@@ -10,10 +14,11 @@ WORDS = {{words}}
 
 def printed(text):
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+        os.chmod(file.name, 0o644)
         file.write(text)
         file.flush()
         done = subprocess.run(
-            [sys.executable, "count_words.py", file.name], capture_output=True, text=True, timeout=20
+            [TRY, sys.executable, "count_words.py", file.name], capture_output=True, text=True, timeout=20
         )
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
