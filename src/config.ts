@@ -75,6 +75,12 @@ const TABLE = {
     '1048576',
     'Largest body of a request, in bytes.',
   ),
+  maxTaskBytes: setting(
+    'HOLDFAST_MAX_TASK_BYTES',
+    whole(1024, 104_857_600),
+    '9437184',
+    'Largest body that submits a task, and largest line of a batch, in bytes.',
+  ),
   logLevel: setting('HOLDFAST_LOG_LEVEL', oneOf(LOG_LEVELS), 'info', 'Least level that is logged.'),
   workerId: optional(
     'HOLDFAST_WORKER_ID',
@@ -234,6 +240,7 @@ export function readSettings(env: NodeJS.ProcessEnv = process.env) {
     tokens: readTokens(read(TABLE.tokens), read(TABLE.tokensFile)),
     tokensFile: read(TABLE.tokensFile),
     maxBodyBytes: read(TABLE.maxBodyBytes),
+    maxTaskBytes: read(TABLE.maxTaskBytes),
     logLevel: read(TABLE.logLevel),
     /** Null: the engine chooses. */
     workerId: read(TABLE.workerId) ?? read(TABLE.vmId),

@@ -13,7 +13,7 @@ import {
 } from '../src/storage/exports.js';
 import { exportError } from './export-error.js';
 import { transact } from './patience.js';
-import { placeOf } from './place-of.js';
+import { folderOf, placeOf } from './place-of.js';
 import type { World } from './world.js';
 
 export type Begun =
@@ -35,7 +35,7 @@ export async function beginExport(world: World, id: string): Promise<Begun> {
     await lockExport(trx, id);
     const { filters, format } = requestOf(row);
     const listed = await listRunsOf(trx, row, filters, { byTask: format === 'preference' });
-    await markRunning(trx, id, listed);
+    await markRunning(trx, id, listed, folderOf(world, row));
     return listed;
   });
   return { type: 'begun', runs };

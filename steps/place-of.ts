@@ -5,6 +5,12 @@ import { bucketPlace, type ExportPlace, folderPlace } from '../src/datasets/expo
 import { type ExportRow, requestOf } from '../src/storage/exports.js';
 import type { World } from './world.js';
 
+/** Returns where this worker writes an export: its own folder, or the place in the object store. */
+export function folderOf({ exportDir }: Pick<World, 'exportDir'>, row: ExportRow): string {
+  const { folder = '', s3 } = requestOf(row).to;
+  return s3 ?? exportFolder(exportDir, row, folder).path;
+}
+
 /** Where an export comes to be. Throws `export_not_writable`: this process may not export there. */
 export function placeOf({ exportDir, buckets }: Pick<World, 'exportDir' | 'buckets'>, row: ExportRow): ExportPlace {
   const { folder = '', s3 } = requestOf(row).to;

@@ -18,8 +18,8 @@ import { durableStep } from './durable-step.js';
 import { haltStop } from './launch-calls.js';
 import type { SegmentScope } from './segment-scope.js';
 
-/** Limits that end an agent, and leave what it has done to be judged. */
-const JUDGED: ReadonlySet<string> = new Set(['limit_turns', 'limit_tokens', 'limit_wall_time']);
+/** Errors of the agent's own making. They end its work, and the verification judges what the agent has done by then. */
+const JUDGED: ReadonlySet<string> = new Set(['limit_turns', 'limit_tokens', 'limit_wall_time', 'output_invalid']);
 
 /** What the agent broke counts as nothing done. */
 const isBroken = (ending: Ending): ending is Extract<Ending, { type: 'failed' }> =>

@@ -12,7 +12,7 @@ export interface HttpServer {
   close(graceMs?: number): Promise<void>;
 }
 
-export interface HttpOptions extends Pick<Settings, 'host' | 'port' | 'maxBodyBytes'> {
+export interface HttpOptions extends Pick<Settings, 'host' | 'port' | 'maxBodyBytes' | 'maxTaskBytes'> {
   readonly tokens: readonly Token[] | (() => Promise<readonly Token[]>);
   readonly tokensConfigured: boolean;
   readonly serves: 'all' | 'metrics';

@@ -139,7 +139,7 @@ async function openHttp(
   log: EngineLog,
   doors: Doors,
 ): Promise<OpenDoor> {
-  const { host, port, serves, maxBodyBytes } = settings;
+  const { host, port, serves, maxBodyBytes, maxTaskBytes } = settings;
   const tokensConfigured = settings.tokens.length > 0;
   try {
     let tokens = settings.tokens;
@@ -148,7 +148,7 @@ async function openHttp(
       return tokens;
     };
     const given = { tokens: tokensConfigured ? tokens : made, tokensConfigured };
-    const http = await doors.openHttp(engine, { host, port, serves, maxBodyBytes, ...given, log });
+    const http = await doors.openHttp(engine, { host, port, serves, maxBodyBytes, maxTaskBytes, ...given, log });
     return { http, tokens };
   } catch (error) {
     await engine.stop({ graceMs: 0 });

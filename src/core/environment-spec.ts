@@ -49,7 +49,7 @@ export const isTakenInContainers = (target: string): boolean => KEPT_IN_CONTAINE
 export const resourceLimits = z.strictObject({
   memoryMb: z.int().min(16).max(1_048_576).nullable().default(2048),
   cpuCores: z.number().min(0.01).max(1024).nullable().default(1),
-  /** Bound of what is written to the root file system and the workspace. */
+  /** Bound of what is written to the root file system, on the few engines that enforce one. */
   diskGb: z.int().min(1).max(65_536).nullable().default(null),
   networkMbps: z.int().min(1).max(1_000_000).nullable().default(null),
   maxProcesses: z.int().min(16).max(1_000_000).nullable().default(256),

@@ -16,7 +16,12 @@ export const ERRORS = {
   malformed_json: row(400, 'stop', 'The body is not valid JSON', 'Send one JSON document in UTF-8.'),
   invalid_request: row(400, 'stop', 'The request is not valid', 'Correct the fields that are named and send it again.'),
   unsupported_media_type: row(415, 'stop', 'The body is not JSON', 'Send `Content-Type: application/json`.'),
-  body_too_large: row(413, 'stop', 'The body is too large', 'Send less, or raise HOLDFAST_MAX_BODY_BYTES.'),
+  body_too_large: row(
+    413,
+    'stop',
+    'The body is too large',
+    'Send less, or raise HOLDFAST_MAX_BODY_BYTES; for a task HOLDFAST_MAX_TASK_BYTES.',
+  ),
   unauthenticated: row(
     401,
     'stop',

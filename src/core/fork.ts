@@ -1,6 +1,6 @@
 import { allowedIn } from './allowed-elsewhere.js';
 import { type BegunCall, begunCalls } from './begun-calls.js';
-import type { EventDraft } from './event.js';
+import type { EventData, EventDraft } from './event.js';
 import { applyEdits, type ForkEdit, refuseFork } from './fork-edits.js';
 import { draftOf, type KeyedEvent, segmentNumbers } from './recording.js';
 import type { Usage } from './run.js';
@@ -124,7 +124,7 @@ function lastGoodOf(tail: readonly EventDraft[]): readonly EventDraft[] {
 
 /**
  * The event that a failed run is tried again from: its last turn stays if any of its calls was begun or answered, so that
- * none is begun twice; else the model is asked again.
+ * none is begun twice; else the model is asked again. A call that found no container engine did nothing, so it does not count.
  */
 export function retryPoint(log: readonly KeyedEvent[]): number {
   const numberOf = segmentNumbers(log);
@@ -132,9 +132,23 @@ export function retryPoint(log: readonly KeyedEvent[]): number {
   const last = numberOf(started?.key ?? '');
   const segment = log.filter(({ key }) => last !== null && numberOf(key) === last);
   const request = segment.findLast(({ kind }) => kind === 'model.requested');
-  const acted = segment.some(
-    ({ seq, kind }) => seq > (request?.seq ?? 0) && (kind === 'call.started' || kind === 'call.finished'),
-  );
+  const turn = segment.filter(({ seq }) => seq > (request?.seq ?? 0));
+  const unreached = turn.filter(isUnreached);
+  const isOf = callsOf(unreached);
+  const acted = turn.some((one) => (one.kind === 'call.started' || one.kind === 'call.finished') && !isOf(one));
   const end = log.findLast(({ kind }) => !NOT_COPIED.has(kind) || kind === 'run.created')?.seq ?? 1;
-  return request === undefined || acted ? end : request.seq - 1;
+  if (request !== undefined && !acted) return request.seq - 1;
+  return Math.min(end, ...unreached.map(({ seq }) => seq - 1));
+}
+
+const isUnreached = (one: KeyedEvent): boolean => {
+  const { outcome } = one.kind === 'call.finished' ? (one.data as EventData<'call.finished'>) : { outcome: null };
+  return outcome?.type === 'error' && outcome.code === 'engine_unreachable';
+};
+
+const callIdOf = ({ data }: KeyedEvent): unknown => Reflect.get(Object(data), 'callId');
+
+function callsOf(events: readonly KeyedEvent[]): (one: KeyedEvent) => boolean {
+  const ids = new Set(events.map(callIdOf));
+  return (one) => ids.has(callIdOf(one));
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { CallOutcome } from './event.js';
+import type { StepNote } from './scaffold-step.js';
 import type { TrajectoryStep } from './trajectory-step.js';
 
 /** What of a run's environment its trajectory shows: never what its variables hold. */
@@ -18,12 +19,17 @@ export const shownEnvironment = (seen: SeenEnvironment | null, exitCode: number 
 
 const command = z.looseObject({ exitCode: z.int() });
 
-/** The exit code of the last command, after one more call of a run has ended; calls that give none change nothing. */
+/**
+ * Returns the exit code of the last command after one more call has ended. A scaffold that makes a text of the result says the
+ * code in the `info` of its step. Calls without a code change nothing.
+ */
 export function exitCodeAfter(
   before: number | null,
   seen: SeenEnvironment | null,
   outcome: CallOutcome,
+  step: StepNote | null | undefined,
 ): number | null {
   if (seen === null || outcome.type !== 'output') return before;
-  return command.safeParse(outcome.output).data?.exitCode ?? before;
+  const { data } = command.safeParse(outcome.output);
+  return (data ?? command.safeParse(step?.info).data)?.exitCode ?? before;
 }

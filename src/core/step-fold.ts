@@ -140,7 +140,7 @@ export function stepFold(chargesOf: ChargesOfTurn, seen: SeenEnvironment | null)
     const owner = ownerOf.get(callId) ?? open.at(-1);
     const call = owner?.step.action.calls.find((one) => one.callId === callId);
     files = withWritten(files, call, outcome);
-    exitCode = exitCodeAfter(exitCode, seen, outcome);
+    exitCode = exitCodeAfter(exitCode, seen, outcome, step);
     owner?.step.observation.push({ callId, outcome, ...(step && { step }) });
     if (owner !== undefined && step != null && step.reward !== null)
       owner.step.reward = (owner.step.reward ?? 0) + step.reward;

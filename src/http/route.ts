@@ -69,6 +69,8 @@ interface Description {
   readonly errors: readonly ErrorCode[];
   /** `lines`: the body is JSON values, one in each line, which the handler reads as they come. */
   readonly takes?: 'lines';
+  /** Whether its body may hold the files of a task, which have a bound of their own. */
+  readonly hasFiles?: boolean;
   /** Whether each call, also a refused one, gets a row in the access log. */
   readonly audited?: boolean;
 }

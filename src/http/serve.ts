@@ -23,6 +23,7 @@ export interface Door {
   readonly life: Life;
   readonly log: EngineLog;
   readonly maxBodyBytes: number;
+  readonly maxTaskBytes: number;
   readonly bodyMs: number;
   readonly heartbeatMs: number;
   readonly stallMs: number;
@@ -69,8 +70,9 @@ async function perform(
 ): Promise<Reply> {
   assertMay(identity, route);
   const inLines = route.takes === 'lines';
-  const body = route.method === 'POST' && !inLines ? await readBody(request, response, door.maxBodyBytes) : {};
-  const lines = inLines ? readLines(request, { maxLineBytes: door.maxBodyBytes, lineMs: door.bodyMs }) : NO_LINES;
+  const maxBytes = route.hasFiles === true ? door.maxTaskBytes : door.maxBodyBytes;
+  const body = route.method === 'POST' && !inLines ? await readBody(request, response, maxBytes) : {};
+  const lines = inLines ? readLines(request, { maxLineBytes: maxBytes, lineMs: door.bodyMs }) : NO_LINES;
   const raw = { path: request.params, query: request.query, header: request.headers, body };
   try {
     const wantsEvents = asksForEvents(request, route);

@@ -24,6 +24,8 @@ export interface HttpOptions {
   /** Whether somebody configured the tokens; one that was made at the first start is for this machine alone. */
   readonly tokensConfigured: boolean;
   readonly maxBodyBytes: number;
+  /** Of a body that submits a task, and of a line of a batch. Default: `maxBodyBytes`. */
+  readonly maxTaskBytes?: number;
   /** `metrics`: nothing but what Prometheus scrapes, and the probes. Default: all. */
   readonly serves?: 'all' | 'metrics';
   readonly log: EngineLog;
@@ -117,6 +119,7 @@ export async function createHttpServer(engine: Engine, options: HttpOptions): Pr
     streams: createSlots(STREAMS_PER_TOKEN),
     log: options.log,
     maxBodyBytes: options.maxBodyBytes,
+    maxTaskBytes: options.maxTaskBytes ?? options.maxBodyBytes,
     bodyMs,
     heartbeatMs: options.heartbeatMs ?? 15_000,
     stallMs: options.stallMs ?? 60_000,

@@ -89,12 +89,12 @@ export const askToCancel = (db: Knex, id: string): Promise<number> =>
 export const lockExport = (trx: Knex.Transaction, id: string): Promise<ExportRow | undefined> =>
   exports_(trx).where({ id }).forNoKeyUpdate().first();
 
-/** From here on it works on so many runs. */
-export const markRunning = (db: Knex, id: string, runs: number): Promise<number> =>
+/** From here on it works on so many runs. `folder`: where it is written, as the worker has it that writes. */
+export const markRunning = (db: Knex, id: string, runs: number, folder: string): Promise<number> =>
   exports_(db)
     .where({ id })
     .whereIn('status', LIVE)
-    .update({ status: 'running', runs, updated_at: now(db) });
+    .update({ status: 'running', runs, folder, updated_at: now(db) });
 
 /** How far it is. Never backwards: a part that is written again has been counted. */
 export const noteProgress = (

@@ -47,7 +47,12 @@ export function observed(call: ScaffoldCall): StepResult {
   const { outcome, tool } = call;
   if (outcome.type === 'error') return step;
   const texts = TEXTS.flatMap((text) => text(outcome.output) ?? []);
-  return { ...step, observation: texts[0] ?? outcome.output, done: tool === 'submit' };
+  const { data } = ran.safeParse(outcome.output);
+  return {
+    ...step,
+    ...{ observation: texts[0] ?? outcome.output, done: tool === 'submit' },
+    info: data === undefined ? step.info : { ...step.info, exitCode: data.exitCode },
+  };
 }
 
 const LEFT_OUT = { type: 'text', text: '(An observation of long ago, left out.)' };

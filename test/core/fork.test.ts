@@ -174,4 +174,15 @@ describe('a fork', () => {
     expect(retryPoint(logOf(...standing, ['run.failed', {}]))).toBe(13);
     expect(retryPoint(logOf(...standing, requested(2), responded(2, 'b'), started('b'), ['run.failed', {}]))).toBe(16);
   });
+
+  it('asks the model again where a call found no container engine, and keeps calls beside it that were done', () => {
+    const away = (callId: string) =>
+      [
+        'call.finished',
+        { callId, tool: 'pay', outcome: { type: 'error', code: 'engine_unreachable', message: 'away' } },
+      ] as const;
+    const turn = [...standing, requested(2), responded(2, 'b')] as const;
+    expect(retryPoint(logOf(...turn, started('b'), away('b'), ['run.failed', {}]))).toBe(13);
+    expect(retryPoint(logOf(...turn, started('a2'), finished('a2'), away('b'), ['run.failed', {}]))).toBe(17);
+  });
 });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { aTask } from '../core/a-task.js';
+import { SLOW } from '../harness/slow.js';
 import { type Answer, type Door, expectProblem, MAX_BODY_BYTES, openDoor } from './door.js';
 
 /** Tasks with bad fields over HTTP: each is named, and nothing of the task is there. */
@@ -65,4 +66,14 @@ describe('a bad task', () => {
     ['agent_unknown', { agent: 'nobody' }],
     ['reward_unknown', { reward: 'none' }],
   ])('%s', async (code, more) => void expectProblem(await post({ ...good, ...more }), code));
+});
+
+test.runIf(SLOW)('the files of a task may be larger than other bodies', async () => {
+  const door = await openDoor('pglite', undefined, {}, { maxTaskBytes: 2_000_000 });
+  const text = 'x'.repeat(1_200_000);
+  const task = { ...aTask(), initialFiles: { 'in.txt': { text } } };
+  const answer = await door.ask('otto', 'POST', PATH, { task, agent: 'echo' });
+  expect(answer.status, answer.text.slice(0, 500)).toBe(202);
+  expectProblem(await door.ask('otto', 'POST', '/api/v1/runs', { agent: 'echo', input: text }), 'body_too_large');
+  await door.close();
 });

@@ -114,11 +114,12 @@ export async function openDoor(
   kind: DatabaseKind,
   agents: HoldfastConfig['agents'] = AGENTS,
   more: Partial<EngineConfig> = {},
+  asServer: Partial<HttpOptions> = {},
 ): Promise<Door> {
   const database = await createEngineDatabase(kind);
   const { log, logged } = collectingLog();
   const engine = await createEngine({ agents, ...more, ...database.options });
-  const http = await createHttpServer(engine, options(log));
+  const http = await createHttpServer(engine, options(log, asServer));
   return {
     engine,
     http,
