@@ -1,6 +1,8 @@
-import { argumentsFault, falseAtBegin, storedRow } from '../src/core/begin-rows.js';
+import { argumentsFault, falseAtBegin, falseCount, storedRow } from '../src/core/begin-rows.js';
 import { HoldfastError } from '../src/core/errors.js';
-import { beginFacts } from '../src/storage/begin-events.js';
+import { addUsage, NO_USAGE, type Usage } from '../src/core/run.js';
+import { EMPTY_STATE } from '../src/core/state.js';
+import { beginFacts, headState } from '../src/storage/begin-events.js';
 import type { DecisionRow, InterruptionRow } from '../src/storage/interruption-rows.js';
 import type { RunRow } from '../src/storage/run-row.js';
 import type { StandingThen } from '../src/storage/standing-decisions.js';
@@ -24,6 +26,8 @@ export async function compareBegin(
   rows: BeginRows,
 ): Promise<HoldfastError | null> {
   const keys = [
+    `${run.segment - 1}:rebuilt`,
+    ...(run.rebuilt_segment === null ? [] : [`${run.rebuilt_segment - 1}:rebuilt`]),
     ...rows.interruptions.map(({ id }) => `interruption:${id}`),
     ...rows.decisions.map(({ interruption_id: id }) => `decision:${id}`),
     ...rows.decisions.map(({ interruption_id: id, vote }) => `vote:${id}:${vote}`),
@@ -45,6 +49,40 @@ export async function compareBegin(
   const { table, row, column, what } = wrong;
   return refused(run.id, `${column === null ? '' : `${column} of `}the row ${row} of ${table}: ${what}`);
 }
+
+/**
+ * Compares the counters of a run, by which its limits are kept, with the state after the last event of its log, when a segment begins for
+ * the first time. `recorded`: what the log has of the segment by then. Gives the error by which the run fails; null: they are the same.
+ */
+export async function compareCounts(
+  { knex }: Pick<World, 'knex'>,
+  run: RunRow,
+  recorded: ReadonlyMap<number, { readonly usage: Usage }>,
+): Promise<HoldfastError | null> {
+  const isNew = run.segment === 0 && run.forked_from_run_id === null;
+  const state = isNew ? EMPTY_STATE : await patiently(() => headState(knex, run.id));
+  if (state === null) return refused(run.id, 'the head of its log is not what its last event made of the state');
+  const answers = [...recorded.values()];
+  const wrong = falseCount(
+    {
+      ...{ id: run.id, segment: run.segment, turns: run.turns },
+      ...{ forked: run.forked_from_run_id !== null, rebuilt: run.rebuilt_segment === run.segment },
+      own: usageIn(run.input_tokens, run.output_tokens, run.total_tokens),
+      below: usageIn(run.child_input_tokens, run.child_output_tokens, run.child_total_tokens),
+      recorded: {
+        turns: answers.length,
+        usage: answers.reduce((sum, { usage }) => addUsage(sum, usage), NO_USAGE),
+      },
+    },
+    state,
+  );
+  if (wrong === null) return null;
+  return refused(run.id, `${wrong.column} of the row ${wrong.row} of ${wrong.table}: ${wrong.what}`);
+}
+
+const usageIn = (input: string, output: string, total: string): Usage => ({
+  ...{ inputTokens: Number(input), outputTokens: Number(output), totalTokens: Number(total) },
+});
 
 const refused = (runId: string, what: string): HoldfastError =>
   new HoldfastError('row_changed', `Nothing of run ${runId} was executed: ${what}.`);

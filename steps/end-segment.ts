@@ -2,7 +2,7 @@ import type { Knex } from 'knex';
 import { type ApprovalTerms, type Ending, interruptionId, verdictsFor, type Wait } from '../src/core/ending.js';
 import type { EventDraft } from '../src/core/event.js';
 import { kindFor } from '../src/core/interruption.js';
-import { canonical } from '../src/core/json.js';
+import { canonical, sha256 } from '../src/core/json.js';
 import { isOver, type Usage } from '../src/core/run.js';
 import type { TaskVerified } from '../src/core/task-reward.js';
 import { assumeLost } from '../src/storage/budgets.js';
@@ -131,7 +131,7 @@ const OUTCOMES: {
           key: `${end.segment}:cut`,
           parentKey: end.parentKey,
           kind: 'segment.cut',
-          data: { segment: end.segment, turns: end.turns },
+          data: { segment: end.segment, turns: end.turns, state: sha256(end.ending.state) },
         },
       ],
       change: { status: 'queued', segment: next },
@@ -151,7 +151,7 @@ const OUTCOMES: {
           key: `${end.segment}:paused`,
           parentKey: requested.at(-1)?.key ?? end.parentKey,
           kind: 'run.paused',
-          data: { segment: end.segment, interruptions: ids },
+          data: { segment: end.segment, interruptions: ids, state: sha256(end.ending.state) },
         },
       ],
       change: { status: 'paused', segment: next },

@@ -16,9 +16,9 @@ import { breathe } from '../src/storage/breathe.js';
 import { grantsOf, inputOf, limitsOf, metadataOf, type RunRow } from '../src/storage/run-row.js';
 import { crashesOf } from '../src/storage/takeover.js';
 import { type AtHand, type Begun, beginAgain, beginSegment, startOf } from '../steps/begin-segment.js';
-import { compareBegin } from '../steps/compare-begin.js';
+import { compareBegin, compareCounts } from '../steps/compare-begin.js';
 import { endSegment } from '../steps/end-segment.js';
-import { patiently } from '../steps/patience.js';
+import { passes, patiently } from '../steps/patience.js';
 import type { StartableAgent } from '../steps/start-child.js';
 import { taskOfRun } from '../steps/task-of-run.js';
 import type { World } from '../steps/world.js';
@@ -100,10 +100,15 @@ async function execute(options: AgentRunOptions, runId: string, segment: number)
   try {
     const [changed, recorded, task] = await Promise.all([
       compareBegin(world, run, rows),
-      recordedOf(world, run),
-      taskOfRun(world, run),
+      orError(() => recordedOf(world, run)),
+      orError(() => taskOfRun(world, run)),
     ]);
     if (changed !== null) return await failUnexecuted(world, run, changed);
+    if (recorded instanceof HoldfastError) return await failUnexecuted(world, run, recorded);
+    if (task instanceof HoldfastError) return await failUnexecuted(world, run, task);
+    // Later executions go on with the counters that the first one recorded.
+    const miscounted = first.atHand === null ? null : await compareCounts(world, run, recorded?.recordedAnswers ?? new Map());
+    if (miscounted !== null) return await failUnexecuted(world, run, miscounted);
     const suspected = crashes.crashes >= SUSPECT_AFTER;
     // No step: how long it takes is nobody's business later.
     if (suspected) await sleep(suspectWaitsMs(crashes), undefined, { signal: watched.signal }).catch(() => undefined);
@@ -120,6 +125,16 @@ async function execute(options: AgentRunOptions, runId: string, segment: number)
     });
   } finally {
     watched.release();
+  }
+}
+
+/** Returns the error of ours that work throws in place of its result. */
+async function orError<T>(work: () => Promise<T>): Promise<T | HoldfastError> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof HoldfastError && !passes(error)) return error;
+    throw error;
   }
 }
 

@@ -1,10 +1,12 @@
 import { type Agent, RunContext, RunState } from '@openai/agents';
 import type { Ending } from '../src/core/ending.js';
 import { HoldfastError } from '../src/core/errors.js';
+import { sha256 } from '../src/core/json.js';
 import { areWhole, type RecordedSegment, segmentsOf } from '../src/core/recording.js';
 import { type Standing, standingOf } from '../src/core/standing.js';
+import { keptStateOf } from '../src/storage/begin-events.js';
 import { decisionsOf, interruptionsByIds } from '../src/storage/interruptions.js';
-import { readKeyedEvents } from '../src/storage/read-events.js';
+import { readKeyedEvents } from '../src/storage/keyed-events.js';
 import type { RunRow } from '../src/storage/run-row.js';
 import { readSnapshot, repairSnapshot } from '../src/storage/snapshots.js';
 import { standingByIds } from '../src/storage/standing-decisions.js';
@@ -20,7 +22,7 @@ import { type ReadState, readState, versionOf } from './state-text.js';
 export type Work = (scope: SegmentScope) => Promise<Ending>;
 
 /**
- * The state that a segment starts from. The snapshot is a cache: one that is missing, damaged or of a version that the SDK
+ * The state that a segment starts from. The snapshot is a cache: one that is missing, damaged, not what the log says, or of a version that the SDK
  * does not write is made again from the log, by executing the segments before with what was recorded. Takes no step, so that
  * a replay, which finds the new snapshot, takes the same ones.
  * Throws `state_unreadable` when the agent does not replay what is in the log.
@@ -29,19 +31,23 @@ export async function storedState(scope: SegmentScope, agent: Agent, work: Work)
   const { world, run, segment, recorded } = scope;
   if (recorded !== null && recorded.snapshot !== null) return recorded.snapshot;
   const snapshot = scope.stored ?? (await patiently(() => readSnapshot(world.knex, run.id, segment)));
-  const read = snapshot === null ? null : await presentState(snapshot, agent);
+  const logged = await patiently(() => keptStateOf(world.knex, run.id, scope.first));
+  const sound = snapshot !== null && (logged === null || sha256(snapshot) === logged) ? snapshot : null;
+  const read = sound === null ? null : await presentState(sound, agent);
   if (read !== null) return read;
   try {
     const state = await rebuild(scope, work);
-    await patiently(() => repairSnapshot(world.knex, { runId: run.id, tenant: run.tenant, segment, state }));
+    // A row that the log contradicts would be taken for one that somebody changed.
+    if (logged === null || sha256(state) === logged)
+      await patiently(() => repairSnapshot(world.knex, { runId: run.id, tenant: run.tenant, segment, state }));
     return state;
   } catch (error) {
     if (!(error instanceof HoldfastError)) throw error;
     // A state of another version may still be one that the SDK reads.
-    if (snapshot !== null) return snapshot;
+    if (sound !== null) return sound;
     throw new HoldfastError(
       'state_unreadable',
-      `The snapshot of run ${run.id} for segment ${segment} is missing or damaged, and its log does not give it again: ${error.message}`,
+      `The snapshot of run ${run.id} for segment ${segment} is missing, damaged or changed, and its log does not give it again: ${error.message}`,
     );
   }
 }

@@ -53,6 +53,11 @@ export class RecordedSource {
     }
   }
 
+  /** What the log has of the segment that models answered, by turn. */
+  get recordedAnswers(): RecordedSegment['answers'] {
+    return this.segment.answers;
+  }
+
   /** How what was executed differs from the log; null: nowhere so far. */
   get divergence(): HoldfastError | null {
     return this.#divergence === null ? null : new HoldfastError('replay_diverged', this.#divergence);

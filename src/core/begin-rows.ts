@@ -3,6 +3,8 @@ import { COPIES, type CopyName, type FalseRow, falseRows, NO_COPIES, type Stored
 import { type Cell, type Column, type StoredRow, shown } from './copied-table.js';
 import { type JsonValue, sha256 } from './json.js';
 import type { LoggedFacts } from './logged-facts.js';
+import type { Usage } from './run.js';
+import type { RunState } from './state.js';
 
 /** What of a row follows from the events of a run that its begin and its decisions have, whatever came between. */
 export const AT_BEGIN: { readonly [name in CopyName]?: readonly string[] } = {
@@ -43,13 +45,50 @@ function cellOf(value: unknown): Cell {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? value : null;
 }
 
+/** What a segment compares beside that: a view does not read the events that say it. */
+const AT_SEGMENT = { ...AT_BEGIN, runs: [...(AT_BEGIN.runs ?? []), 'recorded_seq', 'rebuilt_segment'] };
+
+/** The counters of a run as a segment begins with them. */
+export interface BeginCounts {
+  readonly id: string;
+  readonly segment: number;
+  readonly turns: number;
+  readonly forked: boolean;
+  readonly rebuilt: boolean;
+  /** Tokens of the run alone, and of the runs below it. */
+  readonly own: Usage;
+  readonly below: Usage;
+  /** What the log has of the segment before the segment begins. */
+  readonly recorded: { readonly turns: number; readonly usage: Usage };
+}
+
+const TOKENS = { inputTokens: 'input_tokens', outputTokens: 'output_tokens', totalTokens: 'total_tokens' } as const;
+
+/** The first counter by which limits are kept and that is not what the state after the last event says; null: all are. */
+export function falseCount(run: BeginCounts, state: RunState): FalseRow | null {
+  const { id, segment, own, below, recorded } = run;
+  const of = (column: string, is: number, said: number | string): FalseRow => ({
+    ...{ table: 'runs', row: id, column, what: `it is ${is}, and the log says ${said}` },
+  });
+  const isInside = state.segment === segment && (segment === 0 || run.forked || run.rebuilt);
+  if (!isInside && state.segment !== segment - 1) return of('segment', segment, state.segment + 1);
+  const turns = state.turns - recorded.turns;
+  if (run.turns !== turns) return of('turns', run.turns, turns);
+  for (const [name, column] of Object.entries(TOKENS) as [keyof Usage, string][]) {
+    const logged = state.usage[name] - recorded.usage[name];
+    // What runs below have used may be in the row before the log has it.
+    if (own[name] > logged || own[name] + below[name] < logged) return of(column, own[name], logged);
+  }
+  return null;
+}
+
 /** The first row that a segment begins with and that does not say what the log says; null: all do. */
 export function falseAtBegin(
   facts: LoggedFacts,
   runId: string,
   rows: Pick<StoredCopies, 'runs' | 'interruptions' | 'decisions' | 'standing_decisions'>,
 ): FalseRow | null {
-  const [first] = falseRows(facts, runId, { ...NO_COPIES, ...rows }, 1, AT_BEGIN);
+  const [first] = falseRows(facts, runId, { ...NO_COPIES, ...rows }, 1, AT_SEGMENT);
   return first ?? null;
 }
 

@@ -2,6 +2,7 @@ import { allowedIn } from './allowed-elsewhere.js';
 import type { HoldfastError } from './errors.js';
 import { type CallOutcome, EVENT_DATA, type EventData, type EventDraft } from './event.js';
 import { callIdsOf, type ForkEdit, refuseFork } from './fork-edits.js';
+import { digestOf } from './json.js';
 import { type KeyedEvent, segmentNumbers } from './recording.js';
 import type { Settlement } from './settlement.js';
 import type { CallWait, PlacedWait } from './wait.js';
@@ -13,11 +14,16 @@ export interface BegunCall {
   readonly agent: string;
   /** Null: it has none in what is taken over. */
   readonly outcome: CallOutcome | null;
+  /** How it ended later in the log of the source; null: that log does not say. */
+  readonly later: LaterOutcome | null;
   /** What it came to wait for in the segment that the fork executes again; null: nothing. */
   readonly wait: BegunWait | null;
   /** Who allowed it; empty: nobody had to. */
   readonly by: readonly string[];
 }
+
+/** Digests of what the row of a call may have as its outcome: of what the tool gave, and of what was put in its place. */
+export type LaterOutcome = readonly string[];
 
 export interface BegunWait {
   readonly interruptionId: string;
@@ -41,13 +47,14 @@ export function begunCalls(
   const allowed = allowedIn(events);
   const agents = agentsIn(events);
   const waits = waitsOf(segment, log);
+  const later = laterOf(log);
   const calls = new Map<string, BegunCall>();
   for (const { kind, data } of events) {
     if (kind !== 'call.checked' || !begun.has(data.callId)) continue;
     const { callId } = data;
     calls.set(callId, {
       ...{ call: data, agent: agents.get(callId) ?? '', outcome: null, wait: waits.get(callId) ?? null },
-      by: allowed.get(callId) ?? [],
+      ...{ by: allowed.get(callId) ?? [], later: later.get(callId) ?? null },
     });
   }
   for (const { callId, outcome } of [...finishedIn(events), ...edits.filter((edit) => 'callId' in edit)]) {
@@ -66,6 +73,20 @@ const agentsIn = (events: readonly EventDraft[]): ReadonlyMap<unknown, string> =
 
 const finishedIn = (events: readonly EventDraft[]): readonly EventData<'call.finished'>[] =>
   events.flatMap((one) => (one.kind === 'call.finished' ? [one.data] : []));
+
+function laterOf(log: readonly KeyedEvent[]): ReadonlyMap<string, LaterOutcome> {
+  const later = new Map<string, LaterOutcome>();
+  const created = log[0]?.kind === 'run.created' ? EVENT_DATA['run.created'].safeParse(log[0].data).data : undefined;
+  // Logs of older builds do not say what the tool gave where a guardrail put another outcome in its place.
+  if (created?.pinned === undefined) return later;
+  for (const { kind, data } of log) {
+    const finished = kind === 'call.finished' ? EVENT_DATA[kind].safeParse(data).data : undefined;
+    if (finished === undefined) continue;
+    const { callId, outcome, given } = finished;
+    later.set(callId, [digestOf(outcome), ...(given === undefined ? [] : [given])]);
+  }
+  return later;
+}
 
 /** The waits that a segment ended with, by call id. */
 function waitsOf(segment: number, log: readonly KeyedEvent[]): ReadonlyMap<string, BegunWait> {

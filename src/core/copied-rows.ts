@@ -192,6 +192,23 @@ const pins: CopiedTable<string> = {
   },
 };
 
+/** The state that the last segment ended with, under the number of the one that goes on from it. */
+const snapshots: CopiedTable<string> = {
+  key: ['segment'],
+  facts: ({ segment, keptState }) => new Map(keptState === null ? [] : [[String(segment), keptState]]),
+  required: () => false,
+  ahead: ({ keptState }) => keptState === null,
+  columns: {
+    run_id: OF_THE_LOG,
+    segment: { because: 'it names the row' },
+    tenant: OF_THE_RUN,
+    sdk: { because: 'how the state is kept, which its digest covers' },
+    digest: { log: (digest) => digest },
+    state: { large: true, log: (digest) => digest },
+    created_at: { because: 'a state that was made again from the log is written later' },
+  },
+};
+
 /** The tool lists that it was given: the log has their digests. */
 const lists: CopiedTable<string> = {
   key: ['digest'],
@@ -209,7 +226,7 @@ const lists: CopiedTable<string> = {
 /** Every table whose rows say again what a log says. */
 export const COPIES = {
   ...{ runs, agents, interruptions, decisions, standing_decisions: standing, calls, charges },
-  ...{ mcp_pins: pins, mcp_lists: lists },
+  ...{ mcp_pins: pins, mcp_lists: lists, snapshots },
 } as const;
 export type CopyName = keyof typeof COPIES;
 export const COPY_NAMES = Object.keys(COPIES) as readonly CopyName[];
@@ -220,7 +237,7 @@ export type StoredCopies = { readonly [name in CopyName]: readonly StoredRow[] }
 /** No rows, for those who compare some of them. */
 export const NO_COPIES: StoredCopies = {
   ...{ runs: [], agents: [], interruptions: [], decisions: [], standing_decisions: [], calls: [], charges: [] },
-  ...{ mcp_pins: [], mcp_lists: [] },
+  ...{ mcp_pins: [], mcp_lists: [], snapshots: [] },
 };
 
 /** A row that does not say what the log says. */

@@ -49,6 +49,9 @@ export const callOutcome = z.discriminatedUnion('type', [
 ]);
 export type CallOutcome = z.infer<typeof callOutcome>;
 
+/** Digest of the stored state that the next segment goes on from. Absent in logs of older builds. */
+const keptState = z.string().exactOptional();
+
 const DATA = {
   'run.created': z.object({
     agent: z.string(),
@@ -200,8 +203,8 @@ const DATA = {
     actor: z.string(),
   }),
   'standing_decision.revoked': z.object({ id: z.string(), actor: z.string() }),
-  'run.paused': z.object({ segment: z.int(), interruptions: z.array(z.string()) }),
-  'segment.cut': z.object({ segment: z.int(), turns: z.int() }),
+  'run.paused': z.object({ segment: z.int(), interruptions: z.array(z.string()), state: keptState }),
+  'segment.cut': z.object({ segment: z.int(), turns: z.int(), state: keptState }),
   'segment.rebuilt': z.object({ segment: z.int(), from: z.int(), to: z.int() }),
   'run.cancel_requested': z.object({ actor: z.string(), reason: z.string().nullable() }),
   'task.verified': taskVerified,

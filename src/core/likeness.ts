@@ -24,8 +24,8 @@ const LEFT_OUT: { readonly [kind: string]: ReadonlySet<string> } = {
   'interruption.voted': new Set(['digest']),
   'interruption.decided': new Set(['digest']),
   'segment.started': new Set(['segment']),
-  'run.paused': new Set(['segment']),
-  'segment.cut': new Set(['segment']),
+  'run.paused': new Set(['segment', 'state']),
+  'segment.cut': new Set(['segment', 'state']),
 };
 
 /** Members of an answer's items that providers make up. */

@@ -94,6 +94,8 @@ export class LoggedFacts {
   /** Numbers of the events that put another segment in the place of one, and the last such segment. */
   readonly rebuilt: number[] = [];
   rebuiltSegment: number | null = null;
+  /** Digest of the state that the last segment ended with; null: none has, or the log is of an older build. */
+  keptState: string | null = null;
   /** Up to the end of the last segment, and up to the last event. */
   counted: Sums = { turns: 0, asked: 0, usage: NO_USAGE };
   sums: Sums = { turns: 0, asked: 0, usage: NO_USAGE };
@@ -212,7 +214,8 @@ const FACTS: { readonly [K in EventKind]?: Take<K> } = {
     facts.status = 'running';
     facts.segment = segment;
   },
-  'segment.cut': (facts, { segment }) => {
+  'segment.cut': (facts, { segment, state = null }) => {
+    facts.keptState = state;
     facts.status = 'queued';
     facts.segment = segment + 1;
     facts.counted = facts.sums;
@@ -223,7 +226,8 @@ const FACTS: { readonly [K in EventKind]?: Take<K> } = {
     facts.rebuilt.push(seq);
     facts.rebuiltSegment = segment;
   },
-  'run.paused': (facts, { segment }) => {
+  'run.paused': (facts, { segment, state = null }) => {
+    facts.keptState = state;
     facts.status = 'paused';
     facts.segment = segment + 1;
     facts.counted = facts.sums;

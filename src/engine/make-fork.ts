@@ -14,12 +14,14 @@ import { digestOf, type JsonObject, toJson } from '../core/json.js';
 import { type Rebinding, rebindingOf, rebound } from '../core/rebinding.js';
 import type { KeyedEvent } from '../core/recording.js';
 import type { RunLimits, RunView } from '../core/run.js';
+import { asLogged } from '../storage/as-logged.js';
 import { breathe } from '../storage/breathe.js';
 import type { KeptEnvironment } from '../storage/environments.js';
 import { appendEvents, createLog } from '../storage/events.js';
 import { copyCalls, copyInterruptions, copyStanding } from '../storage/forks.js';
+import { readKeyedEvents } from '../storage/keyed-events.js';
 import { copyPins } from '../storage/mcp-lists.js';
-import { readEvent, readKeyedEvents } from '../storage/read-events.js';
+import { readEvent } from '../storage/read-events.js';
 import { grantsOf, inputOf, limitsOf, metadataOf, type RunRow } from '../storage/run-row.js';
 import { assertNotErased, insertRun, lockRun, type NewRun } from '../storage/runs.js';
 import { assertNotErasing } from '../storage/subject-starts.js';
@@ -101,9 +103,10 @@ export async function writeFork(
   claim: () => Promise<void>,
 ): Promise<void> {
   const { world } = parts;
-  const { source, why } = fork;
-  const run = pinnedOf(parts, fork, { id, tenant });
-  const log = await readKeyedEvents(trx, source.id, fork.upTo ?? null, fork.signal);
+  const { why } = fork;
+  const log = await readKeyedEvents(trx, fork.source.id, fork.upTo ?? null, fork.signal);
+  const source = asLogged(fork.source, log);
+  const run = pinnedOf(parts, { ...fork, source }, { id, tenant });
   const at = fork.at(log);
   const plan = planFork(log, at, fork.edits);
   const files = fork.files ?? (await filesForFork(trx, { runId: source.id, seq: at, log, plan }));

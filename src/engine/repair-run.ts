@@ -1,13 +1,10 @@
 import type { Caller } from '../core/caller.js';
 import { HoldfastError } from '../core/errors.js';
-import { EVENT_DATA } from '../core/event.js';
 import { fieldErrorsOf, invalidRequest } from '../core/field-errors.js';
-import { canonical, digestOf } from '../core/json.js';
+import { digestOf } from '../core/json.js';
 import { type LostCall, type RepairReport, type RepairRequest, repairRequest, unaccepted } from '../core/repair.js';
 import { isOver } from '../core/run.js';
 import { REPAIRED, repairOf } from '../storage/lost-rows.js';
-import { readEvent } from '../storage/read-events.js';
-import type { RunRow } from '../storage/run-row.js';
 import { type Damage, damageOf } from './log-damage.js';
 import { makeFork } from './make-fork.js';
 import type { Parts } from './parts.js';
@@ -82,7 +79,7 @@ async function goOn(
   const made = await makeFork(
     parts,
     {
-      ...{ why: 'repair', key: REPAIRED, source: await asLogged(parts, run, valid), at: () => valid, upTo: valid },
+      ...{ why: 'repair', key: REPAIRED, source: run, at: () => valid, upTo: valid },
       ...{
         input: undefined,
         edits: [],
@@ -99,16 +96,4 @@ async function goOn(
     caller,
   );
   return made.id;
-}
-
-/** The run as the whole part of its log says that it is: who changed its log may have changed its row. */
-async function asLogged({ world }: Parts, row: RunRow, valid: number): Promise<RunRow> {
-  const first = await readEvent(world.knex, row.id, 1);
-  const second = valid < 2 ? undefined : await readEvent(world.knex, row.id, 2);
-  const { agent, input, grants, limits, metadata } = EVENT_DATA['run.created'].parse(first?.data);
-  const forked = second?.kind === 'run.forked' ? EVENT_DATA['run.forked'].parse(second.data) : null;
-  return {
-    ...{ ...row, agent, input: canonical(input), grants: canonical(grants), limits: canonical(limits) },
-    ...{ metadata: canonical(metadata), model: forked?.model ?? null },
-  };
 }

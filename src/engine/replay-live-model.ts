@@ -25,12 +25,13 @@ interface LiveRequest {
  */
 export async function replayLiveModel(
   { world, agents, models }: Parts,
-  { replayed, lists }: StoredRun,
+  { replayed, lists, refused }: StoredRun,
   { from = 1, executePure, maxUsd, signal }: LiveRequest,
 ): Promise<ReplayReport> {
   const { run } = replayed;
-  if (maxUsd === undefined) assertUnbudgeted(world, run);
   const report = { runId: run.id, mode: 'live_model', from } as const;
+  if (refused !== null) return unreplayed(report, refused);
+  if (maxUsd === undefined) assertUnbudgeted(world, run);
   try {
     const grants = grantsToday(run, agentNamed({ agents }, run.agent));
     const place = replayPlace(agents, lists);

@@ -36,7 +36,7 @@ export async function replayRun(
     throw invalidRequest([{ pointer: '/maxUsd', detail: 'bounds a replay with liveModel' }]);
   const stored = await readStored(world.knex, tenant, id, signal);
   const events = stored.replayed.log.at(-1)?.seq ?? 0;
-  if (from !== undefined && from > events)
+  if (from !== undefined && from > events && stored.refused === null)
     throw invalidRequest([{ pointer: '/from', detail: `is beyond the log, which has ${events} events` }]);
   if (liveModel) return replayLiveModel(parts, stored, { from, executePure, maxUsd, signal });
   const marks: ToolMark[] = [];
@@ -63,9 +63,10 @@ export async function replayStored(
   grantsOf: (run: RunRow, agent: RegisteredAgent) => GrantSet,
   { from = 1, repeat = null, signal }: ReplayTerms = {},
 ): Promise<ReplayReport> {
-  const { replayed, lists } = stored;
+  const { replayed, lists, refused } = stored;
   const { run } = replayed;
   const report = { runId: run.id, mode: 'strict', from } as const;
+  if (refused !== null) return unreplayed(report, refused);
   try {
     const grants = grantsOf(run, agentNamed({ agents }, run.agent));
     const findings = await replayLog(replayPlace(agents, lists), { ...replayed, grants }, from, signal);

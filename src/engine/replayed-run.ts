@@ -9,9 +9,10 @@ import { type GrantSet, parseGrants } from '../core/grants.js';
 import type { McpDefinition } from '../core/mcp.js';
 import type { KeyedEvent } from '../core/recording.js';
 import { standingOf } from '../core/standing.js';
+import { asLogged } from '../storage/as-logged.js';
 import { decisionsOf, interruptionsByIds } from '../storage/interruptions.js';
+import { readKeyedEvents } from '../storage/keyed-events.js';
 import { readList } from '../storage/mcp-lists.js';
-import { readKeyedEvents } from '../storage/read-events.js';
 import { grantsOf, type RunRow } from '../storage/run-row.js';
 import { assertNotErased, findRun } from '../storage/runs.js';
 import { standingByIds } from '../storage/standing-decisions.js';
@@ -21,15 +22,18 @@ import type { RegisteredAgent } from './agent-registry.js';
 export interface StoredRun {
   readonly replayed: Omit<ReplayedRun, 'grants'>;
   readonly lists: McpLists;
+  /** Why the run cannot be replayed: its log is broken. Null: the log is whole. */
+  readonly refused: HoldfastError | null;
 }
 
 /** Reads it, before anything is executed. Throws `run_unknown`, `run_erased`, and the reason of the signal when it fires. */
 export async function readForReplay(db: Knex, tenant: string, id: string, signal?: AbortSignal): Promise<StoredRun> {
-  const log = await readKeyedEvents(db, id, null, signal);
+  const { log, refused } = await wholeLog(db, id, signal);
   // Read after the log: what it says of copies holds for all that was read of them.
-  const run = await findRun(db, tenant, id);
-  if (run === undefined) throw new HoldfastError('run_unknown', `There is no run ${JSON.stringify(id)}.`);
-  assertNotErased(run);
+  const row = await findRun(db, tenant, id);
+  if (row === undefined) throw new HoldfastError('run_unknown', `There is no run ${JSON.stringify(id)}.`);
+  assertNotErased(row);
+  const run = refused === null ? asLogged(row, log) : row;
   const decided = idsIn(log, 'segment.started', ({ decisions }) => decisions);
   const interruptions = await interruptionsByIds(db, decided);
   const decisions = await decisionsOf(db, decided);
@@ -47,7 +51,22 @@ export async function readForReplay(db: Knex, tenant: string, id: string, signal
       settledOf: (ids) => ids.flatMap((one) => settled.get(one) ?? []),
     },
     lists: await listsOf(db, run, log),
+    refused,
   };
+}
+
+/** Reads nothing of a log that is broken, and says why. */
+async function wholeLog(
+  db: Knex,
+  id: string,
+  signal?: AbortSignal,
+): Promise<Pick<StoredRun, 'refused'> & { readonly log: KeyedEvent[] }> {
+  try {
+    return { log: await readKeyedEvents(db, id, null, signal), refused: null };
+  } catch (error) {
+    if (!(error instanceof HoldfastError && error.code === 'log_broken')) throw error;
+    return { log: [], refused: error };
+  }
 }
 
 type Kind = 'segment.started' | 'call.checked' | 'mcp.listed';

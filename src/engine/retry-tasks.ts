@@ -2,7 +2,9 @@ import type { Knex } from 'knex';
 import { counted } from '../../steps/counted-work.js';
 import { requestersOf } from '../../steps/requesters.js';
 import { taskDefinition } from '../core/task-definition.js';
+import { asLogged } from '../storage/as-logged.js';
 import { databaseTrouble } from '../storage/database-trouble.js';
+import { readKeyedEvents } from '../storage/keyed-events.js';
 import { inputOf, metadataOf } from '../storage/run-row.js';
 import { lockRun } from '../storage/runs.js';
 import { nextAttempt, tasksToRetry } from '../storage/task-attempts.js';
@@ -78,7 +80,8 @@ const attemptBy = (parts: Parts, id: string, lastRunId: string, start: Start): P
   });
 
 /** The run is given what the last one was given, by its agent as it is now; seed and parameters are the task's. */
-async function beginAnew(parts: Parts, trx: Knex.Transaction, { task, last, definition }: LastAttempt) {
+async function beginAnew(parts: Parts, trx: Knex.Transaction, { task, last: row, definition }: LastAttempt) {
+  const last = asLogged(row, await readKeyedEvents(trx, row.id, 2));
   const { maxTurns, timeoutSeconds } = definition;
   const agent = agentNamed(parts, task.agent);
   const runId = newRunId(parts);

@@ -3,9 +3,10 @@ import { resumeDecided } from '../../steps/resume-run.js';
 import { settleEach, settlingOfTime } from '../../steps/settle.js';
 import { databaseTrouble } from '../storage/database-trouble.js';
 import type { InterruptionRow } from '../storage/interruption-rows.js';
-import { interruptionsByIds, isPast } from '../storage/interruptions.js';
+import { decisionsOf, interruptionsByIds, isPast } from '../storage/interruptions.js';
 import { lockRun } from '../storage/runs.js';
-import { type DueTimer, dropTimers, isAnyDue, takeDue } from '../storage/timers.js';
+import { falseInterruptions } from '../storage/shown-rows.js';
+import { correctTimers, type DueTimer, dropTimers, isAnyDue, takeDue } from '../storage/timers.js';
 import type { Parts } from './parts.js';
 
 type Due = Pick<DueTimer, 'runId' | 'target'>;
@@ -27,6 +28,10 @@ export function dueWatch(parts: Parts): (isStopping: () => boolean) => Promise<v
   const { world } = parts;
   const failed = new Map<string, number>();
 
+  const leave = (id: string): void => {
+    if (failed.size < FAILED_MAX) failed.set(id, performance.now() + AGAIN_AFTER_MS);
+  };
+
   const take = (trx: Knex.Transaction): Promise<readonly DueTimer[]> =>
     takeDue(trx, { now: new Date(world.now()), except: [...failed.keys()], limit: AT_ONCE, of: null });
 
@@ -34,7 +39,7 @@ export function dueWatch(parts: Parts): (isStopping: () => boolean) => Promise<v
     for (const { id, runId, target } of timers) {
       await expire(parts, runId, target).catch((error: unknown) => {
         if (databaseTrouble(error) !== null) throw error;
-        if (failed.size < FAILED_MAX) failed.set(id, performance.now() + AGAIN_AFTER_MS);
+        leave(id);
         notExpired(parts, { runId, error });
       });
     }
@@ -46,12 +51,13 @@ export function dueWatch(parts: Parts): (isStopping: () => boolean) => Promise<v
       try {
         await world.knex.transaction(async (trx) => {
           taken = await take(trx);
-          await settleTaken(parts, trx, taken);
+          const kept = await settleTaken(parts, trx, taken);
           // One whose interruption was settled in another way is over, too.
           await dropTimers(
             trx,
-            taken.map(({ id }) => id),
+            taken.flatMap(({ id, target }) => (kept.has(target) ? [] : [id])),
           );
+          for (const { id, target } of taken) if (kept.has(target)) leave(id);
         });
         tell(parts, taken);
       } catch (error) {
@@ -71,16 +77,28 @@ export function dueWatch(parts: Parts): (isStopping: () => boolean) => Promise<v
   };
 }
 
-/** Settles interruptions whose time has come, under the locks of their runs. */
-async function settleTaken(parts: Parts, trx: Knex.Transaction, due: readonly Due[]): Promise<void> {
-  if (due.length === 0) return;
+/**
+ * Settles interruptions whose time has come, under the locks of their runs. A timer can be changed in the database, so an interruption
+ * is settled only if its own row says that its time is over, and that row says what the log says. Returns those that keep their timers.
+ */
+async function settleTaken(parts: Parts, trx: Knex.Transaction, due: readonly Due[]): Promise<ReadonlySet<string>> {
+  if (due.length === 0) return new Set();
   const rows = await interruptionsByIds(
     trx,
     due.map(({ target }) => target),
   );
   const pending = rows.filter(({ status }) => status === 'pending');
-  await settleEach(parts.world, trx, pending.map(settlingOfTime));
+  const past = pending.filter((row) => isPast(row, parts.world.now()));
+  const ids = past.map(({ id }) => id);
+  const changed = await falseInterruptions(trx, past, await decisionsOf(trx, ids), 'short');
+  const isChanged = ({ id }: InterruptionRow): boolean => (changed.get(id) ?? []).length > 0;
+  for (const row of past.filter(isChanged))
+    notExpired(parts, { runId: row.run_id, error: (changed.get(row.id) ?? []).map(({ what }) => what).join('; ') });
+  const early = pending.filter((row) => !past.includes(row));
+  await correctTimers(trx, early);
+  await settleEach(parts.world, trx, past.filter((row) => !isChanged(row)).map(settlingOfTime));
   await resumeDecided(parts.world, trx, [...new Set(due.map(({ runId }) => runId))]);
+  return new Set([...past.filter(isChanged), ...early].map(({ id }) => id));
 }
 
 function tell(parts: Parts, due: readonly Pick<Due, 'runId'>[]): void {

@@ -20,7 +20,16 @@ const accepted = (run: RunView): Reply => ({
 });
 
 const FORK_ERRORS = [
-  ...(['run_unknown', 'run_erased', 'subject_erasing', 'fork_invalid', 'state_unreadable', 'agent_unknown'] as const),
+  ...([
+    'run_unknown',
+    'run_erased',
+    'subject_erasing',
+    'fork_invalid',
+    'log_broken',
+    'row_changed',
+    'state_unreadable',
+    'agent_unknown',
+  ] as const),
   ...(['idempotency_key_reused', 'value_not_json', 'rate_limited'] as const),
 ];
 

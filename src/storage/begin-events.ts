@@ -3,7 +3,9 @@ import { dataHash, eventHash } from '../core/chain.js';
 import type { LoggedEvent } from '../core/check-log.js';
 import { EVENT_DATA, type EventKind } from '../core/event.js';
 import { LoggedFacts } from '../core/logged-facts.js';
-import { eventsUnder, type WantedEvent } from './log-pages.js';
+import { isStateOf } from '../core/shown-rows.js';
+import type { RunState } from '../core/state.js';
+import { eventsUnder, readLogPage, type WantedEvent } from './log-pages.js';
 
 /** What the log says of how a run was made, and of what its segment begins with. */
 export type BeginFacts = { readonly facts: LoggedFacts } | { readonly broken: string };
@@ -25,6 +27,31 @@ export async function beginFacts(
   const { events, runKey } = await eventsUnder(db, runId, FIRST, keys);
   const isAsked = ({ seq, kind }: LoggedEvent) => seq <= upTo && (seq > FIRST || MADE.has(kind));
   return begun(factsOf(events.filter(isAsked), runKey ?? ''));
+}
+
+/** Returns the state after the last event of a log; null: the stored head of the log is not that. */
+export async function headState(db: Knex, runId: string): Promise<RunState | null> {
+  const head = await db<{ run_id: string; seq: number; hash: string; state: string }>('holdfast.run_heads')
+    .where({ run_id: runId })
+    .first('seq', 'hash', 'state');
+  if (head === undefined) return null;
+  const { rows } = await readLogPage(db, runId, head.seq - 1, 1);
+  const [last] = rows;
+  // The hash of the state is in the last event, so that the state is as the fold has written it.
+  return last !== undefined && last.hash === eventHash(last) && isStateOf(head, last) ? (JSON.parse(head.state) as RunState) : null;
+}
+
+/**
+ * Returns the digest of the state that a segment goes on from, as the event says that ended the segment before. Null: the log is of an
+ * older build, which kept no digest. Undefined: the log has no such event.
+ */
+export async function keptStateOf(db: Knex, runId: string, segment: number): Promise<string | null | undefined> {
+  const before = segment - 1;
+  const { events, runKey } = await eventsUnder(db, runId, 0, [`${before}:paused`, `${before}:cut`]);
+  const read = factsOf(events, runKey ?? '');
+  // The key of an event is no part of its hash; the number of the segment is.
+  if ('broken' in read || events.length !== 1 || read.facts.segment !== segment) return undefined;
+  return read.facts.keptState;
 }
 
 /** The same, where the first event is among them. */

@@ -14,6 +14,7 @@ const FROM: { readonly [name in CopyName]: string } = {
   calls: 'holdfast.calls t join holdfast.runs r on r.id = t.run_id',
   charges: 'holdfast.charges t join holdfast.runs r on r.id = t.run_id',
   mcp_pins: 'holdfast.mcp_pins t join holdfast.runs r on r.id = t.run_id',
+  snapshots: 'holdfast.snapshots t join holdfast.runs r on r.id = t.run_id',
   mcp_lists: `holdfast.mcp_lists t join holdfast.mcp_pins p on p.tenant = t.tenant and p.digest = t.digest
               join holdfast.runs r on r.id = p.run_id`,
 };

@@ -1,8 +1,9 @@
 import type { Knex } from 'knex';
 import type { AllowedElsewhere } from '../core/allowed-elsewhere.js';
-import { asAskedFor, type BegunCall, type BegunWait, waitsForChild } from '../core/begun-calls.js';
+import { asAskedFor, type BegunCall, type BegunWait, type LaterOutcome, waitsForChild } from '../core/begun-calls.js';
+import { HoldfastError } from '../core/errors.js';
 import { argumentEdit } from '../core/interruption.js';
-import { canonical } from '../core/json.js';
+import { canonical, sha256 } from '../core/json.js';
 import type { Rebinding } from '../core/rebinding.js';
 import { isOver } from '../core/run.js';
 import type { Settlement } from '../core/settlement.js';
@@ -105,16 +106,17 @@ export async function copyCalls(
     .whereRaw('call_id = any(?)', [[...begun.keys()]]);
   const known = new Map(rows.map((row) => [text(row['call_id']), row]));
   const asked = await waitsById(trx, begun);
-  const copies = [...begun].map(([callId, { call, outcome, wait, by }]): Row => {
+  const copies = [...begun].map(([callId, { call, outcome, wait, by, later }]): Row => {
     // Calls that may be repeated have a row only when they have ended.
-    const row = known.get(callId) ?? {
+    const row: Row = {
+      ...(known.get(callId) ?? { worker: 'fork', epoch: 0, outcome: null, origin_run_id: null }),
       ...{ call_id: callId, tenant, tool: call.tool, tool_version: call.toolVersion, effect: call.effect },
-      ...{ digest: call.digest, worker: 'fork', epoch: 0, outcome: null, origin_run_id: null },
     };
+    if (outcome === null) assertAsLogged(from, row, later);
     return {
       ...(outcome === null ? unsettled(row, wait, asked) : { ...row, outcome: canonical(outcome) }),
       run_id: to,
-      digest: digests.get(text(row['digest'])) ?? row['digest'],
+      digest: digests.get(call.digest) ?? call.digest,
       execution: `fork of ${from}`,
       approved_in:
         by.length === 0
@@ -128,6 +130,16 @@ export async function copyCalls(
     await breathe();
     await trx('holdfast.calls').insert(copies.slice(from, from + ROWS_AT_ONCE));
   }
+}
+
+/** Refuses an outcome that the log of the source contradicts. Throws `row_changed`. */
+function assertAsLogged(runId: string, row: Row, later: LaterOutcome | null): void {
+  const outcome = row['outcome'];
+  if (outcome === null || later === null || later.includes(sha256(text(outcome)))) return;
+  throw new HoldfastError(
+    'row_changed',
+    `outcome of the row ${text(row['call_id'])} of calls of run ${runId} is not what the log of the run says. Nothing was forked.`,
+  );
 }
 
 const waitingOf = (row: Row): CallWait | null =>

@@ -163,7 +163,7 @@ export async function wantedEvents(
   return byRun;
 }
 
-const loggedOf = (row: Stored): LoggedEvent => ({
+export const loggedOf = (row: Stored): LoggedEvent => ({
   ...eventWith(row, row.data === null ? null : parsed(row.data)),
   dataText: row.data,
 });

@@ -2,9 +2,8 @@ import type { Knex } from 'knex';
 import { HoldfastError } from '../core/errors.js';
 import type { RunEvent, ToldEvent } from '../core/event.js';
 import type { JsonValue } from '../core/json.js';
-import { isReadable, type KeyedEvent } from '../core/recording.js';
 import type { LoggedEvent } from '../core/step-fold.js';
-import { breathe, inBreaths } from './breathe.js';
+import { inBreaths } from './breathe.js';
 import { type PageRows, rowsOfPage } from './page-rows.js';
 import type { EventRow } from './write-events.js';
 
@@ -124,45 +123,6 @@ export async function readLogs(
     .groupBy('run_id')
     .select('run_id', db.raw(`string_agg(replace(${TOLD}, e'\\n', ' '), e'\\n' order by seq) as log`));
   return new Map(rows.map(({ run_id, log }) => [run_id, () => inBreaths(eventsIn(log))]));
-}
-
-type KeyedRow = Pick<EventRow, 'seq' | 'key' | 'parent_id' | 'kind' | 'data'>;
-const KEYED_AT_ONCE = 500;
-
-/**
- * The log up to a sequence number (null: all of it) with the natural keys of its events. Never changes once it is there. Its events are
- * read and parsed part by part, so that a long log keeps nobody waiting. Throws the reason of the signal when it fires.
- */
-export async function readKeyedEvents(
-  db: Knex,
-  runId: string,
-  upTo: number | null,
-  signal?: AbortSignal,
-): Promise<KeyedEvent[]> {
-  const log: KeyedEvent[] = [];
-  const keys = new Map<string, string>();
-  const terms = { order: [{ column: 'seq', order: 'asc' as const }], bytes: DATA_BYTES, limit: KEYED_AT_ONCE };
-  for (;;) {
-    const query = events(db).where({ run_id: runId }).select('seq', 'key', 'parent_id', 'kind', 'data');
-    query.whereRaw('seq > ?::bigint', [log.at(-1)?.seq ?? (upTo === null ? BEFORE_ALL : 0)]);
-    if (upTo !== null) query.where('seq', '<=', upTo);
-    const { rows, more } = await rowsOfPage<KeyedRow>(db, query, terms);
-    for (const row of rows) keys.set(`${runId}:${row.seq}`, row.key);
-    for (const { seq, key, parent_id: parent, kind, data } of rows) {
-      const event = {
-        seq,
-        key,
-        parentKey: parent === null ? null : (keys.get(parent) ?? null),
-        kind,
-        data: dataOf(data),
-      };
-      // What cannot be read is said where it is needed.
-      isReadable(event);
-      log.push(event);
-      await breathe(signal);
-    }
-    if (!more) return log;
-  }
 }
 
 export async function readHead(

@@ -52,6 +52,15 @@ export async function takeDue(trx: Knex.Transaction, { now, except, of, limit }:
   return rows;
 }
 
+/** Sets timers to the time that the rows of their interruptions say. */
+export async function correctTimers(
+  trx: Knex.Transaction,
+  rows: readonly { readonly id: string; readonly expires_at: Date | null }[],
+): Promise<void> {
+  for (const { id, expires_at: at } of rows)
+    if (at !== null) await timers(trx).where({ target: id }).update({ due_at: at });
+}
+
 export async function dropTimers(trx: Knex.Transaction, ids: readonly string[]): Promise<void> {
   if (ids.length > 0)
     await timers(trx)

@@ -71,11 +71,6 @@ const OTHERS: { readonly [table: string]: readonly Classed[] } = {
     'what is left of a budget; the charges of runs add up to it',
     'id tenant scope name day nano_usd limit_nano_usd',
   ),
-  snapshots: all(
-    'shown',
-    'a segment goes on from it; `replay` finds another request than the log has',
-    'run_id segment tenant sdk digest state created_at',
-  ),
   saved_states: all('shown', 'of runs that the engine does not run', 'tenant name envelope saved_at'),
   sessions: all(
     'shown',
@@ -186,6 +181,8 @@ const OF_COPIES: { readonly [because: string]: ColumnClass } = {
   'the event of the list is written with others of the segment': 'operational',
   'the event of the list is written later, with others': 'operational',
   'another run may have been given the list before': 'operational',
+  'how the state is kept, which its digest covers': 'operational',
+  'a state that was made again from the log is written later': 'operational',
 };
 
 const classOf = (rule: Column<never>): ColumnClass | undefined =>

@@ -69,7 +69,7 @@ const ROWS_EACH = 3;
 /** Tables whose rows are of one run and say what it did. */
 const OF_RUNS = [
   ...(['runs', 'agents', 'interruptions', 'decisions', 'standing_decisions', 'calls', 'charges'] as const),
-  ...(['run_heads', 'run_keys', 'events'] as const),
+  ...(['run_heads', 'run_keys', 'events', 'snapshots'] as const),
 ];
 /** Under another name a row is of no run any more, or of another tenant: then nothing of it is shown. */
 const NAMING = /\.(id|run_id|tenant)$/;
