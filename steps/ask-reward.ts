@@ -32,11 +32,11 @@ export async function askReward(
     ...{ name: resolved.name, version: resolved.version, parameters },
     ...{ seed: resolved.seed, metadata: resolved.metadata },
   };
-  const asked = { task, runId, output, evidence, verdict, environment, signal: within };
+  const asked = { task, runId, output, evidence, verdict, environment };
   const code = { what: `the reward function ${name}`, runId, tool: null, callId: null };
   const said = givenReward.safeParse(
     await unlessAborted(
-      catchingLate(code, () => ask(asked)),
+      catchingLate(code, (inside) => ask({ ...asked, signal: inside }), within),
       within,
     ),
   );

@@ -1,4 +1,4 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
+import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
 import { inspect } from 'node:util';
 import { beginSpan, type CodeOfRun, type CodeSpan, endSpan } from './code-at-work.js';
 
@@ -24,8 +24,16 @@ export const codeAround = (): Owner | null => owners.getStore() ?? null;
 /** Tells each late throw of `work` to `fail`. */
 export const owningThrows = <T>(owner: Owner, work: () => T): T => owners.run(owner, work);
 
-/** Runs `work`. Rejects with a `LateThrow` when it throws late before it has ended: its own promise might never settle then. */
-export async function catchingLate<T>(code: CodeOfRun, work: () => T): Promise<Awaited<T>> {
+/**
+ * Runs `work`. Rejects with a `LateThrow` when it throws late before it has ended: its own promise might never settle then. Whatever
+ * `work` throws can be looked at by everybody who catches it. The signal that `work` gets fires with `source`; what its listeners throw
+ * then is a late throw too.
+ */
+export async function catchingLate<T>(
+  code: CodeOfRun,
+  work: (signal: AbortSignal) => T,
+  source: AbortSignal = NEVER,
+): Promise<Awaited<T>> {
   let atWork = true;
   let reject: (error: LateThrow) => void = () => {};
   const late = new Promise<never>((_resolve, refuse) => {
@@ -39,18 +47,33 @@ export async function catchingLate<T>(code: CodeOfRun, work: () => T): Promise<A
   };
   const span = beginSpan(code);
   const whole = async (): Promise<Awaited<T>> => {
+    const { signal, release } = signalHere(source);
     try {
-      return await timed(span, work);
+      return await timed(span, () => work(signal));
     } finally {
+      release();
       endSpan(span);
     }
   };
   try {
     const done = owningThrows({ ...code, fail }, whole);
     return await Promise.race([done, late]);
+  } catch (error) {
+    throw harmless(error);
   } finally {
     atWork = false;
   }
+}
+
+const NEVER = new AbortController().signal;
+
+/** Returns a signal that fires with another one, in the asynchronous context of now. Node.js keeps the other one until `release`. */
+function signalHere(source: AbortSignal): { readonly signal: AbortSignal; readonly release: () => void } {
+  if (source.aborted) return { signal: source, release: () => undefined };
+  const here = new AbortController();
+  const fire = AsyncResource.bind(() => here.abort(source.reason));
+  source.addEventListener('abort', fire, { once: true });
+  return { signal: here.signal, release: () => source.removeEventListener('abort', fire) };
 }
 
 /** Notes how long the part of `work` takes that nothing else can run beside. */
@@ -70,11 +93,29 @@ const isPlain = (value: unknown): boolean =>
   (Object.getPrototypeOf(value) === null || String(value) === Object.prototype.toString.call(value));
 const SHOWN = { depth: 2, maxArrayLength: 20, maxStringLength: 1000, breakLength: Number.POSITIVE_INFINITY } as const;
 
-/** The message of what was thrown, whatever that is. Throws nothing. */
-export function textOf(thrown: unknown): string {
+/** Returns what was thrown, or an error with its text where looking at it throws: a proxy does, and an object without a text. */
+function harmless(thrown: unknown): unknown {
   try {
-    if (thrown instanceof Error) return thrown.message;
-    return isPlain(thrown) ? inspect(thrown, SHOWN) : String(thrown);
+    if (!(thrown instanceof Error)) String(thrown);
+    else if (typeof thrown.message !== 'string') return new Error(textOf(thrown));
+    return thrown;
+  } catch {
+    return new Error(textOf(thrown));
+  }
+}
+
+const TEXT_MOST = 16_384;
+
+/** Returns the message of what was thrown, whatever that is. A proxy or a getter may throw when it is looked at. Throws nothing. */
+export const textOf = (thrown: unknown): string => lookedAt(thrown, (error) => error.message);
+
+/** Returns the stack of what was thrown, or else its text. Throws nothing. */
+export const stackOf = (thrown: unknown): string => lookedAt(thrown, (error) => error.stack ?? error.message);
+
+function lookedAt(thrown: unknown, part: (error: Error) => unknown): string {
+  try {
+    const text = thrown instanceof Error ? part(thrown) : isPlain(thrown) ? inspect(thrown, SHOWN) : thrown;
+    return String(text).slice(0, TEXT_MOST);
   } catch {
     return `a value of type ${typeof thrown} without a text`;
   }

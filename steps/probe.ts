@@ -7,7 +7,8 @@ export async function probe(spec: ToolSpec, input: unknown, context: ToolContext
   const { name, probe: ask } = spec;
   if (spec.onUnknownEffect !== 'probe' || ask === null) return { happened: 'unknown' };
   try {
-    return await catchingLate(codeOf(`the probe of ${name}`, name, context), () => ask(input, context));
+    const code = codeOf(`the probe of ${name}`, name, context);
+    return await catchingLate(code, (signal) => ask(input, { ...context, signal }), context.signal);
   } catch {
     // A probe that fails has found out nothing; a person is asked.
     return { happened: 'unknown' };

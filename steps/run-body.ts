@@ -35,7 +35,10 @@ export async function runBody(
   });
   const began = performance.now();
   const done = (async (): Promise<Ended> => {
-    const ended = await outcomeOf(() => catchingLate(codeOf(`the tool ${name}`, name, context), () => body(context)));
+    const code = codeOf(`the tool ${name}`, name, context);
+    const ended = await outcomeOf(() =>
+      catchingLate(code, (inside) => body({ ...context, signal: inside }), context.signal),
+    );
     if (signal.aborted && 'error' in ended) return 'halted';
     return performance.now() - began > timeoutMs ? 'timeout' : ended;
   })();

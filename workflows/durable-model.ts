@@ -213,14 +213,16 @@ async function askModel(
   const { id: runId, taskType } = scope.run;
   const watch = chargesOf(scope, turn);
   const ask = async (signal: AbortSignal): Promise<ModelAnswer> => {
-    // The request's own signal is the bound of time of its model settings.
-    const both = request.signal === undefined ? signal : AbortSignal.any([signal, request.signal]);
     const attempt = attemptOf(model, target, { runId, taskType, watch });
-    const answer = answerOf(await respond(scope, attempt, { ...request, signal: both }, turn));
+    const answer = answerOf(await respond(scope, attempt, { ...request, signal }, turn));
     return { ...answer, ...watch.paid, ...(attempt.route && { route: attempt.route }) };
   };
   const code = { what: `the model ${target.model}`, runId, tool: null, callId: null };
-  const caught = (signal: AbortSignal) => catchingLate(code, () => ask(signal));
+  const caught = (signal: AbortSignal) => {
+    // The request's own signal is the bound of time of its model settings.
+    const both = request.signal === undefined ? signal : AbortSignal.any([signal, request.signal]);
+    return catchingLate(code, ask, both);
+  };
   return durableStep(scope, `model:${turn}`, async () =>
     watch.endOf(await callModel(caught, failureOfModel, scope.signal)),
   );

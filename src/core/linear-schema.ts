@@ -1,20 +1,32 @@
 import { z } from 'zod';
+import type { Allowance } from './allowance.js';
 import { isObject, type JsonObject, type JsonValue } from './json.js';
-import { linearPattern, patternProblem } from './linear-pattern.js';
+import { linearPattern, PATTERN_SIZE, patternProblem, patternSize } from './linear-pattern.js';
+
+/** The work of compiling one step of a pattern. */
+const COMPILED_STEP = 20;
+/** A pattern compares so many of its steps with characters in the time of one visit of a schema. */
+const COMPARED_STEPS = 16;
 
 /**
  * The check of a JSON schema that somebody else wrote. Zod would run its patterns in the engine of JavaScript, which some hold for
  * ever. So they are taken out, and those of texts below `properties` and `items` run in linear time. A pattern elsewhere, and one
- * that RE2 does not take, is left to the tool itself. Throws what zod throws for a schema that it cannot read.
+ * that RE2 does not take, is left to the tool itself. Patterns spend the allowance, now and in each check. Throws
+ * `payload_too_large`, and what zod throws for a schema that it cannot read.
  */
-export function schemaInLinearTime(schema: JsonObject): z.ZodType {
+export function schemaInLinearTime(schema: JsonObject, allowance: Allowance): z.ZodType {
   const found: Pattern[] = [];
-  collect(schema, [], found);
+  collect(schema, [], found, allowance);
   const bare = withoutPatterns(schema) as Parameters<typeof z.fromJSONSchema>[0];
   return z.fromJSONSchema(bare).superRefine((value, context) => {
-    for (const { path, source, test } of found)
-      for (const [at, text] of textsAt(value, path, []))
+    for (const { path, source, size, test } of found)
+      for (const [at, text] of textsAt(value, path, [])) {
+        allowance.work(
+          Math.ceil((size * text.length) / COMPARED_STEPS),
+          'Comparing the value with the patterns of its schema',
+        );
         if (!test(text)) context.addIssue({ code: 'custom', path: [...at], message: `expected to match ${source}` });
+      }
   });
 }
 
@@ -25,17 +37,22 @@ type Path = readonly (string | typeof ITEMS)[];
 interface Pattern {
   readonly path: Path;
   readonly source: string;
+  readonly size: number;
   readonly test: (text: string) => boolean;
 }
 
-function collect(schema: JsonValue | undefined, path: Path, found: Pattern[]): void {
+function collect(schema: JsonValue | undefined, path: Path, found: Pattern[], allowance: Allowance): void {
   if (!isObject(schema)) return;
   const { pattern, properties, items } = schema;
-  if (typeof pattern === 'string' && patternProblem(pattern) === null)
-    found.push({ path, source: pattern, test: linearPattern(pattern).test });
+  if (typeof pattern === 'string') {
+    const size = patternSize(pattern);
+    if (size <= PATTERN_SIZE) allowance.work(size * COMPILED_STEP, 'Compiling the patterns of the schema');
+    if (patternProblem(pattern) === null)
+      found.push({ path, source: pattern, size, test: linearPattern(pattern).test });
+  }
   if (isObject(properties))
-    for (const [name, inner] of Object.entries(properties)) collect(inner, [...path, name], found);
-  collect(items, [...path, ITEMS], found);
+    for (const [name, inner] of Object.entries(properties)) collect(inner, [...path, name], found, allowance);
+  collect(items, [...path, ITEMS], found, allowance);
 }
 
 /** Keywords whose members are names of a user, each with a schema. */

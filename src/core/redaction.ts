@@ -6,7 +6,7 @@ import { bytesOf, type ContentPart } from './content-part.js';
 import type { ConversationMessage, Loop } from './conversation.js';
 import { outputText } from './conversation-items.js';
 import { isObject, type JsonObject, type JsonValue } from './json.js';
-import { linearPattern, PATTERN_LENGTH, patternProblem, patternSize } from './linear-pattern.js';
+import { type LinearPattern, linearPattern, PATTERN_LENGTH, patternProblem, patternSize } from './linear-pattern.js';
 
 /** What is taken out of conversations before they are exported. */
 
@@ -53,13 +53,29 @@ export function redactionProblems({
 
 type Clean = (value: JsonValue) => JsonValue;
 
-/** What redacts values: texts by the patterns, which spend the allowance, then by `last`; fields by their names. */
-export function redactorOf({ patterns, keys }: Redaction, last: (text: string) => string, allowance: Allowance): Clean {
-  const hidden = new Set(keys.map((key) => key.toLowerCase()));
-  const rules = patterns.map((rule) => ({
+interface Rule {
+  readonly expression: LinearPattern;
+  readonly replacement: string;
+}
+
+const compiled = new WeakMap<Redaction, readonly Rule[]>();
+
+/** Compiles the patterns once for each redaction, because an export redacts a thousand runs by the same one. */
+function rulesOf(redaction: Redaction): readonly Rule[] {
+  const known = compiled.get(redaction);
+  if (known !== undefined) return known;
+  const rules = redaction.patterns.map((rule) => ({
     expression: linearPattern(rule.pattern, rule),
     replacement: rule.replacement,
   }));
+  compiled.set(redaction, rules);
+  return rules;
+}
+
+/** What redacts values: texts by the patterns, which spend the allowance, then by `last`; fields by their names. */
+export function redactorOf(redaction: Redaction, last: (text: string) => string, allowance: Allowance): Clean {
+  const hidden = new Set(redaction.keys.map((key) => key.toLowerCase()));
+  const rules = rulesOf(redaction);
   const cleanText = (text: string): string =>
     last(rules.reduce((rest, { expression, replacement }) => expression.replace(rest, replacement, allowance), text));
   const clean: Clean = (value) => {

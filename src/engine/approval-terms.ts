@@ -69,7 +69,7 @@ export function problemOf(tool: FunctionTool, args: JsonObject, allowance: Allow
   const schema = jsonSchemaOf(tool);
   if (schema === null) return null;
   spendSchemaWork(schema, args, allowance);
-  const result = schemaOf(schema)?.safeParse(args);
+  const result = schemaOf(schema, allowance)?.safeParse(args);
   return result === undefined || result.success ? null : z.prettifyError(result.error).replaceAll('\n', ' ');
 }
 
@@ -96,10 +96,11 @@ function takesNull(schema: JsonValue | undefined): boolean {
 const jsonSchemaOf = (tool: FunctionTool): JsonObject | null =>
   jsonObject.safeParse(withOptionals(JSON.parse(canonical(tool.parameters)))).data ?? null;
 
-function schemaOf(schema: JsonObject): z.ZodType | null {
+function schemaOf(schema: JsonObject, allowance: Allowance): z.ZodType | null {
   try {
-    return schemaInLinearTime(schema);
-  } catch {
+    return schemaInLinearTime(schema, allowance);
+  } catch (error) {
+    if (error instanceof HoldfastError && error.code === 'payload_too_large') throw error;
     // A schema that zod cannot read is left to the tool itself, which parses before its body runs.
     return null;
   }

@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs';
-import { codeAround, LateThrow, textOf } from '../../steps/late-throws.js';
+import { codeAround, LateThrow, stackOf } from '../../steps/late-throws.js';
 import { withoutKnownSecrets } from '../models/known-secrets.js';
 import type { EngineLog } from './parts.js';
 
@@ -84,8 +84,7 @@ function toldItsCode(thrown: unknown): boolean {
 }
 
 /** What was thrown and where, without further properties: those may hold anything. */
-const traceOf = (thrown: unknown): string =>
-  withoutKnownSecrets((thrown instanceof Error ? thrown.stack : undefined) ?? textOf(thrown));
+const traceOf = (thrown: unknown): string => withoutKnownSecrets(stackOf(thrown));
 
 const queueByNode = globalThis.queueMicrotask;
 

@@ -23,7 +23,7 @@ export interface OpenAICompatibleOptions {
   readonly recordTo?: string;
 }
 
-const WEB = 'expected an address with http:// or https://, without a query';
+export const WEB = 'expected an address with http:// or https://, without a query';
 const KEY =
   'expected visible ASCII characters without spaces, or what secret.env(), secret.file() or secret.command() gives';
 
@@ -77,7 +77,7 @@ const shape = z.strictObject(
   'expected an object',
 );
 
-function isWebAddress(text: string): boolean {
+export function isWebAddress(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, hostname, search, hash, username, password } = new URL(text);
   if (!/^https?:$/.test(protocol) || hostname === '' || search !== '' || hash !== '') return false;

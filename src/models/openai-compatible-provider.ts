@@ -11,7 +11,7 @@ import { MODEL_PROVIDERS, type ModelProviderRow } from '../core/model-provider-t
 import { type Endpoint, endpointOf } from './endpoint.js';
 import { endpointModel } from './endpoint-model.js';
 import { EndpointClient } from './openai-client.js';
-import { type OpenAICompatibleOptions, problemsOf } from './openai-compatible-options.js';
+import { isWebAddress, type OpenAICompatibleOptions, problemsOf, WEB } from './openai-compatible-options.js';
 import { openaiRecording } from './openai-recording.js';
 import { fileSecret, missingAt, type Secret, variableSecret } from './secret.js';
 
@@ -58,7 +58,7 @@ export class OpenAICompatibleProvider implements ModelProvider {
     return { apiKey: key, headers, baseURL };
   }
 
-  /** Throws `config_invalid` for wrong options, and `model_unknown` for a missing name and a missing key. */
+  /** Throws `config_invalid` for wrong options and addresses of the environment, and `model_unknown` for a missing name and a missing key. */
   async getModel(modelName = ''): Promise<Model> {
     this.#assertOptions();
     const isOpenai = this.#options.like === 'openai';
@@ -86,6 +86,9 @@ export class OpenAICompatibleProvider implements ModelProvider {
     const { like, baseURL, key, api, headers, quirks, timeoutMs, recordTo } = this.#options;
     const row = like === undefined ? undefined : MODEL_PROVIDERS[like];
     const ownUrl = row?.urlVariable == null ? null : this.#variable(row.urlVariable);
+    // A server has checked its settings at its start; a program that makes a provider by itself has not.
+    if (baseURL === undefined && ownUrl !== null && !isWebAddress(ownUrl))
+      throw new HoldfastError('config_invalid', `${row?.urlVariable} has a value that is not shown here; ${WEB}.`);
     const ownAddress = ownUrl ?? row?.baseURL ?? '';
     const address = baseURL ?? ownAddress;
     // The key of the environment is for the address that the environment, or the table, says.

@@ -22,11 +22,19 @@ const WAYS = {
   emitter: () => setImmediate(() => new EventEmitter().emit('error', new Error('late boom'))),
   disk: () => readFile('/nowhere', () => { throw new Error('late boom'); }),
   text: () => setTimeout(() => { throw 'late boom'; }, 5),
+  revoked: () => setTimeout(() => { const { proxy, revoke } = Proxy.revocable({}, {}); revoke(); throw proxy; }, 5),
+  bare: () => setTimeout(() => { throw Object.create(null); }, 5),
+  getter: () => setTimeout(() => { throw Object.defineProperty(new Error('x'), 'message', { get() { throw new Error('no'); } }); }, 5),
 };
 const never = () => new Promise(() => {});
 const shape = { description: 'Throws.', input: z.object({}), output: z.string() };
 const tools = Object.entries(WAYS).map(([name, way]) =>
   defineTool({ name, ...shape, effect: 'pure', execute: () => { way(); return never(); } }));
+const awaited = defineTool({ name: 'awaited', ...shape, effect: 'pure', execute: () => { const { proxy, revoke } = Proxy.revocable({}, {}); revoke(); throw proxy; } });
+const listening = defineTool({
+  name: 'listening', ...shape, effect: 'pure', timeoutMs: 200,
+  execute: (_input, { signal }) => { signal.addEventListener('abort', () => { throw new Error('late boom'); }); return never(); },
+});
 const strict = defineTool({ name: 'strict', ...shape, effect: 'pure', onFailure: 'fail', execute: () => { WAYS.timer(); return never(); } });
 const unsafe = defineTool({ name: 'unsafe', ...shape, effect: 'unsafe', execute: () => { WAYS.timer(); return never(); } });
 const plain = tool({ name: 'plain', description: 'Throws.', parameters: z.object({}), execute: () => { WAYS.timer(); return never(); } });
@@ -52,6 +60,8 @@ const hooked = agent('hook', model('beside'), [beside]);
 hooked.agent.on('agent_tool_start', async () => { throw new Error('late boom'); });
 export default defineConfig({ agents: [
   ...tools.map((one) => agent(one.name, model(one.name, 'beside'), [one, beside])),
+  agent('awaited', model('awaited'), [awaited]),
+  agent('listening', model('listening', 'beside'), [listening, beside]),
   agent('strict', model('strict'), [strict]),
   agent('unsafe', model('unsafe'), [unsafe]),
   agent('plain', model('plain'), [plain]),
@@ -126,6 +136,25 @@ describe.runIf(SLOW)('what the code of a run throws where nobody waits for it', 
       );
     },
   );
+
+  it.each([
+    ['revoked', 'a value of type object without a text'],
+    ['bare', 'a value of type object without a text'],
+    ['getter', 'a value of type object without a text'],
+  ])('fails the call also where nobody can look at what was thrown: %s', async (way, said) => {
+    const { status, outcomes } = await run(way);
+    expect(status).toBe('completed');
+    expect(outcomes[way]).toEqual({ type: 'error', code: 'tool_failed', message: `${way} failed: ${said}` });
+    expect((await json('run', 'awaited', 'go', '--wait')).status).toBe('completed');
+  });
+
+  it('fails no other call where the listener of a signal throws', async () => {
+    const { id, status, outcomes } = await run('listening');
+    expect(status).toBe('completed');
+    expect(outcomes.listening).toMatchObject({ type: 'error', code: 'tool_timeout' });
+    expect(outcomes.beside).toEqual({ type: 'output', output: 'whole' });
+    expect(logged()).toContainEqual(expect.objectContaining({ event: 'threw_late', runId: id }));
+  });
 
   it('ends the run by name where the tool says so', async () => {
     expect(await run('strict')).toMatchObject({

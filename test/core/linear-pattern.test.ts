@@ -47,6 +47,20 @@ describe('expressions that somebody else wrote', () => {
     expect(pointersOf(Array.from({ length: 50 }, () => each))).toEqual(['options/redact/patterns']);
   });
 
+  it('are refused where their classes take long to compile, whatever repeats them', () => {
+    const table = '\\pL'.repeat(160);
+    const range = '\u0100-\uffff'.repeat(150);
+    const hex = '\\x{100}-\\x{ffff}'.repeat(30);
+    for (const classes of [table, `^${table}`, range, hex]) {
+      expect(pointersOf(Array.from({ length: 3 }, () => ({ pattern: `[${classes}]` }))), classes).toEqual(
+        classes === hex ? ['options/redact/patterns'] : [0, 1, 2].map((at) => `options/redact/patterns/${at}/pattern`),
+      );
+    }
+    const ordinary = ['[\\x{4e00}-\\x{9fff}]', '\\p{Lu}\\p{Ll}{2,100} \\pL+'];
+    expect(pointersOf(ordinary.map((pattern) => ({ pattern: `(?:${pattern}){1,9}` })))).toEqual([]);
+    expect(pointersOf(Array.from({ length: 50 }, () => ({ pattern: '[\\pL\\pN]{1,20}' })))).toEqual([]);
+  });
+
   it('are read from an export that was taken once', () => {
     const old = request([{ pattern: '(?=x)y' }]);
     expect(startExport.safeParse(old).success).toBe(false);
@@ -92,16 +106,19 @@ describe('expressions that somebody else wrote', () => {
 });
 
 describe('patterns of a JSON schema', () => {
-  const check = schemaInLinearTime({
-    type: 'object',
-    properties: {
-      pattern: { type: 'string', pattern: '^[a-z]+$' },
-      list: { type: 'array', items: { type: 'string', pattern: '(a+)+$' } },
-      look: { type: 'string', pattern: '(?=a)b' },
+  const check = schemaInLinearTime(
+    {
+      type: 'object',
+      properties: {
+        pattern: { type: 'string', pattern: '^[a-z]+$' },
+        list: { type: 'array', items: { type: 'string', pattern: '(a+)+$' } },
+        look: { type: 'string', pattern: '(?=a)b' },
+      },
+      patternProperties: { '^(a+)+$': { type: 'string' } },
+      additionalProperties: false,
     },
-    patternProperties: { '^(a+)+$': { type: 'string' } },
-    additionalProperties: false,
-  });
+    allowance(),
+  );
 
   it('run in linear time and are held', () => {
     expect(check.safeParse({ pattern: 'abc', list: ['a'.repeat(30)], look: 'x' }).success).toBe(true);
@@ -111,5 +128,22 @@ describe('patterns of a JSON schema', () => {
     });
     expect(check.safeParse({ [`${'a'.repeat(50_000)}!`]: 'x' }).success).toBe(true);
     expect(check.safeParse({ list: 'no list' }).success).toBe(false);
+  });
+
+  it('spend the allowance for each step of an expression at each character, and for compiling it', () => {
+    const schema = (patterns: readonly string[]) => ({
+      type: 'object',
+      properties: Object.fromEntries(patterns.map((pattern, at) => [`p${at}`, { type: 'string', pattern }])),
+    });
+    const wide = schemaInLinearTime(schema(['(?i)(?:[\\pL]?){490}b']), allowance());
+    expect(() => wide.safeParse({ p0: 'a'.repeat(20_000) })).toThrow(
+      'Comparing the value with the patterns of its schema would take more than 500000 steps of work.',
+    );
+    const many = Array.from({ length: 20 }, (_, at) => `(?:a?){400}b${at}`);
+    expect(() => schemaInLinearTime(schema(many), allowance())).toThrow(
+      'Compiling the patterns of the schema would take more than 500000 steps of work.',
+    );
+    const plain = schemaInLinearTime(schema(['^[a-z]+$']), allowance());
+    expect(plain.safeParse({ p0: 'a'.repeat(500_000) }).success).toBe(true);
   });
 });

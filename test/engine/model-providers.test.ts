@@ -4,7 +4,10 @@ import { MultiModelProvider, OllamaModelProvider } from '../../src/engine/model-
 import { MultiModelProviderMap } from '../../src/models/multi-model-provider-map.js';
 import { OllamaModel } from '../../src/models/ollama-model.js';
 
-const NAMES = ['OLLAMA_HOST', 'OLLAMA_API_KEY', 'PORT', 'HOLDFAST_ROLE', 'DATABASE_URL', 'HOLDFAST_TOKENS'] as const;
+const NAMES = [
+  ...(['OLLAMA_HOST', 'OLLAMA_API_KEY', 'OPENAI_API_KEY', 'OPENAI_BASE_URL', 'VLLM_BASE_URL'] as const),
+  ...(['PORT', 'HOLDFAST_ROLE', 'DATABASE_URL', 'HOLDFAST_TOKENS'] as const),
+] as const;
 const before = NAMES.map((name) => process.env[name]);
 const forget = () => {
   for (const name of NAMES) delete process.env[name];
@@ -60,6 +63,22 @@ describe('the providers of the library', () => {
     await expect(new MultiModelProvider().getModel('ollama/llama3')).rejects.toMatchObject(wrong);
     await expect(new MultiModelProvider().getModel('vllm/some')).resolves.toBeDefined();
     await expect(new MultiModelProvider({ provider_map: openai }).getModel('mine/own')).resolves.toBeDefined();
+  });
+
+  it('name the variable whose address is none', async () => {
+    process.env['OPENAI_API_KEY'] = 'key-of-the-environment';
+    for (const [name, variable] of [
+      ['gpt-5', 'OPENAI_BASE_URL'],
+      ['vllm/some', 'VLLM_BASE_URL'],
+    ] as const) {
+      for (const address of ['junk', '::', 'ftp://box', 'http://box/v1?key=hush-hush']) {
+        process.env[variable] = address;
+        await expect(new MultiModelProvider().getModel(name), address).rejects.toMatchObject({
+          code: 'config_invalid',
+          message: `${variable} has a value that is not shown here; expected an address with http:// or https://, without a query.`,
+        });
+      }
+    }
   });
 
   it('read a setting once', async () => {

@@ -190,6 +190,8 @@ describe('whether it lives and is ready', () => {
     await door.ask('anna', 'POST', `${decide}/approve`, { message: 'fine' });
     await door.ask('adam', 'POST', `${decide}/reject`);
     await door.ask('anna', 'POST', `/api/v1/runs/run_x/cancel`);
+    await door.ask('anna', 'POST', `${decide.replace(interruption, 'a%00b')}/approve`);
+    await door.ask('anna', 'POST', `${decide.replace(interruption, 'x'.repeat(5000))}/approve`);
     door.http.drain();
     expect(await status('/readyz')).toBe(503);
     expect((await door.ask('vera', 'GET', '/api/v1/agents')).status).toBe(200);
@@ -216,6 +218,8 @@ describe('whether it lives and is ready', () => {
       row('anna', 'approver', 'interruptions/{id}/approve', interruption, 200),
       row('adam', 'admin', 'interruptions/{id}/reject', interruption, 409),
       row('anna', 'approver', 'runs/{id}/cancel', 'run_x', 404),
+      row('anna', 'approver', 'interruptions/{id}/approve', 'a\ufffdb', 400),
+      row('anna', 'approver', 'interruptions/{id}/approve', 'x'.repeat(200), 400),
     ]);
   });
 });
