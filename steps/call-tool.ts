@@ -140,6 +140,8 @@ async function begin(world: World, call: ToolCall, beginning: Beginning): Promis
     const ended = await patiently(() => findCall(world.knex, intent.runId, intent.callId));
     return standing(ended);
   }
+  // Suspended and taken over amid the statements before, this process must not begin what others now ask about.
+  if (!(await patiently(() => world.lease.isHeld()))) return { type: 'superseded' };
   const settlement = goesOn?.settlement ?? record?.resumed ?? null;
   const body = place === null ? bodyUnder(call, settlement) : (inside: ToolContext) => place.run(input, inside);
   const began = performance.now();

@@ -1,4 +1,3 @@
-import { isOwner } from '../src/storage/workers.js';
 import { patiently } from './patience.js';
 import type { World } from './world.js';
 
@@ -10,7 +9,12 @@ export class LostExecutionError extends Error {
   }
 }
 
-/** Throws `LostExecutionError` when a newer process has the worker id, as one that stood still finds out when it wakes. */
-export async function assertStillOwner({ knex, worker }: World, runId: string): Promise<void> {
-  if (!(await patiently(() => isOwner(knex, worker.id, worker.epoch)))) throw new LostExecutionError(runId);
+/** Asks the database. Throws `LostExecutionError` when a newer process has the worker id. */
+export async function assertStillOwner({ lease }: World, runId: string): Promise<void> {
+  if (!(await patiently(() => lease.confirm()))) throw new LostExecutionError(runId);
+}
+
+/** Asks the database only where the last heartbeat is old. Throws `LostExecutionError` when a newer process has the worker id. */
+export async function assertLeased({ lease }: World, runId: string): Promise<void> {
+  if (!(await patiently(() => lease.isHeld()))) throw new LostExecutionError(runId);
 }

@@ -54,6 +54,8 @@ export interface World {
   readonly knex: Knex;
   readonly queue: SegmentQueue;
   readonly worker: { readonly id: string; readonly epoch: number };
+  /** Whether this process still owns its worker id: by its last heartbeat (`isHeld`), or by the database (`confirm`). */
+  readonly lease: { readonly isHeld: () => Promise<boolean>; readonly confirm: () => Promise<boolean> };
   readonly now: () => number;
   readonly newId: () => string;
   /** Milliseconds until an approval expires where a tool does not say; null: never. */

@@ -1,4 +1,5 @@
 import { DBOS } from '@dbos-inc/dbos-sdk';
+import { assertLeased } from '../steps/lost-execution.js';
 import { orGiveUp } from './give-up.js';
 import { inStep, type SegmentScope } from './segment-scope.js';
 
@@ -17,7 +18,13 @@ export async function durableStep<T>(scope: SegmentScope, name: string, work: ()
   try {
     const step = async (): Promise<T> => {
       leave = await scope.gate.enter(scope.run.id, scope.suspected, scope.signal);
-      return inStep(() => orGiveUp(work));
+      return inStep(() =>
+        orGiveUp(async () => {
+          // The process may have been suspended, and taken over, since its last statement.
+          await assertLeased(scope.world, scope.run.id);
+          return work();
+        }),
+      );
     };
     if (recorded?.closed) return await inStep(work);
     const result = await DBOS.runStep(step, { name });

@@ -24,6 +24,7 @@ import { strayWatch, sweep } from './sweep.js';
 import { deathWatch } from './takeover.js';
 import { tellStalls } from './tell-stalls.js';
 import { tellSystem } from './tell-system.js';
+import type { WorkerLease } from './worker-lease.js';
 
 const BEAT_MS = 1000;
 const SWEEP_EVERY_MS = 5 * BEAT_MS;
@@ -43,7 +44,7 @@ export interface BeatEnds {
  */
 export function startBeating(
   parts: Parts,
-  clock: DatabaseClock,
+  { clock, lease }: { readonly clock: DatabaseClock; readonly lease: WorkerLease },
   { superseded, stopAsked }: BeatEnds,
 ): () => Promise<void> {
   const { world, log } = parts;
@@ -56,11 +57,13 @@ export function startBeating(
 
   const heartbeat = async (): Promise<void> => {
     if (isSuperseded) return;
+    const askedAt = performance.now();
     const told = await beat(own, { ...world.worker, running: parts.running.runIds.length });
     if (told === null) {
       isSuperseded = true;
       return superseded(new HoldfastError('worker_superseded', `A newer process runs as worker ${world.worker.id}.`));
     }
+    lease.renew(askedAt);
     if (told.stopAsked !== null) stopAsked(told.stopAsked);
   };
   const cancels = async (): Promise<void> => {

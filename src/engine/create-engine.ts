@@ -15,7 +15,7 @@ import { keyAnew } from '../storage/limited-names.js';
 import { namedTrouble } from '../storage/named-trouble.js';
 import { notify } from '../storage/notify.js';
 import { within } from '../storage/within.js';
-import { markAlone, markLeaving, markStopped } from '../storage/workers.js';
+import { isOwner, markAlone, markLeaving, markStopped } from '../storage/workers.js';
 import { McpConnections } from '../tools/mcp-connections.js';
 import { type RegisteredAgent, registerAgents } from './agent-registry.js';
 import { assertConfig } from './assert-config.js';
@@ -64,6 +64,7 @@ import { TaskOrder } from './task-order.js';
 import type { Engine } from './verbs.js';
 import { verbsOf } from './verbs-of.js';
 import { whenThere } from './when-there.js';
+import { WorkerLease } from './worker-lease.js';
 import { serverLines, workerLog } from './worker-log.js';
 import { WriteWatch } from './write-watch.js';
 
@@ -145,10 +146,12 @@ async function launch(
   const deltas = new DeltaHub({ newId: randomUUID, send: database.kind === 'pglite' ? null : send });
   const limited = limitedIn(limits, agents.values());
   const looks = new Looks(() => wakeDispatcher(SEGMENT_QUEUE));
+  const lease = new WorkerLease(() => isOwner(database.knex, id, epoch));
   const world: World = {
     knex: database.knex,
     queue: segmentQueue(theClient, { looks, self, limited }),
     worker: { id, epoch },
+    lease,
     now: clock.now,
     newId: randomUUID,
     approvalTimeoutMs,
@@ -258,7 +261,7 @@ async function launch(
     void stop({ graceMs: 0 });
   });
   const stopAsked = leave.onAsked(config.onStopAsked ?? (() => void stop()));
-  const stopBeating = startBeating(parts, clock, { superseded: fatal, stopAsked });
+  const stopBeating = startBeating(parts, { clock, lease }, { superseded: fatal, stopAsked });
   begun.endsWith(stopBeating);
   const releaseLock = holdLock({ database, worker, gate, log }, fatal);
   begun.endsWith(releaseLock);

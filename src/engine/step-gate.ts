@@ -67,10 +67,11 @@ export class ProcessGate implements StepGate {
 
   /** Steps that a run begins together have the process to themselves together; all others come in their order. */
   #next(): Waiting | undefined {
+    if (this.#isShut) return undefined;
     const alone = this.#alone;
     if (alone !== null) return this.#waiting.find((one) => one.alone && one.runId === alone.runId);
     const [first] = this.#waiting;
-    return this.#isShut || (first?.alone && this.#together > 0) ? undefined : first;
+    return first?.alone && this.#together > 0 ? undefined : first;
   }
 
   #let(one: Waiting): void {

@@ -32,11 +32,12 @@ export function strayWatch(parts: Parts): () => Promise<void> {
     const strays = idle.filter((id) => suspects.has(id) && !parts.running.workflowIds.includes(id));
     suspects = new Set(idle);
     if (strays.length === 0) return;
-    await requeue(knex, worker.id, strays);
+    const requeued = await requeue(knex, worker, strays);
+    if (requeued.length === 0) return;
     queue.wake();
-    parts.world.metrics.requeued(strays.length);
+    parts.world.metrics.requeued(requeued.length);
     parts.log.warn(
-      { component: 'worker', event: 'segments_requeued', segments: strays },
+      { component: 'worker', event: 'segments_requeued', segments: requeued },
       'segments that had stopped were put back into the queue',
     );
   };

@@ -56,23 +56,37 @@ export async function becomeWorker(database: Database, wanted: Wanted): Promise<
 async function takePlace(database: Database, wanted: Wanted): Promise<{ id: string; lock: SessionLock }> {
   const first = wanted.id ?? (database.kind === 'pglite' ? 'local' : hostname());
   const lock = await waitForLock(database, first, wanted);
-  if (lock !== null) return { id: first, lock };
+  if (typeof lock !== 'string') return { id: first, lock };
   for (let n = 2; wanted.id === null && n <= NAMES_PER_HOST; n++) {
     const id = `${first}-${n}`;
     const other = await database.tryLock(lockName(id));
     if (other !== null) return { id, lock: other };
   }
-  throw new HoldfastError(
-    'worker_id_in_use',
-    `Another live process runs as worker ${JSON.stringify(first)} on this database: its heartbeat goes on.`,
-  );
+  throw inUse(first, lock);
 }
 
+const inUse = (id: string, why: NotFree): HoldfastError =>
+  why === 'alive'
+    ? new HoldfastError(
+        'worker_id_in_use',
+        `Another live process runs as worker ${JSON.stringify(id)} on this database: its heartbeat goes on.`,
+      )
+    : new HoldfastError(
+        'worker_id_in_use',
+        `A database session holds the lock of worker ${JSON.stringify(id)}. The heartbeat of the worker stands still, and the session could not be ended.`,
+        {
+          hint: 'End the session in PostgreSQL, start again with the role that opened it, or choose another worker id.',
+        },
+      );
+
+/** Why the lock of a worker is not free: a live process holds it, or a session that this role could not end. */
+type NotFree = 'alive' | 'held';
+
 /**
- * Null: a live process holds the lock. One whose heartbeat stands still before our own eyes is waited for; after the bound its session
- * is ended, as the others that work would do.
+ * Waits while the heartbeat of the holder stands still, or while there is none: the holder is gone, and PostgreSQL has not noticed.
+ * After the bound this process ends the session of the holder, as other workers would do.
  */
-async function waitForLock(database: Database, id: string, wanted: Wanted): Promise<SessionLock | null> {
+async function waitForLock(database: Database, id: string, wanted: Wanted): Promise<SessionLock | NotFree> {
   const began = performance.now();
   const waitsMs = wanted.id === null ? NAME_WAIT_MS : LOCK_WAIT_MS;
   const seen = await heartbeatOf(database.knex, id);
@@ -81,8 +95,8 @@ async function waitForLock(database: Database, id: string, wanted: Wanted): Prom
     if (lock !== null) return lock;
     const waitedMs = performance.now() - began;
     if (waitedMs >= waitsMs) {
-      if (wanted.id === null || seen === null || (await heartbeatOf(database.knex, id)) !== seen) return null;
-      if (waitedMs >= wanted.stillAfterMs + LOCK_WAIT_MS) return null;
+      if (wanted.id === null || (await heartbeatOf(database.knex, id)) !== seen) return 'alive';
+      if (waitedMs >= wanted.stillAfterMs + LOCK_WAIT_MS) return 'held';
       if (waitedMs >= wanted.stillAfterMs) await database.endHolder(lockName(id)).catch(() => undefined);
     }
     await sleep(LOCK_RETRY_MS);

@@ -77,7 +77,7 @@ export async function reserve(
     const { rows }: { rows: { alive: boolean; found: boolean; full: readonly FullRow[] | null }[] } = await db.raw(
       `with ${WANTED},
          run as (select from holdfast.runs where id = ? and status not in ('completed', 'failed', 'cancelled') for share),
-         owner as (select from holdfast.workers where id = ? and epoch = ? and exists (select from run) for share),
+         owner as (select from holdfast.workers where id = ? and epoch = ? and exists (select from run) for key share),
          had as (select from holdfast.charges where ${IS_ATTEMPT}),
          held as (
            select b.id, w.base, b.day, b.nano_usd, greatest(b.limit_nano_usd, w.limit_nano_usd) as limit_nano_usd

@@ -120,7 +120,10 @@ export async function claimCall(
   intent: CallIntent,
   resumed: { readonly ordinal: number; readonly settlement: Settlement } | null,
 ): Promise<boolean> {
-  const owner = await trx('holdfast.workers').where({ id: intent.worker, epoch: intent.epoch }).forShare().first('id');
+  const owner = await trx('holdfast.workers')
+    .where({ id: intent.worker, epoch: intent.epoch })
+    .forKeyShare()
+    .first('id');
   if (owner === undefined) return false;
   const inserted = await calls(trx)
     .insert(rowOf(intent, null))

@@ -3,6 +3,7 @@ import { boundsOf, type Crashes, SUSPECT_AFTER } from '../core/crashes.js';
 import { HEARTBEAT_OLD_MS } from '../core/worker.js';
 import { NOW_MS } from './clock.js';
 import { forgiveLeaving } from './work-notes.js';
+import { lockWorker } from './workers.js';
 import { runIdSql, segmentSql } from './workflow-id.js';
 
 /** A worker id under which segments are at work. */
@@ -36,13 +37,23 @@ export async function segmentsUnder(db: Knex, workflow: string, worker: string):
   return pending.pluck('workflow_uuid');
 }
 
-/** Puts segments back into the queue that a worker still has, and nobody executes there. What may be left of them records nothing. */
-export async function requeue(db: Knex, worker: string, ids: readonly string[]): Promise<void> {
+/**
+ * Puts segments back into the queue that a worker still has, and nobody executes there. What may be left of them records nothing. Does
+ * nothing in a process that a newer one has superseded: the segments are at work in the newer one. Returns their ids.
+ */
+export async function requeue(
+  db: Knex,
+  { id: worker, epoch }: { readonly id: string; readonly epoch: number },
+  ids: readonly string[],
+): Promise<readonly string[]> {
   const now = db.raw(NOW_MS);
-  await db('dbos.workflow_status')
+  const rows: { workflow_uuid: string }[] = await db('dbos.workflow_status')
     .where({ status: 'PENDING', executor_id: worker })
-    .whereIn('workflow_uuid', ids)
-    .update({ status: 'ENQUEUED', owner_xid: null, started_at_epoch_ms: null, updated_at: now });
+    .whereIn('workflow_uuid', [...ids])
+    .whereExists(db('holdfast.workers').where({ id: worker, epoch }).select(db.raw('1')))
+    .update({ status: 'ENQUEUED', owner_xid: null, started_at_epoch_ms: null, updated_at: now })
+    .returning('workflow_uuid');
+  return rows.map(({ workflow_uuid: id }) => id);
 }
 
 /** A segment that a dead worker left behind. */
@@ -164,6 +175,7 @@ export async function endSessions(db: Knex, id: string): Promise<void> {
 
 /** Raises the epoch of a worker, so that no process of the present one has an effect any more. */
 export async function fence(trx: Knex.Transaction, id: string): Promise<void> {
+  await lockWorker(trx, id);
   await forgiveLeaving(trx, id);
   await trx('holdfast.workers')
     .where({ id })

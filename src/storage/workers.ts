@@ -20,11 +20,19 @@ export interface NewWorker {
   readonly session: string | null;
 }
 
+/**
+ * Locks the row of a worker before its epoch is raised: waits for statements that act for the present epoch, which hold it `for key
+ * share`. Heartbeats conflict with neither, so that no number of such statements keeps a heartbeat waiting.
+ */
+export const lockWorker = async (trx: Knex.Transaction, id: string): Promise<void> =>
+  void (await trx('holdfast.workers').where({ id }).forUpdate().first('id'));
+
 /** Registers a process under a worker id and returns its epoch, which is one more than that of its predecessor. */
 export async function registerWorker(
   trx: Knex.Transaction,
   { id, recordingVersion, ...rest }: NewWorker,
 ): Promise<number> {
+  await lockWorker(trx, id);
   await forgiveLeaving(trx, id);
   // A predecessor that did not leave is dead: this process has its lock.
   await markDead(trx, id);

@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
+import { WorkerLease } from '../../src/engine/worker-lease.js';
 import { defineTool } from '../../src/index.js';
 import { UNMETERED } from '../../src/metrics/meter.js';
 import { findCall, settleCall } from '../../src/storage/calls.js';
 import { type Database, openDatabase } from '../../src/storage/database.js';
 import { migrate } from '../../src/storage/migrate.js';
 import { insertRun } from '../../src/storage/runs.js';
-import { registerWorker } from '../../src/storage/workers.js';
+import { isOwner, registerWorker } from '../../src/storage/workers.js';
 import { toolSpecOf } from '../../src/tools/define-tool.js';
 import { McpConnections } from '../../src/tools/mcp-connections.js';
 import { callTool } from '../../steps/call-tool.js';
@@ -46,6 +47,7 @@ describeEachDatabase('one call', (kind) => {
     const nothing = (): void => {};
     world = {
       ...{ knex: database.knex, worker: { id: 'w', epoch } },
+      lease: new WorkerLease(() => isOwner(database.knex, 'w', epoch)),
       queue: { enqueue: async () => {}, withdraw: async () => {}, remove: async () => true, wake: nothing },
       ...{ now: Date.now, newId: () => 'x', approvalTimeoutMs: null, changed: nothing, mcp: new McpConnections() },
       mcpLists: storedLists(database.knex),
@@ -107,4 +109,29 @@ describeEachDatabase('one call', (kind) => {
     expect(ran).not.toContain('late');
     expect((await findCall(world.knex, 'r', 'late'))?.execution).toBe('one');
   });
+
+  it.each(['pure', 'idempotent', 'unsafe'] as const)(
+    'that is %s does not begin in a process that was taken over amid the statements before',
+    async (effect) => {
+      const { intent, ...call } = callOf(`taken over ${effect}`, 'one');
+      const { epoch } = world.worker;
+      const takenOver = (by: number) => world.knex('holdfast.workers').where({ id: 'w' }).update({ epoch: by });
+      // The intent is committed, and then the process stands still.
+      const lease = {
+        ...world.lease,
+        isHeld: async () => {
+          await takenOver(epoch + 1);
+          return world.lease.isHeld();
+        },
+      };
+      const asked = { ...call, spec: { ...spec, effect }, intent: { ...intent, effect } };
+      try {
+        const result = await callTool({ ...world, lease }, asked, new AbortController().signal, async () => {});
+        expect(result).toEqual({ type: 'superseded' });
+        expect(ran).not.toContain(intent.callId);
+      } finally {
+        await takenOver(epoch);
+      }
+    },
+  );
 });

@@ -64,6 +64,24 @@ describePostgres('the connection that holds the lock of a worker', () => {
     expect(second).toMatchObject({ status: 'rejected', reason: { code: 'worker_id_in_use' } });
   });
 
+  it.each([
+    ['that was marked as stopped', 'gone'],
+    ['that nobody knows', 'unknown'],
+  ])('of a worker %s is ended by the process that starts in its place', async (_which, id) => {
+    await beside.tryLock(`holdfast:worker:${id}`);
+    if (id === 'gone')
+      await beside.knex('holdfast.workers').insert({
+        ...{ id, epoch: 4, build: '1', recording_version: 1, pid: 1, role: 'worker', capacity: 1, running: 0 },
+        ...{ told_status: 'stopped', started_at: new Date(), heartbeat_at: new Date(), stopped_at: new Date() },
+      });
+    const worker = await becomeWorker(beside, {
+      ...{ id, role: 'worker', capacity: 1, build: '1', pid: 2, recordingVersion: 1 },
+      ...{ workflow: 'x', crashLimit: 5, stillAfterMs: 4_000 },
+    });
+    expect(worker.id).toBe(id);
+    await worker.lock.release();
+  });
+
   it('of one that stands still is ended by the process that starts in its place', async () => {
     const held = await beside.tryLock('holdfast:worker:south');
     await beside.knex('holdfast.workers').insert({

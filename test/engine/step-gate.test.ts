@@ -77,6 +77,22 @@ test('nothing begins while the gate is shut', async () => {
   expect([...inside]).toEqual(['s']);
 });
 
+test('no further step of a run that is alone begins while the gate is shut', async () => {
+  const { gate, enter, inside } = open();
+  const leave = await enter('s', true);
+  gate.shut();
+  let isInside = false;
+  const second = enter('s', true).then(() => {
+    isInside = true;
+  });
+  await settle();
+  expect(isInside).toBe(false);
+  gate.open();
+  await second;
+  leave();
+  expect(inside.has('s')).toBe(false);
+});
+
 test('a run that is stopped does not wait, and keeps nobody waiting', async () => {
   const { enter, inside } = open();
   const leave = await enter('a');

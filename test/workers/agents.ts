@@ -38,6 +38,14 @@ const die = defineTool({
   },
 });
 
+const note = defineTool({
+  ...{ name: 'note', description: 'Notes which process runs it.', input, output, effect: 'pure' },
+  execute: async ({ n }) => {
+    appendFileSync(noted(LEDGER), `${process.pid}\n`);
+    return `noted ${n}`;
+  },
+});
+
 const wait = defineTool({
   ...{ name: 'wait', description: 'Waits until the test lets it go.', input, output, effect: 'pure' },
   timeoutMs: 300_000,
@@ -47,6 +55,9 @@ const wait = defineTool({
     return 'gone';
   },
 });
+
+/** Has a line for each body of `noter`: the process that ran it. */
+export const noted = (ledger: string): string => `${ledger}.noted`;
 
 /** Has a letter for each time that a waiter began to wait. */
 export const begun = (ledger: string): string => `${ledger}.begun`;
@@ -72,6 +83,7 @@ export const paymentsOf = (runIds: readonly string[]): readonly string[] =>
 export const agents = [
   agent('payer', [pay, look], [...turns('look', 2), ...turns('pay', PAYMENTS)]),
   agent('clerk', [pay, look], Array.from({ length: PAYMENTS }, (_, n) => slowly(n)).flat()),
+  agent('noter', [note], turns('note', 40)),
   agent('looker', [look], turns('look', 8)),
   defineAgent({
     agent: new Agent({

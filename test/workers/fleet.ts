@@ -6,7 +6,7 @@ import type { Database } from '../../src/storage/database.js';
 import { openDatabase } from '../../src/storage/database.js';
 import { createEngineDatabase, type TestDatabase } from '../harness/database.js';
 import { ADMIN, restOf } from '../harness/engine.js';
-import { agents, begun, goAhead, payments } from './agents.js';
+import { agents, begun, goAhead, noted, payments } from './agents.js';
 import { type Network, openNetwork } from './proxy.js';
 import { WorkerProcess } from './worker-process.js';
 
@@ -23,6 +23,8 @@ export interface Fleet {
   readonly paid: () => readonly string[];
   /** Starts a worker, maybe of another build. */
   start(env?: Readonly<Record<string, string>>, program?: readonly string[]): Promise<WorkerProcess>;
+  /** How many bodies of `noter` a process has run. */
+  readonly notedBy: (worker: WorkerProcess) => number;
   /** How often runs of `waiter` began to wait. */
   readonly begun: () => number;
   /** Lets runs of `waiter` end. */
@@ -74,6 +76,12 @@ export async function openFleet(given?: TestDatabase, more: Partial<EngineConfig
       await worker.says('ready');
       return worker;
     },
+    notedBy: ({ child }) =>
+      existsSync(noted(ledger))
+        ? readFileSync(noted(ledger), 'utf8')
+            .split('\n')
+            .filter((pid) => pid === String(child.pid)).length
+        : 0,
     begun: () => (existsSync(begun(ledger)) ? readFileSync(begun(ledger), 'utf8').length : 0),
     letGo: () => writeFileSync(goAhead(ledger), ''),
     loseLock: async (worker) => {

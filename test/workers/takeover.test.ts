@@ -88,6 +88,24 @@ describePostgresSlowly('workers', () => {
     for (const id of ids) expect(await fleet.engine.verifyRun(id, ADMIN)).toMatchObject({ ok: true, complete: true });
   });
 
+  it('begin nothing in one that stood still amid its statements and was taken over', async () => {
+    const first = await fleet.start({ WORKER_ID: 'north' });
+    // Most of the time lies between the commit of a step and its answer, which the next step follows.
+    fleet.network.delay(100);
+    const ids = await fleet.runs('noter', 8);
+    await until(() => fleet.notedBy(first) > 20);
+    await fleet.start({ WORKER_ID: 'south', STILL_AFTER_MS: '5000', DATABASE_URL: fleet.databaseUrl });
+    // As on a suspended machine: that the session of its lock was ended does not reach it.
+    fleet.network.hole('pg_try_advisory_lock');
+    first.kill('SIGSTOP');
+    await expect.poll(async () => (await fleet.engine.getWorker('north')).epoch, { timeout: 30_000 }).toBe(2);
+    const before = fleet.notedBy(first);
+    first.kill('SIGCONT');
+    expect(await first.ended).toBe(1);
+    expect(fleet.notedBy(first) - before).toBe(0);
+    expect((await fleet.finish(ids)).map(({ status }) => status)).toEqual(ids.map(() => 'completed'));
+  });
+
   it('execute each as much as it says, and nothing in the process that serves alone', async () => {
     await fleet.start({ WORKER_ID: 'small', CONCURRENCY: '1' });
     await fleet.start({ WORKER_ID: 'large', CONCURRENCY: '4' });
