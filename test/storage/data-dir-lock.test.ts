@@ -19,7 +19,6 @@ try {
 // Races for many directories, each at an instant that all racers know.
 const RACE = `
 import { lockDataDir } from './data-dir-lock.js';
-import { SLOW } from '../harness/slow.js';
 console.log('ready');
 const start = await new Promise((resolve) => process.stdin.once('data', (said) => resolve(Number(said))));
 const owned = [];
