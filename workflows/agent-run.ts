@@ -107,7 +107,8 @@ async function execute(options: AgentRunOptions, runId: string, segment: number)
     if (recorded instanceof HoldfastError) return await failUnexecuted(world, run, recorded);
     if (task instanceof HoldfastError) return await failUnexecuted(world, run, task);
     // Later executions go on with the counters that the first one recorded.
-    const miscounted = first.atHand === null ? null : await compareCounts(world, run, recorded?.recordedAnswers ?? new Map());
+    const miscounted =
+      first.atHand === null ? null : await compareCounts(world, run, recorded?.recordedAnswers ?? new Map());
     if (miscounted !== null) return await failUnexecuted(world, run, miscounted);
     const suspected = crashes.crashes >= SUSPECT_AFTER;
     // No step: how long it takes is nobody's business later.

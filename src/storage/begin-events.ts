@@ -38,7 +38,9 @@ export async function headState(db: Knex, runId: string): Promise<RunState | nul
   const { rows } = await readLogPage(db, runId, head.seq - 1, 1);
   const [last] = rows;
   // The hash of the state is in the last event, so that the state is as the fold has written it.
-  return last !== undefined && last.hash === eventHash(last) && isStateOf(head, last) ? (JSON.parse(head.state) as RunState) : null;
+  return last !== undefined && last.hash === eventHash(last) && isStateOf(head, last)
+    ? (JSON.parse(head.state) as RunState)
+    : null;
 }
 
 /**

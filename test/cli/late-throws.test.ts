@@ -139,7 +139,7 @@ describe.runIf(SLOW)('what the code of a run throws where nobody waits for it', 
 
   it.each([
     ['revoked', 'a value of type object without a text'],
-    ['bare', 'a value of type object without a text'],
+    ['bare', '[Object: null prototype] {}'],
     ['getter', 'a value of type object without a text'],
   ])('fails the call also where nobody can look at what was thrown: %s', async (way, said) => {
     const { status, outcomes } = await run(way);
