@@ -33,7 +33,7 @@ export {
   type HoldfastConfig,
 } from './engine/define.js';
 export type { EngineConfig } from './engine/engine-config.js';
-export { MultiModelProvider, OllamaModelProvider, openaiCompatible } from './engine/model-providers.js';
+export { MultiModelProvider, nativeApi, OllamaModelProvider, openaiCompatible } from './engine/model-providers.js';
 export { type RunAgentOptions, runAgent } from './engine/run-agent.js';
 export type { RunStateBackend } from './engine/run-state-backend.js';
 export { RunStateStore } from './engine/run-state-store.js';
@@ -41,6 +41,7 @@ export { secret } from './engine/secret.js';
 export type { Engine } from './engine/verbs.js';
 export { functionModel } from './models/function-model.js';
 export { MultiModelProviderMap } from './models/multi-model-provider-map.js';
+export type { NativeApiOptions } from './models/native-options.js';
 export { OllamaModel } from './models/ollama-model.js';
 export type { OpenAICompatibleOptions } from './models/openai-compatible-options.js';
 export type { Secret } from './models/secret.js';

@@ -6,6 +6,8 @@ import {
   MultiModelProvider as ConfiguredMultiModelProvider,
   type MultiModelProviderOptions,
 } from '../models/multi-model-provider.js';
+import type { NativeApiOptions } from '../models/native-options.js';
+import { NativeProvider } from '../models/native-provider.js';
 import type { OllamaModel, OllamaModelOptions } from '../models/ollama-model.js';
 import { OllamaModelProvider as ConfiguredOllamaModelProvider } from '../models/ollama-model-provider.js';
 import type { OpenAICompatibleOptions } from '../models/openai-compatible-options.js';
@@ -108,3 +110,9 @@ export class MultiModelProvider implements ModelProvider {
  */
 export const openaiCompatible = (options: OpenAICompatibleOptions): ModelProvider =>
   new OpenAICompatibleProvider(options, environmentVariable);
+
+/**
+ * Models of Anthropic's or Google's own API, for `providers` of a configuration. Nothing is read or contacted here. The engine says
+ * at its start, or the first `getModel` says, what is wrong with the options.
+ */
+export const nativeApi = (options: NativeApiOptions): ModelProvider => new NativeProvider(options, environmentVariable);

@@ -17,14 +17,15 @@ export function withCallIds(messages: unknown, form: Form): unknown {
     const { tool_call_id: answered, tool_calls: calls } = message;
     return {
       ...message,
-      ...(typeof answered === 'string' ? { tool_call_id: inForm(answered, form) } : {}),
+      ...(typeof answered === 'string' ? { tool_call_id: callIdIn(answered, form) } : {}),
       ...(Array.isArray(calls) ? { tool_calls: calls.map((call: unknown) => withId(call, form)) } : {}),
     };
   });
 }
 
 const withId = (call: unknown, form: Form): unknown =>
-  isRecord(call) && typeof call['id'] === 'string' ? { ...call, id: inForm(call['id'], form) } : call;
+  isRecord(call) && typeof call['id'] === 'string' ? { ...call, id: callIdIn(call['id'], form) } : call;
 
-const inForm = (id: string, form: Form): string =>
+/** The id of a call in a form; another id always becomes the same. */
+export const callIdIn = (id: string, form: Form): string =>
   FORMS[form].test(id) ? id : createHash('sha256').update(id).digest('hex').slice(0, 9);

@@ -2,7 +2,7 @@ import { setImmediate as breath } from 'node:timers/promises';
 import { HoldfastError } from '../core/errors.js';
 import { canonical, type JsonValue, sha256 } from '../core/json.js';
 import { bytesOf, type Cassette, type CassetteExchange } from './cassette.js';
-import { type WireRequest, wireRequest } from './cassette-request.js';
+import { askedOf, type WireRequest, wireRequest } from './cassette-request.js';
 import { knowHeaders, starredIn } from './cassette-secrets.js';
 import { failureText } from './failure-text.js';
 
@@ -13,7 +13,7 @@ import { failureText } from './failure-text.js';
 export function playingFetch(cassette: Cassette): typeof fetch {
   const byDigest = new Map<string, CassetteExchange[]>();
   for (const exchange of cassette.exchanges) {
-    const digest = digestOf(exchange.request.body);
+    const digest = digestOf(exchange.request);
     byDigest.set(digest, [...(byDigest.get(digest) ?? []), exchange]);
   }
   return async (input, init) => {
@@ -21,7 +21,7 @@ export function playingFetch(cassette: Cassette): typeof fetch {
     const asked = wireRequest(input, init);
     knowHeaders(new Headers(init?.headers));
     const request = { ...asked, body: starredIn(asked.body) };
-    const equals = request.api === cassette.head.api ? byDigest.get(digestOf(request.body)) : undefined;
+    const equals = request.api === cassette.head.api ? byDigest.get(digestOf(request)) : undefined;
     const next = equals?.shift();
     if (equals === undefined || next === undefined) throw unmatched(cassette, request);
     equals.push(next);
@@ -29,7 +29,7 @@ export function playingFetch(cassette: Cassette): typeof fetch {
   };
 }
 
-const digestOf = (body: JsonValue): string => sha256(canonical(body));
+const digestOf = (request: Pick<WireRequest, 'path' | 'body'>): string => sha256(canonical(askedOf(request)));
 
 function answerOf({ answer }: CassetteExchange): Response {
   const { status, headers, pieces, cut } = answer;

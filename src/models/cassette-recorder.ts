@@ -49,8 +49,8 @@ export function recordingFetch(recording: Recording, send: typeof fetch = fetch)
   };
 }
 
-function cassetteFor({ directory, settings }: Recording, { api, body }: WireRequest) {
-  const model = modelIn(body);
+function cassetteFor({ directory, settings }: Recording, { api, model }: WireRequest) {
+  if (model === null) throw badCassette('A request that names no model cannot be on a cassette.');
   const head: CassetteHead = { format: 'holdfast-cassette', version: CASSETTE_VERSION, api, model, settings };
   const path = join(directory, cassetteOf(model));
   assertCassetteOf(path, head);
@@ -76,12 +76,6 @@ function exchangeOf(
       cut,
     },
   };
-}
-
-function modelIn(body: WireRequest['body']): string {
-  const model = typeof body === 'object' && body !== null && 'model' in body ? body['model'] : null;
-  if (typeof model === 'string' && model !== '') return model;
-  throw badCassette('A request that names no model cannot be on a cassette.');
 }
 
 /** The name of a file, whatever the name of the model. */

@@ -7,6 +7,8 @@ export interface WireRequest {
   /** Without the host, which is no part of a recording. */
   readonly path: string;
   readonly api: CassetteHead['api'];
+  /** The name in the body, or in the path where the API has it there; null = the request names none. */
+  readonly model: string | null;
   readonly body: JsonValue;
 }
 
@@ -14,6 +16,9 @@ const APIS: readonly (readonly [string, CassetteHead['api']])[] = [
   ['/api/chat', 'ollama'],
   ['/chat/completions', 'chat'],
   ['/responses', 'responses'],
+  ['/messages', 'anthropic'],
+  [':generateContent', 'google'],
+  [':streamGenerateContent', 'google'],
 ];
 
 /** Throws `cassette_invalid` for what is no question to a model. */
@@ -21,8 +26,23 @@ export function wireRequest(input: Parameters<typeof fetch>[0], init: RequestIni
   const { pathname } = new URL(input instanceof Request ? input.url : input);
   const api = APIS.find(([end]) => pathname.endsWith(end))?.[1];
   if (api === undefined) throw badCassette(`A cassette holds no requests to ${pathname}.`);
-  return { method: init?.method ?? 'POST', path: pathname, api, body: bodyOf(init?.body) };
+  const body = bodyOf(init?.body);
+  const model = api === 'google' ? modelInPath(pathname) : modelInBody(body);
+  return { method: init?.method ?? 'POST', path: pathname, api, model, body };
 }
+
+/** Returns what a request is known by: Gemini says by the path whether an answer is streamed, every other API in the body. */
+export const askedOf = ({ path, body }: Pick<WireRequest, 'path' | 'body'>): JsonValue =>
+  path.endsWith(':streamGenerateContent') ? { streamed: body } : body;
+
+function modelInBody(body: JsonValue): string | null {
+  const model = typeof body === 'object' && body !== null && 'model' in body ? body['model'] : null;
+  return typeof model === 'string' && model !== '' ? model : null;
+}
+
+/** `…/models/<name>:generateContent`; a name with a slash stands without `models/`. */
+const modelInPath = (path: string): string | null =>
+  /(?:\/models\/([^/:]+)|\/([^/:]+\/[^/:]+)):\w+$/.exec(decodeURI(path))?.slice(1).find(Boolean) ?? null;
 
 function bodyOf(body: RequestInit['body']): JsonValue {
   if (typeof body === 'string') {

@@ -12,8 +12,8 @@ export const CASSETTE_VERSION = 1;
 export const cassetteHead = z.strictObject({
   format: z.literal('holdfast-cassette'),
   version: z.literal(CASSETTE_VERSION),
-  /** Which API the traffic is of: `POST …/api/chat`, `…/chat/completions`, `…/responses`. */
-  api: z.enum(['ollama', 'chat', 'responses']),
+  /** Which API the traffic is of: docs/cassettes.md says by which path each is known. */
+  api: z.enum(['ollama', 'chat', 'responses', 'anthropic', 'google']),
   model: z.string().min(1),
   /** What the provider was set to, where that shapes its requests. */
   settings: jsonObject,

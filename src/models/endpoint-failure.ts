@@ -1,7 +1,7 @@
 import { AgentsError } from '@openai/agents';
 import { APIError } from 'openai';
 import { HoldfastError } from '../core/errors.js';
-import type { Endpoint } from './endpoint.js';
+import type { Destination } from './endpoint.js';
 import { causesOf, isAbort, isNetwork, statusOf } from './failure-causes.js';
 import { failureText } from './failure-text.js';
 import { ModelCallError } from './model-call-error.js';
@@ -11,7 +11,12 @@ import { classifyModelFailure } from './model-failure.js';
  * What a failed call throws: a ModelCallError that names the model, its host and the way out. Wrong requests, wrong answers
  * and aborts stay what they are.
  */
-export function endpointFailure(error: unknown, endpoint: Endpoint, model: string, responseStarted: boolean): unknown {
+export function endpointFailure(
+  error: unknown,
+  endpoint: Destination,
+  model: string,
+  responseStarted: boolean,
+): unknown {
   const chain = causesOf(error);
   if (isAbort(error) || error instanceof AgentsError) return error;
   // What our own `fetch` threw comes wrapped by the `openai` package.
@@ -40,7 +45,7 @@ const FAULT_OF_REQUEST = /invalid|quota|context_length|too_long|content|policy|u
 const isAccident = (error: unknown): boolean =>
   error instanceof APIError && error.status === undefined && !FAULT_OF_REQUEST.test(`${error.code} ${error.type}`);
 
-function wayOut({ title, host, credentials }: Endpoint, code: string, status: number | null, network: boolean) {
+function wayOut({ title, host, credentials }: Destination, code: string, status: number | null, network: boolean) {
   if (code === 'model_unknown') return `Use a model that ${title} has.`;
   if (status === 401 || status === 403) {
     const [key] = credentials;

@@ -2,8 +2,10 @@ import { resolve } from 'node:path';
 import { getDefaultOpenAIClient, type Model, type ModelProvider, OpenAIProvider } from '@openai/agents';
 import { HoldfastError } from '../core/errors.js';
 import { MODEL_PROVIDERS } from '../core/model-provider-table.js';
+import { NATIVE_PROVIDERS } from '../core/native-provider-table.js';
 import type { AttemptTarget } from './model-attempt.js';
 import type { MultiModelProviderMap } from './multi-model-provider-map.js';
+import { NativeProvider } from './native-provider.js';
 import { OllamaModelProvider } from './ollama-model-provider.js';
 import { OpenAICompatibleProvider, type Variable } from './openai-compatible-provider.js';
 import { ReplayModelProvider } from './replay-model-provider.js';
@@ -60,6 +62,8 @@ export class MultiModelProvider implements ModelProvider {
     if (prefix === 'ollama') return this.#ollama();
     if (prefix === 'openai') return this.#openai();
     if (prefix === 'replay') return new ReplayModelProvider(this.#options.cassettesDir ?? resolve('cassettes'));
+    if (prefix === 'anthropic-native' || prefix === 'google-native')
+      return new NativeProvider({ like: prefix, ...this.#recording() }, this.#variable);
     return Object.hasOwn(MODEL_PROVIDERS, prefix)
       ? new OpenAICompatibleProvider({ like: prefix, ...this.#recording() }, this.#variable)
       : undefined;
@@ -92,7 +96,9 @@ export class MultiModelProvider implements ModelProvider {
 
   #unknown(modelName: string, why: string): HoldfastError {
     const custom = this.#options.provider_map?.getMapping().keys() ?? [];
-    const known = [...new Set(['ollama', 'replay', ...Object.keys(MODEL_PROVIDERS), ...custom])]
+    const known = [
+      ...new Set(['ollama', 'replay', ...Object.keys(MODEL_PROVIDERS), ...Object.keys(NATIVE_PROVIDERS), ...custom]),
+    ]
       .sort()
       .map((prefix) => `${prefix}/`);
     return new HoldfastError(

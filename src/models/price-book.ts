@@ -1,6 +1,7 @@
 import type { ModelPrice } from '@pydantic/genai-prices';
 import type { PriceName } from '../core/charge.js';
 import { digestOf } from '../core/json.js';
+import { NATIVE_PROVIDERS } from '../core/native-provider-table.js';
 import { type ConfiguredPrice, type Price, type PriceTable, priceOfConfigured, type Rate } from '../core/price.js';
 import { parseModelName } from './multi-model-provider.js';
 
@@ -15,7 +16,10 @@ export interface NamedPrice {
 type List = Pick<typeof import('@pydantic/genai-prices'), 'calcPrice'>;
 
 /** What the list calls a provider, where its prefix is another one. */
-const LISTED_AS: { readonly [prefix: string]: string } = { gemini: 'google', xai: 'x-ai', moonshot: 'moonshotai' };
+const LISTED_AS: { readonly [prefix: string]: string } = {
+  ...{ gemini: 'google', xai: 'x-ai', moonshot: 'moonshotai' },
+  ...Object.fromEntries(Object.entries(NATIVE_PROVIDERS).map(([prefix, { listedAs }]) => [prefix, listedAs])),
+};
 
 /** A price may go by the time of the day. */
 const KEPT_MS = 60_000;

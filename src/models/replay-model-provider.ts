@@ -4,6 +4,8 @@ import type { Model, ModelProvider } from '@openai/agents';
 import { badCassette, type Cassette } from './cassette.js';
 import { readCassette } from './cassette-file.js';
 import { playingFetch } from './cassette-player.js';
+import { NativeProvider } from './native-provider.js';
+import { nativeRecorded } from './native-recording.js';
 import { OllamaModel } from './ollama-model.js';
 import { ollamaRecorded } from './ollama-recording.js';
 import { OpenAICompatibleProvider } from './openai-compatible-provider.js';
@@ -38,7 +40,9 @@ async function playedModel(cassette: Cassette): Promise<Model> {
   const { api, model } = cassette.head;
   const send = playingFetch(cassette);
   if (api === 'ollama') return new OllamaModel(model, { ...ollamaRecorded(cassette), baseURL: NOWHERE, fetch: send });
-  const options = { ...openaiRecorded(cassette), api, key: null };
+  const native = nativeRecorded(cassette);
+  if (native !== null) return new NativeProvider({ ...native, baseURL: NOWHERE }, () => null, send).getModel(model);
+  const options = { ...openaiRecorded(cassette), api: api === 'responses' ? api : 'chat', key: null } as const;
   return new OpenAICompatibleProvider(options, () => null, send).getModel(model);
 }
 

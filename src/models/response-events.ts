@@ -20,6 +20,13 @@ export const reasoningEvent = (delta: string): StreamEvent => ({
   providerData: { rawModelEventSource: 'holdfast' },
 });
 
+/** A piece of the arguments of a call, in the same way. */
+export const argumentsEvent = (delta: string, callId: string, tool: string | null): StreamEvent => ({
+  type: 'model',
+  event: { type: 'holdfast.arguments', delta, callId, tool },
+  providerData: { rawModelEventSource: 'holdfast' },
+});
+
 /** `response_done`, with the same ids and usage as the response. */
 export function doneEvent(
   response: ModelResponse,

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { loadConfig } from '../../src/cli/load-config.js';
 import { MODEL_PROVIDERS } from '../../src/core/model-provider-table.js';
+import { ADAPTER_PACKAGE, NATIVE_PROVIDERS } from '../../src/core/native-provider-table.js';
 import * as holdfast from '../../src/index.js';
 import { ADMIN, openTestEngine, runToRest } from '../harness/engine.js';
 import { SLOW } from '../harness/slow.js';
@@ -13,6 +14,12 @@ import { exampleFolder, wholeExamples, writeExample } from './whole-examples.js'
 
 const { path: folder, remove } = exampleFolder();
 afterAll(remove);
+
+function optionsIn(file: string, name: string): readonly (string | undefined)[] {
+  const source = readFileSync(join(ROOT, file), 'utf8');
+  const shape = section(`\n${source.replace(`export interface ${name} {`, '# Options')}`, '# Options');
+  return [...shape.slice(0, shape.indexOf('\n}')).matchAll(/^ {2}readonly (\w+)\??:/gm)].map(([, option]) => option);
+}
 
 it('docs/models.md has every known provider, and no other', () => {
   const documented = rows(section(pageText('docs/models.md'), '## Providers'));
@@ -33,10 +40,29 @@ it('docs/models.md has every known provider, and no other', () => {
 });
 
 it('docs/models.md has every option of openaiCompatible, and no other', () => {
-  const source = readFileSync(join(ROOT, 'src/models/openai-compatible-options.ts'), 'utf8');
-  const shape = section(`\n${source.replace('export interface OpenAICompatibleOptions {', '# Options')}`, '# Options');
-  const options = [...shape.slice(0, shape.indexOf('\n}')).matchAll(/^ {2}readonly (\w+)\?/gm)].map(([, name]) => name);
+  const options = optionsIn('src/models/openai-compatible-options.ts', 'OpenAICompatibleOptions');
   expect(names(section(pageText('docs/models.md'), '## Your own'))).toEqual(options);
+});
+
+it('docs/models.md has every native API with its package, and package.json the same versions', () => {
+  const text = section(pageText('docs/models.md'), '## Native APIs');
+  const [table = [], ...others] = text.split('\n\n').filter((part) => part.startsWith('|'));
+  expect(rows(String(table)).map((cells) => cells.map((cell) => codes(cell)[0] ?? cell))).toEqual(
+    Object.entries(NATIVE_PROVIDERS).map(([prefix, row]) => [
+      ...[prefix, row.title, row.baseURL, row.keyVariable],
+      `${row.package.name}@${row.package.version}`,
+    ]),
+  );
+  expect(names(String(others[0]))).toEqual(optionsIn('src/models/native-options.ts', 'NativeApiOptions'));
+  const needed = [ADAPTER_PACKAGE, ...Object.values(NATIVE_PROVIDERS).map((row) => row.package)];
+  for (const one of needed) expect(text).toContain(`${one.name}@${one.version}`);
+  const manifest: unknown = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+  const versions = Object.fromEntries(needed.map(({ name, version }) => [name, version]));
+  expect(manifest).toMatchObject({
+    devDependencies: versions,
+    peerDependencies: versions,
+    peerDependenciesMeta: Object.fromEntries(needed.map(({ name }) => [name, { optional: true }])),
+  });
 });
 
 it('the example of docs/models.md is a configuration that can start', async () => {

@@ -5,13 +5,15 @@ import { join } from 'node:path';
 import { Agent, type Model, Runner, tool } from '@openai/agents';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { openaiCompatible } from '../../src/engine/model-providers.js';
+import { nativeApi, openaiCompatible } from '../../src/engine/model-providers.js';
 import { createEngine, defineAgent, LOCAL_CALLER } from '../../src/index.js';
 import { OllamaModel } from '../../src/models/ollama-model.js';
 import { ReplayModelProvider } from '../../src/models/replay-model-provider.js';
 import { SLOW } from '../harness/slow.js';
 import { FINAL } from './model.contract.js';
+import { ANTHROPIC } from './servers/anthropic-wire.js';
 import { CHAT } from './servers/chat-wire.js';
+import { GOOGLE } from './servers/google-wire.js';
 import { OLLAMA } from './servers/ollama-wire.js';
 import { RESPONSES } from './servers/responses-wire.js';
 import { answers, type Wire } from './servers/wire.js';
@@ -46,6 +48,20 @@ const KINDS: readonly (readonly [string, Wire, (url: string) => Promise<Model> |
     RESPONSES,
     (url) =>
       openaiCompatible({ baseURL: `${url}/v1`, key: null, api: 'responses', recordTo: DIRECTORY }).getModel('weather'),
+  ],
+  [
+    'anthropic',
+    ANTHROPIC,
+    (url) =>
+      nativeApi({ like: 'anthropic-native', baseURL: `${url}/v1`, key: null, recordTo: DIRECTORY }).getModel('weather'),
+  ],
+  [
+    'google',
+    GOOGLE,
+    (url) =>
+      nativeApi({ like: 'google-native', baseURL: `${url}/v1beta`, key: null, recordTo: DIRECTORY }).getModel(
+        'weather',
+      ),
   ],
 ];
 

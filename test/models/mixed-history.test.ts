@@ -1,13 +1,15 @@
 import type { AgentInputItem, Model } from '@openai/agents';
 import { describe, expect, it } from 'vitest';
-import { openaiCompatible } from '../../src/engine/model-providers.js';
+import { nativeApi, openaiCompatible } from '../../src/engine/model-providers.js';
 import { UNWATCHED } from '../../src/models/model-attempt.js';
 import { MultiModelProvider } from '../../src/models/multi-model-provider.js';
 import { OllamaModel } from '../../src/models/ollama-model.js';
 import { attemptOf } from '../../src/models/single-attempt.js';
 import { call, MODES } from './model.contract.js';
 import { requestOf, resultItem } from './requests.js';
+import { ANTHROPIC } from './servers/anthropic-wire.js';
 import { CHAT } from './servers/chat-wire.js';
+import { GOOGLE } from './servers/google-wire.js';
 import { OLLAMA } from './servers/ollama-wire.js';
 import { RESPONSES } from './servers/responses-wire.js';
 import { answers, type Wire } from './servers/wire.js';
@@ -34,10 +36,31 @@ const SPEAKERS: readonly Speaker[] = [
     wire: CHAT,
     open: (url) => openaiCompatible({ baseURL: `${url}/v1`, key }).getModel('test'),
   },
+  {
+    name: 'anthropic-native',
+    wire: ANTHROPIC,
+    open: (url) => nativeApi({ like: 'anthropic-native', baseURL: `${url}/v1`, key }).getModel('test'),
+  },
+  {
+    name: 'google-native',
+    wire: GOOGLE,
+    open: (url) => nativeApi({ like: 'google-native', baseURL: `${url}/v1beta`, key }).getModel('test'),
+  },
 ];
 
 const THOUGHT = 'only its own provider can read this';
-const PRIVATE = [THOUGHT, 'rs_1', 'msg_1', 'fc_call', 'chatcmpl', 'reasoning_details', 'thinking', 'answeredBy'];
+const PRIVATE = [
+  THOUGHT,
+  'rs_1',
+  'msg_1',
+  'fc_call',
+  'chatcmpl',
+  'reasoning_details',
+  'thinking',
+  'signature',
+  'thought',
+  'answeredBy',
+];
 
 const context = { runId: null, taskType: null, watch: UNWATCHED };
 

@@ -29,6 +29,9 @@ describe('the book of prices', () => {
     };
     expect(cost('gpt-5')).toBe('11.1375');
     expect(cost('openai/gpt-5')).toBe('11.1375');
+    expect(cost('anthropic-native/claude-sonnet-4-5')).toBe(cost('anthropic/claude-sonnet-4-5'));
+    expect(cost('google-native/gemini-2.5-pro')).toBe(cost('google/gemini-2.5-pro'));
+    expect(cost('google-native/gemini-2.5-pro')).not.toBeNull();
     // Tiers: above 200,000 tokens of input.
     expect(cost('anthropic/claude-sonnet-4-5')).toBe('27.96');
     expect(cost('anthropic/claude-sonnet-4-5', usage(100_000, 0, 0))).toBe('0.3');

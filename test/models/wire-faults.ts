@@ -14,8 +14,8 @@ export interface Fault {
 const SAID = { text: HELLO };
 
 /** The beginning of an answer, streamed or whole as it is wanted, in two pieces; the second ends inside a line. */
-function beginning(wire: Wire, body: Record<string, unknown>): readonly Buffer[] {
-  const bytes = Buffer.from(wire.isStreamed(body) ? wire.frames(SAID).join('') : wire.whole(SAID));
+function beginning(wire: Wire, isStreamed: boolean): readonly Buffer[] {
+  const bytes = Buffer.from(isStreamed ? wire.frames(SAID).join('') : wire.whole(SAID));
   const cut = Math.floor(bytes.length / 2);
   return [bytes.subarray(0, 5), bytes.subarray(5, cut)];
 }
@@ -23,10 +23,11 @@ function beginning(wire: Wire, body: Record<string, unknown>): readonly Buffer[]
 const streamsThen =
   (end: (response: Parameters<Answerer>[0]) => void) =>
   (wire: Wire): Answerer =>
-  async (response, { body }) => {
-    if (wire.isStreamed(body)) begins(wire, response);
+  async (response, { body, path }) => {
+    const isStreamed = wire.isStreamed(body, path);
+    if (isStreamed) begins(wire, response);
     else response.writeHead(200, { 'content-type': 'application/json' });
-    await writePieces(response, beginning(wire, body), 10);
+    await writePieces(response, beginning(wire, isStreamed), 10);
     end(response);
   };
 
@@ -37,16 +38,16 @@ const resets = (response: Parameters<Answerer>[0]): void => {
 /** Every frame but those that say that it is over; of a whole answer, all but the last byte. */
 const endsEarly =
   (wire: Wire): Answerer =>
-  (response, { body }) => {
-    if (wire.isStreamed(body)) begins(wire, response).end(wire.frames(SAID).slice(0, -wire.ending).join(''));
+  (response, { body, path }) => {
+    if (wire.isStreamed(body, path)) begins(wire, response).end(wire.frames(SAID).slice(0, -wire.ending).join(''));
     else response.writeHead(200, { 'content-type': 'application/json' }).end(wire.whole(SAID).slice(0, -1));
   };
 
 const failsLate =
   (wire: Wire, secret: string): Answerer =>
-  (response, { body }) => {
+  (response, { body, path }) => {
     const said = `the engine has stopped; key ${secret}`;
-    if (!wire.isStreamed(body)) void refuses(wire, 500, said)(response, EMPTY);
+    if (!wire.isStreamed(body, path)) void refuses(wire, 500, said)(response, EMPTY);
     else begins(wire, response).end(`${wire.frames(SAID)[0]}${wire.failure(said)}`);
   };
 

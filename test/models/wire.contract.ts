@@ -16,6 +16,10 @@ export interface WiredModel {
   readonly wire: Wire;
   /** A model named `test` at the server, whose key is SECRET. */
   readonly open: (serverUrl: string) => Promise<Model> | Model;
+  /** The header that carries its key. Default: `Authorization`. */
+  readonly keyHeader?: string;
+  /** What of a schema the API takes. Default: all. */
+  readonly formOf?: (schema: Record<string, unknown>) => Record<string, unknown>;
   /** Whether the model is told in words what form its answer is to have. */
   readonly formInWords?: boolean;
 }
@@ -62,7 +66,8 @@ function printsNothing(): void {
 
 /** What the engine needs of every model that talks to a server: all of a model, and that it holds when the server does not. */
 export function wireContract(wired: WiredModel): void {
-  const { name, wire, open, formInWords = false } = wired;
+  const { name, wire, open, keyHeader, formInWords = false, formOf = (all) => all } = wired;
+  const keyed = keyHeader === undefined ? { authorization: `Bearer ${SECRET}` } : { [keyHeader]: SECRET };
   modelContract({
     name,
     open: async (scenario) => {
@@ -96,9 +101,12 @@ export function wireContract(wired: WiredModel): void {
       const outputType = JSON.parse(JSON.stringify({ type: 'json_schema', name: 'out', strict: true, schema }));
       await call(await open(server.url), requestOf({ outputType }), mode);
       const [received] = server.received;
-      expect(received).toMatchObject({ path: wire.path, headers: { authorization: `Bearer ${SECRET}` } });
+      expect(received).toMatchObject({
+        path: mode === 'streamed' ? (wire.streamPath ?? wire.path) : wire.path,
+        headers: keyed,
+      });
       if (formInWords) expect(JSON.stringify(received?.body)).toContain('additionalProperties');
-      else expect(wire.formIn(received?.body ?? {})).toEqual(schema);
+      else expect(wire.formIn(received?.body ?? {})).toEqual(formOf(schema));
       expect(JSON.stringify(received?.body)).not.toContain(SECRET);
     });
 

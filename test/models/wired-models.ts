@@ -1,7 +1,9 @@
-import { openaiCompatible } from '../../src/engine/model-providers.js';
+import { nativeApi, openaiCompatible } from '../../src/engine/model-providers.js';
 import { MultiModelProvider } from '../../src/models/multi-model-provider.js';
 import { OllamaModel } from '../../src/models/ollama-model.js';
+import { ANTHROPIC } from './servers/anthropic-wire.js';
 import { CHAT } from './servers/chat-wire.js';
+import { GOOGLE } from './servers/google-wire.js';
 import { OLLAMA } from './servers/ollama-wire.js';
 import { RESPONSES } from './servers/responses-wire.js';
 import { SECRET, type WiredModel } from './wire.contract.js';
@@ -22,5 +24,18 @@ export const WIRED: readonly WiredModel[] = [
     name: 'Chat Completions',
     wire: CHAT,
     open: (url) => openaiCompatible({ baseURL: `${url}/v1`, key: SECRET }).getModel('test'),
+  },
+  {
+    name: "Anthropic's Messages",
+    wire: ANTHROPIC,
+    keyHeader: 'x-api-key',
+    open: (url) => nativeApi({ like: 'anthropic-native', baseURL: `${url}/v1`, key: SECRET }).getModel('test'),
+  },
+  {
+    name: 'Gemini',
+    wire: GOOGLE,
+    keyHeader: 'x-goog-api-key',
+    formOf: ({ additionalProperties: _, ...rest }) => rest,
+    open: (url) => nativeApi({ like: 'google-native', baseURL: `${url}/v1beta`, key: SECRET }).getModel('test'),
   },
 ];

@@ -12,8 +12,10 @@ export interface Said {
 /** The words of one API. */
 export interface Wire {
   readonly path: string;
+  /** The path of a streamed answer, where it is another one. */
+  readonly streamPath?: string;
   readonly streamType: string;
-  readonly isStreamed: (body: Received['body']) => boolean;
+  readonly isStreamed: (body: Received['body'], path: string) => boolean;
   readonly whole: (said: Said) => string;
   readonly frames: (said: Said) => readonly string[];
   /** How many frames at the end say that it is over. */
@@ -27,14 +29,14 @@ export interface Wire {
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 
-export const begins = (wire: Wire, response: ServerResponse): ServerResponse =>
+export const begins = (wire: Pick<Wire, 'streamType'>, response: ServerResponse): ServerResponse =>
   response.writeHead(200, { 'content-type': wire.streamType });
 
 /** A whole answer, or a streamed one in pieces of so many bytes. */
 export const answers =
   (wire: Wire, said: Said, pieceBytes = 4_096): Answerer =>
-  async (response, { body }) => {
-    if (!wire.isStreamed(body)) {
+  async (response, { body, path }) => {
+    if (!wire.isStreamed(body, path)) {
       response.writeHead(200, JSON_TYPE).end(wire.whole(said));
       return;
     }

@@ -1,0 +1,130 @@
+import type {
+  Model,
+  ModelRequest,
+  ModelResponse,
+  ModelRetryAdvice,
+  ModelRetryAdviceRequest,
+  protocol,
+  StreamEvent,
+} from '@openai/agents';
+import { abortError, throwIfAborted } from './abort.js';
+import type { Destination } from './endpoint.js';
+import { isRecord, textOf } from './failure-causes.js';
+import { ModelCallError } from './model-call-error.js';
+import { NativeAnswer } from './native-answer.js';
+import { nativeFailure } from './native-failure.js';
+import { ownItems } from './native-items.js';
+import type { LanguageModel } from './native-language.js';
+import type { NativePackages } from './native-packages.js';
+import { nativeRequest } from './native-request.js';
+import { argumentsEvent, doneEvent, isOutputItem, reasoningEvent } from './response-events.js';
+import { retryAdviceOf } from './retry-advice.js';
+import { usageOf } from './streamed-response.js';
+
+interface NativeModelParts {
+  readonly name: string;
+  readonly api: 'anthropic' | 'google';
+  readonly language: LanguageModel;
+  readonly adapt: NativePackages['adapt'];
+  readonly destination: Destination;
+  readonly cache: boolean;
+}
+
+/** A model of Anthropic's or Google's own API. Throws as OllamaModel does, and a UserError for what the API cannot do. */
+export class NativeModel implements Model {
+  readonly #parts: NativeModelParts;
+
+  constructor(parts: NativeModelParts) {
+    this.#parts = parts;
+  }
+
+  async getResponse(request: ModelRequest): Promise<ModelResponse> {
+    const { answer, events } = this.#ask(request, false);
+    try {
+      for await (const event of events) if (event.type === 'response_done') return this.#responseOf(answer, event);
+      throw broken();
+    } catch (error) {
+      throw this.#failure(error, request, false);
+    }
+  }
+
+  async *getStreamedResponse(request: ModelRequest): AsyncIterable<StreamEvent> {
+    const { answer, events } = this.#ask(request, true);
+    const calls = new Map<string, string>();
+    let started = false;
+    try {
+      for await (const event of events) {
+        throwIfAborted(request.signal);
+        if (event.type === 'response_done') {
+          const response = this.#responseOf(answer, event);
+          yield doneEvent(response, response.output.filter(isOutputItem));
+        } else {
+          const told = event.type === 'model' ? deltaOf(event.event, calls) : withoutId(event);
+          if (told === null) continue;
+          yield told;
+        }
+        started ||= event.type !== 'response_started';
+      }
+    } catch (error) {
+      throw this.#failure(error, request, started);
+    }
+  }
+
+  getRetryAdvice({ error }: ModelRetryAdviceRequest): ModelRetryAdvice | undefined {
+    return retryAdviceOf(error);
+  }
+
+  #ask(request: ModelRequest, isStreamed: boolean) {
+    const { api, name, language, adapt, cache } = this.#parts;
+    const answer = new NativeAnswer(language, api, isStreamed);
+    return { answer, events: adapt(answer).getStreamedResponse(nativeRequest(api, name, request, cache)) };
+  }
+
+  /** The response without what the adapter puts beside it: its own names, and ids that count from zero in every answer. */
+  #responseOf(answer: NativeAnswer, { response }: protocol.StreamEventResponseCompleted): ModelResponse {
+    const { name, api } = this.#parts;
+    if (answer.finish === null) throw broken();
+    const { unified, raw = unified } = answer.finish;
+    const output = ownItems(api, response.output, answer.texts);
+    const { id, usage, rawUsage } = response;
+    if (unified === 'length' && output.at(-1)?.type === 'function_call')
+      throw new ModelCallError('model_failed', `The answer of ${name} may be cut within a call: it ended by ${raw}.`, {
+        retryable: false,
+        hint: 'Set a higher maxTokens in the model settings of the agent.',
+      });
+    if (output.length === 0)
+      throw new ModelCallError('model_failed', `The answer is empty; the server ended it as ${raw}.`, {
+        retryable: unified === 'stop' || unified === 'error' || unified === 'other',
+      });
+    return {
+      usage: usageOf(usage),
+      output,
+      // The adapter's name for an answer without an id.
+      ...(id === 'FAKE_ID' ? {} : { responseId: id }),
+      ...(rawUsage === undefined ? {} : { rawUsage }),
+      providerData: { finishReason: raw },
+    };
+  }
+
+  #failure(error: unknown, { signal }: ModelRequest, started: boolean): unknown {
+    if (signal?.aborted === true) return abortError(signal);
+    return nativeFailure(error, this.#parts.destination, this.#parts.name, started);
+  }
+}
+
+/** Reads reasoning and arguments of calls from the parts of a stream of the AI SDK. Null: the part has neither. */
+function deltaOf(part: unknown, calls: Map<string, string>): StreamEvent | null {
+  if (!isRecord(part)) return null;
+  const [id, delta] = [textOf(part, 'id') ?? '', textOf(part, 'delta') ?? ''];
+  if (part['type'] === 'tool-input-start') calls.set(id, textOf(part, 'toolName') ?? '');
+  if (delta === '') return null;
+  if (part['type'] === 'reasoning-delta') return reasoningEvent(delta);
+  return part['type'] === 'tool-input-delta' ? argumentsEvent(delta, id, calls.get(id) ?? null) : null;
+}
+
+/** The adapter counts the texts of each answer from zero. */
+const withoutId = (event: StreamEvent): StreamEvent =>
+  event.type === 'output_text_delta' ? { type: 'output_text_delta', delta: event.delta } : event;
+
+const broken = (): ModelCallError =>
+  new ModelCallError('model_failed', 'The answer is broken: it ended before it was done.', { retryable: true });

@@ -1,0 +1,57 @@
+import type { Model } from '@openai/agents';
+import { HoldfastError } from '../core/errors.js';
+import { ADAPTER_PACKAGE, type NativeProviderRow, type OptionalPackage } from '../core/native-provider-table.js';
+import { isRecord, textOf } from './failure-causes.js';
+import type { LanguageModel } from './native-language.js';
+
+/** Where the AI SDK sends its requests, and how. */
+export interface NativeSettings {
+  readonly baseURL: string;
+  readonly fetch: typeof fetch;
+  /** Makes the id of a call that the API gave no id. */
+  readonly generateId: () => string;
+}
+
+export interface NativePackages {
+  /** Makes a model of the Agents SDK of one of the AI SDK. */
+  readonly adapt: (model: LanguageModel) => Model;
+  readonly open: (settings: NativeSettings) => (name: string) => LanguageModel;
+}
+
+/** `fetch` sets the real key. Without a key of its own a package would read one from the environment. */
+const NO_KEY = 'unused';
+
+/** Loads the optional packages of an API. Throws `model_unknown`, which names a missing package and the command that installs it. */
+export async function nativePackages({ api, title, package: own }: NativeProviderRow): Promise<NativePackages> {
+  const needed = [ADAPTER_PACKAGE, own];
+  const { aisdk } = await loaded(() => import('@openai/agents-extensions/ai-sdk'), ADAPTER_PACKAGE, title, needed);
+  // Its declarations leave out what `exactOptionalPropertyTypes` asks for.
+  const adapt = (model: LanguageModel): Model => aisdk(model) as Model;
+  if (api === 'anthropic') {
+    const { createAnthropic } = await loaded(() => import('@ai-sdk/anthropic'), own, title, needed);
+    return { adapt, open: (settings) => createAnthropic({ ...settings, apiKey: NO_KEY }).languageModel };
+  }
+  const { createGoogleGenerativeAI } = await loaded(() => import('@ai-sdk/google'), own, title, needed);
+  return { adapt, open: (settings) => createGoogleGenerativeAI({ ...settings, apiKey: NO_KEY }).languageModel };
+}
+
+async function loaded<T>(
+  load: () => Promise<T>,
+  { name }: OptionalPackage,
+  title: string,
+  needed: readonly OptionalPackage[],
+): Promise<T> {
+  try {
+    return await load();
+  } catch (cause) {
+    const why = isMissing(cause, name) ? 'is not installed' : `cannot be loaded: ${textOf(cause, 'message')}`;
+    const command = `npm install ${needed.map((one) => `${one.name}@${one.version}`).join(' ')}`;
+    throw new HoldfastError('model_unknown', `The API of ${title} needs the package ${name}, which ${why}.`, {
+      hint: `Run \`${command}\`, or use a model of another provider.`,
+      cause,
+    });
+  }
+}
+
+const isMissing = (cause: unknown, name: string): boolean =>
+  isRecord(cause) && cause['code'] === 'ERR_MODULE_NOT_FOUND' && (textOf(cause, 'message') ?? '').includes(`'${name}'`);

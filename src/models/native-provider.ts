@@ -1,0 +1,122 @@
+import type { Model, ModelProvider } from '@openai/agents';
+import { type FieldError, HoldfastError } from '../core/errors.js';
+import { pointerTo } from '../core/field-errors.js';
+import { NATIVE_PROVIDERS, type NativeProviderRow } from '../core/native-provider-table.js';
+import { credentialOf, type Destination, endpointOf } from './endpoint.js';
+import { endpointFetch } from './endpoint-fetch.js';
+import { UNNAMED } from './native-answer.js';
+import { NativeModel } from './native-model.js';
+import { type NativeApiOptions, nativeProblems } from './native-options.js';
+import { nativePackages } from './native-packages.js';
+import { nativeRecording } from './native-recording.js';
+import type { Variable } from './openai-compatible-provider.js';
+import { fileSecret, missingAt, type Secret, variableSecret } from './secret.js';
+
+/**
+ * Gives models of Anthropic's and Google's own APIs. Packages are loaded, and keys are looked for, with the first name. Nothing is
+ * contacted before the first request.
+ */
+export class NativeProvider implements ModelProvider {
+  readonly #options: NativeApiOptions;
+  readonly #variable: Variable;
+  readonly #send: typeof fetch | null;
+  readonly #models = new Map<string, Model>();
+
+  /** `send`: how requests leave; null = by the `fetch` of the process. */
+  constructor(options: NativeApiOptions, variable: Variable, send: typeof fetch | null = null) {
+    this.#options = options;
+    this.#variable = variable;
+    this.#send = send;
+  }
+
+  /** Returns what is wrong with the options, for the check of a configuration at start. */
+  problems(): readonly FieldError[] {
+    return nativeProblems(this.#options);
+  }
+
+  /** Returns the keys that are not there, for a process that executes runs. */
+  missing(): readonly FieldError[] {
+    const { key, headers = {} } = this.#options;
+    const others = Object.entries(headers).flatMap(([name, value]) => missingAt(pointerTo(['headers', name]), value));
+    return [...missingAt('/key', key), ...others];
+  }
+
+  /** Returns the places of its secrets, so that they are known before they are used. */
+  secrets(): object {
+    const { key, headers, baseURL } = this.#options;
+    return { apiKey: key, headers, baseURL };
+  }
+
+  /** Throws `config_invalid` for wrong options, and `model_unknown` for a missing name, key or package. */
+  async getModel(modelName = ''): Promise<Model> {
+    const row = this.#row();
+    const known = this.#models.get(modelName);
+    if (known !== undefined) return known;
+    if (modelName === '')
+      throw new HoldfastError('model_unknown', 'The name of the model is blank.', { hint: 'Use <prefix>/<name>.' });
+    const destination = this.#destination(row, modelName);
+    const { adapt, open } = await nativePackages(row);
+    let unnamed = 0;
+    const language = open({
+      baseURL: destination.baseURL,
+      fetch: begunWithin(endpointFetch(destination), destination.timeoutMs),
+      generateId: () => `${UNNAMED}${unnamed++}`,
+    })(modelName);
+    const { cache = true } = this.#options;
+    const model = new NativeModel({ name: modelName, api: row.api, language, adapt, destination, cache });
+    this.#models.set(modelName, model);
+    return model;
+  }
+
+  #row(): NativeProviderRow {
+    const fields = this.problems();
+    const row = NATIVE_PROVIDERS[this.#options.like];
+    if (fields.length === 0 && row !== undefined) return row;
+    const said = fields.map(({ pointer, detail }) => `${pointer.slice(1).replaceAll('/', '.')}: ${detail}`);
+    throw new HoldfastError('config_invalid', `The provider cannot work like this: ${said.join('; ')}.`, { fields });
+  }
+
+  #destination(row: NativeProviderRow, model: string): Destination {
+    const { baseURL = row.baseURL, key, headers, timeoutMs, recordTo, cache = true } = this.#options;
+    const used = key === undefined ? this.#keyOf(row, model) : key;
+    const { credentials, ...rest } = endpointOf({
+      ...{ title: row.title, baseURL, api: 'chat', key: null },
+      send: recordTo === undefined ? this.#send : nativeRecording(recordTo, row.api, cache, this.#send),
+      ...(headers === undefined ? {} : { headers }),
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    });
+    return {
+      ...rest,
+      credentials: [...(used === null ? [] : [credentialOf(row.keyHeader, '', used)]), ...credentials],
+    };
+  }
+
+  #keyOf({ title, keyVariable }: NativeProviderRow, model: string): Secret {
+    const file = this.#variable(`${keyVariable}_FILE`);
+    if (file !== null) return fileSecret(file);
+    if (this.#variable(keyVariable) !== null) return variableSecret(keyVariable, this.#variable);
+    throw new HoldfastError(
+      'model_unknown',
+      `The model "${model}" is one of ${title}, and there is no key: ${keyVariable} is not set.`,
+      { hint: `Set ${keyVariable}, or use a model of another provider, such as ollama/<name>.` },
+    );
+  }
+}
+
+/** Gives up a server that is silent before its answer; `endpointFetch` bounds the silence in an answer. */
+const begunWithin =
+  (send: typeof fetch, timeoutMs: number): typeof fetch =>
+  async (input, init) => {
+    const late = new AbortController();
+    const timer = setTimeout(() => {
+      const error = new Error(`The server said nothing for ${timeoutMs} ms.`);
+      error.name = 'TimeoutError';
+      late.abort(error);
+    }, timeoutMs);
+    const signal = init?.signal ? AbortSignal.any([init.signal, late.signal]) : late.signal;
+    try {
+      return await send(input, { ...init, signal });
+    } finally {
+      clearTimeout(timer);
+    }
+  };

@@ -1,0 +1,89 @@
+import { type ModelRequest, UserError } from '@openai/agents';
+import { isRecord } from './failure-causes.js';
+
+type Api = 'anthropic' | 'google';
+type Options = Readonly<Record<string, unknown>>;
+
+/**
+ * Returns the request with its settings in the words of the AI SDK's provider. Throws a UserError for what the API or the adapter
+ * would leave out in silence.
+ */
+export function nativeRequest(api: Api, model: string, request: ModelRequest, cache: boolean): ModelRequest {
+  refuseForeign(model, request);
+  const { modelSettings } = request;
+  const { providerOptions, ...data } = modelSettings.providerData ?? {};
+  const own = isRecord(providerOptions) && isRecord(providerOptions[api]) ? providerOptions[api] : {};
+  const options =
+    api === 'anthropic' ? anthropicOptions(model, request, own, cache) : googleOptions(model, request, own);
+  return {
+    ...request,
+    modelSettings: {
+      ...modelSettings,
+      ...withMaxTokens(model, modelSettings.maxTokens, options),
+      providerData: {
+        ...data,
+        providerOptions: { ...(isRecord(providerOptions) ? providerOptions : {}), [api]: options },
+      },
+    },
+  };
+}
+
+function refuseForeign(model: string, { tools, previousResponseId, conversationId, prompt }: ModelRequest): void {
+  const foreign = tools.find(({ type }) => type !== 'function');
+  if (foreign !== undefined)
+    throw new UserError(
+      `${model} takes function tools only, and "${foreign.name}" is a tool of the kind ${foreign.type}.`,
+    );
+  const stored = Object.entries({ previousResponseId, conversationId, prompt }).find(
+    ([, value]) => value !== undefined,
+  );
+  if (stored !== undefined) throw new UserError(`${model} has no ${stored[0]}: only OpenAI's Responses API stores it.`);
+}
+
+function anthropicOptions(model: string, { modelSettings }: ModelRequest, own: Options, cache: boolean): Options {
+  const { reasoning, parallelToolCalls } = modelSettings;
+  const effort = reasoning?.effort ?? null;
+  const thinking =
+    effort === null
+      ? {}
+      : effort === 'none'
+        ? { thinking: { type: 'disabled' } }
+        : { thinking: { type: 'adaptive' }, effort: effort === 'minimal' ? 'low' : effort };
+  const options: Options = {
+    // A call arrives whole and valid, as in an answer that is not streamed.
+    toolStreaming: false,
+    ...(cache ? { cacheControl: { type: 'ephemeral' } } : {}),
+    ...thinking,
+    ...(parallelToolCalls === false ? { disableParallelToolUse: true } : {}),
+    ...own,
+  };
+  const { cacheControl } = options;
+  if (isRecord(cacheControl) && cacheControl['ttl'] === '1h')
+    throw new UserError(`${model}: an hour of cache has a price that Holdfast does not count; leave ttl out.`);
+  return options;
+}
+
+/** Google's own translation of an effort, for models that take a number of tokens. */
+const BUDGETS: Readonly<Record<string, number>> = { none: 0, minimal: 1024, low: 1024, medium: 8192, high: 24_576 };
+
+function googleOptions(model: string, { modelSettings }: ModelRequest, own: Options): Options {
+  const { reasoning, parallelToolCalls } = modelSettings;
+  if (parallelToolCalls === false)
+    throw new UserError(`${model} has no setting against parallel calls (parallelToolCalls).`);
+  const effort = reasoning?.effort ?? null;
+  if (effort === null) return own;
+  const budget = BUDGETS[effort];
+  if (budget === undefined) throw new UserError(`${model} has no reasoning effort "${effort}"; use at most "high".`);
+  const takesBudget = /gemini-2\.5/.test(model);
+  if (!takesBudget && effort === 'none') throw new UserError(`${model} cannot answer without thinking; use "minimal".`);
+  const thinkingConfig = takesBudget ? { thinkingBudget: budget } : { thinkingLevel: effort };
+  return { thinkingConfig: { ...thinkingConfig, includeThoughts: effort !== 'none' }, ...own };
+}
+
+/** The package adds the budget of thoughts to `maxTokens`; a limit of Holdfast bounds thoughts and words together. */
+function withMaxTokens(model: string, maxTokens: number | undefined, { thinking }: Options): { maxTokens?: number } {
+  if (maxTokens === undefined || !isRecord(thinking) || thinking['type'] !== 'enabled') return {};
+  const budget = typeof thinking['budgetTokens'] === 'number' ? thinking['budgetTokens'] : 1024;
+  if (budget < maxTokens) return { maxTokens: maxTokens - budget };
+  throw new UserError(`${model}: maxTokens (${maxTokens}) must be above the budget of thoughts (${budget} tokens).`);
+}
