@@ -1,4 +1,5 @@
 import type { AgentInputItem, ModelRequest, ModelResponse } from '@openai/agents';
+import { isRecord } from './failure-causes.js';
 import type { AttemptTarget } from './model-attempt.js';
 
 /**
@@ -17,10 +18,16 @@ const nameOf = ({ provider, model }: AttemptTarget): string => `${provider}/${mo
 /** The items of an answer, marked where somebody else could not read them. */
 export const markedItems = <T extends OutputItem>(target: AttemptTarget, output: readonly T[]): T[] =>
   output.map((item) =>
-    'id' in item || 'providerData' in item || PRIVATE.has(item.type)
+    'id' in item || 'providerData' in item || PRIVATE.has(item.type) || hasOwnParts(item)
       ? { ...item, providerData: { ...item.providerData, [MARK]: nameOf(target) } }
       : item,
   );
+
+/** Gemini signs the last part of an answer in words, not the message. */
+const hasOwnParts = (item: object): boolean =>
+  'content' in item &&
+  Array.isArray(item.content) &&
+  item.content.some((part: unknown) => isRecord(part) && 'providerData' in part);
 
 /** The request as this model can read it: what it said itself as it said it, and of what others said the words and calls. */
 export function requestFor(target: AttemptTarget, request: ModelRequest): ModelRequest {

@@ -65,12 +65,13 @@ const PRIVATE = [
 const context = { runId: null, taskType: null, watch: UNWATCHED };
 
 /** Asks one of them, and gives what it said and what came to its server. */
-async function ask({ name, wire, open }: Speaker, input: AgentInputItem[], mode: (typeof MODES)[number]) {
-  const said = {
-    reasoning: THOUGHT,
-    text: 'Let me look.',
-    calls: [{ id: 'call_1', name: 'weather', args: { city: 'Oslo' } }],
-  };
+async function ask(
+  { name, wire, open }: Speaker,
+  input: AgentInputItem[],
+  mode: (typeof MODES)[number],
+  calls = [{ id: 'call_1', name: 'weather', args: { city: 'Oslo' } }],
+) {
+  const said = { reasoning: THOUGHT, text: 'Let me look.', calls };
   await using server = await wireServer(answers(wire, said));
   const model = attemptOf(await open(server.url), { provider: name, model: 'test' }, context);
   const { output } = await call(model, requestOf({ input }), mode);
@@ -89,6 +90,17 @@ describe.each(MODES)('%s', (mode) => {
       const { output } = await ask(first, [user], mode);
       const { body } = await ask(other, [user, ...output, result], mode);
       for (const part of ['Let me look.', 'Oslo', 'rain']) expect(body).toContain(part);
+      for (const part of PRIVATE) expect(body).not.toContain(part);
+    },
+  );
+
+  it.each(pairs.map(([first, other]) => ({ first, other, title: `${first?.name} and then ${other?.name}` })))(
+    '$title: an answer in words alone goes over without what only the first can read',
+    async ({ first, other }) => {
+      if (first === undefined || other === undefined) throw new Error('a pair has two');
+      const { output } = await ask(first, [user], mode, []);
+      const { body } = await ask(other, [user, ...output, user], mode);
+      expect(body).toContain('Let me look.');
       for (const part of PRIVATE) expect(body).not.toContain(part);
     },
   );
