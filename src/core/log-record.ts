@@ -1,5 +1,5 @@
 import { REDACTED } from './redaction.js';
-import { isRandomKey, isSecretName, isSecretNumberName, withoutLooks } from './secret-looks.js';
+import { isRandomKey, isSecretName, isSecretNumberName, isValueOf, withoutLooks } from './secret-looks.js';
 
 /** What a line of the log says beside its words. Never a payload, never a secret. */
 export interface LogFields {
@@ -31,6 +31,10 @@ const ITEMS_MAX = 50;
 const DEPTH_MAX = 4;
 /** Of `data` as JSON. */
 const DATA_MAX = 12_000;
+
+/** Fields of an object that is a header, a variable or a parameter: how it is called, and what it holds. */
+const NAMING = /^(?:name|key|header|field|variable)$/i;
+const VALUING = /^(?:values?|content)$/i;
 
 /** Takes the secrets out that are known. Of a text that was cut, the end may be the beginning of one, and is left out too. */
 type WithoutSecrets = (text: string, wasCut: boolean) => string;
@@ -77,15 +81,18 @@ class LineText {
     if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'no time' : value.toISOString();
     if (depth >= DEPTH_MAX) return Array.isArray(value) ? '[…]' : '{…}';
     if (Array.isArray(value)) {
-      const items: unknown[] = value.slice(0, ITEMS_MAX).map((item) => this.#bounded(item, depth + 1));
+      const items: unknown[] = value
+        .slice(0, ITEMS_MAX)
+        .map((item, index) => (isValueOf(value[index - 1], item) ? REDACTED : this.#bounded(item, depth + 1)));
       return value.length > ITEMS_MAX ? [...items, `… (${value.length} items)`] : items;
     }
+    const isNamed = Object.entries(value).some(([name, item]) => NAMING.test(name) && isValueOf(item, ''));
     return Object.fromEntries(
       Object.entries(value)
         .slice(0, ITEMS_MAX)
         .map(([name, item]) => [
           this.clean(name, NAME_MAX),
-          isHidden(name, item) ? REDACTED : this.#bounded(item, depth + 1),
+          isHidden(name, item) || (isNamed && VALUING.test(name)) ? REDACTED : this.#bounded(item, depth + 1),
         ]),
     );
   }
