@@ -19,6 +19,8 @@ export interface ModelAnswer {
   readonly usage: Usage;
   /** What the SDK keeps of the response beside its output; it goes back to the SDK as it came. */
   readonly rest: JsonObject;
+  /** Why the answer ended; not there: the model did not say. */
+  readonly finishReason?: string;
   /** How a router chose who answers: a replay does not choose again. Not there: there was nothing to choose. */
   readonly route?: Route;
   /** Not there in what was recorded before there were prices. */
@@ -29,7 +31,7 @@ export interface ModelAnswer {
 
 export type ModelResult =
   | ModelAnswer
-  | { readonly type: 'failed'; readonly error: ErrorView }
+  | { readonly type: 'failed'; readonly error: ErrorView; readonly charges?: readonly Charge[] }
   /** No budget has room for it: nothing was sent. */
   | { readonly type: 'exhausted'; readonly budget: ExhaustedBudget; readonly error: ErrorView }
   | Halt;

@@ -78,7 +78,7 @@ export class TurnCharges implements AttemptWatch {
     const plain: Admission = {
       admitted: true,
       settle: async (said, outcome) => {
-        if (outcome === 'answered') await this.#keep(this.#answer(model, attempt, priced, said));
+        if (outcome === 'answered' || said !== null) await this.#keep(this.#answer(model, attempt, priced, said));
       },
     };
     const { budgets, purse } = this.#asked;
@@ -98,7 +98,9 @@ export class TurnCharges implements AttemptWatch {
 
   /** A request that failed because a budget had no room waits for more, where its policy says so. */
   endOf(result: ModelResult): ModelResult {
-    if (result.type !== 'failed' || this.#exhausted?.onExhausted !== 'ask') return result;
+    if (result.type !== 'failed') return result;
+    const charges = this.#unwritten;
+    if (this.#exhausted?.onExhausted !== 'ask') return charges.length === 0 ? result : { ...result, charges };
     return { type: 'exhausted', budget: this.#exhausted.budget, error: result.error };
   }
 
@@ -126,7 +128,7 @@ export class TurnCharges implements AttemptWatch {
       admitted: true,
       settle: async (said, outcome) => {
         if (isUnpaid(outcome)) purse.giveBack(needed);
-        if (outcome !== 'answered') return;
+        if (outcome !== 'answered' && said === null) return;
         const { nanos } = this.#answer(model, attempt, priced, said);
         purse.pay(needed, nanos === null ? null : BigInt(nanos));
       },
@@ -160,7 +162,7 @@ export class TurnCharges implements AttemptWatch {
 
   #settlementOf(model: string, attempt: number, priced: NamedPrice, said: Said, outcome: Outcome): Settlement {
     if (isUnpaid(outcome)) return { state: 'released', nanos: 0n, usage: null };
-    const answer = outcome === 'answered' ? this.#answer(model, attempt, priced, said) : null;
+    const answer = outcome === 'answered' || said !== null ? this.#answer(model, attempt, priced, said) : null;
     if (answer === null || answer.nanos === null) return { state: 'assumed', nanos: null, usage: null };
     return { state: 'settled', nanos: BigInt(answer.nanos), usage: answer.usage };
   }

@@ -41,6 +41,7 @@ import { waitForApprovals } from './wait-for-approvals.js';
 export interface RunnableAgent extends StartableAgent {
   readonly agent: Agent;
   readonly onDenied: 'stop' | 'tell';
+  readonly onTruncated: 'fail' | 'continue';
   readonly separateRequester: RunFacts['separateRequester'];
   readonly stream: boolean;
   readonly mcp: RunFacts['mcp'];
@@ -233,6 +234,7 @@ export const factsOf = (options: Workplace, run: RunRow, task: RunTask | null = 
   grants: parseGrants(grantsOf(run), { allowEverything: true }),
   limits: limitsOf(run),
   onDenied: options.agents.get(run.agent)?.onDenied ?? 'stop',
+  onTruncated: options.agents.get(run.agent)?.onTruncated ?? 'fail',
   separateRequester: options.agents.get(run.agent)?.separateRequester ?? [],
   model: run.model,
   rebuilt: run.rebuilt_segment,

@@ -1,4 +1,6 @@
-import type { Model, ModelProvider } from '@openai/agents';
+import type { Model, ModelProvider, ModelResponse } from '@openai/agents';
+import { finishReasonIn, isCutReason } from '../src/models/answer-terms.js';
+import { CutAnswer } from '../src/models/model-call-error.js';
 import { targetOf } from '../src/models/multi-model-provider.js';
 import { attemptOf } from '../src/models/single-attempt.js';
 import { TurnCharges } from '../steps/turn-charges.js';
@@ -16,11 +18,17 @@ export const chargedProvider = (provider: ModelProvider): ModelProvider => ({
     const model = await provider.getModel(name);
     const attempt = (): Model => chargedAttempt(model, name);
     return {
-      getResponse: (request) => attempt().getResponse(request),
+      getResponse: async (request) => whole(await attempt().getResponse(request)),
       getStreamedResponse: (request) => attempt().getStreamedResponse(request),
     };
   },
 });
+
+/** Nothing but an error tells a guardrail or a tool that the answer was cut. */
+function whole(response: ModelResponse): ModelResponse {
+  if (isCutReason(finishReasonIn(response))) throw new CutAnswer(response);
+  return response;
+}
 
 function chargedAttempt(model: Model, name: string | undefined): Model {
   const scope = scopeAround();

@@ -11,6 +11,7 @@ import type { Wait } from '../src/core/ending.js';
 import { HoldfastError } from '../src/core/errors.js';
 import { digestOf, isObject, type JsonValue, toJson } from '../src/core/json.js';
 import { addUsage } from '../src/core/run.js';
+import { finishReasonIn, isCutReason } from '../src/models/answer-terms.js';
 import { withoutSpokenSecretsIn } from '../src/models/known-secrets.js';
 import type { AttemptTarget } from '../src/models/model-attempt.js';
 import { targetOf } from '../src/models/multi-model-provider.js';
@@ -23,6 +24,7 @@ import { patiently } from '../steps/patience.js';
 import { TurnCharges } from '../steps/turn-charges.js';
 import { budgetWait, chargedIn } from './budget-wait.js';
 import { withOwnCallIds, withRecordedIds } from './call-ids.js';
+import { afterCut, outputOrError } from './cut-answer.js';
 import { durableStep } from './durable-step.js';
 import { failureOfModel } from './failure-of-model.js';
 import { hideOver, withHidden } from './hidden-past.js';
@@ -100,7 +102,7 @@ async function takeTurn(scope: SegmentScope, named: Named, asked: ModelRequest):
   stopIfDue(scope, leaves);
   const whole = withHidden(scope.state, asked);
   const shown = shownRequest(scope, agentOf(scope), whole);
-  const request = shown ?? whole;
+  const request = afterCut(scope, shown ?? whole);
   const guardFor = guardsOf(request);
   const turn = ++scope.turns;
   scope.turnsInSegment++;
@@ -116,21 +118,23 @@ async function takeTurn(scope: SegmentScope, named: Named, asked: ModelRequest):
     recorded === null ? await askModel(scope, chosenOf(scope) ?? named, request, turn) : modelResultOf(recorded);
   if (result.type === 'halted') throw stopWith(scope, haltStop(result.why));
   if (result.type === 'failed') {
-    scope.log.add('model.failed', { turn, agent, model: name, error: { ...result.error } }, requested);
+    scope.log.add('model.failed', { turn, agent, model: name, error: { ...result.error } }, requested, result.charges);
     throw stopWith(scope, { type: 'failed', error: result.error });
   }
   if (result.type === 'exhausted')
     throw waitBefore(scope, budgetWait(scope.run.id, { turn, agent }, result.budget, requested));
-  const { usage, responseId, route, cost, charges = [] } = result;
+  const { usage, responseId, route, cost, finishReason, charges = [] } = result;
   const output = recorded === null ? withOwnCallIds(scope, turn, result.output) : withRecordedIds(scope, result.output);
   scope.usage = addUsage(scope.usage, usage);
   scope.totalTokens += usage.totalTokens;
-  const chosen = { ...(route && { route }), ...(cost && { cost }) };
+  const chosen = { ...(finishReason && { finishReason }), ...(route && { route }), ...(cost && { cost }) };
   const answered = { turn, agent, model: name, responseId, output: [...output], usage, ...chosen };
   scope.log.add('model.responded', answered, requested, charges);
-  await planResponse(scope, agent, output, guardFor);
+  const given = outputOrError(scope, turn, finishReason, output);
+  if (given instanceof HoldfastError) throw stopWith(scope, { type: 'failed', error: given.view() });
+  await planResponse(scope, agent, given, guardFor);
   if (scope.state !== null && scope.within === null) hideOver(scope.state);
-  return responseOf({ ...result, output });
+  return responseOf({ ...result, output: given });
 }
 
 const stopWith = (scope: SegmentScope, stop: NonNullable<SegmentScope['stop']>): SegmentStop => {
@@ -253,19 +257,23 @@ async function respond(
 
 function answerOf(response: ModelResponse): ModelAnswer {
   const { output, usage, responseId, ...rest } = response;
-  const items = withoutSpokenSecretsIn(toJson(output));
+  const finishReason = finishReasonIn(response);
+  // A call of an answer that was cut may be cut too, whoever made the model.
+  const whole = isCutReason(finishReason) ? output.filter(({ type }) => type !== 'function_call') : output;
+  const items = withoutSpokenSecretsIn(toJson(whole));
   const kept = withoutSpokenSecretsIn(toJson(rest));
   const { inputTokens, outputTokens, totalTokens } = usage;
   return {
     type: 'answer',
     responseId: responseId ?? null,
     output: Array.isArray(items) ? items.filter(isObject) : [],
-    usage: { inputTokens: whole(inputTokens), outputTokens: whole(outputTokens), totalTokens: whole(totalTokens) },
+    usage: { inputTokens: count(inputTokens), outputTokens: count(outputTokens), totalTokens: count(totalTokens) },
+    ...(finishReason === null ? {} : { finishReason }),
     rest: { usage: toJson(usage), ...(isObject(kept) ? kept : {}) },
   };
 }
 
-const whole = (count: number): number => (Number.isSafeInteger(count) && count > 0 ? count : 0);
+const count = (tokens: number): number => (Number.isSafeInteger(tokens) && tokens > 0 ? tokens : 0);
 
 /** The response as the SDK wants it. Arguments that are not a JSON object are wrapped, so that its parser accepts them. */
 function responseOf(answer: ModelAnswer): ModelResponse {

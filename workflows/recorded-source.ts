@@ -278,9 +278,10 @@ export function modelResultOf(recorded: RecordedAnswer): ModelResult {
     const { code } = recorded.error;
     return { type: 'failed', error: { ...recorded.error, code: isErrorCode(code) ? code : 'run_failed' } };
   }
-  const { responseId, output, usage, route, cost } = recorded;
+  const { responseId, output, usage, route, cost, finishReason } = recorded;
   const rest = { usage: { requests: 1, ...usage } };
-  return { type: 'answer', responseId, output, usage, rest, ...(route && { route }), ...(cost && { cost }) };
+  const terms = { ...(route && { route }), ...(cost && { cost }), ...(finishReason && { finishReason }) };
+  return { type: 'answer', responseId, output, usage, rest, ...terms };
 }
 
 function differenceOf(recorded: EventDraft, draft: EventDraft): string | null {

@@ -35,6 +35,8 @@ export interface RunFacts {
   readonly grants: GrantSet;
   readonly limits: RunLimits;
   readonly onDenied: 'stop' | 'tell';
+  /** What becomes of the run when an answer was cut at its limit of tokens. */
+  readonly onTruncated: 'fail' | 'continue';
   /** What its agent and the engine say of whether who asked for it may approve its calls. */
   readonly separateRequester: readonly (boolean | undefined)[];
   /** The model that is asked in place of those of the agents; null: theirs. */

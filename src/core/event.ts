@@ -116,6 +116,8 @@ const DATA = {
     responseId: z.string().nullable(),
     output: z.array(jsonObject),
     usage,
+    /** Why the answer ended. Absent where the model does not say, and in logs of older builds. */
+    finishReason: z.string().exactOptional(),
     route: route.exactOptional(),
     cost: answerCost.exactOptional(),
   }),

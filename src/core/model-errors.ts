@@ -14,6 +14,18 @@ export const MODEL_ERRORS = {
     'The provider refuses the model call',
     'Read the detail; check the key, the account and what the model takes.',
   ),
+  answer_truncated: row(
+    502,
+    'stop',
+    'The answer of the model was cut at its limit of tokens',
+    'Raise maxTokens of the model settings, give the agent smaller steps, or let it go on (onTruncated).',
+  ),
+  answer_filtered: row(
+    502,
+    'stop',
+    'The content filter of the provider withheld an answer',
+    'Read the answer in the log; change what is asked, or the model.',
+  ),
   model_unknown: row(
     400,
     'stop',

@@ -54,13 +54,23 @@ export const MODEL_PROVIDERS: { readonly [prefix: string]: ModelProviderRow } = 
     omit: OPENAI_ONLY,
   }),
   openrouter: hosted('OpenRouter', 'https://openrouter.ai/api/v1', 'OPENROUTER_API_KEY'),
-  groq: hosted('Groq', 'https://api.groq.com/openai/v1', 'GROQ_API_KEY', { maxTokens: 'max_completion_tokens' }),
+  groq: hosted('Groq', 'https://api.groq.com/openai/v1', 'GROQ_API_KEY', {
+    maxTokens: 'max_completion_tokens',
+    omit: OPENAI_ONLY,
+  }),
   mistral: hosted('Mistral', 'https://api.mistral.ai/v1', 'MISTRAL_API_KEY', {
     callIds: 'nine',
     omit: ['stream_options', ...OPENAI_ONLY],
   }),
   deepseek: hosted('DeepSeek', 'https://api.deepseek.com/v1', 'DEEPSEEK_API_KEY', { structuredOutput: 'json_object' }),
   together: hosted('Together AI', 'https://api.together.xyz/v1', 'TOGETHER_API_KEY'),
+  fireworks: hosted('Fireworks AI', 'https://api.fireworks.ai/inference/v1', 'FIREWORKS_API_KEY', {
+    omit: ['stream_options', ...OPENAI_ONLY],
+  }),
+  cerebras: hosted('Cerebras', 'https://api.cerebras.ai/v1', 'CEREBRAS_API_KEY', {
+    maxTokens: 'max_completion_tokens',
+    omit: ['frequency_penalty', 'presence_penalty', ...OPENAI_ONLY],
+  }),
   xai: hosted('xAI', 'https://api.x.ai/v1', 'XAI_API_KEY'),
   vllm: local('vLLM', 'http://127.0.0.1:8000/v1', 'VLLM'),
   llamacpp: local('llama.cpp', 'http://127.0.0.1:8080/v1', 'LLAMACPP'),

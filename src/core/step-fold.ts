@@ -44,9 +44,11 @@ const silent = ({ agent, model }: { readonly agent: string; readonly model: stri
   ...{ type: 'none', agent, model, text: null, reasoning: null, calls: [] },
 });
 
-function answered({ agent, model, output, route }: EventData<'model.responded'>): TrajectoryStep['action'] {
+function answered(answer: EventData<'model.responded'>): TrajectoryStep['action'] {
+  const { agent, model, output, route, finishReason } = answer;
   const [text, reasoning] = [said(output, 'message'), said(output, 'reasoning')];
-  return { type: 'message', agent, model, ...(route === undefined ? {} : { route }), text, reasoning, calls: [] };
+  const chosen = { ...(route && { route }), ...(finishReason === undefined ? {} : { finishReason }) };
+  return { type: 'message', agent, model, ...chosen, text, reasoning, calls: [] };
 }
 
 /** The attempt that gave the answer is the last one that used what the answer says. */

@@ -51,6 +51,10 @@ export const trajectoryStep = z
       agent: z.string(),
       model: z.string(),
       route: route.exactOptional(),
+      finishReason: z
+        .string()
+        .exactOptional()
+        .describe('Why the answer ended, as the model said it: `stop`, `tool_calls`, `length`, `content_filter`.'),
       text: z.string().nullable(),
       reasoning: z.string().nullable(),
       calls: z.array(trajectoryCall).describe('All that one answer asked for, in its order.'),

@@ -26,6 +26,7 @@ export interface RegisteredAgent {
   readonly grants: GrantSet;
   readonly limits: RunLimits;
   readonly onDenied: 'stop' | 'tell';
+  readonly onTruncated: 'fail' | 'continue';
   /** Models that forks may name beside those of its definition. */
   readonly forkModels: readonly string[];
   /** What the agent and the engine say of who may approve. */
@@ -79,6 +80,7 @@ const declarationShape = z.strictObject({
   grants: z.array(z.unknown()).optional(),
   allowEverything: z.boolean().optional(),
   onDenied: z.enum(['stop', 'tell']).optional(),
+  onTruncated: z.enum(['fail', 'continue']).optional(),
   separateRequester: z.boolean().optional(),
   forkModels: z.array(nameText).optional(),
   stream: z.boolean().optional(),
@@ -92,7 +94,7 @@ const declarationShape = z.strictObject({
 });
 
 function register(declaration: AgentDeclaration, ofEngine: HoldfastConfig): RegisteredAgent {
-  const { agent, version = '1', onDenied = 'stop', stream = false, mcp = {} } = declaration;
+  const { agent, version = '1', onDenied = 'stop', onTruncated = 'fail', stream = false, mcp = {} } = declaration;
   if (!(agent instanceof Agent))
     throw new HoldfastError(
       'agent_invalid',
@@ -113,6 +115,7 @@ function register(declaration: AgentDeclaration, ofEngine: HoldfastConfig): Regi
   const definition = canonical({
     ...definitionOf(agent, tools),
     ...{ version, onDenied, limits, grants: grantsToJson(grants) },
+    ...(declaration.onTruncated === undefined ? {} : { onTruncated }),
     ...(declaration.separateRequester === undefined ? {} : { separateRequester: declaration.separateRequester }),
     ...(declaration.mcp === undefined ? {} : { mcp: toJson(mcp) }),
     ...(environment === null ? {} : { environment: toJson(environment.spec) }),
@@ -130,7 +133,7 @@ function register(declaration: AgentDeclaration, ofEngine: HoldfastConfig): Regi
   const { concurrency, rate } = declaration;
   const dispatch = { ...(concurrency === undefined ? {} : { concurrency }), ...(rate === undefined ? {} : { rate }) };
   return {
-    ...{ name, version, agent, grants, limits, onDenied, stream, mcp, environment, scaffold, dispatch },
+    ...{ name, version, agent, grants, limits, onDenied, onTruncated, stream, mcp, environment, scaffold, dispatch },
     ...{
       definition,
       definitionHash,

@@ -37,6 +37,8 @@ export interface AgentDeclaration {
   readonly allowEverything?: boolean;
   /** `stop` (default): a denied call ends the run. `tell`: the model reads that it was denied. */
   readonly onDenied?: 'stop' | 'tell';
+  /** `fail` (default): an answer that was cut at its limit of tokens ends the run. `continue`: the model answers again, three times at most. */
+  readonly onTruncated?: 'fail' | 'continue';
   /** Whether somebody else than who asked for a run must approve its calls. Default: where a call takes several approvals. */
   readonly separateRequester?: boolean;
   /** Models that a fork or a retry of its runs may name beside those of the agent; `prefix/*` allows all of a provider. */

@@ -4,7 +4,7 @@ import { HoldfastError } from '../core/errors.js';
 import type { Destination } from './endpoint.js';
 import { causesOf, isAbort, isNetwork, statusOf } from './failure-causes.js';
 import { failureText } from './failure-text.js';
-import { ModelCallError } from './model-call-error.js';
+import { CutAnswer, ModelCallError } from './model-call-error.js';
 import { classifyModelFailure } from './model-failure.js';
 
 /**
@@ -18,7 +18,7 @@ export function endpointFailure(
   responseStarted: boolean,
 ): unknown {
   const chain = causesOf(error);
-  if (isAbort(error) || error instanceof AgentsError) return error;
+  if (isAbort(error) || error instanceof AgentsError || error instanceof CutAnswer) return error;
   // What our own `fetch` threw comes wrapped by the `openai` package.
   const own = chain.find((item) => item instanceof HoldfastError);
   if (own !== undefined && !(own instanceof ModelCallError)) return own;
@@ -33,6 +33,7 @@ export function endpointFailure(
       retryable: retryable || (own === undefined && isAccident(error)),
       retryAfterMs,
       responseStarted,
+      usage: own?.usage ?? null,
       cause: own ?? error,
       ...(hint === null ? {} : { hint }),
     },

@@ -1,4 +1,5 @@
 import type { Quirks } from '../core/model-provider-table.js';
+import type { Dialect } from './dialects/dialect.js';
 import { HeldSecret } from './held-secret.js';
 import { isSecretHeader, knowAddress } from './known-secrets.js';
 import { literalSecret, type Secret } from './secret.js';
@@ -30,6 +31,8 @@ export interface Destination {
 export interface Endpoint extends Destination {
   readonly api: 'responses' | 'chat';
   readonly quirks: Quirks;
+  /** Null: requests and answers are as the SDK makes and reads them. */
+  readonly dialect: Dialect | null;
 }
 
 export const DEFAULT_TIMEOUT_MS = 300_000;
@@ -41,6 +44,7 @@ interface EndpointParts {
   readonly key: string | Secret | null;
   readonly headers?: Readonly<Record<string, string | Secret>>;
   readonly quirks?: Quirks;
+  readonly dialect: Dialect | null;
   readonly timeoutMs?: number;
   readonly send?: typeof fetch | null;
 }
@@ -58,6 +62,7 @@ export function endpointOf({
   key,
   headers = {},
   quirks = {},
+  dialect,
   timeoutMs,
   send = null,
   ...parts
@@ -80,7 +85,7 @@ export function endpointOf({
     baseURL: `${url.origin}${url.pathname.replace(/\/+$/, '')}`,
     host: url.host,
     addressSetting: 'baseURL',
-    ...{ api, credentials, headers: plain, quirks },
+    ...{ api, credentials, headers: plain, quirks, dialect },
     timeoutMs: timeoutMs ?? DEFAULT_TIMEOUT_MS,
     send,
   };

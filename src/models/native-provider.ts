@@ -80,7 +80,7 @@ export class NativeProvider implements ModelProvider {
     const { baseURL = row.baseURL, key, headers, timeoutMs, recordTo, cache = true } = this.#options;
     const used = key === undefined ? this.#keyOf(row, model) : key;
     const { credentials, ...rest } = endpointOf({
-      ...{ title: row.title, baseURL, api: 'chat', key: null },
+      ...{ title: row.title, baseURL, api: 'chat', key: null, dialect: null },
       send: recordTo === undefined ? this.#send : nativeRecording(recordTo, row.api, cache, this.#send),
       ...(headers === undefined ? {} : { headers }),
       ...(timeoutMs === undefined ? {} : { timeoutMs }),

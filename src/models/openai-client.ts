@@ -36,7 +36,10 @@ export class EndpointClient extends OpenAI {
   }
 
   protected override async prepareOptions(options: Options): Promise<void> {
-    if (isRecord(options.body)) options.body = quirkyRequest(options.body, this.#endpoint.quirks);
+    const { quirks, dialect } = this.#endpoint;
+    if (!isRecord(options.body)) return;
+    const body = quirkyRequest(options.body, quirks);
+    options.body = dialect !== null && 'messages' in body ? dialect.request(body) : body;
   }
 
   /** OPENAI_CUSTOM_HEADERS is for OpenAI: elsewhere only what the protocol needs and what this very call asks for is sent. */

@@ -8,6 +8,8 @@ import {
 import { type FieldError, HoldfastError } from '../core/errors.js';
 import { pointerTo } from '../core/field-errors.js';
 import { MODEL_PROVIDERS, type ModelProviderRow } from '../core/model-provider-table.js';
+import type { Dialect } from './dialects/dialect.js';
+import { dialectOf } from './dialects/dialect-of.js';
 import { type Endpoint, endpointOf } from './endpoint.js';
 import { endpointModel } from './endpoint-model.js';
 import { EndpointClient } from './openai-client.js';
@@ -26,15 +28,22 @@ export class OpenAICompatibleProvider implements ModelProvider {
   readonly #options: OpenAICompatibleOptions;
   readonly #variable: Variable;
   readonly #send: typeof fetch | null;
+  readonly #recorded: { readonly dialect: Dialect | null } | null;
   readonly #models = new Map<string, Model>();
   #endpoint: Endpoint | undefined;
   #client: EndpointClient | undefined;
 
-  /** `send`: how requests leave; null: by the `fetch` of the process. */
-  constructor(options: OpenAICompatibleOptions, variable: Variable, send: typeof fetch | null = null) {
+  /** `send`: how requests leave; null: by the `fetch` of the process. `recorded`: the dialect of a recording. */
+  constructor(
+    options: OpenAICompatibleOptions,
+    variable: Variable,
+    send: typeof fetch | null = null,
+    recorded: { readonly dialect: Dialect | null } | null = null,
+  ) {
     this.#options = options;
     this.#variable = variable;
     this.#send = send;
+    this.#recorded = recorded;
   }
 
   /** What is wrong with the options, for whoever checks a configuration at start. */
@@ -94,13 +103,18 @@ export class OpenAICompatibleProvider implements ModelProvider {
     // The key of the environment is for the address that the environment, or the table, says.
     const keyOfRow = row !== undefined && address === ownAddress ? this.#keyOf(row, model) : null;
     const allQuirks = { ...row?.quirks, ...quirks };
+    const dialect = this.#recorded === null ? dialectOf(like, address) : this.#recorded.dialect;
     return endpointOf({
       ...(row === undefined ? {} : { title: row.title }),
       baseURL: address,
       api: api ?? row?.api ?? 'chat',
       key: key === undefined ? keyOfRow : key,
       quirks: allQuirks,
-      send: recordTo === undefined ? this.#send : openaiRecording(recordTo, address, allQuirks, this.#send),
+      dialect,
+      send:
+        recordTo === undefined
+          ? this.#send
+          : openaiRecording(recordTo, { address, quirks: allQuirks, dialect }, this.#send),
       ...(headers === undefined ? {} : { headers }),
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
     });

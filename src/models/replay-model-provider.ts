@@ -42,8 +42,10 @@ async function playedModel(cassette: Cassette): Promise<Model> {
   if (api === 'ollama') return new OllamaModel(model, { ...ollamaRecorded(cassette), baseURL: NOWHERE, fetch: send });
   const native = nativeRecorded(cassette);
   if (native !== null) return new NativeProvider({ ...native, baseURL: NOWHERE }, () => null, send).getModel(model);
-  const options = { ...openaiRecorded(cassette), api: api === 'responses' ? api : 'chat', key: null } as const;
-  return new OpenAICompatibleProvider(options, () => null, send).getModel(model);
+  const { options, dialect } = openaiRecorded(cassette);
+  const recorded = { dialect };
+  const played = { ...options, api: api === 'responses' ? api : 'chat', key: null } as const;
+  return new OpenAICompatibleProvider(played, () => null, send, recorded).getModel(model);
 }
 
 /** A name has parts of letters, digits, `_`, `-` and `.`, which do not begin with a dot; links do not lead out either. */

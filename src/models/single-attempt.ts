@@ -1,7 +1,9 @@
 import type { Model, ModelRequest, ModelResponse, StreamEvent, Usage } from '@openai/agents';
 import { HoldfastError } from '../core/errors.js';
 import { throwIfAborted, unlessAborted } from './abort.js';
+import { chargedUsage, finishReasonIn, isCutReason } from './answer-terms.js';
 import { markedItems, requestFor } from './answered-by.js';
+import { emptyAnswer, isEmptyAnswer } from './empty-answer.js';
 import { causesOf, isUnreached } from './failure-causes.js';
 import { httpStatusOf } from './http-status.js';
 import {
@@ -15,7 +17,8 @@ import {
   isAttempting,
   type Refusal,
 } from './model-attempt.js';
-import { FinalModelError } from './model-call-error.js';
+import { CutAnswer, FinalModelError, ModelCallError } from './model-call-error.js';
+import { doneEvent, isOutputItem } from './response-events.js';
 import { usageOf } from './streamed-response.js';
 
 /** A model for one request: a router has its attempts admitted itself, any other is asked once. */
@@ -54,10 +57,12 @@ export class SingleAttempt implements AttemptedModel {
     const settle = await this.#admitted(request);
     try {
       const response = await unlessAborted(this.#model.getResponse(requestFor(this.#target, request)), request.signal);
-      await settle(response.usage, 'answered');
+      await settle(chargedUsage(response), 'answered');
+      if (isEmpty(response)) throw emptyAnswer(null);
       return { ...response, output: markedItems(this.#target, response.output) };
     } catch (error) {
-      await settle(null, outcomeOf(error));
+      await settle(usageIn(error), outcomeOf(error));
+      if (error instanceof CutAnswer) return this.#cut(error);
       throw error;
     }
   }
@@ -75,21 +80,32 @@ export class SingleAttempt implements AttemptedModel {
         if (done === true) break;
         started = true;
         if (value.type === 'response_done') {
-          usage = usageOf(value.response.usage);
+          const { response } = value;
+          const answer = { ...response, usage: usageOf(response.usage) };
+          usage = chargedUsage(answer);
           outcome = 'answered';
           await settle(usage, outcome);
-          const { response } = value;
+          if (isEmpty(answer)) throw emptyAnswer(null);
           yield { ...value, response: { ...response, output: markedItems(this.#target, response.output) } };
         } else yield value;
       }
     } catch (error) {
-      if (!started) outcome = outcomeOf(error);
-      throw error;
+      if (!started || error instanceof CutAnswer) outcome = outcomeOf(error);
+      usage ??= usageIn(error);
+      if (!(error instanceof CutAnswer)) throw error;
+      await settle(usage, outcome);
+      const response = this.#cut(error);
+      yield doneEvent(response, response.output.filter(isOutputItem));
     } finally {
       // A stream that waits for more cannot be told to return before more has come.
       void events.return?.().catch(() => undefined);
       await settle(usage, outcome);
     }
+  }
+
+  /** The engine records what was cut, and decides by the reason what becomes of the run. */
+  #cut({ response }: CutAnswer): ModelResponse {
+    return { ...response, output: markedItems(this.#target, response.output) };
   }
 
   async #admitted(request: ModelRequest): Promise<Admission['settle']> {
@@ -105,6 +121,13 @@ export class SingleAttempt implements AttemptedModel {
   }
 }
 
+/** An answer that was cut may have nothing left: that is no failure of the call. */
+const isEmpty = (response: Pick<ModelResponse, 'output'> & Parameters<typeof finishReasonIn>[0]): boolean =>
+  isEmptyAnswer(response.output) && !isCutReason(finishReasonIn(response));
+
+/** What a failed call used, where its server said so. */
+const usageIn = (error: unknown): Usage | null => (error instanceof ModelCallError ? error.usage : null);
+
 async function accounted<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -117,6 +140,7 @@ async function accounted<T>(work: () => Promise<T>): Promise<T> {
 const NOT_SERVED: ReadonlySet<number> = new Set([503, 529]);
 
 function outcomeOf(error: unknown): AttemptOutcome {
+  if (error instanceof CutAnswer) return 'answered';
   const status = httpStatusOf(error);
   if (status !== null && (status < 500 || NOT_SERVED.has(status))) return 'rejected';
   if (causesOf(error).some(isUnreached) || (error instanceof HoldfastError && error.code === 'model_unknown'))

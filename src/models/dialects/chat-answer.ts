@@ -1,0 +1,204 @@
+import { type ModelResponse, type protocol, Usage } from '@openai/agents';
+import { isCutReason } from '../answer-terms.js';
+import { emptyAnswer, isEmptyAnswer } from '../empty-answer.js';
+import { messageIn } from '../error-answer.js';
+import { failureText } from '../failure-text.js';
+import { finishReasonOf, isFailedReason } from '../finish-reason.js';
+import { CutAnswer, ModelCallError } from '../model-call-error.js';
+import { type CallPiece, ChatCalls, type OpenCall } from './chat-calls.js';
+import { ChatThoughts } from './chat-thoughts.js';
+import { chatUsage } from './chat-usage.js';
+import type { Dialect } from './dialect.js';
+import { fieldsIn, isFields, textIn, type UnknownFields } from './unknown-fields.js';
+
+const WITHHELD = "The provider's content filter withheld the answer.";
+
+/**
+ * One answer of a server of Chat Completions. A whole message and the pieces of a stream go through the same code: a whole message
+ * is one piece. `take` gives each piece on in the form of OpenAI, for the SDK; `response` gives the answer itself.
+ */
+export class ChatAnswer {
+  readonly #dialect: Dialect;
+  readonly #calls = new ChatCalls();
+  readonly #thoughts = new ChatThoughts();
+  readonly #texts: string[] = [];
+  readonly #refusals: string[] = [];
+  readonly #annotations: unknown[] = [];
+  #id: string | null = null;
+  #model: string | null = null;
+  #usage: unknown = null;
+  #reason: string | null = null;
+
+  constructor(dialect: Dialect) {
+    this.#dialect = dialect;
+  }
+
+  /** Throws for what is no answer of Chat Completions, and for an error that came in place of one. */
+  take(raw: unknown, form: 'message' | 'delta'): UnknownFields {
+    const chunk = fieldsIn(raw);
+    const choices = Array.isArray(chunk['choices']) ? chunk['choices'].filter(isFields) : [];
+    const choice = choices.find((one) => (one['index'] ?? 0) === 0);
+    if (form === 'message' && !isFields(choice?.['message'])) throw notAnAnswer(raw);
+    this.#id ??= textIn(chunk, 'id') || null;
+    this.#model ??= textIn(chunk, 'model') || null;
+    this.#keepUsage(chunk['usage'] ?? fieldsIn(chunk['x_groq'])['usage'] ?? choice?.['usage']);
+    if (choice === undefined) return chunk;
+    this.#end(choice);
+    const said = this.#said(fieldsIn(choice[form]), form);
+    return { ...chunk, choices: [...choices.filter((one) => one !== choice), { ...choice, index: 0, [form]: said }] };
+  }
+
+  /** Whether the server said that the answer is over. */
+  get isOver(): boolean {
+    return this.#reason !== null;
+  }
+
+  /** `sdk`: the answer as the SDK read it, which alone reads sound. Throws for an answer that says nothing, and a CutAnswer for one that was cut before it said anything of use. */
+  response(sdk: ModelResponse['output']): Pick<ModelResponse, 'usage' | 'output' | 'providerData'> {
+    const calls = this.#calls.all.filter(({ name }) => name !== '');
+    const reason = this.#reason === 'stop' && calls.length > 0 ? 'tool_calls' : (this.#reason ?? 'stop');
+    const isCut = isCutReason(reason);
+    const usage = chatUsage(this.#usage, this.#dialect);
+    const cutCalls = isCut ? calls.map(({ name }) => name) : [];
+    const output = [
+      ...this.#thoughtItems(),
+      ...this.#messageItems(reason),
+      ...sdk.filter(isSpoken),
+      ...(isCut ? [] : this.#callItems(calls)),
+    ];
+    const response = {
+      usage: usage ?? new Usage({ requests: 1 }),
+      output,
+      providerData: {
+        finishReason: reason,
+        ...(this.#model === null ? {} : { model: this.#model }),
+        ...(usage === null ? { usageUnknown: true } : {}),
+        ...(cutCalls.length === 0 ? {} : { cutCalls }),
+      },
+    };
+    if (!isEmptyAnswer(output) && cutCalls.length === 0) return response;
+    if (isCut) throw new CutAnswer(response, this.#id);
+    throw emptyAnswer(usage);
+  }
+
+  #keepUsage(usage: unknown): void {
+    // Some send a last piece in which every count is 0.
+    if (isFields(usage) && (this.#usage === null || chatUsage(usage, this.#dialect) !== null)) this.#usage = usage;
+  }
+
+  #end(choice: UnknownFields): void {
+    const word = textIn(choice, 'finish_reason');
+    if (word === '') return;
+    const reason = finishReasonOf(word);
+    if (isFailedReason(reason) || isFields(choice['error'])) {
+      const said = failureText(messageIn(choice) ?? `it ended with "${word}"`);
+      throw new ModelCallError('model_failed', `The answer broke off: ${said}.`, { retryable: true });
+    }
+    this.#reason = reason;
+  }
+
+  #said(message: UnknownFields, form: 'message' | 'delta'): UnknownFields {
+    const { text, thinking } = contentIn(message['content']);
+    const reasoning = this.#thoughts.add(message, thinking);
+    const refusal = textIn(message, 'refusal');
+    if (text !== '') this.#texts.push(text);
+    if (refusal !== '') this.#refusals.push(refusal);
+    if (Array.isArray(message['annotations'])) this.#annotations.push(...message['annotations']);
+    const pieces = form === 'message' ? 'addWhole' : 'addPiece';
+    const calls = this.#calls[pieces](message['tool_calls']).map((piece) => this.#shown(piece));
+    const custom = Array.isArray(message['tool_calls']) ? message['tool_calls'].filter(isCustom) : [];
+    const { reasoning: _reasoning, tool_calls: _calls, ...rest } = message;
+    return {
+      ...rest,
+      content: text === '' && form === 'message' ? null : text,
+      ...(reasoning === '' ? {} : { reasoning }),
+      ...(calls.length + custom.length === 0 ? {} : { tool_calls: [...calls, ...custom] }),
+    };
+  }
+
+  #thoughtItems(): protocol.ReasoningItem[] {
+    const { thought } = this.#thoughts;
+    if (thought === null) return [];
+    const { text, field, details } = thought;
+    const own = { ...(field && { field }), ...(details.length > 0 && { reasoning_details: [...details] }) };
+    return [
+      {
+        type: 'reasoning',
+        content: [],
+        rawContent: text === '' ? [] : [{ type: 'reasoning_text', text }],
+        ...(Object.keys(own).length === 0 ? {} : { providerData: own }),
+      },
+    ];
+  }
+
+  #messageItems(reason: string): protocol.AssistantMessageItem[] {
+    const text = this.#texts.join('');
+    const refusal = this.#refusals.join('');
+    const annotations = this.#annotations.length === 0 ? {} : { providerData: { annotations: this.#annotations } };
+    const content: protocol.AssistantMessageItem['content'] = [
+      ...(text.trim() === '' ? [] : [{ type: 'output_text' as const, text, ...annotations }]),
+      ...(refusal === '' ? [] : [{ type: 'refusal' as const, refusal }]),
+    ];
+    if (content.length === 0 && reason === 'content_filter') content.push({ type: 'refusal', refusal: WITHHELD });
+    if (content.length === 0) return [];
+    const isCut = isCutReason(reason);
+    const id = this.#id === null ? {} : { id: this.#id };
+    return [{ type: 'message', ...id, role: 'assistant', content, status: isCut ? 'incomplete' : 'completed' }];
+  }
+
+  /** A missing id is made of that of the answer. */
+  #callId({ id, place }: OpenCall): string {
+    return id ?? `call_${this.#id ?? 'answer'}_${place}`;
+  }
+
+  /** A piece of a call in the form of OpenAI. */
+  #shown({ call, name, arguments: text }: CallPiece): UnknownFields {
+    return { index: call.place, id: this.#callId(call), type: 'function', function: { name, arguments: text } };
+  }
+
+  #callItems(calls: readonly OpenCall[]): protocol.FunctionCallItem[] {
+    return calls.map((call) => {
+      const { name, arguments: text, kept } = call;
+      return {
+        type: 'function_call',
+        callId: this.#callId(call),
+        name,
+        arguments: text.trim() === '' ? '{}' : text,
+        status: 'completed',
+        ...(Object.keys(kept).length === 0 ? {} : { providerData: { ...kept } }),
+      };
+    });
+  }
+}
+
+const isSpoken = (item: ModelResponse['output'][number]): boolean =>
+  item.type === 'message' && Array.isArray(item.content) && item.content.some(({ type }) => type === 'audio');
+
+const isCustom = (entry: unknown): boolean => isFields(entry) && entry['type'] === 'custom';
+
+/** The content of a message: a text, or a list of parts of which some are thinking. */
+function contentIn(content: unknown): { readonly text: string; readonly thinking: string } {
+  if (typeof content === 'string') return { text: content, thinking: '' };
+  const parts = Array.isArray(content) ? content.filter(isFields) : [];
+  const textOf = (part: UnknownFields): string => textIn(part, 'text');
+  return {
+    text: parts
+      .filter(({ type }) => type !== 'thinking')
+      .map(textOf)
+      .join(''),
+    thinking: parts
+      .filter(({ type }) => type === 'thinking')
+      .map(({ thinking }) =>
+        typeof thinking === 'string'
+          ? thinking
+          : (Array.isArray(thinking) ? thinking.filter(isFields) : []).map(textOf).join(''),
+      )
+      .join(''),
+  };
+}
+
+function notAnAnswer(raw: unknown): Error {
+  const error = fieldsIn(fieldsIn(raw)['error']);
+  const said = failureText(messageIn(raw) ?? (typeof raw === 'string' ? raw : (JSON.stringify(raw) ?? '')));
+  return Object.assign(new Error(`The answer is not one of Chat Completions: ${said}`), { status: error['code'] });
+}
