@@ -15,6 +15,7 @@ const HEADING_BYTES = 256;
 /** Of the tester, whose home is in no other user's reach. */
 const HOME = '/tmp/.tests-home';
 const KILLED = 137;
+const SAID_SHOWN = 500;
 
 /** How the engine says that the execution of a command ended. */
 type End =
@@ -179,6 +180,12 @@ async function closed(place: CommandPlace, command: Command): Promise<JudgedOutc
   return outcomeOf(kept, command);
 }
 
+/** How it failed, in its own words: they say whether it found no process for what it does. */
+function failureOf({ exitCode, stdout, stderr }: ExecResult): string {
+  const said = `${stderr.toString('utf8')} ${stdout.toString('utf8')}`.trim().slice(0, SAID_SHOWN).toWellFormed();
+  return said === '' ? `ended with ${exitCode}` : `failed: ${said}`;
+}
+
 function outcomeOf(kept: ExecResult, { maxOutputBytes, timeoutSeconds }: Command): JudgedOutcome {
   if (kept.exitCode === 73) throw noRoom();
   const stop = kept.stdout.indexOf('\n');
@@ -188,7 +195,7 @@ function outcomeOf(kept: ExecResult, { maxOutputBytes, timeoutSeconds }: Command
   );
   if (kept.exitCode === null) throw new StreamCut();
   // It found no process for what it does, or was told nothing.
-  if (word !== 'ended') throw new EngineRefusal(0, 'what keeps the records of its commands does not work');
+  if (word !== 'ended') throw new EngineRefusal(0, `what keeps the records of its commands ${failureOf(kept)}`);
   if (code === BLOCKED) return { type: 'blocked' };
   return {
     ...{ type: 'ended', exitCode: code, outOfMemory: full === 1 },
