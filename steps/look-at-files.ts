@@ -1,69 +1,174 @@
 import { posix } from 'node:path';
-import { canariesIn, scanForHardcoded } from '../src/core/hardcoding.js';
-import type { JsonValue } from '../src/core/json.js';
+import type { FoundEntry } from '../src/core/environment.js';
+import { HoldfastError } from '../src/core/errors.js';
+import {
+  canariesIn,
+  HardcodedSearch,
+  longestCanary,
+  type WantedOutputs,
+  wantedOutputs,
+} from '../src/core/hardcoding.js';
 import type { ResolvedTask } from '../src/core/resolve-task.js';
+import { textWindows } from '../src/core/search-text.js';
 import { bytesOf } from '../src/core/task-file.js';
 import type { Finding } from '../src/core/task-reward.js';
-import type { ToolEnvironment } from '../src/core/tool-environment.js';
+import { breathe, inBreaths } from '../src/storage/breathe.js';
+import type { Said } from './said-by-run.js';
 
-const LARGEST_KIB = 256;
-const FILES_MOST = 1000;
-const READ_BYTES = 4 * 1024 * 1024;
-
-/** Prints each file of the workspace on one line: its path, a tab, its content in base64. Says what it lacks for that. */
-const PRINT = `
-for program in find head base64 tr; do
-  command -v "$program" >/dev/null || { echo "the image has no $program" >&2; exit 69; }
-done
-find . -name .git -prune -o -type f -size -$1k -print | head -n $2 | while IFS= read -r file; do
-  printf '%s\\t' "\${file#./}"
-  base64 <"$file" 2>/dev/null | tr -d '\\n'
-  echo
-done`;
+const WITHIN_MS = 600_000;
+const TRIES = 3;
+const FINDINGS_MOST = 100;
+const NOTES_MOST = 100;
+const NOTE_LONGEST = 1000;
+const NAME_SHOWN = 100;
+/** The engine reaches nothing below a longer path, and says nothing of it. */
+const PATH_LONGEST = 3500;
 
 /** Whether a task has anything looked for. */
 export const isLookedAt = ({ canaries, expectedOutputs, antiHardcoding }: ResolvedTask): boolean =>
   Object.keys(canaries).length > 0 || (antiHardcoding.scanForExpectedOutputs && expectedOutputs !== null);
 
-/**
- * Looks through what the agent wrote and said for what no honest solution has, before the tests bring it along. Files that the task itself
- * brought are left out, and of much the rest. Throws where nothing can be looked at: that is not the same as to find nothing.
- */
-export async function lookAtFiles(
-  environment: ToolEnvironment,
-  task: ResolvedTask,
-  answer: JsonValue,
-): Promise<readonly Finding[]> {
-  const argv = ['sh', '-c', PRINT, 'sh', String(LARGEST_KIB), String(FILES_MOST)];
-  const { stdout, stderr, exitCode, timedOut } = await environment.run(argv, { maxOutputBytes: READ_BYTES });
-  if (exitCode !== 0) {
-    const why = timedOut ? 'it takes too long' : stderr.text.trim() || `the program for it ended with ${exitCode}`;
-    throw new Error(`the files of the workspace cannot be looked through: ${why}`);
-  }
-  const written = writtenIn(stdout.text, task);
-  const said = typeof answer === 'string' ? answer : JSON.stringify(answer);
-  const canaries = canariesIn(new Map([...written, ['answer', said]]), task.canaries);
-  const { scanForExpectedOutputs, outputFiles } = task.antiHardcoding;
-  const own = new Map([...written].filter(([path]) => !outputFiles.some((one) => posix.normalize(one) === path)));
-  const outputs = scanForExpectedOutputs ? scanForHardcoded(own, task.expectedOutputs ?? []) : [];
-  return [
-    ...canaries.map(({ where, canary }): Finding => {
-      return { kind: 'canary', place: where, text: `${where} holds the canary ${canary}` };
-    }),
-    ...outputs.map(({ path, text }): Finding => ({ kind: 'expected_output', place: path, text })),
-  ].map((one) => ({ ...one, place: one.place.toWellFormed(), text: one.text.slice(0, 1000).toWellFormed() }));
+/** Where it is looked. */
+export interface LookedAt {
+  readonly entries: (signal: AbortSignal) => AsyncIterable<FoundEntry>;
+  readonly said: () => AsyncIterable<Said>;
 }
 
-function writtenIn(printed: string, { initialFiles }: ResolvedTask): ReadonlyMap<string, string> {
-  const written = new Map<string, string>();
-  for (const line of printed.split('\n')) {
-    const tab = line.indexOf('\t');
-    if (tab < 1) continue;
-    const path = line.slice(0, tab);
-    const content = Buffer.from(line.slice(tab + 1), 'base64');
-    const brought = Object.hasOwn(initialFiles, path) ? initialFiles[path] : undefined;
-    if (brought !== undefined && bytesOf(brought).equals(content)) continue;
-    written.set(path, content.toString('utf8'));
+export interface Looked {
+  readonly findings: readonly Finding[];
+  /** What was not looked at, each with why. */
+  readonly unseen: readonly string[];
+}
+
+/**
+ * Looks through what the agent wrote and said for what no honest solution has, before the tests bring it along. Files that the task itself
+ * brought are left out. Says what it could not look at.
+ */
+export async function lookAtFiles(
+  { entries, said }: LookedAt,
+  task: ResolvedTask,
+  signal: AbortSignal,
+  withinMs = WITHIN_MS,
+): Promise<Looked> {
+  const late = AbortSignal.timeout(withinMs);
+  const within = AbortSignal.any([signal, late]);
+  for (let tries = 1; ; tries++) {
+    const look = new Look(task, within);
+    try {
+      for await (const one of said()) await look.atSaid(one);
+      for await (const entry of entries(within)) {
+        if (look.isEnough(entry)) break;
+        await look.atEntry(entry);
+      }
+      return look.found();
+    } catch (error) {
+      if (signal.aborted) throw error;
+      if (late.aborted) look.missed(`what comes behind ${look.last}: it took longer than ${withinMs / 1000} seconds`);
+      else if (!(error instanceof HoldfastError && error.code === 'file_unreadable')) throw error;
+      else if (tries < TRIES) continue;
+      else look.missed(`what comes behind ${look.last}: ${error.message}`);
+      return look.found();
+    }
   }
-  return written;
+}
+
+const plain = (text: string): string => text.slice(0, NOTE_LONGEST).toWellFormed();
+
+const shown = (path: string): string => (path.length > NAME_SHOWN ? `${path.slice(0, NAME_SHOWN)}…` : path);
+
+async function* inPieces(...pieces: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
+  yield* pieces;
+}
+
+async function all(pieces: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const found: Uint8Array[] = [];
+  for await (const piece of pieces) found.push(piece);
+  return Buffer.concat(found);
+}
+
+/** One look at everything. */
+class Look {
+  /** What was looked at last. */
+  last = 'the beginning';
+  readonly #task: ResolvedTask;
+  readonly #signal: AbortSignal;
+  readonly #wanted: WantedOutputs;
+  readonly #findings: Finding[] = [];
+  readonly #unseen: string[] = [];
+  readonly #outputFiles: ReadonlySet<string>;
+
+  constructor(task: ResolvedTask, signal: AbortSignal) {
+    const { scanForExpectedOutputs, outputFiles } = task.antiHardcoding;
+    this.#task = task;
+    this.#signal = signal;
+    this.#wanted = wantedOutputs(scanForExpectedOutputs ? (task.expectedOutputs ?? []) : []);
+    this.#outputFiles = new Set(outputFiles.map((path) => posix.normalize(path)));
+  }
+
+  found(): Looked {
+    const findings = this.#findings.slice(0, FINDINGS_MOST);
+    return {
+      findings: findings.map((one) => ({ ...one, place: plain(one.place), text: plain(one.text) })),
+      unseen: this.#unseen,
+    };
+  }
+
+  missed(what: string): void {
+    if (this.#unseen.length < NOTES_MOST) this.#unseen.push(plain(what));
+  }
+
+  isEnough({ path }: FoundEntry): boolean {
+    if (this.#findings.length < FINDINGS_MOST) return false;
+    this.missed(`the files from ${shown(path)} on: ${FINDINGS_MOST} findings are enough`);
+    return true;
+  }
+
+  async atSaid({ place, text }: Said): Promise<void> {
+    this.last = place;
+    if (text === null) this.missed(`${place}: it cannot be read`);
+    else this.#canaries(place, text.toLowerCase());
+    await breathe(this.#signal);
+  }
+
+  async atEntry(entry: FoundEntry): Promise<void> {
+    const { path, link, isFile } = entry;
+    this.last = shown(path);
+    if (path.length > PATH_LONGEST) this.missed(`what lies below ${shown(path)}: its path is too long`);
+    this.#canaries(path, `${path}\n${link ?? ''}`.toLowerCase());
+    if (isFile) await this.#file(entry);
+    await breathe(this.#signal);
+  }
+
+  async #file({ path, size, content }: FoundEntry): Promise<void> {
+    const { initialFiles } = this.#task;
+    const brought = Object.hasOwn(initialFiles, path) ? initialFiles[path] : undefined;
+    const same = brought === undefined ? null : bytesOf(brought);
+    if (same === null || same.length !== size) return this.#search(path, content());
+    const bytes = await all(content());
+    if (!same.equals(bytes)) await this.#search(path, inPieces(bytes));
+  }
+
+  async #search(path: string, pieces: AsyncIterable<Uint8Array>): Promise<void> {
+    const { canaries } = this.#task;
+    const isOutput = this.#outputFiles.has(path);
+    const search = new HardcodedSearch(path, this.#wanted);
+    const found = new Set<string>();
+    const overlap = Math.max(this.#wanted.longest, longestCanary(canaries));
+    for await (const part of textWindows(pieces, overlap)) {
+      for (const name of canariesIn(part.small, canaries)) found.add(name);
+      if (!isOutput) await inBreaths(search.look(part), this.#signal);
+      await breathe(this.#signal);
+    }
+    for (const name of found) this.#canary(path, name);
+    for (const { text } of search.findings()) this.#findings.push({ kind: 'expected_output', place: path, text });
+  }
+
+  #canaries(place: string, small: string): void {
+    for (const name of canariesIn(small, this.#task.canaries)) this.#canary(place, name);
+  }
+
+  #canary(place: string, name: string): void {
+    if (this.#findings.some((one) => one.place === place && one.text.endsWith(` ${name}`))) return;
+    this.#findings.push({ kind: 'canary', place, text: `${place} holds the canary ${name}` });
+  }
 }

@@ -1,4 +1,4 @@
-import type { JudgedPlace } from '../src/core/environment.js';
+import type { FoundEntry, JudgedPlace } from '../src/core/environment.js';
 import type { CommandOptions, EndedCommand, ToolEnvironment } from '../src/core/tool-environment.js';
 import {
   assertHere,
@@ -25,6 +25,8 @@ export interface JudgedEnvironment extends ToolEnvironment {
     options: CommandOptions,
     place: JudgedPlace,
   ) => Promise<EndedCommand | null>;
+  /** Everything of the workspace. Throws `file_unreadable`. */
+  readonly entries: (within: AbortSignal) => AsyncIterable<FoundEntry>;
   /** Reads a file that the user of the tests has written. Throws `file_unreadable`. */
   readonly readOwn: ToolEnvironment['read'];
 }
@@ -66,6 +68,9 @@ export function environmentForVerification(
       return found;
     },
     read: async (path, maxBytes) => (await opened()).environment.read(path, maxBytes, signal),
+    entries: async function* (within) {
+      yield* (await opened()).environment.entries(AbortSignal.any([signal, within]));
+    },
     readOwn: async (path, maxBytes) => (await opened()).environment.readOwn(path, maxBytes, signal),
     write: async (path, bytes) => (await opened()).environment.write(path, bytes, signal),
   };

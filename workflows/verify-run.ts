@@ -1,18 +1,12 @@
 import type { Ending } from '../src/core/ending.js';
 import type { JsonValue } from '../src/core/json.js';
 import type { RunTask } from '../src/core/run-task.js';
-import {
-  type CommandEnd,
-  type Finding,
-  judgedAgain,
-  type TaskVerified,
-  type TestEnd,
-  verdictOf,
-} from '../src/core/task-reward.js';
+import { type CommandEnd, judgedAgain, type TaskVerified, type TestEnd, verdictOf } from '../src/core/task-reward.js';
 import { askReward } from '../steps/ask-reward.js';
 import { inCopy } from '../steps/in-copy.js';
-import { isLookedAt, lookAtFiles } from '../steps/look-at-files.js';
+import { isLookedAt, type Looked, lookAtFiles } from '../steps/look-at-files.js';
 import { runCompile, runLint, runTest, type Timed } from '../steps/run-test.js';
+import { saidByRun } from '../steps/said-by-run.js';
 import type { JudgedEnvironment } from '../steps/verification-environment.js';
 import { durableStep } from './durable-step.js';
 import { haltStop } from './launch-calls.js';
@@ -67,18 +61,27 @@ function tell(scope: SegmentScope, verified: TaskVerified): void {
   scope.verified = verified;
 }
 
+/** Where nothing is looked for. */
+const SEEN: Looked = { findings: [], unseen: [] };
+
 async function verify(one: Verification, answer: JsonValue): Promise<TaskVerified> {
   const { resolved, definitionHash, id, weights } = one.task;
   const { verification, estimatedSteps } = resolved;
-  const findings = isLookedAt(resolved)
-    ? await one.step('look', (environment) => lookAtFiles(environment, resolved, answer))
-    : ([] satisfies Finding[]);
+  const { findings, unseen } = isLookedAt(resolved) ? await one.look(answer) : SEEN;
   const compile = await one.compile();
   const tests: TestEnd[] = [];
   for (const [index, test] of verification.tests.entries())
     tests.push(await one.timed(`test:${index}`, (environment) => runTest(environment, verification, test, one.bounds)));
   const lint = await one.lint();
-  const evidence = { tests, compile, lint, findings: [...findings], steps: one.steps, estimatedSteps };
+  const evidence = {
+    tests,
+    compile,
+    lint,
+    findings: [...findings],
+    ...(unseen.length > 0 && { unseen: [...unseen] }),
+    steps: one.steps,
+    estimatedSteps,
+  };
   const verdict = verdictOf(evidence, weights);
   const given = await one.reward({ output: answer, evidence, verdict });
   return { taskId: id, definitionHash, evidence, verdict, given };
@@ -124,6 +127,18 @@ class Verification {
     if (judged.type === 'found') return judged.found;
     if (judged.type === 'broken') throw new Broken(judged.why);
     throw new Unfinished(judged.type === 'failed' ? judged : haltStop(judged.why));
+  }
+
+  /** Looks through what the agent left and said. What it has said must be in the log before. */
+  async look(answer: JsonValue): Promise<Looked> {
+    const { world, run, log } = this.#scope;
+    const answered = { place: 'answer', text: typeof answer === 'string' ? answer : JSON.stringify(answer) };
+    const said = async function* () {
+      yield answered;
+      await log.flush();
+      yield* saidByRun(world, run.id);
+    };
+    return this.step('look', ({ entries }) => lookAtFiles({ entries, said }, this.task.resolved, this.#signal));
   }
 
   async timed<T>(name: string, work: (environment: JudgedEnvironment) => Promise<Timed<T>>): Promise<T> {

@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
-import type { FoundFile } from '../core/environment.js';
+import { Readable } from 'node:stream';
+import type { FoundEntry, FoundFile } from '../core/environment.js';
 import { HoldfastError } from '../core/errors.js';
 import { READ, WRITE } from './command-script.js';
 import { type EngineConnection, StreamCut } from './engine-connection.js';
 import { type ExecResult, runAttached } from './exec.js';
 import { inRunning } from './ready-container.js';
+import { tarEntries } from './tar-entries.js';
 
 const WITHIN_MS = 60_000;
 const LONGEST_PATH = 4096;
@@ -37,6 +39,34 @@ export async function readFile(
   const bytes = result.stdout.subarray(end + 1);
   if (bytes.length > maxBytes) throw unreadable(`it is larger than ${maxBytes} bytes`);
   return { path: result.stdout.subarray(0, Math.max(0, end)).toString('utf8'), bytes };
+}
+
+/**
+ * Everything below a directory, by paths relative to it, as the engine packs it: also what no user of the container may read. The
+ * engine leaves out in silence what lies deeper than any path. Throws `file_unreadable`.
+ */
+export async function* entriesBelow(
+  { engine, container, signal, reopen }: Omit<FilePlace, 'user'>,
+  dir: string,
+): AsyncGenerator<FoundEntry> {
+  const ask = () =>
+    engine.ask('reading the workspace', signal, (docker) =>
+      docker.getContainer(container()).getArchive({ path: `${dir}/.` }),
+    );
+  try {
+    const stream = await inRunning(signal, ask, reopen);
+    let root: string | null = null;
+    for await (const entry of tarEntries(Readable.from(stream, { signal }))) {
+      root ??= entry.path.replace(/\/*$/, '/');
+      if (!`${entry.path}/`.startsWith(root)) throw new Error('its archive has something else');
+      yield { ...entry, path: entry.path.slice(root.length) };
+    }
+    if (root === null) throw new Error('its archive is empty');
+  } catch (error) {
+    if (signal.aborted || error instanceof HoldfastError) throw error;
+    const why = error instanceof Error ? error.message.trim().toWellFormed() : String(error);
+    throw new HoldfastError('file_unreadable', `${dir} cannot be read: ${why}.`, { cause: error });
+  }
 }
 
 /** Writes a file beside its place and renames it. Throws `file_unwritable`. */

@@ -8,7 +8,7 @@ import type {
 } from '../core/environment.js';
 import { type EnvironmentSpec, unenforceable } from '../core/environment-spec.js';
 import { HoldfastError } from '../core/errors.js';
-import { readFile, writeFile } from './container-files.js';
+import { entriesBelow, readFile, writeFile } from './container-files.js';
 import { Egress, type EgressPlace, type Shared, unshared, wantsEgress } from './egress.js';
 import { engineId } from './engine-answers.js';
 import { EngineConnection } from './engine-connection.js';
@@ -105,6 +105,7 @@ export class DockerEngine implements EnvironmentEngine {
       run: (command, signal) => runCommand(place(signal), command),
       judge: async (command, files, signal) => judgeCommand(await looked(signal), command, files),
       read: async (path, maxBytes, signal) => readFile(await looked(signal), path, maxBytes),
+      entries: (signal) => entriesBelow(place(signal), identity.spec.workdir),
       readOwn: async (path, maxBytes, signal) => readFile(await looked(signal), path, maxBytes, 'own'),
       write: async (path, bytes, signal) => writeFile(await looked(signal), path, bytes),
       end: (signal) => endContainer(engine, ready.id, signal),

@@ -107,6 +107,19 @@ export interface FoundFile {
   readonly bytes: Buffer;
 }
 
+/** Something of a directory, as an archive of it has it. */
+export interface FoundEntry {
+  /** Relative to the directory, which is itself the first one. */
+  readonly path: string;
+  readonly size: number;
+  /** A regular file. */
+  readonly isFile: boolean;
+  /** Where a link leads; null: it is none. */
+  readonly link: string | null;
+  /** Its bytes, to be read before the next entry. */
+  readonly content: () => AsyncIterable<Buffer>;
+}
+
 /** A container that runs. */
 export interface Environment {
   /** Runs a command once, however often it is asked for: a later caller waits for the outcome of the first execution. */
@@ -120,6 +133,8 @@ export interface Environment {
   read(path: string, maxBytes: number, signal: AbortSignal): Promise<FoundFile>;
   /** The same for a file that the user of the tests has written, and for no link to one. */
   readOwn(path: string, maxBytes: number, signal: AbortSignal): Promise<FoundFile>;
+  /** Everything of the workspace, by the engine itself: no program of the container has a part in it. Throws `file_unreadable`. */
+  entries(signal: AbortSignal): AsyncIterable<FoundEntry>;
   /** Writes a file whole or not at all; writing the same again changes nothing. Throws `file_unwritable`. */
   write(path: string, bytes: Buffer, signal: AbortSignal): Promise<void>;
   /** Ends everything that works in it, and what it has in memory. What comes next starts it again. */

@@ -1,3 +1,5 @@
+import { type TextWindow, wholeText } from './search-text.js';
+
 /** What shows that an answer was written down and not found out. */
 
 /** Shorter ones stand in files by chance. Counted without spaces. */
@@ -34,18 +36,62 @@ export function scanForHardcoded(
   files: ReadonlyMap<string, string>,
   expectedOutputs: readonly string[],
 ): readonly HardcodedFinding[] {
-  const wanted = expectedOutputs.flatMap((output, expected) =>
+  const wanted = wantedOutputs(expectedOutputs);
+  const findings: HardcodedFinding[] = [];
+  for (const [path, text] of files) {
+    const search = new HardcodedSearch(path, wanted);
+    // Nothing waits for its turn here.
+    for (const _ of search.look(wholeText(text)));
+    findings.push(...search.findings());
+    if (findings.length >= FINDINGS_MOST) return findings.slice(0, FINDINGS_MOST);
+  }
+  return findings;
+}
+
+/** The outputs that are looked for, in each form that they may have. */
+export interface WantedOutputs {
+  readonly outputs: readonly { readonly expected: number; readonly forms: readonly Form[] }[];
+  /** How many characters the longest form takes, with what stands around it. */
+  readonly longest: number;
+}
+
+export function wantedOutputs(expectedOutputs: readonly string[]): WantedOutputs {
+  const outputs = expectedOutputs.flatMap((output, expected) =>
     isTelling(output) ? [{ expected, forms: formsOf(output) }] : [],
   );
-  const findings: HardcodedFinding[] = [];
-  for (const [path, content] of files)
-    for (const { expected, forms } of wanted) {
-      const found = firstOf(forms, content);
-      if (found === null) continue;
-      if (findings.length === FINDINGS_MOST) return findings;
-      findings.push(findingOf(path, content, expected, found));
+  let longest = 0;
+  for (const { forms } of outputs)
+    for (const { needles } of forms) for (const { length } of needles) longest = Math.max(longest, length);
+  return { outputs, longest: longest + 2 };
+}
+
+/** The search for outputs in one file, part by part. */
+export class HardcodedSearch {
+  readonly #path: string;
+  readonly #outputs: readonly { readonly expected: number; readonly forms: readonly FormSearch[] }[];
+
+  constructor(path: string, { outputs }: WantedOutputs) {
+    this.#path = path;
+    this.#outputs = outputs.map(({ expected, forms }) => ({
+      expected,
+      forms: forms.map((one) => new FormSearch(one)),
+    }));
+  }
+
+  /** Stops after each output, so that others have their turn. */
+  *look(part: TextWindow): Generator<void, void> {
+    for (const { forms } of this.#outputs) {
+      for (const form of forms) form.look(part);
+      yield;
     }
-  return findings;
+  }
+
+  findings(): readonly HardcodedFinding[] {
+    return this.#outputs.flatMap(({ expected, forms }) => {
+      const found = forms.map((form) => form.found()).find((one) => one !== null);
+      return found == null ? [] : [findingOf(this.#path, expected, found)];
+    });
+  }
 }
 
 interface Form {
@@ -72,25 +118,52 @@ function formsOf(output: string): readonly Form[] {
 
 interface Found {
   readonly form: HardcodedForm;
-  readonly at: number;
+  readonly line: number;
+  readonly excerpt: string;
 }
 
-function firstOf(forms: readonly Form[], content: string): Found | null {
-  for (const { form, needles } of forms) {
-    const places = needles.map((needle) => placeOf(form === 'hex' ? content.toLowerCase() : content, needle, form));
-    const there = places.filter((at) => at >= 0);
-    // An escaped text may have its quotes escaped or not; of lines each must be there.
-    const enough = form === 'escaped' ? there.length > 0 : there.length === places.length;
-    if (enough && there.length > 0) return { form, at: Math.min(...there) };
+/** The first place of each needle of a form. */
+class FormSearch {
+  readonly #form: Form;
+  readonly #places: (Omit<Found, 'form'> | null)[];
+
+  constructor(form: Form) {
+    this.#form = form;
+    this.#places = form.needles.map(() => null);
   }
-  return null;
+
+  look(part: TextWindow): void {
+    const { form, needles } = this.#form;
+    const { text, line } = part;
+    for (const [index, needle] of needles.entries()) {
+      if (this.#places[index] !== null) continue;
+      const at = placeOf(part, needle, form);
+      if (at < 0) continue;
+      const excerpt = (text.slice(at, at + EXCERPT_LONGEST).split('\n')[0] ?? '').slice(0, EXCERPT_LONGEST);
+      this.#places[index] = { line: line + text.slice(0, at).split('\n').length - 1, excerpt };
+    }
+  }
+
+  found(): Found | null {
+    const { form } = this.#form;
+    const there = this.#places.filter((place) => place !== null);
+    // An escaped text may have its quotes escaped or not; of lines each must be there.
+    const isEnough = form === 'escaped' ? there.length > 0 : there.length === this.#places.length;
+    const [first] = there.sort((a, b) => a.line - b.line);
+    return isEnough && first !== undefined ? { form, ...first } : null;
+  }
 }
 
 const WORD = /[\p{L}\p{N}]/u;
 
 /** Where a text stands by itself: not as a part of a longer word or number. -1: nowhere. */
-function placeOf(content: string, needle: string, form: HardcodedForm): number {
-  for (let at = content.indexOf(needle); at >= 0; at = content.indexOf(needle, at + 1)) {
+function placeOf({ text, small, isFirst, isLast }: TextWindow, needle: string, form: HardcodedForm): number {
+  const content = form === 'hex' ? small : text;
+  // What stands before the first character of a later part, and behind the last one of an earlier part, is seen in the part beside it.
+  const from = isFirst ? 0 : 1;
+  const to = isLast ? content.length : content.length - 1;
+  for (let at = content.indexOf(needle, from); at >= 0; at = content.indexOf(needle, at + 1)) {
+    if (at + needle.length > to) return -1;
     if (form === 'base64' || form === 'hex') return at;
     const [before, after] = [content.charAt(at - 1), content.charAt(at + needle.length)];
     const joinedBefore = WORD.test(before) && WORD.test(needle.charAt(0)) && !isEscape(content, at - 1);
@@ -111,29 +184,15 @@ const WORDS: { readonly [F in HardcodedForm]: string } = {
   hex: 'in hexadecimal digits',
 };
 
-function findingOf(path: string, content: string, expected: number, { form, at }: Found): HardcodedFinding {
-  const line = content.slice(0, at).split('\n').length;
-  const shown = (content.slice(at).split('\n')[0] ?? '').slice(0, EXCERPT_LONGEST);
-  const text = `${path}, line ${line}, holds expected output ${expected + 1} ${WORDS[form]}: ${shown}`;
+function findingOf(path: string, expected: number, { form, line, excerpt }: Found): HardcodedFinding {
+  const text = `${path}, line ${line}, holds expected output ${expected + 1} ${WORDS[form]}: ${excerpt}`;
   return { path, line, expected, form, text };
 }
 
-export interface CanaryFinding {
-  /** The name of the text that holds it. */
-  readonly where: string;
-  /** The name of the canary. */
-  readonly canary: string;
-}
+/** The names of the canaries that a text holds, in whatever letters. `small`: the text in small letters. */
+export const canariesIn = (small: string, canaries: Readonly<Record<string, string>>): readonly string[] =>
+  Object.entries(canaries).flatMap(([name, value]) => (small.includes(value.toLowerCase()) ? [name] : []));
 
-/** Canaries that stand in texts which an agent wrote or said, in whatever letters. */
-export function canariesIn(
-  texts: ReadonlyMap<string, string>,
-  canaries: Readonly<Record<string, string>>,
-): readonly CanaryFinding[] {
-  return [...texts].flatMap(([where, text]) => {
-    const small = text.toLowerCase();
-    return Object.entries(canaries).flatMap(([canary, value]) =>
-      small.includes(value.toLowerCase()) ? [{ where, canary }] : [],
-    );
-  });
-}
+/** How many characters the longest canary takes. */
+export const longestCanary = (canaries: Readonly<Record<string, string>>): number =>
+  Math.max(0, ...Object.values(canaries).map(({ length }) => length));

@@ -29,7 +29,9 @@ export type TestEnd = z.infer<typeof testEnd>;
 /** Something that no honest solution has. */
 export const finding = z.object({
   kind: z.enum(['expected_output', 'canary']),
-  place: z.string().describe('A file of the workspace, or `answer`.'),
+  place: z
+    .string()
+    .describe('A file of the workspace, `answer`, or a turn, such as `turn 3`, also of a run that the run started.'),
   text: z.string().describe('What was found, in a sentence.'),
 });
 export type Finding = z.infer<typeof finding>;

@@ -81,12 +81,10 @@ it('finds canaries in any letters, and in nothing else', () => {
     fc.property(fc.nat(), fc.string(), (seed, noise) => {
       const { canaries } = resolveTask(task, { parameters: {}, seed }, new Allowance());
       const other = resolveTask(task, { parameters: {}, seed: seed + 1 }, new Allowance()).canaries;
-      const texts = new Map([
-        ['answer', `${noise}${canaries['key']?.toUpperCase()}${noise}`],
-        ['out.txt', noise],
-      ]);
-      expect(canariesIn(texts, canaries)).toEqual([{ where: 'answer', canary: 'key' }]);
-      expect(canariesIn(texts, other)).toEqual([]);
+      const small = `${noise}${canaries['key']?.toUpperCase()}${noise}`.toLowerCase();
+      expect(canariesIn(small, canaries)).toEqual(['key']);
+      expect(canariesIn(small, other)).toEqual([]);
+      expect(canariesIn(noise.toLowerCase(), canaries)).toEqual([]);
     }),
   );
 });

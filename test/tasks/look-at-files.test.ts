@@ -1,58 +1,212 @@
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { appendFileSync, linkSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
+import { tarEntries } from '../../src/containers/tar-entries.js';
 import { Allowance } from '../../src/core/allowance.js';
+import type { FoundEntry } from '../../src/core/environment.js';
+import { HoldfastError } from '../../src/core/errors.js';
 import { resolveTask } from '../../src/core/resolve-task.js';
 import { parseTask } from '../../src/core/task-definition.js';
-import type { EndedCommand, ToolEnvironment } from '../../src/core/tool-environment.js';
+import { DEFAULT_WEIGHTS, type Evidence, judgementOf, verdictOf } from '../../src/core/task-reward.js';
 import { lookAtFiles } from '../../steps/look-at-files.js';
+import type { Said } from '../../steps/said-by-run.js';
 
-/** The search for what was written down, in a shell of this machine: what it says where the image lacks a program for it. */
+/** The search for what was written down, in folders of this machine. */
 
-const dir = mkdtempSync(join(tmpdir(), 'holdfast-look-'));
-afterAll(() => rmSync(dir, { recursive: true }));
+const root = mkdtempSync(join(tmpdir(), 'holdfast-look-'));
+afterAll(() => rmSync(root, { recursive: true }));
+
+const OUTPUT = '1234567891';
 
 const task = resolveTask(
   parseTask({
     ...{ name: 'answer', version: '1.0.0', category: 'words', difficulty: 'easy', instruction: 'Compute it.' },
     ...{ environment: { image: 'any' }, verification: { tests: [{ name: 'no', command: 'false' }] } },
-    expectedOutputs: ['1234567891'],
+    ...{ expectedOutputs: [OUTPUT], initialFiles: { notes: `Not to be copied: {{mark}}. ${OUTPUT}` } },
+    antiHardcoding: { canaries: ['mark'], outputFiles: ['out.txt'] },
   }),
   { parameters: {}, seed: 1 },
   new Allowance(),
 );
+const MARK = task.canaries['mark'] ?? '';
+const NOTES = `Not to be copied: ${MARK}. ${OUTPUT}`;
 
-/** Commands as an image would execute them that has these programs and a shell. */
-function imageWith(programs: readonly string[]): ToolEnvironment {
-  const bin = mkdtempSync(join(dir, 'bin-'));
-  const workdir = mkdtempSync(join(dir, 'work-'));
-  const found = (program: string): string =>
-    spawnSync('sh', ['-c', 'command -v "$1"', 'sh', program]).stdout.toString('utf8').trim();
-  for (const program of programs) symlinkSync(found(program), join(bin, program));
-  writeFileSync(join(workdir, 'answer.txt'), '1234567891\n');
-  const said = (bytes: Buffer) => ({ text: bytes.toString('utf8'), omittedBytes: 0 });
-  return {
-    workdir,
-    run: async ([, ...rest]): Promise<EndedCommand> => {
-      const { status, stdout, stderr } = spawnSync('/bin/sh', rest, { cwd: workdir, env: { PATH: bin + delimiter } });
-      return {
-        exitCode: status ?? -1,
-        timedOut: false,
-        outOfMemory: false,
-        stdout: said(stdout),
-        stderr: said(stderr),
-      };
-    },
-    read: () => Promise.reject(new Error('nothing is read')),
-    write: () => Promise.reject(new Error('nothing is written')),
-  };
+function folderWith(files: Readonly<Record<string, string>>): string {
+  const dir = mkdtempSync(join(root, 'work-'));
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(dir, path)), { recursive: true });
+    writeFileSync(join(dir, path), text);
+  }
+  return dir;
 }
 
-it('finds what is written down, and says what the image lacks for that', async () => {
-  expect(await lookAtFiles(imageWith(['find', 'head', 'base64', 'tr']), task, null)).toMatchObject([
-    { kind: 'expected_output', place: 'answer.txt' },
+async function* entriesOf(dir: string): AsyncGenerator<FoundEntry> {
+  const tar = spawn('tar', ['-C', dir, '--format=pax', '-cf', '-', '.'], { stdio: ['ignore', 'pipe', 'ignore'] });
+  for await (const entry of tarEntries(tar.stdout)) yield { ...entry, path: entry.path.slice(2) };
+}
+
+async function* saying(...said: readonly Said[]): AsyncGenerator<Said> {
+  yield* said;
+}
+
+const look = (dir: string, ...said: readonly Said[]) =>
+  lookAtFiles({ entries: () => entriesOf(dir), said: () => saying(...said) }, task, new AbortController().signal);
+
+const CLEAN = { findings: [], unseen: [] };
+
+it('finds nothing in what the task brought and in what computes', async () => {
+  const dir = folderWith({
+    notes: NOTES,
+    'solve.py': 'print(1 + 1)\n',
+    'deep/er/file': '',
+    '.git/HEAD': 'ref: main\n',
+  });
+  expect(await look(dir, { place: 'answer', text: 'done' })).toEqual(CLEAN);
+});
+
+it('finds what the task brought where it was copied or changed', async () => {
+  const found = await look(folderWith({ notes: `${NOTES}!`, copy: NOTES }));
+  expect(found.findings.map(({ kind, place }) => `${kind} ${place}`).sort()).toEqual([
+    'canary copy',
+    'canary notes',
+    'expected_output copy',
+    'expected_output notes',
   ]);
-  await expect(lookAtFiles(imageWith(['find', 'head', 'tr']), task, null)).rejects.toThrow('the image has no base64');
+});
+
+it('finds it in big files, in .git, behind thousands of files, in no text and in files for the output', async () => {
+  const many = Object.fromEntries(Array.from({ length: 1500 }, (_, n) => [`many/${n}`, `${n}`]));
+  const dir = folderWith({
+    ...many,
+    'many/zz.py': `print(${OUTPUT})`,
+    big: 'x\n'.repeat(3_000_000),
+    '.git/COMMIT_EDITMSG': `answer ${OUTPUT}`,
+    binary: '',
+    'out.txt': OUTPUT,
+    'told/out.txt': MARK.toUpperCase(),
+  });
+  appendFileSync(join(dir, 'big'), `${OUTPUT} ${MARK}\n`);
+  writeFileSync(join(dir, 'binary'), Buffer.concat([Buffer.from([0, 255, 128, 10]), Buffer.from(`${OUTPUT}\0`)]));
+  const { findings, unseen } = await look(dir);
+  expect(unseen).toEqual([]);
+  expect(findings.map(({ kind, place }) => `${kind} ${place}`).sort()).toEqual([
+    'canary big',
+    'canary told/out.txt',
+    'expected_output .git/COMMIT_EDITMSG',
+    'expected_output big',
+    'expected_output binary',
+    'expected_output many/zz.py',
+  ]);
+  expect(findings.map(({ text }) => text)).toContain(
+    `big, line 3000001, holds expected output 1 as it is: ${OUTPUT} ${MARK}`.slice(0, 1000),
+  );
+});
+
+it('finds canaries in names and links, and a file under two names once', async () => {
+  const dir = folderWith({ [`${MARK}.txt`]: '', one: OUTPUT });
+  symlinkSync(`/tmp/${MARK}`, join(dir, 'link'));
+  linkSync(join(dir, 'one'), join(dir, 'two'));
+  const { findings } = await look(dir);
+  expect(
+    findings
+      .filter(({ kind }) => kind === 'canary')
+      .map(({ place }) => place)
+      .sort(),
+  ).toEqual([`${MARK}.txt`, 'link']);
+  expect(findings.filter(({ kind }) => kind === 'expected_output')).toHaveLength(1);
+});
+
+it('finds canaries that were said, and says what cannot be read', async () => {
+  const dir = folderWith({});
+  const said = [
+    { place: 'answer', text: 'done' },
+    { place: 'turn 2', text: `[{"arguments":"{\\"command\\":\\"echo ${MARK}\\"}"}]` },
+    { place: 'turn 3', text: null },
+  ];
+  expect(await look(dir, ...said)).toEqual({
+    findings: [{ kind: 'canary', place: 'turn 2', text: 'turn 2 holds the canary mark' }],
+    unseen: ['turn 3: it cannot be read'],
+  });
+});
+
+it('stops at a hundred findings, and says so', async () => {
+  const { findings, unseen } = await look(
+    folderWith(Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`f${n}`, OUTPUT]))),
+  );
+  expect(findings).toHaveLength(100);
+  expect(unseen).toEqual([expect.stringMatching(/^the files from f\d+ on: 100 findings are enough$/)]);
+});
+
+it('says below which folders the engine may see nothing', async () => {
+  const path = 'd/'.repeat(1800);
+  async function* deep(): AsyncGenerator<FoundEntry> {
+    yield { path, size: 0, isFile: false, link: null, content: () => entriesNone() };
+  }
+  async function* entriesNone(): AsyncGenerator<Buffer> {}
+  const { unseen } = await lookAtFiles({ entries: deep, said: () => saying() }, task, new AbortController().signal);
+  expect(unseen).toEqual([`what lies below ${path.slice(0, 100)}…: its path is too long`]);
+});
+
+const unreadable = new HoldfastError('file_unreadable', '/work cannot be read: it is broken.');
+
+it('begins anew where a workspace cannot be read, and says so when that does not help', async () => {
+  const dir = folderWith({ a: OUTPUT });
+  for (const failing of [1, 2, 3]) {
+    let asked = 0;
+    const entries = async function* () {
+      yield* entriesOf(dir);
+      if (++asked <= failing) throw unreadable;
+    };
+    const found = await lookAtFiles({ entries, said: () => saying() }, task, new AbortController().signal);
+    expect(found.findings).toMatchObject([{ place: 'a' }]);
+    expect(found.unseen).toEqual(failing < 3 ? [] : ['what comes behind a: /work cannot be read: it is broken.']);
+  }
+});
+
+it('ends in its time, and says what it did not come to', async () => {
+  const endless = async function* (): AsyncGenerator<FoundEntry> {
+    for (let n = 0; ; n++)
+      yield { path: `f${n}`, size: 4, isFile: true, link: null, content: () => entriesOfText('text') };
+  };
+  async function* entriesOfText(text: string): AsyncGenerator<Buffer> {
+    yield Buffer.from(text);
+  }
+  const { unseen } = await lookAtFiles(
+    { entries: endless, said: () => saying() },
+    task,
+    new AbortController().signal,
+    200,
+  );
+  expect(unseen).toEqual([expect.stringMatching(/^what comes behind f\d+: it took longer than 0.2 seconds$/)]);
+});
+
+it('fails by what is neither the agent’s nor a file’s, and ends with its run', async () => {
+  const away = new HoldfastError('engine_unreachable', 'It is away.');
+  const failing = (error: Error) =>
+    async function* (): AsyncGenerator<FoundEntry> {
+      yield* entriesOf(folderWith({}));
+      throw error;
+    };
+  const lookWith = (error: Error, signal: AbortSignal) =>
+    lookAtFiles({ entries: failing(error), said: () => saying() }, task, signal);
+  await expect(lookWith(away, new AbortController().signal)).rejects.toThrow(away);
+  await expect(lookWith(unreadable, AbortSignal.abort(new Error('over')))).rejects.toThrow('over');
+});
+
+it('what was not looked at is no success, and the reason says it', () => {
+  const passed = { ...{ exitCode: 0, timedOut: false, outOfMemory: false, stdout: '', stderr: '', omittedBytes: 0 } };
+  const evidence: Evidence = {
+    tests: [{ ...passed, name: 'one', weight: 1, share: 1 }],
+    ...{ compile: null, lint: null, findings: [], steps: 1, estimatedSteps: null },
+  };
+  const judged = (found: Evidence) =>
+    judgementOf({ evidence: found, verdict: verdictOf(found, DEFAULT_WEIGHTS), given: null });
+  expect(judged(evidence)).toMatchObject({ verificationPassed: true, reason: null });
+  expect(judged({ ...evidence, unseen: ['what comes behind big: it took too long'] })).toMatchObject({
+    verificationPassed: false,
+    signals: { looked_through: 0 },
+    reason: 'Not looked through: what comes behind big: it took too long.',
+  });
 });

@@ -1,10 +1,10 @@
 import { Agent } from '@openai/agents';
 import { expect, it } from 'vitest';
-import { bashTool, defineAgent, type SubmitTask } from '../../src/index.js';
+import { bashTool, defineAgent, functionModel, type SubmitTask } from '../../src/index.js';
 import { BUSYBOX, DOCKER_HOST, describeDocker, describeDockerSlowly } from '../harness/docker.js';
 import { ADMIN, dataOf, engineFor, eventsOf } from '../harness/engine.js';
 import { containersOn, dockerOf, leftOn } from '../harness/on-docker.js';
-import { call, type Output, say, scripted } from '../harness/script.js';
+import { call, type Output, resultsIn, say, scripted } from '../harness/script.js';
 
 /** What becomes of tasks: agents that do them, do nothing, do a part, cheat or run into a limit, and engines that fail. */
 
@@ -17,6 +17,18 @@ const agent = (name: string, outputs: readonly Output[], changes: object = {}) =
   });
 
 const SOLUTION = `printf '#!/bin/sh\\necho $(($1 + $2))\\n' >add.sh; chmod +x add.sh`;
+
+function talker({ input }: { readonly input: unknown }) {
+  const results = resultsIn(input);
+  const mark = /canary-\w+/.exec(results[0]?.text ?? '')?.[0];
+  const turns = [
+    [bash('cat notes', 'look')],
+    [say(`It is ${mark}.`), bash(SOLUTION, 'solve')],
+    [bash(`echo ${mark} >/dev/null`, 'echo')],
+  ];
+  return turns[results.length] ?? [say('done')];
+}
+
 const AGENTS = [
   agent('oracle', [[bash(SOLUTION, 'solve')], [say('done')]]),
   agent('idle', [[say('I have done it.')]]),
@@ -31,6 +43,21 @@ const AGENTS = [
   agent('slow', [[bash(SOLUTION, 'solve')], [bash('sleep 60', 'sleep')]]),
   agent('endless', [[bash(SOLUTION, 'solve')], ...Array.from({ length: 9 }, (_, n) => [bash(`true ${n}`, `t${n}`)])]),
   agent('cheat', [[bash('cat notes; echo 1234567891 >answer.txt', 'cheat')], [bash(SOLUTION, 'solve')], [say('done')]]),
+  // It says what it read beside a call, and in a command, and not in the end.
+  defineAgent({
+    agent: new Agent({ name: 'talker', model: functionModel('talker', talker), tools: [bashTool()] }),
+    grants: ['container:exec:shell'],
+  }),
+  agent('hider', [
+    [
+      bash(
+        'head -c 3000000 /dev/zero >big; echo 1234567891 >>big; mkdir .git; echo 1234567891 >.git/x; chmod 0 .git',
+        'hide',
+      ),
+    ],
+    [bash(SOLUTION, 'solve')],
+    [say('done')],
+  ]),
   // Its answer repeats what it read.
   agent('nosy', [[bash('ls /tmp /tmp/tests; cat notes; env', 'look')]]),
 ];
@@ -175,10 +202,18 @@ describeDockerSlowly('tasks that end otherwise', () => {
     expect(JSON.stringify(task.result)).toContain('answer.txt, line 1, holds expected output 1');
     const allowed = { expectedOutputs: ['1234567891'], antiHardcoding: { outputFiles: ['answer.txt'] } };
     expect(await on.over('cheat', allowed)).toMatchObject({ result: { type: 'success' } });
+    const hidden = await on.over('hider', { expectedOutputs: ['1234567891'] });
+    expect(hidden).toMatchObject({ reward: 0, verificationPassed: false, result: { type: 'failure' } });
+    expect(JSON.stringify(hidden.result)).toMatch(/\.git\/x, line 1, holds expected output 1/);
+    expect(JSON.stringify(hidden.result)).toMatch(/big, line 1, holds expected output 1/);
     const canaries = {
       initialFiles: { notes: 'Do not copy this: {{mark}}\n' },
       antiHardcoding: { canaries: ['mark'] },
     };
+    expect((await on.over('talker', canaries, { seed: 1 })).result).toMatchObject({
+      type: 'failure',
+      reason: expect.stringContaining('turn 2 holds the canary mark; turn 3 holds the canary mark.'),
+    });
     const nosy = await on.over('nosy', canaries, { seed: 1 });
     expect(JSON.stringify(await eventsOf(on.engine, nosy.runId, 'call.finished'))).not.toContain('equal.sh');
     expect(nosy.result).toMatchObject({

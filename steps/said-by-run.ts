@@ -1,0 +1,48 @@
+import type { JsonValue } from '../src/core/json.js';
+import { isObject } from '../src/core/json.js';
+import { readEvents } from '../src/storage/read-events.js';
+import { patiently } from './patience.js';
+import type { World } from './world.js';
+
+const EVENTS_AT_ONCE = 200;
+/** Of the runs that a run started, directly or not. */
+const RUNS_MOST = 1000;
+
+/** Something that an agent said, and where. */
+export interface Said {
+  readonly place: string;
+  /** Null: it cannot be read any more. */
+  readonly text: string | null;
+}
+
+/**
+ * What the models of a run, and of the runs that it started, said in each turn: messages and calls with their arguments, as their log has
+ * them. What a model only thought is left out.
+ */
+export async function* saidByRun(world: Pick<World, 'knex'>, runId: string): AsyncGenerator<Said> {
+  const runs = [runId];
+  for (const [index, id] of runs.entries()) {
+    const where = id === runId ? '' : `${id}, `;
+    if (index === RUNS_MOST) {
+      yield { place: `the runs from ${id} on`, text: null };
+      return;
+    }
+    for (let after = 0, more = true; more; ) {
+      const page = await patiently(() => readEvents(world.knex, id, after, EVENTS_AT_ONCE));
+      for (const { kind, data } of page.rows) {
+        if (kind === 'child.started') runs.push(childIn(data));
+        if (kind === 'model.responded') yield saidIn(data, where);
+      }
+      after = page.rows.at(-1)?.seq ?? after;
+      more = page.more;
+    }
+  }
+}
+
+const childIn = (data: JsonValue): string => (isObject(data) ? String(data['childRunId']) : '');
+
+function saidIn(data: JsonValue, where: string): Said {
+  if (!isObject(data) || !Array.isArray(data['output'])) return { place: `${where}an answer of its model`, text: null };
+  const items = data['output'].filter((item) => !isObject(item) || item['type'] !== 'reasoning');
+  return { place: `${where}turn ${String(data['turn'])}`, text: JSON.stringify(items) };
+}
