@@ -32,14 +32,26 @@ const ofReader = (error: unknown, maxBodyBytes: number): unknown => {
   return error;
 };
 
-function readBytes(request: Request, response: Response, maxBodyBytes: number): Promise<unknown> {
-  const reader = raw({ limit: maxBodyBytes, inflate: false, type: () => true });
+interface BodyBounds {
+  readonly maxBytes: number;
+  /** Ends the wait for the rest of the body, with its reason. */
+  readonly signal: AbortSignal;
+}
+
+function readBytes(request: Request, response: Response, { maxBytes, signal }: BodyBounds): Promise<unknown> {
+  const reader = raw({ limit: maxBytes, inflate: false, type: () => true });
   return new Promise((resolve, reject) => {
-    reader(request, response, (error?: unknown) => {
-      if (error === undefined) return resolve(request.body);
+    const refuse = (error: unknown): void => {
       // What is still on its way is read and dropped, so that the client gets to read the answer.
       request.resume();
-      reject(ofReader(error, maxBodyBytes));
+      reject(error);
+    };
+    const onAbort = (): void => refuse(signal.reason);
+    signal.addEventListener('abort', onAbort);
+    reader(request, response, (error?: unknown) => {
+      signal.removeEventListener('abort', onAbort);
+      if (error !== undefined) return refuse(ofReader(error, maxBytes));
+      resolve(request.body);
     });
   });
 }
@@ -55,15 +67,15 @@ export function parseJson(bytes: Uint8Array): unknown {
 
 /**
  * The body of a request; no body is `{}`. Throws `unsupported_media_type`, `body_too_large`, `malformed_json` and, for
- * nesting beyond all measure, `invalid_request`.
+ * nesting beyond all measure, `invalid_request`; the reason of its signal where that fires first.
  */
-export async function readBody(request: Request, response: Response, maxBodyBytes: number): Promise<unknown> {
+export async function readBody(request: Request, response: Response, bounds: BodyBounds): Promise<unknown> {
   if (!hasBody(request)) return {};
   if (!isJson(request)) {
     const came = request.headers['content-type'] ?? 'missing';
     throw new HoldfastError('unsupported_media_type', `The Content-Type is ${came}; expected application/json.`);
   }
-  const bytes = await readBytes(request, response, maxBodyBytes);
+  const bytes = await readBytes(request, response, bounds);
   if (!(bytes instanceof Uint8Array) || bytes.length === 0) return {};
   const value = parseJson(bytes);
   assertShallow(value);

@@ -23,6 +23,8 @@ interface LineBounds {
   readonly maxLineBytes: number;
   /** How long a line is waited for. The body may take as long as the work on its lines. */
   readonly lineMs: number;
+  /** When it fires, no further line is given; its reason is thrown. */
+  readonly signal: AbortSignal;
 }
 
 /**
@@ -39,11 +41,13 @@ export function readLines(request: Request, bounds: LineBounds): AsyncIterable<B
   return linesOf(request, bounds);
 }
 
-async function* linesOf(request: Request, { maxLineBytes, lineMs }: LineBounds): AsyncGenerator<BatchLine> {
+async function* linesOf(request: Request, { maxLineBytes, lineMs, signal }: LineBounds): AsyncGenerator<BatchLine> {
   const limitAgain = ownTime(request);
   const ahead = new PassThrough({ highWaterMark: AHEAD_BYTES });
   request.once('error', (error) => ahead.destroy(error));
   request.once('aborted', () => ahead.destroy(brokenOff('it was closed')));
+  const onAbort = (): void => void ahead.destroy(signal.reason);
+  signal.addEventListener('abort', onAbort);
   request.pipe(ahead);
   let line = 0;
   let parts: Buffer[] = [];
@@ -68,14 +72,18 @@ async function* linesOf(request: Request, { maxLineBytes, lineMs }: LineBounds):
       for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, from)) {
         take(chunk.subarray(from, at));
         from = at + 1;
+        // More lines than one come in a piece, and each may wait for the work on the one before.
+        signal.throwIfAborted();
         const one = end();
         if (one !== null) yield one;
       }
       take(chunk.subarray(from));
     }
+    signal.throwIfAborted();
     const last = length > 0 ? end() : null;
     if (last !== null) yield last;
   } finally {
+    signal.removeEventListener('abort', onAbort);
     // What is still on its way is read and dropped, so that the client gets to read the answer.
     request.unpipe(ahead).resume();
     limitAgain();

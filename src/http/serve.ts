@@ -75,17 +75,21 @@ async function perform(
   signal: AbortSignal,
 ): Promise<Reply> {
   assertMay(identity, route);
+  const { revoked } = identity;
   const inLines = route.takes === 'lines';
   const maxBytes = route.hasFiles === true ? door.maxTaskBytes : door.maxBodyBytes;
-  const body = route.method === 'POST' && !inLines ? await readBody(request, response, maxBytes) : {};
-  const lines = inLines ? readLines(request, { maxLineBytes: maxBytes, lineMs: door.bodyMs }) : NO_LINES;
+  const body =
+    route.method === 'POST' && !inLines ? await readBody(request, response, { maxBytes, signal: revoked }) : {};
+  const lines = inLines
+    ? readLines(request, { maxLineBytes: maxBytes, lineMs: door.bodyMs, signal: revoked })
+    : NO_LINES;
   const raw = { path: request.params, query: request.query, header: request.headers, body };
   try {
     const wantsEvents = asksForEvents(request, route);
     return await route.call(raw, { engine: door.engine, caller: identity.caller, signal, wantsEvents, lines });
   } catch (error) {
     if (!signal.aborted) throw error;
-    if (identity.revoked.aborted) throw revoked();
+    revoked.throwIfAborted();
     throw new HoldfastError('engine_not_running', 'The server closed while the request waited.', { cause: error });
   }
 }
@@ -123,9 +127,6 @@ async function answer(
   }
 }
 
-const revoked = (): HoldfastError =>
-  new HoldfastError('unauthenticated', 'The token is not one of this server any more.');
-
 /** Knows who asks, performs it if they may, leaves a trace where one is due, and answers. */
 export const serve =
   (route: GuardedRoute, door: Door): RequestHandler =>
@@ -136,7 +137,7 @@ export const serve =
       const work = () => perform(door, route, request, response, identity, signal);
       const reply = route.audited === true ? await recorded(door, route, request, identity, work) : await work();
       // What it asked to do has been done; what it asked to read it may not read any more.
-      if (route.method === 'GET' && identity.revoked.aborted) throw revoked();
+      if (route.method === 'GET') identity.revoked.throwIfAborted();
       await answer(door, reply, response, identity, signal);
     });
 

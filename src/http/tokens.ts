@@ -14,7 +14,7 @@ export interface Identity {
   readonly caller: Caller;
   /** Tells tokens apart without being one. */
   readonly tokenId: string;
-  /** Fires when the token is not one of the server any more. */
+  /** Fires when the token is not one of the server any more. Its reason is the `unauthenticated` that a request is refused with. */
   readonly revoked: AbortSignal;
 }
 
@@ -23,6 +23,9 @@ interface Entry {
   readonly identity: Identity;
   readonly revoke: () => void;
 }
+
+const noTokenAnyMore = (): HoldfastError =>
+  new HoldfastError('unauthenticated', 'The token is not one of this server any more.');
 
 const digest = (token: string): Buffer => createHash('sha256').update(token, 'utf8').digest();
 
@@ -64,7 +67,7 @@ function entryOf(one: Token, all: readonly Token[]): Entry {
   setMaxListeners(0, revoking.signal);
   const own = digest(token);
   const identity = { caller, tokenId: own.toString('hex'), revoked: revoking.signal };
-  return { digest: own, identity, revoke: () => revoking.abort() };
+  return { digest: own, identity, revoke: () => revoking.abort(noTokenAnyMore()) };
 }
 
 /** Reads `Authorization: Bearer <token>`; null when there is no such thing. */

@@ -61,7 +61,11 @@ test.runIf(SLOW)('lines may take as long as the work on them', async () => {
   const app = express();
   app.post('/', async (asked, response) => {
     let lines = 0;
-    for await (const line of readLines(asked, { maxLineBytes: 2 ** 21, lineMs: BODY_MS })) {
+    for await (const line of readLines(asked, {
+      maxLineBytes: 2 ** 21,
+      lineMs: BODY_MS,
+      signal: new AbortController().signal,
+    })) {
       lines = line.line;
       await wait((2 * BODY_MS) / 40);
     }

@@ -15,7 +15,9 @@ const tell: ErrorRequestHandler = (error: unknown, _request, response, _next) =>
 beforeAll(async () => {
   const app = express();
   app.post('/', async (request, response) => {
-    response.json({ body: await readBody(request, response, MAX_BYTES) });
+    response.json({
+      body: await readBody(request, response, { maxBytes: MAX_BYTES, signal: new AbortController().signal }),
+    });
   });
   app.use(tell);
   server = await listening(app);
