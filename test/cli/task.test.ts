@@ -44,7 +44,7 @@ it('a new task is right, and is not written over', async () => {
   expect(checked).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(
-      /^right {2}sort-lines 1\.0\.0: 4 tests, 1 files, 1 of tests in \/tmp\/tests, sha256:/,
+      /^right {2}sort-lines 1\.1\.0: 4 tests, 1 files, 1 of tests in \/tmp\/tests, sha256:/,
     ),
   });
   expect(await task('new', 'sort-lines')).toMatchObject({

@@ -97,7 +97,7 @@ it('are counted, and what ended lately', async () => {
   const known = (await door.ask('vera', 'GET', '/api/v1/tasks?result=error')).json as { items: readonly unknown[] };
   const asked = await any(['stats', '--json']);
   expect(JSON.parse(asked.stdout), asked.stderr).toMatchObject({
-    tasks: { byDifficulty: { expert: 0 }, byResult: { error: known.items.length, success: 0 }, meanReward: null },
+    tasks: { byDifficulty: { expert: 0 }, byResult: { error: known.items.length, success: 0 }, meanReward: 0 },
     throughput: { tasks: { lastDay: expect.any(Number) } },
   });
   const { stdout } = await any(['stats']);
