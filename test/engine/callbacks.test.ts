@@ -5,6 +5,7 @@ import { defineAgent, defineTool, functionModel, type HoldfastConfig } from '../
 import { type DatabaseKind, describeEachDatabase } from '../harness/database.js';
 import { ADMIN, eventsOf, openTestEngine, restOf, runToRest, type TestEngine } from '../harness/engine.js';
 import { call, say, scripted } from '../harness/script.js';
+import { SLOW } from '../harness/slow.js';
 
 /** Callbacks that steer an agent: each is heard once per run, whatever dies, and what it said stands. */
 
@@ -163,7 +164,7 @@ describeEachDatabase('callbacks', (kind: DatabaseKind) => {
   });
   afterAll(() => test.close());
 
-  it('are heard once, also by a run whose process stops midway', async () => {
+  it.runIf(SLOW)('are heard once, also by a run whose process stops midway', async () => {
     const { id } = await test.engine.startRun({ agent: 'start', input: 'go' }, ADMIN);
     await vi.waitFor(() => expect(executions).toBe(1), { timeout: 20_000 });
     const before = [...heard];

@@ -6,6 +6,7 @@ import { defineAgent, defineTool } from '../../src/index.js';
 import { describeEachDatabase } from '../harness/database.js';
 import { ADMIN, BOB, engineFor, eventsOf, restOf, runToRest } from '../harness/engine.js';
 import { call, scripted } from '../harness/script.js';
+import { SLOW } from '../harness/slow.js';
 
 /** Runs that are made of another run begin with what its log says, also where somebody has changed its rows or its events by SQL. */
 
@@ -65,7 +66,7 @@ describeEachDatabase('runs that are made of a changed run', (kind) => {
     expect(did.filter((one) => one.startsWith('pay'))).toEqual([]);
   });
 
-  it('no fork is made of events that were changed, and no replay of them', async () => {
+  it.runIf(SLOW)('no fork is made of events that were changed, and no replay of them', async () => {
     const { id } = await runToRest(t.engine, 'worker');
     const at = (await eventsOf(t.engine, id)).length;
     await change(id, (knex) =>
@@ -81,7 +82,7 @@ describeEachDatabase('runs that are made of a changed run', (kind) => {
       });
   });
 
-  it('no fork takes an outcome of a call that the log contradicts', async () => {
+  it.runIf(SLOW)('no fork takes an outcome of a call that the log contradicts', async () => {
     const { id } = await runToRest(t.engine, 'payer');
     const at = await seqOf(id, 'call.started');
     await change(id, (knex) =>
@@ -97,7 +98,7 @@ describeEachDatabase('runs that are made of a changed run', (kind) => {
     expect(did).toEqual(['pay 1']);
   });
 
-  it('a call of a fork has the effect that the log says', async () => {
+  it.runIf(SLOW)('a call of a fork has the effect that the log says', async () => {
     const { id } = await runToRest(t.engine, 'payer');
     const at = await seqOf(id, 'call.started');
     await change(id, (knex) => knex('holdfast.calls').where({ run_id: id }).update({ effect: 'pure', outcome: null }));

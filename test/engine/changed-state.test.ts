@@ -6,6 +6,7 @@ import { defineAgent, defineTool, functionModel } from '../../src/index.js';
 import { describeEachDatabase } from '../harness/database.js';
 import { ADMIN, BOB, engineFor, restOf, runToRest } from '../harness/engine.js';
 import { call, outputAfter } from '../harness/script.js';
+import { SLOW } from '../harness/slow.js';
 
 /** What a run that waits goes on from (its stored state, its counters, its deadlines) is compared with its log, whatever somebody has changed by SQL. */
 
@@ -63,7 +64,7 @@ describeEachDatabase('a run that waits, changed by SQL', (kind) => {
     expect(await t.engine.verifyRun(id, ADMIN)).toMatchObject({ ok: true });
   });
 
-  it('does not go on from such a state where the event that says another has lost its key', async () => {
+  it.runIf(SLOW)('does not go on from such a state where the event that says another has lost its key', async () => {
     const id = await changed('payer', async (knex, runId) => {
       await forge(knex, runId);
       await knex('holdfast.events').where({ run_id: runId, key: '0:paused' }).update({ key: 'elsewhere' });
@@ -72,7 +73,7 @@ describeEachDatabase('a run that waits, changed by SQL', (kind) => {
     expect(did).toEqual([]);
   });
 
-  it.each([
+  it.runIf(SLOW).each([
     ['turns', { turns: -5 }],
     ['total_tokens', { total_tokens: -100_000 }],
     ['rebuilt_segment', { rebuilt_segment: 1 }],
@@ -85,7 +86,7 @@ describeEachDatabase('a run that waits, changed by SQL', (kind) => {
     expect(did).toEqual([]);
   });
 
-  it('an approval does not expire because somebody has changed its timer', async () => {
+  it.runIf(SLOW)('an approval does not expire because somebody has changed its timer', async () => {
     const past = new Date(Date.now() - 3_600_000);
     const id = await changed('payer', (knex, runId) =>
       knex('holdfast.timers').where({ run_id: runId }).update({ due_at: past }),

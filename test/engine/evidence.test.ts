@@ -251,7 +251,7 @@ describeEachDatabase('evidence', (kind) => {
     expect(second).toMatchObject({ parentId: `${id}:1`, prevHash: first.hash, stateHashBefore: first.stateHashAfter });
   });
 
-  it('what was done to a log is found, and the first broken event is named', async () => {
+  it.runIf(SLOW)('what was done to a log is found, and the first broken event is named', async () => {
     const attacked: { id: string; attack: (typeof ATTACKS)[number] }[] = [];
     for (const attack of ATTACKS) attacked.push({ attack, id: await run() });
     await behind(

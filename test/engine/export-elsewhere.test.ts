@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeEachDatabase } from '../harness/database.js';
 import { echoAgent } from '../harness/echo-agent.js';
 import { ADMIN, engineFor, runToRest } from '../harness/engine.js';
+import { SLOW } from '../harness/slow.js';
 
 describeEachDatabase('an export that another process writes', (kind) => {
   const t = engineFor(kind, { agents: [echoAgent('hello')] });
@@ -14,7 +15,7 @@ describeEachDatabase('an export that another process writes', (kind) => {
   });
   afterAll(() => rmSync(dir, { recursive: true }));
 
-  it('says the folder of the process that wrote it', async () => {
+  it.runIf(SLOW)('says the folder of the process that wrote it', async () => {
     await runToRest(t.engine, 'echo', 'hello');
     await t.restart({ role: 'api', exportDir: join(dir, 'api') });
     const { id } = await t.engine.startExport({ format: 'messages', to: { folder: 'one' } }, ADMIN);

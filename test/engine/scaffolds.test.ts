@@ -119,7 +119,7 @@ describe('a scaffold', () => {
     expect(await t.engine.verifyRun(run.id, ADMIN)).toMatchObject({ ok: true, complete: true });
   });
 
-  it('is in the trajectory by its name, with what it gave for each step', async () => {
+  it.runIf(SLOW)('is in the trajectory by its name, with what it gave for each step', async () => {
     const run = await runToRest(t.engine, 'counter');
     const trajectory = await t.engine.getTrajectory(run.id, ADMIN);
     expect(trajectory).toMatchObject({ scaffold: 'counting', totalSteps: 3, totalReward: null });

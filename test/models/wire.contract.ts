@@ -2,6 +2,7 @@ import { Agent, type Model, Runner } from '@openai/agents';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { ModelDelta } from '../../src/core/delta.js';
 import { classifyModelFailure } from '../../src/models/model-failure.js';
+import { SLOW } from '../harness/slow.js';
 import { call, FINAL, FORM, HELLO, MODES, modelContract, type Scenario, textIn } from './model.contract.js';
 import { requestOf } from './requests.js';
 import { answers, begins, type Said, type Wire } from './servers/wire.js';
@@ -42,13 +43,16 @@ const scripts = (wire: Wire): Record<Scenario, readonly Answerer[]> => {
 };
 
 const comesInPieces = ({ wire, open }: WiredModel, pieceBytes: readonly number[]): void =>
-  it.each(pieceBytes)('gives the same answer in pieces of %i bytes, which cut lines and characters', async (size) => {
-    await using server = await wireServer(answers(wire, { text: HELLO }, size));
-    const seen: ModelDelta[] = [];
-    const response = await call(await open(server.url), requestOf({}), 'streamed', seen);
-    expect(textIn(response.output)).toBe(HELLO);
-    expect(seen.map(({ delta }) => delta).join('')).toBe(HELLO);
-  });
+  it.runIf(SLOW).each(pieceBytes)(
+    'gives the same answer in pieces of %i bytes, which cut lines and characters',
+    async (size) => {
+      await using server = await wireServer(answers(wire, { text: HELLO }, size));
+      const seen: ModelDelta[] = [];
+      const response = await call(await open(server.url), requestOf({}), 'streamed', seen);
+      expect(textIn(response.output)).toBe(HELLO);
+      expect(seen.map(({ delta }) => delta).join('')).toBe(HELLO);
+    },
+  );
 
 /** Nothing of a suite prints. */
 function printsNothing(): void {

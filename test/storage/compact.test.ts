@@ -31,7 +31,7 @@ function filesWith(text: string): string[] {
     .filter((path) => readFileSync(path).includes(text));
 }
 
-it('an erasure takes what it erases out of the files of the embedded database', async () => {
+it.runIf(SLOW)('an erasure takes what it erases out of the files of the embedded database', async () => {
   database = await createEngineDatabase('pglite');
   await open();
   const { id } = await runToRest(engine, 'echo', CANARY);
