@@ -136,6 +136,8 @@ function dockerfileOf({ environment: { image, workdir }, initialFiles }: Resolve
 /** In whole numbers, so that a shell can add them. */
 const MILLION = 1_000_000;
 
+const TRY = '/.holdfast/try';
+
 function testScript({ verification: { tests }, environment: { workdir } }: ResolvedTask): string {
   const parts = tests.map(({ weight }) => Math.max(1, Math.round(weight * MILLION)));
   const all = parts.reduce((sum, one) => sum + one, 0);
@@ -143,6 +145,8 @@ function testScript({ verification: { tests }, environment: { workdir } }: Resol
     '#!/bin/sh',
     '# Runs each test, and writes how much of their weight passed.',
     `mkdir -p /logs/verifier ${TESTS_DIR} && cp -R /tests/files/. ${TESTS_DIR}/`,
+    '# Tests execute programs by it as another user where Holdfast judges. Here they are the same user.',
+    `[ -x ${TRY} ] || { mkdir -p /.holdfast && printf '#!/bin/sh\\nexec "$@"\\n' >${TRY} && chmod 755 ${TRY}; }`,
     `cd ${quoted(workdir)} || exit 1`,
     'passed=0',
     'check() {',
