@@ -119,7 +119,10 @@ describeEachDatabaseSlowly('a saved state', (kind) => {
         const what = `${name}, ${loss}`;
         const run = await t.engine.getRun(id, ADMIN);
         expect(run, what).toMatchObject({ status: 'completed', output: said, error: null });
-        expect(await t.engine.verifyRun(id, ADMIN), what).toMatchObject({ ok: true, complete: true });
+        // The run does not rely on a state that was changed, and its verification names the row.
+        const rows =
+          loss === 'deleted' ? [] : expect.arrayContaining([expect.objectContaining({ table: 'snapshots' })]);
+        expect(await t.engine.verifyRun(id, ADMIN), what).toMatchObject({ ok: loss === 'deleted', rows });
         expect(withoutIds(await loggedBy(id)), what).toEqual(log);
         expect(states, what).toEqual(kept.states);
         if (name === 'talking')
