@@ -23,6 +23,12 @@ const LOSSES: Readonly<Record<string, (row: Knex.QueryBuilder, state: string) =>
   },
 };
 
+/** A run does not rely on a state that was changed, and its verification names the row. */
+const verifiedAfter = (loss: string) =>
+  loss === 'deleted'
+    ? { ok: true, complete: true }
+    : { ok: false, rows: expect.arrayContaining([expect.objectContaining({ table: 'snapshots' })]) };
+
 const HISTORY: AgentInputItem[] = [
   { type: 'message', role: 'user', content: 'Hello.' },
   { type: 'message', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text: 'Good day.' }] },
@@ -119,10 +125,7 @@ describeEachDatabaseSlowly('a saved state', (kind) => {
         const what = `${name}, ${loss}`;
         const run = await t.engine.getRun(id, ADMIN);
         expect(run, what).toMatchObject({ status: 'completed', output: said, error: null });
-        // The run does not rely on a state that was changed, and its verification names the row.
-        const rows =
-          loss === 'deleted' ? [] : expect.arrayContaining([expect.objectContaining({ table: 'snapshots' })]);
-        expect(await t.engine.verifyRun(id, ADMIN), what).toMatchObject({ ok: loss === 'deleted', rows });
+        expect(await t.engine.verifyRun(id, ADMIN), what).toMatchObject(verifiedAfter(loss));
         expect(withoutIds(await loggedBy(id)), what).toEqual(log);
         expect(states, what).toEqual(kept.states);
         if (name === 'talking')
@@ -131,9 +134,9 @@ describeEachDatabaseSlowly('a saved state', (kind) => {
           );
       }
     }
-    // What a run went on from in the end is in its place again.
+    // A state that is made again is not written where the log has the digest of another text.
     await t.between(async (knex) => {
-      for (const { id, name, loss, last } of runs) {
+      for (const { id, name, loss, last } of runs.filter((run) => run.loss === 'kept')) {
         const row = await knex('holdfast.snapshots').where({ run_id: id }).orderBy('segment', 'desc').first();
         const { segment, state, digest } = row;
         expect({ segment, digest }, `${name}, ${loss}`).toEqual({ segment: last?.segment, digest: sha256(state) });
