@@ -1,5 +1,4 @@
-import type { JsonValue } from '../src/core/json.js';
-import { isObject } from '../src/core/json.js';
+import { isObject, type JsonValue } from '../src/core/json.js';
 import { readEvents } from '../src/storage/read-events.js';
 import { patiently } from './patience.js';
 import type { World } from './world.js';

@@ -78,7 +78,7 @@ export class TurnCharges implements AttemptWatch {
     const plain: Admission = {
       admitted: true,
       settle: async (said, outcome) => {
-        if (outcome === 'answered' || said !== null) await this.#keep(this.#answer(model, attempt, priced, said));
+        if (isCharged(said, outcome)) await this.#keep(this.#answer(model, attempt, priced, said));
       },
     };
     const { budgets, purse } = this.#asked;
@@ -128,7 +128,7 @@ export class TurnCharges implements AttemptWatch {
       admitted: true,
       settle: async (said, outcome) => {
         if (isUnpaid(outcome)) purse.giveBack(needed);
-        if (outcome !== 'answered' && said === null) return;
+        if (!isCharged(said, outcome)) return;
         const { nanos } = this.#answer(model, attempt, priced, said);
         purse.pay(needed, nanos === null ? null : BigInt(nanos));
       },
@@ -162,7 +162,7 @@ export class TurnCharges implements AttemptWatch {
 
   #settlementOf(model: string, attempt: number, priced: NamedPrice, said: Said, outcome: Outcome): Settlement {
     if (isUnpaid(outcome)) return { state: 'released', nanos: 0n, usage: null };
-    const answer = outcome === 'answered' || said !== null ? this.#answer(model, attempt, priced, said) : null;
+    const answer = isCharged(said, outcome) ? this.#answer(model, attempt, priced, said) : null;
     if (answer === null || answer.nanos === null) return { state: 'assumed', nanos: null, usage: null };
     return { state: 'settled', nanos: BigInt(answer.nanos), usage: answer.usage };
   }
@@ -193,6 +193,9 @@ export class TurnCharges implements AttemptWatch {
     return { turn, execution, agent, attempt, model };
   }
 }
+
+/** Whether a cost is known to be due: an attempt that failed may have said what it used. */
+const isCharged = (said: Said, outcome: Outcome): boolean => outcome === 'answered' || said !== null;
 
 const isUnpaid = (outcome: Outcome): boolean => outcome === 'failed_before_sending' || outcome === 'rejected';
 

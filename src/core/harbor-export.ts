@@ -1,3 +1,4 @@
+import { RECORDS_DIR } from './environment-spec.js';
 import { harborConfig, slugOf, tagsIn } from './harbor-config.js';
 import { keptText } from './harbor-kept.js';
 import { placesIn, solutionPrefix, toHarbor } from './harbor-places.js';
@@ -5,7 +6,7 @@ import { isObject, type JsonObject, sameJson } from './json.js';
 import type { ResolvedTask } from './resolve-task.js';
 import { DIFFICULTIES, type TaskDefinition } from './task-definition.js';
 import { bytesOf, type TaskFile, type TaskFiles } from './task-file.js';
-import { TESTS_DIR, testFilesOf } from './task-verification.js';
+import { TESTS_DIR, TRY_PATH, testFilesOf } from './task-verification.js';
 
 /** A directory of Harbor, to be written. */
 export interface ExportedTask {
@@ -136,8 +137,6 @@ function dockerfileOf({ environment: { image, workdir }, initialFiles }: Resolve
 /** In whole numbers, so that a shell can add them. */
 const MILLION = 1_000_000;
 
-const TRY = '/.holdfast/try';
-
 function testScript({ verification: { tests }, environment: { workdir } }: ResolvedTask): string {
   const parts = tests.map(({ weight }) => Math.max(1, Math.round(weight * MILLION)));
   const all = parts.reduce((sum, one) => sum + one, 0);
@@ -146,7 +145,7 @@ function testScript({ verification: { tests }, environment: { workdir } }: Resol
     '# Runs each test, and writes how much of their weight passed.',
     `mkdir -p /logs/verifier ${TESTS_DIR} && cp -R /tests/files/. ${TESTS_DIR}/`,
     '# Tests execute programs by it as another user where Holdfast judges. Here they are the same user.',
-    `[ -x ${TRY} ] || { mkdir -p /.holdfast && printf '#!/bin/sh\\nexec "$@"\\n' >${TRY} && chmod 755 ${TRY}; }`,
+    `[ -x ${TRY_PATH} ] || { mkdir -p ${RECORDS_DIR} && printf '#!/bin/sh\\nexec "$@"\\n' >${TRY_PATH} && chmod 755 ${TRY_PATH}; }`,
     `cd ${quoted(workdir)} || exit 1`,
     'passed=0',
     'check() {',

@@ -1,6 +1,5 @@
-import { Agent, type AgentInputItem, type Model, Runner, tool, UserError } from '@openai/agents';
+import { Agent, type AgentInputItem, type Model, Runner, UserError } from '@openai/agents';
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
 import { nativeApi } from '../../src/engine/model-providers.js';
 import { classifyModelFailure } from '../../src/models/model-failure.js';
 import type { NativeApiOptions } from '../../src/models/native-options.js';
@@ -14,6 +13,7 @@ import { strictGoogle } from './servers/strict-google.js';
 import type { StrictTurn } from './servers/strict-server.js';
 import { answers, type Wire } from './servers/wire.js';
 import { type Answerer, status, type WireServer, wireServer } from './servers/wire-server.js';
+import { weather } from './weather.js';
 
 interface Api {
   readonly name: string;
@@ -54,13 +54,6 @@ const open = (
   const baseURL = `${url}${like === 'anthropic-native' ? '/v1' : '/v1beta'}`;
   return Promise.resolve(nativeApi({ like, baseURL, key: null, ...more }).getModel(name));
 };
-
-const weather = tool({
-  name: 'weather',
-  description: 'The weather of a city.',
-  parameters: z.object({ city: z.string() }),
-  execute: ({ city }) => `12 degrees in ${city}`,
-});
 
 const calls = (...cities: readonly string[]) => ({
   calls: cities.map((city) => ({ id: `toolu_${city}`, name: 'weather', args: { city } })),

@@ -1,6 +1,5 @@
-import { Agent, type AgentInputItem, Runner, tool, webSearchTool } from '@openai/agents';
+import { Agent, type AgentInputItem, Runner, webSearchTool } from '@openai/agents';
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
 import { MultiModelProvider } from '../../src/models/multi-model-provider.js';
 import { usagePartsOf } from '../../src/models/usage-parts.js';
 import { call, MODES } from './model.contract.js';
@@ -8,13 +7,7 @@ import { requestOf } from './requests.js';
 import { strictResponses } from './servers/strict-responses.js';
 import type { StrictTurn } from './servers/strict-server.js';
 import { type WireServer, wireServer } from './servers/wire-server.js';
-
-const weather = tool({
-  name: 'weather',
-  description: 'The weather of a city.',
-  parameters: z.object({ city: z.string() }),
-  execute: ({ city }) => `12 degrees in ${city}`,
-});
+import { weather } from './weather.js';
 
 const calls = (...cities: readonly string[]) => ({
   calls: cities.map((city) => ({ id: `call_${city}`, name: 'weather', args: { city } })),
