@@ -49,5 +49,6 @@ export function outputAfter(outputs: readonly Output[], input: unknown): Output 
     if (left < calls || (calls === 0 && left === 0)) return output;
     left -= calls;
   }
-  return [say(results.map(({ callId, text }) => `${callId}=${text}`).join(' | '))];
+  // An answer that is empty is a failed one.
+  return [say(results.map(({ callId, text }) => `${callId}=${text}`).join(' | ') || 'Nothing was called.')];
 }
