@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { invalidSettings, parseTokens, type Token } from './core/access-token.js';
-import { doubleKeys, keySettings } from './core/key-settings.js';
+import { doubleKeys, keySettings } from './core/evidence/key-settings.js';
+import { WORKER_ROLES } from './core/queue/worker.js';
 import {
   database,
   dockerHost,
@@ -25,7 +26,6 @@ import {
   whole,
   workerId,
 } from './core/setting.js';
-import { WORKER_ROLES } from './core/worker.js';
 
 const path = { schema: z.string().transform((value) => resolve(value)), expected: 'a path' };
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;

@@ -1,63 +1,69 @@
 /** The library: an engine with its verbs, declarations of agents and tools, and the models by name. */
+
+export type { ScaffoldCall } from './core/agents/scaffold.js';
+export type { StepResult } from './core/agents/scaffold-step.js';
+export type { SessionItem, SessionView } from './core/agents/session.js';
 export { type Caller, LOCAL_CALLER, type Role } from './core/caller.js';
-export type { RunDelta } from './core/delta.js';
-export type { EmitEvent, EmittedEvent } from './core/emitted-event.js';
-export { ERRORS, type ErrorCode, HoldfastError } from './core/errors.js';
-export type { RunEvent } from './core/event.js';
-export type { ExportView, StartExport } from './core/export.js';
-export type { DecisionRequest, InterruptionView } from './core/interruption.js';
-export type { RewardFacts, RewardFunction } from './core/reward-function.js';
-export type { RunView, StartRun } from './core/run.js';
-export type { ScaffoldCall } from './core/scaffold.js';
-export type { StepResult } from './core/scaffold-step.js';
-export type { SessionItem, SessionView } from './core/session.js';
-export type { Settlement } from './core/settlement.js';
-export type { SubmitTask, TaskFilter, TaskView } from './core/task.js';
+export { ERRORS, type ErrorCode, HoldfastError } from './core/errors/errors.js';
+export type { ExportView, StartExport } from './core/exports/export.js';
+export type { EmitEvent, EmittedEvent } from './core/interruptions/emitted-event.js';
+export type { DecisionRequest, InterruptionView } from './core/interruptions/interruption.js';
+export type { Settlement } from './core/interruptions/settlement.js';
+export { type Interruption, type WaitRequest, waitFor } from './core/interruptions/wait.js';
+export type { RunDelta } from './core/log/delta.js';
+export type { RunEvent } from './core/log/event.js';
+export type { RunView, StartRun } from './core/runs/run.js';
+export type { RewardFacts, RewardFunction } from './core/tasks/reward-function.js';
+export type { SubmitTask, TaskFilter, TaskView } from './core/tasks/task.js';
 export type {
   IsolatedContext,
   IsolatedToolDeclaration,
   ProbeResult,
   ToolContext,
   ToolDeclaration,
-} from './core/tool.js';
-export type { CommandOptions, EndedCommand, ToolEnvironment } from './core/tool-environment.js';
-export type { ShownTrajectory, Trajectory } from './core/trajectory.js';
-export { type Interruption, type WaitRequest, waitFor } from './core/wait.js';
-export { consumeResult } from './engine/consume-result.js';
-export { createEngine } from './engine/create-engine.js';
+} from './core/tools/tool.js';
+export type { CommandOptions, EndedCommand, ToolEnvironment } from './core/tools/tool-environment.js';
+export type { ShownTrajectory, Trajectory } from './core/trajectories/trajectory.js';
 export {
   type AgentDeclaration,
   type AgentScaffold as Scaffold,
   defineAgent,
   defineConfig,
   type HoldfastConfig,
-} from './engine/define.js';
+} from './engine/agents/define.js';
+export {
+  MultiModelProvider,
+  nativeApi,
+  OllamaModelProvider,
+  openaiCompatible,
+} from './engine/agents/model-providers.js';
+export { createEngine } from './engine/create-engine.js';
 export type { EngineConfig } from './engine/engine-config.js';
-export { MultiModelProvider, nativeApi, OllamaModelProvider, openaiCompatible } from './engine/model-providers.js';
-export { type RunAgentOptions, runAgent } from './engine/run-agent.js';
-export type { RunStateBackend } from './engine/run-state-backend.js';
-export { RunStateStore } from './engine/run-state-store.js';
-export { secret } from './engine/secret.js';
+export { secret } from './engine/secrets/secret.js';
+export { consumeResult } from './engine/standalone/consume-result.js';
+export { type RunAgentOptions, runAgent } from './engine/standalone/run-agent.js';
+export type { RunStateBackend } from './engine/standalone/run-state-backend.js';
+export { RunStateStore } from './engine/standalone/run-state-store.js';
 export type { Engine } from './engine/verbs.js';
-export { functionModel } from './models/function-model.js';
-export { MultiModelProviderMap } from './models/multi-model-provider-map.js';
-export type { NativeApiOptions } from './models/native-options.js';
-export { OllamaModel } from './models/ollama-model.js';
-export type { OpenAICompatibleOptions } from './models/openai-compatible-options.js';
-export type { Secret } from './models/secret.js';
-export { askHumanTool } from './tools/ask-human.js';
-export { bashTool } from './tools/bash.js';
-export { type BoundCredential, credentialFetch } from './tools/bound-credential.js';
-export { containerEditTool } from './tools/container-edit.js';
-export { containerReadTool } from './tools/container-read.js';
-export { defineTool } from './tools/define-tool.js';
-export { httpRequestTool } from './tools/http-request.js';
-export { listFilesTool } from './tools/list-files.js';
-export { minimalScaffold } from './tools/minimal-scaffold.js';
-export { readFileTool } from './tools/read-file.js';
-export { sleepTool } from './tools/sleep.js';
-export { type StdioServerOptions, stdioServer } from './tools/stdio-server.js';
-export { type AgentReference, type SubAgentOptions, subAgent } from './tools/sub-agent.js';
-export { type SweScaffoldOptions, sweScaffold } from './tools/swe-scaffold.js';
-export { waitForEventTool } from './tools/wait-for-event.js';
-export { writeFileTool } from './tools/write-file.js';
+export type { NativeApiOptions } from './models/native/native-options.js';
+export { OllamaModel } from './models/ollama/ollama-model.js';
+export type { OpenAICompatibleOptions } from './models/openai/openai-compatible-options.js';
+export { functionModel } from './models/providers/function-model.js';
+export { MultiModelProviderMap } from './models/providers/multi-model-provider-map.js';
+export type { Secret } from './models/secrets/secret.js';
+export { bashTool } from './tools/container/bash.js';
+export { containerEditTool } from './tools/container/container-edit.js';
+export { containerReadTool } from './tools/container/container-read.js';
+export { minimalScaffold } from './tools/container/minimal-scaffold.js';
+export { defineTool } from './tools/define/define-tool.js';
+export { type AgentReference, type SubAgentOptions, subAgent } from './tools/define/sub-agent.js';
+export { listFilesTool } from './tools/files/list-files.js';
+export { readFileTool } from './tools/files/read-file.js';
+export { writeFileTool } from './tools/files/write-file.js';
+export { type BoundCredential, credentialFetch } from './tools/http/bound-credential.js';
+export { httpRequestTool } from './tools/http/http-request.js';
+export { type StdioServerOptions, stdioServer } from './tools/mcp/stdio-server.js';
+export { type SweScaffoldOptions, sweScaffold } from './tools/swe/swe-scaffold.js';
+export { askHumanTool } from './tools/waiting/ask-human.js';
+export { sleepTool } from './tools/waiting/sleep.js';
+export { waitForEventTool } from './tools/waiting/wait-for-event.js';

@@ -4,12 +4,12 @@ import { runCommandLine } from './cli/command-line.js';
 import type { Doors } from './cli/doors.js';
 import { printError } from './cli/print.js';
 import type { Settings } from './config.js';
-import { type LogFields, logRecord } from './core/log-record.js';
+import { type LogFields, logRecord } from './core/ops/log-record.js';
+import { watchStrayThrows } from './engine/dbos/stray-throws.js';
 import { SILENT } from './engine/engine-config.js';
 import type { EngineLog } from './engine/parts.js';
-import { knowSettings } from './engine/setting-secrets.js';
-import { watchStrayThrows } from './engine/stray-throws.js';
-import { shownBeginning, withoutKnownSecrets } from './models/known-secrets.js';
+import { knowSettings } from './engine/secrets/setting-secrets.js';
+import { shownBeginning, withoutKnownSecrets } from './models/secrets/known-secrets.js';
 
 /** One line of JSON for each thing that is said: docs/operate/logs.md. */
 function jsonLog(level: Settings['logLevel']): EngineLog {
@@ -34,9 +34,9 @@ function jsonLog(level: Settings['logLevel']): EngineLog {
 const doors: Doors = {
   log: jsonLog,
   openHttp: async (engine, options) => (await import('./http/server.js')).createHttpServer(engine, options),
-  isLoopback: async (host) => (await import('./http/host.js')).isLoopback(host),
-  keptToken: async (dataDir) => (await import('./http/tokens.js')).keptToken(dataDir),
-  madeToken: async (dataDir) => (await import('./http/tokens.js')).madeToken(dataDir),
+  isLoopback: async (host) => (await import('./http/auth/host.js')).isLoopback(host),
+  keptToken: async (dataDir) => (await import('./http/auth/tokens.js')).keptToken(dataDir),
+  madeToken: async (dataDir) => (await import('./http/auth/tokens.js')).madeToken(dataDir),
   demoConfig: async () => (await import('./demo/config.js')).demoConfig(),
   runDemo: async (options) => (await import('./demo/run-demo.js')).runDemo(options),
   ownModules: async () => ({

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import pRetry, { AbortError } from 'p-retry';
-import { databaseTrouble } from '../src/storage/database-trouble.js';
+import { databaseTrouble } from '../src/storage/database/database-trouble.js';
 import type { World } from './world.js';
 
 /** Whether an error is one of a database that is away or full, and not of what was asked. */

@@ -1,14 +1,14 @@
 import type { Knex } from 'knex';
-import type { Budgets } from '../src/core/budget.js';
-import type { Band } from '../src/core/dispatch.js';
-import type { EnvironmentEngine } from '../src/core/environment.js';
-import type { McpDefinition } from '../src/core/mcp.js';
-import type { RewardFunction } from '../src/core/reward-function.js';
+import type { Budgets } from '../src/core/budgets/budget.js';
+import type { EnvironmentEngine } from '../src/core/containers/environment.js';
+import type { Band } from '../src/core/queue/dispatch.js';
+import type { RewardFunction } from '../src/core/tasks/reward-function.js';
+import type { McpDefinition } from '../src/core/tools/mcp.js';
 import type { Meter } from '../src/metrics/meter.js';
-import type { PriceBook } from '../src/models/price-book.js';
-import type { RunRow } from '../src/storage/run-row.js';
-import type { ObjectStore } from '../src/stores/object-store.js';
-import type { McpConnections } from '../src/tools/mcp-connections.js';
+import type { PriceBook } from '../src/models/budgets/price-book.js';
+import type { ObjectStore } from '../src/object-store/object-store.js';
+import type { RunRow } from '../src/storage/runs/run-row.js';
+import type { McpConnections } from '../src/tools/mcp/mcp-connections.js';
 
 /** A segment that is to work, of this run and for this reason. */
 export interface QueuedSegment {

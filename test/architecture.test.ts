@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, normalize, relative, sep } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { EXCEPTIONS, SHELVES } from './shelves.js';
 
 /** The floors of the house (docs/architecture.md): a file imports its own room or a lower floor, never up, never sideways. */
 
@@ -12,7 +13,7 @@ const FLOORS: Record<string, number> = {
   config: 1,
   storage: 1,
   models: 1,
-  stores: 1,
+  'object-store': 1,
   containers: 1,
   datasets: 2,
   metrics: 1,
@@ -44,8 +45,8 @@ const HOMES: Record<string, readonly string[]> = {
   '@pydantic/genai-prices': ['models'],
   jsonrepair: ['models'],
   'ipaddr.js': ['tools'],
-  'p-retry': ['stores', 'steps'],
-  aws4fetch: ['stores'],
+  'p-retry': ['object-store', 'steps'],
+  aws4fetch: ['object-store'],
   dockerode: ['containers'],
   '@dbos-inc/dbos-sdk': ['workflows', 'engine'],
   express: ['http'],
@@ -80,6 +81,16 @@ const SOURCES = ['src', 'steps', 'workflows', 'migrations'].flatMap(files);
 const roomOf = (path: string): string => {
   const [top = '', second = ''] = path.split(sep);
   return top === 'src' ? second.replace(/\.[tj]s$/, '') : top;
+};
+
+/** Rooms whose folders are not shelves of what an engine can do, or that put everything together. */
+const WITHOUT_SHELVES: readonly string[] = ['http', 'cli', 'demo', 'metrics', 'datasets', 'object-store', 'proof'];
+
+/** The shelf of a file: the folder in its room. Null: it is in the room itself, or its room has no shelves. */
+const shelfOf = (path: string): string | null => {
+  const parts = path.split(sep);
+  const [shelf] = parts.slice(parts[0] === 'src' ? 2 : 1, -1);
+  return shelf === undefined || WITHOUT_SHELVES.includes(roomOf(path)) ? null : shelf;
 };
 
 interface Import {
@@ -122,6 +133,28 @@ describe('architecture', () => {
       return allowed ? [] : [`${from} imports ${to}`];
     });
     expect(wrong).toEqual([]);
+  });
+
+  it('a shelf imports only shelves before it, but for the exceptions that are listed', () => {
+    const against = ALL.filter(({ to, typeOnly }) => isOwn(to) && !typeOnly).flatMap(({ from, to }) => {
+      const target = normalize(join(dirname(from), to)).replace(/\.js$/, '.ts');
+      const [here, there] = [shelfOf(from), shelfOf(target)];
+      if (here === null || there === null || SHELVES.indexOf(there) <= SHELVES.indexOf(here)) return [];
+      return [`${from} -> ${target}`];
+    });
+    // An exception that nothing needs any more is removed here as well: the list only gets shorter.
+    expect([...new Set(against)].sort()).toEqual([...EXCEPTIONS].sort());
+  });
+
+  it('every shelf has its place in the order', () => {
+    const unknown = SOURCES.map(shelfOf).filter((shelf) => shelf !== null && !SHELVES.includes(shelf));
+    expect([...new Set(unknown)]).toEqual([]);
+  });
+
+  it('no folder has more than 25 files', () => {
+    const counts = new Map<string, number>();
+    for (const path of SOURCES) counts.set(dirname(path), (counts.get(dirname(path)) ?? 0) + 1);
+    expect([...counts].filter(([folder, count]) => count > 25 && folder !== 'migrations')).toEqual([]);
   });
 
   it('each package has its homes', () => {

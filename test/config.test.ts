@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { environmentVariable, pinDbosIdentity, readSettings, SETTINGS } from '../src/config.js';
-import { HoldfastError } from '../src/core/errors.js';
-import { MODEL_PROVIDERS } from '../src/core/model-provider-table.js';
-import { OBJECT_STORE_KEYS } from '../src/core/object-store-keys.js';
+import { HoldfastError } from '../src/core/errors/errors.js';
+import { OBJECT_STORE_KEYS } from '../src/core/exports/object-store-keys.js';
+import { MODEL_PROVIDERS } from '../src/core/models/model-provider-table.js';
 
 const OF_PROVIDERS = Object.values(MODEL_PROVIDERS).flatMap(({ keyVariable, urlVariable }) => [
   keyVariable,

@@ -1,9 +1,9 @@
 import { ModelBehaviorError, UserError } from '@openai/agents';
-import { HoldfastError, isErrorCode } from '../src/core/errors.js';
+import { HoldfastError, isErrorCode } from '../src/core/errors/errors.js';
 import { type JsonValue, toJson } from '../src/core/json.js';
-import { catchingLate } from '../steps/late-throws.js';
+import { catchingLate } from '../steps/calls/late-throws.js';
 import { durableStep } from './durable-step.js';
-import type { RecordedSource } from './recorded-source.js';
+import type { RecordedSource } from './replay/recorded-source.js';
 import { inStep, type SegmentScope } from './segment-scope.js';
 
 type Answer =

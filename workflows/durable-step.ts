@@ -1,5 +1,5 @@
 import { DBOS } from '@dbos-inc/dbos-sdk';
-import { assertLeased } from '../steps/lost-execution.js';
+import { assertLeased } from '../steps/calls/lost-execution.js';
 import { orGiveUp } from './give-up.js';
 import { inStep, type SegmentScope } from './segment-scope.js';
 

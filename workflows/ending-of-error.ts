@@ -5,9 +5,9 @@ import {
   OutputGuardrailTripwireTriggered,
   ToolCallError,
 } from '@openai/agents';
-import type { Ending } from '../src/core/ending.js';
-import { type ErrorCode, HoldfastError } from '../src/core/errors.js';
-import { withoutKnownSecrets } from '../src/models/known-secrets.js';
+import { type ErrorCode, HoldfastError } from '../src/core/errors/errors.js';
+import type { Ending } from '../src/core/runs/ending.js';
+import { withoutKnownSecrets } from '../src/models/secrets/known-secrets.js';
 
 const codeOf = (error: unknown): ErrorCode => {
   if (error instanceof HoldfastError) return error.code;

@@ -1,13 +1,13 @@
 import { DBOS } from '@dbos-inc/dbos-sdk';
-import { HoldfastError } from '../src/core/errors.js';
+import { HoldfastError } from '../src/core/errors/errors.js';
 import { revisionDir } from '../src/datasets/export-folder.js';
-import { type ExportRow, readExport } from '../src/storage/exports.js';
-import { attempted } from '../steps/attempt-export.js';
-import { beginExport, type ExportEnd, endExport } from '../steps/begin-export.js';
-import { placeOf } from '../steps/place-of.js';
-import { type Published, publishExport } from '../steps/publish-export.js';
+import { type ExportRow, readExport } from '../src/storage/exports/exports.js';
+import { attempted } from '../steps/exports/attempt-export.js';
+import { beginExport, type ExportEnd, endExport } from '../steps/exports/begin-export.js';
+import { placeOf } from '../steps/exports/place-of.js';
+import { type Published, publishExport } from '../steps/exports/publish-export.js';
+import { type PartResult, type WrittenPart, writePart } from '../steps/exports/write-part.js';
 import type { World } from '../steps/world.js';
-import { type PartResult, type WrittenPart, writePart } from '../steps/write-part.js';
 import { orGiveUp } from './give-up.js';
 
 /** Permanent: it is in the database. */

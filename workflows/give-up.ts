@@ -1,5 +1,5 @@
 import { DBOS, DBOSWorkflowConflictError } from '@dbos-inc/dbos-sdk';
-import { LostExecutionError } from '../steps/lost-execution.js';
+import { LostExecutionError } from '../steps/calls/lost-execution.js';
 import { passes } from '../steps/patience.js';
 
 /**

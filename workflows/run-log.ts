@@ -1,7 +1,7 @@
-import type { Charge } from '../src/core/charge.js';
-import type { EventData, EventDraft, EventKind } from '../src/core/event.js';
-import type { LogTail } from '../src/storage/write-events.js';
-import type { LogWriter } from '../steps/write-log.js';
+import type { Charge } from '../src/core/budgets/charge.js';
+import type { EventData, EventDraft, EventKind } from '../src/core/log/event.js';
+import type { LogTail } from '../src/storage/log/write-events.js';
+import type { LogWriter } from '../steps/segment/write-log.js';
 
 const BATCH_DELAY_MS = 250;
 /** The more runs are at work, the longer a batch waits for more: a process that is busy writes less often. */

@@ -1,20 +1,7 @@
 import { z } from 'zod';
-import { type ChargeView, chargeView } from '../core/charge.js';
-import type { RunDelta } from '../core/delta.js';
-import { type EmitEvent, type EmittedEvent, emittedEvent } from '../core/emitted-event.js';
-import { type EraseRun, type ErasureView, erasureView } from '../core/erasure.js';
-import { type RunEvent, runEvent } from '../core/event.js';
-import { type ExportView, exportView, type StartExport } from '../core/export.js';
-import type { ForkRun, RetryRun } from '../core/fork-request.js';
-import { type Health, health } from '../core/health.js';
-import {
-  type DecisionRequest,
-  type InterruptionStatus,
-  type InterruptionView,
-  interruptionView,
-  type ListedInterruption,
-  listedInterruption,
-} from '../core/interruption.js';
+import { type SessionItem, type SessionView, sessionItem, sessionView } from '../core/agents/session.js';
+import { type ChargeView, chargeView } from '../core/budgets/charge.js';
+import { type SpendFilter, type SpendView, spendView } from '../core/budgets/spend.js';
 import {
   type AnchoredReport,
   anchoredReport,
@@ -22,34 +9,47 @@ import {
   type LogView,
   logReport,
   logView,
-} from '../core/log-view.js';
+} from '../core/evidence/log-view.js';
+import { type ProofBundle, proofBundle } from '../core/evidence/proof.js';
+import { type ExportView, exportView, type StartExport } from '../core/exports/export.js';
+import { type EmitEvent, type EmittedEvent, emittedEvent } from '../core/interruptions/emitted-event.js';
+import {
+  type DecisionRequest,
+  type InterruptionStatus,
+  type InterruptionView,
+  interruptionView,
+  type ListedInterruption,
+  listedInterruption,
+} from '../core/interruptions/interruption.js';
+import { type StandingDecisionView, standingDecisionView } from '../core/interruptions/standing.js';
+import type { RunDelta } from '../core/log/delta.js';
+import { type RunEvent, runEvent } from '../core/log/event.js';
+import { type RepairReport, type RepairRequest, repairReport } from '../core/log/repair.js';
+import { type StateAt, stateAt } from '../core/log/state-at.js';
+import type { VerifyRange } from '../core/log/verify-log.js';
+import { type Health, health } from '../core/ops/health.js';
+import { type Stats, stats } from '../core/ops/stats.js';
 import type { Page } from '../core/page.js';
-import { type ProofBundle, proofBundle } from '../core/proof.js';
-import { type RepairReport, type RepairRequest, repairReport } from '../core/repair.js';
-import { type ReplayReport, type ReplayRequest, replayReport } from '../core/replay.js';
-import { type RetentionView, retentionView } from '../core/retention.js';
-import { type GiveReward, type RewardView, rewardView } from '../core/reward.js';
-import { type ListedRun, listedRun, type RunStatus, type RunView, runView, type StartRun } from '../core/run.js';
-import { type RunDiff, runDiff } from '../core/run-diff.js';
-import { type SessionItem, type SessionView, sessionItem, sessionView } from '../core/session.js';
-import { type LiftedWork, type LiftWork, liftedWork, type SetAsideList, setAsideList } from '../core/set-aside.js';
-import { type SpendFilter, type SpendView, spendView } from '../core/spend.js';
-import { type StandingDecisionView, standingDecisionView } from '../core/standing.js';
-import { type StateAt, stateAt } from '../core/state-at.js';
-import { type Stats, stats } from '../core/stats.js';
-import { type EraseSubject, type SubjectErasureView, subjectErasureView } from '../core/subject-erasure.js';
-import { type RequeueTask, type SubmitTask, type TaskFilter, type TaskView, taskView } from '../core/task.js';
-import type { BatchAnswer } from '../core/task-batch.js';
+import { type WorkerStop, type WorkerView, workerView } from '../core/queue/worker.js';
+import type { ForkRun, RetryRun } from '../core/replay/fork-request.js';
+import { type ReplayReport, type ReplayRequest, replayReport } from '../core/replay/replay.js';
+import { type RunDiff, runDiff } from '../core/replay/run-diff.js';
+import { type EraseRun, type ErasureView, erasureView } from '../core/retention/erasure.js';
+import { type RetentionView, retentionView } from '../core/retention/retention.js';
+import { type EraseSubject, type SubjectErasureView, subjectErasureView } from '../core/retention/subject-erasure.js';
+import { type ListedRun, listedRun, type RunStatus, type RunView, runView, type StartRun } from '../core/runs/run.js';
+import { type LiftedWork, type LiftWork, liftedWork, type SetAsideList, setAsideList } from '../core/runs/set-aside.js';
+import { type GiveReward, type RewardView, rewardView } from '../core/tasks/reward.js';
+import { type RequeueTask, type SubmitTask, type TaskFilter, type TaskView, taskView } from '../core/tasks/task.js';
+import type { BatchAnswer } from '../core/tasks/task-batch.js';
 import {
   type ShownTrajectory,
   shownTrajectory,
   type TrajectorySummary,
   trajectorySummary,
-} from '../core/trajectory.js';
-import type { TrajectoryFilter } from '../core/trajectory-filter.js';
-import type { VerifyRange } from '../core/verify-log.js';
-import { type WorkerStop, type WorkerView, workerView } from '../core/worker.js';
-import { readAnswers } from './batch-answers.js';
+} from '../core/trajectories/trajectory.js';
+import type { TrajectoryFilter } from '../core/trajectories/trajectory-filter.js';
+import { readAnswers } from './commands/tasks/batch-answers.js';
 import { readStream } from './event-stream.js';
 import { errorOfAnswer, notHoldfast, unreachable } from './problem-answer.js';
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readSettings, type Settings } from '../config.js';
-import { HoldfastError } from '../core/errors.js';
+import { HoldfastError } from '../core/errors/errors.js';
 import { type Client, createClient } from './client.js';
 
 const EVERYWHERE: { readonly [host: string]: string } = { '0.0.0.0': '127.0.0.1', '::': '::1' };

@@ -1,6 +1,6 @@
 import type { Settings } from '../config.js';
 import type { Token } from '../core/access-token.js';
-import type { HoldfastConfig } from '../engine/define.js';
+import type { HoldfastConfig } from '../engine/agents/define.js';
 import type { EngineLog } from '../engine/parts.js';
 import type { Engine } from '../engine/verbs.js';
 import type { Client } from './client.js';

@@ -1,6 +1,6 @@
 import { type EventSourceMessage, EventSourceParserStream } from 'eventsource-parser/stream';
-import { type RunDelta, runDelta } from '../core/delta.js';
-import { type RunEvent, runEvent } from '../core/event.js';
+import { type RunDelta, runDelta } from '../core/log/delta.js';
+import { type RunEvent, runEvent } from '../core/log/event.js';
 import { notHoldfast, unreachable } from './problem-answer.js';
 
 /**

@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs';
 import { inspect } from 'node:util';
 import { createJiti } from 'jiti';
 import { z } from 'zod';
-import { tenantLimits } from '../core/dispatch.js';
-import { HoldfastError } from '../core/errors.js';
-import type { HoldfastConfig } from '../engine/define.js';
+import { HoldfastError } from '../core/errors/errors.js';
+import { tenantLimits } from '../core/queue/dispatch.js';
+import type { HoldfastConfig } from '../engine/agents/define.js';
 import { SHARED_MODULES } from '../engine/shared-modules.js';
 
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { HoldfastError, isErrorCode } from '../core/errors.js';
-import { shownAddress, withoutLooks } from '../core/secret-looks.js';
+import { HoldfastError, isErrorCode } from '../core/errors/errors.js';
+import { shownAddress, withoutLooks } from '../core/secrets/secret-looks.js';
 
 const problem = z.object({
   code: z.string(),

@@ -1,7 +1,7 @@
-import { leastLimit } from '../core/budget.js';
-import type { Integrity } from '../core/integrity.js';
-import type { InterruptionView } from '../core/interruption.js';
-import type { RunView } from '../core/run.js';
+import { leastLimit } from '../core/budgets/budget.js';
+import type { Integrity } from '../core/integrity/integrity.js';
+import type { InterruptionView } from '../core/interruptions/interruption.js';
+import type { RunView } from '../core/runs/run.js';
 import { cut, jsonText, plain, plainLines, print, width } from './print.js';
 
 /** A value as one line: texts as they are, everything else as JSON. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type InstallationRole, installationRole, type Role, role } from './caller.js';
-import { type FieldError, HoldfastError } from './errors.js';
+import { type FieldError, HoldfastError } from './errors/errors.js';
 
 /** A bearer token and whose it is. Never logged, never printed but as part of the address at the first start. */
 export interface Token {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Allowance } from './allowance.js';
 import { canonical, type JsonValue, jsonValue } from './json.js';
+import type { Allowance } from './limits/allowance.js';
 
 /** One operation of a JSON Patch (RFC 6902); `path` is a JSON pointer (RFC 6901). */
 export const patchOperation = z.discriminatedUnion('op', [

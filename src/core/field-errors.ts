@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { type FieldError, HoldfastError } from './errors.js';
+import { type FieldError, HoldfastError } from './errors/errors.js';
 
 type Issue = z.core.$ZodIssue;
 

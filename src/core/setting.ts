@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { exportRootsOf } from './bucket-place.js';
-import type { FieldError } from './errors.js';
-import { isOllamaAddress, OLLAMA_ADDRESS } from './ollama-address.js';
-import { shownAddress } from './secret-looks.js';
+import type { FieldError } from './errors/errors.js';
+import { exportRootsOf } from './exports/bucket-place.js';
+import { isOllamaAddress, OLLAMA_ADDRESS } from './models/ollama-address.js';
+import { shownAddress } from './secrets/secret-looks.js';
 
 /** What a setting is made of: a name, what it may be, and what it is when nothing is said. */
 

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import type { BucketPlace } from '../core/bucket-place.js';
-import { type Made, madeOf } from '../core/dataset-card.js';
-import { HoldfastError } from '../core/errors.js';
-import { fileBody } from '../stores/bodies.js';
-import type { ObjectHead, ObjectStore } from '../stores/object-store.js';
+import { HoldfastError } from '../core/errors/errors.js';
+import type { BucketPlace } from '../core/exports/bucket-place.js';
+import { type Made, madeOf } from '../core/exports/dataset-card.js';
+import { fileBody } from '../object-store/bodies.js';
+import type { ObjectHead, ObjectStore } from '../object-store/object-store.js';
 
 /** An export in an object store: objects of this export bear its id, and its manifest is made last. */
 export interface ExportBucket {

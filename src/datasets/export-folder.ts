@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { access, mkdir, readFile, realpath, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
-import { isMade, type Made, madeOf } from '../core/dataset-card.js';
-import { HoldfastError } from '../core/errors.js';
+import { HoldfastError } from '../core/errors/errors.js';
+import { isMade, type Made, madeOf } from '../core/exports/dataset-card.js';
 
 /** Where an export is, and where it is made before it is there as a whole. */
 export interface ExportFolder {

@@ -1,5 +1,5 @@
 import { mkdir } from 'node:fs/promises';
-import { isMade } from '../core/dataset-card.js';
+import { isMade } from '../core/exports/dataset-card.js';
 import { assertBucketFree, type ExportBucket, publishedInBucket, removeUploads, uploadFile } from './export-bucket.js';
 import { type ExportFolder, prepareFolder, publishedIn, publishFolder, withdrawFolder } from './export-folder.js';
 

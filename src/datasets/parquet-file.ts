@@ -1,5 +1,5 @@
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
-import { type DatasetField, type FieldType, featuresOf } from '../core/dataset-field.js';
+import { type DatasetField, type FieldType, featuresOf } from '../core/exports/dataset-field.js';
 import type { JsonObject, JsonValue } from '../core/json.js';
 import { parquetSchema, withJsonAsBytes } from './parquet-schema.js';
 import { Growing, type Naming, type PartFile } from './part-file.js';

@@ -1,5 +1,5 @@
 import type { SchemaElement } from 'hyparquet-writer';
-import type { DatasetField, FieldType, Scalar } from '../core/dataset-field.js';
+import type { DatasetField, FieldType, Scalar } from '../core/exports/dataset-field.js';
 
 type ScalarElement = Pick<SchemaElement, 'type' | 'converted_type' | 'logical_type'>;
 

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { Agent } from '@openai/agents';
 import { z } from 'zod';
-import { type AgentDeclaration, defineAgent } from '../engine/define.js';
-import { listFilesTool } from '../tools/list-files.js';
-import { readFileTool } from '../tools/read-file.js';
+import { type AgentDeclaration, defineAgent } from '../engine/agents/define.js';
+import { listFilesTool } from '../tools/files/list-files.js';
+import { readFileTool } from '../tools/files/read-file.js';
 import { payTool } from './pay.js';
 import { sumExpensesTool } from './sum-expenses.js';
 

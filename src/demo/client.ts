@@ -1,8 +1,8 @@
-import type { RunEvent } from '../core/event.js';
-import type { DecisionRequest, InterruptionView } from '../core/interruption.js';
+import type { DecisionRequest, InterruptionView } from '../core/interruptions/interruption.js';
+import type { RunEvent } from '../core/log/event.js';
+import type { VerifyReport } from '../core/log/verify-log.js';
 import type { Page } from '../core/page.js';
-import type { RunView, StartRun } from '../core/run.js';
-import type { VerifyReport } from '../core/verify-log.js';
+import type { RunView, StartRun } from '../core/runs/run.js';
 
 /** What the demo asks a server over HTTP. */
 export interface DemoClient {

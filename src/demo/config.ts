@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { dataDir } from '../config.js';
-import { defineConfig, type HoldfastConfig } from '../engine/define.js';
-import { readSetting } from '../engine/one-setting.js';
+import { defineConfig, type HoldfastConfig } from '../engine/agents/define.js';
+import { readSetting } from '../engine/secrets/one-setting.js';
 import { treasurer } from './agent.js';
 import { SCRIPTED_MODEL, scriptedProvider } from './scripted-model.js';
 

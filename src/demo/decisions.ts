@@ -1,4 +1,4 @@
-import type { DecisionRequest, InterruptionView } from '../core/interruption.js';
+import type { DecisionRequest, InterruptionView } from '../core/interruptions/interruption.js';
 import type { PaymentLine } from './pay.js';
 
 export const REJECTION = 'The invoice of the conference is missing. Hand it in, then ask again.';

@@ -1,4 +1,4 @@
-import type { RunView } from '../core/run.js';
+import type { RunView } from '../core/runs/run.js';
 import { treasurerAnswer } from './agent.js';
 import { amountText } from './money.js';
 import type { PaymentLine } from './pay.js';

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
-import type { RunEvent } from '../core/event.js';
-import type { RunView } from '../core/run.js';
-import type { VerifyReport } from '../core/verify-log.js';
+import type { RunEvent } from '../core/log/event.js';
+import type { VerifyReport } from '../core/log/verify-log.js';
+import type { RunView } from '../core/runs/run.js';
 import { treasurerAnswer } from './agent.js';
 import { countedRows, type LedgerRow } from './ledger.js';
 import { dataOf, KILLS, type Kill } from './moment.js';

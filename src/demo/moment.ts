@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { EVENT_DATA, type EventData, type EventKind, type RunEvent, TERMINAL_KINDS } from '../core/event.js';
+import { EVENT_DATA, type EventData, type EventKind, type RunEvent, TERMINAL_KINDS } from '../core/log/event.js';
 import type { PaymentLine } from './pay.js';
 
 /** When the server is killed, each once. */

@@ -1,5 +1,5 @@
-import type { CallOutcome, EventData, RunEvent } from '../core/event.js';
 import type { JsonValue } from '../core/json.js';
+import type { CallOutcome, EventData, RunEvent } from '../core/log/event.js';
 import { dataOf } from './moment.js';
 import { amountText } from './money.js';
 import { payInput } from './pay.js';

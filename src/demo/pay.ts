@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { sha256 } from '../core/json.js';
-import { type DeclaredTool, defineTool } from '../tools/define-tool.js';
+import { type DeclaredTool, defineTool } from '../tools/define/define-tool.js';
 import { amountText, currency } from './money.js';
 
 const BANK_ANSWERS_AFTER_MS = 1200;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { HoldfastError } from '../core/errors.js';
+import { HoldfastError } from '../core/errors/errors.js';
 import type { DemoClient } from './client.js';
 import { demoFilesDir } from './config.js';
 import { showAnswer, showPayments, showVerdict } from './finale.js';

@@ -1,6 +1,6 @@
 import type { ModelProvider, ModelRequest } from '@openai/agents';
 import { z } from 'zod';
-import { type FunctionModelAnswer, functionModel } from '../models/function-model.js';
+import { type FunctionModelAnswer, functionModel } from '../models/providers/function-model.js';
 import type { TreasurerAnswer } from './agent.js';
 import { type PastCall, parsed, pastCalls } from './conversation.js';
 import { countedRows, type LedgerRow, parseLedger } from './ledger.js';

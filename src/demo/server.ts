@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { HoldfastError } from '../core/errors.js';
+import { HoldfastError } from '../core/errors/errors.js';
 import type { Place } from './place.js';
 
 const PROGRAM = join(import.meta.dirname, '..', 'main.js');

@@ -1,4 +1,4 @@
-import type { RunEvent } from '../core/event.js';
+import type { RunEvent } from '../core/log/event.js';
 import type { DemoClient } from './client.js';
 import { Decisions } from './decisions.js';
 import { type Kill, type Moment, momentOf } from './moment.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type DeclaredTool, defineTool } from '../tools/define-tool.js';
+import { type DeclaredTool, defineTool } from '../tools/define/define-tool.js';
 import { currency, fromCents, toCents } from './money.js';
 
 const line = z.object({ employee: z.string().min(1), amount: z.number().positive(), currency });

@@ -1,10 +1,10 @@
 import { join, resolve } from 'node:path';
-import { ceilings } from '../core/ceilings.js';
-import type { HoldfastError } from '../core/errors.js';
-import type { WorkerRole } from '../core/worker.js';
-import type { Secret } from '../models/secret.js';
-import type { HoldfastConfig } from './define.js';
-import type { ObjectStoreConfig } from './open-object-store.js';
+import { ceilings } from '../core/containers/ceilings.js';
+import type { HoldfastError } from '../core/errors/errors.js';
+import type { WorkerRole } from '../core/queue/worker.js';
+import type { Secret } from '../models/secrets/secret.js';
+import type { HoldfastConfig } from './agents/define.js';
+import type { ObjectStoreConfig } from './exports/open-object-store.js';
 import type { EngineLog } from './parts.js';
 
 export interface EngineConfig extends HoldfastConfig {

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { Allowance } from '../core/allowance.js';
+import { Allowance } from '../core/limits/allowance.js';
 
 const requests = new AsyncLocalStorage<Allowance | null>();
 

@@ -6,15 +6,15 @@ import express, {
   type RequestHandler,
   type Response,
 } from 'express';
-import { type ErrorCode, HoldfastError } from '../core/errors.js';
-import { withoutSecrets } from '../models/known-secrets.js';
-import { identify } from './gate.js';
-import { checkHost } from './host.js';
+import { type ErrorCode, HoldfastError } from '../core/errors/errors.js';
+import { withoutSecrets } from '../models/secrets/known-secrets.js';
+import { identify } from './auth/gate.js';
+import { checkHost } from './auth/host.js';
 import { asHoldfastError, PROBLEM_TYPE, toProblem } from './problem.js';
 import type { GuardedRoute } from './route.js';
+import { OPEN_ROUTES } from './routes/system.js';
 import { ROUTES } from './routes.js';
 import { type Door, serve, serveOpen } from './serve.js';
-import { OPEN_ROUTES } from './system.js';
 
 const RETRY_AFTER_SECONDS = '5';
 

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { FieldError } from '../core/errors.js';
+import type { FieldError } from '../core/errors/errors.js';
 import { fieldErrorsOf, invalidRequest, pointerTo } from '../core/field-errors.js';
 
 /**

@@ -1,9 +1,9 @@
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiOverride } from 'zod-openapi';
-import { ERRORS, type ErrorCode } from '../core/errors.js';
-import { LINES_TYPE } from './lines.js';
+import { ERRORS, type ErrorCode } from '../core/errors/errors.js';
+import { type OperationId, scopeOf } from './auth/scopes.js';
 import { PROBLEM_TYPE, problem } from './problem.js';
 import { NO_INPUT, type Route } from './route.js';
-import { type OperationId, scopeOf } from './scopes.js';
+import { LINES_TYPE } from './wire/lines.js';
 
 /** What every route with a token may answer, whatever its verb. */
 const COMMON: readonly ErrorCode[] = [

@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import type { Caller, Role } from '../core/caller.js';
-import { type ErrorCode, HoldfastError } from '../core/errors.js';
+import { type ErrorCode, HoldfastError } from '../core/errors/errors.js';
 import { invalidRequest } from '../core/field-errors.js';
 import type { JsonObject } from '../core/json.js';
-import type { BatchLine } from '../core/task-batch.js';
+import type { BatchLine } from '../core/tasks/task-batch.js';
 import type { Engine } from '../engine/verbs.js';
-import { namedTrouble } from '../storage/named-trouble.js';
+import { namedTrouble } from '../storage/database/named-trouble.js';
+import type { OperationId } from './auth/scopes.js';
 import { parseInput, unstorableIn } from './input.js';
-import type { OperationId } from './scopes.js';
-import type { Streamed } from './sse.js';
+import type { Streamed } from './wire/sse.js';
 
 /** What a handler gets beside its parsed input. */
 interface Context {

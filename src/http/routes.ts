@@ -1,24 +1,24 @@
 import { z } from 'zod';
-import { CHARGE_ROUTES } from './charges.js';
-import { EMITTED_EVENT_ROUTES } from './emitted-events.js';
-import { ERASURE_ROUTES } from './erasures.js';
-import { EVENT_ROUTES } from './events.js';
-import { EVIDENCE_ROUTES } from './evidence.js';
-import { EXPORT_ROUTES } from './exports.js';
-import { INTERRUPTION_ROUTES } from './interruptions.js';
-import { LOG_ROUTES } from './log.js';
-import { METRICS_ROUTES } from './metrics.js';
 import { openApiDocument } from './openapi.js';
 import { type GuardedRoute, guarded, json, NO_INPUT, type Route } from './route.js';
-import { RUN_ROUTES } from './runs.js';
-import { SESSION_ROUTES } from './sessions.js';
-import { SET_ASIDE_ROUTES } from './set-aside.js';
-import { STANDING_DECISION_ROUTES } from './standing-decisions.js';
-import { OPEN_ROUTES, SYSTEM_ROUTES } from './system.js';
-import { SYSTEM_EVENT_ROUTES } from './system-events.js';
-import { TASK_ROUTES } from './tasks.js';
-import { TRAJECTORY_ROUTES } from './trajectories.js';
-import { WORKER_ROUTES } from './workers.js';
+import { CHARGE_ROUTES } from './routes/charges.js';
+import { EMITTED_EVENT_ROUTES } from './routes/emitted-events.js';
+import { ERASURE_ROUTES } from './routes/erasures.js';
+import { EVENT_ROUTES } from './routes/events.js';
+import { EVIDENCE_ROUTES } from './routes/evidence.js';
+import { EXPORT_ROUTES } from './routes/exports.js';
+import { INTERRUPTION_ROUTES } from './routes/interruptions.js';
+import { LOG_ROUTES } from './routes/log.js';
+import { METRICS_ROUTES } from './routes/metrics.js';
+import { RUN_ROUTES } from './routes/runs.js';
+import { SESSION_ROUTES } from './routes/sessions.js';
+import { SET_ASIDE_ROUTES } from './routes/set-aside.js';
+import { STANDING_DECISION_ROUTES } from './routes/standing-decisions.js';
+import { OPEN_ROUTES, SYSTEM_ROUTES } from './routes/system.js';
+import { SYSTEM_EVENT_ROUTES } from './routes/system-events.js';
+import { TASK_ROUTES } from './routes/tasks.js';
+import { TRAJECTORY_ROUTES } from './routes/trajectories.js';
+import { WORKER_ROUTES } from './routes/workers.js';
 
 const DOCUMENT_ROUTE = guarded({
   ...NO_INPUT,

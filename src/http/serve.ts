@@ -1,19 +1,19 @@
 import type { Request, RequestHandler, Response } from 'express';
-import { HoldfastError } from '../core/errors.js';
+import { HoldfastError } from '../core/errors/errors.js';
 import type { EngineLog } from '../engine/parts.js';
 import { allowanceOfRequest, inOneRequest } from '../engine/request.js';
 import type { Engine } from '../engine/verbs.js';
-import { withoutKnownSecrets } from '../models/known-secrets.js';
-import { readBody } from './body.js';
-import { assertMay, identify, type TokenCheck } from './gate.js';
-import { jsonText } from './json-text.js';
-import type { Life } from './life.js';
-import { NO_LINES, readLines, sendLines } from './lines.js';
+import { withoutKnownSecrets } from '../models/secrets/known-secrets.js';
+import { assertMay, identify, type TokenCheck } from './auth/gate.js';
+import type { Identity } from './auth/tokens.js';
 import { asHoldfastError } from './problem.js';
 import type { GuardedRoute, OpenRoute, Reply } from './route.js';
-import type { Slots } from './slots.js';
-import { sendEvents } from './sse.js';
-import type { Identity } from './tokens.js';
+import { readBody } from './wire/body.js';
+import { jsonText } from './wire/json-text.js';
+import type { Life } from './wire/life.js';
+import { NO_LINES, readLines, sendLines } from './wire/lines.js';
+import type { Slots } from './wire/slots.js';
+import { sendEvents } from './wire/sse.js';
 
 /** What every handler works with. */
 export interface Door {

@@ -2,18 +2,18 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Token } from '../core/access-token.js';
-import { HoldfastError } from '../core/errors.js';
+import { HoldfastError } from '../core/errors/errors.js';
 import type { EngineLog } from '../engine/parts.js';
 import type { Engine } from '../engine/verbs.js';
 import { createApp } from './app.js';
-import { limitBodies } from './body-time.js';
-import { endable } from './connections.js';
-import { isLoopback } from './host.js';
-import { createLife } from './life.js';
-import { METRICS_ROUTES } from './metrics.js';
+import { isLoopback } from './auth/host.js';
+import { TokenList } from './auth/tokens.js';
+import { METRICS_ROUTES } from './routes/metrics.js';
 import { GUARDED_ROUTES } from './routes.js';
-import { createSlots } from './slots.js';
-import { TokenList } from './tokens.js';
+import { limitBodies } from './wire/body-time.js';
+import { endable } from './wire/connections.js';
+import { createLife } from './wire/life.js';
+import { createSlots } from './wire/slots.js';
 
 export interface HttpOptions {
   readonly host: string;

@@ -1,6 +1,6 @@
-import type { BucketPlace } from '../core/bucket-place.js';
-import { type CheckpointLine, checkpointLineOf } from '../core/checkpoint-line.js';
-import { HoldfastError } from '../core/errors.js';
+import { HoldfastError } from '../core/errors/errors.js';
+import { type CheckpointLine, checkpointLineOf } from '../core/evidence/checkpoint-line.js';
+import type { BucketPlace } from '../core/exports/bucket-place.js';
 import { textBody } from './bodies.js';
 import type { ObjectStore } from './object-store.js';
 

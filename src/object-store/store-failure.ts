@@ -1,4 +1,4 @@
-import { HoldfastError } from '../core/errors.js';
+import { HoldfastError } from '../core/errors/errors.js';
 import type { StoreAnswer } from './signed-request.js';
 
 /** What an answer that is no success means, and whether it may be another one later. */

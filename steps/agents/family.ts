@@ -4,20 +4,20 @@
  * The heads of their logs are only locked under these rows.
  */
 import type { Knex } from 'knex';
-import type { EventDraft } from '../src/core/event.js';
-import { isOver } from '../src/core/run.js';
-import type { ChildResult } from '../src/core/settlement.js';
-import { appendEvents, appendToEach } from '../src/storage/events.js';
-import { countOnAncestors, countResult, liveChildrenOf } from '../src/storage/families.js';
-import type { InterruptionRow } from '../src/storage/interruption-rows.js';
-import { pendingOfEach, waitOf } from '../src/storage/interruptions.js';
-import { sideBySide } from '../src/storage/one-flight.js';
-import { readHead } from '../src/storage/read-events.js';
-import { type RunRow, runViewOf } from '../src/storage/run-row.js';
-import { findRun, updateRuns } from '../src/storage/runs.js';
-import { resumeDecided } from './resume-run.js';
-import { NOBODY, settle, settleEach } from './settle.js';
-import { isoNow, type World } from './world.js';
+import type { ChildResult } from '../../src/core/interruptions/settlement.js';
+import type { EventDraft } from '../../src/core/log/event.js';
+import { isOver } from '../../src/core/runs/run.js';
+import { sideBySide } from '../../src/storage/database/one-flight.js';
+import type { InterruptionRow } from '../../src/storage/interruptions/interruption-rows.js';
+import { pendingOfEach, waitOf } from '../../src/storage/interruptions/interruptions.js';
+import { appendEvents, appendToEach } from '../../src/storage/log/events.js';
+import { readHead } from '../../src/storage/log/read-events.js';
+import { countOnAncestors, countResult, liveChildrenOf } from '../../src/storage/runs/families.js';
+import { type RunRow, runViewOf } from '../../src/storage/runs/run-row.js';
+import { findRun, updateRuns } from '../../src/storage/runs/runs.js';
+import { NOBODY, settle, settleEach } from '../interruptions/settle.js';
+import { resumeDecided } from '../segment/resume-run.js';
+import { isoNow, type World } from '../world.js';
 
 /**
  * What follows from the end of a run, in the transaction that ends it and under `lockFamily`: no run below it works on, the

@@ -1,12 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Knex } from 'knex';
-import { HoldfastError } from '../src/core/errors.js';
-import { EVENT_DATA, type EventData } from '../src/core/event.js';
-import { type GrantSet, grantsToJson } from '../src/core/grants.js';
-import { delegateGrants } from '../src/core/grants-delegation.js';
-import { toJson } from '../src/core/json.js';
-import { isOver, type RunLimits } from '../src/core/run.js';
-import type { ScaffoldName } from '../src/core/scaffold-step.js';
+import type { ScaffoldName } from '../../src/core/agents/scaffold-step.js';
 import {
   type Above,
   assertNesting,
@@ -14,16 +8,22 @@ import {
   limitsOfChild,
   type StartedChild,
   type SubAgentSpec,
-} from '../src/core/sub-agent.js';
-import { createLog, extendLog } from '../src/storage/events.js';
-import { eventIdOf, readEvent } from '../src/storage/read-events.js';
-import { ancestorsOf, limitsOf, type RunRow } from '../src/storage/run-row.js';
-import { insertRun, lockRun, runs } from '../src/storage/runs.js';
-import { copySubjects } from '../src/storage/subjects.js';
-import { transact } from './patience.js';
-import { requestersOf } from './requesters.js';
-import { timeLeftMs } from './time-left.js';
-import { isoNow, type World } from './world.js';
+} from '../../src/core/agents/sub-agent.js';
+import { HoldfastError } from '../../src/core/errors/errors.js';
+import { type GrantSet, grantsToJson } from '../../src/core/grants/grants.js';
+import { delegateGrants } from '../../src/core/grants/grants-delegation.js';
+import { toJson } from '../../src/core/json.js';
+import { EVENT_DATA, type EventData } from '../../src/core/log/event.js';
+import { isOver, type RunLimits } from '../../src/core/runs/run.js';
+import { createLog, extendLog } from '../../src/storage/log/events.js';
+import { eventIdOf, readEvent } from '../../src/storage/log/read-events.js';
+import { copySubjects } from '../../src/storage/retention/subjects.js';
+import { ancestorsOf, limitsOf, type RunRow } from '../../src/storage/runs/run-row.js';
+import { insertRun, lockRun, runs } from '../../src/storage/runs/runs.js';
+import { transact } from '../patience.js';
+import { requestersOf } from '../segment/requesters.js';
+import { timeLeftMs } from '../segment/time-left.js';
+import { isoNow, type World } from '../world.js';
 
 /** What a worker knows of an agent that runs can be started of. */
 export interface StartableAgent {

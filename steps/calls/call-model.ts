@@ -1,12 +1,12 @@
 import pRetry, { AbortError } from 'p-retry';
-import type { ExhaustedBudget } from '../src/core/budget.js';
-import type { AnswerCost, Charge } from '../src/core/charge.js';
-import type { ErrorView } from '../src/core/errors.js';
-import type { JsonObject } from '../src/core/json.js';
-import type { Route } from '../src/core/route.js';
-import type { Usage } from '../src/core/run.js';
-import { unlessAborted } from '../src/models/abort.js';
-import { AttemptWatchError } from '../src/models/model-attempt.js';
+import type { ExhaustedBudget } from '../../src/core/budgets/budget.js';
+import type { AnswerCost, Charge } from '../../src/core/budgets/charge.js';
+import type { ErrorView } from '../../src/core/errors/errors.js';
+import type { JsonObject } from '../../src/core/json.js';
+import type { Route } from '../../src/core/routing/route.js';
+import type { Usage } from '../../src/core/runs/run.js';
+import { unlessAborted } from '../../src/models/providers/abort.js';
+import { AttemptWatchError } from '../../src/models/providers/model-attempt.js';
 
 /** Why a step gave up without an outcome: the run was cancelled, its time is over, or it made no progress. */
 export type HaltReason = 'cancelled' | 'limit_wall_time' | 'stalled';

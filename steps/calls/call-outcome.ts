@@ -1,8 +1,8 @@
-import { HoldfastError } from '../src/core/errors.js';
-import type { CallOutcome } from '../src/core/event.js';
-import type { ToolSpec } from '../src/core/tool.js';
-import { withoutKnownSecrets, withoutKnownSecretsIn } from '../src/models/known-secrets.js';
-import { boundOutput } from '../src/tools/output-bound.js';
+import { HoldfastError } from '../../src/core/errors/errors.js';
+import type { CallOutcome } from '../../src/core/log/event.js';
+import type { ToolSpec } from '../../src/core/tools/tool.js';
+import { withoutKnownSecrets, withoutKnownSecretsIn } from '../../src/models/secrets/known-secrets.js';
+import { boundOutput } from '../../src/tools/define/output-bound.js';
 import { textOf } from './late-throws.js';
 
 export const errorOutcome = (spec: ToolSpec, error: unknown): CallOutcome => {

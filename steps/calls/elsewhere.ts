@@ -1,9 +1,9 @@
-import { type AllowedElsewhere, begunElsewhereText } from '../src/core/allowed-elsewhere.js';
-import { type CallRecord, keepSettlement } from '../src/storage/calls.js';
+import { type AllowedElsewhere, begunElsewhereText } from '../../src/core/interruptions/allowed-elsewhere.js';
+import { type CallRecord, keepSettlement } from '../../src/storage/runs/calls.js';
+import { patiently } from '../patience.js';
+import type { World } from '../world.js';
 import type { ToolCall, ToolResult } from './call-tool.js';
-import { patiently } from './patience.js';
 import type { Continuation } from './wait-in-call.js';
-import type { World } from './world.js';
 
 /** Who allowed a call in another run, where nobody has in this one; null: nobody has to be asked. */
 export const elsewhereOf = (

@@ -1,8 +1,8 @@
-import type { CallOutcome } from '../src/core/event.js';
-import { seededRandom } from '../src/core/seeded-random.js';
-import type { ToolContext, ToolSpec } from '../src/core/tool.js';
-import { noEnvironment } from '../src/core/tool-environment.js';
-import { isInterruption } from '../src/core/wait.js';
+import { isInterruption } from '../../src/core/interruptions/wait.js';
+import type { CallOutcome } from '../../src/core/log/event.js';
+import { seededRandom } from '../../src/core/seeded-random.js';
+import type { ToolContext, ToolSpec } from '../../src/core/tools/tool.js';
+import { noEnvironment } from '../../src/core/tools/tool-environment.js';
 import { errorOutcome, outputOf } from './call-outcome.js';
 import { runBody } from './run-body.js';
 

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
 import { inspect } from 'node:util';
-import { beginSpan, type CodeOfRun, type CodeSpan, endSpan } from './code-at-work.js';
+import { beginSpan, type CodeOfRun, type CodeSpan, endSpan } from '../verification/code-at-work.js';
 
 /** Code of a run that can be told what it threw after nobody waited for it. */
 interface Owner extends CodeOfRun {

@@ -1,11 +1,11 @@
 import type { Knex } from 'knex';
 import pRetry, { AbortError } from 'p-retry';
-import { type ErrorView, HoldfastError } from '../src/core/errors.js';
-import { changesOf, type McpChange, type McpDefinition } from '../src/core/mcp.js';
-import { type McpPin, pinList, readList, readPin } from '../src/storage/mcp-lists.js';
+import { type ErrorView, HoldfastError } from '../../src/core/errors/errors.js';
+import { changesOf, type McpChange, type McpDefinition } from '../../src/core/tools/mcp.js';
+import { type McpPin, pinList, readList, readPin } from '../../src/storage/agents/mcp-lists.js';
+import { patiently, transact } from '../patience.js';
+import type { McpLists, World } from '../world.js';
 import { type Halt, haltOf } from './call-model.js';
-import { patiently, transact } from './patience.js';
-import type { McpLists, World } from './world.js';
 
 export type Pinned =
   | {

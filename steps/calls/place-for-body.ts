@@ -1,4 +1,4 @@
-import type { BodyPlace, ToolSpec } from '../src/core/tool.js';
+import type { BodyPlace, ToolSpec } from '../../src/core/tools/tool.js';
 
 type PlaceForBody =
   /** `place`: where the body works; null: here. */

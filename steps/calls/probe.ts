@@ -1,4 +1,4 @@
-import type { ProbeResult, ToolContext, ToolSpec } from '../src/core/tool.js';
+import type { ProbeResult, ToolContext, ToolSpec } from '../../src/core/tools/tool.js';
 import { catchingLate } from './late-throws.js';
 import { codeOf } from './run-body.js';
 

@@ -1,5 +1,5 @@
-import type { ToolContext, ToolSpec } from '../src/core/tool.js';
-import type { CodeOfRun } from './code-at-work.js';
+import type { ToolContext, ToolSpec } from '../../src/core/tools/tool.js';
+import type { CodeOfRun } from '../verification/code-at-work.js';
 import { catchingLate, LateThrow } from './late-throws.js';
 
 /** How a body ended. `timeout`: not in its time. `halted`: the run was stopped before. */

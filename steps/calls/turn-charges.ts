@@ -1,19 +1,25 @@
-import { type AppliedBudget, type ExhaustedBudget, exhaustedText } from '../src/core/budget.js';
-import type { AnswerCost, Charge } from '../src/core/charge.js';
-import { HoldfastError } from '../src/core/errors.js';
-import { usdOf, usdOrNull } from '../src/core/money.js';
-import { costOf, highestCostOf } from '../src/core/price.js';
-import type { Purse } from '../src/core/purse.js';
-import type { Admission, AttemptTarget, AttemptWatch, Refusal } from '../src/models/model-attempt.js';
-import type { NamedPrice } from '../src/models/price-book.js';
-import { requestTokens } from '../src/models/request-tokens.js';
-import { usagePartsOf } from '../src/models/usage-parts.js';
-import { type AttemptKey, type FullBudget, reserve, type Settlement, settle } from '../src/storage/budgets.js';
-import { writeCharge } from '../src/storage/charges.js';
+import { type AppliedBudget, type ExhaustedBudget, exhaustedText } from '../../src/core/budgets/budget.js';
+import type { AnswerCost, Charge } from '../../src/core/budgets/charge.js';
+import { costOf, highestCostOf } from '../../src/core/budgets/price.js';
+import type { Purse } from '../../src/core/budgets/purse.js';
+import { HoldfastError } from '../../src/core/errors/errors.js';
+import { usdOf, usdOrNull } from '../../src/core/money.js';
+import type { NamedPrice } from '../../src/models/budgets/price-book.js';
+import { requestTokens } from '../../src/models/budgets/request-tokens.js';
+import { usagePartsOf } from '../../src/models/budgets/usage-parts.js';
+import type { Admission, AttemptTarget, AttemptWatch, Refusal } from '../../src/models/providers/model-attempt.js';
+import {
+  type AttemptKey,
+  type FullBudget,
+  reserve,
+  type Settlement,
+  settle,
+} from '../../src/storage/budgets/budgets.js';
+import { writeCharge } from '../../src/storage/budgets/charges.js';
+import { patiently } from '../patience.js';
+import type { World } from '../world.js';
 import type { ModelResult } from './call-model.js';
 import { assertStillOwner, LostExecutionError } from './lost-execution.js';
-import { patiently } from './patience.js';
-import type { World } from './world.js';
 
 /** What a model is asked for: one turn of a run. */
 export interface ChargedTurn {

@@ -1,10 +1,15 @@
-import type { CallOutcome } from '../src/core/event.js';
-import { outcomeOfSettlement, type Settlement, settlementOf, type WaitDecision } from '../src/core/settlement.js';
-import type { ToolSpec } from '../src/core/tool.js';
-import { type CallWait, dueAtMs, type Interruption } from '../src/core/wait.js';
-import { type CallIntent, type CallRecord, recordWait } from '../src/storage/calls.js';
-import { patiently } from './patience.js';
-import type { World } from './world.js';
+import {
+  outcomeOfSettlement,
+  type Settlement,
+  settlementOf,
+  type WaitDecision,
+} from '../../src/core/interruptions/settlement.js';
+import { type CallWait, dueAtMs, type Interruption } from '../../src/core/interruptions/wait.js';
+import type { CallOutcome } from '../../src/core/log/event.js';
+import type { ToolSpec } from '../../src/core/tools/tool.js';
+import { type CallIntent, type CallRecord, recordWait } from '../../src/storage/runs/calls.js';
+import { patiently } from '../patience.js';
+import type { World } from '../world.js';
 
 /** How a call goes on after its wait: which of its waits was settled, and by what. */
 export interface Continuation {

@@ -5,9 +5,9 @@ import type {
   Environment,
   EnvironmentIdentity,
   EnvironmentPurpose,
-} from '../src/core/environment.js';
-import { type EnvironmentSpec, specHashOf } from '../src/core/environment-spec.js';
-import { HoldfastError } from '../src/core/errors.js';
+} from '../../src/core/containers/environment.js';
+import { type EnvironmentSpec, specHashOf } from '../../src/core/containers/environment-spec.js';
+import { HoldfastError } from '../../src/core/errors/errors.js';
 import {
   findEnvironment,
   instanceId,
@@ -15,9 +15,9 @@ import {
   keepEnvironment,
   markStarted,
   useEnvironment,
-} from '../src/storage/environments.js';
-import { patiently } from './patience.js';
-import type { World } from './world.js';
+} from '../../src/storage/containers/environments.js';
+import { patiently } from '../patience.js';
+import type { World } from '../world.js';
 
 /** After so long whoever finds a container, and no row of it, may remove it. */
 export const ORPHAN_AFTER_MS = 24 * 3_600_000;

@@ -1,15 +1,15 @@
-import { EffectUnknown } from '../src/core/call.js';
-import { isEnvironmentTrouble } from '../src/core/environment-errors.js';
-import { type ErrorView, HoldfastError } from '../src/core/errors.js';
-import type { Scaffold } from '../src/core/scaffold.js';
-import { scaffoldFailed } from '../src/core/scaffold.js';
-import type { TaskFiles } from '../src/core/task-file.js';
-import { unlessAborted } from '../src/models/abort.js';
-import { type Halt, haltOf } from './call-model.js';
+import type { Scaffold } from '../../src/core/agents/scaffold.js';
+import { scaffoldFailed } from '../../src/core/agents/scaffold.js';
+import { isEnvironmentTrouble } from '../../src/core/errors/environment-errors.js';
+import { type ErrorView, HoldfastError } from '../../src/core/errors/errors.js';
+import { EffectUnknown } from '../../src/core/runs/call.js';
+import type { TaskFiles } from '../../src/core/tasks/task-file.js';
+import { unlessAborted } from '../../src/models/providers/abort.js';
+import { type Halt, haltOf } from '../calls/call-model.js';
+import type { World } from '../world.js';
 import type { EnvironmentOwner } from './open-environment.js';
 import { putFiles } from './put-files.js';
 import { environmentOfCall } from './run-environment.js';
-import type { World } from './world.js';
 
 /** As long as the longest call of a tool. */
 const LONGEST_MS = 3_600_000;

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
-import { bytesOf, type TaskFiles } from '../src/core/task-file.js';
-import type { ToolEnvironment } from '../src/core/tool-environment.js';
+import { bytesOf, type TaskFiles } from '../../src/core/tasks/task-file.js';
+import type { ToolEnvironment } from '../../src/core/tools/tool-environment.js';
 
 const MODE = '644';
 

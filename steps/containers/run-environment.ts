@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
-import { EffectUnknown } from '../src/core/call.js';
-import type { Command, JudgedOutcome } from '../src/core/environment.js';
-import { HoldfastError } from '../src/core/errors.js';
-import type { CommandOptions, EndedCommand, ToolEnvironment } from '../src/core/tool-environment.js';
+import type { Command, JudgedOutcome } from '../../src/core/containers/environment.js';
+import { HoldfastError } from '../../src/core/errors/errors.js';
+import { EffectUnknown } from '../../src/core/runs/call.js';
+import type { CommandOptions, EndedCommand, ToolEnvironment } from '../../src/core/tools/tool-environment.js';
 import { type EnvironmentOwner, type EnvironmentWorld, type Opened, openEnvironment } from './open-environment.js';
 
 const DEFAULT_TIMEOUT_SECONDS = 120;

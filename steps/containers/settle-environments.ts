@@ -1,5 +1,5 @@
-import { HoldfastError } from '../src/core/errors.js';
-import { stayForHeirs } from '../src/storage/environment-snapshots.js';
+import { HoldfastError } from '../../src/core/errors/errors.js';
+import { stayForHeirs } from '../../src/storage/containers/environment-snapshots.js';
 import {
   beginRemove,
   beginStop,
@@ -9,9 +9,9 @@ import {
   instanceId,
   leaveChange,
   standingOf,
-} from '../src/storage/environments.js';
+} from '../../src/storage/containers/environments.js';
+import { patiently } from '../patience.js';
 import type { EnvironmentWorld } from './open-environment.js';
-import { patiently } from './patience.js';
 import { snapshotEnvironment } from './snapshot-environment.js';
 
 /** Longer than an engine takes to stop or remove a container: whoever has not by then is taken to be dead. */

@@ -6,10 +6,10 @@ import {
   restingSeq,
   spareSnapshots,
   stayForHeirs,
-} from '../src/storage/environment-snapshots.js';
-import { endChange, type KeptEnvironment } from '../src/storage/environments.js';
+} from '../../src/storage/containers/environment-snapshots.js';
+import { endChange, type KeptEnvironment } from '../../src/storage/containers/environments.js';
+import { patiently } from '../patience.js';
 import { type EnvironmentWorld, ORPHAN_AFTER_MS } from './open-environment.js';
-import { patiently } from './patience.js';
 
 /** As long as whoever makes or removes a container has time for it. */
 const LEASE_MS = 90_000;

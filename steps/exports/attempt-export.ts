@@ -1,6 +1,6 @@
-import { type ErrorView, HoldfastError } from '../src/core/errors.js';
+import { type ErrorView, HoldfastError } from '../../src/core/errors/errors.js';
+import type { World } from '../world.js';
 import { counted } from './counted-work.js';
-import type { World } from './world.js';
 
 /**
  * Works on a piece of an export unless as many processes have died with it as may with a run. What holds or ends its process would

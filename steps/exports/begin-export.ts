@@ -1,8 +1,8 @@
-import type { ErrorView } from '../src/core/errors.js';
-import { type ExportFile, type ExportStatus, isExportOver } from '../src/core/export.js';
-import { removeStaging, stagingOf } from '../src/datasets/export-folder.js';
-import { listRunsOf } from '../src/storage/export-runs.js';
-import { forgetExported } from '../src/storage/exported-runs.js';
+import type { ErrorView } from '../../src/core/errors/errors.js';
+import { type ExportFile, type ExportStatus, isExportOver } from '../../src/core/exports/export.js';
+import { removeStaging, stagingOf } from '../../src/datasets/export-folder.js';
+import { listRunsOf } from '../../src/storage/exports/export-runs.js';
+import { forgetExported } from '../../src/storage/exports/exported-runs.js';
 import {
   type ExportRow,
   endExportRow,
@@ -10,11 +10,11 @@ import {
   markRunning,
   readExport,
   requestOf,
-} from '../src/storage/exports.js';
+} from '../../src/storage/exports/exports.js';
+import { transact } from '../patience.js';
+import type { World } from '../world.js';
 import { exportError } from './export-error.js';
-import { transact } from './patience.js';
 import { folderOf, placeOf } from './place-of.js';
-import type { World } from './world.js';
 
 export type Begun =
   | { readonly type: 'begun'; readonly runs: number }

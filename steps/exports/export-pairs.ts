@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
-import { addSkipped, type ExportRequest, type Skipped, type SkipReason } from '../src/core/export.js';
-import { isWanted } from '../src/core/export-row.js';
-import { type Attempt, type AttemptWorth, attemptOf, choosePairs, pairRow } from '../src/core/preference.js';
+import { addSkipped, type ExportRequest, type Skipped, type SkipReason } from '../../src/core/exports/export.js';
+import { isWanted } from '../../src/core/exports/export-row.js';
+import { type Attempt, type AttemptWorth, attemptOf, choosePairs, pairRow } from '../../src/core/exports/preference.js';
 import { type MadeRows, type RowBatch, sourceOf } from './export-rows.js';
 import { type Exported, readExported } from './read-exported.js';
 import { madeOfRedacted } from './redact-run.js';

@@ -1,7 +1,13 @@
 import type { Knex } from 'knex';
-import type { Family } from '../src/core/atif.js';
-import { addSkipped, type ExportRequest, type Skipped, type SkipReason } from '../src/core/export.js';
-import { type ExportedRun, type ExportRow, exportRows, isWanted, type RowFormat } from '../src/core/export-row.js';
+import type { Family } from '../../src/core/exports/atif.js';
+import { addSkipped, type ExportRequest, type Skipped, type SkipReason } from '../../src/core/exports/export.js';
+import {
+  type ExportedRun,
+  type ExportRow,
+  exportRows,
+  isWanted,
+  type RowFormat,
+} from '../../src/core/exports/export-row.js';
 import { type Exported, readExported } from './read-exported.js';
 import { madeOfRedacted } from './redact-run.js';
 

@@ -1,15 +1,15 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { datasetCard, exportManifest } from '../src/core/dataset-card.js';
-import type { ErrorView } from '../src/core/errors.js';
-import { HoldfastError } from '../src/core/errors.js';
-import { type ExportFile, endingOf } from '../src/core/export.js';
-import { hasFile, moveFile, revisionDir, tidyStaging, writeText } from '../src/datasets/export-folder.js';
-import type { ExportPlace } from '../src/datasets/export-place.js';
-import { type ExportRow, noteSending, requestOf } from '../src/storage/exports.js';
+import type { ErrorView } from '../../src/core/errors/errors.js';
+import { HoldfastError } from '../../src/core/errors/errors.js';
+import { datasetCard, exportManifest } from '../../src/core/exports/dataset-card.js';
+import { type ExportFile, endingOf } from '../../src/core/exports/export.js';
+import { hasFile, moveFile, revisionDir, tidyStaging, writeText } from '../../src/datasets/export-folder.js';
+import type { ExportPlace } from '../../src/datasets/export-place.js';
+import { type ExportRow, noteSending, requestOf } from '../../src/storage/exports/exports.js';
+import type { World } from '../world.js';
 import { exportError } from './export-error.js';
 import { completeExport, findOutdated, type Outdated } from './settle-export.js';
-import type { World } from './world.js';
 import { type Far, PART_KINDS, type PartKind, partPath, type WrittenPart, writePart } from './write-part.js';
 
 export type Published =

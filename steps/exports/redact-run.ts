@@ -1,10 +1,10 @@
-import { Allowance } from '../src/core/allowance.js';
-import type { ExportRequest } from '../src/core/export.js';
-import type { ExportedRun } from '../src/core/export-row.js';
-import type { JsonValue } from '../src/core/json.js';
-import { cleanInParts, type Redaction, redactFamily, redactorOf } from '../src/core/redaction.js';
-import { withoutKnownSecrets } from '../src/models/known-secrets.js';
-import { breathe, inBreaths } from '../src/storage/breathe.js';
+import type { ExportRequest } from '../../src/core/exports/export.js';
+import type { ExportedRun } from '../../src/core/exports/export-row.js';
+import { cleanInParts, type Redaction, redactFamily, redactorOf } from '../../src/core/exports/redaction.js';
+import type { JsonValue } from '../../src/core/json.js';
+import { Allowance } from '../../src/core/limits/allowance.js';
+import { withoutKnownSecrets } from '../../src/models/secrets/known-secrets.js';
+import { breathe, inBreaths } from '../../src/storage/database/breathe.js';
 import { withinTime } from './within-time.js';
 
 /** Of one run, all slices together. */

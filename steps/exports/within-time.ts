@@ -1,5 +1,5 @@
 import { type Context, createContext, Script } from 'node:vm';
-import { HoldfastError } from '../src/core/errors.js';
+import { HoldfastError } from '../../src/core/errors/errors.js';
 
 let held: { readonly script: Script; readonly context: Context } | null = null;
 

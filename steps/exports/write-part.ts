@@ -1,21 +1,21 @@
 import { join } from 'node:path';
 import type { Knex } from 'knex';
-import { datasetFields } from '../src/core/dataset-field.js';
-import { type ErrorView, HoldfastError } from '../src/core/errors.js';
-import { addSkipped, type ExportRequest, type Skipped } from '../src/core/export.js';
-import type { JsonObject } from '../src/core/json.js';
-import { splitOf } from '../src/core/split.js';
-import { evalLogFile } from '../src/datasets/eval-log-file.js';
-import { jsonlFile } from '../src/datasets/jsonl-file.js';
-import { parquetFile } from '../src/datasets/parquet-file.js';
-import { digestedPath, type PartFile, type WrittenFile } from '../src/datasets/part-file.js';
-import { forgetDigests, keepDigests } from '../src/storage/export-runs.js';
-import { keepExported } from '../src/storage/exported-runs.js';
-import { type ExportRow, noteProgress, readExport, requestOf } from '../src/storage/exports.js';
+import { type ErrorView, HoldfastError } from '../../src/core/errors/errors.js';
+import { datasetFields } from '../../src/core/exports/dataset-field.js';
+import { addSkipped, type ExportRequest, type Skipped } from '../../src/core/exports/export.js';
+import { splitOf } from '../../src/core/exports/split.js';
+import type { JsonObject } from '../../src/core/json.js';
+import { evalLogFile } from '../../src/datasets/eval-log-file.js';
+import { jsonlFile } from '../../src/datasets/jsonl-file.js';
+import { parquetFile } from '../../src/datasets/parquet-file.js';
+import { digestedPath, type PartFile, type WrittenFile } from '../../src/datasets/part-file.js';
+import { forgetDigests, keepDigests } from '../../src/storage/exports/export-runs.js';
+import { keepExported } from '../../src/storage/exports/exported-runs.js';
+import { type ExportRow, noteProgress, readExport, requestOf } from '../../src/storage/exports/exports.js';
+import type { World } from '../world.js';
 import { exportError } from './export-error.js';
 import { rowsOfPairs } from './export-pairs.js';
 import { type MadeRows, type RowBatch, rowsOfRuns } from './export-rows.js';
-import type { World } from './world.js';
 
 /** A part is closed when its rows have so many characters, or when it has as many runs as it may. */
 const CHARS_PER_PART = 64 * 1024 * 1024;

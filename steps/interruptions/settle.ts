@@ -1,18 +1,24 @@
 import type { Knex } from 'knex';
-import { nextDayOf } from '../src/core/budget.js';
-import { type ApprovalExtras, NO_EXTRAS, saidOf } from '../src/core/decision.js';
-import type { Wait } from '../src/core/ending.js';
-import { HoldfastError } from '../src/core/errors.js';
-import type { EventDraft } from '../src/core/event.js';
-import { statusAfter, type Verdict } from '../src/core/interruption.js';
-import type { JsonValue } from '../src/core/json.js';
-import type { StandingRule } from '../src/core/standing.js';
-import { lockEventName, takeKeptEvent } from '../src/storage/emitted-events.js';
-import { appendEvents, appendToEach } from '../src/storage/events.js';
-import type { DecisionRow, InterruptionRow } from '../src/storage/interruption-rows.js';
-import { insertDecisions, isPast, saidOnEach, settleInterruptions, waitOf } from '../src/storage/interruptions.js';
-import { insertStanding } from '../src/storage/standing-decisions.js';
-import { isoNow, type World } from './world.js';
+import { nextDayOf } from '../../src/core/budgets/budget.js';
+import { HoldfastError } from '../../src/core/errors/errors.js';
+import { type ApprovalExtras, NO_EXTRAS, saidOf } from '../../src/core/interruptions/decision.js';
+import { statusAfter, type Verdict } from '../../src/core/interruptions/interruption.js';
+import type { StandingRule } from '../../src/core/interruptions/standing.js';
+import type { JsonValue } from '../../src/core/json.js';
+import type { EventDraft } from '../../src/core/log/event.js';
+import type { Wait } from '../../src/core/runs/ending.js';
+import { lockEventName, takeKeptEvent } from '../../src/storage/interruptions/emitted-events.js';
+import type { DecisionRow, InterruptionRow } from '../../src/storage/interruptions/interruption-rows.js';
+import {
+  insertDecisions,
+  isPast,
+  saidOnEach,
+  settleInterruptions,
+  waitOf,
+} from '../../src/storage/interruptions/interruptions.js';
+import { insertStanding } from '../../src/storage/interruptions/standing-decisions.js';
+import { appendEvents, appendToEach } from '../../src/storage/log/events.js';
+import { isoNow, type World } from '../world.js';
 
 export interface Settling {
   readonly verdict: Verdict;

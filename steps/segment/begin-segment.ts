@@ -1,20 +1,20 @@
-import { type AllowedElsewhere, allowedBy } from '../src/core/allowed-elsewhere.js';
-import type { ArgumentEdit, DecisionView, InterruptionReason } from '../src/core/interruption.js';
-import type { JsonValue } from '../src/core/json.js';
-import type { StandingDecisionView, StandingRule } from '../src/core/standing.js';
-import type { PlacedWait } from '../src/core/wait.js';
-import type { DecisionRow, InterruptionRow } from '../src/storage/interruption-rows.js';
-import { interruptionViewOf, waitOf } from '../src/storage/interruptions.js';
-import { type ResumedWork, resumeWork } from '../src/storage/resume-work.js';
-import { limitsOf, type RunRow } from '../src/storage/run-row.js';
-import { readRun, startWork } from '../src/storage/runs.js';
-import { standingViewOf } from '../src/storage/standing-decisions.js';
-import { tellBegun } from '../src/storage/task-events.js';
+import { type AllowedElsewhere, allowedBy } from '../../src/core/interruptions/allowed-elsewhere.js';
+import type { ArgumentEdit, DecisionView, InterruptionReason } from '../../src/core/interruptions/interruption.js';
+import type { StandingDecisionView, StandingRule } from '../../src/core/interruptions/standing.js';
+import type { PlacedWait } from '../../src/core/interruptions/wait.js';
+import type { JsonValue } from '../../src/core/json.js';
+import type { DecisionRow, InterruptionRow } from '../../src/storage/interruptions/interruption-rows.js';
+import { interruptionViewOf, waitOf } from '../../src/storage/interruptions/interruptions.js';
+import { standingViewOf } from '../../src/storage/interruptions/standing-decisions.js';
+import { type ResumedWork, resumeWork } from '../../src/storage/runs/resume-work.js';
+import { limitsOf, type RunRow } from '../../src/storage/runs/run-row.js';
+import { readRun, startWork } from '../../src/storage/runs/runs.js';
+import { tellBegun } from '../../src/storage/tasks/task-events.js';
+import { EarlierCalls } from '../calls/earlier-calls.js';
+import { patiently } from '../patience.js';
+import type { World } from '../world.js';
 import type { BeginRows } from './compare-begin.js';
-import { EarlierCalls } from './earlier-calls.js';
-import { patiently } from './patience.js';
 import { timeLeftMs } from './time-left.js';
-import type { World } from './world.js';
 
 /** An interruption that the segment before ended with, as it was settled. */
 export interface Settled {

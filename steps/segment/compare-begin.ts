@@ -1,13 +1,13 @@
-import { argumentsFault, falseAtBegin, falseCount, storedRow } from '../src/core/begin-rows.js';
-import { HoldfastError } from '../src/core/errors.js';
-import { addUsage, NO_USAGE, type Usage } from '../src/core/run.js';
-import { EMPTY_STATE } from '../src/core/state.js';
-import { beginFacts, headState } from '../src/storage/begin-events.js';
-import type { DecisionRow, InterruptionRow } from '../src/storage/interruption-rows.js';
-import type { RunRow } from '../src/storage/run-row.js';
-import type { StandingThen } from '../src/storage/standing-decisions.js';
-import { patiently } from './patience.js';
-import type { World } from './world.js';
+import { HoldfastError } from '../../src/core/errors/errors.js';
+import { argumentsFault, falseAtBegin, falseCount, storedRow } from '../../src/core/integrity/begin-rows.js';
+import { EMPTY_STATE } from '../../src/core/log/state.js';
+import { addUsage, NO_USAGE, type Usage } from '../../src/core/runs/run.js';
+import { beginFacts, headState } from '../../src/storage/integrity/begin-events.js';
+import type { DecisionRow, InterruptionRow } from '../../src/storage/interruptions/interruption-rows.js';
+import type { StandingThen } from '../../src/storage/interruptions/standing-decisions.js';
+import type { RunRow } from '../../src/storage/runs/run-row.js';
+import { patiently } from '../patience.js';
+import type { World } from '../world.js';
 
 /** The rows that a segment begins with. */
 export interface BeginRows {

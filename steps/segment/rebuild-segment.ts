@@ -1,12 +1,16 @@
-import { isOver } from '../src/core/run.js';
-import { appendEvents } from '../src/storage/events.js';
-import { carryInterruptions, decisionsOfSegment, interruptionsOfSegment } from '../src/storage/interruptions.js';
-import { cancelQueued, type OlderSegment } from '../src/storage/older-segments.js';
-import { lockRun, updateRun } from '../src/storage/runs.js';
-import { moveSnapshot } from '../src/storage/snapshots.js';
+import { isOver } from '../../src/core/runs/run.js';
+import { cancelQueued, type OlderSegment } from '../../src/storage/dbos/older-segments.js';
+import {
+  carryInterruptions,
+  decisionsOfSegment,
+  interruptionsOfSegment,
+} from '../../src/storage/interruptions/interruptions.js';
+import { appendEvents } from '../../src/storage/log/events.js';
+import { lockRun, updateRun } from '../../src/storage/runs/runs.js';
+import { moveSnapshot } from '../../src/storage/runs/snapshots.js';
+import { transact } from '../patience.js';
+import { isoNow, type World } from '../world.js';
 import { settledOf, startOf } from './begin-segment.js';
-import { transact } from './patience.js';
-import { isoNow, type World } from './world.js';
 
 /**
  * Puts another segment in the place of one whose recorded steps cannot be replayed any more: it begins where that one began,

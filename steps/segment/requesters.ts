@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
-import { EVENT_DATA } from '../src/core/event.js';
-import { readEvent } from '../src/storage/read-events.js';
+import { EVENT_DATA } from '../../src/core/log/event.js';
+import { readEvent } from '../../src/storage/log/read-events.js';
 
 /** Who asked for a run, and for those that it was made of, as its log says; empty: its log does not say. */
 export async function requestersOf(db: Knex, runId: string): Promise<readonly string[]> {

@@ -1,9 +1,9 @@
 import type { Knex } from 'knex';
-import type { EventDraft } from '../src/core/event.js';
-import { digestOf, type JsonObject } from '../src/core/json.js';
-import { itemsOfInput, keptItems } from '../src/core/session.js';
-import { inputOf, type RunRow } from '../src/storage/run-row.js';
-import { appendSessionItems, lockSession } from '../src/storage/sessions.js';
+import { itemsOfInput, keptItems } from '../../src/core/agents/session.js';
+import { digestOf, type JsonObject } from '../../src/core/json.js';
+import type { EventDraft } from '../../src/core/log/event.js';
+import { appendSessionItems, lockSession } from '../../src/storage/agents/sessions.js';
+import { inputOf, type RunRow } from '../../src/storage/runs/run-row.js';
 
 /**
  * Adds to a session what a completed run was asked and what it said, in the transaction that ends the run, and gives the

@@ -1,4 +1,4 @@
-import type { RunRow } from '../src/storage/run-row.js';
+import type { RunRow } from '../../src/storage/runs/run-row.js';
 
 /**
  * What is left of a run's time, in milliseconds: of its own bound, and of what the run above it had left when it was started.

@@ -1,11 +1,11 @@
-import { HoldfastError } from '../src/core/errors.js';
-import type { JsonValue } from '../src/core/json.js';
-import type { RunTask } from '../src/core/run-task.js';
-import { type Evidence, givenReward, type TaskVerified, type Verdict } from '../src/core/task-reward.js';
-import type { ToolEnvironment } from '../src/core/tool-environment.js';
-import { unlessAborted } from '../src/models/abort.js';
-import { catchingLate } from './late-throws.js';
-import type { World } from './world.js';
+import { HoldfastError } from '../../src/core/errors/errors.js';
+import type { JsonValue } from '../../src/core/json.js';
+import type { RunTask } from '../../src/core/tasks/run-task.js';
+import { type Evidence, givenReward, type TaskVerified, type Verdict } from '../../src/core/tasks/task-reward.js';
+import type { ToolEnvironment } from '../../src/core/tools/tool-environment.js';
+import { unlessAborted } from '../../src/models/providers/abort.js';
+import { catchingLate } from '../calls/late-throws.js';
+import type { World } from '../world.js';
 
 /** Asks a reward function of the configuration. Throws `reward_unknown`, and what is wrong with what it gave. */
 export async function askReward(

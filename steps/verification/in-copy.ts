@@ -1,11 +1,11 @@
-import { EffectUnknown } from '../src/core/call.js';
-import { isEnvironmentTrouble } from '../src/core/environment-errors.js';
-import { type ErrorView, HoldfastError } from '../src/core/errors.js';
-import type { RunTask } from '../src/core/run-task.js';
-import { type Halt, haltOf } from './call-model.js';
-import { passes } from './patience.js';
+import { isEnvironmentTrouble } from '../../src/core/errors/environment-errors.js';
+import { type ErrorView, HoldfastError } from '../../src/core/errors/errors.js';
+import { EffectUnknown } from '../../src/core/runs/call.js';
+import type { RunTask } from '../../src/core/tasks/run-task.js';
+import { type Halt, haltOf } from '../calls/call-model.js';
+import { passes } from '../patience.js';
+import type { World } from '../world.js';
 import { environmentForVerification, type JudgedEnvironment } from './verification-environment.js';
-import type { World } from './world.js';
 
 /** A command whose container ended under it is begun anew so often. */
 const TRIES = 3;

@@ -1,19 +1,19 @@
 import { posix } from 'node:path';
-import type { FoundEntry } from '../src/core/environment.js';
-import { HoldfastError } from '../src/core/errors.js';
+import type { FoundEntry } from '../../src/core/containers/environment.js';
+import { HoldfastError } from '../../src/core/errors/errors.js';
+import { textWindows } from '../../src/core/limits/search-text.js';
 import {
   canariesIn,
   HardcodedSearch,
   longestCanary,
   type WantedOutputs,
   wantedOutputs,
-} from '../src/core/hardcoding.js';
-import type { ResolvedTask } from '../src/core/resolve-task.js';
-import { textWindows } from '../src/core/search-text.js';
-import { bytesOf } from '../src/core/task-file.js';
-import type { Finding } from '../src/core/task-reward.js';
-import { breathe, inBreaths } from '../src/storage/breathe.js';
-import type { Said } from './said-by-run.js';
+} from '../../src/core/tasks/hardcoding.js';
+import type { ResolvedTask } from '../../src/core/tasks/resolve-task.js';
+import { bytesOf } from '../../src/core/tasks/task-file.js';
+import type { Finding } from '../../src/core/tasks/task-reward.js';
+import { breathe, inBreaths } from '../../src/storage/database/breathe.js';
+import type { Said } from '../exports/said-by-run.js';
 
 const WITHIN_MS = 600_000;
 const TRIES = 3;

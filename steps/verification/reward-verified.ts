@@ -1,9 +1,9 @@
 import type { Knex } from 'knex';
-import { judgementOf, type TaskVerified } from '../src/core/task-reward.js';
-import { readHead } from '../src/storage/read-events.js';
-import { insertReward } from '../src/storage/rewards.js';
-import type { RunRow } from '../src/storage/run-row.js';
-import { isoNow, type World } from './world.js';
+import { judgementOf, type TaskVerified } from '../../src/core/tasks/task-reward.js';
+import { readHead } from '../../src/storage/log/read-events.js';
+import type { RunRow } from '../../src/storage/runs/run-row.js';
+import { insertReward } from '../../src/storage/tasks/rewards.js';
+import { isoNow, type World } from '../world.js';
 
 /** Whose word a verification is. */
 const VERIFIER = 'verifier';

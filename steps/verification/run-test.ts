@@ -1,12 +1,12 @@
 import { posix } from 'node:path';
-import type { JudgedPlace } from '../src/core/environment.js';
-import { HoldfastError } from '../src/core/errors.js';
-import { shareOf } from '../src/core/reward-file.js';
-import { bytesOf, type TaskFiles } from '../src/core/task-file.js';
-import type { CommandEnd, TestEnd } from '../src/core/task-reward.js';
-import { type TaskVerification, TESTS_DIR, TRY_PATH, testFilesOf } from '../src/core/task-verification.js';
-import type { EndedCommand } from '../src/core/tool-environment.js';
-import { directoriesOf } from './put-files.js';
+import type { JudgedPlace } from '../../src/core/containers/environment.js';
+import { HoldfastError } from '../../src/core/errors/errors.js';
+import { shareOf } from '../../src/core/tasks/reward-file.js';
+import { bytesOf, type TaskFiles } from '../../src/core/tasks/task-file.js';
+import type { CommandEnd, TestEnd } from '../../src/core/tasks/task-reward.js';
+import { type TaskVerification, TESTS_DIR, TRY_PATH, testFilesOf } from '../../src/core/tasks/task-verification.js';
+import type { EndedCommand } from '../../src/core/tools/tool-environment.js';
+import { directoriesOf } from '../containers/put-files.js';
 import type { JudgedEnvironment } from './verification-environment.js';
 
 /** How long commands may take, and how much of each stream is kept. */

@@ -1,15 +1,15 @@
-import { Allowance } from '../src/core/allowance.js';
-import { environmentSpec } from '../src/core/environment-spec.js';
-import { jsonObject } from '../src/core/json.js';
-import { resolveTask } from '../src/core/resolve-task.js';
-import type { RunTask } from '../src/core/run-task.js';
-import { type TaskDefinition, taskDefinition } from '../src/core/task-definition.js';
-import { DEFAULT_WEIGHTS, type SignalWeights } from '../src/core/task-reward.js';
-import type { RunRow } from '../src/storage/run-row.js';
-import { readDefinition } from '../src/storage/task-definitions.js';
-import { readTask } from '../src/storage/tasks.js';
-import { patiently } from './patience.js';
-import type { World } from './world.js';
+import { environmentSpec } from '../../src/core/containers/environment-spec.js';
+import { jsonObject } from '../../src/core/json.js';
+import { Allowance } from '../../src/core/limits/allowance.js';
+import { resolveTask } from '../../src/core/tasks/resolve-task.js';
+import type { RunTask } from '../../src/core/tasks/run-task.js';
+import { type TaskDefinition, taskDefinition } from '../../src/core/tasks/task-definition.js';
+import { DEFAULT_WEIGHTS, type SignalWeights } from '../../src/core/tasks/task-reward.js';
+import type { RunRow } from '../../src/storage/runs/run-row.js';
+import { readDefinition } from '../../src/storage/tasks/task-definitions.js';
+import { readTask } from '../../src/storage/tasks/tasks.js';
+import { patiently } from '../patience.js';
+import type { World } from '../world.js';
 
 /** The task that a run executes, the same whenever it is asked for; null: none, or it was removed with the run that it stood on. */
 export async function taskOfRun({ knex }: Pick<World, 'knex'>, run: RunRow): Promise<RunTask | null> {

@@ -1,5 +1,5 @@
-import type { FoundEntry, JudgedPlace } from '../src/core/environment.js';
-import type { CommandOptions, EndedCommand, ToolEnvironment } from '../src/core/tool-environment.js';
+import type { FoundEntry, JudgedPlace } from '../../src/core/containers/environment.js';
+import type { CommandOptions, EndedCommand, ToolEnvironment } from '../../src/core/tools/tool-environment.js';
 import {
   assertHere,
   type Beginning,
@@ -8,8 +8,8 @@ import {
   keptOf,
   type Opened,
   openEnvironment,
-} from './open-environment.js';
-import { commandsIn } from './run-environment.js';
+} from '../containers/open-environment.js';
+import { commandsIn } from '../containers/run-environment.js';
 
 /** Judges see no secrets: what is judged is code of an agent. */
 const NO_SECRETS = async (): Promise<ReadonlyMap<string, string>> => new Map();

@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { APPLICATION, RECORDING_VERSION } from '../../src/engine/recording-version.js';
-import { openDatabase } from '../../src/storage/database.js';
+import { APPLICATION, RECORDING_VERSION } from '../../src/engine/dbos/recording-version.js';
+import { openDatabase } from '../../src/storage/database/database.js';
 import { createEngineDatabase, describePostgresSlowly, type TestDatabase } from '../harness/database.js';
 import { Program } from './program.js';
 

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { checkCloud } from '../../src/cli/check-cloud.js';
-import { ENTERPRISE } from '../../src/cli/check-cloud-files.js';
-import { cloudArchive } from '../../src/cli/cloud-archive.js';
-import { cloudFile } from '../../src/cli/cloud-file.js';
-import type { Finding } from '../../src/cli/finding.js';
+import { checkCloud } from '../../src/cli/doctor/check-cloud.js';
+import { ENTERPRISE } from '../../src/cli/doctor/check-cloud-files.js';
+import { cloudArchive } from '../../src/cli/doctor/cloud-archive.js';
+import { cloudFile } from '../../src/cli/doctor/cloud-file.js';
+import type { Finding } from '../../src/cli/doctor/finding.js';
 import { readSettings } from '../../src/config.js';
 import { names, pageText, ROOT, section } from '../docs/pages.js';
 

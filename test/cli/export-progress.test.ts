@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { exportProgress, progressBar } from '../../src/cli/export-progress.js';
+import { exportProgress, progressBar } from '../../src/cli/commands/exports/export-progress.js';
 import type { ExportView } from '../../src/index.js';
 
 const viewOf = (progress: Partial<ExportView['progress']>, status: ExportView['status'] = 'running') =>

@@ -2,10 +2,10 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writ
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { readFolder } from '../../src/cli/read-folder.js';
-import { readTask } from '../../src/cli/read-task.js';
-import { Allowance } from '../../src/core/allowance.js';
-import { resolveTask } from '../../src/core/resolve-task.js';
+import { readFolder } from '../../src/cli/commands/tasks/read-folder.js';
+import { readTask } from '../../src/cli/commands/tasks/read-task.js';
+import { Allowance } from '../../src/core/limits/allowance.js';
+import { resolveTask } from '../../src/core/tasks/resolve-task.js';
 import { endedOf, never, newIdentity, openedFor, shell } from '../containers/environments.js';
 import { describeDocker, TOOLS } from '../harness/docker.js';
 import { SHIPPED } from '../tasks/attempt.js';

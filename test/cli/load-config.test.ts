@@ -5,8 +5,8 @@ import { Agent } from '@openai/agents';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findConfig } from '../../src/cli/find-config.js';
 import { loadConfig } from '../../src/cli/load-config.js';
-import { HoldfastError } from '../../src/core/errors.js';
-import { registerAgents } from '../../src/engine/agent-registry.js';
+import { HoldfastError } from '../../src/core/errors/errors.js';
+import { registerAgents } from '../../src/engine/agents/agent-registry.js';
 import * as holdfast from '../../src/index.js';
 
 let dir: string;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { checkDataDir } from '../../src/cli/check-files.js';
+import { checkDataDir } from '../../src/cli/doctor/check-files.js';
 import { cut, jsonText, plain, plainLines } from '../../src/cli/print.js';
 import { readSettings } from '../../src/config.js';
 

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { Agent } from '@openai/agents';
 import { afterEach, expect, it } from 'vitest';
 import { z } from 'zod';
-import { checkDatabase } from '../../src/cli/check-database.js';
-import type { Finding } from '../../src/cli/finding.js';
+import { checkDatabase } from '../../src/cli/doctor/check-database.js';
+import type { Finding } from '../../src/cli/doctor/finding.js';
 import { readSettings } from '../../src/config.js';
 import { createEngine, defineAgent, defineTool, type Engine } from '../../src/index.js';
-import { openDatabase } from '../../src/storage/database.js';
+import { openDatabase } from '../../src/storage/database/database.js';
 import { ROOT } from '../docs/pages.js';
 import {
   createEngineDatabase,

@@ -12,9 +12,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { placeOf, readTask } from '../../src/cli/read-task.js';
-import { taskHashOf } from '../../src/core/task-definition.js';
-import { aTask } from '../core/a-task.js';
+import { placeOf, readTask } from '../../src/cli/commands/tasks/read-task.js';
+import { taskHashOf } from '../../src/core/tasks/task-definition.js';
+import { aTask } from '../core/tasks/a-task.js';
 import { runHere } from './in-process.js';
 
 let dir = '';

@@ -1,6 +1,6 @@
 import Docker from 'dockerode';
 import { afterAll, expect, it } from 'vitest';
-import { buildImage, type ImageBuild } from '../../src/containers/build-image.js';
+import { buildImage, type ImageBuild } from '../../src/containers/lifecycle/build-image.js';
 import { BUSYBOX, DOCKER_HOST, describeDocker } from '../harness/docker.js';
 
 const file = (text: string) => ({ content: Buffer.from(text), executable: false });

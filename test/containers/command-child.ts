@@ -1,5 +1,5 @@
-import { DockerEngine } from '../../src/containers/docker-engine.js';
-import type { Command, EnvironmentIdentity } from '../../src/core/environment.js';
+import { DockerEngine } from '../../src/containers/docker/docker-engine.js';
+import type { Command, EnvironmentIdentity } from '../../src/core/containers/environment.js';
 
 /** A process that runs one command in one environment and prints what came of it. Arguments: address, identity and command as JSON. */
 

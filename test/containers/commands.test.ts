@@ -1,6 +1,6 @@
 import Docker from 'dockerode';
 import { expect, it } from 'vitest';
-import { environmentName } from '../../src/core/environment.js';
+import { environmentName } from '../../src/core/containers/environment.js';
 import { BUSYBOX, DOCKER_HOST, describeDocker, TOOLS } from '../harness/docker.js';
 import { command, endedOf, never, newEngine, newIdentity, noSecrets, openedFor, shell } from './environments.js';
 

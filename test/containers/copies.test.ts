@@ -1,9 +1,9 @@
 import Docker from 'dockerode';
 import { expect, it } from 'vitest';
-import { labelsOf } from '../../src/containers/container-options.js';
-import { copyFiles } from '../../src/containers/copy-files.js';
-import { EngineConnection } from '../../src/containers/engine-connection.js';
-import { type EnvironmentIdentity, environmentName } from '../../src/core/environment.js';
+import { labelsOf } from '../../src/containers/docker/container-options.js';
+import { EngineConnection } from '../../src/containers/docker/engine-connection.js';
+import { copyFiles } from '../../src/containers/files/copy-files.js';
+import { type EnvironmentIdentity, environmentName } from '../../src/core/containers/environment.js';
 import { BUSYBOX, DOCKER_HOST, describeDocker, describeDockerSlowly } from '../harness/docker.js';
 import { namesLeftOn } from '../harness/on-docker.js';
 import { countingProxy } from './counting-proxy.js';

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, it } from 'vitest';
-import type { Command, CommandOutcome, EnvironmentIdentity } from '../../src/core/environment.js';
+import type { Command, CommandOutcome, EnvironmentIdentity } from '../../src/core/containers/environment.js';
 import { FEW_STRIDE } from '../harness/database.js';
 import { DOCKER_HOST, describeDockerSlowly } from '../harness/docker.js';
 import { countingProxy } from './counting-proxy.js';

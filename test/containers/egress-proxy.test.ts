@@ -5,8 +5,8 @@ import { type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { EgressProxy } from '../../src/containers/egress-proxy.js';
-import { checkedAddresses } from '../../src/tools/http-address.js';
+import { EgressProxy } from '../../src/containers/egress/egress-proxy.js';
+import { checkedAddresses } from '../../src/tools/http/http-address.js';
 
 /** What the proxy of containers lets through, spoken to over its socket. */
 

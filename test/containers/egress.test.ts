@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Docker from 'dockerode';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { DockerEngine } from '../../src/containers/docker-engine.js';
-import { type Environment, type EnvironmentIdentity, environmentName } from '../../src/core/environment.js';
-import { checkedAddresses } from '../../src/tools/http-address.js';
+import { DockerEngine } from '../../src/containers/docker/docker-engine.js';
+import { type Environment, type EnvironmentIdentity, environmentName } from '../../src/core/containers/environment.js';
+import { checkedAddresses } from '../../src/tools/http/http-address.js';
 import { BUSYBOX, DOCKER_HOST, describeDocker, TOOLS } from '../harness/docker.js';
 import { endedOf, never, newIdentity, noSecrets, shell } from './environments.js';
 

@@ -8,8 +8,8 @@ import {
   isOvertaken,
   isVolumeMade,
   statusOf,
-} from '../../src/containers/engine-answers.js';
-import { EngineRefusal } from '../../src/containers/engine-connection.js';
+} from '../../src/containers/docker/engine-answers.js';
+import { EngineRefusal } from '../../src/containers/docker/engine-connection.js';
 
 /** Answers as Docker 20.10 and Podman 4.3 gave them. On a real Podman: podman.test.ts. */
 

@@ -1,8 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll } from 'vitest';
-import { DockerEngine } from '../../src/containers/docker-engine.js';
-import type { Command, CommandOutcome, Environment, EnvironmentIdentity } from '../../src/core/environment.js';
-import { type EnvironmentInput, environmentSpec, specHashOf } from '../../src/core/environment-spec.js';
+import { DockerEngine } from '../../src/containers/docker/docker-engine.js';
+import type {
+  Command,
+  CommandOutcome,
+  Environment,
+  EnvironmentIdentity,
+} from '../../src/core/containers/environment.js';
+import { type EnvironmentInput, environmentSpec, specHashOf } from '../../src/core/containers/environment-spec.js';
 import { BUSYBOX, DOCKER_HOST } from '../harness/docker.js';
 
 export const never: AbortSignal = new AbortController().signal;

@@ -1,8 +1,8 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
-import { EngineConnection } from '../../src/containers/engine-connection.js';
-import { ourFilter } from '../../src/containers/filter.js';
+import { EngineConnection } from '../../src/containers/docker/engine-connection.js';
+import { ourFilter } from '../../src/containers/lifecycle/filter.js';
 import { never } from './environments.js';
 
 /** What engines say of their filter, as Docker 20.10 to 28 and Podman 4.3 say it. On real ones: isolation.test.ts, podman.test.ts. */

@@ -1,8 +1,8 @@
 import Docker from 'dockerode';
 import { expect, it } from 'vitest';
-import { containerOptions } from '../../src/containers/container-options.js';
-import { environmentName } from '../../src/core/environment.js';
-import type { EnvironmentInput } from '../../src/core/environment-spec.js';
+import { containerOptions } from '../../src/containers/docker/container-options.js';
+import { environmentName } from '../../src/core/containers/environment.js';
+import type { EnvironmentInput } from '../../src/core/containers/environment-spec.js';
 import { DOCKER_HOST, describeDocker, TOOLS } from '../harness/docker.js';
 import { endedOf, never, newIdentity, openedFor, shell } from './environments.js';
 import {

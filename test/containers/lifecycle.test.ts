@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import Docker from 'dockerode';
 import { expect, it } from 'vitest';
-import { lookAtEngine } from '../../src/containers/look-at-engine.js';
-import { environmentName } from '../../src/core/environment.js';
+import { lookAtEngine } from '../../src/containers/docker/look-at-engine.js';
+import { environmentName } from '../../src/core/containers/environment.js';
 import { BUSYBOX, DOCKER_HOST, describeDocker } from '../harness/docker.js';
 import { endedOf, INSTANCE, never, newEngine, newIdentity, noSecrets, openedFor, shell } from './environments.js';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { stepFor } from '../../src/containers/open-container.js';
+import { stepFor } from '../../src/containers/lifecycle/open-container.js';
 
 /** What becomes of a container that is found, in every state that an engine knows. */
 

@@ -3,7 +3,7 @@ import { linkSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { tarEntries } from '../../src/containers/tar-entries.js';
+import { tarEntries } from '../../src/containers/files/tar-entries.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'holdfast-tar-'));
 afterAll(() => rmSync(dir, { recursive: true }));

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { nanosOf, usdOf, usdText } from '../../src/core/money.js';
 import {
   configuredPrice,
   costOf,
@@ -7,7 +6,8 @@ import {
   priceOfConfigured,
   priceTable,
   type UsageParts,
-} from '../../src/core/price.js';
+} from '../../src/core/budgets/price.js';
+import { nanosOf, usdOf, usdText } from '../../src/core/money.js';
 
 const used = (parts: Partial<UsageParts>): UsageParts => ({
   ...{ inputTokens: 0, cachedInputTokens: 0, cacheWriteTokens: 0, outputTokens: 0, reasoningTokens: 0 },

@@ -13,7 +13,7 @@ import {
   HoldfastError,
 } from '../../src/index.js';
 import { call, say, scripted } from '../harness/script.js';
-import { BUCKET, KEYS, REGION } from '../stores/s3-server.js';
+import { BUCKET, KEYS, REGION } from '../object-store/s3-server.js';
 import { REVIEWER } from './careful-person.js';
 import { arm, install } from './kill-switch.js';
 import { place } from './place.js';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createEngineDatabase, describeEachDatabaseSlowly } from '../harness/database.js';
-import { type S3Server, startS3 } from '../stores/s3-server.js';
+import { type S3Server, startS3 } from '../object-store/s3-server.js';
 import { tryEach } from './ledger.js';
 import { stopped } from './other-process.js';
 import type { KillAt } from './place.js';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { checkCapability } from '../../src/core/capability.js';
-import { parseGrants } from '../../src/core/grants.js';
-import { INTERRUPTION_KINDS, VERDICTS } from '../../src/core/interruption.js';
-import { RUN_STATUSES } from '../../src/core/run.js';
+import { checkCapability } from '../../src/core/grants/capability.js';
+import { parseGrants } from '../../src/core/grants/grants.js';
+import { INTERRUPTION_KINDS, VERDICTS } from '../../src/core/interruptions/interruption.js';
+import { RUN_STATUSES } from '../../src/core/runs/run.js';
 import { codes, names, pageText, rows, section } from './pages.js';
 
 const page = pageText('docs/concepts.md');
@@ -36,7 +36,7 @@ describe('docs/concepts.md', () => {
   });
 
   it('has the fields of a declared tool', () => {
-    const text = pageText('src/core/tool.ts');
+    const text = pageText('src/core/tools/tool.ts');
     const fields = ['ToolTerms<I, O>', 'ToolDeclaration<I, O> extends ToolTerms<I, O>', 'IsolatedBody'].flatMap(
       (name) => {
         const body = text.split(`interface ${name} {`)[1]?.split('\n}')[0] ?? '';

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { COPIES, COPY_NAMES } from '../../src/core/copied-rows.js';
-import type { Column } from '../../src/core/copied-table.js';
+import { COPIES, COPY_NAMES } from '../../src/core/integrity/copied-rows.js';
+import type { Column } from '../../src/core/integrity/copied-table.js';
 
 const PAGE = readFileSync(join(import.meta.dirname, '../../docs/evidence.md'), 'utf8');
 

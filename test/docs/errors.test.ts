@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { ERRORS } from '../../src/core/errors.js';
+import { ERRORS } from '../../src/core/errors/errors.js';
 import { codes, pageText, rows } from './pages.js';
 
 it('docs/errors.md has every row of the table of errors, and no other', () => {

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { loadConfig } from '../../src/cli/load-config.js';
-import { registerAgents } from '../../src/engine/agent-registry.js';
+import { registerAgents } from '../../src/engine/agents/agent-registry.js';
 import { SLOW } from '../harness/slow.js';
 import { pages, ROOT } from './pages.js';
 import { exampleFolder, wholeExamples, writeExample } from './whole-examples.js';

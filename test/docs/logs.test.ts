@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { logRecord } from '../../src/core/log-record.js';
+import { logRecord } from '../../src/core/ops/log-record.js';
 import { codes, names, pageText, ROOT, rows, section } from './pages.js';
 
 const page = pageText('docs/operate/logs.md');

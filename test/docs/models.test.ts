@@ -2,8 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { loadConfig } from '../../src/cli/load-config.js';
-import { MODEL_PROVIDERS } from '../../src/core/model-provider-table.js';
-import { ADAPTER_PACKAGE, NATIVE_PROVIDERS } from '../../src/core/native-provider-table.js';
+import { MODEL_PROVIDERS } from '../../src/core/models/model-provider-table.js';
+import { ADAPTER_PACKAGE, NATIVE_PROVIDERS } from '../../src/core/models/native-provider-table.js';
 import * as holdfast from '../../src/index.js';
 import { ADMIN, openTestEngine, runToRest } from '../harness/engine.js';
 import { SLOW } from '../harness/slow.js';
@@ -40,7 +40,7 @@ it('docs/models.md has every known provider, and no other', () => {
 });
 
 it('docs/models.md has every option of openaiCompatible, and no other', () => {
-  const options = optionsIn('src/models/openai-compatible-options.ts', 'OpenAICompatibleOptions');
+  const options = optionsIn('src/models/openai/openai-compatible-options.ts', 'OpenAICompatibleOptions');
   expect(names(section(pageText('docs/models.md'), '## Your own'))).toEqual(options);
 });
 
@@ -53,7 +53,7 @@ it('docs/models.md has every native API with its package, and package.json the s
       `${row.package.name}@${row.package.version}`,
     ]),
   );
-  expect(names(String(others[0]))).toEqual(optionsIn('src/models/native-options.ts', 'NativeApiOptions'));
+  expect(names(String(others[0]))).toEqual(optionsIn('src/models/native/native-options.ts', 'NativeApiOptions'));
   const needed = [ADAPTER_PACKAGE, ...Object.values(NATIVE_PROVIDERS).map((row) => row.package)];
   for (const one of needed) expect(text).toContain(`${one.name}@${one.version}`);
   const manifest: unknown = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));

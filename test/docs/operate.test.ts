@@ -37,7 +37,7 @@ describe.each(pages('docs/operate'))('%s', (page) => {
 });
 
 it('docs/operate/deploys.md has what doctor says of strays', () => {
-  const said = readFileSync(join(ROOT, 'src/cli/check-strays.ts'), 'utf8');
+  const said = readFileSync(join(ROOT, 'src/cli/doctor/check-strays.ts'), 'utf8');
   const phrases = names(section(pageText('docs/operate/deploys.md'), '## Strays'));
   expect(phrases.filter((phrase) => !said.includes(phrase))).toEqual([]);
   expect(phrases.length).toBe(said.match(/\b(?:warn|fail)\(\s*CHECK/g)?.length);

@@ -1,8 +1,8 @@
 import { Agent, Usage } from '@openai/agents';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
-import { replayText } from '../../src/cli/replay.js';
-import { LIVE_STOPS } from '../../src/core/live-replay.js';
+import { replayText } from '../../src/cli/commands/runs/replay.js';
+import { LIVE_STOPS } from '../../src/core/replay/live-replay.js';
 import { defineAgent, defineTool, type EngineConfig, functionModel } from '../../src/index.js';
 import { ADMIN, openTestEngine, runToRest, type TestEngine } from '../harness/engine.js';
 import { call, type Output, outputAfter, say } from '../harness/script.js';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { SYSTEM_EVENT_DATA, SYSTEM_EVENT_KINDS, systemEvent } from '../../src/core/system-event.js';
+import { SYSTEM_EVENT_DATA, SYSTEM_EVENT_KINDS, systemEvent } from '../../src/core/log/system-event.js';
 import { codes, names, pageText, rows, section } from './pages.js';
 
 const page = pageText('docs/system-events.md');

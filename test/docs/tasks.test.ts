@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { taskDefinition } from '../../src/core/task-definition.js';
+import { taskDefinition } from '../../src/core/tasks/task-definition.js';
 import { runHere } from '../cli/in-process.js';
 import { names, pageText, section } from './pages.js';
 

@@ -1,5 +1,5 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import type { AtifStep, AtifTrajectory } from '../../src/core/atif.js';
+import type { AtifStep, AtifTrajectory } from '../../src/core/exports/atif.js';
 
 /** What ATIF 1.7 allows, written down as a JSON Schema (Harbor, RFC 0001), and the rules that no schema can say. */
 

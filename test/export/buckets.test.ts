@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type EngineConfig, type ExportView, HoldfastError, type StartExport } from '../../src/index.js';
 import { ADMIN, openTestEngine, runToRest, type TestEngine } from '../harness/engine.js';
 import { SLOW } from '../harness/slow.js';
-import { BUCKET, type Fault, KEYS, REGION, type S3Server, startS3 } from '../stores/s3-server.js';
+import { BUCKET, type Fault, KEYS, REGION, type S3Server, startS3 } from '../object-store/s3-server.js';
 import { config } from './agents.js';
 import { ended } from './exported.js';
 

@@ -1,5 +1,5 @@
 import { Template } from '@huggingface/jinja';
-import type { ChatMessage, ChatTool } from '../../src/core/chat-row.js';
+import type { ChatMessage, ChatTool } from '../../src/core/exports/chat-row.js';
 
 /**
  * A chat template as models with tools have them: tools in the system prompt, calls and results in tags, arguments written

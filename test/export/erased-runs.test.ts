@@ -2,13 +2,13 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { eraseLocked } from '../../src/engine/erase-locked.js';
+import { eraseLocked } from '../../src/engine/retention/erase-locked.js';
 import { createEngine, type StartExport } from '../../src/index.js';
-import { openDatabase } from '../../src/storage/database.js';
+import { openDatabase } from '../../src/storage/database/database.js';
 import { createEngineDatabase, describePostgresSlowly } from '../harness/database.js';
 import { ADMIN, openTestEngine, restOf, type TestEngine } from '../harness/engine.js';
 import { SLOW } from '../harness/slow.js';
-import { BUCKET, KEYS, REGION, type S3Server, startS3 } from '../stores/s3-server.js';
+import { BUCKET, KEYS, REGION, type S3Server, startS3 } from '../object-store/s3-server.js';
 import { config } from './agents.js';
 import { ended } from './exported.js';
 

@@ -1,12 +1,12 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { atifOf } from '../../src/core/atif.js';
-import { chatOf, chatOptions, chatTools, shareGptOf } from '../../src/core/chat-row.js';
-import { exportOptions } from '../../src/core/export.js';
-import { type ExportedRun, exportRows } from '../../src/core/export-row.js';
+import { atifOf } from '../../src/core/exports/atif.js';
+import { chatOf, chatOptions, chatTools, shareGptOf } from '../../src/core/exports/chat-row.js';
+import { exportOptions } from '../../src/core/exports/export.js';
+import { type ExportedRun, exportRows } from '../../src/core/exports/export-row.js';
+import { threadsOf } from '../../src/core/exports/thread.js';
 import { toJson } from '../../src/core/json.js';
-import { threadsOf } from '../../src/core/thread.js';
 import { atifProblems } from './atif-schema.js';
 import { callsIn, rendered } from './chat-template.js';
 import { familyOf, goldenLogs } from './golden-runs.js';

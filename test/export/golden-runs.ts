@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Family } from '../../src/core/atif.js';
-import { foldConversation } from '../../src/core/conversation-fold.js';
-import type { EventData, RunEvent } from '../../src/core/event.js';
-import type { RunStatus } from '../../src/core/run.js';
+import type { Family } from '../../src/core/exports/atif.js';
+import { foldConversation } from '../../src/core/exports/conversation-fold.js';
+import type { EventData, RunEvent } from '../../src/core/log/event.js';
+import type { RunStatus } from '../../src/core/runs/run.js';
 import { inOneGo } from '../harness/in-one-go.js';
 
 /** Runs of the golden logs, as an export reads them. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Agent, tool } from '@openai/agents';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
-import { datasetFields } from '../../src/core/dataset-field.js';
+import { datasetFields } from '../../src/core/exports/dataset-field.js';
 import { defineAgent, type ExportView, type HoldfastConfig, type StartExport } from '../../src/index.js';
 import { describeEachDatabase } from '../harness/database.js';
 import { ADMIN, engineFor, restOf } from '../harness/engine.js';

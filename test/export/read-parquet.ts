@@ -1,6 +1,6 @@
 import { DuckDBInstance } from '@duckdb/node-api';
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
-import type { DatasetField, FieldType } from '../../src/core/dataset-field.js';
+import type { DatasetField, FieldType } from '../../src/core/exports/dataset-field.js';
 
 /** Parquet as two readers that do not know each other read it, in the form that rows have in lines of JSON. */
 

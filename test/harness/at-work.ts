@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
-import { insertRun } from '../../src/storage/runs.js';
-import { registerWorker } from '../../src/storage/workers.js';
+import { registerWorker } from '../../src/storage/queue/workers.js';
+import { insertRun } from '../../src/storage/runs/runs.js';
 
 /** Rows of runs that are at work, and of the worker that has them. */
 export async function atWork(

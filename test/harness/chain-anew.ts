@@ -1,8 +1,8 @@
-import { genesis, type Head, seal } from '../../src/core/chain.js';
-import type { EventDraft } from '../../src/core/event.js';
 import { canonical } from '../../src/core/json.js';
-import type { Database } from '../../src/storage/database.js';
-import { readEvents } from '../../src/storage/read-events.js';
+import { genesis, type Head, seal } from '../../src/core/log/chain.js';
+import type { EventDraft } from '../../src/core/log/event.js';
+import type { Database } from '../../src/storage/database/database.js';
+import { readEvents } from '../../src/storage/log/read-events.js';
 
 /** Chains the log of a run anew from its first event, so that it verifies by itself: with other words in it, and so many events. */
 export async function chainAnew(

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll } from 'vitest';
 import { type Caller, createEngine, type Engine, type EngineConfig, type RunEvent } from '../../src/index.js';
-import { type Database, openDatabase } from '../../src/storage/database.js';
+import { type Database, openDatabase } from '../../src/storage/database/database.js';
 import type { DatabaseKind } from './database.js';
 import { createEngineDatabase } from './database.js';
 

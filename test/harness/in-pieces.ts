@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Model, ModelRequest, StreamEvent } from '@openai/agents';
-import { doneEvent, isOutputItem } from '../../src/models/response-events.js';
+import { doneEvent, isOutputItem } from '../../src/models/providers/response-events.js';
 
 /** A model that gives the answer of another one in pieces of so many characters, `beat` before each. */
 export const inPieces = (

@@ -3,12 +3,24 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** Begun last, one of these would be waited for alone. The first take minutes, most of which they wait. */
 const LONGEST = [
   ...['tasks/agents', 'tasks/chaos', 'workers/failures', 'workers/deploys', 'tasks/verification'],
-  ...['crash/tools', 'engine/deadlines', 'engine/forked-approvals', 'engine/losses', 'engine/task-retries'],
-  ...['engine/begin-rows', 'http/task-batch', 'engine/copied-rows', 'engine/fits-now', 'models/router-simulation'],
+  ...[
+    'crash/tools',
+    'interruptions/deadlines',
+    'interruptions/forked-approvals',
+    'integrity/losses',
+    'tasks/task-retries',
+  ],
+  ...[
+    'integrity/begin-rows',
+    'http/task-batch',
+    'integrity/copied-rows',
+    'interruptions/fits-now',
+    'routing/router-simulation',
+  ],
 ];
 
 const placeOf = ({ moduleId }: TestSpecification): number => {
-  const place = LONGEST.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`));
+  const place = LONGEST.findIndex((name) => moduleId.endsWith(`/${name}.test.ts`));
   return place < 0 ? LONGEST.length : place;
 };
 

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import type { Knex } from 'knex';
 import { afterEach, beforeEach } from 'vitest';
-import { makeLogKey } from '../../src/engine/log-keys.js';
+import { makeLogKey } from '../../src/engine/evidence/log-keys.js';
 import { createEngine, type Engine } from '../../src/index.js';
-import { openDatabase } from '../../src/storage/database.js';
+import { openDatabase } from '../../src/storage/database/database.js';
 import { createEngineDatabase, type DatabaseKind, type TestDatabase } from './database.js';
 import { echoAgent } from './echo-agent.js';
 

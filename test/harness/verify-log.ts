@@ -1,5 +1,5 @@
-import { LogCheck, type LoggedEvent } from '../../src/core/check-log.js';
-import { type ClaimedEnd, endFault, reportOn, type VerifyReport } from '../../src/core/verify-log.js';
+import { LogCheck, type LoggedEvent } from '../../src/core/log/check-log.js';
+import { type ClaimedEnd, endFault, reportOn, type VerifyReport } from '../../src/core/log/verify-log.js';
 
 /** Verifies a log that is at hand. `claimed` is where the head of its run says that it ends. */
 export function verifyLog(

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { aTask } from '../core/a-task.js';
+import { aTask } from '../core/tasks/a-task.js';
 import { SLOW } from '../harness/slow.js';
 import { type Answer, type Door, expectProblem, MAX_BODY_BYTES, openDoor } from './door.js';
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { ERRORS } from '../../src/core/errors.js';
+import { ERRORS } from '../../src/core/errors/errors.js';
 import { errorsOf, openApiDocument, roleIn } from '../../src/http/openapi.js';
 import { GUARDED_ROUTES, ROUTES } from '../../src/http/routes.js';
 

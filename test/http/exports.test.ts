@@ -1,13 +1,13 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { type ExportView, exportView } from '../../src/core/export.js';
-import { runView } from '../../src/core/run.js';
+import { type ExportView, exportView } from '../../src/core/exports/export.js';
+import { runView } from '../../src/core/runs/run.js';
 import { pageOf } from '../../src/http/fields.js';
 import { runHere } from '../cli/in-process.js';
 import { describeEachDatabase } from '../harness/database.js';
 import { SLOW } from '../harness/slow.js';
-import { BUCKET, KEYS, REGION, type S3Server, startS3 } from '../stores/s3-server.js';
+import { BUCKET, KEYS, REGION, type S3Server, startS3 } from '../object-store/s3-server.js';
 import { type Actor, type Door, expectProblem, openDoor, TOKENS } from './door.js';
 
 /** Exports as a client asks for them: over HTTP, and at a terminal. */

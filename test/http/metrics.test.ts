@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { runView } from '../../src/core/run.js';
+import { runView } from '../../src/core/runs/run.js';
 import { createHttpServer } from '../../src/http/server.js';
 import { codes, pageText, rows, section } from '../docs/pages.js';
 import { describeBothDatabasesSlowly } from '../harness/database.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { replayReport } from '../../src/core/replay.js';
-import { runView } from '../../src/core/run.js';
+import { replayReport } from '../../src/core/replay/replay.js';
+import { runView } from '../../src/core/runs/run.js';
 import { SLOW } from '../harness/slow.js';
 import { type Actor, bearer, type Door, expectProblem, openDoor } from './door.js';
 

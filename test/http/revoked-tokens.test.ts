@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { createConnection, type Socket } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { runView } from '../../src/core/run.js';
-import { LINES_TYPE } from '../../src/http/lines.js';
-import { aTask } from '../core/a-task.js';
+import { runView } from '../../src/core/runs/run.js';
+import { LINES_TYPE } from '../../src/http/wire/lines.js';
+import { aTask } from '../core/tasks/a-task.js';
 import { describeEachDatabase } from '../harness/database.js';
 import { type Door, expectProblem, openDoor, TOKENS } from './door.js';
 import { openStream } from './event-stream.js';

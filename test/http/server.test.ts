@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { type AddressInfo, createConnection, createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { HoldfastError } from '../../src/core/errors.js';
-import { runView } from '../../src/core/run.js';
+import { HoldfastError } from '../../src/core/errors/errors.js';
+import { runView } from '../../src/core/runs/run.js';
 import { asHoldfastError, toProblem } from '../../src/http/problem.js';
 import { createHttpServer } from '../../src/http/server.js';
-import { openDatabase } from '../../src/storage/database.js';
+import { openDatabase } from '../../src/storage/database/database.js';
 import { bearer, collectingLog, type Door, expectProblem, openDoor, options, TOKENS } from './door.js';
 
 let door: Door;

@@ -1,9 +1,9 @@
 import { Agent, type Model } from '@openai/agents';
 import { expect } from 'vitest';
 import { z } from 'zod';
-import { runEvent } from '../../src/core/event.js';
-import { interruptionView } from '../../src/core/interruption.js';
-import { type RunView, runView } from '../../src/core/run.js';
+import { interruptionView } from '../../src/core/interruptions/interruption.js';
+import { runEvent } from '../../src/core/log/event.js';
+import { type RunView, runView } from '../../src/core/runs/run.js';
 import { pageOf } from '../../src/http/fields.js';
 import {
   askHumanTool,

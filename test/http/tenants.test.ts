@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Token } from '../../src/core/access-token.js';
-import { exportView } from '../../src/core/export.js';
-import { interruptionView } from '../../src/core/interruption.js';
-import { type RunView, runView } from '../../src/core/run.js';
-import { subjectErasureView } from '../../src/core/subject-erasure.js';
-import { taskView } from '../../src/core/task.js';
-import { workerView } from '../../src/core/worker.js';
+import { exportView } from '../../src/core/exports/export.js';
+import { interruptionView } from '../../src/core/interruptions/interruption.js';
+import { workerView } from '../../src/core/queue/worker.js';
+import { subjectErasureView } from '../../src/core/retention/subject-erasure.js';
+import { type RunView, runView } from '../../src/core/runs/run.js';
+import { taskView } from '../../src/core/tasks/task.js';
+import { type OperationId, scopeOf } from '../../src/http/auth/scopes.js';
 import { pageOf } from '../../src/http/fields.js';
 import { GUARDED_ROUTES } from '../../src/http/routes.js';
-import { type OperationId, scopeOf } from '../../src/http/scopes.js';
 import { createHttpServer, type HttpServer } from '../../src/http/server.js';
-import { aTask } from '../core/a-task.js';
+import { aTask } from '../core/tasks/a-task.js';
 import { describeEachDatabase } from '../harness/database.js';
 import { type Answer, collectingLog, type Door, expectProblem, openDoor, options } from './door.js';
 

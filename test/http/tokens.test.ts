@@ -12,10 +12,10 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { checkTokenFiles } from '../../src/cli/check-files.js';
+import { checkTokenFiles } from '../../src/cli/doctor/check-files.js';
 import { readSettings } from '../../src/config.js';
 import { parseTokens } from '../../src/core/access-token.js';
-import { bearerOf, keptToken, madeToken, TokenList } from '../../src/http/tokens.js';
+import { bearerOf, keptToken, madeToken, TokenList } from '../../src/http/auth/tokens.js';
 
 describe('the made token', () => {
   let directory = '';

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { emittedEvent } from '../../src/core/emitted-event.js';
-import { runEvent } from '../../src/core/event.js';
-import { interruptionView } from '../../src/core/interruption.js';
-import { type RunView, runView } from '../../src/core/run.js';
-import { standingDecisionView } from '../../src/core/standing.js';
+import { emittedEvent } from '../../src/core/interruptions/emitted-event.js';
+import { interruptionView } from '../../src/core/interruptions/interruption.js';
+import { standingDecisionView } from '../../src/core/interruptions/standing.js';
+import { runEvent } from '../../src/core/log/event.js';
+import { type RunView, runView } from '../../src/core/runs/run.js';
 import { pageOf } from '../../src/http/fields.js';
 import { describeEachDatabase } from '../harness/database.js';
 import { expectProblem, isActor } from './door.js';

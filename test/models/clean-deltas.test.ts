@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import type { ModelDelta } from '../../src/core/delta.js';
-import { CleanDeltas } from '../../src/models/clean-deltas.js';
-import { knowSecret } from '../../src/models/known-secrets.js';
+import type { ModelDelta } from '../../src/core/log/delta.js';
+import { CleanDeltas } from '../../src/models/providers/clean-deltas.js';
+import { knowSecret } from '../../src/models/secrets/known-secrets.js';
 
 const KEY = 'Dk83mZq0LpXw72TbVr19';
 knowSecret(KEY);

@@ -1,7 +1,7 @@
 import { Agent, type ModelRequest, Runner, tool } from '@openai/agents';
 import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import { functionModel } from '../../src/models/function-model.js';
+import { functionModel } from '../../src/models/providers/function-model.js';
 import { callItem, requestOf, textItem } from './requests.js';
 
 const script = (request: ModelRequest) =>

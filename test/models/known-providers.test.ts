@@ -1,6 +1,6 @@
 import { describe } from 'vitest';
-import { MODEL_PROVIDERS } from '../../src/core/model-provider-table.js';
-import { openaiCompatible } from '../../src/engine/model-providers.js';
+import { MODEL_PROVIDERS } from '../../src/core/models/model-provider-table.js';
+import { openaiCompatible } from '../../src/engine/agents/model-providers.js';
 import { SLOW } from '../harness/slow.js';
 import { CHAT } from './servers/chat-wire.js';
 import { RESPONSES } from './servers/responses-wire.js';

@@ -1,10 +1,10 @@
 import type { AgentInputItem, Model } from '@openai/agents';
 import { describe, expect, it } from 'vitest';
-import { nativeApi, openaiCompatible } from '../../src/engine/model-providers.js';
-import { UNWATCHED } from '../../src/models/model-attempt.js';
-import { MultiModelProvider } from '../../src/models/multi-model-provider.js';
-import { OllamaModel } from '../../src/models/ollama-model.js';
-import { attemptOf } from '../../src/models/single-attempt.js';
+import { nativeApi, openaiCompatible } from '../../src/engine/agents/model-providers.js';
+import { OllamaModel } from '../../src/models/ollama/ollama-model.js';
+import { UNWATCHED } from '../../src/models/providers/model-attempt.js';
+import { MultiModelProvider } from '../../src/models/providers/multi-model-provider.js';
+import { attemptOf } from '../../src/models/providers/single-attempt.js';
 import { call, MODES } from './model.contract.js';
 import { requestOf, resultItem } from './requests.js';
 import { ANTHROPIC } from './servers/anthropic-wire.js';

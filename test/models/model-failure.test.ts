@@ -1,8 +1,8 @@
 import { ModelTimeoutError, UserError } from '@openai/agents';
 import { describe, expect, it } from 'vitest';
-import { HoldfastError } from '../../src/core/errors.js';
-import { ModelCallError } from '../../src/models/model-call-error.js';
-import { classifyModelFailure } from '../../src/models/model-failure.js';
+import { HoldfastError } from '../../src/core/errors/errors.js';
+import { ModelCallError } from '../../src/models/failures/model-call-error.js';
+import { classifyModelFailure } from '../../src/models/failures/model-failure.js';
 
 const withFields = (message: string, fields: object): Error => Object.assign(new Error(message), fields);
 const dom = (name: string) => new DOMException('stopped', name);

@@ -10,9 +10,9 @@ import {
 } from '@openai/agents';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { ModelDelta } from '../../src/core/delta.js';
-import { classifyModelFailure } from '../../src/models/model-failure.js';
-import { streamedResponse } from '../../src/models/streamed-response.js';
+import type { ModelDelta } from '../../src/core/log/delta.js';
+import { classifyModelFailure } from '../../src/models/failures/model-failure.js';
+import { streamedResponse } from '../../src/models/providers/streamed-response.js';
 import { requestOf, weatherTool } from './requests.js';
 
 export const HELLO = 'Grüße, 世界! 👩‍🚀 ok';

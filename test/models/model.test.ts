@@ -1,10 +1,10 @@
 import type { Model, ModelRequest } from '@openai/agents';
-import type { RouterConfig } from '../../src/core/router-config.js';
-import { functionModel } from '../../src/models/function-model.js';
-import { ModelCallError } from '../../src/models/model-call-error.js';
+import type { RouterConfig } from '../../src/core/routing/router-config.js';
+import { ModelCallError } from '../../src/models/failures/model-call-error.js';
+import { functionModel } from '../../src/models/providers/function-model.js';
 import { FINAL, FORM, HELLO, modelContract, type Scenario } from './model.contract.js';
 import { callItem, textItem } from './requests.js';
-import { Routed } from './routed.js';
+import { Routed } from './routing/routed.js';
 import { wireContract } from './wire.contract.js';
 import { WIRED } from './wired-models.js';
 

@@ -1,9 +1,9 @@
 import { Agent, type AgentInputItem, type Model, Runner, UserError } from '@openai/agents';
 import { describe, expect, it } from 'vitest';
-import { nativeApi } from '../../src/engine/model-providers.js';
-import { classifyModelFailure } from '../../src/models/model-failure.js';
-import type { NativeApiOptions } from '../../src/models/native-options.js';
-import { usagePartsOf } from '../../src/models/usage-parts.js';
+import { nativeApi } from '../../src/engine/agents/model-providers.js';
+import { usagePartsOf } from '../../src/models/budgets/usage-parts.js';
+import { classifyModelFailure } from '../../src/models/failures/model-failure.js';
+import type { NativeApiOptions } from '../../src/models/native/native-options.js';
 import { call, MODES, type Mode, textIn } from './model.contract.js';
 import { callItem, requestOf, resultItem, textItem, weatherTool } from './requests.js';
 import { ANTHROPIC, anthropicAnswer } from './servers/anthropic-wire.js';

@@ -7,9 +7,9 @@ import {
   withTrace,
 } from '@openai/agents';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { classifyModelFailure } from '../../src/models/model-failure.js';
-import type { OpenAICompatibleOptions } from '../../src/models/openai-compatible-options.js';
-import { OpenAICompatibleProvider } from '../../src/models/openai-compatible-provider.js';
+import { classifyModelFailure } from '../../src/models/failures/model-failure.js';
+import type { OpenAICompatibleOptions } from '../../src/models/openai/openai-compatible-options.js';
+import { OpenAICompatibleProvider } from '../../src/models/openai/openai-compatible-provider.js';
 import { callItem, requestOf, resultItem, weatherTool } from './requests.js';
 import { chats, cutChat, failsInChat, silentChat } from './servers/chat-server.js';
 import { responds, textOutput } from './servers/openai-server.js';

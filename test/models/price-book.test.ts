@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { Usage } from '@openai/agents';
 import { describe, expect, test } from 'vitest';
+import { costOf } from '../../src/core/budgets/price.js';
 import { usdOf } from '../../src/core/money.js';
-import { costOf } from '../../src/core/price.js';
-import { PRICE_LIST_VERSION, PriceBook } from '../../src/models/price-book.js';
-import { usagePartsOf } from '../../src/models/usage-parts.js';
+import { PRICE_LIST_VERSION, PriceBook } from '../../src/models/budgets/price-book.js';
+import { usagePartsOf } from '../../src/models/budgets/usage-parts.js';
 
 const NOW = Date.UTC(2026, 10, 22, 12);
 

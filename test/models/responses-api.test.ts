@@ -1,7 +1,7 @@
 import { Agent, type AgentInputItem, Runner, webSearchTool } from '@openai/agents';
 import { describe, expect, it } from 'vitest';
-import { MultiModelProvider } from '../../src/models/multi-model-provider.js';
-import { usagePartsOf } from '../../src/models/usage-parts.js';
+import { usagePartsOf } from '../../src/models/budgets/usage-parts.js';
+import { MultiModelProvider } from '../../src/models/providers/multi-model-provider.js';
 import { call, MODES } from './model.contract.js';
 import { requestOf } from './requests.js';
 import { strictResponses } from './servers/strict-responses.js';

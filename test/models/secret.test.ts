@@ -5,15 +5,15 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { type Model, setTracingDisabled, withTrace } from '@openai/agents';
 import { afterAll, describe, expect, it } from 'vitest';
-import { HeldSecret } from '../../src/models/held-secret.js';
-import { OpenAICompatibleProvider } from '../../src/models/openai-compatible-provider.js';
+import { OpenAICompatibleProvider } from '../../src/models/openai/openai-compatible-provider.js';
+import { HeldSecret } from '../../src/models/secrets/held-secret.js';
 import {
   commandSecret as commandOf,
   fileSecret,
   literalSecret,
   type Secret,
   variableSecret,
-} from '../../src/models/secret.js';
+} from '../../src/models/secrets/secret.js';
 import { requestOf } from './requests.js';
 import { chats } from './servers/chat-server.js';
 import { type Answerer, status, wireServer } from './servers/wire-server.js';

@@ -1,10 +1,10 @@
 import type { Model, ModelRequest, StreamEvent, Usage } from '@openai/agents';
 import { describe, expect, it } from 'vitest';
-import { HoldfastError } from '../../src/core/errors.js';
-import { functionModel } from '../../src/models/function-model.js';
-import { type AttemptOutcome, type AttemptWatch, AttemptWatchError } from '../../src/models/model-attempt.js';
-import { ModelCallError } from '../../src/models/model-call-error.js';
-import { attemptOf } from '../../src/models/single-attempt.js';
+import { HoldfastError } from '../../src/core/errors/errors.js';
+import { ModelCallError } from '../../src/models/failures/model-call-error.js';
+import { functionModel } from '../../src/models/providers/function-model.js';
+import { type AttemptOutcome, type AttemptWatch, AttemptWatchError } from '../../src/models/providers/model-attempt.js';
+import { attemptOf } from '../../src/models/providers/single-attempt.js';
 import { requestOf, textItem } from './requests.js';
 
 const target = { provider: 'test', model: 'm' };

@@ -8,12 +8,12 @@ import {
   withTrace,
 } from '@openai/agents';
 import { expect, test } from 'vitest';
-import type { ModelDelta } from '../../src/core/delta.js';
 import { toJson } from '../../src/core/json.js';
-import { functionModel } from '../../src/models/function-model.js';
-import { classifyModelFailure } from '../../src/models/model-failure.js';
-import { OllamaModel } from '../../src/models/ollama-model.js';
-import { streamedResponse } from '../../src/models/streamed-response.js';
+import type { ModelDelta } from '../../src/core/log/delta.js';
+import { classifyModelFailure } from '../../src/models/failures/model-failure.js';
+import { OllamaModel } from '../../src/models/ollama/ollama-model.js';
+import { functionModel } from '../../src/models/providers/function-model.js';
+import { streamedResponse } from '../../src/models/providers/streamed-response.js';
 import { callItem, requestOf, textItem } from './requests.js';
 import { chunk, lastChunk, says, toolCall } from './servers/ollama-server.js';
 import { callOutput, responds, textOutput } from './servers/openai-server.js';

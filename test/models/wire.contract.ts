@@ -1,7 +1,7 @@
 import { Agent, type Model, Runner } from '@openai/agents';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { ModelDelta } from '../../src/core/delta.js';
-import { classifyModelFailure } from '../../src/models/model-failure.js';
+import type { ModelDelta } from '../../src/core/log/delta.js';
+import { classifyModelFailure } from '../../src/models/failures/model-failure.js';
 import { SLOW } from '../harness/slow.js';
 import { call, FINAL, FORM, HELLO, MODES, modelContract, type Scenario, textIn } from './model.contract.js';
 import { requestOf } from './requests.js';

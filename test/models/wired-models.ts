@@ -1,6 +1,6 @@
-import { nativeApi, openaiCompatible } from '../../src/engine/model-providers.js';
-import { MultiModelProvider } from '../../src/models/multi-model-provider.js';
-import { OllamaModel } from '../../src/models/ollama-model.js';
+import { nativeApi, openaiCompatible } from '../../src/engine/agents/model-providers.js';
+import { OllamaModel } from '../../src/models/ollama/ollama-model.js';
+import { MultiModelProvider } from '../../src/models/providers/multi-model-provider.js';
 import { ANTHROPIC } from './servers/anthropic-wire.js';
 import { CHAT } from './servers/chat-wire.js';
 import { GOOGLE } from './servers/google-wire.js';

@@ -4,9 +4,9 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { fileBody, textBody } from '../../src/stores/bodies.js';
-import { listUrl, objectUrl } from '../../src/stores/object-address.js';
-import { ObjectStore, type ObjectStoreOptions } from '../../src/stores/object-store.js';
+import { fileBody, textBody } from '../../src/object-store/bodies.js';
+import { listUrl, objectUrl } from '../../src/object-store/object-address.js';
+import { ObjectStore, type ObjectStoreOptions } from '../../src/object-store/object-store.js';
 import { SLOW } from '../harness/slow.js';
 import { BUCKET, type Fault, KEYS, REGION, type S3Server, startS3 } from './s3-server.js';
 

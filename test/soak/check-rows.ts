@@ -1,4 +1,4 @@
-import type { Database } from '../../src/storage/database.js';
+import type { Database } from '../../src/storage/database/database.js';
 
 type Knex = Database['knex'];
 

@@ -1,5 +1,5 @@
 import type { Engine } from '../../src/index.js';
-import type { Database } from '../../src/storage/database.js';
+import type { Database } from '../../src/storage/database/database.js';
 import { PAYMENTS } from './agents.js';
 import { CALLER } from './doors.js';
 import { isOver, type Order } from './people.js';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { makeLogKey } from '../../src/engine/log-keys.js';
+import { makeLogKey } from '../../src/engine/evidence/log-keys.js';
 import { createHttpServer } from '../../src/http/server.js';
 import { createEngine } from '../../src/index.js';
 import { agents } from './agents.js';

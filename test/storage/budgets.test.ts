@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type AppliedBudget, budgets, budgetsFor } from '../../src/core/budget.js';
-import type { Charge } from '../../src/core/charge.js';
+import { type AppliedBudget, budgets, budgetsFor } from '../../src/core/budgets/budget.js';
+import type { Charge } from '../../src/core/budgets/charge.js';
 import { nanosOf } from '../../src/core/money.js';
-import { type AttemptKey, raiseLimit, reserve, settle } from '../../src/storage/budgets.js';
-import { writeCharge } from '../../src/storage/charges.js';
-import { type Database, openDatabase } from '../../src/storage/database.js';
-import { migrate } from '../../src/storage/migrate.js';
-import { updateRun } from '../../src/storage/runs.js';
+import { type AttemptKey, raiseLimit, reserve, settle } from '../../src/storage/budgets/budgets.js';
+import { writeCharge } from '../../src/storage/budgets/charges.js';
+import { type Database, openDatabase } from '../../src/storage/database/database.js';
+import { migrate } from '../../src/storage/database/migrate.js';
+import { updateRun } from '../../src/storage/runs/runs.js';
 import { atWork } from '../harness/at-work.js';
 import { createEngineDatabase, describeEachDatabase, type TestDatabase } from '../harness/database.js';
 

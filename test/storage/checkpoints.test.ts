@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { rowOf } from '../../src/storage/calls.js';
-import { type Checkpoint, keepOutput, keepStep, readHistory } from '../../src/storage/checkpoints.js';
-import { type Database, openDatabase } from '../../src/storage/database.js';
-import { insertRun } from '../../src/storage/runs.js';
+import { type Database, openDatabase } from '../../src/storage/database/database.js';
+import { type Checkpoint, keepOutput, keepStep, readHistory } from '../../src/storage/dbos/checkpoints.js';
+import { rowOf } from '../../src/storage/runs/calls.js';
+import { insertRun } from '../../src/storage/runs/runs.js';
 import { createEngineDatabase, describeEachDatabase, type TestDatabase } from '../harness/database.js';
 
 describeEachDatabase('steps of a workflow', (kind) => {

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { BAND_WIDTH, KEY_SEPARATOR, queueKey, queuePriority } from '../../src/core/dispatch.js';
-import type { Database } from '../../src/storage/database.js';
-import { type Dequeued, dequeue } from '../../src/storage/dequeue.js';
-import type { Dequeue, Limits } from '../../src/storage/dequeue-statement.js';
-import { keepLimits, type LimitRow } from '../../src/storage/dispatch-limits.js';
+import { BAND_WIDTH, KEY_SEPARATOR, queueKey, queuePriority } from '../../src/core/queue/dispatch.js';
+import type { Database } from '../../src/storage/database/database.js';
+import { type Dequeued, dequeue } from '../../src/storage/dbos/dequeue.js';
+import type { Dequeue, Limits } from '../../src/storage/dbos/dequeue-statement.js';
+import { keepLimits, type LimitRow } from '../../src/storage/queue/dispatch-limits.js';
 import { describeEachDatabase } from '../harness/database.js';
 import { SLOW } from '../harness/slow.js';
-import { openLeftDatabase } from './left-database.js';
+import { openLeftDatabase } from './database/left-database.js';
 
 /** What is taken of queues that were made by chance, against the order that is promised, said plainly. */
 

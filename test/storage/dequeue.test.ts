@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { KEY_SEPARATOR, queueKey, queuePriority } from '../../src/core/dispatch.js';
-import type { Database } from '../../src/storage/database.js';
-import { dequeue } from '../../src/storage/dequeue.js';
-import { type Dequeue, dequeueStatement } from '../../src/storage/dequeue-statement.js';
-import { keepLimits, keySegments, type LimitRow } from '../../src/storage/dispatch-limits.js';
-import { keyAnew } from '../../src/storage/limited-names.js';
-import { insertRun as insertRunRow } from '../../src/storage/runs.js';
+import { KEY_SEPARATOR, queueKey, queuePriority } from '../../src/core/queue/dispatch.js';
+import type { Database } from '../../src/storage/database/database.js';
+import { dequeue } from '../../src/storage/dbos/dequeue.js';
+import { type Dequeue, dequeueStatement } from '../../src/storage/dbos/dequeue-statement.js';
+import { keyAnew } from '../../src/storage/dbos/limited-names.js';
+import { keepLimits, keySegments, type LimitRow } from '../../src/storage/queue/dispatch-limits.js';
+import { insertRun as insertRunRow } from '../../src/storage/runs/runs.js';
 import { describeEachDatabase } from '../harness/database.js';
-import { openLeftDatabase } from './left-database.js';
+import { openLeftDatabase } from './database/left-database.js';
 
 const QUEUE = 'holdfast.segments';
 const NO_LIMITS = { concurrency: null, rate_runs: null, rate_per_ms: null };

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { environmentSpec, specHashOf } from '../../src/core/environment-spec.js';
-import type { RunStatus } from '../../src/core/run.js';
-import { type Database, openDatabase } from '../../src/storage/database.js';
+import { environmentSpec, specHashOf } from '../../src/core/containers/environment-spec.js';
+import type { RunStatus } from '../../src/core/runs/run.js';
 import {
   beginDrop,
   holdSnapshot,
@@ -11,7 +10,7 @@ import {
   spareSnapshots,
   stayForHeirs,
   wholeSnapshots,
-} from '../../src/storage/environment-snapshots.js';
+} from '../../src/storage/containers/environment-snapshots.js';
 import {
   beginRemove,
   beginStop,
@@ -23,8 +22,9 @@ import {
   markStarted,
   standingOf,
   useEnvironment,
-} from '../../src/storage/environments.js';
-import { insertRun } from '../../src/storage/runs.js';
+} from '../../src/storage/containers/environments.js';
+import { type Database, openDatabase } from '../../src/storage/database/database.js';
+import { insertRun } from '../../src/storage/runs/runs.js';
 import { createEngineDatabase, describeEachDatabase, type TestDatabase } from '../harness/database.js';
 
 /** Who may use, stop and remove a container, and that no two do what excludes each other. */

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { EventDraft } from '../../src/core/event.js';
-import { type Database, openDatabase } from '../../src/storage/database.js';
-import { appendEvents, createLog, extendLog } from '../../src/storage/events.js';
-import { readEvents, readHead, readLogs } from '../../src/storage/read-events.js';
-import { insertRun } from '../../src/storage/runs.js';
-import type { LogTail } from '../../src/storage/write-events.js';
+import type { EventDraft } from '../../src/core/log/event.js';
+import { type Database, openDatabase } from '../../src/storage/database/database.js';
+import { appendEvents, createLog, extendLog } from '../../src/storage/log/events.js';
+import { readEvents, readHead, readLogs } from '../../src/storage/log/read-events.js';
+import type { LogTail } from '../../src/storage/log/write-events.js';
+import { insertRun } from '../../src/storage/runs/runs.js';
 import { firstBroken } from '../docs/verifier.js';
 import { createEngineDatabase, describeEachDatabase, type TestDatabase } from '../harness/database.js';
 

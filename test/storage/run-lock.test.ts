@@ -1,9 +1,9 @@
 import { Agent } from '@openai/agents';
 import { expect, it } from 'vitest';
 import { createEngine, defineAgent } from '../../src/index.js';
-import { openDatabase } from '../../src/storage/database.js';
-import { appendEvents } from '../../src/storage/events.js';
-import { lockRun } from '../../src/storage/runs.js';
+import { openDatabase } from '../../src/storage/database/database.js';
+import { appendEvents } from '../../src/storage/log/events.js';
+import { lockRun } from '../../src/storage/runs/runs.js';
 import { effectTool } from '../crash/effect-tool.js';
 import { createEngineDatabase, describePostgres } from '../harness/database.js';
 import { runToRest } from '../harness/engine.js';

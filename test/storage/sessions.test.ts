@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Database, openDatabase } from '../../src/storage/database.js';
+import { type Database, openDatabase } from '../../src/storage/database/database.js';
 import { createTestDatabase, describeEachDatabase, describePostgres, type TestDatabase } from '../harness/database.js';
 import { SLOW } from '../harness/slow.js';
 

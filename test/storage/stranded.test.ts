@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Database } from '../../src/storage/database.js';
-import { insertRun } from '../../src/storage/runs.js';
-import { strandedRuns } from '../../src/storage/stranded.js';
+import type { Database } from '../../src/storage/database/database.js';
+import { strandedRuns } from '../../src/storage/dbos/stranded.js';
+import { insertRun } from '../../src/storage/runs/runs.js';
 import { describeEachDatabase } from '../harness/database.js';
-import { openLeftDatabase } from './left-database.js';
+import { openLeftDatabase } from './database/left-database.js';
 
 interface Plan {
   readonly 'Node Type': string;

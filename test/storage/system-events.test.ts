@@ -1,20 +1,20 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { AppliedBudget } from '../../src/core/budget.js';
-import type { EventDraft } from '../../src/core/event.js';
-import { SYSTEM_EVENT_DATA, type SystemEvent, type SystemEventDraft } from '../../src/core/system-event.js';
-import { raiseLimit, reserve } from '../../src/storage/budgets.js';
-import { type Database, openDatabase } from '../../src/storage/database.js';
-import { createLog, extendLog } from '../../src/storage/events.js';
-import { migrate } from '../../src/storage/migrate.js';
-import { trimRows } from '../../src/storage/retention.js';
-import { insertRun } from '../../src/storage/runs.js';
+import type { AppliedBudget } from '../../src/core/budgets/budget.js';
+import type { EventDraft } from '../../src/core/log/event.js';
+import { SYSTEM_EVENT_DATA, type SystemEvent, type SystemEventDraft } from '../../src/core/log/system-event.js';
+import { raiseLimit, reserve } from '../../src/storage/budgets/budgets.js';
+import { type Database, openDatabase } from '../../src/storage/database/database.js';
+import { migrate } from '../../src/storage/database/migrate.js';
+import { createLog, extendLog } from '../../src/storage/log/events.js';
 import {
   appendSystemEvent,
   placeSystemEvents,
   readSystemEvents,
   tellQueueDepth,
-} from '../../src/storage/system-events.js';
-import { markDead, markStopped, registerWorker, tellHealth } from '../../src/storage/workers.js';
+} from '../../src/storage/ops/system-events.js';
+import { markDead, markStopped, registerWorker, tellHealth } from '../../src/storage/queue/workers.js';
+import { trimRows } from '../../src/storage/retention/retention.js';
+import { insertRun } from '../../src/storage/runs/runs.js';
 import { atWork } from '../harness/at-work.js';
 import { createEngineDatabase, describeEachDatabase, type TestDatabase } from '../harness/database.js';
 

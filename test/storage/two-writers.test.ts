@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Database, openDatabase } from '../../src/storage/database.js';
-import { createLog } from '../../src/storage/events.js';
-import { readEvents, readHead } from '../../src/storage/read-events.js';
-import { insertRun } from '../../src/storage/runs.js';
+import { type Database, openDatabase } from '../../src/storage/database/database.js';
+import { createLog } from '../../src/storage/log/events.js';
+import { readEvents, readHead } from '../../src/storage/log/read-events.js';
+import { insertRun } from '../../src/storage/runs/runs.js';
 import { firstBroken } from '../docs/verifier.js';
 import { createEngineDatabase, describePostgres, type TestDatabase } from '../harness/database.js';
 import { type Child, runChild } from './child.js';
@@ -21,8 +21,8 @@ type Writing = typeof writing extends fc.Arbitrary<infer W> ? W : never;
 /** Reads plans and writes by them; where it knows the end of the log and does not look, without a look at it, as segments do. */
 const WRITER = `
   import { createInterface } from 'node:readline';
-  import { openDatabase } from './database.js';
-  import { appendEvents, extendLog } from './events.js';
+  import { openDatabase } from './database/database.js';
+  import { appendEvents, extendLog } from './log/events.js';
   const database = await openDatabase(OPTIONS);
   const context = { at: new Date().toISOString(), worker: 'NAME' };
   const draft = (n) => ({ key: 'NAME:' + n, parentKey: n === 0 ? null : 'NAME:' + (n - 1),

@@ -1,10 +1,10 @@
 import { Agent } from '@openai/agents';
 import { beforeAll, expect, it } from 'vitest';
-import { Allowance } from '../../src/core/allowance.js';
-import { type ResolvedTask, resolveTask } from '../../src/core/resolve-task.js';
-import type { TaskDefinition } from '../../src/core/task-definition.js';
-import { bytesOf } from '../../src/core/task-file.js';
-import type { TaskVerified } from '../../src/core/task-reward.js';
+import { Allowance } from '../../src/core/limits/allowance.js';
+import { type ResolvedTask, resolveTask } from '../../src/core/tasks/resolve-task.js';
+import type { TaskDefinition } from '../../src/core/tasks/task-definition.js';
+import { bytesOf } from '../../src/core/tasks/task-file.js';
+import type { TaskVerified } from '../../src/core/tasks/task-reward.js';
 import { bashTool, defineAgent, functionModel } from '../../src/index.js';
 import { BUSYBOX, DOCKER_HOST, describeDockerSlowly, TOOLS } from '../harness/docker.js';
 import { ADMIN, engineFor, eventsOf } from '../harness/engine.js';

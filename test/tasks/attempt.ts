@@ -2,13 +2,13 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { placeOf, readTask } from '../../src/cli/read-task.js';
-import { Allowance } from '../../src/core/allowance.js';
-import type { Environment } from '../../src/core/environment.js';
-import { type ResolvedTask, resolveTask } from '../../src/core/resolve-task.js';
-import type { TaskDefinition } from '../../src/core/task-definition.js';
-import { bytesOf, type TaskFiles } from '../../src/core/task-file.js';
-import { TRY_PATH, testFilesOf } from '../../src/core/task-verification.js';
+import { placeOf, readTask } from '../../src/cli/commands/tasks/read-task.js';
+import type { Environment } from '../../src/core/containers/environment.js';
+import { Allowance } from '../../src/core/limits/allowance.js';
+import { type ResolvedTask, resolveTask } from '../../src/core/tasks/resolve-task.js';
+import type { TaskDefinition } from '../../src/core/tasks/task-definition.js';
+import { bytesOf, type TaskFiles } from '../../src/core/tasks/task-file.js';
+import { TRY_PATH, testFilesOf } from '../../src/core/tasks/task-verification.js';
 import { endedOf, never, shell } from '../containers/environments.js';
 
 /** Attempts at tasks that ship, in one container and without an agent: many in seconds. */

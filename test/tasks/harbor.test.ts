@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { readTask } from '../../src/cli/read-task.js';
+import { readTask } from '../../src/cli/commands/tasks/read-task.js';
 import { runHere } from '../cli/in-process.js';
 import { BUSYBOX, DOCKER_HOST, describeDockerSlowly } from '../harness/docker.js';
 import { ADMIN, dataOf, engineFor } from '../harness/engine.js';

@@ -3,15 +3,15 @@ import { appendFileSync, linkSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, 
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { tarEntries } from '../../src/containers/tar-entries.js';
-import { Allowance } from '../../src/core/allowance.js';
-import type { FoundEntry } from '../../src/core/environment.js';
-import { HoldfastError } from '../../src/core/errors.js';
-import { resolveTask } from '../../src/core/resolve-task.js';
-import { parseTask } from '../../src/core/task-definition.js';
-import { DEFAULT_WEIGHTS, type Evidence, judgementOf, verdictOf } from '../../src/core/task-reward.js';
-import { lookAtFiles } from '../../steps/look-at-files.js';
-import type { Said } from '../../steps/said-by-run.js';
+import { tarEntries } from '../../src/containers/files/tar-entries.js';
+import type { FoundEntry } from '../../src/core/containers/environment.js';
+import { HoldfastError } from '../../src/core/errors/errors.js';
+import { Allowance } from '../../src/core/limits/allowance.js';
+import { resolveTask } from '../../src/core/tasks/resolve-task.js';
+import { parseTask } from '../../src/core/tasks/task-definition.js';
+import { DEFAULT_WEIGHTS, type Evidence, judgementOf, verdictOf } from '../../src/core/tasks/task-reward.js';
+import type { Said } from '../../steps/exports/said-by-run.js';
+import { lookAtFiles } from '../../steps/verification/look-at-files.js';
 
 /** The search for what was written down, in folders of this machine. */
 

@@ -1,8 +1,8 @@
 import { basename } from 'node:path';
 import { expect, it } from 'vitest';
-import { placeOf } from '../../src/cli/read-task.js';
-import { scanForHardcoded } from '../../src/core/hardcoding.js';
-import { DIFFICULTIES } from '../../src/core/task-definition.js';
+import { placeOf } from '../../src/cli/commands/tasks/read-task.js';
+import { scanForHardcoded } from '../../src/core/tasks/hardcoding.js';
+import { DIFFICULTIES } from '../../src/core/tasks/task-definition.js';
 import { newIdentity, openedFor } from '../containers/environments.js';
 import { codes, pageText, rows, section } from '../docs/pages.js';
 import { BUSYBOX, describeDockerSlowly, TOOLS } from '../harness/docker.js';

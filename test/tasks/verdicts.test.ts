@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { TRY_PATH } from '../../src/core/task-verification.js';
+import { TRY_PATH } from '../../src/core/tasks/task-verification.js';
 import type { SubmitTask } from '../../src/index.js';
 import { DOCKER_HOST, describeDockerSlowly, TOOLS } from '../harness/docker.js';
 import { ADMIN, dataOf, engineFor } from '../harness/engine.js';

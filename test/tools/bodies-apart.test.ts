@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { BodyLost } from '../../src/core/call.js';
-import { HoldfastError } from '../../src/core/errors.js';
+import { HoldfastError } from '../../src/core/errors/errors.js';
+import { BodyLost } from '../../src/core/runs/call.js';
 import { seededRandom } from '../../src/core/seeded-random.js';
 import { defineTool, type IsolatedToolDeclaration } from '../../src/index.js';
-import { toolSpecOf } from '../../src/tools/define-tool.js';
-import { isolatedPool } from '../../src/tools/isolated-pool.js';
+import { toolSpecOf } from '../../src/tools/define/define-tool.js';
+import { isolatedPool } from '../../src/tools/isolated/isolated-pool.js';
 import { SLOW } from '../harness/slow.js';
 import { callTool, contextWith } from './tool-context.js';
 
@@ -209,7 +209,7 @@ const isThere = (pid: number): boolean => {
 
 it.runIf(SLOW).each(['loop', 'idle'])('a parent that is killed leaves nothing behind: %s', async (what) => {
   const file = join(scratch, what);
-  const pool = new URL('../../dist/src/tools/isolated-pool.js', import.meta.url).href;
+  const pool = new URL('../../dist/src/tools/isolated/isolated-pool.js', import.meta.url).href;
   const isolated = { isolation: 'process', module: BODIES.href, memoryMb: 256, cpuSeconds: null, env: {} };
   const name = what === 'loop' ? 'family' : 'parent';
   const program = `

@@ -1,9 +1,9 @@
 import { Agent, MCPServerStreamableHttp } from '@openai/agents';
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
-import { declaredSecrets } from '../../src/engine/declared-secrets.js';
+import { declaredSecrets } from '../../src/engine/secrets/declared-secrets.js';
 import { credentialFetch, httpRequestTool, secret } from '../../src/index.js';
-import { withoutKnownSecrets } from '../../src/models/known-secrets.js';
-import type { BoundCredential } from '../../src/tools/bound-credential.js';
+import { withoutKnownSecrets } from '../../src/models/secrets/known-secrets.js';
+import type { BoundCredential } from '../../src/tools/http/bound-credential.js';
 import { ALL, closeServers, serve, toolFor } from './http-server.js';
 import { callTool, contextWith } from './tool-context.js';
 

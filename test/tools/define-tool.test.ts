@@ -2,10 +2,10 @@ import { Agent, Runner, tool, Usage } from '@openai/agents';
 import { assistantMessage, functionCall, ScriptedModel } from '@openai/agents-core/testing';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { HoldfastError } from '../../src/core/errors.js';
-import type { ToolDeclaration } from '../../src/core/tool.js';
-import { defineTool, isDeclared, toolSpecOf } from '../../src/tools/define-tool.js';
-import { boundOutput } from '../../src/tools/output-bound.js';
+import { HoldfastError } from '../../src/core/errors/errors.js';
+import type { ToolDeclaration } from '../../src/core/tools/tool.js';
+import { defineTool, isDeclared, toolSpecOf } from '../../src/tools/define/define-tool.js';
+import { boundOutput } from '../../src/tools/define/output-bound.js';
 import { contextWith } from './tool-context.js';
 
 const minimal = {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { linesOf, windowAt, windowBeside, windowFrom, windowText } from '../../src/tools/file-window.js';
+import { linesOf, windowAt, windowBeside, windowFrom, windowText } from '../../src/tools/swe/file-window.js';
 
 const file = (lines: number): string => Array.from({ length: lines }, (_, index) => `line ${index + 1}\n`).join('');
 const shows = ({ firstLine, lastLine }: { firstLine: number; lastLine: number }): [number, number] => [

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { GrantInput } from '../../src/core/grants.js';
-import { toolSpecOf } from '../../src/tools/define-tool.js';
-import { httpRequestTool } from '../../src/tools/http-request.js';
+import type { GrantInput } from '../../src/core/grants/grants.js';
+import { toolSpecOf } from '../../src/tools/define/define-tool.js';
+import { httpRequestTool } from '../../src/tools/http/http-request.js';
 import { ALL, closeServers, serve, toolFor } from './http-server.js';
 import { callTool, contextWith, failureOf } from './tool-context.js';
 

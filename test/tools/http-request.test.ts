@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { toolSpecOf } from '../../src/tools/define-tool.js';
-import { httpRequestTool } from '../../src/tools/http-request.js';
+import { toolSpecOf } from '../../src/tools/define/define-tool.js';
+import { httpRequestTool } from '../../src/tools/http/http-request.js';
 import { ALL, closeServers, serve, toolFor } from './http-server.js';
 import { callTool, contextWith, failureOf } from './tool-context.js';
 

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { GrantInput } from '../../src/core/grants.js';
-import { toolSpecOf } from '../../src/tools/define-tool.js';
-import { type HttpRequestOptions, httpRequestTool } from '../../src/tools/http-request.js';
+import type { GrantInput } from '../../src/core/grants/grants.js';
+import { toolSpecOf } from '../../src/tools/define/define-tool.js';
+import { type HttpRequestOptions, httpRequestTool } from '../../src/tools/http/http-request.js';
 
 const servers: Server[] = [];
 export async function closeServers(): Promise<void> {

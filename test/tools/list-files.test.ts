@@ -1,9 +1,9 @@
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { ToolContext } from '../../src/core/tool.js';
-import { toolSpecOf } from '../../src/tools/define-tool.js';
-import { listFilesTool } from '../../src/tools/list-files.js';
+import type { ToolContext } from '../../src/core/tools/tool.js';
+import { toolSpecOf } from '../../src/tools/define/define-tool.js';
+import { listFilesTool } from '../../src/tools/files/list-files.js';
 import { callTool, contextWith, failureOf } from './tool-context.js';
 import { shell, subForLink, swapping, useWorkDirectory } from './work-directory.js';
 

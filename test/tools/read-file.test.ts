@@ -1,9 +1,9 @@
 import { link, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { ToolContext } from '../../src/core/tool.js';
-import { toolSpecOf } from '../../src/tools/define-tool.js';
-import { readFileTool } from '../../src/tools/read-file.js';
+import type { ToolContext } from '../../src/core/tools/tool.js';
+import { toolSpecOf } from '../../src/tools/define/define-tool.js';
+import { readFileTool } from '../../src/tools/files/read-file.js';
 import { callTool, contextWith, failureOf } from './tool-context.js';
 import { shell, subForLink, swapping, useWorkDirectory, type WorkDirectory } from './work-directory.js';
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import type { CallOutcome } from '../../src/core/event.js';
-import { exitCodeAfter } from '../../src/core/step-environment.js';
-import { observed } from '../../src/tools/swe-observation.js';
+import { exitCodeAfter } from '../../src/core/containers/step-environment.js';
+import type { CallOutcome } from '../../src/core/log/event.js';
+import { observed } from '../../src/tools/swe/swe-observation.js';
 
 const SEEN = { workdir: '/work', names: [] };
 const call = (tool: string, outcome: CallOutcome & { readonly type: 'output' }) => ({

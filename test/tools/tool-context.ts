@@ -1,9 +1,9 @@
-import { checkCapability } from '../../src/core/capability.js';
-import { HoldfastError } from '../../src/core/errors.js';
-import { type GrantInput, parseGrants } from '../../src/core/grants.js';
+import { HoldfastError } from '../../src/core/errors/errors.js';
+import { checkCapability } from '../../src/core/grants/capability.js';
+import { type GrantInput, parseGrants } from '../../src/core/grants/grants.js';
 import { seededRandom } from '../../src/core/seeded-random.js';
-import type { ToolContext, ToolSpec } from '../../src/core/tool.js';
-import { noEnvironment } from '../../src/core/tool-environment.js';
+import type { ToolContext, ToolSpec } from '../../src/core/tools/tool.js';
+import { noEnvironment } from '../../src/core/tools/tool-environment.js';
 
 /** The context of one call in a run that holds these grants. `asked` collects what the tool required while it worked. */
 export function contextWith(

@@ -3,8 +3,8 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach } from 'vitest';
-import type { GrantInput } from '../../src/core/grants.js';
-import type { ToolContext } from '../../src/core/tool.js';
+import type { GrantInput } from '../../src/core/grants/grants.js';
+import type { ToolContext } from '../../src/core/tools/tool.js';
 import { contextWith } from './tool-context.js';
 
 export interface WorkDirectory {

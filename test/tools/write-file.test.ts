@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { link, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { ToolContext } from '../../src/core/tool.js';
-import { toolSpecOf } from '../../src/tools/define-tool.js';
-import { writeFileTool } from '../../src/tools/write-file.js';
+import type { ToolContext } from '../../src/core/tools/tool.js';
+import { toolSpecOf } from '../../src/tools/define/define-tool.js';
+import { writeFileTool } from '../../src/tools/files/write-file.js';
 import { callTool, contextWith, failureOf } from './tool-context.js';
 import { shell, subForLink, swapping, useWorkDirectory } from './work-directory.js';
 

@@ -7,7 +7,7 @@ import type { ExportView } from '../../src/index.js';
 import { ended } from '../export/exported.js';
 import { describePostgresSlowly } from '../harness/database.js';
 import { ADMIN } from '../harness/engine.js';
-import { BUCKET, KEYS, REGION, type S3Server, startS3 } from '../stores/s3-server.js';
+import { BUCKET, KEYS, REGION, type S3Server, startS3 } from '../object-store/s3-server.js';
 import { type Fleet, openFleet } from './fleet.js';
 
 const ROOT = `s3://${BUCKET}/exports`;

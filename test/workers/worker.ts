@@ -1,4 +1,4 @@
-import { BUCKET, KEYS, REGION } from '../stores/s3-server.js';
+import { BUCKET, KEYS, REGION } from '../object-store/s3-server.js';
 import { agents, prices } from './agents.js';
 import { work } from './work.js';
 

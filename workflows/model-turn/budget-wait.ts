@@ -1,9 +1,15 @@
-import { type AppliedBudget, budgetsFor, type ExhaustedBudget, exhaustedText, nextDayOf } from '../src/core/budget.js';
-import type { Wait } from '../src/core/ending.js';
-import { HoldfastError } from '../src/core/errors.js';
-import { digestOf } from '../src/core/json.js';
-import type { Settled } from '../steps/begin-segment.js';
-import type { SegmentScope } from './segment-scope.js';
+import {
+  type AppliedBudget,
+  budgetsFor,
+  type ExhaustedBudget,
+  exhaustedText,
+  nextDayOf,
+} from '../../src/core/budgets/budget.js';
+import { HoldfastError } from '../../src/core/errors/errors.js';
+import { digestOf } from '../../src/core/json.js';
+import type { Wait } from '../../src/core/runs/ending.js';
+import type { Settled } from '../../steps/segment/begin-segment.js';
+import type { SegmentScope } from '../segment-scope.js';
 
 /** The budgets that the model calls of the run count for, by the configuration of this process. */
 export const budgetsOf = ({ world, run: { id, tenant, agent, limits } }: SegmentScope): readonly AppliedBudget[] =>

@@ -1,11 +1,11 @@
 import type { Model, ModelProvider, ModelResponse } from '@openai/agents';
-import { finishReasonIn, isCutReason } from '../src/models/answer-terms.js';
-import { CutAnswer } from '../src/models/model-call-error.js';
-import { targetOf } from '../src/models/multi-model-provider.js';
-import { attemptOf } from '../src/models/single-attempt.js';
-import { TurnCharges } from '../steps/turn-charges.js';
+import { CutAnswer } from '../../src/models/failures/model-call-error.js';
+import { finishReasonIn, isCutReason } from '../../src/models/providers/answer-terms.js';
+import { targetOf } from '../../src/models/providers/multi-model-provider.js';
+import { attemptOf } from '../../src/models/providers/single-attempt.js';
+import { TurnCharges } from '../../steps/calls/turn-charges.js';
+import { scopeAround } from '../segment-scope.js';
 import { chargedIn } from './budget-wait.js';
-import { scopeAround } from './segment-scope.js';
 
 let asked = 0;
 

@@ -7,35 +7,35 @@ import {
   type StreamEvent,
   Usage,
 } from '@openai/agents';
-import type { Wait } from '../src/core/ending.js';
-import { HoldfastError } from '../src/core/errors.js';
-import { digestOf, isObject, type JsonValue, toJson } from '../src/core/json.js';
-import { addUsage } from '../src/core/run.js';
-import { finishReasonIn, isCutReason } from '../src/models/answer-terms.js';
-import { withoutSpokenSecretsIn } from '../src/models/known-secrets.js';
-import type { AttemptTarget } from '../src/models/model-attempt.js';
-import { targetOf } from '../src/models/multi-model-provider.js';
-import { attemptOf } from '../src/models/single-attempt.js';
-import { streamedResponse } from '../src/models/streamed-response.js';
-import { hasStep } from '../src/storage/segment-rows.js';
-import { callModel, type ModelAnswer, type ModelResult } from '../steps/call-model.js';
-import { catchingLate } from '../steps/late-throws.js';
-import { patiently } from '../steps/patience.js';
-import { TurnCharges } from '../steps/turn-charges.js';
+import { HoldfastError } from '../../src/core/errors/errors.js';
+import { digestOf, isObject, type JsonValue, toJson } from '../../src/core/json.js';
+import type { Wait } from '../../src/core/runs/ending.js';
+import { addUsage } from '../../src/core/runs/run.js';
+import { finishReasonIn, isCutReason } from '../../src/models/providers/answer-terms.js';
+import type { AttemptTarget } from '../../src/models/providers/model-attempt.js';
+import { targetOf } from '../../src/models/providers/multi-model-provider.js';
+import { attemptOf } from '../../src/models/providers/single-attempt.js';
+import { streamedResponse } from '../../src/models/providers/streamed-response.js';
+import { withoutSpokenSecretsIn } from '../../src/models/secrets/known-secrets.js';
+import { hasStep } from '../../src/storage/dbos/segment-rows.js';
+import { callModel, type ModelAnswer, type ModelResult } from '../../steps/calls/call-model.js';
+import { catchingLate } from '../../steps/calls/late-throws.js';
+import { TurnCharges } from '../../steps/calls/turn-charges.js';
+import { patiently } from '../../steps/patience.js';
+import { durableStep } from '../durable-step.js';
+import { modelResultOf } from '../replay/recorded-source.js';
+import { breatheInRecorded } from '../resume/recorded-scope.js';
+import { currentScope, type SegmentScope, SegmentStop } from '../segment-scope.js';
+import { haltStop } from '../tool-calls/launch-calls.js';
+import { guardsOf } from '../tool-calls/plan-calls.js';
+import { planResponse } from '../tool-calls/plan-response.js';
 import { budgetWait, chargedIn } from './budget-wait.js';
 import { withOwnCallIds, withRecordedIds } from './call-ids.js';
 import { afterCut, outputOrError } from './cut-answer.js';
-import { durableStep } from './durable-step.js';
 import { failureOfModel } from './failure-of-model.js';
 import { hideOver, withHidden } from './hidden-past.js';
-import { haltStop } from './launch-calls.js';
-import { guardsOf } from './plan-calls.js';
-import { planResponse } from './plan-response.js';
-import { breatheInRecorded } from './recorded-scope.js';
-import { modelResultOf } from './recorded-source.js';
 import { offeredNames, termsOf, toolNames } from './request-terms.js';
 import { shownRequest } from './run-scaffold.js';
-import { currentScope, type SegmentScope, SegmentStop } from './segment-scope.js';
 
 /** A model as it is asked in a run: how the log calls it, and who that is for budgets and prices. */
 interface Named {

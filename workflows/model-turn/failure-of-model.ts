@@ -1,8 +1,8 @@
-import { HoldfastError } from '../src/core/errors.js';
-import { httpStatusOf } from '../src/models/http-status.js';
-import { FinalModelError } from '../src/models/model-call-error.js';
-import { classifyModelFailure } from '../src/models/model-failure.js';
-import type { ModelFailure } from '../steps/call-model.js';
+import { HoldfastError } from '../../src/core/errors/errors.js';
+import { httpStatusOf } from '../../src/models/failures/http-status.js';
+import { FinalModelError } from '../../src/models/failures/model-call-error.js';
+import { classifyModelFailure } from '../../src/models/failures/model-failure.js';
+import type { ModelFailure } from '../../steps/calls/call-model.js';
 
 /** What a model call that threw fails its run with, and whether the same call may succeed later. */
 export function failureOfModel(error: unknown): ModelFailure {

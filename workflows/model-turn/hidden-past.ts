@@ -1,6 +1,6 @@
 import type { Agent, AgentInputItem, ModelRequest, RunState } from '@openai/agents';
-import { type JsonObject, toJson } from '../src/core/json.js';
-import { itemsOfInput } from '../src/core/session.js';
+import { itemsOfInput } from '../../src/core/agents/session.js';
+import { type JsonObject, toJson } from '../../src/core/json.js';
 import { forgetEvidence, type PastItem, pastIn } from './past-items.js';
 
 /**

@@ -12,9 +12,9 @@ import {
   RunToolCallOutputItem,
 } from '@openai/agents';
 import { z } from 'zod';
-import { HoldfastError } from '../src/core/errors.js';
-import { toJson } from '../src/core/json.js';
-import { reachableAgent } from './reachable-agent.js';
+import { HoldfastError } from '../../src/core/errors/errors.js';
+import { toJson } from '../../src/core/json.js';
+import { reachableAgent } from '../resume/reachable-agent.js';
 
 /**
  * What a state has of turns that are over, as it is kept beside the text of the SDK. To write and to read a state, the SDK

@@ -1,6 +1,6 @@
 import type { ModelRequest } from '@openai/agents';
-import type { EventData } from '../src/core/event.js';
-import { canonical, sha256, toJson } from '../src/core/json.js';
+import { canonical, sha256, toJson } from '../../src/core/json.js';
+import type { EventData } from '../../src/core/log/event.js';
 
 export type RequestTerms = NonNullable<EventData<'model.requested'>['terms']>;
 type Tool = ModelRequest['tools'][number];

@@ -1,13 +1,13 @@
 import type { Agent, FunctionToolResult, ModelRequest } from '@openai/agents';
-import { HoldfastError } from '../src/core/errors.js';
-import { type JsonObject, toJson } from '../src/core/json.js';
-import { endingStep, plainStep, type Scaffold, shapedBy } from '../src/core/scaffold.js';
-import { shownBy } from '../src/core/scaffold-history.js';
-import type { StepResult } from '../src/core/scaffold-step.js';
-import type { DeclaredTool } from '../src/tools/define-tool.js';
-import { boundOutput } from '../src/tools/output-bound.js';
-import type { ToolResult } from '../steps/call-tool.js';
-import { type PlannedCall, type SegmentScope, SegmentStop } from './segment-scope.js';
+import { endingStep, plainStep, type Scaffold, shapedBy } from '../../src/core/agents/scaffold.js';
+import { shownBy } from '../../src/core/agents/scaffold-history.js';
+import type { StepResult } from '../../src/core/agents/scaffold-step.js';
+import { HoldfastError } from '../../src/core/errors/errors.js';
+import { type JsonObject, toJson } from '../../src/core/json.js';
+import type { DeclaredTool } from '../../src/tools/define/define-tool.js';
+import { boundOutput } from '../../src/tools/define/output-bound.js';
+import type { ToolResult } from '../../steps/calls/call-tool.js';
+import { type PlannedCall, type SegmentScope, SegmentStop } from '../segment-scope.js';
 
 /** The scaffold of an agent: it belongs to the loop of the runs of that agent, and to no other. */
 export interface RunScaffold {

@@ -1,18 +1,18 @@
-import type { Wait } from '../src/core/ending.js';
-import { ERRORS } from '../src/core/errors.js';
-import type { CallOutcome, EventData, EventDraft } from '../src/core/event.js';
-import type { JsonValue } from '../src/core/json.js';
-import { type LiveStop, namedCalls } from '../src/core/live-replay.js';
-import { usdOf } from '../src/core/money.js';
-import { Purse } from '../src/core/purse.js';
-import { type AskedBefore, RecordedCalls } from '../src/core/recorded-calls.js';
-import type { RecordedSegment } from '../src/core/recording.js';
-import { namedValue } from '../src/core/replay.js';
-import type { ToolResult } from '../steps/call-tool.js';
-import { executeAgain, type RepeatableCall } from '../steps/execute-again.js';
+import { Purse } from '../../src/core/budgets/purse.js';
+import { ERRORS } from '../../src/core/errors/errors.js';
+import type { JsonValue } from '../../src/core/json.js';
+import type { CallOutcome, EventData, EventDraft } from '../../src/core/log/event.js';
+import type { RecordedSegment } from '../../src/core/log/recording.js';
+import { usdOf } from '../../src/core/money.js';
+import { type LiveStop, namedCalls } from '../../src/core/replay/live-replay.js';
+import { type AskedBefore, RecordedCalls } from '../../src/core/replay/recorded-calls.js';
+import { namedValue } from '../../src/core/replay/replay.js';
+import type { Wait } from '../../src/core/runs/ending.js';
+import type { ToolResult } from '../../steps/calls/call-tool.js';
+import { executeAgain, type RepeatableCall } from '../../steps/calls/execute-again.js';
+import { inStep } from '../segment-scope.js';
 import { RecordedSource } from './recorded-source.js';
 import { LogEnds } from './replay-source.js';
-import { inStep } from './segment-scope.js';
 
 export interface LiveOptions {
   readonly run: { readonly id: string; readonly tenant: string };

@@ -1,15 +1,15 @@
-import { HoldfastError, isErrorCode } from '../src/core/errors.js';
-import type { CallOutcome, EventData, EventDraft } from '../src/core/event.js';
-import { canonical, type JsonObject, type JsonValue } from '../src/core/json.js';
-import type { McpChange } from '../src/core/mcp.js';
-import type { Purse } from '../src/core/purse.js';
-import { eventName, type RecordedSegment } from '../src/core/recording.js';
-import type { Standing } from '../src/core/standing.js';
-import type { StartedChild } from '../src/core/sub-agent.js';
-import type { CallWait } from '../src/core/wait.js';
-import type { ModelResult } from '../steps/call-model.js';
-import type { ToolResult } from '../steps/call-tool.js';
-import type { RepeatableCall } from '../steps/execute-again.js';
+import type { StartedChild } from '../../src/core/agents/sub-agent.js';
+import type { Purse } from '../../src/core/budgets/purse.js';
+import { HoldfastError, isErrorCode } from '../../src/core/errors/errors.js';
+import type { Standing } from '../../src/core/interruptions/standing.js';
+import type { CallWait } from '../../src/core/interruptions/wait.js';
+import { canonical, type JsonObject, type JsonValue } from '../../src/core/json.js';
+import type { CallOutcome, EventData, EventDraft } from '../../src/core/log/event.js';
+import { eventName, type RecordedSegment } from '../../src/core/log/recording.js';
+import type { McpChange } from '../../src/core/tools/mcp.js';
+import type { ModelResult } from '../../steps/calls/call-model.js';
+import type { ToolResult } from '../../steps/calls/call-tool.js';
+import type { RepeatableCall } from '../../steps/calls/execute-again.js';
 
 /**
  * What a segment is executed from in place of the world: what the log says of models, calls and verdicts. It takes no steps

@@ -1,7 +1,13 @@
-import type { Ending, Wait } from '../src/core/ending.js';
-import type { EventData, EventDraft } from '../src/core/event.js';
-import { canonical, type JsonValue, toJson } from '../src/core/json.js';
-import { draftOf, eventName, type KeyedEvent, type RecordedSegment, segmentNumbers } from '../src/core/recording.js';
+import { canonical, type JsonValue, toJson } from '../../src/core/json.js';
+import type { EventData, EventDraft } from '../../src/core/log/event.js';
+import {
+  draftOf,
+  eventName,
+  type KeyedEvent,
+  type RecordedSegment,
+  segmentNumbers,
+} from '../../src/core/log/recording.js';
+import type { Ending, Wait } from '../../src/core/runs/ending.js';
 import type { ReplayFindings } from './replay-findings.js';
 import type { ReplaySource, RunEnd } from './replay-source.js';
 

@@ -1,7 +1,7 @@
-import type { CallOutcome } from '../src/core/event.js';
-import type { JsonValue } from '../src/core/json.js';
-import { NAMED_DIFFERENCES, namedValue, type ReplayDifference } from '../src/core/replay.js';
-import type { RepeatableCall } from '../steps/execute-again.js';
+import type { JsonValue } from '../../src/core/json.js';
+import type { CallOutcome } from '../../src/core/log/event.js';
+import { NAMED_DIFFERENCES, namedValue, type ReplayDifference } from '../../src/core/replay/replay.js';
+import type { RepeatableCall } from '../../steps/calls/execute-again.js';
 
 /** A call that can be executed again, how it ended, and the event that says so. */
 export interface RecordedEnd {

@@ -1,20 +1,20 @@
 import type { Model, ModelProvider } from '@openai/agents';
-import { HoldfastError } from '../src/core/errors.js';
-import type { GrantSet } from '../src/core/grants.js';
-import { areWhole, type KeyedEvent, segmentsOf } from '../src/core/recording.js';
-import type { RunTask } from '../src/core/run-task.js';
-import type { Standing } from '../src/core/standing.js';
-import type { RunRow } from '../src/storage/run-row.js';
-import type { Settled } from '../steps/begin-segment.js';
-import { EarlierCalls } from '../steps/earlier-calls.js';
-import type { World } from '../steps/world.js';
-import { factsOf, type RunnableAgent, work } from './agent-run.js';
-import { durableProvider } from './durable-model.js';
-import { type RecordedPlace, recordedScope } from './recorded-scope.js';
+import { HoldfastError } from '../../src/core/errors/errors.js';
+import type { GrantSet } from '../../src/core/grants/grants.js';
+import type { Standing } from '../../src/core/interruptions/standing.js';
+import { areWhole, type KeyedEvent, segmentsOf } from '../../src/core/log/recording.js';
+import type { RunTask } from '../../src/core/tasks/run-task.js';
+import type { RunRow } from '../../src/storage/runs/run-row.js';
+import { EarlierCalls } from '../../steps/calls/earlier-calls.js';
+import type { Settled } from '../../steps/segment/begin-segment.js';
+import type { World } from '../../steps/world.js';
+import { factsOf, type RunnableAgent, work } from '../agent-run.js';
+import { durableProvider } from '../model-turn/durable-model.js';
+import { type RecordedPlace, recordedScope } from '../resume/recorded-scope.js';
+import { inSegment, type SegmentScope } from '../segment-scope.js';
 import { type Came, judgeEnding, RecordedEnds } from './replay-ending.js';
 import { ReplayFindings } from './replay-findings.js';
 import { LogEnds, ReplaySource } from './replay-source.js';
-import { inSegment, type SegmentScope } from './segment-scope.js';
 
 /** All that a replay knows of a run. It reads nothing while it executes. */
 export interface ReplayedRun {

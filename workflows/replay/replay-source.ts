@@ -1,11 +1,11 @@
-import { fieldDifferences } from '../src/core/compare-event.js';
-import type { EventData, EventDraft } from '../src/core/event.js';
-import type { JsonValue } from '../src/core/json.js';
-import { eventName, type RecordedSegment } from '../src/core/recording.js';
-import type { Standing } from '../src/core/standing.js';
-import type { StartedChild } from '../src/core/sub-agent.js';
-import type { ToolResult } from '../steps/call-tool.js';
-import type { RepeatableCall } from '../steps/execute-again.js';
+import type { StartedChild } from '../../src/core/agents/sub-agent.js';
+import type { Standing } from '../../src/core/interruptions/standing.js';
+import type { JsonValue } from '../../src/core/json.js';
+import { fieldDifferences } from '../../src/core/log/compare-event.js';
+import type { EventData, EventDraft } from '../../src/core/log/event.js';
+import { eventName, type RecordedSegment } from '../../src/core/log/recording.js';
+import type { ToolResult } from '../../steps/calls/call-tool.js';
+import type { RepeatableCall } from '../../steps/calls/execute-again.js';
 import { type RecordedAnswer, RecordedSource, waitOf } from './recorded-source.js';
 import type { ReplayFindings } from './replay-findings.js';
 

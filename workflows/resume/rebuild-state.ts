@@ -1,21 +1,21 @@
 import { type Agent, RunContext, RunState } from '@openai/agents';
-import type { Ending } from '../src/core/ending.js';
-import { HoldfastError } from '../src/core/errors.js';
-import { sha256 } from '../src/core/json.js';
-import { areWhole, type RecordedSegment, segmentsOf } from '../src/core/recording.js';
-import { type Standing, standingOf } from '../src/core/standing.js';
-import { keptStateOf } from '../src/storage/begin-events.js';
-import { decisionsOf, interruptionsByIds } from '../src/storage/interruptions.js';
-import { readKeyedEvents } from '../src/storage/keyed-events.js';
-import type { RunRow } from '../src/storage/run-row.js';
-import { readSnapshot, repairSnapshot } from '../src/storage/snapshots.js';
-import { standingByIds } from '../src/storage/standing-decisions.js';
-import { settledOf } from '../steps/begin-segment.js';
-import { patiently } from '../steps/patience.js';
-import type { World } from '../steps/world.js';
+import { HoldfastError } from '../../src/core/errors/errors.js';
+import { type Standing, standingOf } from '../../src/core/interruptions/standing.js';
+import { sha256 } from '../../src/core/json.js';
+import { areWhole, type RecordedSegment, segmentsOf } from '../../src/core/log/recording.js';
+import type { Ending } from '../../src/core/runs/ending.js';
+import { keptStateOf } from '../../src/storage/integrity/begin-events.js';
+import { decisionsOf, interruptionsByIds } from '../../src/storage/interruptions/interruptions.js';
+import { standingByIds } from '../../src/storage/interruptions/standing-decisions.js';
+import { readKeyedEvents } from '../../src/storage/log/keyed-events.js';
+import type { RunRow } from '../../src/storage/runs/run-row.js';
+import { readSnapshot, repairSnapshot } from '../../src/storage/runs/snapshots.js';
+import { patiently } from '../../steps/patience.js';
+import { settledOf } from '../../steps/segment/begin-segment.js';
+import type { World } from '../../steps/world.js';
+import { RecordedSource } from '../replay/recorded-source.js';
+import { inSegment, type SegmentScope } from '../segment-scope.js';
 import { recordedScope } from './recorded-scope.js';
-import { RecordedSource } from './recorded-source.js';
-import { inSegment, type SegmentScope } from './segment-scope.js';
 import { type ReadState, readState, versionOf } from './state-text.js';
 
 /** Lets the agent work in a scope. */

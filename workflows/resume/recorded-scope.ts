@@ -1,10 +1,10 @@
-import type { RecordedSegment } from '../src/core/recording.js';
-import { breathe } from '../src/storage/breathe.js';
-import type { Settled } from '../steps/begin-segment.js';
-import { NO_WRITER } from '../steps/write-log.js';
-import type { RecordedSource } from './recorded-source.js';
-import { RunLog } from './run-log.js';
-import { freshScope, type SegmentScope } from './segment-scope.js';
+import type { RecordedSegment } from '../../src/core/log/recording.js';
+import { breathe } from '../../src/storage/database/breathe.js';
+import type { Settled } from '../../steps/segment/begin-segment.js';
+import { NO_WRITER } from '../../steps/segment/write-log.js';
+import type { RecordedSource } from '../replay/recorded-source.js';
+import { RunLog } from '../run-log.js';
+import { freshScope, type SegmentScope } from '../segment-scope.js';
 
 /** What the execution of a recorded segment shares with that of others. */
 export type RecordedPlace = Pick<

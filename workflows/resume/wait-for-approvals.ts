@@ -1,7 +1,7 @@
 import type { Agent, RunState } from '@openai/agents';
-import { HoldfastError } from '../src/core/errors.js';
+import { HoldfastError } from '../../src/core/errors/errors.js';
+import type { SegmentScope } from '../segment-scope.js';
 import { termsOf } from './approval-of.js';
-import type { SegmentScope } from './segment-scope.js';
 
 /** Notes the approvals that the SDK reports, in its order, after the waits that were found inside calls. Says whether there are any. */
 export function waitForApprovals(scope: SegmentScope, state: RunState<unknown, Agent>): boolean {

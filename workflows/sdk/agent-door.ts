@@ -1,12 +1,12 @@
 import { Agent, getHandoff, type Handoff, type RunContext, type Tool } from '@openai/agents';
-import { HoldfastError } from '../src/core/errors.js';
-import { nameOf } from '../src/tools/define-tool.js';
-import { setWatch } from '../src/tools/watched-tool.js';
-import { callbackStep } from './callback-step.js';
+import { HoldfastError } from '../../src/core/errors/errors.js';
+import { nameOf } from '../../src/tools/define/define-tool.js';
+import { setWatch } from '../../src/tools/define/watched-tool.js';
+import { callbackStep } from '../callback-step.js';
+import type { RecordedSource } from '../replay/recorded-source.js';
+import { currentScope, type SegmentScope } from '../segment-scope.js';
 import { guard } from './guarded-tool.js';
-import type { RecordedSource } from './recorded-source.js';
 import { refuse } from './refusal.js';
-import { currentScope, type SegmentScope } from './segment-scope.js';
 import { unfitAgent, unfitJudge, unfitTool, unguarded } from './unfit.js';
 import { watch } from './watched-agent.js';
 

@@ -1,13 +1,13 @@
 import { type Agent, type FunctionTool, RunContext } from '@openai/agents';
-import type { ToolSpec } from '../src/core/tool.js';
-import { namespaceOf, toolSpecOf } from '../src/tools/define-tool.js';
-import { mcpToolSpec } from '../src/tools/mcp-tool.js';
-import { watchTool } from '../src/tools/watched-tool.js';
-import { isAgentTool } from './agent-tool.js';
-import { invokeGuarded } from './launch-calls.js';
-import { mcpSourceOf, rulesOf } from './mcp-call.js';
+import type { ToolSpec } from '../../src/core/tools/tool.js';
+import { namespaceOf, toolSpecOf } from '../../src/tools/define/define-tool.js';
+import { watchTool } from '../../src/tools/define/watched-tool.js';
+import { mcpToolSpec } from '../../src/tools/mcp/mcp-tool.js';
+import type { GuardedTool, SegmentScope } from '../segment-scope.js';
+import { isAgentTool } from '../tool-calls/agent-tool.js';
+import { invokeGuarded } from '../tool-calls/launch-calls.js';
+import { mcpSourceOf, rulesOf } from '../tool-calls/mcp-call.js';
 import type { OfferedTool } from './offered-tool.js';
-import type { GuardedTool, SegmentScope } from './segment-scope.js';
 
 const guardsByParameters = new WeakMap<object, GuardedTool>();
 /** Tools of MCP servers are made anew whenever they are asked for: what nobody uses any more is let go. */

@@ -1,13 +1,13 @@
 import { type Agent, type ModelProvider, RunContext, Runner, RunState } from '@openai/agents';
-import { HoldfastError } from '../src/core/errors.js';
-import { chargedProvider } from './charged-model.js';
-import { asDurable, durableProvider } from './durable-model.js';
-import { reachableAgents } from './reachable-agent.js';
+import { HoldfastError } from '../../src/core/errors/errors.js';
+import { chargedProvider } from '../model-turn/charged-model.js';
+import { asDurable, durableProvider } from '../model-turn/durable-model.js';
+import { reachableAgents } from '../resume/reachable-agent.js';
+import { resumeState } from '../resume/resume-state.js';
+import { waitForApprovals } from '../resume/wait-for-approvals.js';
+import { currentScope, type SegmentScope, SegmentStop } from '../segment-scope.js';
 import { refuse } from './refusal.js';
-import { resumeState } from './resume-state.js';
-import { currentScope, type SegmentScope, SegmentStop } from './segment-scope.js';
 import { unfitAgent } from './unfit.js';
-import { waitForApprovals } from './wait-for-approvals.js';
 import { watch } from './watched-agent.js';
 
 /** As the SDK bounds a run that says nothing else. */

@@ -1,5 +1,5 @@
 import { Agent, getClientToolSearchExecutor, type Tool } from '@openai/agents';
-import { HoldfastError } from '../src/core/errors.js';
+import { HoldfastError } from '../../src/core/errors/errors.js';
 
 /** What cannot run durably, and why: null where it can. */
 

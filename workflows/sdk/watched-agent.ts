@@ -1,14 +1,14 @@
 import type { Agent, InputGuardrail, OutputGuardrail } from '@openai/agents';
-import { HoldfastError } from '../src/core/errors.js';
-import type { JsonValue } from '../src/core/json.js';
-import { watchTool } from '../src/tools/watched-tool.js';
-import { callbackStep } from './callback-step.js';
-import { asDurable } from './durable-model.js';
+import { HoldfastError } from '../../src/core/errors/errors.js';
+import type { JsonValue } from '../../src/core/json.js';
+import { watchTool } from '../../src/tools/define/watched-tool.js';
+import { callbackStep } from '../callback-step.js';
+import { asDurable } from '../model-turn/durable-model.js';
+import { endingBy, toolsWith } from '../model-turn/run-scaffold.js';
+import type { RecordedSource } from '../replay/recorded-source.js';
+import { currentScope, type SegmentScope } from '../segment-scope.js';
 import { readThrough } from './read-through.js';
-import type { RecordedSource } from './recorded-source.js';
 import { inHook } from './refusal.js';
-import { endingBy, toolsWith } from './run-scaffold.js';
-import { currentScope, type SegmentScope } from './segment-scope.js';
 
 const watched = new WeakSet<Agent>();
 

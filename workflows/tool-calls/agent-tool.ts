@@ -1,11 +1,11 @@
 import { Agent, type FunctionTool } from '@openai/agents';
-import { HoldfastError } from '../src/core/errors.js';
-import { toJson } from '../src/core/json.js';
-import { invokeOf } from '../src/tools/watched-tool.js';
-import type { ToolResult } from '../steps/call-tool.js';
+import { HoldfastError } from '../../src/core/errors/errors.js';
+import { toJson } from '../../src/core/json.js';
+import { invokeOf } from '../../src/tools/define/watched-tool.js';
+import type { ToolResult } from '../../steps/calls/call-tool.js';
+import { stateText } from '../resume/state-text.js';
+import { inFrame, type PlannedCall, type SegmentScope } from '../segment-scope.js';
 import { callItem } from './call-item.js';
-import { inFrame, type PlannedCall, type SegmentScope } from './segment-scope.js';
-import { stateText } from './state-text.js';
 
 /**
  * An agent as a tool (`agent.asTool()`), or a copy of one. The SDK keeps to itself which tools these are, but gives `on` to no others,

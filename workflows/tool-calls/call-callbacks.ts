@@ -1,12 +1,12 @@
-import { approvalText } from '../src/core/call.js';
-import { HoldfastError } from '../src/core/errors.js';
-import { isDeclared } from '../src/tools/define-tool.js';
-import type { ToolResult } from '../steps/call-tool.js';
+import { HoldfastError } from '../../src/core/errors/errors.js';
+import { approvalText } from '../../src/core/runs/call.js';
+import { isDeclared } from '../../src/tools/define/define-tool.js';
+import type { ToolResult } from '../../steps/calls/call-tool.js';
+import { callbackStep } from '../callback-step.js';
+import type { RecordedSource } from '../replay/recorded-source.js';
+import { type GuardedTool, type PlannedCall, type SegmentScope, SegmentStop } from '../segment-scope.js';
 import { callItem } from './call-item.js';
-import { callbackStep } from './callback-step.js';
 import type { AskedCall } from './plan-calls.js';
-import type { RecordedSource } from './recorded-source.js';
-import { type GuardedTool, type PlannedCall, type SegmentScope, SegmentStop } from './segment-scope.js';
 
 /** Callbacks of the user that steer one call. */
 

@@ -1,9 +1,9 @@
-import { isEnvironmentTrouble } from '../src/core/environment-errors.js';
-import { type ErrorView, HoldfastError, isErrorCode } from '../src/core/errors.js';
-import type { CallOutcome } from '../src/core/event.js';
-import type { ToolResult } from '../steps/call-tool.js';
+import { isEnvironmentTrouble } from '../../src/core/errors/environment-errors.js';
+import { type ErrorView, HoldfastError, isErrorCode } from '../../src/core/errors/errors.js';
+import type { CallOutcome } from '../../src/core/log/event.js';
+import type { ToolResult } from '../../steps/calls/call-tool.js';
+import type { PlannedCall, SegmentScope } from '../segment-scope.js';
 import type { AgentToolResult } from './agent-tool.js';
-import type { PlannedCall, SegmentScope } from './segment-scope.js';
 
 /** The error that a call ends its run with, by the word of a guardrail or of its tool, or for want of its container; null: it ends no run. */
 export function endOfRun(

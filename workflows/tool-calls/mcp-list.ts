@@ -1,12 +1,12 @@
 import type { Agent, MCPServer, RunContext } from '@openai/agents';
-import { HoldfastError } from '../src/core/errors.js';
-import { listedTools, type McpDefinition } from '../src/core/mcp.js';
-import { type Pinned, pinMcpTools } from '../steps/pin-mcp-tools.js';
-import { callbackStep } from './callback-step.js';
-import { durableStep } from './durable-step.js';
+import { HoldfastError } from '../../src/core/errors/errors.js';
+import { listedTools, type McpDefinition } from '../../src/core/tools/mcp.js';
+import { type Pinned, pinMcpTools } from '../../steps/calls/pin-mcp-tools.js';
+import { callbackStep } from '../callback-step.js';
+import { durableStep } from '../durable-step.js';
+import { type SegmentScope, SegmentStop } from '../segment-scope.js';
 import { haltStop } from './launch-calls.js';
 import { sdkTool } from './mcp-call.js';
-import { type SegmentScope, SegmentStop } from './segment-scope.js';
 
 interface Given {
   readonly server: MCPServer;

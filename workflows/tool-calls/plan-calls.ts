@@ -1,14 +1,14 @@
 import type { ModelRequest } from '@openai/agents';
-import { approvalText, callDigest } from '../src/core/call.js';
-import { HoldfastError } from '../src/core/errors.js';
-import type { JsonObject, JsonValue } from '../src/core/json.js';
-import { plainText, toJson } from '../src/core/json.js';
-import { checksOf, strictest } from '../src/core/required-capabilities.js';
-import { type Standing, standingFor } from '../src/core/standing.js';
-import type { ToolSpec } from '../src/core/tool.js';
-import { guardOf } from './guarded-tool.js';
-import { type OfferedTool, offeredTool } from './offered-tool.js';
-import { type GuardedTool, type PlannedCall, type SegmentScope, SegmentStop } from './segment-scope.js';
+import { HoldfastError } from '../../src/core/errors/errors.js';
+import { checksOf, strictest } from '../../src/core/grants/required-capabilities.js';
+import { type Standing, standingFor } from '../../src/core/interruptions/standing.js';
+import type { JsonObject, JsonValue } from '../../src/core/json.js';
+import { plainText, toJson } from '../../src/core/json.js';
+import { approvalText, callDigest } from '../../src/core/runs/call.js';
+import type { ToolSpec } from '../../src/core/tools/tool.js';
+import { guardOf } from '../sdk/guarded-tool.js';
+import { type OfferedTool, offeredTool } from '../sdk/offered-tool.js';
+import { type GuardedTool, type PlannedCall, type SegmentScope, SegmentStop } from '../segment-scope.js';
 
 /** A function call as a model asks for it. */
 export interface AskedCall {

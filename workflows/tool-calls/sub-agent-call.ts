@@ -1,10 +1,10 @@
-import { HoldfastError } from '../src/core/errors.js';
-import { toJson } from '../src/core/json.js';
-import { startedChild } from '../src/core/sub-agent.js';
-import { type CallWait, waitForChild } from '../src/core/wait.js';
-import { subAgentOf } from '../src/tools/sub-agent.js';
-import { startChild } from '../steps/start-child.js';
-import type { PlannedCall, SegmentScope } from './segment-scope.js';
+import { startedChild } from '../../src/core/agents/sub-agent.js';
+import { HoldfastError } from '../../src/core/errors/errors.js';
+import { type CallWait, waitForChild } from '../../src/core/interruptions/wait.js';
+import { toJson } from '../../src/core/json.js';
+import { subAgentOf } from '../../src/tools/define/sub-agent.js';
+import { startChild } from '../../steps/agents/start-child.js';
+import type { PlannedCall, SegmentScope } from '../segment-scope.js';
 
 /** The body of a sub-agent's call: starts the child, once, and waits for it. Undefined: the tool is no sub-agent. */
 export function subAgentBody(scope: SegmentScope, plan: PlannedCall): (() => Promise<unknown>) | undefined {

@@ -1,13 +1,13 @@
-import { checkCapability } from '../src/core/capability.js';
-import { HoldfastError } from '../src/core/errors.js';
-import type { ToolContext } from '../src/core/tool.js';
-import { isDeclared } from '../src/tools/define-tool.js';
-import { invokeOf } from '../src/tools/watched-tool.js';
+import { HoldfastError } from '../../src/core/errors/errors.js';
+import { checkCapability } from '../../src/core/grants/capability.js';
+import type { ToolContext } from '../../src/core/tools/tool.js';
+import { isDeclared } from '../../src/tools/define/define-tool.js';
+import { invokeOf } from '../../src/tools/define/watched-tool.js';
+import { notingRefusals } from '../sdk/refusal.js';
+import type { PlannedCall, SegmentScope } from '../segment-scope.js';
 import { callItem } from './call-item.js';
 import { raising } from './failing-call.js';
 import { mcpBody, mcpSourceOf } from './mcp-call.js';
-import { notingRefusals } from './refusal.js';
-import type { PlannedCall, SegmentScope } from './segment-scope.js';
 import { subAgentBody } from './sub-agent-call.js';
 
 /** The body of a call: what a declared tool executes, or `invoke` of a tool of a plain SDK program. */

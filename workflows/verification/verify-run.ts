@@ -1,16 +1,22 @@
-import type { Ending } from '../src/core/ending.js';
-import type { JsonValue } from '../src/core/json.js';
-import type { RunTask } from '../src/core/run-task.js';
-import { type CommandEnd, judgedAgain, type TaskVerified, type TestEnd, verdictOf } from '../src/core/task-reward.js';
-import { askReward } from '../steps/ask-reward.js';
-import { inCopy } from '../steps/in-copy.js';
-import { isLookedAt, type Looked, lookAtFiles } from '../steps/look-at-files.js';
-import { runCompile, runLint, runTest, type Timed } from '../steps/run-test.js';
-import { saidByRun } from '../steps/said-by-run.js';
-import type { JudgedEnvironment } from '../steps/verification-environment.js';
-import { durableStep } from './durable-step.js';
-import { haltStop } from './launch-calls.js';
-import type { SegmentScope } from './segment-scope.js';
+import type { JsonValue } from '../../src/core/json.js';
+import type { Ending } from '../../src/core/runs/ending.js';
+import type { RunTask } from '../../src/core/tasks/run-task.js';
+import {
+  type CommandEnd,
+  judgedAgain,
+  type TaskVerified,
+  type TestEnd,
+  verdictOf,
+} from '../../src/core/tasks/task-reward.js';
+import { saidByRun } from '../../steps/exports/said-by-run.js';
+import { askReward } from '../../steps/verification/ask-reward.js';
+import { inCopy } from '../../steps/verification/in-copy.js';
+import { isLookedAt, type Looked, lookAtFiles } from '../../steps/verification/look-at-files.js';
+import { runCompile, runLint, runTest, type Timed } from '../../steps/verification/run-test.js';
+import type { JudgedEnvironment } from '../../steps/verification/verification-environment.js';
+import { durableStep } from '../durable-step.js';
+import type { SegmentScope } from '../segment-scope.js';
+import { haltStop } from '../tool-calls/launch-calls.js';
 
 /** Errors of the agent's own making. They end its work, and the verification judges what the agent has done by then. */
 const JUDGED: ReadonlySet<string> = new Set(['limit_turns', 'limit_tokens', 'limit_wall_time', 'output_invalid']);

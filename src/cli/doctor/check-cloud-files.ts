@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { z } from 'zod';
-import type { Settings } from '../config.js';
+import type { Settings } from '../../config.js';
 import { cloudArchive } from './cloud-archive.js';
 import { type Finding, fail, ok, warn } from './finding.js';
 

@@ -1,4 +1,4 @@
-import type { Settings } from '../config.js';
+import type { Settings } from '../../config.js';
 import { checkArchive, checkPackages, type Scripts, scriptsOf } from './check-cloud-files.js';
 import { CLOUD_FILE, type CloudFile, readCloudFile } from './cloud-file.js';
 import { type CloudStart, cloudStart } from './cloud-start.js';

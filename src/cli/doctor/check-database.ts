@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Settings } from '../config.js';
-import { HoldfastError } from '../core/errors.js';
-import type { ToolVersion } from '../engine/tool-versions.js';
-import { type Database, openDatabase } from '../storage/database.js';
-import { refuseNewer, schemaState } from '../storage/migrate.js';
-import { databaseExists } from '../storage/postgres-place.js';
+import type { Settings } from '../../config.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import type { ToolVersion } from '../../engine/agents/tool-versions.js';
+import { type Database, openDatabase } from '../../storage/database/database.js';
+import { refuseNewer, schemaState } from '../../storage/database/migrate.js';
+import { databaseExists } from '../../storage/database/postgres/postgres-place.js';
 import { checkStrays } from './check-strays.js';
 import { checkTools } from './check-tools.js';
 import { type Finding, failed, ok, warn } from './finding.js';

@@ -1,6 +1,6 @@
-import type { Settings } from '../config.js';
-import { lookAtEngine } from '../containers/look-at-engine.js';
-import { DEFAULT_DOCKER_HOST } from '../engine/open-containers.js';
+import type { Settings } from '../../config.js';
+import { lookAtEngine } from '../../containers/docker/look-at-engine.js';
+import { DEFAULT_DOCKER_HOST } from '../../engine/containers/open-containers.js';
 import { type Finding, fail, failed, ok } from './finding.js';
 
 const CHECK = 'containers';

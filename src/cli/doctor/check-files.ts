@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, mkdtempSync, rmdirSync, type Stats, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Settings } from '../config.js';
-import { foreignNames } from '../storage/data-dir.js';
+import type { Settings } from '../../config.js';
+import { foreignNames } from '../../storage/database/data-dir/data-dir.js';
 import { type Finding, fail, ok, warn } from './finding.js';
 
 const OTHERS = 0o077;

@@ -1,15 +1,15 @@
-import type { Settings } from '../config.js';
-import { registerAgents } from '../engine/agent-registry.js';
-import { assertConfig } from '../engine/assert-config.js';
-import { routersIn } from '../engine/routers.js';
-import { type ToolVersion, toolVersionsOf } from '../engine/tool-versions.js';
+import type { Settings } from '../../config.js';
+import { registerAgents } from '../../engine/agents/agent-registry.js';
+import { assertConfig } from '../../engine/agents/assert-config.js';
+import { routersIn } from '../../engine/agents/routers.js';
+import { type ToolVersion, toolVersionsOf } from '../../engine/agents/tool-versions.js';
+import { serverUrl } from '../connect.js';
+import type { Doors } from '../doors.js';
+import { findConfig } from '../find-config.js';
+import { loadConfig } from '../load-config.js';
 import { checkSigningKey } from './check-signing-key.js';
-import { serverUrl } from './connect.js';
-import type { Doors } from './doors.js';
-import { findConfig } from './find-config.js';
 import { type Finding, fail, failed, ok } from './finding.js';
 import { assertPortFree } from './free-port.js';
-import { loadConfig } from './load-config.js';
 
 const NODE_MAJOR = 20;
 const NODE_MINOR = 19;

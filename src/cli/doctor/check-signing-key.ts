@@ -1,6 +1,6 @@
-import type { Settings } from '../config.js';
-import { openLogKeys } from '../engine/log-keys.js';
-import type { Secret } from '../models/secret.js';
+import type { Settings } from '../../config.js';
+import { openLogKeys } from '../../engine/evidence/log-keys.js';
+import type { Secret } from '../../models/secrets/secret.js';
 import { type Finding, failed, ok, warn } from './finding.js';
 
 const CHECK = 'signing key';

@@ -1,6 +1,6 @@
-import type { ToolVersion } from '../engine/tool-versions.js';
-import type { Database } from '../storage/database.js';
-import { markedTools, type ToolMark } from '../storage/tool-marks.js';
+import type { ToolVersion } from '../../engine/agents/tool-versions.js';
+import type { Database } from '../../storage/database/database.js';
+import { markedTools, type ToolMark } from '../../storage/replay/tool-marks.js';
 import { type Finding, warn } from './finding.js';
 
 const NAMED_AT_MOST = 5;

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { type LinearPattern, linearPattern } from '../core/linear-pattern.js';
+import { type LinearPattern, linearPattern } from '../../core/limits/linear-pattern.js';
 
 /** What `dbos-cloud app deploy` leaves out by itself. */
 const NEVER = ['**/.dbos', '**/node_modules', '**/dist', '**/.git', '**/venv', '**/.venv', '**/.python-version'];

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, YAMLError } from 'yaml';
 import { z } from 'zod';
-import { HoldfastError } from '../core/errors.js';
+import { HoldfastError } from '../../core/errors/errors.js';
 
 export const CLOUD_FILE = 'dbos-config.yaml';
 

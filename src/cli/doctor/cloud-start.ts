@@ -1,5 +1,5 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
-import type { Settings } from '../config.js';
+import type { Settings } from '../../config.js';
 
 /** How the start command of `dbos-config.yaml` starts a server. */
 export interface CloudStart {

@@ -1,10 +1,10 @@
 import { Command } from 'commander';
 import { z } from 'zod';
-import { readSettings, type Settings } from '../config.js';
-import type { Doors } from './doors.js';
+import { readSettings, type Settings } from '../../config.js';
+import type { Doors } from '../doors.js';
+import { json, jsonOption } from '../options.js';
+import { plain, print, printJson } from '../print.js';
 import { type Finding, failed, ok } from './finding.js';
-import { json, jsonOption } from './options.js';
-import { plain, print, printJson } from './print.js';
 
 const options = z.object({ json, cloud: z.boolean().default(false) });
 

@@ -1,4 +1,4 @@
-import { HoldfastError } from '../core/errors.js';
+import { HoldfastError } from '../../core/errors/errors.js';
 
 /** What one check of `doctor` found. */
 export interface Finding {

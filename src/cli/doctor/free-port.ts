@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { HoldfastError } from '../core/errors.js';
+import { HoldfastError } from '../../core/errors/errors.js';
 
 /** Looks whether a port can be listened on, without keeping it. Throws `port_in_use`, and `config_invalid` for a foreign address. */
 export async function assertPortFree(host: string, port: number): Promise<void> {

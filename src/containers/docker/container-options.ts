@@ -1,10 +1,10 @@
 import type { ContainerCreateOptions } from 'dockerode';
-import { type EnvironmentIdentity, type EnvironmentName, environmentName } from '../core/environment.js';
-import { EGRESS_DIR, type EnvironmentSpec, RECORDS_DIR, SECRETS_DIR } from '../core/environment-spec.js';
-import type { Shared } from './egress.js';
-import { securityOf } from './filter.js';
-import { egressVariables } from './forward-egress.js';
-import { mainUserOf } from './judge-users.js';
+import { type EnvironmentIdentity, type EnvironmentName, environmentName } from '../../core/containers/environment.js';
+import { EGRESS_DIR, type EnvironmentSpec, RECORDS_DIR, SECRETS_DIR } from '../../core/containers/environment-spec.js';
+import type { Shared } from '../egress/egress.js';
+import { egressVariables } from '../egress/forward-egress.js';
+import { mainUserOf } from '../exec/judge-users.js';
+import { securityOf } from '../lifecycle/filter.js';
 
 const MEBIBYTE = 1024 * 1024;
 const CPU_PERIOD_US = 100_000;

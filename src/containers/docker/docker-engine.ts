@@ -5,21 +5,21 @@ import type {
   EnvironmentName,
   LabelledEnvironment,
   OpenOptions,
-} from '../core/environment.js';
-import { type EnvironmentSpec, unenforceable } from '../core/environment-spec.js';
-import { HoldfastError } from '../core/errors.js';
-import { entriesBelow, readFile, writeFile } from './container-files.js';
-import { Egress, type EgressPlace, type Shared, unshared, wantsEgress } from './egress.js';
+} from '../../core/containers/environment.js';
+import { type EnvironmentSpec, unenforceable } from '../../core/containers/environment-spec.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { Egress, type EgressPlace, type Shared, unshared, wantsEgress } from '../egress/egress.js';
+import { judgeCommand } from '../exec/judge-command.js';
+import { testerOf } from '../exec/judge-users.js';
+import { runCommand } from '../exec/run-command.js';
+import { entriesBelow, readFile, writeFile } from '../files/container-files.js';
+import { keepContainer } from '../lifecycle/open-container.js';
+import { type Ready, readyContainer, VerifiedStarts } from '../lifecycle/ready-container.js';
+import { listEnvironments, removeEnvironment } from '../lifecycle/remove-environment.js';
+import { endContainer, stopContainer } from '../lifecycle/stop-container.js';
 import { engineId } from './engine-answers.js';
 import { EngineConnection } from './engine-connection.js';
-import { judgeCommand } from './judge-command.js';
-import { testerOf } from './judge-users.js';
 import { lookAtEngine } from './look-at-engine.js';
-import { keepContainer } from './open-container.js';
-import { type Ready, readyContainer, VerifiedStarts } from './ready-container.js';
-import { listEnvironments, removeEnvironment } from './remove-environment.js';
-import { runCommand } from './run-command.js';
-import { endContainer, stopContainer } from './stop-container.js';
 
 /** Until then, one that does not answer is not asked again whether it does. */
 const LOOK_WITHIN_MS = 10_000;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import Docker from 'dockerode';
-import { HoldfastError } from '../core/errors.js';
+import { HoldfastError } from '../../core/errors/errors.js';
 
 /** A request that is no stream is answered within this, or the engine counts as away. */
 const ANSWER_WITHIN_MS = 60_000;

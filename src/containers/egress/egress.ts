@@ -1,12 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { type EnvironmentIdentity, type EnvironmentName, environmentName } from '../core/environment.js';
-import { EGRESS_DIR, type EnvironmentSpec } from '../core/environment-spec.js';
-import { HoldfastError } from '../core/errors.js';
+import { type EnvironmentIdentity, type EnvironmentName, environmentName } from '../../core/containers/environment.js';
+import { EGRESS_DIR, type EnvironmentSpec } from '../../core/containers/environment-spec.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import type { EngineConnection } from '../docker/engine-connection.js';
+import { inspect } from '../docker/inspect.js';
 import { type EgressPolicy, EgressProxy } from './egress-proxy.js';
-import type { EngineConnection } from './engine-connection.js';
-import { inspect } from './inspect.js';
 
 /** Where a container has the socket, and what tells that it is the one of this machine. */
 export const EGRESS_SOCKET = `${EGRESS_DIR}/socket`;

@@ -1,7 +1,7 @@
-import { HoldfastError } from '../core/errors.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { type EngineConnection, StreamCut } from '../docker/engine-connection.js';
+import { runAttached } from '../exec/exec.js';
 import { EGRESS_SIGN, EGRESS_SOCKET, type Shared, unshared } from './egress.js';
-import { type EngineConnection, StreamCut } from './engine-connection.js';
-import { runAttached } from './exec.js';
 
 /** Where programs in the container find the proxy. */
 const PORT = 3128;

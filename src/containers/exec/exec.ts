@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type Docker from 'dockerode';
-import type { EngineConnection } from './engine-connection.js';
+import type { EngineConnection } from '../docker/engine-connection.js';
 
 export interface ExecRequest {
   readonly container: string;

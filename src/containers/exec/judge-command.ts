@@ -1,11 +1,11 @@
-import type { Command, JudgedOutcome, JudgedPlace } from '../core/environment.js';
-import { RECORDS_DIR } from '../core/environment-spec.js';
-import { HoldfastError } from '../core/errors.js';
-import { EngineRefusal, isRefusal, StreamCut } from './engine-connection.js';
+import type { Command, JudgedOutcome, JudgedPlace } from '../../core/containers/environment.js';
+import { RECORDS_DIR } from '../../core/containers/environment-spec.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { EngineRefusal, isRefusal, StreamCut } from '../docker/engine-connection.js';
+import { inRunning } from '../lifecycle/ready-container.js';
 import { type ExecRequest, type ExecResult, exitCodeOf, makeExec, runAttached, runMade, startUntil } from './exec.js';
 import { BLOCKED, BROKER, KEEP, KEPT, TEST, tryScript, UNFED, UP } from './judge-script.js';
 import { keeperOf, testerOf } from './judge-users.js';
-import { inRunning } from './ready-container.js';
 import { type CommandPlace, noRoom, outputOf } from './run-command.js';
 
 /** Beyond the time of a command: for its two signals, its files and what comes after. */

@@ -1,5 +1,5 @@
-import type { EnvironmentIdentity } from '../core/environment.js';
-import type { EnvironmentSpec } from '../core/environment-spec.js';
+import type { EnvironmentIdentity } from '../../core/containers/environment.js';
+import type { EnvironmentSpec } from '../../core/containers/environment-spec.js';
 
 /**
  * Users of a container that judges. Each is a number that no image needs to know: what one of them owns, the others cannot change,

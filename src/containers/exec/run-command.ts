@@ -1,12 +1,12 @@
-import type { Command, CommandOutcome, EnvironmentIdentity, Output } from '../core/environment.js';
-import { RECORDS_DIR } from '../core/environment-spec.js';
-import { HoldfastError } from '../core/errors.js';
-import { TELLING_FILES } from '../core/isolation.js';
+import type { Command, CommandOutcome, EnvironmentIdentity, Output } from '../../core/containers/environment.js';
+import { RECORDS_DIR } from '../../core/containers/environment-spec.js';
+import { TELLING_FILES } from '../../core/containers/isolation.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { type EngineConnection, EngineRefusal, StreamCut } from '../docker/engine-connection.js';
+import { inRunning } from '../lifecycle/ready-container.js';
+import { isFit, seenIn } from '../lifecycle/verify-container.js';
 import { BEGIN, CLOSE, COLLECT, NO_ROOM, RUN, SHOW, SHOW_AND_RUN, SHOWN } from './command-script.js';
-import { type EngineConnection, EngineRefusal, StreamCut } from './engine-connection.js';
 import { type ExecResult, type Gate, runAttached } from './exec.js';
-import { inRunning } from './ready-container.js';
-import { isFit, seenIn } from './verify-container.js';
 
 /** Beyond the time of a command: for the five seconds between its two signals, and for what comes after them. */
 const OUTER_MS = 15_000;

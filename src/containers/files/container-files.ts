@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
-import type { FoundEntry, FoundFile } from '../core/environment.js';
-import { HoldfastError } from '../core/errors.js';
-import { READ, WRITE } from './command-script.js';
-import { type EngineConnection, StreamCut } from './engine-connection.js';
-import { type ExecResult, runAttached } from './exec.js';
-import { inRunning } from './ready-container.js';
+import type { FoundEntry, FoundFile } from '../../core/containers/environment.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { type EngineConnection, StreamCut } from '../docker/engine-connection.js';
+import { READ, WRITE } from '../exec/command-script.js';
+import { type ExecResult, runAttached } from '../exec/exec.js';
+import { inRunning } from '../lifecycle/ready-container.js';
 import { tarEntries } from './tar-entries.js';
 
 const WITHIN_MS = 60_000;

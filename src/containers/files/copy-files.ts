@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type Docker from 'dockerode';
-import { type EnvironmentIdentity, type EnvironmentName, environmentName } from '../core/environment.js';
-import { HoldfastError } from '../core/errors.js';
-import { labelsOf, rootImageOf, volumesOf } from './container-options.js';
-import { isHeld, isImageUnknown, isOvertaken, statusOf } from './engine-answers.js';
-import { type EngineConnection, EngineRefusal, isRefusal } from './engine-connection.js';
-import { makeFiltered } from './filter.js';
-import { inspect } from './inspect.js';
-import { testerGroupOf } from './judge-users.js';
-import { textOfLog } from './log-text.js';
-import { removeContainer } from './remove-container.js';
-import { stopContainer } from './stop-container.js';
+import { type EnvironmentIdentity, type EnvironmentName, environmentName } from '../../core/containers/environment.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { labelsOf, rootImageOf, volumesOf } from '../docker/container-options.js';
+import { isHeld, isImageUnknown, isOvertaken, statusOf } from '../docker/engine-answers.js';
+import { type EngineConnection, EngineRefusal, isRefusal } from '../docker/engine-connection.js';
+import { inspect } from '../docker/inspect.js';
+import { textOfLog } from '../docker/log-text.js';
+import { testerGroupOf } from '../exec/judge-users.js';
+import { makeFiltered } from '../lifecycle/filter.js';
+import { removeContainer } from '../lifecycle/remove-container.js';
+import { stopContainer } from '../lifecycle/stop-container.js';
 
 const TRIES = 3;
 const FIRST_PAUSE_MS = 20;

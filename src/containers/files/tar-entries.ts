@@ -1,4 +1,4 @@
-import type { FoundEntry } from '../core/environment.js';
+import type { FoundEntry } from '../../core/containers/environment.js';
 
 const BLOCK = 512;
 /** Of a name that does not fit into a header. */

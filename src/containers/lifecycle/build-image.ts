@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type Docker from 'dockerode';
-import { HoldfastError } from '../core/errors.js';
-import { EngineConnection, EngineRefusal, isAway, isRefusal } from './engine-connection.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { EngineConnection, EngineRefusal, isAway, isRefusal } from '../docker/engine-connection.js';
 
 export interface ImageBuild {
   readonly image: string;

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import type { EngineConnection } from './engine-connection.js';
+import type { EngineConnection } from '../docker/engine-connection.js';
 
 /** A directory with what can be said of it in an archive. */
 export interface Directory {

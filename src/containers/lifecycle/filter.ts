@@ -1,15 +1,15 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type Docker from 'dockerode';
-import type { EnvironmentSpec } from '../core/environment-spec.js';
-import { isAboutProfile } from './engine-answers.js';
-import type { EngineConnection } from './engine-connection.js';
+import type { EnvironmentSpec } from '../../core/containers/environment-spec.js';
+import { isAboutProfile } from '../docker/engine-answers.js';
+import type { EngineConnection } from '../docker/engine-connection.js';
 
 /** Not compiled: beside this file, or where this file was compiled from. */
-const BESIDE = join(import.meta.dirname, 'seccomp.json');
+const BESIDE = join(import.meta.dirname, '../seccomp.json');
 const FILE = existsSync(BESIDE)
   ? BESIDE
-  : join(import.meta.dirname, '..', '..', '..', 'src', 'containers', 'seccomp.json');
+  : join(import.meta.dirname, '../../../..', 'src', 'containers', 'seccomp.json');
 
 /** As engines call a filter that nobody has chosen, and none at all. */
 const UNCHOSEN = new Set(['default', 'builtin', 'unconfined']);

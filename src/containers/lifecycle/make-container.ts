@@ -1,8 +1,6 @@
-import { type EnvironmentIdentity, environmentName } from '../core/environment.js';
-import { HoldfastError } from '../core/errors.js';
-import { type ContainerParts, containerOptions, labelsOf, volumesOf } from './container-options.js';
-import { copyFiles, removeCopier } from './copy-files.js';
-import { type Shared, unshared } from './egress.js';
+import { type EnvironmentIdentity, environmentName } from '../../core/containers/environment.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { type ContainerParts, containerOptions, labelsOf, volumesOf } from '../docker/container-options.js';
 import {
   isAboutDisk,
   isAboutMount,
@@ -11,8 +9,10 @@ import {
   isImageUnknown,
   isNameTaken,
   isVolumeMade,
-} from './engine-answers.js';
-import { type EngineConnection, EngineRefusal } from './engine-connection.js';
+} from '../docker/engine-answers.js';
+import { type EngineConnection, EngineRefusal } from '../docker/engine-connection.js';
+import { type Shared, unshared } from '../egress/egress.js';
+import { copyFiles, removeCopier } from '../files/copy-files.js';
 import { ourFilter } from './filter.js';
 
 /** Makes a container with its volumes, and the files of its source in them. Whoever does the same at once makes the same one. Returns its id; null: it was there. */

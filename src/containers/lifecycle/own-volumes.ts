@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { type EnvironmentIdentity, environmentName } from '../core/environment.js';
-import { labelsOf, volumesOf } from './container-options.js';
+import { type EnvironmentIdentity, environmentName } from '../../core/containers/environment.js';
+import { labelsOf, volumesOf } from '../docker/container-options.js';
+import { type EngineConnection, EngineRefusal, isRefusal } from '../docker/engine-connection.js';
+import { testerGroupOf } from '../exec/judge-users.js';
 import { emptyImage } from './empty-image.js';
-import { type EngineConnection, EngineRefusal, isRefusal } from './engine-connection.js';
-import { testerGroupOf } from './judge-users.js';
 import { removeContainer } from './remove-container.js';
 
 /** Whoever opens an environment at the same time has one of his own, so that nobody takes it away under another one. */

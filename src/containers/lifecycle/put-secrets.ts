@@ -1,7 +1,7 @@
-import { SECRETS_DIR } from '../core/environment-spec.js';
-import { HoldfastError } from '../core/errors.js';
-import { type EngineConnection, EngineRefusal } from './engine-connection.js';
-import { runAttached } from './exec.js';
+import { SECRETS_DIR } from '../../core/containers/environment-spec.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { type EngineConnection, EngineRefusal } from '../docker/engine-connection.js';
+import { runAttached } from '../exec/exec.js';
 
 const WITHIN_MS = 30_000;
 

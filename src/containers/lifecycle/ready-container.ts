@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { EnvironmentIdentity } from '../core/environment.js';
-import { HoldfastError } from '../core/errors.js';
-import { type EngineConnection, EngineRefusal, StreamCut } from './engine-connection.js';
-import { forwardEgress } from './forward-egress.js';
-import { keeperOf } from './judge-users.js';
+import type { EnvironmentIdentity } from '../../core/containers/environment.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { type EngineConnection, EngineRefusal, StreamCut } from '../docker/engine-connection.js';
+import { forwardEgress } from '../egress/forward-egress.js';
+import { keeperOf } from '../exec/judge-users.js';
 import { endOfMain, openContainer, type ReadyOptions } from './open-container.js';
 import { putSecrets } from './put-secrets.js';
 import { verifyContainer } from './verify-container.js';

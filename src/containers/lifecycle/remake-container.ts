@@ -1,6 +1,6 @@
-import { type EnvironmentIdentity, environmentName } from '../core/environment.js';
-import type { Shared } from './egress.js';
-import { type EngineConnection, isRefusal } from './engine-connection.js';
+import { type EnvironmentIdentity, environmentName } from '../../core/containers/environment.js';
+import { type EngineConnection, isRefusal } from '../docker/engine-connection.js';
+import type { Shared } from '../egress/egress.js';
 import { createContainer } from './make-container.js';
 import { removeContainer } from './remove-container.js';
 

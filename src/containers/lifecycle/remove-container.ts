@@ -1,4 +1,4 @@
-import { type EngineConnection, isRefusal } from './engine-connection.js';
+import { type EngineConnection, isRefusal } from '../docker/engine-connection.js';
 
 /** Removes a container, whatever works in it. One that is not there, or on its way out, is fine. */
 export async function removeContainer(engine: EngineConnection, container: string, signal: AbortSignal): Promise<void> {

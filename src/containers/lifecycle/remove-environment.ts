@@ -1,7 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type EnvironmentName, environmentName, isPurpose, type LabelledEnvironment } from '../core/environment.js';
-import { LABELS, rootImageOf, volumesOf } from './container-options.js';
-import { type EngineConnection, isRefusal } from './engine-connection.js';
+import {
+  type EnvironmentName,
+  environmentName,
+  isPurpose,
+  type LabelledEnvironment,
+} from '../../core/containers/environment.js';
+import { LABELS, rootImageOf, volumesOf } from '../docker/container-options.js';
+import { type EngineConnection, isRefusal } from '../docker/engine-connection.js';
 
 /** What still holds a volume goes within this, or it is tried another time. */
 const TRIES = 5;

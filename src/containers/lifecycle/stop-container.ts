@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type EnvironmentName, environmentName } from '../core/environment.js';
-import { type EngineConnection, EngineRefusal, isRefusal } from './engine-connection.js';
-import { inspect } from './inspect.js';
+import { type EnvironmentName, environmentName } from '../../core/containers/environment.js';
+import { type EngineConnection, EngineRefusal, isRefusal } from '../docker/engine-connection.js';
+import { inspect } from '../docker/inspect.js';
 
 /** So long after its first signal the main process gets its second one. */
 const STOP_SECONDS = 2;

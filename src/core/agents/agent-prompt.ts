@@ -1,4 +1,4 @@
-import { type JsonObject, type JsonValue, jsonObject, objectsIn } from './json.js';
+import { type JsonObject, type JsonValue, jsonObject, objectsIn } from '../json.js';
 
 /** A tool as a model is offered it. */
 export interface ToolDefinition {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { HoldfastError } from './errors.js';
-import { type JsonObject, type JsonValue, jsonObject } from './json.js';
+import type { HoldfastError } from '../errors/errors.js';
+import { type JsonObject, type JsonValue, jsonObject } from '../json.js';
 import { askScaffold, type Scaffold, scaffoldFailed } from './scaffold.js';
 
 const shownItems = z.array(jsonObject).min(1).max(100_000);

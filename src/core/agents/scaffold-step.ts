@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { jsonObject, jsonValue } from './json.js';
+import { jsonObject, jsonValue } from '../json.js';
 
 /** What a scaffold makes of a call. */
 export const stepResult = z.strictObject({

@@ -1,8 +1,8 @@
-import { HoldfastError } from './errors.js';
-import type { CallOutcome } from './event.js';
-import type { JsonObject, JsonValue } from './json.js';
+import { HoldfastError } from '../errors/errors.js';
+import type { JsonObject, JsonValue } from '../json.js';
+import type { CallOutcome } from '../log/event.js';
+import type { ToolEnvironment } from '../tools/tool-environment.js';
 import { type StepNote, type StepResult, stepResult } from './scaffold-step.js';
-import type { ToolEnvironment } from './tool-environment.js';
 
 /** A call of the agent that was executed, and what came of it. */
 export interface ScaffoldCall {

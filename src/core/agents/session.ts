@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isObject, type JsonObject, type JsonValue, jsonObject } from './json.js';
+import { isObject, type JsonObject, type JsonValue, jsonObject } from '../json.js';
 
 /** A session beyond one of these takes no new run. What a run has said in the meantime is always kept. */
 export const SESSION_ITEMS = 10_000;

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { HoldfastError } from './errors.js';
-import type { GrantInput } from './grants.js';
-import { digestOf, type JsonObject } from './json.js';
-import { type RunLimits, runLimits } from './run.js';
+import { HoldfastError } from '../errors/errors.js';
+import type { GrantInput } from '../grants/grants.js';
+import { digestOf, type JsonObject } from '../json.js';
+import { type RunLimits, runLimits } from '../runs/run.js';
 
 /** What a tool says that runs another agent. */
 export interface SubAgentSpec {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { nanosOf, usdOf, usdText } from './money.js';
+import { nanosOf, usdOf, usdText } from '../money.js';
 
 /** What happens when a budget has no room for a model call: a person is asked for more, or the run fails as `limit_budget`. */
 const onExhausted = z.enum(['ask', 'fail']);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { usdText } from './money.js';
+import { usdText } from '../money.js';
 import { usageParts } from './price.js';
 
 /** Where a price comes from, and which it was. `ceiling`: none is known, and this is what the configuration says then. */

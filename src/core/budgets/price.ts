@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { nanosOf, usdText } from './money.js';
+import { nanosOf, usdText } from '../money.js';
 
 /** What a model call used. `inputTokens` is the total, of which cached ones are a part; so is reasoning of the output. */
 export const usageParts = z

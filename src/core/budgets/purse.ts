@@ -1,4 +1,4 @@
-import { usdOf } from './money.js';
+import { usdOf } from '../money.js';
 
 /** Why an attempt does not go out. */
 export interface PurseRefusal {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { usdText } from './money.js';
+import { usdText } from '../money.js';
 
 const day = z.iso.date();
 

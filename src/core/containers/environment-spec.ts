@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { digestOf, plainText } from '../json.js';
 import { EGRESS_RULE } from './egress.js';
-import { digestOf, plainText } from './json.js';
 
 /** Where secrets are: in memory, as files of their names. */
 export const SECRETS_DIR = '/run/secrets';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { CallOutcome } from './event.js';
-import type { StepNote } from './scaffold-step.js';
-import type { TrajectoryStep } from './trajectory-step.js';
+import type { StepNote } from '../agents/scaffold-step.js';
+import type { CallOutcome } from '../log/event.js';
+import type { TrajectoryStep } from '../trajectories/trajectory-step.js';
 
 /** What of a run's environment its trajectory shows: never what its variables hold. */
 export interface SeenEnvironment {

@@ -1,7 +1,7 @@
-import type { FieldError } from './errors.js';
-import { MODEL_PROVIDERS } from './model-provider-table.js';
-import { OBJECT_STORE_KEYS } from './object-store-keys.js';
-import { header, type Kind, modelServer, optional, type Setting, type Variables, valueIn } from './setting.js';
+import type { FieldError } from '../errors/errors.js';
+import { OBJECT_STORE_KEYS } from '../exports/object-store-keys.js';
+import { MODEL_PROVIDERS } from '../models/model-provider-table.js';
+import { header, type Kind, modelServer, optional, type Setting, type Variables, valueIn } from '../setting.js';
 
 /** Settings of keys: each is read when the first request needs it, from its variable or from the file that another one names. */
 

@@ -1,4 +1,4 @@
-import { canonical } from './json.js';
+import { canonical } from '../json.js';
 import { leafHash } from './merkle.js';
 
 /**

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { verifyReport } from '../log/verify-log.js';
 import { lossView, proofBundle } from './proof.js';
-import { verifyReport } from './verify-log.js';
 
 /** What the log over all runs is, for whoever watches it. */
 export const logView = z

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { Allowance } from './allowance.js';
-import { dataSalt } from './chain.js';
-import type { RunEvent } from './event.js';
-import { jsonValue } from './json.js';
+import { jsonValue } from '../json.js';
+import type { Allowance } from '../limits/allowance.js';
+import { dataSalt } from '../log/chain.js';
+import type { RunEvent } from '../log/event.js';
 import { LOSSES, type LogEntry, type LossEntry } from './log-entry.js';
 
 const hash = z.string().regex(/^[0-9a-f]{64}$/);

@@ -2,7 +2,8 @@
  * ATIF, the Agent Trajectory Interchange Format, version 1.7 (Harbor, RFC 0001). What it has no field for is in `extra`: every
  * other object of the format is closed.
  */
-import { type AgentPrompt, toolNamed } from './agent-prompt.js';
+import { type AgentPrompt, toolNamed } from '../agents/agent-prompt.js';
+import type { JsonObject, JsonValue } from '../json.js';
 import { type ChatTool, chatTools } from './chat-row.js';
 import {
   type AssistantMessage,
@@ -13,7 +14,6 @@ import {
   type Loop,
   type ToolMessage,
 } from './conversation.js';
-import type { JsonObject, JsonValue } from './json.js';
 
 export const ATIF_VERSION = 'ATIF-v1.7';
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import type { ToolDefinition } from './agent-prompt.js';
-import { bytesOf, type ContentPart, partsOf } from './content-part.js';
+import type { ToolDefinition } from '../agents/agent-prompt.js';
+import { bytesOf, type ContentPart, partsOf } from '../content-part.js';
+import { asJson, type JsonObject, type JsonValue } from '../json.js';
 import {
   type AssistantMessage,
   type ConversationCall,
@@ -8,7 +9,6 @@ import {
   isAssistant,
   type ToolMessage,
 } from './conversation.js';
-import { asJson, type JsonObject, type JsonValue } from './json.js';
 import type { Thread } from './thread.js';
 
 const MESSAGE_FIELDS: ReadonlySet<string> = new Set(['role', 'content', 'name', 'tool_calls', 'tool_call_id']);

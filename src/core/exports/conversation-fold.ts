@@ -1,3 +1,6 @@
+import { type JsonObject, objectsIn, sameJson } from '../json.js';
+import type { CallOutcome, EventData, ToldEvent } from '../log/event.js';
+import { isOver } from '../runs/run.js';
 import type {
   AssistantMessage,
   Conversation,
@@ -7,9 +10,6 @@ import type {
   ToolMessage,
 } from './conversation.js';
 import { answerIn, argumentsObject, givenIn, outputText } from './conversation-items.js';
-import type { CallOutcome, EventData, ToldEvent } from './event.js';
-import { type JsonObject, objectsIn, sameJson } from './json.js';
-import { isOver } from './run.js';
 
 /** A loop while its run is read. */
 class OpenLoop {

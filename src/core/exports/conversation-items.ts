@@ -1,6 +1,6 @@
-import { type ContentPart, contentText, partsOf } from './content-part.js';
+import { type ContentPart, contentText, partsOf } from '../content-part.js';
+import { asJson, isObject, type JsonObject, type JsonValue } from '../json.js';
 import type { ConversationCall } from './conversation.js';
-import { asJson, isObject, type JsonObject, type JsonValue } from './json.js';
 
 /** Items of the Agents SDK as messages: what a run was given, and what a model gave. */
 

@@ -2,10 +2,10 @@
  * What was said in a run, by whom, and what came of it: the form between a log and the formats in which trajectories are
  * exported. A run has one loop of its own, and one for each agent that worked behind a tool (`asTool()`).
  */
-import type { ContentPart } from './content-part.js';
-import type { CallOutcome, CapabilityCheck } from './event.js';
-import type { JsonObject, JsonValue } from './json.js';
-import type { RunStatus, RunView, Usage } from './run.js';
+import type { ContentPart } from '../content-part.js';
+import type { JsonObject, JsonValue } from '../json.js';
+import type { CallOutcome, CapabilityCheck } from '../log/event.js';
+import type { RunStatus, RunView, Usage } from '../runs/run.js';
 
 /** Where a message comes from. */
 interface Origin {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { type JsonObject, type JsonValue, sha256 } from '../json.js';
 import { datasetFields, fieldLines } from './dataset-field.js';
 import { type ExportEncoding, type ExportFile, type ExportRequest, endingOf, type Skipped } from './export.js';
-import { type JsonObject, type JsonValue, sha256 } from './json.js';
 import { SPLITS } from './split.js';
 
 /** What a folder of an export says of itself: the dataset card that Hugging Face `datasets` reads, and the manifest. */

@@ -1,6 +1,6 @@
+import type { JsonObject } from '../json.js';
 import type { ExportFormat, ExportOptions } from './export.js';
 import { type ColumnKind, exportColumns } from './export-row.js';
-import type { JsonObject } from './json.js';
 
 /** The columns of an export with their types: what the dataset card says, and what files with a schema are made by. */
 

@@ -1,12 +1,12 @@
+import { asJson, digestOf, type JsonObject, type JsonValue } from '../json.js';
+import type { Trajectory } from '../trajectories/trajectory.js';
 import { type AtifNotes, atifOf, type Family } from './atif.js';
 import { chatOf, chatTools, imagesOf, shareGptOf } from './chat-row.js';
 import { type ConversationMessage, isAssistant, isToolMessage, modelsOf } from './conversation.js';
 import type { ExportFilters, ExportFormat, ExportMedia, ExportOptions } from './export.js';
 import { inspectSample } from './inspect-sample.js';
-import { asJson, digestOf, type JsonObject, type JsonValue } from './json.js';
 import { openaiRow } from './openai-row.js';
 import { type Thread, threadsOf } from './thread.js';
-import type { Trajectory } from './trajectory.js';
 
 /** One row of an export: its columns, and a digest of what is said in it, by which rows that say the same are found. */
 export interface ExportRow {

@@ -1,10 +1,10 @@
 import { z } from 'zod';
+import { nameText } from '../json.js';
+import { errorView } from '../runs/run.js';
+import type { TrajectoryResult } from '../trajectories/trajectory-result.js';
 import { bucketPlaceText } from './bucket-place.js';
 import { chatOptions } from './chat-row.js';
-import { nameText } from './json.js';
 import { redaction, redactionProblems } from './redaction.js';
-import { errorView } from './run.js';
-import type { TrajectoryResult } from './trajectory-result.js';
 
 /** Exports of trajectories: what is asked for, and how far it is. */
 

@@ -1,4 +1,6 @@
-import { type ContentPart, partsOf } from './content-part.js';
+import { type ContentPart, partsOf } from '../content-part.js';
+import type { JsonObject, JsonValue } from '../json.js';
+import { addUsage, NO_USAGE, type RunView, type Usage } from '../runs/run.js';
 import {
   type AssistantMessage,
   type ConversationMessage,
@@ -6,8 +8,6 @@ import {
   isToolMessage,
   type ToolMessage,
 } from './conversation.js';
-import type { JsonObject, JsonValue } from './json.js';
-import { addUsage, NO_USAGE, type RunView, type Usage } from './run.js';
 import type { Thread } from './thread.js';
 
 /**

@@ -1,5 +1,6 @@
-import type { ToolDefinition } from './agent-prompt.js';
-import type { ContentPart } from './content-part.js';
+import type { ToolDefinition } from '../agents/agent-prompt.js';
+import type { ContentPart } from '../content-part.js';
+import { digestOf, type JsonObject } from '../json.js';
 import {
   type AssistantMessage,
   type ConversationCall,
@@ -7,7 +8,6 @@ import {
   isAssistant,
   isToolMessage,
 } from './conversation.js';
-import { digestOf, type JsonObject } from './json.js';
 import type { Thread } from './thread.js';
 
 /**

@@ -1,9 +1,9 @@
-import { toolNamed } from './agent-prompt.js';
+import { toolNamed } from '../agents/agent-prompt.js';
+import { digestOf, type JsonObject, toJson } from '../json.js';
 import { type ChatMessage, type ChatOptions, type ChatTool, chatOf, chatTools } from './chat-row.js';
 import { isAssistant } from './conversation.js';
 import type { ExportOptions, SkipReason } from './export.js';
 import { type ExportedRun, type ExportRow, said } from './export-row.js';
-import { digestOf, type JsonObject, toJson } from './json.js';
 import { threadsOf } from './thread.js';
 
 /** Pairs of runs that tried the same, one of them with a clearly better reward: what is preferred, and to what. */

@@ -1,12 +1,18 @@
 import { z } from 'zod';
-import type { AgentPrompt } from './agent-prompt.js';
-import { Allowance } from './allowance.js';
+import type { AgentPrompt } from '../agents/agent-prompt.js';
+import { bytesOf, type ContentPart } from '../content-part.js';
+import { isObject, type JsonObject, type JsonValue } from '../json.js';
+import { Allowance } from '../limits/allowance.js';
+import {
+  type LinearPattern,
+  linearPattern,
+  PATTERN_LENGTH,
+  patternProblem,
+  patternSize,
+} from '../limits/linear-pattern.js';
 import type { Family } from './atif.js';
-import { bytesOf, type ContentPart } from './content-part.js';
 import type { ConversationMessage, Loop } from './conversation.js';
 import { outputText } from './conversation-items.js';
-import { isObject, type JsonObject, type JsonValue } from './json.js';
-import { type LinearPattern, linearPattern, PATTERN_LENGTH, patternProblem, patternSize } from './linear-pattern.js';
 
 /** What is taken out of conversations before they are exported. */
 

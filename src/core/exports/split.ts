@@ -1,4 +1,4 @@
-import { sha256 } from './json.js';
+import { sha256 } from '../json.js';
 
 export const SPLITS = ['train', 'validation'] as const;
 export type Split = (typeof SPLITS)[number];

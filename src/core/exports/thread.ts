@@ -1,4 +1,4 @@
-import { type AgentPrompt, type ToolDefinition, toolNamed } from './agent-prompt.js';
+import { type AgentPrompt, type ToolDefinition, toolNamed } from '../agents/agent-prompt.js';
 import {
   type AssistantMessage,
   type Conversation,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { CallOutcome } from './event.js';
-import { sha256 } from './json.js';
-import type { TrajectoryCall, TrajectoryStep } from './trajectory-step.js';
+import { sha256 } from '../json.js';
+import type { CallOutcome } from '../log/event.js';
+import type { TrajectoryCall, TrajectoryStep } from '../trajectories/trajectory-step.js';
 
 type Files = TrajectoryStep['state']['files'];
 

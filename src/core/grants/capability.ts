@@ -1,6 +1,6 @@
+import { HoldfastError } from '../errors/errors.js';
+import type { CapabilityCheck } from '../log/event.js';
 import { type ParsedCapability, parseRequest } from './capability-text.js';
-import { HoldfastError } from './errors.js';
-import type { CapabilityCheck } from './event.js';
 import { cautioning, covering, type Grant, type GrantLayer, type GrantSet, stricterFirst } from './grants.js';
 
 /** How much of a request that is not even a capability is kept in the log. */

@@ -1,6 +1,6 @@
+import { HoldfastError } from '../errors/errors.js';
 import { EVERYTHING } from './capability-text.js';
 import { Steps } from './capability-trie.js';
-import { HoldfastError } from './errors.js';
 import {
   type Compared,
   covering,

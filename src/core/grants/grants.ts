@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { type FieldError, HoldfastError } from '../errors/errors.js';
+import { digestOf, type JsonObject } from '../json.js';
 import { EVERYTHING, type ParsedCapability, parsePattern } from './capability-text.js';
 import { PatternTrie, type Steps } from './capability-trie.js';
-import { type FieldError, HoldfastError } from './errors.js';
-import { digestOf, type JsonObject } from './json.js';
 
 export type GrantEffect = 'allow' | 'ask' | 'deny';
 

@@ -1,7 +1,7 @@
+import type { CapabilityCheck } from '../log/event.js';
+import type { ToolSpec } from '../tools/tool.js';
 import { checkCapability } from './capability.js';
-import type { CapabilityCheck } from './event.js';
 import type { GrantSet } from './grants.js';
-import type { ToolSpec } from './tool.js';
 
 /** What a call of a tool needs, checked against the grants of its run. A tool that cannot say it is denied. */
 export function checksOf(grants: GrantSet, spec: ToolSpec, input: unknown): CapabilityCheck[] {

@@ -1,7 +1,7 @@
+import { digestOf, sha256 } from '../json.js';
+import { bytesOf, type TaskFile } from '../tasks/task-file.js';
 import { type Place, toHere } from './harbor-places.js';
 import { ROOT_DIR } from './harbor-relocation.js';
-import { digestOf, sha256 } from './json.js';
-import { bytesOf, type TaskFile } from './task-file.js';
 
 /** What an engine builds the image of a task from. */
 export interface HarborBuild {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { JsonObject } from './json.js';
+import type { JsonObject } from '../json.js';
 
 /** `task.toml` of Harbor (harborframework.com/docs/tasks), as far as a task can say the same. Other keys are kept beside it. */
 

@@ -1,12 +1,12 @@
-import { RECORDS_DIR } from './environment-spec.js';
+import { RECORDS_DIR } from '../containers/environment-spec.js';
+import { isObject, type JsonObject, sameJson } from '../json.js';
+import type { ResolvedTask } from '../tasks/resolve-task.js';
+import { DIFFICULTIES, type TaskDefinition } from '../tasks/task-definition.js';
+import { bytesOf, type TaskFile, type TaskFiles } from '../tasks/task-file.js';
+import { TESTS_DIR, TRY_PATH, testFilesOf } from '../tasks/task-verification.js';
 import { harborConfig, slugOf, tagsIn } from './harbor-config.js';
 import { keptText } from './harbor-kept.js';
 import { placesIn, solutionPrefix, toHarbor } from './harbor-places.js';
-import { isObject, type JsonObject, sameJson } from './json.js';
-import type { ResolvedTask } from './resolve-task.js';
-import { DIFFICULTIES, type TaskDefinition } from './task-definition.js';
-import { bytesOf, type TaskFile, type TaskFiles } from './task-file.js';
-import { TESTS_DIR, TRY_PATH, testFilesOf } from './task-verification.js';
 
 /** A directory of Harbor, to be written. */
 export interface ExportedTask {

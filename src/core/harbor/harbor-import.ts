@@ -1,4 +1,8 @@
-import { fieldErrorsOf } from './field-errors.js';
+import { fieldErrorsOf } from '../field-errors.js';
+import type { JsonObject } from '../json.js';
+import { DIFFICULTIES, parseTask, type TaskDefinition, type TaskInput } from '../tasks/task-definition.js';
+import type { TaskFile } from '../tasks/task-file.js';
+import { literally } from '../tasks/task-template.js';
 import type { HarborBuild } from './harbor-build.js';
 import { type HarborConfig, harborConfig, slugOf, tagsIn, unreadKeys } from './harbor-config.js';
 import { asText, environmentOf, plainOf, refused, textAt } from './harbor-environment.js';
@@ -13,10 +17,6 @@ import {
   toHarbor,
   toHere,
 } from './harbor-places.js';
-import type { JsonObject } from './json.js';
-import { DIFFICULTIES, parseTask, type TaskDefinition, type TaskInput } from './task-definition.js';
-import type { TaskFile } from './task-file.js';
-import { literally } from './task-template.js';
 
 /** A directory of Harbor, read. */
 export interface HarborFolder {

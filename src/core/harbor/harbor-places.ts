@@ -1,5 +1,5 @@
-import { isObject, type JsonObject } from './json.js';
-import { TESTS_DIR } from './task-verification.js';
+import { isObject, type JsonObject } from '../json.js';
+import { TESTS_DIR } from '../tasks/task-verification.js';
 
 /**
  * Where Harbor has tests, solutions and rewards, and where Holdfast has them. Harbor's places are directories of the root file

@@ -1,10 +1,10 @@
-import { callDigest } from './call.js';
+import { type JsonValue, sha256 } from '../json.js';
+import type { RunState } from '../log/state.js';
+import { callDigest } from '../runs/call.js';
+import type { Usage } from '../runs/run.js';
 import { COPIES, type CopyName, type FalseRow, falseRows, NO_COPIES, type StoredCopies } from './copied-rows.js';
 import { type Cell, type Column, type StoredRow, shown } from './copied-table.js';
-import { type JsonValue, sha256 } from './json.js';
 import type { LoggedFacts } from './logged-facts.js';
-import type { Usage } from './run.js';
-import type { RunState } from './state.js';
 
 /** What of a row follows from the events of a run that its begin and its decisions have, whatever came between. */
 export const AT_BEGIN: { readonly [name in CopyName]?: readonly string[] } = {

@@ -1,7 +1,7 @@
+import { nanosOf } from '../money.js';
 import type { Column, CopiedTable, Said, StoredRow } from './copied-table.js';
 import { isSaid } from './copied-table.js';
 import type { AnswerFact, LoggedFacts } from './logged-facts.js';
-import { nanosOf } from './money.js';
 
 /** A charge is of an answer in the log, or (`answer` null) of an attempt that the log has no answer of. */
 export interface ChargeFact {

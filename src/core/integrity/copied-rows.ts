@@ -1,10 +1,10 @@
-import { nextDayOf } from './budget.js';
+import { nextDayOf } from '../budgets/budget.js';
+import { statusAfter } from '../interruptions/interruption.js';
+import { canonical, digestOf } from '../json.js';
+import type { EventKind } from '../log/event.js';
+import { verdictsFor } from '../runs/ending.js';
 import { charges } from './charge-copies.js';
 import { type CopiedTable, isSaid, type Said, type StoredRow, saidText, shown } from './copied-table.js';
-import { verdictsFor } from './ending.js';
-import type { EventKind } from './event.js';
-import { statusAfter } from './interruption.js';
-import { canonical, digestOf } from './json.js';
 import type { CallFact, DecisionFact, InterruptionFact, LoggedFacts, StandingFact } from './logged-facts.js';
 import { RUN_COLUMNS } from './run-copies.js';
 

@@ -1,7 +1,7 @@
-import type { EventData, EventKind } from './event.js';
-import { canonical, digestOf, sha256 } from './json.js';
-import { addUsage, NO_USAGE, type Usage } from './run.js';
-import type { RunState } from './state.js';
+import { canonical, digestOf, sha256 } from '../json.js';
+import type { EventData, EventKind } from '../log/event.js';
+import type { RunState } from '../log/state.js';
+import { addUsage, NO_USAGE, type Usage } from '../runs/run.js';
 
 /** What the log says of one call, as digests where it may be large. */
 export interface CallFact {

@@ -1,7 +1,7 @@
+import { canonical } from '../json.js';
+import { isOver, type RunStatus, type Usage } from '../runs/run.js';
 import type { Column, Said, StoredRow } from './copied-table.js';
-import { canonical } from './json.js';
 import type { LoggedFacts } from './logged-facts.js';
-import { isOver, type RunStatus, type Usage } from './run.js';
 
 const OVER_AT = ({ end }: LoggedFacts): Said => (end === null ? undefined : { near: end.at });
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { EventDraft } from './event.js';
+import type { EventDraft } from '../log/event.js';
 import type { DecisionView, InterruptionReason } from './interruption.js';
 
 /** Who allowed a call in a run that a fork was made of. A fork shows it, and asks again before it executes the call. */

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { Allowance } from './allowance.js';
-import { type FieldError, HoldfastError } from './errors.js';
-import { fieldErrorsOf } from './field-errors.js';
-import { canonical, type JsonObject, type JsonValue } from './json.js';
-import { spendSchemaWork } from './schema-work.js';
+import { type FieldError, HoldfastError } from '../errors/errors.js';
+import { fieldErrorsOf } from '../field-errors.js';
+import { canonical, type JsonObject, type JsonValue } from '../json.js';
+import type { Allowance } from '../limits/allowance.js';
+import { spendSchemaWork } from '../limits/schema-work.js';
 
 /** What the answer to a question must be. */
 interface Answerable {

@@ -1,5 +1,7 @@
-import { leastLimit, raisedLimit } from './budget.js';
-import { HoldfastError } from './errors.js';
+import { leastLimit, raisedLimit } from '../budgets/budget.js';
+import { HoldfastError } from '../errors/errors.js';
+import { canonical, type JsonObject, type JsonValue } from '../json.js';
+import { nanosOf } from '../money.js';
 import type {
   Always,
   ArgumentEdit,
@@ -8,8 +10,6 @@ import type {
   InterruptionReason,
   InterruptionView,
 } from './interruption.js';
-import { canonical, type JsonObject, type JsonValue } from './json.js';
-import { nanosOf } from './money.js';
 import type { StandingRule } from './standing.js';
 
 /** A decision with everything that it may leave out. `arguments` are null where they are those that were asked for. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { jsonValue } from './json.js';
+import { jsonValue } from '../json.js';
 import { eventKey, eventName } from './wait.js';
 
 /** What is kept of events that no run waits for yet, and for how long any event is remembered. */

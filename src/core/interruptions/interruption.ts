@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { patchOperation } from './difference.js';
-import { integrity } from './integrity.js';
-import { jsonObject, jsonValue } from './json.js';
-import { usdText } from './money.js';
-import { cutValues } from './page.js';
+import { patchOperation } from '../difference.js';
+import { integrity } from '../integrity/integrity.js';
+import { jsonObject, jsonValue } from '../json.js';
+import { usdText } from '../money.js';
+import { cutValues } from '../page.js';
 import { waitSpec } from './wait.js';
 
 export const INTERRUPTION_KINDS = ['approval', 'question', 'child_run', 'timer', 'event', 'budget'] as const;

@@ -1,4 +1,4 @@
-import { HoldfastError } from './errors.js';
+import { HoldfastError } from '../errors/errors.js';
 import type { Verdict } from './interruption.js';
 
 /**

@@ -1,6 +1,6 @@
-import type { CallOutcome } from './event.js';
+import type { JsonValue } from '../json.js';
+import type { CallOutcome } from '../log/event.js';
 import type { Verdict } from './interruption.js';
-import type { JsonValue } from './json.js';
 import type { PlacedWait, WaitSpec } from './wait.js';
 
 /** How the wait of a call ended. `memo` is what the tool gave to `waitFor`. */

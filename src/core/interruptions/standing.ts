@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { checkCapability } from './capability.js';
-import { parseGrants } from './grants.js';
+import { checkCapability } from '../grants/capability.js';
+import { parseGrants } from '../grants/grants.js';
 
 /** "Always for this tool and scope in this run": approves later calls, and grants nothing. */
 export const standingDecisionView = z

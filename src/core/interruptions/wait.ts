@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { exhaustedBudget, exhaustedText } from '../budgets/budget.js';
+import { HoldfastError } from '../errors/errors.js';
+import { canonical, type JsonValue, jsonObject, jsonValue, plainText } from '../json.js';
 import { assertAnswerable } from './answer.js';
-import { exhaustedBudget, exhaustedText } from './budget.js';
-import { HoldfastError } from './errors.js';
-import { canonical, type JsonValue, jsonObject, jsonValue, plainText } from './json.js';
 
 /** A hundred years: a Date of any start holds it. */
 export const LONGEST_MS = 100 * 366 * 24 * 3_600_000;

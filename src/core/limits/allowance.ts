@@ -1,4 +1,4 @@
-import { HoldfastError } from './errors.js';
+import { HoldfastError } from '../errors/errors.js';
 
 /** What one request may take, whatever it asks for: docs/limits.md. */
 export const REQUEST_LIMITS = {

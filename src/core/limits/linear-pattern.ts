@@ -1,6 +1,6 @@
 import { RE2JS } from 're2js';
+import { HoldfastError } from '../errors/errors.js';
 import type { Allowance } from './allowance.js';
-import { HoldfastError } from './errors.js';
 
 /**
  * Regular expressions that a caller or a configuration wrote. RE2 runs them: its work grows with the length of the text times the

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { isObject, type JsonObject, type JsonValue } from '../json.js';
 import type { Allowance } from './allowance.js';
-import { isObject, type JsonObject, type JsonValue } from './json.js';
 import { linearPattern, PATTERN_SIZE, patternProblem, patternSize } from './linear-pattern.js';
 
 /** The work of compiling one step of a pattern. */

@@ -1,5 +1,5 @@
+import { isObject, type JsonObject, type JsonValue } from '../json.js';
 import type { Allowance } from './allowance.js';
-import { isObject, type JsonObject, type JsonValue } from './json.js';
 
 /** Schemas that are applied to the same value, and those that are applied to what is in it. */
 const ALSO = ['anyOf', 'oneOf', 'allOf', 'not', 'if', 'then', 'else'];

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
+import { canonical, sha256 } from '../json.js';
 import type { EventDraft, RunEvent } from './event.js';
-import { canonical, sha256 } from './json.js';
 import { EMPTY_STATE, fold, type RunState, stateHash } from './state.js';
 
 /** Where a log ends: what the next event is chained to. */

@@ -1,9 +1,9 @@
+import type { LoggedFacts } from '../integrity/logged-facts.js';
+import { canonical } from '../json.js';
 import { dataHash, eventHash, genesis, type Head } from './chain.js';
 import { EVENT_DATA, type EventData, type EventKind, type RunEvent, TERMINAL_KINDS } from './event.js';
 import { type Broken, type Fault, fault } from './invariant.js';
-import { canonical } from './json.js';
 import { type LogMemory, memoryOf, ruleBroken } from './log-rules.js';
-import type { LoggedFacts } from './logged-facts.js';
 import { fold, stateHash } from './state.js';
 
 /** An event as it is stored: `dataText` are the bytes of its payload, where they are at hand. */

@@ -1,7 +1,7 @@
-import { Allowance } from './allowance.js';
-import { differenceOf } from './difference.js';
+import { differenceOf } from '../difference.js';
+import { type JsonObject, type JsonValue, toJson } from '../json.js';
+import { Allowance } from '../limits/allowance.js';
 import type { EventDraft } from './event.js';
-import { type JsonObject, type JsonValue, toJson } from './json.js';
 
 /** A field of an event that says something else. */
 export interface FieldDifference {

@@ -3,15 +3,15 @@
  * Data of an event holds nothing that differs between two executions of the same thing: no time, worker or attempt.
  */
 import { z } from 'zod';
-import { answerCost, type Charge } from './charge.js';
-import { always, argumentEdit, interruptionReason } from './interruption.js';
-import { jsonObject, jsonValue } from './json.js';
-import { route } from './route.js';
-import { errorView, runLimits, usage } from './run.js';
-import { scaffoldName, stepNote } from './scaffold-step.js';
-import { startedChild } from './sub-agent.js';
-import { taskVerified } from './task-reward.js';
-import { waitSpec } from './wait.js';
+import { scaffoldName, stepNote } from '../agents/scaffold-step.js';
+import { startedChild } from '../agents/sub-agent.js';
+import { answerCost, type Charge } from '../budgets/charge.js';
+import { always, argumentEdit, interruptionReason } from '../interruptions/interruption.js';
+import { waitSpec } from '../interruptions/wait.js';
+import { jsonObject, jsonValue } from '../json.js';
+import { route } from '../routing/route.js';
+import { errorView, runLimits, usage } from '../runs/run.js';
+import { taskVerified } from '../tasks/task-reward.js';
 
 const turn = z.int().min(1);
 const callId = z.string();
@@ -34,7 +34,7 @@ export const capabilityCheck = z.object({
 });
 export type CapabilityCheck = z.infer<typeof capabilityCheck>;
 
-/** What a tool does to the world: src/core/tool.ts. */
+/** What a tool does to the world: src/core/tools/tool.ts. */
 export const CALL_EFFECTS = ['pure', 'idempotent', 'unsafe'] as const;
 
 /** How a call ended. `refused` means that its body never ran. */

@@ -3,8 +3,8 @@
  * have these in them, and the ids that providers make up for answers and calls. Calls are named by their place.
  */
 import { z } from 'zod';
+import { type JsonObject, type JsonValue, jsonObject } from '../json.js';
 import type { RunEvent } from './event.js';
-import { type JsonObject, type JsonValue, jsonObject } from './json.js';
 
 /** Written by where a run comes from or how it was carried on, not by what it did. */
 const ABOUT_THE_LOG: ReadonlySet<string> = new Set([

@@ -1,4 +1,4 @@
-import { callDigest } from './call.js';
+import { callDigest } from '../runs/call.js';
 import type { EventData, EventKind } from './event.js';
 import { type Fault, fault } from './invariant.js';
 import type { RunState } from './state.js';

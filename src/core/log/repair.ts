@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { VERDICTS } from '../interruptions/interruption.js';
+import { runStatus } from '../runs/run.js';
 import { CALL_EFFECTS } from './event.js';
-import { VERDICTS } from './interruption.js';
 import { broken } from './invariant.js';
-import { runStatus } from './run.js';
 
 const LISTED_MAX = 1000;
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { RUN_STATUSES, usage } from './run.js';
+import { RUN_STATUSES, usage } from '../runs/run.js';
 
 /** The folded state, as docs/events.md describes it. */
 const runState = z.object({

@@ -1,6 +1,6 @@
+import { canonical, digestOf, sha256 } from '../json.js';
+import { addUsage, NO_USAGE, type RunStatus, type Usage } from '../runs/run.js';
 import type { EventData, EventKind } from './event.js';
-import { canonical, digestOf, sha256 } from './json.js';
-import { addUsage, NO_USAGE, type RunStatus, type Usage } from './run.js';
 
 /**
  * A run's state, folded purely from its events. It stays small however long a run gets: calls that are over are kept as a

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { jsonObject } from './json.js';
-import { usdText } from './money.js';
-import { resultType } from './trajectory-result.js';
-import { workerRole } from './worker.js';
+import { jsonObject } from '../json.js';
+import { usdText } from '../money.js';
+import { workerRole } from '../queue/worker.js';
+import { resultType } from '../trajectories/trajectory-result.js';
 
 /**
  * What happens in the whole system, as one union: of tasks, steps, workers, the queue and money. It tells that something happened

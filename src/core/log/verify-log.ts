@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import { COPY_NAMES, type CopyName, type FalseRow } from '../integrity/copied-rows.js';
+import { digestOf, sha256 } from '../json.js';
+import { isOver, type RunStatus } from '../runs/run.js';
 import type { LogCheck } from './check-log.js';
-import { COPY_NAMES, type CopyName, type FalseRow } from './copied-rows.js';
 import { type Broken, broken, type Fault, fault } from './invariant.js';
-import { digestOf, sha256 } from './json.js';
-import { isOver, type RunStatus } from './run.js';
 import { stateHash } from './state.js';
 
 /** What `verify` says: the first broken invariant, or how far the log is whole. */

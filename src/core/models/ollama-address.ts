@@ -1,4 +1,4 @@
-import { HoldfastError } from './errors.js';
+import { HoldfastError } from '../errors/errors.js';
 
 export const OLLAMA_CLOUD = 'https://ollama.com';
 /** What an address looks like, for messages. */

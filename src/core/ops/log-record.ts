@@ -1,5 +1,5 @@
-import { REDACTED } from './redaction.js';
-import { isRandomKey, isSecretName, isSecretNumberName, isValueOf, withoutLooks } from './secret-looks.js';
+import { REDACTED } from '../exports/redaction.js';
+import { isRandomKey, isSecretName, isSecretNumberName, isValueOf, withoutLooks } from '../secrets/secret-looks.js';
 
 /** What a line of the log says beside its words. Never a payload, never a secret. */
 export interface LogFields {

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { usdText } from './money.js';
-import { RUN_STATUSES } from './run.js';
-import { TASK_STATUSES } from './task.js';
-import { DIFFICULTIES } from './task-definition.js';
-import { TRAJECTORY_RESULTS } from './trajectory-result.js';
+import { usdText } from '../money.js';
+import { RUN_STATUSES } from '../runs/run.js';
+import { TASK_STATUSES } from '../tasks/task.js';
+import { DIFFICULTIES } from '../tasks/task-definition.js';
+import { TRAJECTORY_RESULTS } from '../trajectories/trajectory-result.js';
 
 const ended = z.object({ lastHour: z.int(), lastDay: z.int() });
 

@@ -1,11 +1,11 @@
-import { allowedIn } from './allowed-elsewhere.js';
-import type { HoldfastError } from './errors.js';
-import { type CallOutcome, EVENT_DATA, type EventData, type EventDraft } from './event.js';
+import type { HoldfastError } from '../errors/errors.js';
+import { allowedIn } from '../interruptions/allowed-elsewhere.js';
+import type { Settlement } from '../interruptions/settlement.js';
+import type { CallWait, PlacedWait } from '../interruptions/wait.js';
+import { digestOf } from '../json.js';
+import { type CallOutcome, EVENT_DATA, type EventData, type EventDraft } from '../log/event.js';
+import { type KeyedEvent, segmentNumbers } from '../log/recording.js';
 import { callIdsOf, type ForkEdit, refuseFork } from './fork-edits.js';
-import { digestOf } from './json.js';
-import { type KeyedEvent, segmentNumbers } from './recording.js';
-import type { Settlement } from './settlement.js';
-import type { CallWait, PlacedWait } from './wait.js';
 
 /** A call that was begun, as it was judged, and what the log says of it. */
 export interface BegunCall {

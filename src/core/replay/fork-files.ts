@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { EVENT_DATA, type EventDraft } from '../log/event.js';
+import type { KeyedEvent } from '../log/recording.js';
 import type { BegunCall } from './begun-calls.js';
-import { EVENT_DATA, type EventDraft } from './event.js';
-import type { KeyedEvent } from './recording.js';
 
 /** What a fork takes over of what may have worked in a container. */
 export interface Taken {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { callOutcome } from './event.js';
-import { jsonObject, nameText } from './json.js';
-import { runInput, startRun } from './run.js';
+import { jsonObject, nameText } from '../json.js';
+import { callOutcome } from '../log/event.js';
+import { runInput, startRun } from '../runs/run.js';
 
 const { maxTurns, maxTotalTokens, maxDurationMs, metadata } = startRun.shape;
 const model = nameText.optional().describe('Asked in place of the models of the agents from here on.');

@@ -1,9 +1,9 @@
-import { allowedIn } from './allowed-elsewhere.js';
+import { allowedIn } from '../interruptions/allowed-elsewhere.js';
+import type { EventData, EventDraft } from '../log/event.js';
+import { draftOf, type KeyedEvent, segmentNumbers } from '../log/recording.js';
+import type { Usage } from '../runs/run.js';
 import { type BegunCall, begunCalls } from './begun-calls.js';
-import type { EventData, EventDraft } from './event.js';
 import { applyEdits, type ForkEdit, refuseFork } from './fork-edits.js';
-import { draftOf, type KeyedEvent, segmentNumbers } from './recording.js';
-import type { Usage } from './run.js';
 
 /** What a fork takes over of the log of its source. */
 export interface ForkPlan {

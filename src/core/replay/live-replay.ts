@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { EventData } from './event.js';
-import { type JsonObject, type JsonValue, jsonValue, sameJson, toJson } from './json.js';
-import { usdText } from './money.js';
-import { errorView, usage } from './run.js';
-import { said } from './said.js';
+import { type JsonObject, type JsonValue, jsonValue, sameJson, toJson } from '../json.js';
+import type { EventData } from '../log/event.js';
+import { usdText } from '../money.js';
+import { errorView, usage } from '../runs/run.js';
+import { said } from '../trajectories/said.js';
 
 /** How many calls that the run had made, and its replay has not, are named. */
 const NAMED_CALLS = 20;

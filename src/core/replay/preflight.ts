@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { canonical } from './json.js';
+import { canonical } from '../json.js';
+import { type RunStatus, runStatus } from '../runs/run.js';
 import type { ReplayDifference, ReplayReport } from './replay.js';
-import { type RunStatus, runStatus } from './run.js';
 
 /** From the best to the worst. */
 export const PREFLIGHT_VERDICTS = ['safe', 'needs_attention', 'would_strand'] as const;

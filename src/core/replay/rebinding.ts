@@ -1,7 +1,7 @@
-import { callDigest } from './call.js';
-import type { EventDraft } from './event.js';
-import { digestOf } from './json.js';
-import { standingId } from './standing.js';
+import { standingId } from '../interruptions/standing.js';
+import { digestOf } from '../json.js';
+import type { EventDraft } from '../log/event.js';
+import { callDigest } from '../runs/call.js';
 
 /** Ids and digests of the source, and what stands for them in the fork. */
 export interface Rebinding {

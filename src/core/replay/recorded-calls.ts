@@ -1,5 +1,5 @@
-import { canonical, type JsonValue } from './json.js';
-import type { RecordedCall, RecordedSegment } from './recording.js';
+import { canonical, type JsonValue } from '../json.js';
+import type { RecordedCall, RecordedSegment } from '../log/recording.js';
 
 /** A call of a log, as it was first asked for. */
 export interface AskedBefore {

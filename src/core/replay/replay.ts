@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { canonical, digestOf, type JsonValue, jsonValue } from './json.js';
+import { canonical, digestOf, type JsonValue, jsonValue } from '../json.js';
+import { usdText } from '../money.js';
+import { errorView } from '../runs/run.js';
 import { liveReplay } from './live-replay.js';
-import { usdText } from './money.js';
-import { errorView } from './run.js';
 
 /** How many differences a report names. */
 export const NAMED_DIFFERENCES = 50;

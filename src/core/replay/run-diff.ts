@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { answerCost } from './charge.js';
-import { patchOperation } from './difference.js';
-import type { RunEvent } from './event.js';
-import { jsonValue } from './json.js';
-import { nanosOf, usdOf, usdText } from './money.js';
-import { addUsage, NO_USAGE, runStatus, usage } from './run.js';
+import { answerCost } from '../budgets/charge.js';
+import { patchOperation } from '../difference.js';
+import { jsonValue } from '../json.js';
+import type { RunEvent } from '../log/event.js';
+import { nanosOf, usdOf, usdText } from '../money.js';
+import { addUsage, NO_USAGE, runStatus, usage } from '../runs/run.js';
 
 /** An event as a comparison shows it. */
 const place = z.object({ seq: z.int(), kind: z.string(), data: jsonValue });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { nameText } from '../json.js';
 import { erasureReason } from './erasure.js';
-import { nameText } from './json.js';
 
 /** Whom a run is about, such as `customer-4711`. */
 export const subjectName = nameText.describe('Whom a run is about, such as `customer-4711`.');

@@ -1,4 +1,4 @@
-import { usdOf } from './money.js';
+import { usdOf } from '../money.js';
 import type { RouteNeed } from './route-need.js';
 import type { Candidate, RouterPlan } from './router-plan.js';
 

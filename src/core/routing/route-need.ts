@@ -1,4 +1,4 @@
-import type { JsonObject } from './json.js';
+import type { JsonObject } from '../json.js';
 import type { ModelCapability } from './router-config.js';
 
 const LONGEST_TASK_TYPE = 64;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { usdText } from './money.js';
+import { usdText } from '../money.js';
 import { ROUTE_STRATEGIES } from './route.js';
 
 export const CAPABILITIES = ['tools', 'vision', 'structured_output'] as const;

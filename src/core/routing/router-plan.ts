@@ -1,4 +1,4 @@
-import { nanosOf } from './money.js';
+import { nanosOf } from '../money.js';
 import type { RouteStrategy } from './route.js';
 import type { ModelCapability, RouterConfig } from './router-config.js';
 

@@ -1,5 +1,5 @@
-import type { FieldError } from './errors.js';
-import { fieldErrorsOf } from './field-errors.js';
+import type { FieldError } from '../errors/errors.js';
+import { fieldErrorsOf } from '../field-errors.js';
 import { type RouterConfig, routersShape } from './router-config.js';
 import { planOf, type RouterPlan } from './router-plan.js';
 

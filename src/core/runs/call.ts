@@ -1,7 +1,7 @@
-import { HoldfastError } from './errors.js';
-import type { CallOutcome } from './event.js';
-import { digestOf, type JsonValue } from './json.js';
-import type { Effect } from './tool.js';
+import { HoldfastError } from '../errors/errors.js';
+import { digestOf, type JsonValue } from '../json.js';
+import type { CallOutcome } from '../log/event.js';
+import type { Effect } from '../tools/tool.js';
 
 /** What a decision about a call is bound to. A change of any part makes it another call, which needs another decision. */
 export const callDigest = (call: {

@@ -1,8 +1,8 @@
-import { storedRow } from './begin-rows.js';
-import { type FalseRow, falseRows, NO_COPIES } from './copied-rows.js';
-import { EVENT_DATA, type EventKind, type ToldEvent } from './event.js';
-import { sha256 } from './json.js';
-import { LoggedFacts } from './logged-facts.js';
+import { storedRow } from '../integrity/begin-rows.js';
+import { type FalseRow, falseRows, NO_COPIES } from '../integrity/copied-rows.js';
+import { LoggedFacts } from '../integrity/logged-facts.js';
+import { sha256 } from '../json.js';
+import { EVENT_DATA, type EventKind, type ToldEvent } from '../log/event.js';
 
 /** The column of a run that is over that does not say what its log says; null: all do. Looks at an event at a time. */
 export function* falseRun(

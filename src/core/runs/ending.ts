@@ -1,7 +1,7 @@
-import type { ErrorView } from './errors.js';
-import type { InterruptionReason, InterruptionView } from './interruption.js';
-import { digestOf, type JsonObject, type JsonValue } from './json.js';
-import type { PlacedWait } from './wait.js';
+import type { ErrorView } from '../errors/errors.js';
+import type { InterruptionReason, InterruptionView } from '../interruptions/interruption.js';
+import type { PlacedWait } from '../interruptions/wait.js';
+import { digestOf, type JsonObject, type JsonValue } from '../json.js';
 
 /** Something that a segment ends to wait for. */
 export interface Wait {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type JsonObject, nameText } from './json.js';
+import { type JsonObject, nameText } from '../json.js';
 
 const TAGS_MAX = 50;
 

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { askedBudget, runBudget } from './budget.js';
-import { integrity } from './integrity.js';
-import { jsonObject, jsonValue } from './json.js';
-import { usdText } from './money.js';
-import { cutValues } from './page.js';
-import { sessionId } from './session.js';
-import { subjectNames } from './subject-erasure.js';
+import { sessionId } from '../agents/session.js';
+import { askedBudget, runBudget } from '../budgets/budget.js';
+import { integrity } from '../integrity/integrity.js';
+import { jsonObject, jsonValue } from '../json.js';
+import { usdText } from '../money.js';
+import { cutValues } from '../page.js';
+import { subjectNames } from '../retention/subject-erasure.js';
 
 export const RUN_STATUSES = ['queued', 'running', 'paused', 'completed', 'failed', 'cancelled'] as const;
 export const runStatus = z.enum(RUN_STATUSES);

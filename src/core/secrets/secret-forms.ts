@@ -1,4 +1,4 @@
-/** What a secret looks like in texts. Upper and lower case are told apart nowhere: src/core/secret-matcher.ts reads both as one. */
+/** What a secret looks like in texts. Upper and lower case are told apart nowhere: src/core/secrets/secret-matcher.ts reads both as one. */
 
 /** Shorter values are ordinary words, such as the placeholder keys of local servers; to hide them would garble every text. */
 export const SECRET_LENGTH_MIN = 8;

@@ -1,4 +1,4 @@
-import { REDACTED } from './redaction.js';
+import { REDACTED } from '../exports/redaction.js';
 
 /** What looks like a secret by its name or its form, whether anybody declared it or not. */
 

@@ -1,8 +1,8 @@
-import { isEnvironmentTrouble } from './environment-errors.js';
-import { EVENT_DATA } from './event.js';
-import { planFork, retryPoint } from './fork.js';
-import { callOf, filesFit, mayWork } from './fork-files.js';
-import type { KeyedEvent } from './recording.js';
+import { isEnvironmentTrouble } from '../errors/environment-errors.js';
+import { EVENT_DATA } from '../log/event.js';
+import type { KeyedEvent } from '../log/recording.js';
+import { planFork, retryPoint } from '../replay/fork.js';
+import { callOf, filesFit, mayWork } from '../replay/fork-files.js';
 
 /**
  * The event that a further attempt of a task goes on from with the files that were kept when event `kept` was the last one: the last by

@@ -1,4 +1,4 @@
-import { type TextWindow, wholeText } from './search-text.js';
+import { type TextWindow, wholeText } from '../limits/search-text.js';
 
 /** What shows that an answer was written down and not found out. */
 

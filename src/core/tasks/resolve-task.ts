@@ -1,5 +1,5 @@
-import type { Allowance } from './allowance.js';
-import { HoldfastError } from './errors.js';
+import { HoldfastError } from '../errors/errors.js';
+import type { Allowance } from '../limits/allowance.js';
 import { canaryText, drawn, drawnNumbers } from './task-chance.js';
 import { type TaskDefinition, taskHashOf } from './task-definition.js';
 import { chooseParameters, type ParameterValue } from './task-parameter.js';

@@ -1,6 +1,6 @@
-import type { JsonObject, JsonValue } from './json.js';
+import type { JsonObject, JsonValue } from '../json.js';
+import type { ToolEnvironment } from '../tools/tool-environment.js';
 import type { Evidence, GivenReward, Verdict } from './task-reward.js';
-import type { ToolEnvironment } from './tool-environment.js';
 
 /** What a reward function knows of the run that it judges. */
 export interface RewardFacts {

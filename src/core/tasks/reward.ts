@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { z } from 'zod';
-import { canonical, digestOf, nameText, plainText } from './json.js';
-import { sized } from './sized.js';
+import { canonical, digestOf, nameText, plainText } from '../json.js';
+import { sized } from '../limits/sized.js';
 
 /** Beyond this no reward means anything, and sums stay exact enough. */
 const REWARD_MAX = 1_000_000;

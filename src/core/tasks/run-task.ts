@@ -1,5 +1,5 @@
-import type { AgentEnvironment } from './environment.js';
-import type { JsonObject } from './json.js';
+import type { AgentEnvironment } from '../containers/environment.js';
+import type { JsonObject } from '../json.js';
 import type { ResolvedTask } from './resolve-task.js';
 import type { SignalWeights } from './task-reward.js';
 

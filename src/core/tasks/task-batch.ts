@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { nameText } from './json.js';
+import { nameText } from '../json.js';
 import { submitTask } from './task.js';
 
 /** So many tasks are taken of one request. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { sha256 } from './json.js';
-import { seededRandom } from './seeded-random.js';
+import { sha256 } from '../json.js';
+import { seededRandom } from '../seeded-random.js';
 import { taskText } from './task-file.js';
 
 /** Inputs of a task that differ from one execution to the next. What the seed is decides them, each by itself. */

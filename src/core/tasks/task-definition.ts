@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { environmentSpec } from './environment-spec.js';
-import { HoldfastError } from './errors.js';
-import { fieldErrorsOf } from './field-errors.js';
-import { canonical, digestOf, jsonObject } from './json.js';
+import { environmentSpec } from '../containers/environment-spec.js';
+import { HoldfastError } from '../errors/errors.js';
+import { fieldErrorsOf } from '../field-errors.js';
+import { canonical, digestOf, jsonObject } from '../json.js';
 import { randomizedInput } from './task-chance.js';
 import { clashes, pathProblem, taskFiles, taskText } from './task-file.js';
 import { placeholderName, taskParameter } from './task-parameter.js';

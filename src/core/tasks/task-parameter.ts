@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { FieldError } from './errors.js';
+import type { FieldError } from '../errors/errors.js';
 import { taskText } from './task-file.js';
 
 /** What who submits a task may choose. Its value stands where `{{name}}` does. */

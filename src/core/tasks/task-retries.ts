@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { ErrorCode } from './errors.js';
-import { sha256 } from './json.js';
+import type { ErrorCode } from '../errors/errors.js';
+import { sha256 } from '../json.js';
 
 const DAY_MS = 86_400_000;
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { plainText } from './json.js';
-import { BROKEN, type Judgement } from './trajectory-result.js';
+import { plainText } from '../json.js';
+import { BROKEN, type Judgement } from '../trajectories/trajectory-result.js';
 
 /** What verification found, and what that is worth. docs/rewards.md has the formulas in words. */
 

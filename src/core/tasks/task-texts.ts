@@ -1,4 +1,4 @@
-import type { Allowance } from './allowance.js';
+import type { Allowance } from '../limits/allowance.js';
 import type { TaskDefinition } from './task-definition.js';
 import type { TaskFile, TaskFiles } from './task-file.js';
 import { firstOf } from './task-parameter.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { RECORDS_DIR } from './environment-spec.js';
+import { RECORDS_DIR } from '../containers/environment-spec.js';
 import { clashes, type TaskFile, type TaskFiles, taskFiles, taskText } from './task-file.js';
 
 /** How it is found out what an agent has done: in a copy of its container, after it has ended. */

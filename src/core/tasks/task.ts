@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { integrity } from './integrity.js';
-import { jsonObject, jsonValue, nameText } from './json.js';
-import { errorView, RUN_STATUSES, runStatus, startRun } from './run.js';
+import { integrity } from '../integrity/integrity.js';
+import { jsonObject, jsonValue, nameText } from '../json.js';
+import { errorView, RUN_STATUSES, runStatus, startRun } from '../runs/run.js';
+import { resultType, trajectoryResult } from '../trajectories/trajectory-result.js';
 import { taskDefinition } from './task-definition.js';
-import { resultType, trajectoryResult } from './trajectory-result.js';
 
 export const TASK_STATUSES = RUN_STATUSES;
 export const taskStatus = runStatus;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { HoldfastError } from './errors.js';
-import { canonical, digestOf, jsonObject, jsonValue, toJson } from './json.js';
+import { HoldfastError } from '../errors/errors.js';
+import { canonical, digestOf, jsonObject, jsonValue, toJson } from '../json.js';
 import type { Effect } from './tool.js';
 
 /** What an agent says of a server of the Model Context Protocol. Whatever it leaves out has the safe value. */

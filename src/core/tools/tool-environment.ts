@@ -1,5 +1,5 @@
-import type { CommandOutcome, FoundFile } from './environment.js';
-import { HoldfastError } from './errors.js';
+import type { CommandOutcome, FoundFile } from '../containers/environment.js';
+import { HoldfastError } from '../errors/errors.js';
 
 export interface CommandOptions {
   /** Where it begins; the workspace without one. */

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
-import type { JsonValue } from './json.js';
-import type { Settlement } from './settlement.js';
+import type { Settlement } from '../interruptions/settlement.js';
+import type { Interruption } from '../interruptions/wait.js';
+import type { JsonValue } from '../json.js';
 import type { ToolEnvironment } from './tool-environment.js';
-import type { Interruption } from './wait.js';
 
 /**
  * What a tool does to the world. `pure`: nothing. `idempotent`: the same call twice is the same as once, if the tool passes

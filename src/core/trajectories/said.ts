@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from './json.js';
+import { isObject, type JsonObject } from '../json.js';
 
 const texts = (items: unknown, field: 'content' | 'rawContent', types: readonly string[]): string[] =>
   isObject(items) && Array.isArray(items[field])

@@ -1,4 +1,4 @@
-import { canonical, sha256 } from './json.js';
+import { canonical, sha256 } from '../json.js';
 
 /**
  * What a run did, as a small set: the least hashes of all runs of 1 to 3 tools that followed each other, and of 1 and 2 calls

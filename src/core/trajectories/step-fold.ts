@@ -1,10 +1,10 @@
-import type { ChargeView } from './charge.js';
-import type { EventData, ToldEvent } from './event.js';
-import { NO_USAGE, type Usage } from './run.js';
+import type { ChargeView } from '../budgets/charge.js';
+import { exitCodeAfter, type SeenEnvironment, shownEnvironment } from '../containers/step-environment.js';
+import { withWritten } from '../exports/written-files.js';
+import type { EventData, ToldEvent } from '../log/event.js';
+import { NO_USAGE, type Usage } from '../runs/run.js';
 import { said } from './said.js';
-import { exitCodeAfter, type SeenEnvironment, shownEnvironment } from './step-environment.js';
 import type { TrajectoryCall, TrajectoryStep } from './trajectory-step.js';
-import { withWritten } from './written-files.js';
 
 /** An event of a log, and who wrote it, which is no part of it. */
 export type LoggedEvent = ToldEvent & { readonly worker?: string | null };

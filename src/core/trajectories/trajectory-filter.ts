@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { nameText } from './json.js';
-import { runStatus } from './run.js';
+import { nameText } from '../json.js';
+import { runStatus } from '../runs/run.js';
 import { resultType } from './trajectory-result.js';
 
 const time = z.iso.datetime({ offset: true }).refine((at) => !at.startsWith('0000'), 'expected a year after 0');

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isOver, type RunStatus } from './run.js';
+import { isOver, type RunStatus } from '../runs/run.js';
 
 const reward = z.number().nullable();
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { digestOf } from './json.js';
+import { digestOf } from '../json.js';
 import { likeness, type Sketch, sketching } from './sketch.js';
 import type { TrajectoryCall, TrajectoryStep } from './trajectory-step.js';
 

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { callOutcome, capabilityCheck } from './event.js';
-import { jsonObject, jsonValue } from './json.js';
-import { usdText } from './money.js';
-import { usageParts } from './price.js';
-import { route } from './route.js';
-import { errorView, usage } from './run.js';
-import { stepNote } from './scaffold-step.js';
+import { stepNote } from '../agents/scaffold-step.js';
+import { usageParts } from '../budgets/price.js';
+import { jsonObject, jsonValue } from '../json.js';
+import { callOutcome, capabilityCheck } from '../log/event.js';
+import { usdText } from '../money.js';
+import { route } from '../routing/route.js';
+import { errorView, usage } from '../runs/run.js';
 
 const trajectoryCall = z.object({
   callId: z.string(),

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { integrity } from './integrity.js';
-import { jsonValue } from './json.js';
-import { usdText } from './money.js';
-import { type RewardView, rewardView } from './reward.js';
-import { errorView, type RunView, runStatus, usage } from './run.js';
-import { labelsOf } from './run-labels.js';
-import type { SeenEnvironment } from './step-environment.js';
+import type { SeenEnvironment } from '../containers/step-environment.js';
+import { integrity } from '../integrity/integrity.js';
+import { jsonValue } from '../json.js';
+import { usdText } from '../money.js';
+import { errorView, type RunView, runStatus, usage } from '../runs/run.js';
+import { labelsOf } from '../runs/run-labels.js';
+import { type RewardView, rewardView } from '../tasks/reward.js';
 import { type ChargesOfTurn, type LoggedEvent, stepFold } from './step-fold.js';
 import { resultOf, trajectoryResult } from './trajectory-result.js';
 import { qualityOf, SCORE_VERSION, tally, trajectoryCounts } from './trajectory-score.js';

@@ -1,11 +1,11 @@
 import type { Agent } from '@openai/agents';
 import { z } from 'zod';
-import { reachableAgents } from '../../workflows/reachable-agent.js';
-import { type JsonObject, type JsonValue, toJson } from '../core/json.js';
-import { serverLabel } from '../core/mcp.js';
-import type { ToolSpec } from '../core/tool.js';
-import { toolSpecOf } from '../tools/define-tool.js';
-import { subAgentOf } from '../tools/sub-agent.js';
+import { reachableAgents } from '../../../workflows/resume/reachable-agent.js';
+import { type JsonObject, type JsonValue, toJson } from '../../core/json.js';
+import { serverLabel } from '../../core/tools/mcp.js';
+import type { ToolSpec } from '../../core/tools/tool.js';
+import { toolSpecOf } from '../../tools/define/define-tool.js';
+import { subAgentOf } from '../../tools/define/sub-agent.js';
 
 /**
  * What is kept of agents as they were when a run ran: all of them that can say something, and of functions that they are there. `tools`:

@@ -1,8 +1,8 @@
-import type { AgentEnvironment } from '../core/environment.js';
-import { environmentSpec } from '../core/environment-spec.js';
-import { HoldfastError } from '../core/errors.js';
-import { HeldSecret } from '../models/held-secret.js';
-import { isSecret } from '../models/secret.js';
+import type { AgentEnvironment } from '../../core/containers/environment.js';
+import { environmentSpec } from '../../core/containers/environment-spec.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { HeldSecret } from '../../models/secrets/held-secret.js';
+import { isSecret } from '../../models/secrets/secret.js';
 import type { EnvironmentDeclaration } from './define.js';
 
 /** The environment of a declaration as values: of secrets only the names. */

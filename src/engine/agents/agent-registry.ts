@@ -1,23 +1,23 @@
 import { inspect } from 'node:util';
 import { Agent } from '@openai/agents';
 import { z } from 'zod';
-import type { RunScaffold } from '../../workflows/run-scaffold.js';
-import { type DispatchLimits, dispatchLimits } from '../core/dispatch.js';
-import type { AgentEnvironment } from '../core/environment.js';
-import { environmentSpec } from '../core/environment-spec.js';
-import { HoldfastError } from '../core/errors.js';
-import { type GrantSet, grantsToJson, parseGrants } from '../core/grants.js';
-import { canonical, nameText, sha256, toJson } from '../core/json.js';
-import { type McpRules, mcpRules, serverLabel } from '../core/mcp.js';
-import { type RunLimits, runLimits } from '../core/run.js';
-import type { ToolSpec } from '../core/tool.js';
-import { toolSpecOf } from '../tools/define-tool.js';
+import type { RunScaffold } from '../../../workflows/model-turn/run-scaffold.js';
+import type { AgentEnvironment } from '../../core/containers/environment.js';
+import { environmentSpec } from '../../core/containers/environment-spec.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { type GrantSet, grantsToJson, parseGrants } from '../../core/grants/grants.js';
+import { canonical, nameText, sha256, toJson } from '../../core/json.js';
+import { type DispatchLimits, dispatchLimits } from '../../core/queue/dispatch.js';
+import { type RunLimits, runLimits } from '../../core/runs/run.js';
+import { type McpRules, mcpRules, serverLabel } from '../../core/tools/mcp.js';
+import type { ToolSpec } from '../../core/tools/tool.js';
+import { toolSpecOf } from '../../tools/define/define-tool.js';
+import type { AgentView } from '../verbs.js';
 import { definitionOf, modelNameOf } from './agent-definition.js';
 import { agentEnvironment, plainEnvironment } from './agent-environment.js';
 import { agentScaffold, nameOfScaffold } from './agent-scaffold.js';
 import type { AgentDeclaration, HoldfastConfig } from './define.js';
 import { assertSubAgents } from './sub-agents.js';
-import type { AgentView } from './verbs.js';
 
 export interface RegisteredAgent {
   readonly name: string;

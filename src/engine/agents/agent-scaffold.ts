@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import type { RunScaffold } from '../../workflows/run-scaffold.js';
-import { checkCapability } from '../core/capability.js';
-import type { AgentEnvironment } from '../core/environment.js';
-import { HoldfastError } from '../core/errors.js';
-import type { GrantSet } from '../core/grants.js';
-import type { ScaffoldName } from '../core/scaffold-step.js';
-import { isDeclared } from '../tools/define-tool.js';
+import type { RunScaffold } from '../../../workflows/model-turn/run-scaffold.js';
+import type { ScaffoldName } from '../../core/agents/scaffold-step.js';
+import type { AgentEnvironment } from '../../core/containers/environment.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { checkCapability } from '../../core/grants/capability.js';
+import type { GrantSet } from '../../core/grants/grants.js';
+import { isDeclared } from '../../tools/define/define-tool.js';
 import type { AgentDeclaration } from './define.js';
 
 const anyFunction = z.custom<(...args: never) => unknown>((value) => typeof value === 'function', 'must be a function');

@@ -1,17 +1,17 @@
 import { z } from 'zod';
-import { ceilings } from '../core/ceilings.js';
-import { HoldfastError } from '../core/errors.js';
-import { fieldErrorsOf } from '../core/field-errors.js';
-import { hostFolder } from '../core/host-folder.js';
-import { nameText } from '../core/json.js';
-import { ollamaAddress } from '../core/ollama-address.js';
-import { retentionConfig } from '../core/retention.js';
-import { schedulingConfig } from '../core/scheduling.js';
-import { stallsConfig } from '../core/stalls.js';
-import { taskRetries } from '../core/task-retries.js';
-import { LONGEST_MS } from '../core/wait.js';
-import { workerRole } from '../core/worker.js';
-import type { EngineConfig } from './engine-config.js';
+import { ceilings } from '../../core/containers/ceilings.js';
+import { hostFolder } from '../../core/containers/host-folder.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { fieldErrorsOf } from '../../core/field-errors.js';
+import { LONGEST_MS } from '../../core/interruptions/wait.js';
+import { nameText } from '../../core/json.js';
+import { ollamaAddress } from '../../core/models/ollama-address.js';
+import { stallsConfig } from '../../core/queue/stalls.js';
+import { workerRole } from '../../core/queue/worker.js';
+import { retentionConfig } from '../../core/retention/retention.js';
+import { schedulingConfig } from '../../core/tasks/scheduling.js';
+import { taskRetries } from '../../core/tasks/task-retries.js';
+import type { EngineConfig } from '../engine-config.js';
 import { providerProblems } from './provider-problems.js';
 
 const settings = z.object({

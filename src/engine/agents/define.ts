@@ -1,29 +1,29 @@
 import type { Agent, ModelProvider } from '@openai/agents';
-import type { BudgetsInput } from '../core/budget.js';
-import type { CeilingsConfig } from '../core/ceilings.js';
-import type { DispatchLimits, NamedLimits, TenantLimits } from '../core/dispatch.js';
-import type { EnvironmentInput } from '../core/environment-spec.js';
-import type { GrantInput } from '../core/grants.js';
-import type { HostFolderConfig } from '../core/host-folder.js';
-import type { McpRules } from '../core/mcp.js';
-import type { ConfiguredPrice, PriceTable } from '../core/price.js';
-import type { RetentionConfig } from '../core/retention.js';
-import type { RewardFunction } from '../core/reward-function.js';
-import type { RoutersConfig } from '../core/router-config.js';
-import type { Scaffold } from '../core/scaffold.js';
-import type { SchedulingConfig } from '../core/scheduling.js';
-import type { StallsConfig } from '../core/stalls.js';
-import type { RetriesConfig } from '../core/task-retries.js';
-import type { Secret } from '../models/secret.js';
-import type { DeclaredTool } from '../tools/define-tool.js';
-import type { EvidenceConfig } from './evidence-config.js';
+import type { Scaffold } from '../../core/agents/scaffold.js';
+import type { BudgetsInput } from '../../core/budgets/budget.js';
+import type { ConfiguredPrice, PriceTable } from '../../core/budgets/price.js';
+import type { CeilingsConfig } from '../../core/containers/ceilings.js';
+import type { EnvironmentInput } from '../../core/containers/environment-spec.js';
+import type { HostFolderConfig } from '../../core/containers/host-folder.js';
+import type { GrantInput } from '../../core/grants/grants.js';
+import type { DispatchLimits, NamedLimits, TenantLimits } from '../../core/queue/dispatch.js';
+import type { StallsConfig } from '../../core/queue/stalls.js';
+import type { RetentionConfig } from '../../core/retention/retention.js';
+import type { RoutersConfig } from '../../core/routing/router-config.js';
+import type { RewardFunction } from '../../core/tasks/reward-function.js';
+import type { SchedulingConfig } from '../../core/tasks/scheduling.js';
+import type { RetriesConfig } from '../../core/tasks/task-retries.js';
+import type { McpRules } from '../../core/tools/mcp.js';
+import type { Secret } from '../../models/secrets/secret.js';
+import type { DeclaredTool } from '../../tools/define/define-tool.js';
+import type { EvidenceConfig } from '../evidence/evidence-config.js';
 
 /** A container, and where the secrets are that it gets as files in /run/secrets, by their names. */
 export type EnvironmentDeclaration = Omit<EnvironmentInput, 'secrets'> & {
   readonly secrets?: { readonly [name: string]: Secret };
 };
 
-/** What stands between the model of an agent and its environment: src/core/scaffold.ts. */
+/** What stands between the model of an agent and its environment: src/core/agents/scaffold.ts. */
 export type AgentScaffold = Scaffold<DeclaredTool>;
 
 /** An agent with what it may do. A plain `Agent` of the SDK works too, and is granted nothing. */

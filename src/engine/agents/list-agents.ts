@@ -1,12 +1,12 @@
-import type { Caller } from '../core/caller.js';
-import { HoldfastError } from '../core/errors.js';
-import type { Page, PageOf } from '../core/page.js';
-import { PAGE_BYTES } from '../storage/page-rows.js';
-import { marksAmong } from '../storage/tool-marks.js';
+import type { Caller } from '../../core/caller.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import type { Page, PageOf } from '../../core/page.js';
+import { marksAmong } from '../../storage/replay/tool-marks.js';
+import { PAGE_BYTES } from '../../storage/runs/page-rows.js';
+import type { Parts } from '../parts.js';
+import type { AgentView } from '../verbs.js';
 import type { RegisteredAgent } from './agent-registry.js';
-import type { Parts } from './parts.js';
 import { toolVersionsOf } from './tool-versions.js';
-import type { AgentView } from './verbs.js';
 
 /** The agents of the configuration in its order, with what replays have found of their tools. Throws `invalid_request`. */
 export async function listAgents(

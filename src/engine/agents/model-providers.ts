@@ -1,18 +1,18 @@
 import type { Model, ModelProvider } from '@openai/agents';
-import { cassettesDir, environmentVariable, ollamaApiKey, ollamaHost, recordTo } from '../config.js';
-import type { FieldError } from '../core/errors.js';
-import type { Setting } from '../core/setting.js';
+import { cassettesDir, environmentVariable, ollamaApiKey, ollamaHost, recordTo } from '../../config.js';
+import type { FieldError } from '../../core/errors/errors.js';
+import type { Setting } from '../../core/setting.js';
+import type { NativeApiOptions } from '../../models/native/native-options.js';
+import { NativeProvider } from '../../models/native/native-provider.js';
+import type { OllamaModel, OllamaModelOptions } from '../../models/ollama/ollama-model.js';
+import { OllamaModelProvider as ConfiguredOllamaModelProvider } from '../../models/ollama/ollama-model-provider.js';
+import type { OpenAICompatibleOptions } from '../../models/openai/openai-compatible-options.js';
+import { OpenAICompatibleProvider } from '../../models/openai/openai-compatible-provider.js';
 import {
   MultiModelProvider as ConfiguredMultiModelProvider,
   type MultiModelProviderOptions,
-} from '../models/multi-model-provider.js';
-import type { NativeApiOptions } from '../models/native-options.js';
-import { NativeProvider } from '../models/native-provider.js';
-import type { OllamaModel, OllamaModelOptions } from '../models/ollama-model.js';
-import { OllamaModelProvider as ConfiguredOllamaModelProvider } from '../models/ollama-model-provider.js';
-import type { OpenAICompatibleOptions } from '../models/openai-compatible-options.js';
-import { OpenAICompatibleProvider } from '../models/openai-compatible-provider.js';
-import { readSetting } from './one-setting.js';
+} from '../../models/providers/multi-model-provider.js';
+import { readSetting } from '../secrets/one-setting.js';
 
 /** The providers of the public library: what their options do not say, OLLAMA_HOST and OLLAMA_API_KEY of the environment do. */
 

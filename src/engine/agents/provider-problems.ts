@@ -1,6 +1,6 @@
-import type { FieldError } from '../core/errors.js';
-import { pointerTo } from '../core/field-errors.js';
-import type { WorkerRole } from '../core/worker.js';
+import type { FieldError } from '../../core/errors/errors.js';
+import { pointerTo } from '../../core/field-errors.js';
+import type { WorkerRole } from '../../core/queue/worker.js';
 import type { HoldfastConfig } from './define.js';
 
 /**

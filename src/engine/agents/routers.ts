@@ -1,17 +1,17 @@
 import type { ModelProvider } from '@openai/agents';
-import { reachableAgents } from '../../workflows/reachable-agent.js';
-import { type FieldError, HoldfastError } from '../core/errors.js';
-import { highestCostOf } from '../core/price.js';
-import type { CostOf } from '../core/route-fit.js';
-import type { RouterPlan } from '../core/router-plan.js';
-import { pointerOf, ROUTER_PREFIX, readRouters, routerNamed } from '../core/router-problems.js';
-import { wait } from '../models/abort.js';
-import { failureText } from '../models/failure-text.js';
-import type { PriceBook } from '../models/price-book.js';
-import { RouterProvider } from '../models/router-provider.js';
+import { reachableAgents } from '../../../workflows/resume/reachable-agent.js';
+import { highestCostOf } from '../../core/budgets/price.js';
+import { type FieldError, HoldfastError } from '../../core/errors/errors.js';
+import type { CostOf } from '../../core/routing/route-fit.js';
+import type { RouterPlan } from '../../core/routing/router-plan.js';
+import { pointerOf, ROUTER_PREFIX, readRouters, routerNamed } from '../../core/routing/router-problems.js';
+import type { PriceBook } from '../../models/budgets/price-book.js';
+import { failureText } from '../../models/failures/failure-text.js';
+import { wait } from '../../models/providers/abort.js';
+import { RouterProvider } from '../../models/routing/router-provider.js';
+import type { EngineLog } from '../parts.js';
 import type { RegisteredAgent } from './agent-registry.js';
 import type { HoldfastConfig } from './define.js';
-import type { EngineLog } from './parts.js';
 
 /**
  * The routers of a configuration. Throws `config_invalid` with the place of everything that is wrong with them, and with agents

@@ -1,7 +1,7 @@
 import type { Agent } from '@openai/agents';
-import { reachableAgents } from '../../workflows/reachable-agent.js';
-import { HoldfastError } from '../core/errors.js';
-import { subAgentOf } from '../tools/sub-agent.js';
+import { reachableAgents } from '../../../workflows/resume/reachable-agent.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { subAgentOf } from '../../tools/define/sub-agent.js';
 
 /** Every agent that a tool of an agent runs, or of one that it can hand over to, must be there. Throws `agent_invalid`. */
 export function assertSubAgents(name: string, start: Agent, agents: ReadonlyMap<string, unknown>): void {

@@ -1,8 +1,8 @@
 import type { FunctionTool } from '@openai/agents';
-import { reachableAgent } from '../../workflows/reachable-agent.js';
-import type { ToolSpec } from '../core/tool.js';
-import { nameOf, toolSpecOf } from '../tools/define-tool.js';
-import type { Parts } from './parts.js';
+import { reachableAgent } from '../../../workflows/resume/reachable-agent.js';
+import type { ToolSpec } from '../../core/tools/tool.js';
+import { nameOf, toolSpecOf } from '../../tools/define/define-tool.js';
+import type { Parts } from '../parts.js';
 
 /**
  * The tool of a call as this process knows it: of the agent that asked for the call, reached from the agent of the run.

@@ -1,5 +1,5 @@
-import { reachableAgents } from '../../workflows/reachable-agent.js';
-import { toolSpecOf } from '../tools/define-tool.js';
+import { reachableAgents } from '../../../workflows/resume/reachable-agent.js';
+import { toolSpecOf } from '../../tools/define/define-tool.js';
 import type { RegisteredAgent } from './agent-registry.js';
 
 /** A tool as it is declared now. */

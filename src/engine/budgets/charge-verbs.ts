@@ -1,12 +1,12 @@
-import type { Caller } from '../core/caller.js';
-import type { ChargeView } from '../core/charge.js';
-import { HoldfastError } from '../core/errors.js';
-import type { Page, PageOf } from '../core/page.js';
-import type { SpendFilter, SpendView } from '../core/spend.js';
-import { listChargeRows } from '../storage/charges.js';
-import { findRun } from '../storage/runs.js';
-import { readSpend } from '../storage/spend.js';
-import type { Parts } from './parts.js';
+import type { ChargeView } from '../../core/budgets/charge.js';
+import type { SpendFilter, SpendView } from '../../core/budgets/spend.js';
+import type { Caller } from '../../core/caller.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import type { Page, PageOf } from '../../core/page.js';
+import { listChargeRows } from '../../storage/budgets/charges.js';
+import { readSpend } from '../../storage/budgets/spend.js';
+import { findRun } from '../../storage/runs/runs.js';
+import type { Parts } from '../parts.js';
 
 /** What the model calls of a run cost, in the order of its turns. Throws `run_unknown`. */
 export async function listCharges(

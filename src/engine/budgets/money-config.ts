@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { type Budgets, budgets } from '../core/budget.js';
-import { type FieldError, HoldfastError } from '../core/errors.js';
-import { fieldErrorsOf } from '../core/field-errors.js';
-import { configuredPrice, priceTable } from '../core/price.js';
-import { PriceBook } from '../models/price-book.js';
+import { type Budgets, budgets } from '../../core/budgets/budget.js';
+import { configuredPrice, priceTable } from '../../core/budgets/price.js';
+import { type FieldError, HoldfastError } from '../../core/errors/errors.js';
+import { fieldErrorsOf } from '../../core/field-errors.js';
+import { PriceBook } from '../../models/budgets/price-book.js';
 
 const moneyConfig = z.object({
   prices: priceTable.default({}),

@@ -1,4 +1,4 @@
-import { HoldfastError } from '../core/errors.js';
+import { HoldfastError } from '../../core/errors/errors.js';
 
 /** Does at most so many things at once; for one more, throws `rate_limited`. `what` names several of them. */
 export function atMost(limit: number, what: string): <T>(work: () => Promise<T>) => Promise<T> {

@@ -1,4 +1,4 @@
-import { HoldfastError } from '../core/errors.js';
+import { HoldfastError } from '../../core/errors/errors.js';
 
 /** Work that takes long ends when the signal fires, and throws its reason. */
 export interface UntilSignal {

@@ -1,4 +1,4 @@
-import type { EngineLog } from './parts.js';
+import type { EngineLog } from '../parts.js';
 
 export interface Repeating {
   /** For the log. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { HoldfastError } from '../core/errors.js';
-import { databaseTrouble } from '../storage/database-trouble.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { databaseTrouble } from '../../storage/database/database-trouble.js';
 
 const LOOK_EVERY_MS = 500;
 const TELL_EVERY_MS = 10_000;

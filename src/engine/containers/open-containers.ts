@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
-import type { EnvironmentEngine } from '../core/environment.js';
-import { checkedAddresses, systemResolve } from '../tools/http-address.js';
-import type { RegisteredAgent } from './agent-registry.js';
-import { DEFAULT_DATA_DIR, type EngineConfig, withDefaults } from './engine-config.js';
-import type { HostFolders } from './host-folders.js';
+import type { EnvironmentEngine } from '../../core/containers/environment.js';
+import { checkedAddresses, systemResolve } from '../../tools/http/http-address.js';
+import type { RegisteredAgent } from '../agents/agent-registry.js';
+import { DEFAULT_DATA_DIR, type EngineConfig, withDefaults } from '../engine-config.js';
+import type { HostFolders } from '../tasks/host-folders.js';
 
 /** That of this machine. */
 export const DEFAULT_DOCKER_HOST = 'unix:///var/run/docker.sock';
@@ -33,7 +33,7 @@ export async function openContainers(
     ),
   };
   // Loaded where it is needed: most processes have no containers, and start sooner.
-  const { DockerEngine } = await import('../containers/docker-engine.js');
+  const { DockerEngine } = await import('../../containers/docker/docker-engine.js');
   return new DockerEngine(host, { patienceMs, egress, assertMounts: (spec) => hostFolders.assertMounts(spec) });
 }
 

@@ -12,8 +12,8 @@ import {
 } from '@dbos-inc/dbos-sdk/internal/error';
 import { withDbRetry } from '@dbos-inc/dbos-sdk/internal/system_database';
 import { z } from 'zod';
-import { currentScope } from '../../workflows/segment-scope.js';
-import { keepOutput, keepStep, readHistory, readStatus, type StepResult } from '../storage/checkpoints.js';
+import { currentScope } from '../../../workflows/segment-scope.js';
+import { keepOutput, keepStep, readHistory, readStatus, type StepResult } from '../../storage/dbos/checkpoints.js';
 
 /** For how long a look whether a workflow is cancelled is good, in milliseconds. Keeping a step looks again. */
 const LOOK_GOOD_MS = 1000;

@@ -1,8 +1,8 @@
 import { DBOS } from '@dbos-inc/dbos-sdk';
-import { HoldfastError } from '../core/errors.js';
-import { SILENT } from './engine-config.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { SILENT } from '../engine-config.js';
+import type { EngineLog } from '../parts.js';
 import { hearStrays } from './hear-strays.js';
-import type { EngineLog } from './parts.js';
 
 /** Where a process says that it has an engine; the same in every copy of this module. */
 const ENGINE = Symbol.for('holdfast.engine');

@@ -1,14 +1,14 @@
 import { DBOS } from '@dbos-inc/dbos-sdk';
 import type { ModelProvider } from '@openai/agents';
-import { agentRun, SEGMENT_WORKFLOW } from '../../workflows/agent-run.js';
-import type { StepGate } from '../../workflows/segment-scope.js';
-import { environmentVariable } from '../config.js';
-import { MultiModelProvider } from '../models/multi-model-provider.js';
-import { MultiModelProviderMap } from '../models/multi-model-provider-map.js';
-import type { EngineConfig } from './engine-config.js';
-import { openDoors } from './open-doors.js';
-import type { Parts } from './parts.js';
-import { outsideRequests } from './request.js';
+import { agentRun, SEGMENT_WORKFLOW } from '../../../workflows/agent-run.js';
+import type { StepGate } from '../../../workflows/segment-scope.js';
+import { environmentVariable } from '../../config.js';
+import { MultiModelProvider } from '../../models/providers/multi-model-provider.js';
+import { MultiModelProviderMap } from '../../models/providers/multi-model-provider-map.js';
+import { openDoors } from '../agents/open-doors.js';
+import type { EngineConfig } from '../engine-config.js';
+import type { Parts } from '../parts.js';
+import { outsideRequests } from '../request.js';
 
 const DEFAULT_TURNS_PER_SEGMENT = 50;
 

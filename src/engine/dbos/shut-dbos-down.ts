@@ -1,6 +1,6 @@
 import { DBOS } from '@dbos-inc/dbos-sdk';
-import type { Database } from '../storage/database.js';
-import { refuseConnections } from '../storage/refuse-connections.js';
+import type { Database } from '../../storage/database/database.js';
+import { refuseConnections } from '../../storage/database/refuse-connections.js';
 
 const DEFAULT_GRACE_MS = 10_000;
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Database } from '../storage/database.js';
+import type { Database } from '../../storage/database/database.js';
 
 const LOCK = 'holdfast:start';
 const LOOK_EVERY_MS = 50;

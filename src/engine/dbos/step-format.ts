@@ -1,5 +1,5 @@
 import { DBOSJSON } from '@dbos-inc/dbos-sdk/internal/serialization';
-import { isJson } from '../core/json.js';
+import { isJson } from '../../core/json.js';
 
 /** What DBOS marks its own format by. */
 const MARK = '__dbos_serializer';

@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs';
-import { codeAround, LateThrow, stackOf } from '../../steps/late-throws.js';
-import { withoutKnownSecrets } from '../models/known-secrets.js';
-import type { EngineLog } from './parts.js';
+import { codeAround, LateThrow, stackOf } from '../../../steps/calls/late-throws.js';
+import { withoutKnownSecrets } from '../../models/secrets/known-secrets.js';
+import type { EngineLog } from '../parts.js';
 
 const EVENTS = ['uncaughtException', 'unhandledRejection'] as const;
 

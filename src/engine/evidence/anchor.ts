@@ -1,16 +1,16 @@
 import type { Knex } from 'knex';
-import { openCheckpoint, type SignedCheckpoint, signCheckpoint } from '../core/checkpoint.js';
-import { HoldfastError } from '../core/errors.js';
-import type { LogView } from '../core/log-view.js';
-import type { SigningKey } from '../core/signed-note.js';
-import { databaseTrouble } from '../storage/database-trouble.js';
-import { keepCheckpoint, newestCheckpoints } from '../storage/log-checkpoints.js';
-import { enterMoved, movedAfter } from '../storage/log-entries.js';
-import { logSize } from '../storage/log-rows.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { openCheckpoint, type SignedCheckpoint, signCheckpoint } from '../../core/evidence/checkpoint.js';
+import type { LogView } from '../../core/evidence/log-view.js';
+import type { SigningKey } from '../../core/evidence/signed-note.js';
+import { databaseTrouble } from '../../storage/database/database-trouble.js';
+import { keepCheckpoint, newestCheckpoints } from '../../storage/evidence/log-checkpoints.js';
+import { enterMoved, movedAfter } from '../../storage/evidence/log-entries.js';
+import { logSize } from '../../storage/evidence/log-rows.js';
+import type { EngineLog } from '../parts.js';
 import type { CheckpointPlace } from './checkpoint-place.js';
 import { EntryWatch } from './entry-watch.js';
 import type { LogKeys } from './log-keys.js';
-import type { EngineLog } from './parts.js';
 
 const RUNS_AT_ONCE = 500;
 const BATCHES_AT_ONCE = 20;

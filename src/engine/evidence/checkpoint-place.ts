@@ -1,6 +1,6 @@
-import type { CheckpointLine } from '../core/checkpoint-line.js';
-import { CheckpointFile } from '../storage/checkpoint-file.js';
-import type { CheckpointObjects } from '../stores/checkpoint-objects.js';
+import type { CheckpointLine } from '../../core/evidence/checkpoint-line.js';
+import type { CheckpointObjects } from '../../object-store/checkpoint-objects.js';
+import { CheckpointFile } from '../../storage/evidence/checkpoint-file.js';
 
 /** Where checkpoints are written outside the database. */
 export interface CheckpointPlace {

@@ -1,9 +1,9 @@
 import type { Knex } from 'knex';
-import { leafOf } from '../core/log-entry.js';
-import { TreeEdge } from '../core/merkle.js';
-import { readEntries } from '../storage/log-entries.js';
-import { logSize } from '../storage/log-rows.js';
-import { inTurn } from './in-turn.js';
+import { leafOf } from '../../core/evidence/log-entry.js';
+import { TreeEdge } from '../../core/evidence/merkle.js';
+import { readEntries } from '../../storage/evidence/log-entries.js';
+import { logSize } from '../../storage/evidence/log-rows.js';
+import { inTurn } from '../concurrency/in-turn.js';
 
 const ENTRIES_AT_ONCE = 2000;
 /** Of entries that were signed before, so many are looked at again each time something is signed. */

@@ -1,17 +1,17 @@
 import { join } from 'node:path';
 import { z } from 'zod';
-import { bucketPlaceOf, isBucketText, PLACE_EXPECTED } from '../core/bucket-place.js';
-import { HoldfastError } from '../core/errors.js';
-import { fieldErrorsOf } from '../core/field-errors.js';
-import { shownAddress } from '../core/secret-looks.js';
-import { isSecret, type Secret } from '../models/secret.js';
-import type { Database } from '../storage/database.js';
-import { CheckpointObjects } from '../stores/checkpoint-objects.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { bucketPlaceOf, isBucketText, PLACE_EXPECTED } from '../../core/exports/bucket-place.js';
+import { fieldErrorsOf } from '../../core/field-errors.js';
+import { shownAddress } from '../../core/secrets/secret-looks.js';
+import { isSecret, type Secret } from '../../models/secrets/secret.js';
+import { CheckpointObjects } from '../../object-store/checkpoint-objects.js';
+import type { Database } from '../../storage/database/database.js';
+import { type EngineConfig, withDefaults } from '../engine-config.js';
+import { openCheckpointStore } from '../exports/open-object-store.js';
 import { Anchor } from './anchor.js';
 import { type CheckpointPlace, inBucket, inFile, standardOutput } from './checkpoint-place.js';
-import { type EngineConfig, withDefaults } from './engine-config.js';
 import { openLogKeys } from './log-keys.js';
-import { openCheckpointStore } from './open-object-store.js';
 
 /** How the log over all runs is signed. */
 export interface EvidenceConfig {

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { HoldfastError } from '../core/errors.js';
-import { signHandover, signRevocation, type TrustedKey, trustedBy } from '../core/key-handover.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { signHandover, signRevocation, type TrustedKey, trustedBy } from '../../core/evidence/key-handover.js';
 import {
   isKeyName,
   type NoteKey,
@@ -10,11 +10,11 @@ import {
   parseSigningKey,
   type SigningKey,
   signingKeyText,
-} from '../core/signed-note.js';
-import { knowSecret } from '../models/known-secrets.js';
-import { fileSecret, type Secret } from '../models/secret.js';
-import { makeKeyFile, readKeyFile, replaceKeyFile } from '../storage/key-file.js';
-import { addPublicKey, publicKeysOf, readPublicKeys } from '../storage/public-key-file.js';
+} from '../../core/evidence/signed-note.js';
+import { knowSecret } from '../../models/secrets/known-secrets.js';
+import { fileSecret, type Secret } from '../../models/secrets/secret.js';
+import { makeKeyFile, readKeyFile, replaceKeyFile } from '../../storage/database/data-dir/key-file.js';
+import { addPublicKey, publicKeysOf, readPublicKeys } from '../../storage/evidence/public-key-file.js';
 
 /** With which keys checkpoints of the log are signed and checked. */
 export interface LogKeys {

@@ -1,14 +1,14 @@
 import type { Knex } from 'knex';
-import type { Head } from '../core/chain.js';
-import { LogCheck, type LoggedEvent } from '../core/check-log.js';
-import { type FalseRow, falseRows, type StoredCopies } from '../core/copied-rows.js';
-import { HoldfastError } from '../core/errors.js';
-import { type Broken, type Fault, fault } from '../core/invariant.js';
-import { LoggedFacts } from '../core/logged-facts.js';
-import { endFault, reportOn, rowFault, type VerifyReport } from '../core/verify-log.js';
-import { breathe } from '../storage/breathe.js';
-import { fits, type KeptFold } from '../storage/fold-snapshots.js';
-import { type ClaimRow, readClaim, readLogPage } from '../storage/log-pages.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { type FalseRow, falseRows, type StoredCopies } from '../../core/integrity/copied-rows.js';
+import { LoggedFacts } from '../../core/integrity/logged-facts.js';
+import type { Head } from '../../core/log/chain.js';
+import { LogCheck, type LoggedEvent } from '../../core/log/check-log.js';
+import { type Broken, type Fault, fault } from '../../core/log/invariant.js';
+import { endFault, reportOn, rowFault, type VerifyReport } from '../../core/log/verify-log.js';
+import { breathe } from '../../storage/database/breathe.js';
+import { type ClaimRow, readClaim, readLogPage } from '../../storage/evidence/log-pages.js';
+import { fits, type KeptFold } from '../../storage/log/fold-snapshots.js';
 
 const FALSE_ROWS_MAX = 20;
 const EVENTS_AT_ONCE = 200;

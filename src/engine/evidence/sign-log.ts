@@ -1,8 +1,8 @@
-import { counted } from '../../steps/counted-work.js';
-import { hasDied } from '../storage/work-notes.js';
+import { counted } from '../../../steps/exports/counted-work.js';
+import { hasDied } from '../../storage/queue/work-notes.js';
+import type { Parts } from '../parts.js';
+import { chore, ofAll } from '../workers/chore.js';
 import type { Apart } from './anchor.js';
-import { chore, ofAll } from './chore.js';
-import type { Parts } from './parts.js';
 
 const TOGETHER = ofAll('sign');
 

@@ -1,18 +1,23 @@
-import { HoldfastError } from '../core/errors.js';
-import { TERMINAL_KINDS } from '../core/event.js';
-import type { Broken } from '../core/invariant.js';
-import { leafOf } from '../core/log-entry.js';
-import type { AnchoredReport, AnchorReport } from '../core/log-view.js';
-import { inclusionRecipe, inOneRecipe, verifyInclusion } from '../core/merkle.js';
-import type { VerifyReport } from '../core/verify-log.js';
-import { type CommittedEvent, eventsAt } from '../storage/log-check.js';
-import { type EntriesOfRun, entriesOfRuns, type IndexedEntry, type IndexedLoss } from '../storage/log-entries.js';
-import { logSize } from '../storage/log-rows.js';
-import { readTree } from '../storage/log-tree.js';
-import { repairOf } from '../storage/lost-rows.js';
-import { readHeads } from '../storage/read-events.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { leafOf } from '../../core/evidence/log-entry.js';
+import type { AnchoredReport, AnchorReport } from '../../core/evidence/log-view.js';
+import { inclusionRecipe, inOneRecipe, verifyInclusion } from '../../core/evidence/merkle.js';
+import { TERMINAL_KINDS } from '../../core/log/event.js';
+import type { Broken } from '../../core/log/invariant.js';
+import type { VerifyReport } from '../../core/log/verify-log.js';
+import { type CommittedEvent, eventsAt } from '../../storage/evidence/log-check.js';
+import {
+  type EntriesOfRun,
+  entriesOfRuns,
+  type IndexedEntry,
+  type IndexedLoss,
+} from '../../storage/evidence/log-entries.js';
+import { logSize } from '../../storage/evidence/log-rows.js';
+import { readTree } from '../../storage/evidence/log-tree.js';
+import { readHeads } from '../../storage/log/read-events.js';
+import { repairOf } from '../../storage/retention/lost-rows.js';
+import type { Parts } from '../parts.js';
 import type { Newest } from './anchor.js';
-import type { Parts } from './parts.js';
 
 /** Adds to what a run's own log says what the log over all runs says of it. Throws `run_unknown` when the run was removed meanwhile. */
 export async function withAnchor(parts: Parts, report: VerifyReport): Promise<AnchoredReport> {

@@ -1,15 +1,15 @@
 import type { Knex } from 'knex';
-import { openCheckpoint } from '../core/checkpoint.js';
-import { leafOf } from '../core/log-entry.js';
-import type { LogReport } from '../core/log-view.js';
-import { rootRecipe, TreeEdge } from '../core/merkle.js';
-import { breathe } from '../storage/breathe.js';
-import { changedSince, unentered, unexplained, unlinked, vanished } from '../storage/log-check.js';
-import { newestCheckpoints } from '../storage/log-checkpoints.js';
-import { readEntries } from '../storage/log-entries.js';
-import { logSize } from '../storage/log-rows.js';
-import { readTree } from '../storage/log-tree.js';
-import type { Parts } from './parts.js';
+import { openCheckpoint } from '../../core/evidence/checkpoint.js';
+import { leafOf } from '../../core/evidence/log-entry.js';
+import type { LogReport } from '../../core/evidence/log-view.js';
+import { rootRecipe, TreeEdge } from '../../core/evidence/merkle.js';
+import { breathe } from '../../storage/database/breathe.js';
+import { changedSince, unentered, unexplained, unlinked, vanished } from '../../storage/evidence/log-check.js';
+import { newestCheckpoints } from '../../storage/evidence/log-checkpoints.js';
+import { readEntries } from '../../storage/evidence/log-entries.js';
+import { logSize } from '../../storage/evidence/log-rows.js';
+import { readTree } from '../../storage/evidence/log-tree.js';
+import type { Parts } from '../parts.js';
 
 const ENTRIES_AT_ONCE = 2000;
 const PROBLEMS_MAX = 20;

@@ -1,16 +1,16 @@
-import type { Caller } from '../core/caller.js';
-import type { LoggedEvent } from '../core/check-log.js';
-import { HoldfastError } from '../core/errors.js';
-import type { Page } from '../core/page.js';
-import type { RunStatus } from '../core/run.js';
-import type { VerifyRange, VerifyReport } from '../core/verify-log.js';
-import { type ClaimedRun, readClaimed } from '../storage/copied-rows.js';
-import { readFolds, soundPlace } from '../storage/fold-snapshots.js';
-import { type ClaimRow, listClaims, readClaim, readLogs } from '../storage/log-pages.js';
-import { BEFORE_ALL } from '../storage/read-events.js';
-import { encodeCursor } from '../storage/run-list.js';
+import type { Caller } from '../../core/caller.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import type { LoggedEvent } from '../../core/log/check-log.js';
+import type { VerifyRange, VerifyReport } from '../../core/log/verify-log.js';
+import type { Page } from '../../core/page.js';
+import type { RunStatus } from '../../core/runs/run.js';
+import { type ClaimRow, listClaims, readClaim, readLogs } from '../../storage/evidence/log-pages.js';
+import { type ClaimedRun, readClaimed } from '../../storage/integrity/copied-rows.js';
+import { readFolds, soundPlace } from '../../storage/log/fold-snapshots.js';
+import { BEFORE_ALL } from '../../storage/log/read-events.js';
+import { encodeCursor } from '../../storage/runs/run-list.js';
+import type { Parts } from '../parts.js';
 import { fewAtATime, LogReading, logPages } from './log-reading.js';
-import type { Parts } from './parts.js';
 
 /** A page of many runs ends with the run by which it has so many events, so that no request takes for ever. */
 const EVENTS_PER_PAGE = 50_000;

@@ -1,13 +1,13 @@
 import { DBOS, type DBOSClient } from '@dbos-inc/dbos-sdk';
 import type { Knex } from 'knex';
-import { dropStaging } from '../../steps/begin-export.js';
-import type { World } from '../../steps/world.js';
-import { EXPORT_WORKFLOW, exportRun } from '../../workflows/export-run.js';
-import { HoldfastError } from '../core/errors.js';
-import { endDeadExports, leftExports, requeueExports } from '../storage/left-exports.js';
-import { rawConnection } from '../storage/raw-connection.js';
-import { listenNow, wakeDispatcher } from './dispatcher-door.js';
-import type { EngineLog } from './parts.js';
+import { dropStaging } from '../../../steps/exports/begin-export.js';
+import type { World } from '../../../steps/world.js';
+import { EXPORT_WORKFLOW, exportRun } from '../../../workflows/export-run.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { rawConnection } from '../../storage/database/raw-connection.js';
+import { endDeadExports, leftExports, requeueExports } from '../../storage/dbos/left-exports.js';
+import { listenNow, wakeDispatcher } from '../dbos/dispatcher-door.js';
+import type { EngineLog } from '../parts.js';
 
 const EXPORT_QUEUE = 'holdfast.exports';
 /** Exports that a process works on at once: each holds a part in memory. */

@@ -1,19 +1,19 @@
-import { transact } from '../../steps/patience.js';
-import type { World } from '../../steps/world.js';
-import { isBelow, openRoots } from '../core/bucket-place.js';
-import type { Caller } from '../core/caller.js';
-import { HoldfastError } from '../core/errors.js';
+import { transact } from '../../../steps/patience.js';
+import type { World } from '../../../steps/world.js';
+import type { Caller } from '../../core/caller.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { isBelow, openRoots } from '../../core/exports/bucket-place.js';
 import {
   type ExportRequest,
   type ExportView,
   isExportOver,
   type StartExport,
   startExport as startExportShape,
-} from '../core/export.js';
-import { fieldErrorsOf, invalidRequest } from '../core/field-errors.js';
-import type { Page } from '../core/page.js';
-import { exportFolder, type Whose } from '../datasets/export-folder.js';
-import { countGone } from '../storage/exported-runs.js';
+} from '../../core/exports/export.js';
+import { fieldErrorsOf, invalidRequest } from '../../core/field-errors.js';
+import type { Page } from '../../core/page.js';
+import { exportFolder, type Whose } from '../../datasets/export-folder.js';
+import { countGone } from '../../storage/exports/exported-runs.js';
 import {
   askToCancel,
   type ExportRow,
@@ -21,9 +21,9 @@ import {
   findExport,
   insertExport,
   listExportRows,
-} from '../storage/exports.js';
-import { cursorAfter } from '../storage/run-list.js';
-import type { Parts } from './parts.js';
+} from '../../storage/exports/exports.js';
+import { cursorAfter } from '../../storage/runs/run-list.js';
+import type { Parts } from '../parts.js';
 
 /** Starts an export of the caller's own runs, in one transaction with its workflow. */
 export async function startExport(parts: Parts, request: StartExport, caller: Caller): Promise<ExportView> {

@@ -1,15 +1,15 @@
-import type { ExportBuckets } from '../../steps/world.js';
-import { environmentVariable } from '../config.js';
-import { exportRootsOf } from '../core/bucket-place.js';
-import { HoldfastError } from '../core/errors.js';
-import { OBJECT_STORE_KEYS } from '../core/object-store-keys.js';
-import { shownAddress } from '../core/secret-looks.js';
-import { webAddress } from '../core/setting.js';
-import { HeldSecret } from '../models/held-secret.js';
-import { literalSecret, type Secret } from '../models/secret.js';
-import { type CredentialSource, ObjectStore } from '../stores/object-store.js';
-import type { EngineConfig } from './engine-config.js';
-import { secret } from './secret.js';
+import type { ExportBuckets } from '../../../steps/world.js';
+import { environmentVariable } from '../../config.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { exportRootsOf } from '../../core/exports/bucket-place.js';
+import { OBJECT_STORE_KEYS } from '../../core/exports/object-store-keys.js';
+import { shownAddress } from '../../core/secrets/secret-looks.js';
+import { webAddress } from '../../core/setting.js';
+import { HeldSecret } from '../../models/secrets/held-secret.js';
+import { literalSecret, type Secret } from '../../models/secrets/secret.js';
+import { type CredentialSource, ObjectStore } from '../../object-store/object-store.js';
+import type { EngineConfig } from '../engine-config.js';
+import { secret } from '../secrets/secret.js';
 
 type Part = keyof typeof OBJECT_STORE_KEYS;
 

@@ -1,11 +1,11 @@
-import { answerProblems } from '../core/answer.js';
-import { type FieldError, HoldfastError } from '../core/errors.js';
-import type { JsonValue } from '../core/json.js';
-import type { InterruptionRow } from '../storage/interruption-rows.js';
-import { waitOf } from '../storage/interruptions.js';
-import type { Parts } from './parts.js';
-import { allowanceOfRequest } from './request.js';
-import { toolSpecNamed } from './tool-named.js';
+import { type FieldError, HoldfastError } from '../../core/errors/errors.js';
+import { answerProblems } from '../../core/interruptions/answer.js';
+import type { JsonValue } from '../../core/json.js';
+import type { InterruptionRow } from '../../storage/interruptions/interruption-rows.js';
+import { waitOf } from '../../storage/interruptions/interruptions.js';
+import { toolSpecNamed } from '../agents/tool-named.js';
+import type { Parts } from '../parts.js';
+import { allowanceOfRequest } from '../request.js';
 
 /**
  * Holds an answer against what it must be: the choices or the schema of its question, and, where it stands for the output

@@ -1,24 +1,30 @@
 import type { FunctionTool } from '@openai/agents';
 import { z } from 'zod';
-import type { Allowance } from '../core/allowance.js';
-import { callDigest } from '../core/call.js';
-import type { ApprovalExtras, Choice } from '../core/decision.js';
-import { differenceOf } from '../core/difference.js';
-import { HoldfastError } from '../core/errors.js';
-import { parseGrants } from '../core/grants.js';
-import type { Always, ArgumentEdit } from '../core/interruption.js';
-import { canonical, isObject, type JsonObject, type JsonValue, jsonObject } from '../core/json.js';
-import { schemaInLinearTime } from '../core/linear-schema.js';
-import { checksOf } from '../core/required-capabilities.js';
-import { spendSchemaWork } from '../core/schema-work.js';
-import { type Standing, type StandingRule, standingFor, standingId, standingOf } from '../core/standing.js';
-import type { InterruptionRow } from '../storage/interruption-rows.js';
-import { capabilitiesOf } from '../storage/interruptions.js';
-import { grantsOf, type RunRow } from '../storage/run-row.js';
-import { isDeclared, toolSpecOf } from '../tools/define-tool.js';
-import type { Parts } from './parts.js';
-import { allowanceOfRequest } from './request.js';
-import { toolNamed } from './tool-named.js';
+import { differenceOf } from '../../core/difference.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { parseGrants } from '../../core/grants/grants.js';
+import { checksOf } from '../../core/grants/required-capabilities.js';
+import type { ApprovalExtras, Choice } from '../../core/interruptions/decision.js';
+import type { Always, ArgumentEdit } from '../../core/interruptions/interruption.js';
+import {
+  type Standing,
+  type StandingRule,
+  standingFor,
+  standingId,
+  standingOf,
+} from '../../core/interruptions/standing.js';
+import { canonical, isObject, type JsonObject, type JsonValue, jsonObject } from '../../core/json.js';
+import type { Allowance } from '../../core/limits/allowance.js';
+import { schemaInLinearTime } from '../../core/limits/linear-schema.js';
+import { spendSchemaWork } from '../../core/limits/schema-work.js';
+import { callDigest } from '../../core/runs/call.js';
+import type { InterruptionRow } from '../../storage/interruptions/interruption-rows.js';
+import { capabilitiesOf } from '../../storage/interruptions/interruptions.js';
+import { grantsOf, type RunRow } from '../../storage/runs/run-row.js';
+import { isDeclared, toolSpecOf } from '../../tools/define/define-tool.js';
+import { toolNamed } from '../agents/tool-named.js';
+import type { Parts } from '../parts.js';
+import { allowanceOfRequest } from '../request.js';
 
 /**
  * Judges the edit and the standing decision of an approval as far as this process knows the tool; the segment that runs the

@@ -1,15 +1,14 @@
 import type { Knex } from 'knex';
-import { transact } from '../../steps/patience.js';
-import { resumeDecided } from '../../steps/resume-run.js';
-import { settleEach } from '../../steps/settle.js';
-import type { Caller } from '../core/caller.js';
-import { type EmitEvent, type EmittedEvent, emitBody, KEPT_EVENTS } from '../core/emitted-event.js';
-import { HoldfastError } from '../core/errors.js';
-import { fieldErrorsOf, invalidRequest } from '../core/field-errors.js';
-import { canonical, digestOf, type JsonValue, toJson } from '../core/json.js';
-import { isOver } from '../core/run.js';
-import { eventName } from '../core/wait.js';
-import { lockRuns } from '../storage/decided-runs.js';
+import { settleEach } from '../../../steps/interruptions/settle.js';
+import { transact } from '../../../steps/patience.js';
+import { resumeDecided } from '../../../steps/segment/resume-run.js';
+import type { Caller } from '../../core/caller.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { fieldErrorsOf, invalidRequest } from '../../core/field-errors.js';
+import { type EmitEvent, type EmittedEvent, emitBody, KEPT_EVENTS } from '../../core/interruptions/emitted-event.js';
+import { eventName } from '../../core/interruptions/wait.js';
+import { canonical, digestOf, type JsonValue, toJson } from '../../core/json.js';
+import { isOver } from '../../core/runs/run.js';
 import {
   countKeptEvents,
   emittedEventOf,
@@ -18,10 +17,11 @@ import {
   lockEventName,
   type NewEmittedEvent,
   waitsForEvent,
-} from '../storage/emitted-events.js';
-import { interruptionsByIds, isPast } from '../storage/interruptions.js';
-import { findRun } from '../storage/runs.js';
-import type { Parts } from './parts.js';
+} from '../../storage/interruptions/emitted-events.js';
+import { interruptionsByIds, isPast } from '../../storage/interruptions/interruptions.js';
+import { lockRuns } from '../../storage/runs/decided-runs.js';
+import { findRun } from '../../storage/runs/runs.js';
+import type { Parts } from '../parts.js';
 
 /**
  * Tells runs that something happened outside. In one transaction it settles every wait that it matches or, when there is

@@ -1,15 +1,15 @@
 import type { Agent, FunctionTool } from '@openai/agents';
-import { reachableAgent } from '../../workflows/reachable-agent.js';
-import { Allowance } from '../core/allowance.js';
-import { HoldfastError } from '../core/errors.js';
-import type { JsonObject } from '../core/json.js';
-import type { InterruptionRow } from '../storage/interruption-rows.js';
-import type { RunOfCall } from '../storage/runs-of-calls.js';
-import { toolSpecOf } from '../tools/define-tool.js';
-import type { RegisteredAgent } from './agent-registry.js';
+import { reachableAgent } from '../../../workflows/resume/reachable-agent.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import type { JsonObject } from '../../core/json.js';
+import { Allowance } from '../../core/limits/allowance.js';
+import type { InterruptionRow } from '../../storage/interruptions/interruption-rows.js';
+import type { RunOfCall } from '../../storage/runs/runs-of-calls.js';
+import { toolSpecOf } from '../../tools/define/define-tool.js';
+import type { RegisteredAgent } from '../agents/agent-registry.js';
+import { toolNamed } from '../agents/tool-named.js';
+import type { Parts } from '../parts.js';
 import { checksFor, problemOf } from './approval-terms.js';
-import type { Parts } from './parts.js';
-import { toolNamed } from './tool-named.js';
 
 /** Why a call would not run now, and where that is. */
 interface Unfit {

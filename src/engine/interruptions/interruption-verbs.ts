@@ -1,19 +1,22 @@
 import type { Knex } from 'knex';
-import { requestersOf } from '../../steps/requesters.js';
-import { resumeLocked } from '../../steps/resume-run.js';
-import { settle, vote } from '../../steps/settle.js';
-import { raisedLimit } from '../core/budget.js';
-import type { Caller } from '../core/caller.js';
-import { type Choice, judgeDecision } from '../core/decision.js';
-import { HoldfastError } from '../core/errors.js';
-import type { Integrity } from '../core/integrity.js';
-import type { DecisionRequest, InterruptionView, ListedInterruption } from '../core/interruption.js';
-import { canonical, type JsonObject, type JsonValue, plainText, toJson } from '../core/json.js';
-import { nanosOf, usdOf } from '../core/money.js';
-import type { Page } from '../core/page.js';
-import { assertSeparate } from '../core/separation.js';
-import { raiseLimit } from '../storage/budgets.js';
-import type { InterruptionRow } from '../storage/interruption-rows.js';
+import { settle, vote } from '../../../steps/interruptions/settle.js';
+import { requestersOf } from '../../../steps/segment/requesters.js';
+import { resumeLocked } from '../../../steps/segment/resume-run.js';
+import { raisedLimit } from '../../core/budgets/budget.js';
+import type { Caller } from '../../core/caller.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import type { Integrity } from '../../core/integrity/integrity.js';
+import { type Choice, judgeDecision } from '../../core/interruptions/decision.js';
+import type { DecisionRequest, InterruptionView, ListedInterruption } from '../../core/interruptions/interruption.js';
+import { assertSeparate } from '../../core/interruptions/separation.js';
+import { canonical, type JsonObject, type JsonValue, plainText, toJson } from '../../core/json.js';
+import { nanosOf, usdOf } from '../../core/money.js';
+import type { Page } from '../../core/page.js';
+import { raiseLimit } from '../../storage/budgets/budgets.js';
+import { atOneMoment } from '../../storage/database/one-moment.js';
+import { shownInterruption } from '../../storage/integrity/legible-rows.js';
+import { falseInterruptions, type Long } from '../../storage/integrity/shown-rows.js';
+import type { InterruptionRow } from '../../storage/interruptions/interruption-rows.js';
 import {
   decisionsOf,
   findInterruption,
@@ -24,19 +27,16 @@ import {
   lockInterruption,
   saidOnEach,
   waitOf,
-} from '../storage/interruptions.js';
-import { shownInterruption } from '../storage/legible-rows.js';
-import { atOneMoment } from '../storage/one-moment.js';
-import { cursorAfter } from '../storage/run-list.js';
-import { assertNotErased } from '../storage/runs.js';
-import { runsOfCalls } from '../storage/runs-of-calls.js';
-import { falseInterruptions, type Long } from '../storage/shown-rows.js';
+} from '../../storage/interruptions/interruptions.js';
+import { cursorAfter } from '../../storage/runs/run-list.js';
+import { assertNotErased } from '../../storage/runs/runs.js';
+import { runsOfCalls } from '../../storage/runs/runs-of-calls.js';
+import type { Parts } from '../parts.js';
+import { beginningOf, isLong } from '../runs/previews.js';
+import { expire, settlePast } from '../workers/settle-due.js';
 import { assertFits } from './answer-fits.js';
 import { judgeExtras } from './approval-terms.js';
 import { assertRunsNow, unfitNow } from './fits-now.js';
-import type { Parts } from './parts.js';
-import { beginningOf, isLong } from './previews.js';
-import { expire, settlePast } from './settle-due.js';
 
 const unknown = (id: string): HoldfastError =>
   new HoldfastError('interruption_unknown', `There is no interruption ${JSON.stringify(id)}.`);

@@ -1,15 +1,15 @@
-import { isoNow } from '../../steps/world.js';
-import type { Caller } from '../core/caller.js';
-import { HoldfastError } from '../core/errors.js';
-import type { EventDraft } from '../core/event.js';
-import type { Page, PageOf } from '../core/page.js';
-import { isOver } from '../core/run.js';
-import type { StandingDecisionView } from '../core/standing.js';
-import { appendEvents } from '../storage/events.js';
-import type { RunRow } from '../storage/run-row.js';
-import { findRun, lockRun } from '../storage/runs.js';
-import { findStanding, listStandingRows, revokeStanding } from '../storage/standing-decisions.js';
-import type { Parts } from './parts.js';
+import { isoNow } from '../../../steps/world.js';
+import type { Caller } from '../../core/caller.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import type { StandingDecisionView } from '../../core/interruptions/standing.js';
+import type { EventDraft } from '../../core/log/event.js';
+import type { Page, PageOf } from '../../core/page.js';
+import { isOver } from '../../core/runs/run.js';
+import { findStanding, listStandingRows, revokeStanding } from '../../storage/interruptions/standing-decisions.js';
+import { appendEvents } from '../../storage/log/events.js';
+import type { RunRow } from '../../storage/runs/run-row.js';
+import { findRun, lockRun } from '../../storage/runs/runs.js';
+import type { Parts } from '../parts.js';
 
 async function runOf(parts: Parts, id: string, caller: Caller): Promise<RunRow> {
   const run = await findRun(parts.world.knex, caller.tenant, id);

@@ -1,8 +1,8 @@
-import type { Broken } from '../core/invariant.js';
-import { leafOf } from '../core/log-entry.js';
-import { eventsAt } from '../storage/log-check.js';
-import { entriesOfRun } from '../storage/log-entries.js';
-import type { Parts } from './parts.js';
+import { leafOf } from '../../core/evidence/log-entry.js';
+import type { Broken } from '../../core/log/invariant.js';
+import { eventsAt } from '../../storage/evidence/log-check.js';
+import { entriesOfRun } from '../../storage/evidence/log-entries.js';
+import type { Parts } from '../parts.js';
 
 /**
  * What entries of the log over all runs say against a log whose chain is whole up to an event: the first event that is missing or

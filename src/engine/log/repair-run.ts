@@ -1,15 +1,21 @@
-import type { Caller } from '../core/caller.js';
-import { HoldfastError } from '../core/errors.js';
-import { fieldErrorsOf, invalidRequest } from '../core/field-errors.js';
-import { digestOf } from '../core/json.js';
-import { type LostCall, type RepairReport, type RepairRequest, repairRequest, unaccepted } from '../core/repair.js';
-import { isOver } from '../core/run.js';
-import { REPAIRED, repairOf } from '../storage/lost-rows.js';
+import type { Caller } from '../../core/caller.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { fieldErrorsOf, invalidRequest } from '../../core/field-errors.js';
+import { digestOf } from '../../core/json.js';
+import {
+  type LostCall,
+  type RepairReport,
+  type RepairRequest,
+  repairRequest,
+  unaccepted,
+} from '../../core/log/repair.js';
+import { isOver } from '../../core/runs/run.js';
+import { REPAIRED, repairOf } from '../../storage/retention/lost-rows.js';
+import type { Parts } from '../parts.js';
+import { makeFork } from '../replay/make-fork.js';
+import { AlreadyStarted } from '../runs/start-run.js';
+import { stopBroken } from '../workers/stop-broken.js';
 import { type Damage, damageOf } from './log-damage.js';
-import { makeFork } from './make-fork.js';
-import type { Parts } from './parts.js';
-import { AlreadyStarted } from './start-run.js';
-import { stopBroken } from './stop-broken.js';
 
 const NAMED_MAX = 20;
 

@@ -1,12 +1,12 @@
-import type { Caller } from '../core/caller.js';
-import { genesis } from '../core/chain.js';
-import { LogCheck } from '../core/check-log.js';
-import { HoldfastError } from '../core/errors.js';
-import type { StateAt } from '../core/state-at.js';
-import { soundPlace } from '../storage/fold-snapshots.js';
-import { readClaim } from '../storage/log-pages.js';
-import { logPages } from './log-reading.js';
-import type { Parts } from './parts.js';
+import type { Caller } from '../../core/caller.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { genesis } from '../../core/log/chain.js';
+import { LogCheck } from '../../core/log/check-log.js';
+import type { StateAt } from '../../core/log/state-at.js';
+import { readClaim } from '../../storage/evidence/log-pages.js';
+import { soundPlace } from '../../storage/log/fold-snapshots.js';
+import { logPages } from '../evidence/log-reading.js';
+import type { Parts } from '../parts.js';
 
 /**
  * The state of a run after one of its events (undefined: the last), folded from the last place before it whose state is kept. What

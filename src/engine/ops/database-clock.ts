@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { databaseTimeMs } from '../storage/clock.js';
+import { databaseTimeMs } from '../../storage/database/clock.js';
 
 /**
  * The time by the clock of the database, which all processes share: what is due is due for all of them at once, whatever

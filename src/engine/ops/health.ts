@@ -1,7 +1,7 @@
-import type { Check, Health } from '../core/health.js';
-import { within } from '../storage/within.js';
-import { workSetAside } from '../storage/work-notes.js';
-import type { Parts } from './parts.js';
+import type { Check, Health } from '../../core/ops/health.js';
+import { within } from '../../storage/database/within.js';
+import { workSetAside } from '../../storage/queue/work-notes.js';
+import type { Parts } from '../parts.js';
 
 const WITHIN_MS = 2000;
 const ASIDE_COUNTED = 100;

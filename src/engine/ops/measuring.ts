@@ -1,10 +1,10 @@
-import { type Caller, mayOperate } from '../core/caller.js';
-import { HoldfastError } from '../core/errors.js';
-import type { Exposition, Metrics } from '../metrics/metrics.js';
-import { type Measures, readMeasures } from '../storage/measures.js';
-import { within } from '../storage/within.js';
-import type { Parts } from './parts.js';
-import { SEGMENT_QUEUE } from './segment-queue.js';
+import { type Caller, mayOperate } from '../../core/caller.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import type { Exposition, Metrics } from '../../metrics/metrics.js';
+import { within } from '../../storage/database/within.js';
+import { type Measures, readMeasures } from '../../storage/ops/measures.js';
+import type { Parts } from '../parts.js';
+import { SEGMENT_QUEUE } from '../queue/segment-queue.js';
 
 /** However often one scrapes, the database is looked at no more often. */
 const EVERY_MS = 5000;

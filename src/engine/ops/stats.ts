@@ -1,10 +1,10 @@
-import { RUN_STATUSES, type RunStatus } from '../core/run.js';
-import type { Stats } from '../core/stats.js';
-import { countPending } from '../storage/interruptions.js';
-import { countEvents } from '../storage/read-events.js';
-import { countRuns, sumTokens } from '../storage/run-list.js';
-import { sumSpend } from '../storage/spend.js';
-import type { Parts } from './parts.js';
+import type { Stats } from '../../core/ops/stats.js';
+import { RUN_STATUSES, type RunStatus } from '../../core/runs/run.js';
+import { sumSpend } from '../../storage/budgets/spend.js';
+import { countPending } from '../../storage/interruptions/interruptions.js';
+import { countEvents } from '../../storage/log/read-events.js';
+import { countRuns, sumTokens } from '../../storage/runs/run-list.js';
+import type { Parts } from '../parts.js';
 
 export async function stats(parts: Parts, tenant: string): Promise<Stats> {
   const { knex } = parts.world;

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
-import type { Summary } from '../core/stats.js';
-import { readSummary } from '../storage/task-stats.js';
-import { within } from '../storage/within.js';
+import type { Summary } from '../../core/ops/stats.js';
+import { within } from '../../storage/database/within.js';
+import { readSummary } from '../../storage/tasks/task-stats.js';
 
 /** However often one asks, the database is looked at no more often for each tenant. */
 const EVERY_MS = 5000;

@@ -1,16 +1,16 @@
 import type { z } from 'zod';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { fieldErrorsOf } from '../../core/field-errors.js';
 import {
   type DispatchLimits,
   type NamedLimits,
   namedLimits,
   type TenantLimits,
   tenantLimits,
-} from '../core/dispatch.js';
-import { HoldfastError } from '../core/errors.js';
-import { fieldErrorsOf } from '../core/field-errors.js';
-import type { LimitRow } from '../storage/dispatch-limits.js';
-import type { LimitedNames } from '../storage/limited-names.js';
-import type { RegisteredAgent } from './agent-registry.js';
+} from '../../core/queue/dispatch.js';
+import type { LimitedNames } from '../../storage/dbos/limited-names.js';
+import type { LimitRow } from '../../storage/queue/dispatch-limits.js';
+import type { RegisteredAgent } from '../agents/agent-registry.js';
 
 export interface LimitsConfig {
   readonly tenants?: TenantLimits;

@@ -1,10 +1,10 @@
-import type { Metrics } from '../metrics/metrics.js';
-import type { Database } from '../storage/database.js';
-import { type Dequeued, dequeue } from '../storage/dequeue.js';
-import { notify } from '../storage/notify.js';
-import type { QueueDoor } from './dequeue-door.js';
+import type { Metrics } from '../../metrics/metrics.js';
+import type { Database } from '../../storage/database/database.js';
+import { notify } from '../../storage/database/notify.js';
+import { type Dequeued, dequeue } from '../../storage/dbos/dequeue.js';
+import type { QueueDoor } from '../dbos/dequeue-door.js';
+import { APPLICATION, RECORDING_VERSION } from '../dbos/recording-version.js';
 import type { Looks } from './looks.js';
-import { APPLICATION, RECORDING_VERSION } from './recording-version.js';
 import { SEGMENT_QUEUE, WAKE_CHANNEL } from './segment-queue.js';
 
 /** Tenants whose turn is remembered. */

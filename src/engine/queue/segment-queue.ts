@@ -1,12 +1,12 @@
 import type { DBOSClient } from '@dbos-inc/dbos-sdk';
 import type { Knex } from 'knex';
-import type { SegmentQueue } from '../../steps/world.js';
-import { SEGMENT_WORKFLOW } from '../../workflows/agent-run.js';
-import { queueKey, queuePriority } from '../core/dispatch.js';
-import { keyOf, keysOfRuns, type LimitedNames, namesAnything } from '../storage/limited-names.js';
-import { copySegment, type KeyedSegment, removeSegment, withdrawSegments } from '../storage/queued-segments.js';
-import { rawConnection } from '../storage/raw-connection.js';
-import { workflowIdOf } from '../storage/workflow-id.js';
+import type { SegmentQueue } from '../../../steps/world.js';
+import { SEGMENT_WORKFLOW } from '../../../workflows/agent-run.js';
+import { queueKey, queuePriority } from '../../core/queue/dispatch.js';
+import { rawConnection } from '../../storage/database/raw-connection.js';
+import { keyOf, keysOfRuns, type LimitedNames, namesAnything } from '../../storage/dbos/limited-names.js';
+import { copySegment, type KeyedSegment, removeSegment, withdrawSegments } from '../../storage/dbos/queued-segments.js';
+import { workflowIdOf } from '../../storage/dbos/workflow-id.js';
 import type { Looks } from './looks.js';
 
 export const SEGMENT_QUEUE = 'holdfast.segments';

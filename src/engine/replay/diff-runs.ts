@@ -1,17 +1,17 @@
 import type { Knex } from 'knex';
-import type { Allowance } from '../core/allowance.js';
-import type { Caller } from '../core/caller.js';
-import { differenceOf } from '../core/difference.js';
-import { HoldfastError } from '../core/errors.js';
-import type { RunEvent } from '../core/event.js';
-import { canonical, type JsonObject, type JsonValue } from '../core/json.js';
-import { isCompared, Likeness } from '../core/likeness.js';
-import { RestCount, type RunDiff } from '../core/run-diff.js';
-import type { RunRow } from '../storage/run-row.js';
-import { findRun } from '../storage/runs.js';
-import { logPages } from './log-reading.js';
-import type { Parts } from './parts.js';
-import { allowanceOfRequest } from './request.js';
+import type { Caller } from '../../core/caller.js';
+import { differenceOf } from '../../core/difference.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { canonical, type JsonObject, type JsonValue } from '../../core/json.js';
+import type { Allowance } from '../../core/limits/allowance.js';
+import type { RunEvent } from '../../core/log/event.js';
+import { isCompared, Likeness } from '../../core/log/likeness.js';
+import { RestCount, type RunDiff } from '../../core/replay/run-diff.js';
+import type { RunRow } from '../../storage/runs/run-row.js';
+import { findRun } from '../../storage/runs/runs.js';
+import { logPages } from '../evidence/log-reading.js';
+import type { Parts } from '../parts.js';
+import { allowanceOfRequest } from '../request.js';
 
 /** Where two runs part: goes through both logs side by side, in bounded memory. */
 export async function diffRuns(

@@ -1,8 +1,8 @@
-import { HoldfastError } from '../core/errors.js';
-import type { ForkPlan } from '../core/fork.js';
-import type { ForkEdit } from '../core/fork-edits.js';
-import type { Parts } from './parts.js';
-import { toolSpecNamed } from './tool-named.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import type { ForkPlan } from '../../core/replay/fork.js';
+import type { ForkEdit } from '../../core/replay/fork-edits.js';
+import { toolSpecNamed } from '../agents/tool-named.js';
+import type { Parts } from '../parts.js';
 
 /** An outcome in place of a tool's must have the shape that the tool declares. Throws `fork_invalid`. */
 export function assertEditFits(

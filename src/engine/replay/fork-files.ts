@@ -1,16 +1,16 @@
 import type { Knex } from 'knex';
-import { ORPHAN_AFTER_MS } from '../../steps/open-environment.js';
-import { HoldfastError } from '../core/errors.js';
-import { filesFit, hasWorked, type Taken } from '../core/fork-files.js';
-import type { KeyedEvent } from '../core/recording.js';
-import { holdSnapshot, wholeSnapshots } from '../storage/environment-snapshots.js';
+import { ORPHAN_AFTER_MS } from '../../../steps/containers/open-environment.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import type { KeyedEvent } from '../../core/log/recording.js';
+import { filesFit, hasWorked, type Taken } from '../../core/replay/fork-files.js';
+import { holdSnapshot, wholeSnapshots } from '../../storage/containers/environment-snapshots.js';
 import {
   findEnvironment,
   instanceId,
   type KeptEnvironment,
   keepEnvironment,
   workedFrom,
-} from '../storage/environments.js';
+} from '../../storage/containers/environments.js';
 
 export interface ForkPoint {
   readonly runId: string;

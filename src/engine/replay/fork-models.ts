@@ -1,6 +1,6 @@
-import { reachableAgents } from '../../workflows/reachable-agent.js';
-import { refuseFork } from '../core/fork-edits.js';
-import type { RegisteredAgent } from './agent-registry.js';
+import { reachableAgents } from '../../../workflows/resume/reachable-agent.js';
+import { refuseFork } from '../../core/replay/fork-edits.js';
+import type { RegisteredAgent } from '../agents/agent-registry.js';
 
 /** Whether a name is in a list of names, where `prefix/*` stands for every name that begins so. */
 const isIn = (list: readonly string[], model: string): boolean =>

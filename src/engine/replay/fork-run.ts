@@ -1,14 +1,19 @@
-import type { Caller } from '../core/caller.js';
-import { HoldfastError } from '../core/errors.js';
-import { fieldErrorsOf, invalidRequest } from '../core/field-errors.js';
-import { retryPoint } from '../core/fork.js';
-import { type ForkRun, forkRun as forkShape, type RetryRun, retryRun as retryShape } from '../core/fork-request.js';
-import { digestOf, toJson } from '../core/json.js';
-import type { RunView } from '../core/run.js';
-import type { RunRow } from '../storage/run-row.js';
-import { assertNotErased, findRun } from '../storage/runs.js';
+import type { Caller } from '../../core/caller.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { fieldErrorsOf, invalidRequest } from '../../core/field-errors.js';
+import { digestOf, toJson } from '../../core/json.js';
+import { retryPoint } from '../../core/replay/fork.js';
+import {
+  type ForkRun,
+  forkRun as forkShape,
+  type RetryRun,
+  retryRun as retryShape,
+} from '../../core/replay/fork-request.js';
+import type { RunView } from '../../core/runs/run.js';
+import type { RunRow } from '../../storage/runs/run-row.js';
+import { assertNotErased, findRun } from '../../storage/runs/runs.js';
+import type { Parts } from '../parts.js';
 import { makeFork } from './make-fork.js';
-import type { Parts } from './parts.js';
 
 /** Makes a run that has the log of another one up to an event, with edits, and goes on live from there. */
 export async function forkRun(

@@ -1,10 +1,10 @@
-import { executeAgain } from '../../steps/execute-again.js';
-import type { ReplayFindings } from '../../workflows/replay-findings.js';
-import type { ReplayedRun } from '../../workflows/replay-log.js';
-import { EVENT_DATA } from '../core/event.js';
-import { canonical } from '../core/json.js';
-import type { KeyedEvent } from '../core/recording.js';
-import type { ToolMark } from '../storage/tool-marks.js';
+import { executeAgain } from '../../../steps/calls/execute-again.js';
+import type { ReplayFindings } from '../../../workflows/replay/replay-findings.js';
+import type { ReplayedRun } from '../../../workflows/replay/replay-log.js';
+import { canonical } from '../../core/json.js';
+import { EVENT_DATA } from '../../core/log/event.js';
+import type { KeyedEvent } from '../../core/log/recording.js';
+import type { ToolMark } from '../../storage/replay/tool-marks.js';
 
 /** How calls of deterministic tools are executed again, and who hears of those that differ. */
 export interface Repeat {

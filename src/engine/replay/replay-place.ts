@@ -1,10 +1,10 @@
-import type { McpLists, World } from '../../steps/world.js';
-import type { ReplayPlace } from '../../workflows/replay-log.js';
-import { HoldfastError } from '../core/errors.js';
-import { UNMETERED } from '../metrics/meter.js';
-import { noDatabase } from '../storage/no-database.js';
-import { McpConnections } from '../tools/mcp-connections.js';
-import type { RegisteredAgent } from './agent-registry.js';
+import type { McpLists, World } from '../../../steps/world.js';
+import type { ReplayPlace } from '../../../workflows/replay/replay-log.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { UNMETERED } from '../../metrics/meter.js';
+import { noDatabase } from '../../storage/database/no-database.js';
+import { McpConnections } from '../../tools/mcp/mcp-connections.js';
+import type { RegisteredAgent } from '../agents/agent-registry.js';
 
 const refused = (what: string): HoldfastError => new HoldfastError('internal', `A replay ${what}.`);
 

@@ -1,9 +1,9 @@
-import { counted } from '../../steps/counted-work.js';
-import { atMost } from './at-most.js';
-import { longWork } from './in-line.js';
-import type { Parts } from './parts.js';
+import { counted } from '../../../steps/exports/counted-work.js';
+import { atMost } from '../concurrency/at-most.js';
+import { longWork } from '../concurrency/in-line.js';
+import type { Parts } from '../parts.js';
+import type { Engine } from '../verbs.js';
 import { replayRun } from './replay-run.js';
-import type { Engine } from './verbs.js';
 
 /** Each has a log in memory, and waits for models. */
 const LIVE_AT_ONCE = 4;

@@ -1,22 +1,22 @@
 import type { Knex } from 'knex';
-import { settledOf } from '../../steps/begin-segment.js';
-import { taskOfRun } from '../../steps/task-of-run.js';
-import type { McpLists } from '../../steps/world.js';
-import type { ReplayedRun } from '../../workflows/replay-log.js';
-import { HoldfastError } from '../core/errors.js';
-import { EVENT_DATA } from '../core/event.js';
-import { type GrantSet, parseGrants } from '../core/grants.js';
-import type { McpDefinition } from '../core/mcp.js';
-import type { KeyedEvent } from '../core/recording.js';
-import { standingOf } from '../core/standing.js';
-import { asLogged } from '../storage/as-logged.js';
-import { decisionsOf, interruptionsByIds } from '../storage/interruptions.js';
-import { readKeyedEvents } from '../storage/keyed-events.js';
-import { readList } from '../storage/mcp-lists.js';
-import { grantsOf, type RunRow } from '../storage/run-row.js';
-import { assertNotErased, findRun } from '../storage/runs.js';
-import { standingByIds } from '../storage/standing-decisions.js';
-import type { RegisteredAgent } from './agent-registry.js';
+import { settledOf } from '../../../steps/segment/begin-segment.js';
+import { taskOfRun } from '../../../steps/verification/task-of-run.js';
+import type { McpLists } from '../../../steps/world.js';
+import type { ReplayedRun } from '../../../workflows/replay/replay-log.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { type GrantSet, parseGrants } from '../../core/grants/grants.js';
+import { standingOf } from '../../core/interruptions/standing.js';
+import { EVENT_DATA } from '../../core/log/event.js';
+import type { KeyedEvent } from '../../core/log/recording.js';
+import type { McpDefinition } from '../../core/tools/mcp.js';
+import { readList } from '../../storage/agents/mcp-lists.js';
+import { asLogged } from '../../storage/integrity/as-logged.js';
+import { decisionsOf, interruptionsByIds } from '../../storage/interruptions/interruptions.js';
+import { standingByIds } from '../../storage/interruptions/standing-decisions.js';
+import { readKeyedEvents } from '../../storage/log/keyed-events.js';
+import { grantsOf, type RunRow } from '../../storage/runs/run-row.js';
+import { assertNotErased, findRun } from '../../storage/runs/runs.js';
+import type { RegisteredAgent } from '../agents/agent-registry.js';
 
 /** All that is stored of a run for its replay. */
 export interface StoredRun {

@@ -1,5 +1,5 @@
-import type { HoldfastError } from '../core/errors.js';
-import type { ReplayReport } from '../core/replay.js';
+import type { HoldfastError } from '../../core/errors/errors.js';
+import type { ReplayReport } from '../../core/replay/replay.js';
 
 /** The report on a run that cannot be replayed. */
 export const unreplayed = (

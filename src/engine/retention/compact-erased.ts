@@ -1,6 +1,6 @@
-import { compactFiles, isToCompact } from '../storage/compact.js';
-import { chore, ofAll } from './chore.js';
-import type { Parts } from './parts.js';
+import { compactFiles, isToCompact } from '../../storage/database/pglite/compact.js';
+import type { Parts } from '../parts.js';
+import { chore, ofAll } from '../workers/chore.js';
 
 /** The embedded database works in this process: a larger table would keep it from everything else for too long. */
 const TABLE_MAX_BYTES = 64 * 1024 * 1024;

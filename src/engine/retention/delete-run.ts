@@ -1,13 +1,13 @@
-import type { Caller } from '../core/caller.js';
-import { HoldfastError } from '../core/errors.js';
-import type { RunView } from '../core/run.js';
-import { deleteRunRows, forkOf, hasBegun } from '../storage/delete-run.js';
-import { lockFamily } from '../storage/families.js';
-import { enterLoss, lossDraft } from '../storage/loss-entries.js';
-import { insertRemovedRun } from '../storage/remove-run.js';
-import { runViewOf } from '../storage/run-row.js';
-import { findRun } from '../storage/runs.js';
-import type { Parts } from './parts.js';
+import type { Caller } from '../../core/caller.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import type { RunView } from '../../core/runs/run.js';
+import { deleteRunRows, forkOf, hasBegun } from '../../storage/retention/delete-run.js';
+import { enterLoss, lossDraft } from '../../storage/retention/loss-entries.js';
+import { insertRemovedRun } from '../../storage/retention/remove-run.js';
+import { lockFamily } from '../../storage/runs/families.js';
+import { runViewOf } from '../../storage/runs/run-row.js';
+import { findRun } from '../../storage/runs/runs.js';
+import type { Parts } from '../parts.js';
 
 /**
  * Removes a run that never began, as if it had not been started: its rows, its key, its place in the queue. What has begun has

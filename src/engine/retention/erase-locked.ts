@@ -1,15 +1,15 @@
 import type { Knex } from 'knex';
-import type { CopyElsewhere } from '../core/erasure.js';
-import { HoldfastError } from '../core/errors.js';
-import { isOver } from '../core/run.js';
-import { eraseContent } from '../storage/erase-run.js';
-import { copiesOf, type Erasing, insertErasure, readerOf } from '../storage/erasures.js';
-import { exportsWith } from '../storage/exported-runs.js';
-import { lockFamily } from '../storage/families.js';
-import { enterLoss, lossDraft } from '../storage/loss-entries.js';
-import { removeRun } from '../storage/remove-run.js';
-import type { RunRow } from '../storage/run-row.js';
-import { removeSegments } from '../storage/segment-rows.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import type { CopyElsewhere } from '../../core/retention/erasure.js';
+import { isOver } from '../../core/runs/run.js';
+import { removeSegments } from '../../storage/dbos/segment-rows.js';
+import { exportsWith } from '../../storage/exports/exported-runs.js';
+import { eraseContent } from '../../storage/retention/erase-run.js';
+import { copiesOf, type Erasing, insertErasure, readerOf } from '../../storage/retention/erasures.js';
+import { enterLoss, lossDraft } from '../../storage/retention/loss-entries.js';
+import { removeRun } from '../../storage/retention/remove-run.js';
+import { lockFamily } from '../../storage/runs/families.js';
+import type { RunRow } from '../../storage/runs/run-row.js';
 
 /** `before`: nothing is left of it. `ending`: its last segment is still at work, and nothing was done. */
 export type Gone =

@@ -1,14 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Caller } from '../core/caller.js';
-import { type CopyElsewhere, type EraseRun, type ErasureView, eraseRun as eraseShape } from '../core/erasure.js';
-import { HoldfastError } from '../core/errors.js';
-import { fieldErrorsOf, invalidRequest } from '../core/field-errors.js';
-import { plainText } from '../core/json.js';
-import { copiesOf, type Erasing, familyToErase, findErasure } from '../storage/erasures.js';
-import { exportsWith } from '../storage/exported-runs.js';
-import { findRun } from '../storage/runs.js';
+import type { Caller } from '../../core/caller.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { fieldErrorsOf, invalidRequest } from '../../core/field-errors.js';
+import { plainText } from '../../core/json.js';
+import {
+  type CopyElsewhere,
+  type EraseRun,
+  type ErasureView,
+  eraseRun as eraseShape,
+} from '../../core/retention/erasure.js';
+import { exportsWith } from '../../storage/exports/exported-runs.js';
+import { copiesOf, type Erasing, familyToErase, findErasure } from '../../storage/retention/erasures.js';
+import { findRun } from '../../storage/runs/runs.js';
+import type { Parts } from '../parts.js';
 import { assertOver, eraseLocked, type Gone } from './erase-locked.js';
-import type { Parts } from './parts.js';
 
 const FAMILY_AT_ONCE = 100;
 const EXPORTS_NAMED = 100;

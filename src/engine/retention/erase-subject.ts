@@ -1,11 +1,17 @@
 import type { Knex } from 'knex';
-import { counted } from '../../steps/counted-work.js';
-import type { Caller } from '../core/caller.js';
-import { HoldfastError } from '../core/errors.js';
-import { fieldErrorsOf, invalidRequest } from '../core/field-errors.js';
-import { plainText } from '../core/json.js';
-import { isOver } from '../core/run.js';
-import { type EraseSubject, eraseSubject as eraseShape, type SubjectErasureView } from '../core/subject-erasure.js';
+import { counted } from '../../../steps/exports/counted-work.js';
+import type { Caller } from '../../core/caller.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { fieldErrorsOf, invalidRequest } from '../../core/field-errors.js';
+import { plainText } from '../../core/json.js';
+import {
+  type EraseSubject,
+  eraseSubject as eraseShape,
+  type SubjectErasureView,
+} from '../../core/retention/subject-erasure.js';
+import { isOver } from '../../core/runs/run.js';
+import { exportsOfErasure } from '../../storage/exports/exported-runs.js';
+import type { NamedWork } from '../../storage/queue/work-notes.js';
 import {
   countErased,
   type ErasureRequestRow,
@@ -15,15 +21,13 @@ import {
   insertErasureRequest,
   openErasureOf,
   takeErasureRequest,
-} from '../storage/erasure-requests.js';
-import { exportsOfErasure } from '../storage/exported-runs.js';
-import { readRun } from '../storage/runs.js';
-import { leftOfSubject, lockSubject, runsOfSubject } from '../storage/subjects.js';
-import type { NamedWork } from '../storage/work-notes.js';
-import { stopByItself } from './cancel-run.js';
-import { chore } from './chore.js';
+} from '../../storage/retention/erasure-requests.js';
+import { leftOfSubject, lockSubject, runsOfSubject } from '../../storage/retention/subjects.js';
+import { readRun } from '../../storage/runs/runs.js';
+import type { Parts } from '../parts.js';
+import { stopByItself } from '../runs/cancel-run.js';
+import { chore } from '../workers/chore.js';
 import { eraseLocked } from './erase-locked.js';
-import type { Parts } from './parts.js';
 
 const RUNS_AT_ONCE = 50;
 /** For so long a request is worked on before its answer; what is left then is done in the background. */

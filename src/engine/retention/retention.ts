@@ -1,7 +1,7 @@
-import { SEGMENT_WORKFLOW } from '../../workflows/agent-run.js';
-import { EXPORT_WORKFLOW } from '../../workflows/export-run.js';
-import { type Caller, mayOperate } from '../core/caller.js';
-import { HoldfastError } from '../core/errors.js';
+import { SEGMENT_WORKFLOW } from '../../../workflows/agent-run.js';
+import { EXPORT_WORKFLOW } from '../../../workflows/export-run.js';
+import { type Caller, mayOperate } from '../../core/caller.js';
+import { HoldfastError } from '../../core/errors/errors.js';
 import {
   type RetentionRule,
   type RetentionView,
@@ -9,8 +9,15 @@ import {
   reasonOfRule,
   statusesOf,
   TRIMMED,
-} from '../core/retention.js';
-import { askedChores, askForChore, choreDueAt, endAskedChore, putOffChore, takeChore } from '../storage/chores.js';
+} from '../../core/retention/retention.js';
+import {
+  askedChores,
+  askForChore,
+  choreDueAt,
+  endAskedChore,
+  putOffChore,
+  takeChore,
+} from '../../storage/database/chores.js';
 import {
   countToTrim,
   countUnder,
@@ -18,10 +25,10 @@ import {
   runsUnder,
   trimRecordings,
   trimRows,
-} from '../storage/retention.js';
-import { chore, ofAll } from './chore.js';
+} from '../../storage/retention/retention.js';
+import type { Parts } from '../parts.js';
+import { chore, ofAll } from '../workers/chore.js';
 import { eraseLocked, removeLocked } from './erase-locked.js';
-import type { Parts } from './parts.js';
 
 const CHORE = 'retention';
 /** Before the name of a tenant: what was asked for of it alone. */

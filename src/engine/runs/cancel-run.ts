@@ -1,15 +1,15 @@
 import type { Knex } from 'knex';
-import { type Stop, type StopRequest, stopEach, stopRun } from '../../steps/family.js';
-import type { Caller } from '../core/caller.js';
-import { HoldfastError } from '../core/errors.js';
-import { plainText } from '../core/json.js';
-import type { RunView } from '../core/run.js';
-import { isOver } from '../core/run.js';
-import { lockFamily, takeAlone } from '../storage/families.js';
-import { type RunRow, runViewOf } from '../storage/run-row.js';
-import { findRun } from '../storage/runs.js';
-import type { Parts } from './parts.js';
-import { together } from './together.js';
+import { type Stop, type StopRequest, stopEach, stopRun } from '../../../steps/agents/family.js';
+import type { Caller } from '../../core/caller.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { plainText } from '../../core/json.js';
+import type { RunView } from '../../core/runs/run.js';
+import { isOver } from '../../core/runs/run.js';
+import { lockFamily, takeAlone } from '../../storage/runs/families.js';
+import { type RunRow, runViewOf } from '../../storage/runs/run-row.js';
+import { findRun } from '../../storage/runs/runs.js';
+import { together } from '../concurrency/together.js';
+import type { Parts } from '../parts.js';
 
 /** Runs that one transaction cancels. */
 const AT_ONCE = 100;

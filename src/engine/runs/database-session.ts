@@ -1,9 +1,9 @@
 import type { AgentInputItem, Session } from '@openai/agents';
 import type { Knex } from 'knex';
-import { HoldfastError } from '../core/errors.js';
-import { type JsonObject, toJson } from '../core/json.js';
-import { itemsOfInput, sessionId } from '../core/session.js';
-import { unmarkedItem } from '../models/answered-by.js';
+import { itemsOfInput, sessionId } from '../../core/agents/session.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { type JsonObject, toJson } from '../../core/json.js';
+import { unmarkedItem } from '../../models/providers/answered-by.js';
 import {
   appendSessionItems,
   cutSessionItems,
@@ -12,7 +12,7 @@ import {
   lockSession,
   readSessionItems,
   type SessionRow,
-} from '../storage/sessions.js';
+} from '../../storage/agents/sessions.js';
 import { assertFree, assertRoom } from './hold-session.js';
 
 /**

@@ -1,11 +1,11 @@
 import type { Knex } from 'knex';
-import { HoldfastError } from '../core/errors.js';
-import type { EventDraft } from '../core/event.js';
-import { canonical, digestOf, type JsonObject, type JsonValue } from '../core/json.js';
-import { itemsOfInput, SESSION_BYTES, SESSION_ITEMS, shownHistory } from '../core/session.js';
-import { readRun, updateRun } from '../storage/runs.js';
-import { holdSession, lockOrMakeSession, readSessionItems, type SessionRow } from '../storage/sessions.js';
-import { subjectsInSession } from '../storage/subjects.js';
+import { itemsOfInput, SESSION_BYTES, SESSION_ITEMS, shownHistory } from '../../core/agents/session.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { canonical, digestOf, type JsonObject, type JsonValue } from '../../core/json.js';
+import type { EventDraft } from '../../core/log/event.js';
+import { holdSession, lockOrMakeSession, readSessionItems, type SessionRow } from '../../storage/agents/sessions.js';
+import { subjectsInSession } from '../../storage/retention/subjects.js';
+import { readRun, updateRun } from '../../storage/runs/runs.js';
 
 interface TakenSession {
   readonly input: readonly JsonObject[];

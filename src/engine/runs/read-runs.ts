@@ -1,21 +1,21 @@
 import { z } from 'zod';
-import type { Caller } from '../core/caller.js';
-import type { RunDelta } from '../core/delta.js';
-import { HoldfastError } from '../core/errors.js';
-import type { RunEvent } from '../core/event.js';
-import type { Page } from '../core/page.js';
-import { isOver, type ListedRun, type RunStatus, type RunView } from '../core/run.js';
-import { shownRun } from '../storage/legible-rows.js';
-import { atOneMoment } from '../storage/one-moment.js';
-import { readEvents } from '../storage/read-events.js';
-import { cursorAfter, listRunRows } from '../storage/run-list.js';
-import { findRun, findStatus } from '../storage/runs.js';
-import { shownOf } from '../storage/shown-rows.js';
-import type { Watch } from './changes.js';
-import type { DeltaFeed } from './delta-feed.js';
-import type { Parts } from './parts.js';
+import type { Caller } from '../../core/caller.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import type { RunDelta } from '../../core/log/delta.js';
+import type { RunEvent } from '../../core/log/event.js';
+import type { Page } from '../../core/page.js';
+import { isOver, type ListedRun, type RunStatus, type RunView } from '../../core/runs/run.js';
+import { atOneMoment } from '../../storage/database/one-moment.js';
+import { shownRun } from '../../storage/integrity/legible-rows.js';
+import { shownOf } from '../../storage/integrity/shown-rows.js';
+import { readEvents } from '../../storage/log/read-events.js';
+import { cursorAfter, listRunRows } from '../../storage/runs/run-list.js';
+import { findRun, findStatus } from '../../storage/runs/runs.js';
+import type { Watch } from '../log/changes.js';
+import type { Parts } from '../parts.js';
+import type { DeltaFeed } from '../streaming/delta-feed.js';
+import type { Engine } from '../verbs.js';
 import { withPreviews } from './previews.js';
-import type { Engine } from './verbs.js';
 
 /**
  * How often one looks again for what another process did; where there is none, or where the run is at work in this one, only

@@ -1,9 +1,8 @@
-import type { Caller } from '../core/caller.js';
-import { HoldfastError } from '../core/errors.js';
-import type { Page } from '../core/page.js';
-import type { SessionItem, SessionView } from '../core/session.js';
-import { cursorAfter } from '../storage/run-list.js';
-import { listSessionRows } from '../storage/session-list.js';
+import type { SessionItem, SessionView } from '../../core/agents/session.js';
+import type { Caller } from '../../core/caller.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import type { Page } from '../../core/page.js';
+import { listSessionRows } from '../../storage/agents/session-list.js';
 import {
   deleteSessionRow,
   findSession,
@@ -11,9 +10,10 @@ import {
   pageOfSessionItems,
   type SessionRow,
   sessionViewOf,
-} from '../storage/sessions.js';
+} from '../../storage/agents/sessions.js';
+import { cursorAfter } from '../../storage/runs/run-list.js';
+import type { Parts } from '../parts.js';
 import { assertFree } from './hold-session.js';
-import type { Parts } from './parts.js';
 
 const known = (row: SessionRow | undefined, id: string): SessionRow => {
   if (row !== undefined) return row;

@@ -1,6 +1,6 @@
-import { type LiftedWork, type LiftWork, SET_ASIDE_MOST, type SetAsideList } from '../core/set-aside.js';
-import { forgetDeaths, workSetAside } from '../storage/work-notes.js';
-import type { Parts } from './parts.js';
+import { type LiftedWork, type LiftWork, SET_ASIDE_MOST, type SetAsideList } from '../../core/runs/set-aside.js';
+import { forgetDeaths, workSetAside } from '../../storage/queue/work-notes.js';
+import type { Parts } from '../parts.js';
 
 export async function listSetAside({ world: { knex, crashLimit } }: Parts): Promise<SetAsideList> {
   const found = await workSetAside(knex, { crashLimit, tenant: null, limit: SET_ASIDE_MOST });

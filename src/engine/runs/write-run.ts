@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import type { Knex } from 'knex';
-import { isoNow, type World } from '../../steps/world.js';
-import { type GrantSet, grantsToJson } from '../core/grants.js';
-import type { JsonObject, JsonValue } from '../core/json.js';
-import type { RunLimits } from '../core/run.js';
-import { createLog, extendLog } from '../storage/events.js';
-import type { RunRow } from '../storage/run-row.js';
-import { insertRun } from '../storage/runs.js';
-import { assertNotErasing } from '../storage/subject-starts.js';
-import { insertSubjects } from '../storage/subjects.js';
-import type { RegisteredAgent } from './agent-registry.js';
+import { isoNow, type World } from '../../../steps/world.js';
+import { type GrantSet, grantsToJson } from '../../core/grants/grants.js';
+import type { JsonObject, JsonValue } from '../../core/json.js';
+import type { RunLimits } from '../../core/runs/run.js';
+import { createLog, extendLog } from '../../storage/log/events.js';
+import { assertNotErasing } from '../../storage/retention/subject-starts.js';
+import { insertSubjects } from '../../storage/retention/subjects.js';
+import type { RunRow } from '../../storage/runs/run-row.js';
+import { insertRun } from '../../storage/runs/runs.js';
+import type { RegisteredAgent } from '../agents/agent-registry.js';
 import { takeSession } from './hold-session.js';
 
 /** A run that may be started: everything of it was judged. */

@@ -1,9 +1,9 @@
-import { reachableAgents } from '../../workflows/reachable-agent.js';
-import { isSecretName } from '../core/secret-looks.js';
-import { knowAddress, knowSecret } from '../models/known-secrets.js';
-import { fileSecret, isSecret, type Secret } from '../models/secret.js';
-import { carriedSecrets } from '../tools/bound-credential.js';
-import type { EngineConfig } from './engine-config.js';
+import { reachableAgents } from '../../../workflows/resume/reachable-agent.js';
+import { isSecretName } from '../../core/secrets/secret-looks.js';
+import { knowAddress, knowSecret } from '../../models/secrets/known-secrets.js';
+import { fileSecret, isSecret, type Secret } from '../../models/secrets/secret.js';
+import { carriedSecrets } from '../../tools/http/bound-credential.js';
+import type { EngineConfig } from '../engine-config.js';
 import { filesOfSettings, knowSettings, tokensFile } from './setting-secrets.js';
 
 /** Which secrets are declared, and how they become known before anything is redacted or said. */

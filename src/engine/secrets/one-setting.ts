@@ -1,6 +1,6 @@
-import { environmentVariable } from '../config.js';
-import { HoldfastError } from '../core/errors.js';
-import { problemOf, type Setting } from '../core/setting.js';
+import { environmentVariable } from '../../config.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { problemOf, type Setting } from '../../core/setting.js';
 
 /** One setting of the environment, and no other one is looked at. Throws `config_invalid`, which names it. */
 export function readSetting<T>(setting: Setting<T>): T {

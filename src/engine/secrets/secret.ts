@@ -1,5 +1,5 @@
-import { environmentVariable } from '../config.js';
-import { commandSecret, fileSecret, type Secret, variableSecret } from '../models/secret.js';
+import { environmentVariable } from '../../config.js';
+import { commandSecret, fileSecret, type Secret, variableSecret } from '../../models/secrets/secret.js';
 
 /** What programs need to be found and to work; none of it is a secret. */
 const EVERYWHERE = ['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR'];

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { environmentVariable, SETTINGS } from '../config.js';
-import { KEY_VARIABLES } from '../core/key-settings.js';
-import { knowAddress, knowSecret } from '../models/known-secrets.js';
-import { fileSecret, type Secret } from '../models/secret.js';
+import { environmentVariable, SETTINGS } from '../../config.js';
+import { KEY_VARIABLES } from '../../core/evidence/key-settings.js';
+import { knowAddress, knowSecret } from '../../models/secrets/known-secrets.js';
+import { fileSecret, type Secret } from '../../models/secrets/secret.js';
 
 /** The secrets that settings hold, and those of the files that they name. */
 

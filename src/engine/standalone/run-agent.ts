@@ -9,7 +9,7 @@ import {
   type Session,
   type StreamedRunResult,
 } from '@openai/agents';
-import { MultiModelProvider } from './model-providers.js';
+import { MultiModelProvider } from '../agents/model-providers.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: agents of every context and output can be run, as in the SDK
 type AnyAgent = Agent<any, any>;

@@ -1,7 +1,7 @@
 import { RunState } from '@openai/agents';
 import { z } from 'zod';
-import { HoldfastError } from '../core/errors.js';
-import { digestOf, type JsonValue, jsonValue, toJson } from '../core/json.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { digestOf, type JsonValue, jsonValue, toJson } from '../../core/json.js';
 import type { RunStateBackend } from './run-state-backend.js';
 import { FileRunStateBackend } from './run-state-file.js';
 import { sdkVersion } from './sdk-version.js';

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { readSavedState, removeSavedState, writeSavedState } from '../storage/saved-states.js';
+import { readSavedState, removeSavedState, writeSavedState } from '../../storage/agents/saved-states.js';
 import type { RunStateBackend } from './run-state-backend.js';
 
 /** Keeps a saved state in the database of an engine, under a name of a tenant. */

@@ -1,4 +1,4 @@
-import type { DeltaPiece, ModelDelta } from '../core/delta.js';
+import type { DeltaPiece, ModelDelta } from '../../core/log/delta.js';
 
 /** Of one piece, so that a notification of PostgreSQL (less than 8,000 bytes) can carry it whatever is in it. */
 const PIECE_CHARS = 800;

@@ -1,4 +1,4 @@
-import type { DeltaPiece, RunDelta } from '../core/delta.js';
+import type { DeltaPiece, RunDelta } from '../../core/log/delta.js';
 
 /** What one client may have waiting. Its durable events are not here: those come from the database, all of them. */
 const WAITING_CHARS = 256 * 1024;

@@ -1,4 +1,4 @@
-import type { DeltaSink, Deltas, ModelDelta } from '../core/delta.js';
+import type { DeltaSink, Deltas, ModelDelta } from '../../core/log/delta.js';
 import { DeltaAttempt } from './delta-attempt.js';
 import { DeltaFeed } from './delta-feed.js';
 import { askingPayload, type DeltaMessage, deltaPayloads, readPayload, watchPayloads } from './delta-wire.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { deltaPiece } from '../core/delta.js';
+import { deltaPiece } from '../../core/log/delta.js';
 
 /** How deltas go from one process to the others: notifications of PostgreSQL, which carry less than 8,000 bytes each. */
 

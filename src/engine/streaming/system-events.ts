@@ -1,10 +1,10 @@
 import type { Knex } from 'knex';
-import { type Caller, mayOperate } from '../core/caller.js';
-import type { Page } from '../core/page.js';
-import type { SystemEvent, SystemEventFilter, SystemEventPlace, SystemGap } from '../core/system-event.js';
-import { placeSystemEvents, readSystemEvents } from '../storage/system-events.js';
-import { Changes, type Watch } from './changes.js';
-import type { Parts } from './parts.js';
+import { type Caller, mayOperate } from '../../core/caller.js';
+import type { SystemEvent, SystemEventFilter, SystemEventPlace, SystemGap } from '../../core/log/system-event.js';
+import type { Page } from '../../core/page.js';
+import { placeSystemEvents, readSystemEvents } from '../../storage/ops/system-events.js';
+import { Changes, type Watch } from '../log/changes.js';
+import type { Parts } from '../parts.js';
 import { type SystemReader, SystemTail } from './system-tail.js';
 
 /** How often one looks for those who wait; also what other processes have told is found then. */

@@ -1,4 +1,4 @@
-import type { SystemEvent, SystemEventFilter } from '../core/system-event.js';
+import type { SystemEvent, SystemEventFilter } from '../../core/log/system-event.js';
 
 /** More are not kept: whoever is further behind reads the database. */
 const KEPT_MAX = 2000;

@@ -1,8 +1,8 @@
-import { takeChore } from '../storage/chores.js';
-import { tellQueueDepth } from '../storage/system-events.js';
-import { tellHealth } from '../storage/workers.js';
-import type { Parts } from './parts.js';
-import { SEGMENT_QUEUE } from './segment-queue.js';
+import { takeChore } from '../../storage/database/chores.js';
+import { tellQueueDepth } from '../../storage/ops/system-events.js';
+import { tellHealth } from '../../storage/queue/workers.js';
+import type { Parts } from '../parts.js';
+import { SEGMENT_QUEUE } from '../queue/segment-queue.js';
 
 const CHORE = 'system_events';
 const EVERY_MS = 5000;

@@ -1,11 +1,11 @@
 import { lstatSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { isBucketText } from '../core/bucket-place.js';
-import type { EnvironmentSpec } from '../core/environment-spec.js';
-import { HoldfastError } from '../core/errors.js';
-import { type HostFolder, hostFolder, mountProblem } from '../core/host-folder.js';
-import type { RegisteredAgent } from './agent-registry.js';
-import { DEFAULT_DATA_DIR, type EngineConfig } from './engine-config.js';
+import type { EnvironmentSpec } from '../../core/containers/environment-spec.js';
+import { type HostFolder, hostFolder, mountProblem } from '../../core/containers/host-folder.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { isBucketText } from '../../core/exports/bucket-place.js';
+import type { RegisteredAgent } from '../agents/agent-registry.js';
+import { DEFAULT_DATA_DIR, type EngineConfig } from '../engine-config.js';
 
 /** A path without links, as far as there is something; null: a link in it leads nowhere. The engine may be on another machine. */
 function realOf(path: string): string | null {

@@ -1,10 +1,10 @@
-import type { Caller } from '../core/caller.js';
-import { HoldfastError } from '../core/errors.js';
-import type { RequeueTask, TaskView } from '../core/task.js';
-import { lockRun } from '../storage/runs.js';
-import { putBack } from '../storage/task-attempts.js';
-import { isDead, lockTask, type TaskRow } from '../storage/tasks.js';
-import { agentNamed, type Parts } from './parts.js';
+import type { Caller } from '../../core/caller.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import type { RequeueTask, TaskView } from '../../core/tasks/task.js';
+import { lockRun } from '../../storage/runs/runs.js';
+import { putBack } from '../../storage/tasks/task-attempts.js';
+import { isDead, lockTask, type TaskRow } from '../../storage/tasks/tasks.js';
+import { agentNamed, type Parts } from '../parts.js';
 import { getTask } from './task-verbs.js';
 
 /** So often a task is put back; by then it is not chance that it fails by. */

@@ -1,19 +1,19 @@
 import type { Knex } from 'knex';
-import { counted } from '../../steps/counted-work.js';
-import { requestersOf } from '../../steps/requesters.js';
-import { taskDefinition } from '../core/task-definition.js';
-import { asLogged } from '../storage/as-logged.js';
-import { databaseTrouble } from '../storage/database-trouble.js';
-import { readKeyedEvents } from '../storage/keyed-events.js';
-import { inputOf, metadataOf } from '../storage/run-row.js';
-import { lockRun } from '../storage/runs.js';
-import { nextAttempt, tasksToRetry } from '../storage/task-attempts.js';
-import { readDefinition } from '../storage/task-definitions.js';
-import { cancelOpenTask, lockTask, type TaskRow } from '../storage/tasks.js';
+import { counted } from '../../../steps/exports/counted-work.js';
+import { requestersOf } from '../../../steps/segment/requesters.js';
+import { taskDefinition } from '../../core/tasks/task-definition.js';
+import { databaseTrouble } from '../../storage/database/database-trouble.js';
+import { asLogged } from '../../storage/integrity/as-logged.js';
+import { readKeyedEvents } from '../../storage/log/keyed-events.js';
+import { inputOf, metadataOf } from '../../storage/runs/run-row.js';
+import { lockRun } from '../../storage/runs/runs.js';
+import { nextAttempt, tasksToRetry } from '../../storage/tasks/task-attempts.js';
+import { readDefinition } from '../../storage/tasks/task-definitions.js';
+import { cancelOpenTask, lockTask, type TaskRow } from '../../storage/tasks/tasks.js';
+import { agentNamed, type Parts } from '../parts.js';
+import { limitsOfStart, newRunId } from '../runs/start-run.js';
+import { writeRun } from '../runs/write-run.js';
 import { goOn, type LastAttempt } from './go-on.js';
-import { agentNamed, type Parts } from './parts.js';
-import { limitsOfStart, newRunId } from './start-run.js';
-import { writeRun } from './write-run.js';
 
 const AT_ONCE = 50;
 

@@ -1,17 +1,23 @@
-import { isoNow } from '../../steps/world.js';
-import type { Caller } from '../core/caller.js';
-import { HoldfastError } from '../core/errors.js';
-import { fieldErrorsOf, invalidRequest } from '../core/field-errors.js';
-import type { Page } from '../core/page.js';
-import { type GiveReward, giveReward, isSameJudgement, type RewardView, rewardDataOf } from '../core/reward.js';
-import { resultOf } from '../core/trajectory-result.js';
-import { judgeTask } from '../storage/end-task.js';
-import { readHead } from '../storage/read-events.js';
-import { runFactsOf } from '../storage/read-trajectory.js';
-import { insertReward, lastReward, listRewardRows } from '../storage/rewards.js';
-import { assertNotErased, findRun, lockRun } from '../storage/runs.js';
-import { judgeTrajectory } from '../storage/trajectories.js';
-import type { Parts } from './parts.js';
+import { isoNow } from '../../../steps/world.js';
+import type { Caller } from '../../core/caller.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { fieldErrorsOf, invalidRequest } from '../../core/field-errors.js';
+import type { Page } from '../../core/page.js';
+import {
+  type GiveReward,
+  giveReward,
+  isSameJudgement,
+  type RewardView,
+  rewardDataOf,
+} from '../../core/tasks/reward.js';
+import { resultOf } from '../../core/trajectories/trajectory-result.js';
+import { readHead } from '../../storage/log/read-events.js';
+import { assertNotErased, findRun, lockRun } from '../../storage/runs/runs.js';
+import { judgeTask } from '../../storage/tasks/end-task.js';
+import { insertReward, lastReward, listRewardRows } from '../../storage/tasks/rewards.js';
+import { runFactsOf } from '../../storage/trajectories/read-trajectory.js';
+import { judgeTrajectory } from '../../storage/trajectories/trajectories.js';
+import type { Parts } from '../parts.js';
 
 const unknown = (id: string): HoldfastError =>
   new HoldfastError('run_unknown', `There is no run ${JSON.stringify(id)}.`);

@@ -1,21 +1,28 @@
 import type { Knex } from 'knex';
-import type { Allowance } from '../core/allowance.js';
-import { type Caller, mayAct } from '../core/caller.js';
-import { aboveCeilings } from '../core/ceilings.js';
-import { HoldfastError } from '../core/errors.js';
-import { fieldErrorsOf, invalidRequest } from '../core/field-errors.js';
-import { canonical, digestOf, type JsonObject, toJson } from '../core/json.js';
-import { reachOf } from '../core/reach.js';
-import { resolveTask } from '../core/resolve-task.js';
-import { type SubmitTask, submitTask as submitTaskShape, type TaskView } from '../core/task.js';
-import { type TaskDefinition, taskDefinition, taskHashOf } from '../core/task-definition.js';
-import { findDefinition, type KeptDefinition, keepDefinition } from '../storage/task-definitions.js';
-import { findTask, insertTask, type NewTask, taskOfRun, taskViewOf } from '../storage/tasks.js';
-import type { RegisteredAgent } from './agent-registry.js';
-import { agentNamed, type Parts, rewardNamed } from './parts.js';
-import { allowanceOfRequest } from './request.js';
-import { AlreadyStarted, assertMetadata, limitsOfStart, NEW_RUN_PRIORITY, newRunId, takeKey } from './start-run.js';
-import { type PlannedRun, writeRun } from './write-run.js';
+import { type Caller, mayAct } from '../../core/caller.js';
+import { aboveCeilings } from '../../core/containers/ceilings.js';
+import { reachOf } from '../../core/containers/reach.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { fieldErrorsOf, invalidRequest } from '../../core/field-errors.js';
+import { canonical, digestOf, type JsonObject, toJson } from '../../core/json.js';
+import type { Allowance } from '../../core/limits/allowance.js';
+import { resolveTask } from '../../core/tasks/resolve-task.js';
+import { type SubmitTask, submitTask as submitTaskShape, type TaskView } from '../../core/tasks/task.js';
+import { type TaskDefinition, taskDefinition, taskHashOf } from '../../core/tasks/task-definition.js';
+import { findDefinition, type KeptDefinition, keepDefinition } from '../../storage/tasks/task-definitions.js';
+import { findTask, insertTask, type NewTask, taskOfRun, taskViewOf } from '../../storage/tasks/tasks.js';
+import type { RegisteredAgent } from '../agents/agent-registry.js';
+import { agentNamed, type Parts, rewardNamed } from '../parts.js';
+import { allowanceOfRequest } from '../request.js';
+import {
+  AlreadyStarted,
+  assertMetadata,
+  limitsOfStart,
+  NEW_RUN_PRIORITY,
+  newRunId,
+  takeKey,
+} from '../runs/start-run.js';
+import { type PlannedRun, writeRun } from '../runs/write-run.js';
 
 /** A task that may be submitted: everything of it was judged. */
 export interface PlannedTask {

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
-import { priorityOf, type Scheduling } from '../core/scheduling.js';
-import type { TaskDefinition } from '../core/task-definition.js';
-import { countCategories } from '../storage/tasks.js';
+import { priorityOf, type Scheduling } from '../../core/tasks/scheduling.js';
+import type { TaskDefinition } from '../../core/tasks/task-definition.js';
+import { countCategories } from '../../storage/tasks/tasks.js';
 
 /** Tasks of a tenant are counted anew after so long; meanwhile those that are submitted here are added. */
 const COUNTED_FOR_MS = 10_000;

@@ -1,7 +1,7 @@
-import type { Caller } from '../core/caller.js';
-import type { Page } from '../core/page.js';
-import type { RequeueTask, SubmitTask, TaskFilter, TaskView } from '../core/task.js';
-import type { BatchAnswer, BatchLine } from '../core/task-batch.js';
+import type { Caller } from '../../core/caller.js';
+import type { Page } from '../../core/page.js';
+import type { RequeueTask, SubmitTask, TaskFilter, TaskView } from '../../core/tasks/task.js';
+import type { BatchAnswer, BatchLine } from '../../core/tasks/task-batch.js';
 
 /** The verbs of the engine that are about tasks. */
 export interface TaskVerbs {

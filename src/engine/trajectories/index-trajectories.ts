@@ -1,15 +1,15 @@
-import { isOver } from '../core/run.js';
-import { NO_STEPS } from '../core/trajectory.js';
-import { resultOf } from '../core/trajectory-result.js';
-import { diversityOf } from '../core/trajectory-score.js';
-import { endedTask } from '../storage/end-task.js';
-import { readTrajectory, runFactsOf } from '../storage/read-trajectory.js';
-import { lastReward } from '../storage/rewards.js';
-import { lockRun, readRun } from '../storage/runs.js';
-import { insertTrajectory, sketchesBefore } from '../storage/trajectories.js';
-import { isDone, shortDue, takeDue } from '../storage/trajectories-due.js';
-import { chore } from './chore.js';
-import type { Parts } from './parts.js';
+import { isOver } from '../../core/runs/run.js';
+import { NO_STEPS } from '../../core/trajectories/trajectory.js';
+import { resultOf } from '../../core/trajectories/trajectory-result.js';
+import { diversityOf } from '../../core/trajectories/trajectory-score.js';
+import { lockRun, readRun } from '../../storage/runs/runs.js';
+import { endedTask } from '../../storage/tasks/end-task.js';
+import { lastReward } from '../../storage/tasks/rewards.js';
+import { readTrajectory, runFactsOf } from '../../storage/trajectories/read-trajectory.js';
+import { insertTrajectory, sketchesBefore } from '../../storage/trajectories/trajectories.js';
+import { isDone, shortDue, takeDue } from '../../storage/trajectories/trajectories-due.js';
+import type { Parts } from '../parts.js';
+import { chore } from '../workers/chore.js';
 
 /** With how many others a run is compared. */
 const COMPARED = 50;

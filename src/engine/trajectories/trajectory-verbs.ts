@@ -1,22 +1,27 @@
-import type { Caller } from '../core/caller.js';
-import { HoldfastError } from '../core/errors.js';
-import { fieldErrorsOf, invalidRequest } from '../core/field-errors.js';
-import type { Integrity } from '../core/integrity.js';
-import type { Page } from '../core/page.js';
-import { type ShownTrajectory, STEPS_LIMIT, STEPS_MAX_CHARS, type TrajectorySummary } from '../core/trajectory.js';
-import { type TrajectoryFilter, trajectoryFilter } from '../core/trajectory-filter.js';
-import { alsoUnread } from '../storage/legible.js';
-import { shownRun } from '../storage/legible-rows.js';
-import { atOneMoment } from '../storage/one-moment.js';
-import { readTrajectory } from '../storage/read-trajectory.js';
-import { lastRewards } from '../storage/rewards.js';
-import { cursorAfter } from '../storage/run-list.js';
-import type { RunRow } from '../storage/run-row.js';
-import { assertNotErased, findRun } from '../storage/runs.js';
-import { shownOf } from '../storage/shown-rows.js';
-import { listTrajectoryRows, summaryOf } from '../storage/trajectory-list.js';
+import type { Caller } from '../../core/caller.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { fieldErrorsOf, invalidRequest } from '../../core/field-errors.js';
+import type { Integrity } from '../../core/integrity/integrity.js';
+import type { Page } from '../../core/page.js';
+import {
+  type ShownTrajectory,
+  STEPS_LIMIT,
+  STEPS_MAX_CHARS,
+  type TrajectorySummary,
+} from '../../core/trajectories/trajectory.js';
+import { type TrajectoryFilter, trajectoryFilter } from '../../core/trajectories/trajectory-filter.js';
+import { atOneMoment } from '../../storage/database/one-moment.js';
+import { alsoUnread } from '../../storage/integrity/legible.js';
+import { shownRun } from '../../storage/integrity/legible-rows.js';
+import { shownOf } from '../../storage/integrity/shown-rows.js';
+import { cursorAfter } from '../../storage/runs/run-list.js';
+import type { RunRow } from '../../storage/runs/run-row.js';
+import { assertNotErased, findRun } from '../../storage/runs/runs.js';
+import { lastRewards } from '../../storage/tasks/rewards.js';
+import { readTrajectory } from '../../storage/trajectories/read-trajectory.js';
+import { listTrajectoryRows, summaryOf } from '../../storage/trajectories/trajectory-list.js';
+import type { Parts } from '../parts.js';
 import { indexShortDue } from './index-trajectories.js';
-import type { Parts } from './parts.js';
 
 /** The record of a run, with steps after a step. Throws `run_unknown`, `run_erased`. */
 export async function getTrajectory(

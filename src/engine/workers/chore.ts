@@ -1,7 +1,7 @@
-import { counted } from '../../steps/counted-work.js';
-import { HoldfastError } from '../core/errors.js';
-import type { NamedWork } from '../storage/work-notes.js';
-import type { Parts } from './parts.js';
+import { counted } from '../../../steps/exports/counted-work.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import type { NamedWork } from '../../storage/queue/work-notes.js';
+import type { Parts } from '../parts.js';
 
 /** What a worker does by itself and on behalf of all tenants. */
 export const ofAll = (name: string): NamedWork => ({ tenant: 'default', name });

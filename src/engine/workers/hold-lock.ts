@@ -1,6 +1,6 @@
-import { HoldfastError } from '../core/errors.js';
-import type { Database, SessionLock } from '../storage/database.js';
-import type { EngineLog } from './parts.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import type { Database, SessionLock } from '../../storage/database/database.js';
+import type { EngineLog } from '../parts.js';
 import type { ProcessGate } from './step-gate.js';
 import { type NotRegained, regainLock, type Worker } from './worker.js';
 

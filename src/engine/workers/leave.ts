@@ -1,5 +1,5 @@
-import type { StopMode } from '../core/worker.js';
-import { once } from './once.js';
+import type { StopMode } from '../../core/queue/worker.js';
+import { once } from '../concurrency/once.js';
 import type { RunningSegments } from './running-segments.js';
 
 /** How a worker takes its leave: it takes no more segments, and those that work are cut at their next turn. */

@@ -1,7 +1,7 @@
-import { type CodeSpan, spansSince, watchSpans } from '../../steps/code-at-work.js';
-import type { Check } from '../core/health.js';
-import type { Metrics } from '../metrics/metrics.js';
-import type { EngineLog } from './parts.js';
+import { type CodeSpan, spansSince, watchSpans } from '../../../steps/verification/code-at-work.js';
+import type { Check } from '../../core/ops/health.js';
+import type { Metrics } from '../../metrics/metrics.js';
+import type { EngineLog } from '../parts.js';
 
 const LOOK_EVERY_MS = 250;
 /** Requests, heartbeats and deadlines of the process come later by this. */

@@ -1,10 +1,10 @@
-import { rebuildSegment } from '../../steps/rebuild-segment.js';
-import { SEGMENT_WORKFLOW } from '../../workflows/agent-run.js';
-import { olderSegments } from '../storage/older-segments.js';
-import { readRun } from '../storage/runs.js';
+import { rebuildSegment } from '../../../steps/segment/rebuild-segment.js';
+import { SEGMENT_WORKFLOW } from '../../../workflows/agent-run.js';
+import { olderSegments } from '../../storage/dbos/older-segments.js';
+import { readRun } from '../../storage/runs/runs.js';
+import { RECORDING_VERSION } from '../dbos/recording-version.js';
+import type { Parts } from '../parts.js';
 import { chore } from './chore.js';
-import type { Parts } from './parts.js';
-import { RECORDING_VERSION } from './recording-version.js';
 
 const AT_ONCE = 100;
 

@@ -1,4 +1,4 @@
-import { workflowIdOf } from '../storage/workflow-id.js';
+import { workflowIdOf } from '../../storage/dbos/workflow-id.js';
 
 /** A run at work, and since when nothing was heard of it; null: it waits for its turn, or that was told already. */
 interface Running {

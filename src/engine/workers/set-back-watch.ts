@@ -1,4 +1,4 @@
-import type { Parts } from './parts.js';
+import type { Parts } from '../parts.js';
 
 /** Smaller steps delay nothing by much. */
 const STEP_MS = 500;

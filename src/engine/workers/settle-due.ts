@@ -1,13 +1,13 @@
 import type { Knex } from 'knex';
-import { resumeDecided } from '../../steps/resume-run.js';
-import { settleEach, settlingOfTime } from '../../steps/settle.js';
-import { databaseTrouble } from '../storage/database-trouble.js';
-import type { InterruptionRow } from '../storage/interruption-rows.js';
-import { decisionsOf, interruptionsByIds, isPast } from '../storage/interruptions.js';
-import { lockRun } from '../storage/runs.js';
-import { falseInterruptions } from '../storage/shown-rows.js';
-import { correctTimers, type DueTimer, dropTimers, isAnyDue, takeDue } from '../storage/timers.js';
-import type { Parts } from './parts.js';
+import { settleEach, settlingOfTime } from '../../../steps/interruptions/settle.js';
+import { resumeDecided } from '../../../steps/segment/resume-run.js';
+import { databaseTrouble } from '../../storage/database/database-trouble.js';
+import { falseInterruptions } from '../../storage/integrity/shown-rows.js';
+import type { InterruptionRow } from '../../storage/interruptions/interruption-rows.js';
+import { decisionsOf, interruptionsByIds, isPast } from '../../storage/interruptions/interruptions.js';
+import { correctTimers, type DueTimer, dropTimers, isAnyDue, takeDue } from '../../storage/interruptions/timers.js';
+import { lockRun } from '../../storage/runs/runs.js';
+import type { Parts } from '../parts.js';
 
 type Due = Pick<DueTimer, 'runId' | 'target'>;
 

@@ -1,5 +1,5 @@
-import type { StepGate } from '../../workflows/segment-scope.js';
-import { once } from './once.js';
+import type { StepGate } from '../../../workflows/segment-scope.js';
+import { once } from '../concurrency/once.js';
 
 interface Waiting {
   readonly runId: string;

@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Knex } from 'knex';
-import { endFamily, stopRun } from '../../steps/family.js';
-import type { Caller } from '../core/caller.js';
-import { HoldfastError } from '../core/errors.js';
-import { isOver } from '../core/run.js';
-import { liveBelow, lockFamily } from '../storage/families.js';
-import { pendingOf, settleInterruptions } from '../storage/interruptions.js';
-import { takesEvents } from '../storage/lost-rows.js';
-import type { RunRow } from '../storage/run-row.js';
-import { updateRun } from '../storage/runs.js';
-import { hasWorkingSegment } from '../storage/segment-rows.js';
-import type { Parts } from './parts.js';
+import { endFamily, stopRun } from '../../../steps/agents/family.js';
+import type { Caller } from '../../core/caller.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { isOver } from '../../core/runs/run.js';
+import { hasWorkingSegment } from '../../storage/dbos/segment-rows.js';
+import { pendingOf, settleInterruptions } from '../../storage/interruptions/interruptions.js';
+import { takesEvents } from '../../storage/retention/lost-rows.js';
+import { liveBelow, lockFamily } from '../../storage/runs/families.js';
+import type { RunRow } from '../../storage/runs/run-row.js';
+import { updateRun } from '../../storage/runs/runs.js';
+import type { Parts } from '../parts.js';
 
 const STOPS_WITHIN_MS = 10_000;
 const LOOK_EVERY_MS = 100;

@@ -1,20 +1,20 @@
 import { DBOS } from '@dbos-inc/dbos-sdk';
-import { counted } from '../../steps/counted-work.js';
-import { endFamily } from '../../steps/family.js';
-import { isoNow } from '../../steps/world.js';
-import { SEGMENT_WORKFLOW } from '../../workflows/agent-run.js';
-import { isGivenUp } from '../core/crashes.js';
-import { HoldfastError } from '../core/errors.js';
-import { canonical } from '../core/json.js';
-import { isOver } from '../core/run.js';
-import { appendEvents } from '../storage/events.js';
-import { lockFamily } from '../storage/families.js';
-import { takesEvents } from '../storage/lost-rows.js';
-import { readRun, updateRun } from '../storage/runs.js';
-import { type StrandedRun, strandedRuns } from '../storage/stranded.js';
-import { crashesOf, requeue, segmentsUnder } from '../storage/takeover.js';
-import { workflowIdOf } from '../storage/workflow-id.js';
-import type { Parts } from './parts.js';
+import { endFamily } from '../../../steps/agents/family.js';
+import { counted } from '../../../steps/exports/counted-work.js';
+import { isoNow } from '../../../steps/world.js';
+import { SEGMENT_WORKFLOW } from '../../../workflows/agent-run.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { canonical } from '../../core/json.js';
+import { isGivenUp } from '../../core/queue/crashes.js';
+import { isOver } from '../../core/runs/run.js';
+import { type StrandedRun, strandedRuns } from '../../storage/dbos/stranded.js';
+import { crashesOf, requeue, segmentsUnder } from '../../storage/dbos/takeover.js';
+import { workflowIdOf } from '../../storage/dbos/workflow-id.js';
+import { appendEvents } from '../../storage/log/events.js';
+import { takesEvents } from '../../storage/retention/lost-rows.js';
+import { lockFamily } from '../../storage/runs/families.js';
+import { readRun, updateRun } from '../../storage/runs/runs.js';
+import type { Parts } from '../parts.js';
 
 const AT_ONCE = 20;
 

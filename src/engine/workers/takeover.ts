@@ -1,6 +1,6 @@
-import { SEGMENT_WORKFLOW } from '../../workflows/agent-run.js';
-import { HEARTBEAT_OLD_MS } from '../core/worker.js';
-import type { SessionLock } from '../storage/database.js';
+import { SEGMENT_WORKFLOW } from '../../../workflows/agent-run.js';
+import { HEARTBEAT_OLD_MS } from '../../core/queue/worker.js';
+import type { SessionLock } from '../../storage/database/database.js';
 import {
   endSessions,
   fence,
@@ -9,9 +9,9 @@ import {
   isGone,
   type LeftSegment,
   takeSegments,
-} from '../storage/takeover.js';
-import { markDead } from '../storage/workers.js';
-import type { Parts } from './parts.js';
+} from '../../storage/dbos/takeover.js';
+import { markDead } from '../../storage/queue/workers.js';
+import type { Parts } from '../parts.js';
 import { rebuildLeft } from './rebuild-left.js';
 import { endStranded } from './sweep.js';
 import { lockName } from './worker.js';

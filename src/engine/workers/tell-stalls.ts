@@ -1,5 +1,5 @@
-import { tellStalled } from '../storage/task-events.js';
-import type { Parts } from './parts.js';
+import { tellStalled } from '../../storage/tasks/task-events.js';
+import type { Parts } from '../parts.js';
 
 /**
  * Tells of runs that are at work here and of which no step began or ended for long, once for each silence, and ends them where that is

@@ -1,4 +1,4 @@
-import { HEARTBEAT_OLD_MS } from '../core/worker.js';
+import { HEARTBEAT_OLD_MS } from '../../core/queue/worker.js';
 
 /** Less than the time after which others may take a worker over: nobody does while the lease of a heartbeat lasts. */
 export const LEASE_MS = 2000;

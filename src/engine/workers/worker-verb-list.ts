@@ -1,9 +1,9 @@
-import type { Caller } from '../core/caller.js';
-import type { Health } from '../core/health.js';
-import type { Page, PageOf } from '../core/page.js';
-import type { LiftedWork, LiftWork, SetAsideList } from '../core/set-aside.js';
-import type { WorkerStop, WorkerView } from '../core/worker.js';
-import type { AnsweredRequest, Exposition } from '../metrics/metrics.js';
+import type { Caller } from '../../core/caller.js';
+import type { Health } from '../../core/ops/health.js';
+import type { Page, PageOf } from '../../core/page.js';
+import type { WorkerStop, WorkerView } from '../../core/queue/worker.js';
+import type { LiftedWork, LiftWork, SetAsideList } from '../../core/runs/set-aside.js';
+import type { AnsweredRequest, Exposition } from '../../metrics/metrics.js';
 
 /** The verbs of the engine that are about its processes: who they are, how they are, and what they died with. */
 export interface WorkerVerbs {

@@ -1,8 +1,8 @@
-import { HoldfastError } from '../core/errors.js';
-import type { Page, PageOf } from '../core/page.js';
-import type { WorkerStop, WorkerView } from '../core/worker.js';
-import { askToStop, findWorker, listWorkerRows } from '../storage/workers.js';
-import type { Parts } from './parts.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import type { Page, PageOf } from '../../core/page.js';
+import type { WorkerStop, WorkerView } from '../../core/queue/worker.js';
+import { askToStop, findWorker, listWorkerRows } from '../../storage/queue/workers.js';
+import type { Parts } from '../parts.js';
 
 export async function listWorkers(parts: Parts, { limit, cursor }: PageOf): Promise<Page<WorkerView>> {
   const after = cursor === undefined ? {} : { after: cursor };

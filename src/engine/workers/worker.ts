@@ -1,9 +1,9 @@
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { HoldfastError } from '../core/errors.js';
-import type { Database, SessionLock } from '../storage/database.js';
-import { endSessions, type LeftSegment, takeSegments } from '../storage/takeover.js';
-import { heartbeatOf, isOwner, type NewWorker, registerWorker } from '../storage/workers.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import type { Database, SessionLock } from '../../storage/database/database.js';
+import { endSessions, type LeftSegment, takeSegments } from '../../storage/dbos/takeover.js';
+import { heartbeatOf, isOwner, type NewWorker, registerWorker } from '../../storage/queue/workers.js';
 
 /** How long a start waits for the lock of a predecessor that was killed: its database session ends within moments. */
 const LOCK_WAIT_MS = 3000;

@@ -1,7 +1,7 @@
 import type { Request } from 'express';
-import { mayAct, mayOperate } from '../core/caller.js';
-import { HoldfastError } from '../core/errors.js';
-import type { GuardedRoute } from './route.js';
+import { mayAct, mayOperate } from '../../core/caller.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import type { GuardedRoute } from '../route.js';
 import { scopeOf } from './scopes.js';
 import { bearerOf, type Identity } from './tokens.js';
 

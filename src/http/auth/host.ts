@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 import type { RequestHandler } from 'express';
-import { HoldfastError } from '../core/errors.js';
+import { HoldfastError } from '../../core/errors/errors.js';
 
 const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');

@@ -1,4 +1,4 @@
-import type { InstallationRole } from '../core/caller.js';
+import type { InstallationRole } from '../../core/caller.js';
 
 /**
  * What an operation concerns. `tenant`: what is of the tenant of the token, and nothing else. `installation`: all tenants, or the processes

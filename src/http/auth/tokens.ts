@@ -3,11 +3,11 @@ import { setMaxListeners } from 'node:events';
 import { chmod, link, readFile, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { installationOf, TOKEN_LENGTH_MIN, type Token } from '../core/access-token.js';
-import type { Caller } from '../core/caller.js';
-import { HoldfastError } from '../core/errors.js';
-import { knowSecret } from '../models/known-secrets.js';
-import { takeDataDir } from '../storage/data-dir.js';
+import { installationOf, TOKEN_LENGTH_MIN, type Token } from '../../core/access-token.js';
+import type { Caller } from '../../core/caller.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { knowSecret } from '../../models/secrets/known-secrets.js';
+import { takeDataDir } from '../../storage/database/data-dir/data-dir.js';
 
 /** Who a token belongs to. */
 export interface Identity {

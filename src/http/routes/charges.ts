@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { chargeView } from '../core/charge.js';
-import { spendQuery, spendView } from '../core/spend.js';
-import { idPath, pageOf, pageQuery, sequence } from './fields.js';
-import { guarded, json, NO_INPUT } from './route.js';
+import { chargeView } from '../../core/budgets/charge.js';
+import { spendQuery, spendView } from '../../core/budgets/spend.js';
+import { idPath, pageOf, pageQuery, sequence } from '../fields.js';
+import { guarded, json, NO_INPUT } from '../route.js';
 
 export const CHARGE_ROUTES = [
   guarded({

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { emitBody, emittedEvent } from '../core/emitted-event.js';
-import { HoldfastError } from '../core/errors.js';
-import { eventName } from '../core/wait.js';
-import { idempotencyKey } from './idempotency.js';
-import { guarded, json, NO_INPUT } from './route.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { emitBody, emittedEvent } from '../../core/interruptions/emitted-event.js';
+import { eventName } from '../../core/interruptions/wait.js';
+import { idempotencyKey } from '../idempotency.js';
+import { guarded, json, NO_INPUT } from '../route.js';
 
 export const EMITTED_EVENT_ROUTES = [
   guarded({

@@ -1,8 +1,8 @@
-import { eraseRun, erasureView } from '../core/erasure.js';
-import { retentionView } from '../core/retention.js';
-import { eraseSubject, subjectErasureView } from '../core/subject-erasure.js';
-import { idPath } from './fields.js';
-import { guarded, json, NO_INPUT } from './route.js';
+import { eraseRun, erasureView } from '../../core/retention/erasure.js';
+import { retentionView } from '../../core/retention/retention.js';
+import { eraseSubject, subjectErasureView } from '../../core/retention/subject-erasure.js';
+import { idPath } from '../fields.js';
+import { guarded, json, NO_INPUT } from '../route.js';
 
 export const ERASURE_ROUTES = [
   guarded({

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { runEvent } from '../core/event.js';
-import { idPath, pageOf, pageQuery, sequence } from './fields.js';
-import { guarded, json, NO_INPUT } from './route.js';
+import { runEvent } from '../../core/log/event.js';
+import { idPath, pageOf, pageQuery, sequence } from '../fields.js';
+import { guarded, json, NO_INPUT } from '../route.js';
 
 /** An empty id is what a client has before its first event. */
 const lastEventId = z.union([z.literal('').transform(() => 0), sequence]).exactOptional();

@@ -1,14 +1,14 @@
 import { z } from 'zod';
-import { nameText } from '../core/json.js';
-import { anchoredReport } from '../core/log-view.js';
-import { OBJECT_STORE_CODES } from '../core/object-store-errors.js';
-import { repairReport, repairRequest } from '../core/repair.js';
-import { runStatus } from '../core/run.js';
-import { runDiff } from '../core/run-diff.js';
-import { stateAt } from '../core/state-at.js';
-import { verifyRange } from '../core/verify-log.js';
-import { idPath, pageOf, pageQuery } from './fields.js';
-import { guarded, json, NO_INPUT } from './route.js';
+import { OBJECT_STORE_CODES } from '../../core/errors/object-store-errors.js';
+import { anchoredReport } from '../../core/evidence/log-view.js';
+import { nameText } from '../../core/json.js';
+import { repairReport, repairRequest } from '../../core/log/repair.js';
+import { stateAt } from '../../core/log/state-at.js';
+import { verifyRange } from '../../core/log/verify-log.js';
+import { runDiff } from '../../core/replay/run-diff.js';
+import { runStatus } from '../../core/runs/run.js';
+import { idPath, pageOf, pageQuery } from '../fields.js';
+import { guarded, json, NO_INPUT } from '../route.js';
 
 const diffPath = idPath.extend({ other: idPath.shape.id });
 

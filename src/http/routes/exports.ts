@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { exportView, startExport } from '../core/export.js';
-import { idPath, pageOf, pageQuery } from './fields.js';
-import { guarded, json, NO_INPUT } from './route.js';
+import { exportView, startExport } from '../../core/exports/export.js';
+import { idPath, pageOf, pageQuery } from '../fields.js';
+import { guarded, json, NO_INPUT } from '../route.js';
 
 export const EXPORT_ROUTES = [
   guarded({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ErrorCode } from '../core/errors.js';
+import type { ErrorCode } from '../../core/errors/errors.js';
 import {
   answerBody,
   approveBody,
@@ -8,10 +8,10 @@ import {
   interruptionView,
   listedInterruption,
   rejectBody,
-} from '../core/interruption.js';
-import { nameText } from '../core/json.js';
-import { idPath, pageOf, pageQuery } from './fields.js';
-import { guarded, json, NO_INPUT } from './route.js';
+} from '../../core/interruptions/interruption.js';
+import { nameText } from '../../core/json.js';
+import { idPath, pageOf, pageQuery } from '../fields.js';
+import { guarded, json, NO_INPUT } from '../route.js';
 
 const DECISION = {
   ...NO_INPUT,

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { consistencyView, logEntryView, logReport, logView } from '../core/log-view.js';
-import { OBJECT_STORE_CODES } from '../core/object-store-errors.js';
-import { proofBundle } from '../core/proof.js';
-import { idPath, pageOf, pageQuery } from './fields.js';
-import { guarded, json, NO_INPUT } from './route.js';
+import { OBJECT_STORE_CODES } from '../../core/errors/object-store-errors.js';
+import { consistencyView, logEntryView, logReport, logView } from '../../core/evidence/log-view.js';
+import { proofBundle } from '../../core/evidence/proof.js';
+import { idPath, pageOf, pageQuery } from '../fields.js';
+import { guarded, json, NO_INPUT } from '../route.js';
 
 const size = z.coerce.number().int().min(1).max(Number.MAX_SAFE_INTEGER);
 const index = z.string().regex(/^\d{1,15}$/, 'expected the index of an entry');

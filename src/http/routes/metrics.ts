@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { guarded, NO_INPUT, plain } from './route.js';
+import { guarded, NO_INPUT, plain } from '../route.js';
 
 export const METRICS_ROUTES = [
   guarded({

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { forkRun, retryRun } from '../core/fork-request.js';
-import { nameText } from '../core/json.js';
-import { replayReport, replayRequest } from '../core/replay.js';
-import { listedRun, type RunView, runStatus, runView, startRun } from '../core/run.js';
-import { subjectName } from '../core/subject-erasure.js';
-import { idPath, pageOf, pageQuery } from './fields.js';
-import { idempotencyKey } from './idempotency.js';
-import { guarded, json, NO_INPUT, type Reply } from './route.js';
+import { nameText } from '../../core/json.js';
+import { forkRun, retryRun } from '../../core/replay/fork-request.js';
+import { replayReport, replayRequest } from '../../core/replay/replay.js';
+import { subjectName } from '../../core/retention/subject-erasure.js';
+import { listedRun, type RunView, runStatus, runView, startRun } from '../../core/runs/run.js';
+import { idPath, pageOf, pageQuery } from '../fields.js';
+import { idempotencyKey } from '../idempotency.js';
+import { guarded, json, NO_INPUT, type Reply } from '../route.js';
 import { trajectoryAt } from './trajectories.js';
 
 const WAIT_SECONDS_MAX = 60;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { sessionItem, sessionView } from '../core/session.js';
-import { idPath, pageOf, pageQuery, sequence } from './fields.js';
-import { guarded, json, NO_INPUT } from './route.js';
+import { sessionItem, sessionView } from '../../core/agents/session.js';
+import { idPath, pageOf, pageQuery, sequence } from '../fields.js';
+import { guarded, json, NO_INPUT } from '../route.js';
 
 export const SESSION_ROUTES = [
   guarded({

@@ -1,5 +1,5 @@
-import { liftedWork, liftWork, setAsideList } from '../core/set-aside.js';
-import { guarded, json, NO_INPUT } from './route.js';
+import { liftedWork, liftWork, setAsideList } from '../../core/runs/set-aside.js';
+import { guarded, json, NO_INPUT } from '../route.js';
 
 export const SET_ASIDE_ROUTES = [
   guarded({

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { standingDecisionView } from '../core/standing.js';
-import { idPath, pageOf, pageQuery } from './fields.js';
-import { guarded, json, NO_INPUT } from './route.js';
+import { standingDecisionView } from '../../core/interruptions/standing.js';
+import { idPath, pageOf, pageQuery } from '../fields.js';
+import { guarded, json, NO_INPUT } from '../route.js';
 
 export const STANDING_DECISION_ROUTES = [
   guarded({

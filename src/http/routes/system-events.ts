@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { SYSTEM_EVENT_KINDS, type SystemEventKind, systemEvent } from '../core/system-event.js';
-import { pageOf, pageQuery, sequence } from './fields.js';
-import { guarded, json, NO_INPUT } from './route.js';
+import { SYSTEM_EVENT_KINDS, type SystemEventKind, systemEvent } from '../../core/log/system-event.js';
+import { pageOf, pageQuery, sequence } from '../fields.js';
+import { guarded, json, NO_INPUT } from '../route.js';
 
 /** An empty id is what a client has before its first event. */
 const lastEventId = z.union([z.literal('').transform(() => 0), sequence]).exactOptional();

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { health } from '../core/health.js';
-import { stats } from '../core/stats.js';
-import { pageOf, pageQuery } from './fields.js';
-import { guarded, json, NO_INPUT, type OpenRoute } from './route.js';
+import { health } from '../../core/ops/health.js';
+import { stats } from '../../core/ops/stats.js';
+import { pageOf, pageQuery } from '../fields.js';
+import { guarded, json, NO_INPUT, type OpenRoute } from '../route.js';
 import { agentView } from './views.js';
 
 export const SYSTEM_ROUTES = [

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { requeueTask, submitTask, taskFilter, taskView } from '../core/task.js';
-import { batchAnswer, batchTask } from '../core/task-batch.js';
-import { idPath, pageOf, pageQuery } from './fields.js';
-import { idempotencyKey } from './idempotency.js';
-import { LINES_TYPE } from './lines.js';
-import { guarded, json, NO_INPUT } from './route.js';
+import { requeueTask, submitTask, taskFilter, taskView } from '../../core/tasks/task.js';
+import { batchAnswer, batchTask } from '../../core/tasks/task-batch.js';
+import { idPath, pageOf, pageQuery } from '../fields.js';
+import { idempotencyKey } from '../idempotency.js';
+import { guarded, json, NO_INPUT } from '../route.js';
+import { LINES_TYPE } from '../wire/lines.js';
 
 export const TASK_ROUTES = [
   guarded({

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { giveReward, rewardView } from '../core/reward.js';
-import { STEPS_LIMIT, shownTrajectory, trajectorySummary } from '../core/trajectory.js';
-import { trajectoryFilter } from '../core/trajectory-filter.js';
-import { idPath, pageOf, pageQuery, sequence } from './fields.js';
-import { guarded, json, NO_INPUT } from './route.js';
-import type { OperationId } from './scopes.js';
+import { giveReward, rewardView } from '../../core/tasks/reward.js';
+import { STEPS_LIMIT, shownTrajectory, trajectorySummary } from '../../core/trajectories/trajectory.js';
+import { trajectoryFilter } from '../../core/trajectories/trajectory-filter.js';
+import type { OperationId } from '../auth/scopes.js';
+import { idPath, pageOf, pageQuery, sequence } from '../fields.js';
+import { guarded, json, NO_INPUT } from '../route.js';
 
 const stepsQuery = z.strictObject({
   after: sequence.default(0).describe('Only steps after this one: `nextStep` of the page before.'),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { workerStop, workerView } from '../core/worker.js';
-import { idPath, pageOf, pageQuery } from './fields.js';
-import { guarded, json, NO_INPUT } from './route.js';
+import { workerStop, workerView } from '../../core/queue/worker.js';
+import { idPath, pageOf, pageQuery } from '../fields.js';
+import { guarded, json, NO_INPUT } from '../route.js';
 
 export const WORKER_ROUTES = [
   guarded({

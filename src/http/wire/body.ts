@@ -1,6 +1,6 @@
 import { type Request, type Response, raw } from 'express';
-import { HoldfastError } from '../core/errors.js';
-import { invalidRequest } from '../core/field-errors.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { invalidRequest } from '../../core/field-errors.js';
 
 /** Nesting that no request needs; deeper input could exhaust the stack of whoever walks through it. */
 const DEPTH_LIMIT = 100;

@@ -1,6 +1,6 @@
-import type { Allowance } from '../core/allowance.js';
-import { withoutKnownSecrets, withoutSecrets } from '../models/known-secrets.js';
-import { breathe } from '../storage/breathe.js';
+import type { Allowance } from '../../core/limits/allowance.js';
+import { withoutKnownSecrets, withoutSecrets } from '../../models/secrets/known-secrets.js';
+import { breathe } from '../../storage/database/breathe.js';
 
 /** So deep a body is taken apart: into its members, and those that are lists or objects into theirs. */
 const DEPTH = 2;

@@ -1,8 +1,8 @@
 import { PassThrough } from 'node:stream';
 import type { Request, Response } from 'express';
-import { HoldfastError } from '../core/errors.js';
-import type { BatchLine } from '../core/task-batch.js';
-import { withoutSecrets } from '../models/known-secrets.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import type { BatchLine } from '../../core/tasks/task-batch.js';
+import { withoutSecrets } from '../../models/secrets/known-secrets.js';
 import { assertShallow, parseJson } from './body.js';
 import { ownTime } from './body-time.js';
 

@@ -1,4 +1,4 @@
-import { HoldfastError } from '../core/errors.js';
+import { HoldfastError } from '../../core/errors/errors.js';
 
 export interface Slots {
   /** Throws `rate_limited` when too many are taken. What it gives back must be called once. */

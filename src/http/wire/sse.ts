@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
-import type { RunDelta } from '../core/delta.js';
-import type { RunEvent } from '../core/event.js';
-import type { JsonObject } from '../core/json.js';
-import type { SystemEvent, SystemGap } from '../core/system-event.js';
-import { withoutSecrets } from '../models/known-secrets.js';
+import type { JsonObject } from '../../core/json.js';
+import type { RunDelta } from '../../core/log/delta.js';
+import type { RunEvent } from '../../core/log/event.js';
+import type { SystemEvent, SystemGap } from '../../core/log/system-event.js';
+import { withoutSecrets } from '../../models/secrets/known-secrets.js';
 
 export interface StreamOptions {
   readonly heartbeatMs: number;

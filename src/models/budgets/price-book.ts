@@ -1,9 +1,15 @@
 import type { ModelPrice } from '@pydantic/genai-prices';
-import type { PriceName } from '../core/charge.js';
-import { digestOf } from '../core/json.js';
-import { NATIVE_PROVIDERS } from '../core/native-provider-table.js';
-import { type ConfiguredPrice, type Price, type PriceTable, priceOfConfigured, type Rate } from '../core/price.js';
-import { parseModelName } from './multi-model-provider.js';
+import type { PriceName } from '../../core/budgets/charge.js';
+import {
+  type ConfiguredPrice,
+  type Price,
+  type PriceTable,
+  priceOfConfigured,
+  type Rate,
+} from '../../core/budgets/price.js';
+import { digestOf } from '../../core/json.js';
+import { NATIVE_PROVIDERS } from '../../core/models/native-provider-table.js';
+import { parseModelName } from '../providers/multi-model-provider.js';
 
 /** Of the package `@pydantic/genai-prices`, whose list is in it. */
 export const PRICE_LIST_VERSION = '0.1.8';

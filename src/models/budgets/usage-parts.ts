@@ -1,5 +1,5 @@
 import type { Usage } from '@openai/agents';
-import type { UsageParts } from '../core/price.js';
+import type { UsageParts } from '../../core/budgets/price.js';
 
 const whole = (count: unknown): number => (Number.isSafeInteger(count) && Number(count) > 0 ? Number(count) : 0);
 

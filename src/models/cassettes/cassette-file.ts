@@ -1,8 +1,8 @@
 import { appendFileSync, mkdirSync, readFileSync, statSync, truncateSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { z } from 'zod';
-import { HoldfastError } from '../core/errors.js';
-import { canonical } from '../core/json.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { canonical } from '../../core/json.js';
 import {
   badCassette,
   type Cassette,

@@ -1,10 +1,10 @@
 import { setImmediate as breath } from 'node:timers/promises';
-import { HoldfastError } from '../core/errors.js';
-import { canonical, type JsonValue, sha256 } from '../core/json.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { canonical, type JsonValue, sha256 } from '../../core/json.js';
+import { failureText } from '../failures/failure-text.js';
 import { bytesOf, type Cassette, type CassetteExchange } from './cassette.js';
 import { askedOf, type WireRequest, wireRequest } from './cassette-request.js';
 import { knowHeaders, starredIn } from './cassette-secrets.js';
-import { failureText } from './failure-text.js';
 
 /**
  * A `fetch` that asks nobody: a request is answered as its equal on the cassette was. Equal requests are answered in the order

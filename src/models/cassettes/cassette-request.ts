@@ -1,4 +1,4 @@
-import { type JsonValue, jsonValue } from '../core/json.js';
+import { type JsonValue, jsonValue } from '../../core/json.js';
 import { badCassette, type CassetteHead } from './cassette.js';
 
 /** A request as it goes over the wire, as far as it says what is asked. */

@@ -1,6 +1,6 @@
-import type { JsonValue } from '../core/json.js';
-import { textsBy } from '../core/redaction.js';
-import { isSecretHeader, knowSecret, starredSecrets } from './known-secrets.js';
+import { textsBy } from '../../core/exports/redaction.js';
+import type { JsonValue } from '../../core/json.js';
+import { isSecretHeader, knowSecret, starredSecrets } from '../secrets/known-secrets.js';
 
 /** Makes known what a request carries as secret in its headers. */
 export function knowHeaders(headers: Headers): void {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { HoldfastError } from '../core/errors.js';
-import { jsonObject, jsonValue } from '../core/json.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { jsonObject, jsonValue } from '../../core/json.js';
 
 /**
  * The format of a cassette (docs/cassettes.md): the traffic of one model as lines of JSON, first what was recorded, then each

@@ -1,5 +1,5 @@
-import type { SecretScan } from '../core/secret-matcher.js';
-import { ModelCallError } from './model-call-error.js';
+import type { SecretScan } from '../../core/secrets/secret-matcher.js';
+import { ModelCallError } from '../failures/model-call-error.js';
 
 /** Of a whole answer, so that a server that never ends it costs a bounded time and memory. */
 const MAX_BYTES = 64 * 1024 * 1024;

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { Quirks } from '../core/model-provider-table.js';
+import type { Quirks } from '../../core/models/model-provider-table.js';
+import type { Dialect } from '../dialects/dialect.js';
+import { dialectNamed } from '../dialects/dialect-of.js';
 import { badCassette, type Cassette } from './cassette.js';
 import { recordingFetch } from './cassette-recorder.js';
-import type { Dialect } from './dialects/dialect.js';
-import { dialectNamed } from './dialects/dialect-of.js';
 
 /** Addresses at which the SDK asks in another way than elsewhere. */
 const OFFICIAL = 'https://api.openai.com/v1';

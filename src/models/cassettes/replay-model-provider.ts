@@ -1,14 +1,14 @@
 import { realpathSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import type { Model, ModelProvider } from '@openai/agents';
+import { NativeProvider } from '../native/native-provider.js';
+import { nativeRecorded } from '../native/native-recording.js';
+import { OllamaModel } from '../ollama/ollama-model.js';
+import { ollamaRecorded } from '../ollama/ollama-recording.js';
+import { OpenAICompatibleProvider } from '../openai/openai-compatible-provider.js';
 import { badCassette, type Cassette } from './cassette.js';
 import { readCassette } from './cassette-file.js';
 import { playingFetch } from './cassette-player.js';
-import { NativeProvider } from './native-provider.js';
-import { nativeRecorded } from './native-recording.js';
-import { OllamaModel } from './ollama-model.js';
-import { ollamaRecorded } from './ollama-recording.js';
-import { OpenAICompatibleProvider } from './openai-compatible-provider.js';
 import { openaiRecorded } from './openai-recording.js';
 
 /** Where a recorded model would be asked, which nobody is. */

@@ -1,10 +1,10 @@
 import { type ModelResponse, type protocol, Usage } from '@openai/agents';
-import { isCutReason } from '../answer-terms.js';
-import { emptyAnswer, isEmptyAnswer } from '../empty-answer.js';
-import { messageIn } from '../error-answer.js';
-import { failureText } from '../failure-text.js';
-import { finishReasonOf, isFailedReason } from '../finish-reason.js';
-import { CutAnswer, ModelCallError } from '../model-call-error.js';
+import { messageIn } from '../failures/error-answer.js';
+import { failureText } from '../failures/failure-text.js';
+import { CutAnswer, ModelCallError } from '../failures/model-call-error.js';
+import { isCutReason } from '../providers/answer-terms.js';
+import { emptyAnswer, isEmptyAnswer } from '../providers/empty-answer.js';
+import { finishReasonOf, isFailedReason } from '../providers/finish-reason.js';
 import { type CallPiece, ChatCalls, type OpenCall } from './chat-calls.js';
 import { ChatThoughts } from './chat-thoughts.js';
 import { chatUsage } from './chat-usage.js';

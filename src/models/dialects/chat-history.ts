@@ -1,5 +1,5 @@
 import type { AgentInputItem, ModelRequest, protocol } from '@openai/agents';
-import { argumentsObject } from '../ollama-arguments.js';
+import { argumentsObject } from '../ollama/ollama-arguments.js';
 import type { Dialect, PastTurn, Thought } from './dialect.js';
 import { fieldsIn, isFields, type UnknownFields } from './unknown-fields.js';
 

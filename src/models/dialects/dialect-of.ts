@@ -1,4 +1,4 @@
-import { MODEL_PROVIDERS } from '../../core/model-provider-table.js';
+import { MODEL_PROVIDERS } from '../../core/models/model-provider-table.js';
 import { CEREBRAS } from './cerebras.js';
 import { DEEPSEEK } from './deepseek.js';
 import { type Dialect, STANDARD } from './dialect.js';

@@ -1,6 +1,6 @@
 import { UserError } from '@openai/agents';
-import { HoldfastError } from '../core/errors.js';
-import type { AttemptFailure } from '../core/route-failure.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import type { AttemptFailure } from '../../core/routing/route-failure.js';
 import { causesOf, textOf } from './failure-causes.js';
 import { httpStatusOf } from './http-status.js';
 import { FinalModelError, ModelCallError } from './model-call-error.js';

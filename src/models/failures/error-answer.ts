@@ -1,7 +1,7 @@
-import { boundedText } from './bounded-text.js';
+import { boundedText } from '../providers/bounded-text.js';
+import { withoutKnownSecrets } from '../secrets/known-secrets.js';
 import { isRecord, textOf } from './failure-causes.js';
 import { failureText } from './failure-text.js';
-import { withoutKnownSecrets } from './known-secrets.js';
 
 /**
  * An answer that is not "200 OK" in OpenAI's form, whatever form it had: its text short, readable and without secrets, and so its

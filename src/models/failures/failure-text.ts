@@ -1,5 +1,5 @@
-import { withoutLooks } from '../core/secret-looks.js';
-import { withoutKnownSecrets } from './known-secrets.js';
+import { withoutLooks } from '../../core/secrets/secret-looks.js';
+import { withoutKnownSecrets } from '../secrets/known-secrets.js';
 
 /** What an error of a model's server says, made fit for a log, an event and a person: short, readable, without keys. */
 

@@ -1,4 +1,4 @@
-import { HoldfastError } from '../core/errors.js';
+import { HoldfastError } from '../../core/errors/errors.js';
 import { causesOf, statusOf } from './failure-causes.js';
 import { ModelCallError } from './model-call-error.js';
 

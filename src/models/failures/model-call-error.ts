@@ -1,5 +1,5 @@
 import type { ModelResponse, Usage } from '@openai/agents';
-import { HoldfastError } from '../core/errors.js';
+import { HoldfastError } from '../../core/errors/errors.js';
 
 /** What a request ends with for good: asking again would only do again what was done. Its code is that of the run that fails. */
 export class FinalModelError extends HoldfastError {}

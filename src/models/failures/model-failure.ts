@@ -1,4 +1,4 @@
-import { ERRORS, type ErrorCode, HoldfastError } from '../core/errors.js';
+import { ERRORS, type ErrorCode, HoldfastError } from '../../core/errors/errors.js';
 import { causesOf, isAbort, isNetwork, isRecord, isTimeout, statusOf, textOf } from './failure-causes.js';
 import { failureText } from './failure-text.js';
 import { FinalModelError, ModelCallError } from './model-call-error.js';

@@ -1,5 +1,5 @@
-import { sha256 } from '../core/json.js';
-import { ModelCallError } from './model-call-error.js';
+import { sha256 } from '../../core/json.js';
+import { ModelCallError } from '../failures/model-call-error.js';
 import type {
   CallOptions,
   FinishReason,

@@ -1,9 +1,9 @@
 import { UserError } from '@openai/agents';
-import { HoldfastError } from '../core/errors.js';
-import type { Destination } from './endpoint.js';
-import { endpointFailure } from './endpoint-failure.js';
-import { messageIn } from './error-answer.js';
-import { causesOf, isRecord, textOf } from './failure-causes.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { messageIn } from '../failures/error-answer.js';
+import { causesOf, isRecord, textOf } from '../failures/failure-causes.js';
+import type { Destination } from '../openai/endpoint.js';
+import { endpointFailure } from '../openai/endpoint-failure.js';
 
 /** The kinds of Anthropic's errors by the status that they have outside of a stream. */
 const STATUS_OF_KIND: { readonly [kind: string]: number } = {

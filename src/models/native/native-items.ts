@@ -1,5 +1,5 @@
 import type { ModelResponse } from '@openai/agents';
-import { isRecord } from './failure-causes.js';
+import { isRecord } from '../failures/failure-causes.js';
 import type { SpokenText } from './native-answer.js';
 
 type Items = ModelResponse['output'];

@@ -7,19 +7,19 @@ import type {
   protocol,
   StreamEvent,
 } from '@openai/agents';
-import { abortError, throwIfAborted } from './abort.js';
-import type { Destination } from './endpoint.js';
-import { isRecord, textOf } from './failure-causes.js';
-import { ModelCallError } from './model-call-error.js';
+import { isRecord, textOf } from '../failures/failure-causes.js';
+import { ModelCallError } from '../failures/model-call-error.js';
+import { retryAdviceOf } from '../failures/retry-advice.js';
+import type { Destination } from '../openai/endpoint.js';
+import { abortError, throwIfAborted } from '../providers/abort.js';
+import { argumentsEvent, doneEvent, isOutputItem, reasoningEvent } from '../providers/response-events.js';
+import { usageOf } from '../providers/streamed-response.js';
 import { NativeAnswer } from './native-answer.js';
 import { nativeFailure } from './native-failure.js';
 import { ownItems } from './native-items.js';
 import type { LanguageModel } from './native-language.js';
 import type { NativePackages } from './native-packages.js';
 import { nativeRequest } from './native-request.js';
-import { argumentsEvent, doneEvent, isOutputItem, reasoningEvent } from './response-events.js';
-import { retryAdviceOf } from './retry-advice.js';
-import { usageOf } from './streamed-response.js';
 
 interface NativeModelParts {
   readonly name: string;

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { FieldError } from '../core/errors.js';
-import { NATIVE_PROVIDERS } from '../core/native-provider-table.js';
-import { problemsOf } from './openai-compatible-options.js';
-import type { Secret } from './secret.js';
+import type { FieldError } from '../../core/errors/errors.js';
+import { NATIVE_PROVIDERS } from '../../core/models/native-provider-table.js';
+import { problemsOf } from '../openai/openai-compatible-options.js';
+import type { Secret } from '../secrets/secret.js';
 
 export interface NativeApiOptions {
   /** The known provider whose API the server speaks: `anthropic-native` or `google-native`. */

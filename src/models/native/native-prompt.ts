@@ -1,4 +1,4 @@
-import { callIdIn } from './call-id-form.js';
+import { callIdIn } from '../providers/call-id-form.js';
 import type { Prompt } from './native-language.js';
 
 type Message = Prompt[number];

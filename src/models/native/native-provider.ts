@@ -1,16 +1,16 @@
 import type { Model, ModelProvider } from '@openai/agents';
-import { type FieldError, HoldfastError } from '../core/errors.js';
-import { pointerTo } from '../core/field-errors.js';
-import { NATIVE_PROVIDERS, type NativeProviderRow } from '../core/native-provider-table.js';
-import { credentialOf, type Destination, endpointOf } from './endpoint.js';
-import { endpointFetch } from './endpoint-fetch.js';
+import { type FieldError, HoldfastError } from '../../core/errors/errors.js';
+import { pointerTo } from '../../core/field-errors.js';
+import { NATIVE_PROVIDERS, type NativeProviderRow } from '../../core/models/native-provider-table.js';
+import { credentialOf, type Destination, endpointOf } from '../openai/endpoint.js';
+import { endpointFetch } from '../openai/endpoint-fetch.js';
+import type { Variable } from '../openai/openai-compatible-provider.js';
+import { fileSecret, missingAt, type Secret, variableSecret } from '../secrets/secret.js';
 import { UNNAMED } from './native-answer.js';
 import { NativeModel } from './native-model.js';
 import { type NativeApiOptions, nativeProblems } from './native-options.js';
 import { nativePackages } from './native-packages.js';
 import { nativeRecording } from './native-recording.js';
-import type { Variable } from './openai-compatible-provider.js';
-import { fileSecret, missingAt, type Secret, variableSecret } from './secret.js';
 
 /**
  * Gives models of Anthropic's and Google's own APIs. Packages are loaded, and keys are looked for, with the first name. Nothing is

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { badCassette, type Cassette } from './cassette.js';
-import { recordingFetch } from './cassette-recorder.js';
+import { badCassette, type Cassette } from '../cassettes/cassette.js';
+import { recordingFetch } from '../cassettes/cassette-recorder.js';
 import type { NativeApiOptions } from './native-options.js';
 
 /** What shapes the requests to an API of its own. */

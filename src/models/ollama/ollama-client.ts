@@ -1,11 +1,11 @@
 import { Ollama } from 'ollama/browser';
 import { z } from 'zod';
-import { HoldfastError } from '../core/errors.js';
-import { abortError, throwIfAborted } from './abort.js';
-import { DEFAULT_TIMEOUT_MS } from './endpoint.js';
-import { endpointFetch } from './endpoint-fetch.js';
-import { messageIn } from './error-answer.js';
-import { ModelCallError } from './model-call-error.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { messageIn } from '../failures/error-answer.js';
+import { ModelCallError } from '../failures/model-call-error.js';
+import { DEFAULT_TIMEOUT_MS } from '../openai/endpoint.js';
+import { endpointFetch } from '../openai/endpoint-fetch.js';
+import { abortError, throwIfAborted } from '../providers/abort.js';
 import type { OllamaTarget } from './ollama-host.js';
 import { ollamaLines } from './ollama-lines.js';
 import { type OllamaChunk, type OllamaRequest, ollamaChunk } from './ollama-wire.js';

@@ -1,9 +1,9 @@
 import { AgentsError } from '@openai/agents';
-import { HoldfastError } from '../core/errors.js';
-import { causesOf, isAbort, isNetwork, statusOf } from './failure-causes.js';
-import { failureText } from './failure-text.js';
-import { ModelCallError } from './model-call-error.js';
-import { classifyModelFailure } from './model-failure.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { causesOf, isAbort, isNetwork, statusOf } from '../failures/failure-causes.js';
+import { failureText } from '../failures/failure-text.js';
+import { ModelCallError } from '../failures/model-call-error.js';
+import { classifyModelFailure } from '../failures/model-failure.js';
 import type { OllamaTarget } from './ollama-host.js';
 
 /**

@@ -1,9 +1,9 @@
-import { HoldfastError } from '../core/errors.js';
-import { OLLAMA_CLOUD, ollamaAddress } from '../core/ollama-address.js';
-import { type Credential, credentialOf } from './endpoint.js';
-import { knowSecret } from './known-secrets.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { OLLAMA_CLOUD, ollamaAddress } from '../../core/models/ollama-address.js';
+import { type Credential, credentialOf } from '../openai/endpoint.js';
+import { knowSecret } from '../secrets/known-secrets.js';
+import { isSecret, type Secret } from '../secrets/secret.js';
 import { parseOllamaName } from './ollama-name.js';
-import { isSecret, type Secret } from './secret.js';
 
 export interface OllamaHostOptions {
   /** Where the server is. Wins over everything else. */

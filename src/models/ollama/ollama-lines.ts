@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { failureText } from './failure-text.js';
-import { ModelCallError } from './model-call-error.js';
+import { failureText } from '../failures/failure-text.js';
+import { ModelCallError } from '../failures/model-call-error.js';
 
 /** Longer than any answer of one line: what exceeds it is no answer of Ollama. */
 const MAX_LINE_CHARS = 16 * 1024 * 1024;

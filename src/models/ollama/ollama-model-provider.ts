@@ -1,8 +1,8 @@
 import type { ModelProvider } from '@openai/agents';
-import type { FieldError } from '../core/errors.js';
-import { isOllamaAddress, OLLAMA_ADDRESS } from '../core/ollama-address.js';
+import type { FieldError } from '../../core/errors/errors.js';
+import { isOllamaAddress, OLLAMA_ADDRESS } from '../../core/models/ollama-address.js';
+import { isSecret, missingAt } from '../secrets/secret.js';
 import { OllamaModel, type OllamaModelOptions } from './ollama-model.js';
-import { isSecret, missingAt } from './secret.js';
 
 /**
  * Gives models of Ollama by name. Nothing is created before the first name and nothing is contacted before the first call;

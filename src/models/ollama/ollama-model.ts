@@ -7,8 +7,10 @@ import type {
   ModelRetryAdviceRequest,
   StreamEvent,
 } from '@openai/agents';
-import { sha256 } from '../core/json.js';
-import { fitsSchema } from './json-schema.js';
+import { sha256 } from '../../core/json.js';
+import { retryAdviceOf } from '../failures/retry-advice.js';
+import { fitsSchema } from '../providers/json-schema.js';
+import { doneEvent, isOutputItem, reasoningEvent } from '../providers/response-events.js';
 import { OllamaAnswer } from './ollama-answer.js';
 import { ollamaChunks } from './ollama-client.js';
 import { ollamaFailure } from './ollama-failure.js';
@@ -17,8 +19,6 @@ import { ollamaRecording } from './ollama-recording.js';
 import { finalRequest, type OllamaPlan, type OllamaRequestOptions, ollamaPlan } from './ollama-request.js';
 import { messageId, ollamaResponse } from './ollama-response.js';
 import type { OllamaChunk, OllamaRequest } from './ollama-wire.js';
-import { doneEvent, isOutputItem, reasoningEvent } from './response-events.js';
-import { retryAdviceOf } from './retry-advice.js';
 
 export interface OllamaModelOptions extends OllamaHostOptions, OllamaRequestOptions {
   /** Take `<think>…</think>` at the beginning of an answer as thinking. Default false: it is text. */

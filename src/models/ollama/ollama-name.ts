@@ -1,4 +1,4 @@
-import { HoldfastError } from '../core/errors.js';
+import { HoldfastError } from '../../core/errors/errors.js';
 
 export interface OllamaName {
   /** As it was asked for, without spaces around it. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { jsonObject } from '../core/json.js';
-import { badCassette, type Cassette } from './cassette.js';
-import { recordingFetch } from './cassette-recorder.js';
+import { jsonObject } from '../../core/json.js';
+import { badCassette, type Cassette } from '../cassettes/cassette.js';
+import { recordingFetch } from '../cassettes/cassette-recorder.js';
 import type { OllamaModelOptions } from './ollama-model.js';
 
 /** The options that shape what is sent and how it is read: those that a recording is played with. */

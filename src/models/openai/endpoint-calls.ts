@@ -1,5 +1,5 @@
 import type { ModelRequest, ModelResponse, StreamEvent } from '@openai/agents';
-import { abortError, throwIfAborted } from './abort.js';
+import { abortError, throwIfAborted } from '../providers/abort.js';
 import type { Endpoint } from './endpoint.js';
 import { endpointFailure } from './endpoint-failure.js';
 

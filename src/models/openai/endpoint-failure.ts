@@ -1,11 +1,11 @@
 import { AgentsError } from '@openai/agents';
 import { APIError } from 'openai';
-import { HoldfastError } from '../core/errors.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { causesOf, isAbort, isNetwork, statusOf } from '../failures/failure-causes.js';
+import { failureText } from '../failures/failure-text.js';
+import { CutAnswer, ModelCallError } from '../failures/model-call-error.js';
+import { classifyModelFailure } from '../failures/model-failure.js';
 import type { Destination } from './endpoint.js';
-import { causesOf, isAbort, isNetwork, statusOf } from './failure-causes.js';
-import { failureText } from './failure-text.js';
-import { CutAnswer, ModelCallError } from './model-call-error.js';
-import { classifyModelFailure } from './model-failure.js';
 
 /**
  * What a failed call throws: a ModelCallError that names the model, its host and the way out. Wrong requests, wrong answers

@@ -1,9 +1,9 @@
-import { cleanAnswer } from './clean-answer.js';
+import { cleanAnswer } from '../cassettes/clean-answer.js';
+import { cleanHeaders, errorAnswer } from '../failures/error-answer.js';
+import { failureText } from '../failures/failure-text.js';
+import { ModelCallError } from '../failures/model-call-error.js';
+import { spokenScan } from '../secrets/known-secrets.js';
 import type { Destination } from './endpoint.js';
-import { cleanHeaders, errorAnswer } from './error-answer.js';
-import { failureText } from './failure-text.js';
-import { spokenScan } from './known-secrets.js';
-import { ModelCallError } from './model-call-error.js';
 
 /**
  * `fetch` for one server: its keys go to its own host and nowhere else, and come back in no answer. A redirect is not followed. A

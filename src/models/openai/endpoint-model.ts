@@ -1,5 +1,5 @@
 import { type Model, OpenAIChatCompletionsModel } from '@openai/agents';
-import { ChatModel } from './chat-model.js';
+import { ChatModel } from '../providers/chat-model.js';
 import type { Endpoint } from './endpoint.js';
 import type { EndpointClient } from './openai-client.js';
 import { ResponsesModel } from './responses-model.js';

@@ -1,8 +1,8 @@
-import type { Quirks } from '../core/model-provider-table.js';
-import type { Dialect } from './dialects/dialect.js';
-import { HeldSecret } from './held-secret.js';
-import { isSecretHeader, knowAddress } from './known-secrets.js';
-import { literalSecret, type Secret } from './secret.js';
+import type { Quirks } from '../../core/models/model-provider-table.js';
+import type { Dialect } from '../dialects/dialect.js';
+import { HeldSecret } from '../secrets/held-secret.js';
+import { isSecretHeader, knowAddress } from '../secrets/known-secrets.js';
+import { literalSecret, type Secret } from '../secrets/secret.js';
 
 /** A header whose value is a secret, or ends with one. */
 export interface Credential {

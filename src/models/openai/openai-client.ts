@@ -1,8 +1,8 @@
 import OpenAI from 'openai';
+import { isRecord } from '../failures/failure-causes.js';
+import { quirkyRequest } from '../providers/quirky-request.js';
 import type { Endpoint } from './endpoint.js';
 import { endpointFetch } from './endpoint-fetch.js';
-import { isRecord } from './failure-causes.js';
-import { quirkyRequest } from './quirky-request.js';
 
 type Options = Awaited<Parameters<OpenAI['request']>[0]>;
 
@@ -12,7 +12,7 @@ const NEEDED_HEADERS = new Set(['accept', 'content-type', 'user-agent']);
 
 /**
  * The client of the `openai` package for one endpoint. Keys, redirects and what comes back are the business of `endpointFetch`. It
- * asks once (steps/call-model.ts tries again), prints nothing, and sends what its variables say of an account to OpenAI only.
+ * asks once (steps/calls/call-model.ts tries again), prints nothing, and sends what its variables say of an account to OpenAI only.
  */
 export class EndpointClient extends OpenAI {
   readonly #endpoint: Endpoint;

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { FieldError } from '../core/errors.js';
-import { fieldErrorsOf } from '../core/field-errors.js';
-import { MODEL_PROVIDERS, type Quirks } from '../core/model-provider-table.js';
+import type { FieldError } from '../../core/errors/errors.js';
+import { fieldErrorsOf } from '../../core/field-errors.js';
+import { MODEL_PROVIDERS, type Quirks } from '../../core/models/model-provider-table.js';
+import { isKeyText, isSecret, type Secret } from '../secrets/secret.js';
 import { DEFAULT_TIMEOUT_MS } from './endpoint.js';
-import { isKeyText, isSecret, type Secret } from './secret.js';
 
 export interface OpenAICompatibleOptions {
   /** A known provider (docs/models.md) that says what is left out here: `groq`, `vllm`, … */

@@ -5,17 +5,17 @@ import {
   OpenAIChatCompletionsModel,
   OpenAIProvider,
 } from '@openai/agents';
-import { type FieldError, HoldfastError } from '../core/errors.js';
-import { pointerTo } from '../core/field-errors.js';
-import { MODEL_PROVIDERS, type ModelProviderRow } from '../core/model-provider-table.js';
-import type { Dialect } from './dialects/dialect.js';
-import { dialectOf } from './dialects/dialect-of.js';
+import { type FieldError, HoldfastError } from '../../core/errors/errors.js';
+import { pointerTo } from '../../core/field-errors.js';
+import { MODEL_PROVIDERS, type ModelProviderRow } from '../../core/models/model-provider-table.js';
+import { openaiRecording } from '../cassettes/openai-recording.js';
+import type { Dialect } from '../dialects/dialect.js';
+import { dialectOf } from '../dialects/dialect-of.js';
+import { fileSecret, missingAt, type Secret, variableSecret } from '../secrets/secret.js';
 import { type Endpoint, endpointOf } from './endpoint.js';
 import { endpointModel } from './endpoint-model.js';
 import { EndpointClient } from './openai-client.js';
 import { isWebAddress, type OpenAICompatibleOptions, problemsOf, WEB } from './openai-compatible-options.js';
-import { openaiRecording } from './openai-recording.js';
-import { fileSecret, missingAt, type Secret, variableSecret } from './secret.js';
 
 /** A variable of the environment; null where it is not set or empty. */
 export type Variable = (name: string) => string | null;

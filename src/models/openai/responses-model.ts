@@ -7,16 +7,16 @@ import {
   type StreamEvent,
   type Usage,
 } from '@openai/agents';
-import { isCutReason } from './answer-terms.js';
-import { emptyAnswer, isEmptyAnswer } from './empty-answer.js';
+import { isRecord, textOf } from '../failures/failure-causes.js';
+import { CutAnswer } from '../failures/model-call-error.js';
+import { retryAdviceOf } from '../failures/retry-advice.js';
+import { isCutReason } from '../providers/answer-terms.js';
+import { emptyAnswer, isEmptyAnswer } from '../providers/empty-answer.js';
+import { finishReasonOf } from '../providers/finish-reason.js';
+import { usageOf } from '../providers/streamed-response.js';
 import type { Endpoint } from './endpoint.js';
 import { streamedOf, wholeOf } from './endpoint-calls.js';
-import { isRecord, textOf } from './failure-causes.js';
-import { finishReasonOf } from './finish-reason.js';
-import { CutAnswer } from './model-call-error.js';
 import type { EndpointClient } from './openai-client.js';
-import { retryAdviceOf } from './retry-advice.js';
-import { usageOf } from './streamed-response.js';
 
 type Fetched = Awaited<ReturnType<OpenAIResponsesModel['_fetchResponse']>>;
 

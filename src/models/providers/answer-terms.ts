@@ -1,5 +1,5 @@
 import type { ModelResponse, Usage } from '@openai/agents';
-import { isRecord, textOf } from './failure-causes.js';
+import { isRecord, textOf } from '../failures/failure-causes.js';
 import { finishReasonOf } from './finish-reason.js';
 
 interface Response {

@@ -7,16 +7,16 @@ import {
   OpenAIChatCompletionsModel,
   type StreamEvent,
 } from '@openai/agents';
-import { ChatAnswer } from './dialects/chat-answer.js';
-import { chatInput } from './dialects/chat-history.js';
-import type { Dialect } from './dialects/dialect.js';
-import { dialectClient } from './dialects/dialect-client.js';
-import type { Endpoint } from './endpoint.js';
-import { streamedOf, wholeOf } from './endpoint-calls.js';
-import { ModelCallError } from './model-call-error.js';
-import type { EndpointClient } from './openai-client.js';
+import { ChatAnswer } from '../dialects/chat-answer.js';
+import { chatInput } from '../dialects/chat-history.js';
+import type { Dialect } from '../dialects/dialect.js';
+import { dialectClient } from '../dialects/dialect-client.js';
+import { ModelCallError } from '../failures/model-call-error.js';
+import { retryAdviceOf } from '../failures/retry-advice.js';
+import type { Endpoint } from '../openai/endpoint.js';
+import { streamedOf, wholeOf } from '../openai/endpoint-calls.js';
+import type { EndpointClient } from '../openai/openai-client.js';
 import { doneEvent, isOutputItem } from './response-events.js';
-import { retryAdviceOf } from './retry-advice.js';
 
 /**
  * A model of Chat Completions in the dialect of its server. The SDK's own model makes the request and reads the stream; a dialect

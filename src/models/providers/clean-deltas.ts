@@ -1,6 +1,6 @@
-import type { ModelDelta } from '../core/delta.js';
-import type { SecretScan } from '../core/secret-matcher.js';
-import { shownScan } from './known-secrets.js';
+import type { ModelDelta } from '../../core/log/delta.js';
+import type { SecretScan } from '../../core/secrets/secret-matcher.js';
+import { shownScan } from '../secrets/known-secrets.js';
 
 /**
  * Hands out what a model says piece by piece, without secrets, also where one is split over pieces: what may be the beginning of one

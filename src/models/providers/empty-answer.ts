@@ -1,5 +1,5 @@
 import type { ModelResponse, Usage } from '@openai/agents';
-import { ModelCallError } from './model-call-error.js';
+import { ModelCallError } from '../failures/model-call-error.js';
 
 type Item = ModelResponse['output'][number];
 

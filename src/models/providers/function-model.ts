@@ -1,5 +1,5 @@
 import { type Model, type ModelRequest, type ModelResponse, type StreamEvent, Usage } from '@openai/agents';
-import { sha256, toJson } from '../core/json.js';
+import { sha256, toJson } from '../../core/json.js';
 import { throwIfAborted, wait } from './abort.js';
 import { responseEvents } from './response-events.js';
 

@@ -1,6 +1,6 @@
 import type { Model, ModelRequest, Usage } from '@openai/agents';
-import type { ErrorView } from '../core/errors.js';
-import type { Route } from '../core/route.js';
+import type { ErrorView } from '../../core/errors/errors.js';
+import type { Route } from '../../core/routing/route.js';
 
 /** Who is asked: `openai/gpt-5` is `gpt-5` of `openai`. A model object that an agent holds itself is one of the provider `object`. */
 export interface AttemptTarget {

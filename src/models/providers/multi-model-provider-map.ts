@@ -1,5 +1,5 @@
 import type { ModelProvider } from '@openai/agents';
-import { HoldfastError } from '../core/errors.js';
+import { HoldfastError } from '../../core/errors/errors.js';
 
 /** Which provider serves the model names with a prefix: `custom/llama3` is served by the provider of `custom`. */
 export class MultiModelProviderMap {

@@ -1,15 +1,15 @@
 import { resolve } from 'node:path';
 import { getDefaultOpenAIClient, type Model, type ModelProvider, OpenAIProvider } from '@openai/agents';
-import { HoldfastError } from '../core/errors.js';
-import { MODEL_PROVIDERS } from '../core/model-provider-table.js';
-import { NATIVE_PROVIDERS } from '../core/native-provider-table.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { MODEL_PROVIDERS } from '../../core/models/model-provider-table.js';
+import { NATIVE_PROVIDERS } from '../../core/models/native-provider-table.js';
+import { ReplayModelProvider } from '../cassettes/replay-model-provider.js';
+import { NativeProvider } from '../native/native-provider.js';
+import { OllamaModelProvider } from '../ollama/ollama-model-provider.js';
+import { OpenAICompatibleProvider, type Variable } from '../openai/openai-compatible-provider.js';
+import type { Secret } from '../secrets/secret.js';
 import type { AttemptTarget } from './model-attempt.js';
 import type { MultiModelProviderMap } from './multi-model-provider-map.js';
-import { NativeProvider } from './native-provider.js';
-import { OllamaModelProvider } from './ollama-model-provider.js';
-import { OpenAICompatibleProvider, type Variable } from './openai-compatible-provider.js';
-import { ReplayModelProvider } from './replay-model-provider.js';
-import type { Secret } from './secret.js';
 
 export interface MultiModelProviderOptions {
   /** Consulted first, also for known prefixes such as `openai` and `ollama`. */

@@ -1,6 +1,6 @@
-import type { Quirks } from '../core/model-provider-table.js';
+import type { Quirks } from '../../core/models/model-provider-table.js';
+import { isRecord, textOf } from '../failures/failure-causes.js';
 import { withCallIds } from './call-id-form.js';
-import { isRecord, textOf } from './failure-causes.js';
 
 type Body = Readonly<Record<string, unknown>>;
 

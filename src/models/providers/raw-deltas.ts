@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ModelDelta } from '../core/delta.js';
+import type { ModelDelta } from '../../core/log/delta.js';
 
 interface Call {
   readonly callId: string | null;

@@ -1,11 +1,12 @@
 import type { Model, ModelRequest, ModelResponse, StreamEvent, Usage } from '@openai/agents';
-import { HoldfastError } from '../core/errors.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { causesOf, isUnreached } from '../failures/failure-causes.js';
+import { httpStatusOf } from '../failures/http-status.js';
+import { CutAnswer, FinalModelError, ModelCallError } from '../failures/model-call-error.js';
 import { throwIfAborted, unlessAborted } from './abort.js';
 import { chargedUsage, finishReasonIn, isCutReason } from './answer-terms.js';
 import { markedItems, requestFor } from './answered-by.js';
 import { emptyAnswer, isEmptyAnswer } from './empty-answer.js';
-import { causesOf, isUnreached } from './failure-causes.js';
-import { httpStatusOf } from './http-status.js';
 import {
   type Admission,
   type AttemptContext,
@@ -17,7 +18,6 @@ import {
   isAttempting,
   type Refusal,
 } from './model-attempt.js';
-import { CutAnswer, FinalModelError, ModelCallError } from './model-call-error.js';
 import { doneEvent, isOutputItem } from './response-events.js';
 import { usageOf } from './streamed-response.js';
 

@@ -1,10 +1,10 @@
 import { setImmediate as breath } from 'node:timers/promises';
 import { type Model, type ModelRequest, type ModelResponse, type StreamEvent, Usage } from '@openai/agents';
-import type { ModelDelta } from '../core/delta.js';
-import { toJson } from '../core/json.js';
+import { toJson } from '../../core/json.js';
+import type { ModelDelta } from '../../core/log/delta.js';
+import { ModelCallError } from '../failures/model-call-error.js';
 import { abortError } from './abort.js';
 import { CleanDeltas } from './clean-deltas.js';
-import { ModelCallError } from './model-call-error.js';
 import { RawDeltas } from './raw-deltas.js';
 
 type Done = Extract<StreamEvent, { type: 'response_done' }>;

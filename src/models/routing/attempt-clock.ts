@@ -1,4 +1,4 @@
-import { abortError } from './abort.js';
+import { abortError } from '../providers/abort.js';
 
 /**
  * The signal of one attempt: it fires with that of its request, or when its time is over. To be ended, so that nothing is left at

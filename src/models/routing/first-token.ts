@@ -1,6 +1,6 @@
 import type { Model, ModelRequest, StreamEvent } from '@openai/agents';
-import { ModelCallError } from './model-call-error.js';
-import { RawDeltas } from './raw-deltas.js';
+import { ModelCallError } from '../failures/model-call-error.js';
+import { RawDeltas } from '../providers/raw-deltas.js';
 
 /** A stream whose first token has come: nobody else can answer any more. */
 export interface BegunStream {

@@ -1,7 +1,7 @@
-import type { ErrorView } from '../core/errors.js';
-import type { RouteAttempt, RouteOutcome } from '../core/route.js';
-import { failureText } from './failure-text.js';
-import { FinalModelError } from './model-call-error.js';
+import type { ErrorView } from '../../core/errors/errors.js';
+import type { RouteAttempt, RouteOutcome } from '../../core/routing/route.js';
+import { failureText } from '../failures/failure-text.js';
+import { FinalModelError } from '../failures/model-call-error.js';
 
 /** Why a candidate did not answer. */
 export interface CandidateReason {

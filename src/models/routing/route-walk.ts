@@ -1,9 +1,9 @@
-import type { ErrorView } from '../core/errors.js';
-import { KEPT_ATTEMPTS, type Route, type RouteAttempt, type RouteOutcome } from '../core/route.js';
-import { type AttemptFailure, consequenceOf } from '../core/route-failure.js';
-import { backoffMs, type CandidateProgress, type NextAttempt, nextAttempt } from '../core/route-progress.js';
-import type { Candidate, RouterPlan } from '../core/router-plan.js';
-import type { Refusal } from './model-attempt.js';
+import type { ErrorView } from '../../core/errors/errors.js';
+import { KEPT_ATTEMPTS, type Route, type RouteAttempt, type RouteOutcome } from '../../core/routing/route.js';
+import { type AttemptFailure, consequenceOf } from '../../core/routing/route-failure.js';
+import { backoffMs, type CandidateProgress, type NextAttempt, nextAttempt } from '../../core/routing/route-progress.js';
+import type { Candidate, RouterPlan } from '../../core/routing/router-plan.js';
+import type { Refusal } from '../providers/model-attempt.js';
 import { type CandidateReason, RouteFailed } from './route-failed.js';
 
 /** What the failure of a router says of it as a candidate. */

@@ -1,22 +1,27 @@
 import type { Model, ModelRequest, ModelResponse, StreamEvent } from '@openai/agents';
-import type { Route } from '../core/route.js';
-import { breakerResultOf, outcomeOf } from '../core/route-failure.js';
-import { countsTokens, unfitness } from '../core/route-fit.js';
-import { needOf } from '../core/route-need.js';
-import { armOf, orderOf } from '../core/route-order.js';
-import type { RouterPlan } from '../core/router-plan.js';
-import { throwIfAborted } from './abort.js';
+import type { Route } from '../../core/routing/route.js';
+import { breakerResultOf, outcomeOf } from '../../core/routing/route-failure.js';
+import { countsTokens, unfitness } from '../../core/routing/route-fit.js';
+import { needOf } from '../../core/routing/route-need.js';
+import { armOf, orderOf } from '../../core/routing/route-order.js';
+import type { RouterPlan } from '../../core/routing/router-plan.js';
+import { attemptFailureOf } from '../failures/attempt-failure.js';
+import { FinalModelError } from '../failures/model-call-error.js';
+import { throwIfAborted } from '../providers/abort.js';
+import {
+  type AttemptContext,
+  type AttemptedModel,
+  AttemptWatchError,
+  isAttempting,
+} from '../providers/model-attempt.js';
+import { targetOf } from '../providers/multi-model-provider.js';
+import { AttemptRefused, attemptOf } from '../providers/single-attempt.js';
 import { AttemptClock } from './attempt-clock.js';
-import { attemptFailureOf } from './attempt-failure.js';
 import { firstToken } from './first-token.js';
-import { type AttemptContext, type AttemptedModel, AttemptWatchError, isAttempting } from './model-attempt.js';
-import { FinalModelError } from './model-call-error.js';
-import { targetOf } from './multi-model-provider.js';
 import { RouteFailed } from './route-failed.js';
 import { RouteWalk } from './route-walk.js';
 import type { RouterWorld } from './router-model.js';
 import type { RouterState } from './router-state.js';
-import { AttemptRefused, attemptOf } from './single-attempt.js';
 import { withoutRetries } from './without-retries.js';
 
 type Ask<T> = (model: Model, request: ModelRequest) => Promise<T>;

@@ -1,8 +1,13 @@
 import type { ModelProvider, ModelRequest, ModelResponse, StreamEvent } from '@openai/agents';
-import type { RouteOutcome } from '../core/route.js';
-import type { CostOf } from '../core/route-fit.js';
-import type { RouterPlan } from '../core/router-plan.js';
-import { type AttemptContext, type AttemptedModel, type AttemptingModel, UNWATCHED } from './model-attempt.js';
+import type { RouteOutcome } from '../../core/routing/route.js';
+import type { CostOf } from '../../core/routing/route-fit.js';
+import type { RouterPlan } from '../../core/routing/router-plan.js';
+import {
+  type AttemptContext,
+  type AttemptedModel,
+  type AttemptingModel,
+  UNWATCHED,
+} from '../providers/model-attempt.js';
 import { RoutedAttempt } from './routed-attempt.js';
 import { RouterState } from './router-state.js';
 

@@ -1,6 +1,6 @@
 import type { Model, ModelProvider } from '@openai/agents';
-import { HoldfastError } from '../core/errors.js';
-import type { RouterPlan } from '../core/router-plan.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import type { RouterPlan } from '../../core/routing/router-plan.js';
 import { RouterModel, type RouterWorld } from './router-model.js';
 
 /** The routers of a configuration, as the provider of `router/<name>`. Each is made once, with what it knows of its candidates. */

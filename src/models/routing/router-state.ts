@@ -6,8 +6,8 @@ import {
   type BreakerState,
   CLOSED,
   probing,
-} from '../core/breaker.js';
-import type { BreakerRules } from '../core/router-plan.js';
+} from '../../core/routing/breaker.js';
+import type { BreakerRules } from '../../core/routing/router-plan.js';
 
 /** What a router knows of its candidates in this process: small, and as many as it has candidates. */
 export class RouterState {

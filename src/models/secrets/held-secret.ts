@@ -1,4 +1,4 @@
-import { HoldfastError } from '../core/errors.js';
+import { HoldfastError } from '../../core/errors/errors.js';
 import { knowSecret } from './known-secrets.js';
 import { isKeyText, type Secret } from './secret.js';
 

@@ -1,11 +1,11 @@
-import type { JsonValue } from '../core/json.js';
-import { REDACTED, textsBy } from '../core/redaction.js';
-import { SECRET_LENGTH_MIN } from '../core/secret-forms.js';
-import { isSecretName } from '../core/secret-looks.js';
-import { SecretMatcher, type SecretScan } from '../core/secret-matcher.js';
+import { REDACTED, textsBy } from '../../core/exports/redaction.js';
+import type { JsonValue } from '../../core/json.js';
+import { SECRET_LENGTH_MIN } from '../../core/secrets/secret-forms.js';
+import { isSecretName } from '../../core/secrets/secret-looks.js';
+import { SecretMatcher, type SecretScan } from '../../core/secrets/secret-matcher.js';
 
 /**
- * What this process knows as secret: every one that is declared (src/engine/declared-secrets.ts), and every key that was read since.
+ * What this process knows as secret: every one that is declared (src/engine/secrets/declared-secrets.ts), and every key that was read since.
  * Whatever becomes an error, an event, an answer or a line of a log goes through it.
  */
 

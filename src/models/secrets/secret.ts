@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { FieldError } from '../core/errors.js';
+import type { FieldError } from '../../core/errors/errors.js';
 import { readCommand } from './secret-command.js';
 import { readSecretFile } from './secret-file.js';
 

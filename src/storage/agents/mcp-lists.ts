@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import { z } from 'zod';
-import { canonical } from '../core/json.js';
-import { listDigest, type McpDefinition, mcpDefinition } from '../core/mcp.js';
+import { canonical } from '../../core/json.js';
+import { listDigest, type McpDefinition, mcpDefinition } from '../../core/tools/mcp.js';
 
 /** The tool list of a server that a run was given, by its digest, and the segment in which it was. */
 export interface McpPin {

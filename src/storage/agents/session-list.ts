@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
-import type { PageRows } from './page-rows.js';
-import { newestFirst, type Placed } from './run-list.js';
+import type { PageRows } from '../runs/page-rows.js';
+import { newestFirst, type Placed } from '../runs/run-list.js';
 import { type SessionRow, sessions } from './sessions.js';
 
 /** A page of sessions, newest first. */

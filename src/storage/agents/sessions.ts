@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
-import { canonical, type JsonObject, jsonObject } from '../core/json.js';
-import type { SessionItem, SessionView } from '../core/session.js';
-import { type PageRows, rowsOfPage } from './page-rows.js';
+import type { SessionItem, SessionView } from '../../core/agents/session.js';
+import { canonical, type JsonObject, jsonObject } from '../../core/json.js';
+import { type PageRows, rowsOfPage } from '../runs/page-rows.js';
 
 /** A row of `holdfast.sessions` as the driver gives it: int8 as text. */
 export interface SessionRow {

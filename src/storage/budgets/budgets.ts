@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
-import type { AppliedBudget } from '../core/budget.js';
-import type { Charge, ChargeState } from '../core/charge.js';
-import type { UsageParts } from '../core/price.js';
+import type { AppliedBudget } from '../../core/budgets/budget.js';
+import type { Charge, ChargeState } from '../../core/budgets/charge.js';
+import type { UsageParts } from '../../core/budgets/price.js';
 import { CHARGE_COLUMNS, chargeRowsOf } from './charges.js';
 import { thresholdsTold } from './cost-thresholds.js';
 

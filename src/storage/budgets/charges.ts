@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
-import { CHARGE_STATES, type Charge, type ChargeState, type ChargeView, priceName } from '../core/charge.js';
-import { usdOrNull } from '../core/money.js';
-import { type PageRows, rowsOfPage } from './page-rows.js';
+import { CHARGE_STATES, type Charge, type ChargeState, type ChargeView, priceName } from '../../core/budgets/charge.js';
+import { usdOrNull } from '../../core/money.js';
+import { type PageRows, rowsOfPage } from '../runs/page-rows.js';
 
 /** A row of `holdfast.charges` as the driver gives it: int8 as text. */
 interface ChargeRow {

@@ -1,4 +1,4 @@
-import { TOLD_PERCENTS } from '../core/system-event.js';
+import { TOLD_PERCENTS } from '../../core/log/system-event.js';
 
 const usd = (nanos: string): string => `trim_scale(${nanos}::numeric * 0.000000001)::text`;
 

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
-import { usdOf } from '../core/money.js';
-import type { SpendFilter, SpendView } from '../core/spend.js';
-import { type PageRows, rowsOfPage } from './page-rows.js';
+import type { SpendFilter, SpendView } from '../../core/budgets/spend.js';
+import { usdOf } from '../../core/money.js';
+import { type PageRows, rowsOfPage } from '../runs/page-rows.js';
 
 interface SpendRow {
   readonly name: string;

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
-import type { EnvironmentName } from '../core/environment.js';
-import { canonical } from '../core/json.js';
+import type { EnvironmentName } from '../../core/containers/environment.js';
+import { canonical } from '../../core/json.js';
 import { COLUMNS, HAS_HEIRS, type KeptEnvironment, kept, type Name, rows } from './environments.js';
 
 /** The files of a run as they were when an event was the last one of its log. */

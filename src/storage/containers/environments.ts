@@ -1,9 +1,9 @@
 import type { Knex } from 'knex';
-import type { EnvironmentIdentity, EnvironmentName, EnvironmentPurpose } from '../core/environment.js';
-import { environmentSpec } from '../core/environment-spec.js';
-import { canonical } from '../core/json.js';
-import { OVER } from '../core/run.js';
-import type { SeenEnvironment } from '../core/step-environment.js';
+import type { EnvironmentIdentity, EnvironmentName, EnvironmentPurpose } from '../../core/containers/environment.js';
+import { environmentSpec } from '../../core/containers/environment-spec.js';
+import type { SeenEnvironment } from '../../core/containers/step-environment.js';
+import { canonical } from '../../core/json.js';
+import { OVER } from '../../core/runs/run.js';
 
 /**
  * `new`: nothing of it need exist. `up`: its container may run. `stopping`: somebody stops it, for as long as their lease. `down`: it

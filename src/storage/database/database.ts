@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import type { Pool } from 'pg';
-import { openPostgres } from './postgres.js';
+import { openPostgres } from './postgres/postgres.js';
 
 /** A lock of this process's session; it goes with the session, however that ends. */
 export interface SessionLock {
@@ -55,6 +55,6 @@ export interface DatabaseOptions {
 /** Opens the database; throws `database_unreachable`, `database_corrupt` or `data_dir_in_use`. */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   // Loaded where it is needed: a process with a PostgreSQL starts sooner.
-  if (options.databaseUrl === null) return (await import('./pglite.js')).openPglite(options.dataDir);
+  if (options.databaseUrl === null) return (await import('./pglite/pglite.js')).openPglite(options.dataDir);
   return openPostgres(options.databaseUrl, options.poolSize ?? 20);
 }

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
-import { MIGRATIONS, type Migration } from '../../migrations/index.js';
-import { HoldfastError } from '../core/errors.js';
+import { MIGRATIONS, type Migration } from '../../../migrations/index.js';
+import { HoldfastError } from '../../core/errors/errors.js';
 
 const SCHEMA = 'holdfast';
 const TABLE = 'migrations';

@@ -1,4 +1,4 @@
-import { HoldfastError } from '../core/errors.js';
+import { HoldfastError } from '../../core/errors/errors.js';
 import { databaseTrouble } from './database-trouble.js';
 
 /** Codes of PostgreSQL for a user or a database that it does not let in any more, with what is said of each. */

@@ -1,5 +1,5 @@
 import knex, { type Knex } from 'knex';
-import { HoldfastError } from '../core/errors.js';
+import { HoldfastError } from '../../core/errors/errors.js';
 import { silentLog } from './knex-log.js';
 
 const refuse = async (): Promise<never> => {

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { OwnConnection } from './database.js';
-import { newClient } from './postgres-place.js';
+import { newClient } from './postgres/postgres-place.js';
 import { inTime } from './within.js';
 
 /** A statement that takes longer has failed, and its connection with it. */

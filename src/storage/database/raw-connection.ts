@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import type { ClientBase } from 'pg';
-import { HoldfastError } from '../core/errors.js';
+import { HoldfastError } from '../../core/errors/errors.js';
 import { databaseTrouble } from './database-trouble.js';
 
 interface Doors {

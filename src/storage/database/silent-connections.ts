@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 import type pg from 'pg';
-import { newClient } from './postgres-place.js';
-import { PreparedClient } from './prepared-client.js';
+import { newClient } from './postgres/postgres-place.js';
+import { PreparedClient } from './postgres/prepared-client.js';
 import { END_WITHIN_MS, within } from './within.js';
 
 export interface Patience {

@@ -1,5 +1,5 @@
-import { CALL_COLUMNS, type CallOutcomeRow } from './calls.js';
-import { NOW_MS } from './clock.js';
+import { NOW_MS } from '../database/clock.js';
+import { CALL_COLUMNS, type CallOutcomeRow } from '../runs/calls.js';
 
 /** Whoever can ask the database of DBOS: a pool. */
 export interface SystemPool {

@@ -1,6 +1,6 @@
 import type { QueryConfig } from 'pg';
-import { BAND_WIDTH, KEY_SEPARATOR } from '../core/dispatch.js';
-import { NOW_MS } from './clock.js';
+import { BAND_WIDTH, KEY_SEPARATOR } from '../../core/queue/dispatch.js';
+import { NOW_MS } from '../database/clock.js';
 import { runIdSql } from './workflow-id.js';
 
 /** So many pairs of tenant and agent with something queued are looked at at once; where there are more, those after the last look. */

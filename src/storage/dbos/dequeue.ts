@@ -1,5 +1,5 @@
 import type { Pool, PoolClient, QueryResult } from 'pg';
-import type { Database } from './database.js';
+import type { Database } from '../database/database.js';
 import { type Dequeue, dequeueStatement, type Limits, VALUE_TYPES } from './dequeue-statement.js';
 
 /** One worker at a time counts what is at work and takes more. The number is of no other meaning. */

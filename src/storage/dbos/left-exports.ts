@@ -1,8 +1,8 @@
 import type { Knex } from 'knex';
-import type { ErrorView } from '../core/errors.js';
-import { canonical } from '../core/json.js';
-import { NOW_MS } from './clock.js';
-import type { ExportRow } from './exports.js';
+import type { ErrorView } from '../../core/errors/errors.js';
+import { canonical } from '../../core/json.js';
+import { NOW_MS } from '../database/clock.js';
+import type { ExportRow } from '../exports/exports.js';
 
 /** A worker whose heartbeat is older than this does not export any more; that another one does the same would do no harm. */
 const SILENT_SECONDS = 15;

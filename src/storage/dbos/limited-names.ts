@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { KEY_SEPARATOR } from '../core/dispatch.js';
+import { KEY_SEPARATOR } from '../../core/queue/dispatch.js';
 import { runIdSql } from './workflow-id.js';
 
 /** Which images and models are limited, and what runs of an agent have of both where nothing else is said. */

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import type { RunStatus } from '../core/run.js';
+import type { RunStatus } from '../../core/runs/run.js';
 import { hasSegments } from './takeover.js';
 import { workflowIdSql } from './workflow-id.js';
 

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
-import { NOW_MS } from './clock.js';
+import { NOW_MS } from '../database/clock.js';
+import { OLD } from '../queue/workers.js';
 import { hasSegments } from './takeover.js';
-import { OLD } from './workers.js';
 import { runIdSql, segmentSql } from './workflow-id.js';
 
 /** A segment in the queue of which a part was recorded under a recording version before the present one. */

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import type { RunRow } from './run-row.js';
+import type { RunRow } from '../runs/run-row.js';
 import { workflowIdOf } from './workflow-id.js';
 
 /** Tables of DBOS that hold what was recorded of a workflow, and do not go with its status. */

@@ -1,9 +1,9 @@
 import type { Knex } from 'knex';
-import { boundsOf, type Crashes, SUSPECT_AFTER } from '../core/crashes.js';
-import { HEARTBEAT_OLD_MS } from '../core/worker.js';
-import { NOW_MS } from './clock.js';
-import { forgiveLeaving } from './work-notes.js';
-import { lockWorker } from './workers.js';
+import { boundsOf, type Crashes, SUSPECT_AFTER } from '../../core/queue/crashes.js';
+import { HEARTBEAT_OLD_MS } from '../../core/queue/worker.js';
+import { NOW_MS } from '../database/clock.js';
+import { forgiveLeaving } from '../queue/work-notes.js';
+import { lockWorker } from '../queue/workers.js';
 import { runIdSql, segmentSql } from './workflow-id.js';
 
 /** A worker id under which segments are at work. */

@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { type CheckpointLine, checkpointLineOf } from '../core/checkpoint-line.js';
-import { makeDirectory } from './make-directory.js';
+import { type CheckpointLine, checkpointLineOf } from '../../core/evidence/checkpoint-line.js';
+import { makeDirectory } from '../database/data-dir/make-directory.js';
 
 const TAIL_BYTES = 64 * 1024;
 const LINE_FEED = 0x0a;

@@ -1,8 +1,8 @@
 import type { Knex } from 'knex';
-import { TERMINAL_KINDS } from '../core/event.js';
-import type { LogEntry, LossEntry } from '../core/log-entry.js';
+import type { LogEntry, LossEntry } from '../../core/evidence/log-entry.js';
+import { TERMINAL_KINDS } from '../../core/log/event.js';
+import { type PageRows, rowsOfPage } from '../runs/page-rows.js';
 import { appendEntries, ENTRY_COLUMNS, type EntryRow, entryRows, tryLockLog } from './log-rows.js';
-import { type PageRows, rowsOfPage } from './page-rows.js';
 
 interface Placed {
   /** From 0. */

@@ -1,11 +1,11 @@
 import type { Knex } from 'knex';
-import type { LoggedEvent } from '../core/check-log.js';
-import type { JsonValue } from '../core/json.js';
-import type { RunStatus } from '../core/run.js';
-import { type PageRows, rowsOfPage } from './page-rows.js';
-import { eventWith } from './read-events.js';
-import { decodeCursor, placeBy } from './run-list.js';
-import type { EventRow } from './write-events.js';
+import type { JsonValue } from '../../core/json.js';
+import type { LoggedEvent } from '../../core/log/check-log.js';
+import type { RunStatus } from '../../core/runs/run.js';
+import { eventWith } from '../log/read-events.js';
+import type { EventRow } from '../log/write-events.js';
+import { type PageRows, rowsOfPage } from '../runs/page-rows.js';
+import { decodeCursor, placeBy } from '../runs/run-list.js';
 
 /** What a log is verified against: what the row of its run, its head and its key say. */
 export interface ClaimRow {

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
-import { type LogEntry, type Loss, type LossEntry, leafOf } from '../core/log-entry.js';
-import { rootRecipe, TreeEdge } from '../core/merkle.js';
+import { type LogEntry, type Loss, type LossEntry, leafOf } from '../../core/evidence/log-entry.js';
+import { rootRecipe, TreeEdge } from '../../core/evidence/merkle.js';
 import { readTree } from './log-tree.js';
 
 /** The rows of the log over all runs. They are only ever added to, one writer at a time. */

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
-import { HoldfastError } from '../core/errors.js';
-import type { Recipe } from '../core/merkle.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import type { Recipe } from '../../core/evidence/merkle.js';
 
 /** Reads the hashes of the tree over the log that a proof or a root is made of. Throws `log_broken` where one is missing. */
 export async function readTree<T>(db: Knex, recipe: Recipe<T>): Promise<T> {

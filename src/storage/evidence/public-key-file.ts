@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs';
 import { z } from 'zod';
-import { readKeyFile } from './key-file.js';
+import { readKeyFile } from '../database/data-dir/key-file.js';
 
 /**
  * A public key of a log, and the note by which the key before handed over to it; null: it was the first. `revocation`: the note by

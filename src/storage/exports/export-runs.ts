@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
-import type { ExportFilters } from '../core/export.js';
+import type { ExportFilters } from '../../core/exports/export.js';
+import type { RunRow } from '../runs/run-row.js';
 import type { ExportRow } from './exports.js';
-import type { RunRow } from './run-row.js';
 
 /** The runs of an export are listed once, when it begins, so that it is the same however often a part of it is written. */
 

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
-import { labelsOf } from '../core/run-labels.js';
-import { metadataOf, type RunRow } from './run-row.js';
+import { labelsOf } from '../../core/runs/run-labels.js';
+import { metadataOf, type RunRow } from '../runs/run-row.js';
 
 /** Stands where a name was that somebody chose. */
 export const ERASED_NAME = 'erased';

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import { z } from 'zod';
-import type { ErrorView } from '../core/errors.js';
+import type { ErrorView } from '../../core/errors/errors.js';
 import {
   type ExportFile,
   type ExportRequest,
@@ -12,12 +12,12 @@ import {
   recordedExport,
   type Skipped,
   skipped,
-} from '../core/export.js';
-import { canonical } from '../core/json.js';
-import { errorView } from '../core/run.js';
+} from '../../core/exports/export.js';
+import { canonical } from '../../core/json.js';
+import { errorView } from '../../core/runs/run.js';
+import type { PageRows } from '../runs/page-rows.js';
+import { newestFirst, type Placed } from '../runs/run-list.js';
 import { eraseTagOfEnded } from './export-tags.js';
-import type { PageRows } from './page-rows.js';
-import { newestFirst, type Placed } from './run-list.js';
 
 /** A row of `holdfast.exports`. */
 export interface ExportRow {

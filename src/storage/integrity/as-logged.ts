@@ -1,7 +1,7 @@
-import { HoldfastError } from '../core/errors.js';
-import { canonical } from '../core/json.js';
-import { draftOf, type KeyedEvent } from '../core/recording.js';
-import type { RunRow } from './run-row.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { canonical } from '../../core/json.js';
+import { draftOf, type KeyedEvent } from '../../core/log/recording.js';
+import type { RunRow } from '../runs/run-row.js';
 
 /**
  * Returns the row of a run with what the first events of its log say that the run was started with. What is made of a run begins with

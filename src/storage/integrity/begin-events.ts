@@ -1,11 +1,11 @@
 import type { Knex } from 'knex';
-import { dataHash, eventHash } from '../core/chain.js';
-import type { LoggedEvent } from '../core/check-log.js';
-import { EVENT_DATA, type EventKind } from '../core/event.js';
-import { LoggedFacts } from '../core/logged-facts.js';
-import { isStateOf } from '../core/shown-rows.js';
-import type { RunState } from '../core/state.js';
-import { eventsUnder, readLogPage, type WantedEvent } from './log-pages.js';
+import { LoggedFacts } from '../../core/integrity/logged-facts.js';
+import { isStateOf } from '../../core/integrity/shown-rows.js';
+import { dataHash, eventHash } from '../../core/log/chain.js';
+import type { LoggedEvent } from '../../core/log/check-log.js';
+import { EVENT_DATA, type EventKind } from '../../core/log/event.js';
+import type { RunState } from '../../core/log/state.js';
+import { eventsUnder, readLogPage, type WantedEvent } from '../evidence/log-pages.js';
 
 /** What the log says of how a run was made, and of what its segment begins with. */
 export type BeginFacts = { readonly facts: LoggedFacts } | { readonly broken: string };

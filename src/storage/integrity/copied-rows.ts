@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
-import { COPIES, COPY_NAMES, type CopyName, type StoredCopies } from '../core/copied-rows.js';
-import type { Column, StoredRow } from '../core/copied-table.js';
-import { type ClaimRow, claims } from './log-pages.js';
+import { COPIES, COPY_NAMES, type CopyName, type StoredCopies } from '../../core/integrity/copied-rows.js';
+import type { Column, StoredRow } from '../../core/integrity/copied-table.js';
+import { type ClaimRow, claims } from '../evidence/log-pages.js';
 
 /** Which rows of a table are those of a run, and by which name the table goes. */
 const FROM: { readonly [name in CopyName]: string } = {

@@ -1,17 +1,22 @@
 import { z } from 'zod';
-import type { Integrity } from '../core/integrity.js';
-import { always, argumentEdit, type InterruptionView, interruptionView } from '../core/interruption.js';
-import { jsonObject, jsonValue } from '../core/json.js';
-import { errorView, type RunView, runLimits } from '../core/run.js';
-import type { TaskView } from '../core/task.js';
-import { taskDefinition } from '../core/task-definition.js';
-import { trajectoryResult } from '../core/trajectory-result.js';
-import { placedWait } from '../core/wait.js';
-import type { DecisionRow, InterruptionRow } from './interruption-rows.js';
-import { decisionViewOf, interruptionViewOf } from './interruptions.js';
+import type { Integrity } from '../../core/integrity/integrity.js';
+import {
+  always,
+  argumentEdit,
+  type InterruptionView,
+  interruptionView,
+} from '../../core/interruptions/interruption.js';
+import { placedWait } from '../../core/interruptions/wait.js';
+import { jsonObject, jsonValue } from '../../core/json.js';
+import { errorView, type RunView, runLimits } from '../../core/runs/run.js';
+import type { TaskView } from '../../core/tasks/task.js';
+import { taskDefinition } from '../../core/tasks/task-definition.js';
+import { trajectoryResult } from '../../core/trajectories/trajectory-result.js';
+import type { DecisionRow, InterruptionRow } from '../interruptions/interruption-rows.js';
+import { decisionViewOf, interruptionViewOf } from '../interruptions/interruptions.js';
+import { type RunRow, runViewOf } from '../runs/run-row.js';
+import { type SeenTask, taskViewOf } from '../tasks/tasks.js';
 import { alsoUnread, json, type Legible, shownLegibly, TIME, TIME_OR_NULL } from './legible.js';
-import { type RunRow, runViewOf } from './run-row.js';
-import { type SeenTask, taskViewOf } from './tasks.js';
 
 type Columns<Row> = { readonly [C in keyof Row]?: Legible };
 

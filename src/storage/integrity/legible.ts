@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { shown } from '../core/copied-table.js';
-import type { Integrity } from '../core/integrity.js';
+import { shown } from '../../core/integrity/copied-table.js';
+import type { Integrity } from '../../core/integrity/integrity.js';
 
 /** What a column that is shown must be, and what is shown where it is not. `stored` is as the driver gives it. */
 export interface Legible {

@@ -1,17 +1,17 @@
 import type { Knex } from 'knex';
-import { argumentsFault, storedRow } from '../core/begin-rows.js';
-import type { StoredRow } from '../core/copied-table.js';
-import type { Integrity } from '../core/integrity.js';
-import type { LoggedFacts } from '../core/logged-facts.js';
-import { isOver } from '../core/run.js';
-import { falseInInterruption, falseInRun, isStateOf } from '../core/shown-rows.js';
+import { argumentsFault, storedRow } from '../../core/integrity/begin-rows.js';
+import type { StoredRow } from '../../core/integrity/copied-table.js';
+import type { Integrity } from '../../core/integrity/integrity.js';
+import type { LoggedFacts } from '../../core/integrity/logged-facts.js';
+import { falseInInterruption, falseInRun, isStateOf } from '../../core/integrity/shown-rows.js';
+import { isOver } from '../../core/runs/run.js';
+import { type WantedEvent, type WantedEvents, wantedEvents } from '../evidence/log-pages.js';
+import type { DecisionRow, InterruptionRow } from '../interruptions/interruption-rows.js';
+import { pendingIds } from '../interruptions/interruptions.js';
+import { withDigests } from '../log/long-events.js';
+import { type RunRow, usageOfFamily } from '../runs/run-row.js';
 import { begun, factsOf, MADE } from './begin-events.js';
 import { runCopies } from './copied-rows.js';
-import type { DecisionRow, InterruptionRow } from './interruption-rows.js';
-import { pendingIds } from './interruptions.js';
-import { type WantedEvent, type WantedEvents, wantedEvents } from './log-pages.js';
-import { withDigests } from './long-events.js';
-import { type RunRow, usageOfFamily } from './run-row.js';
 
 /**
  * What rows that somebody is shown say otherwise than the log, read by index: the first two events of a run, its last one, and those of

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
-import type { EmittedEvent } from '../core/emitted-event.js';
-import { canonical, type JsonValue } from '../core/json.js';
+import type { EmittedEvent } from '../../core/interruptions/emitted-event.js';
+import { canonical, type JsonValue } from '../../core/json.js';
 import type { InterruptionRow } from './interruption-rows.js';
 import { eventMatches } from './interruptions.js';
 

@@ -1,5 +1,10 @@
-import type { InterruptionReason, InterruptionStatus, InterruptionView, Verdict } from '../core/interruption.js';
-import { columnsOf } from './columns.js';
+import type {
+  InterruptionReason,
+  InterruptionStatus,
+  InterruptionView,
+  Verdict,
+} from '../../core/interruptions/interruption.js';
+import { columnsOf } from '../database/columns.js';
 
 export interface InterruptionRow {
   id: string;

@@ -1,7 +1,6 @@
 import type { Knex } from 'knex';
 import { z } from 'zod';
-import type { ApprovalTerms } from '../core/ending.js';
-import type { Integrity } from '../core/integrity.js';
+import type { Integrity } from '../../core/integrity/integrity.js';
 import {
   type Always,
   type ArgumentEdit,
@@ -13,17 +12,18 @@ import {
   type InterruptionView,
   interruptionView,
   type Verdict,
-} from '../core/interruption.js';
-import { canonical, type JsonValue } from '../core/json.js';
-import { type PlacedWait, placedWait } from '../core/wait.js';
-import type { Rows } from './columns.js';
+} from '../../core/interruptions/interruption.js';
+import { type PlacedWait, placedWait } from '../../core/interruptions/wait.js';
+import { canonical, type JsonValue } from '../../core/json.js';
+import type { ApprovalTerms } from '../../core/runs/ending.js';
+import type { Rows } from '../database/columns.js';
+import { inOneFlight } from '../database/one-flight.js';
+import { type PageRows, rowsOfPage } from '../runs/page-rows.js';
+import { runColumns } from '../runs/run-columns.js';
+import { decodeCursor, type Placed, placeBy } from '../runs/run-list.js';
+import type { RunRow } from '../runs/run-row.js';
+import { runs } from '../runs/runs.js';
 import { type DecisionRow, decisionColumns, type InterruptionRow, interruptionColumns } from './interruption-rows.js';
-import { inOneFlight } from './one-flight.js';
-import { type PageRows, rowsOfPage } from './page-rows.js';
-import { runColumns } from './run-columns.js';
-import { decodeCursor, type Placed, placeBy } from './run-list.js';
-import type { RunRow } from './run-row.js';
-import { runs } from './runs.js';
 
 export interface NewInterruption {
   readonly id: string;

@@ -1,9 +1,9 @@
 import type { Knex } from 'knex';
 import { z } from 'zod';
-import { canonical } from '../core/json.js';
-import type { StandingDecisionView, StandingRule } from '../core/standing.js';
-import { columnsOf, type Rows } from './columns.js';
-import { type PageRows, rowsOfPage } from './page-rows.js';
+import type { StandingDecisionView, StandingRule } from '../../core/interruptions/standing.js';
+import { canonical } from '../../core/json.js';
+import { columnsOf, type Rows } from '../database/columns.js';
+import { type PageRows, rowsOfPage } from '../runs/page-rows.js';
 
 export interface StandingRow {
   id: string;

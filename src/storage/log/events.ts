@@ -1,12 +1,12 @@
 import type { Knex } from 'knex';
-import { dataHash, genesis, type Head } from '../core/chain.js';
-import { HoldfastError } from '../core/errors.js';
-import type { EventDraft } from '../core/event.js';
-import { canonical } from '../core/json.js';
-import { isOver } from '../core/run.js';
-import type { RunState } from '../core/state.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { canonical } from '../../core/json.js';
+import { dataHash, genesis, type Head } from '../../core/log/chain.js';
+import type { EventDraft } from '../../core/log/event.js';
+import type { RunState } from '../../core/log/state.js';
+import { isOver } from '../../core/runs/run.js';
+import { inOneFlight } from '../database/one-flight.js';
 import { keepsFold } from './keep-fold.js';
-import { inOneFlight } from './one-flight.js';
 import {
   type EventRow,
   type LogTail,

@@ -1,8 +1,8 @@
 import type { Knex } from 'knex';
-import { eventHash, type Head } from '../core/chain.js';
-import { sha256 } from '../core/json.js';
-import type { RunState } from '../core/state.js';
-import { readLogPage } from './log-pages.js';
+import { sha256 } from '../../core/json.js';
+import { eventHash, type Head } from '../../core/log/chain.js';
+import type { RunState } from '../../core/log/state.js';
+import { readLogPage } from '../evidence/log-pages.js';
 
 /** A state that is kept: as it is stored, whether it fits the log or not. */
 export interface KeptFold {

@@ -1,5 +1,5 @@
-import type { Head } from '../core/chain.js';
-import { canonical } from '../core/json.js';
+import { canonical } from '../../core/json.js';
+import type { Head } from '../../core/log/chain.js';
 
 /** So many events lie between two states that are kept of a log, about. */
 export const FOLD_EVERY = 1000;

@@ -1,11 +1,11 @@
 import type { Knex } from 'knex';
-import { LogCheck } from '../core/check-log.js';
-import { HoldfastError } from '../core/errors.js';
-import type { Broken } from '../core/invariant.js';
-import { isReadable, type KeyedEvent } from '../core/recording.js';
-import { breathe } from './breathe.js';
-import { loggedOf } from './log-pages.js';
-import { rowsOfPage } from './page-rows.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { LogCheck } from '../../core/log/check-log.js';
+import type { Broken } from '../../core/log/invariant.js';
+import { isReadable, type KeyedEvent } from '../../core/log/recording.js';
+import { breathe } from '../database/breathe.js';
+import { loggedOf } from '../evidence/log-pages.js';
+import { rowsOfPage } from '../runs/page-rows.js';
 import { BEFORE_ALL } from './read-events.js';
 import type { EventRow } from './write-events.js';
 

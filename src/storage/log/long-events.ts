@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
-import { dataPads } from '../core/chain.js';
-import type { WantedEvent } from './log-pages.js';
+import { dataPads } from '../../core/log/chain.js';
+import type { WantedEvent } from '../evidence/log-pages.js';
 
 /** Members of payloads that may be large and are only compared. */
 const MEMBERS = ['input', 'grants', 'metadata', 'output'];

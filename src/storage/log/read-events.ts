@@ -1,10 +1,10 @@
 import type { Knex } from 'knex';
-import { HoldfastError } from '../core/errors.js';
-import type { RunEvent, ToldEvent } from '../core/event.js';
-import type { JsonValue } from '../core/json.js';
-import type { LoggedEvent } from '../core/step-fold.js';
-import { inBreaths } from './breathe.js';
-import { type PageRows, rowsOfPage } from './page-rows.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import type { JsonValue } from '../../core/json.js';
+import type { RunEvent, ToldEvent } from '../../core/log/event.js';
+import type { LoggedEvent } from '../../core/trajectories/step-fold.js';
+import { inBreaths } from '../database/breathe.js';
+import { type PageRows, rowsOfPage } from '../runs/page-rows.js';
 import type { EventRow } from './write-events.js';
 
 /** Before any number of an event, also of one that was moved out of the way. */

@@ -1,6 +1,6 @@
-import type { EventDraft } from '../core/event.js';
-import { canonical } from '../core/json.js';
-import type { StepAction } from '../core/system-event.js';
+import { canonical } from '../../core/json.js';
+import type { EventDraft } from '../../core/log/event.js';
+import type { StepAction } from '../../core/log/system-event.js';
 
 /** The steps among the events of a run that are written, as events of the system: in the statement that writes them, not in one of their own. */
 interface StepRow {

@@ -1,8 +1,8 @@
 import type { Knex } from 'knex';
-import { type Head, seal } from '../core/chain.js';
-import type { EventDraft, RunEvent } from '../core/event.js';
-import { canonical } from '../core/json.js';
-import { CHARGE_COLUMNS, chargeRowsOf, type NewChargeRow } from './charges.js';
+import { canonical } from '../../core/json.js';
+import { type Head, seal } from '../../core/log/chain.js';
+import type { EventDraft, RunEvent } from '../../core/log/event.js';
+import { CHARGE_COLUMNS, chargeRowsOf, type NewChargeRow } from '../budgets/charges.js';
 import { FOLDED, foldedBy, keepsFold } from './keep-fold.js';
 import { STEPS_TOLD, stepRowsOf } from './step-events.js';
 

@@ -1,8 +1,8 @@
 import type { Knex } from 'knex';
 import { z } from 'zod';
-import { RUN_STATUSES } from '../core/run.js';
-import { inOneFlight } from './one-flight.js';
-import { deadSql } from './tasks.js';
+import { RUN_STATUSES } from '../../core/runs/run.js';
+import { inOneFlight } from '../database/one-flight.js';
+import { deadSql } from '../tasks/tasks.js';
 
 /** What is going on in the whole database, as numbers. */
 const counts = z.record(z.string(), z.number());

@@ -1,9 +1,9 @@
 import type { Knex } from 'knex';
-import type { JsonObject } from '../core/json.js';
-import { canonical } from '../core/json.js';
-import type { SystemEvent, SystemEventDraft, SystemEventFilter } from '../core/system-event.js';
-import { inOneFlight } from './one-flight.js';
-import { rowsOfPage } from './page-rows.js';
+import type { JsonObject } from '../../core/json.js';
+import { canonical } from '../../core/json.js';
+import type { SystemEvent, SystemEventDraft, SystemEventFilter } from '../../core/log/system-event.js';
+import { inOneFlight } from '../database/one-flight.js';
+import { rowsOfPage } from '../runs/page-rows.js';
 
 /** A row as the driver gives it: int8 as text. */
 interface SystemEventRow {

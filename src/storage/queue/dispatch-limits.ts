@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
-import { KEY_SEPARATOR } from '../core/dispatch.js';
-import { runIdSql } from './workflow-id.js';
+import { KEY_SEPARATOR } from '../../core/queue/dispatch.js';
+import { runIdSql } from '../dbos/workflow-id.js';
 
 /** A limit of an agent, an image or a model (of all tenants together), of a tenant, or of each tenant that has none of its own (`tenants`). */
 export interface LimitRow {

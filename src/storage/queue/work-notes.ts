@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { appendSystemEvent } from './system-events.js';
+import { appendSystemEvent } from '../ops/system-events.js';
 
 /** A process: its worker id with the epoch, since the next process has the same id. */
 interface Process {

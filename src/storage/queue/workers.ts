@@ -1,8 +1,8 @@
 import type { Knex } from 'knex';
-import { HEARTBEAT_OLD_MS, type StopMode, type WorkerRole, type WorkerView } from '../core/worker.js';
-import type { OwnConnection } from './database.js';
-import { type PageRows, rowsOfPage } from './page-rows.js';
-import { appendSystemEvent } from './system-events.js';
+import { HEARTBEAT_OLD_MS, type StopMode, type WorkerRole, type WorkerView } from '../../core/queue/worker.js';
+import type { OwnConnection } from '../database/database.js';
+import { appendSystemEvent } from '../ops/system-events.js';
+import { type PageRows, rowsOfPage } from '../runs/page-rows.js';
 import { forgiveLeaving, leaveWork } from './work-notes.js';
 
 /** Rows of workers that were not heard of for so long are removed. */

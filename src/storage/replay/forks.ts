@@ -1,15 +1,21 @@
 import type { Knex } from 'knex';
-import type { AllowedElsewhere } from '../core/allowed-elsewhere.js';
-import { asAskedFor, type BegunCall, type BegunWait, type LaterOutcome, waitsForChild } from '../core/begun-calls.js';
-import { HoldfastError } from '../core/errors.js';
-import { argumentEdit } from '../core/interruption.js';
-import { canonical, sha256 } from '../core/json.js';
-import type { Rebinding } from '../core/rebinding.js';
-import { isOver } from '../core/run.js';
-import type { Settlement } from '../core/settlement.js';
-import { type CallWait, callWait, placedWait } from '../core/wait.js';
-import { breathe } from './breathe.js';
-import { runs } from './runs.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import type { AllowedElsewhere } from '../../core/interruptions/allowed-elsewhere.js';
+import { argumentEdit } from '../../core/interruptions/interruption.js';
+import type { Settlement } from '../../core/interruptions/settlement.js';
+import { type CallWait, callWait, placedWait } from '../../core/interruptions/wait.js';
+import { canonical, sha256 } from '../../core/json.js';
+import {
+  asAskedFor,
+  type BegunCall,
+  type BegunWait,
+  type LaterOutcome,
+  waitsForChild,
+} from '../../core/replay/begun-calls.js';
+import type { Rebinding } from '../../core/replay/rebinding.js';
+import { isOver } from '../../core/runs/run.js';
+import { breathe } from '../database/breathe.js';
+import { runs } from '../runs/runs.js';
 
 /** A statement takes 65,535 values. */
 const ROWS_AT_ONCE = 500;

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
-import type { RunRow } from './run-row.js';
-import { runs } from './runs.js';
+import type { RunRow } from '../runs/run-row.js';
+import { runs } from '../runs/runs.js';
 
 /** Whether a segment of the run has begun: of a fork, one of its own. */
 export async function hasBegun(db: Knex, run: Pick<RunRow, 'id' | 'recorded_seq'>): Promise<boolean> {

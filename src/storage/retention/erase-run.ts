@@ -1,17 +1,17 @@
 import type { Knex } from 'knex';
-import { ERRORS, isErrorCode } from '../core/errors.js';
-import { canonical } from '../core/json.js';
-import { errorView } from '../core/run.js';
-import { EMPTY_STATE } from '../core/state.js';
-import { ERASED_NAME } from './export-tags.js';
-import { leaveExports } from './exported-runs.js';
+import { ERRORS, isErrorCode } from '../../core/errors/errors.js';
+import { canonical } from '../../core/json.js';
+import { EMPTY_STATE } from '../../core/log/state.js';
+import { errorView } from '../../core/runs/run.js';
+import { removeItemsOfRun } from '../agents/session-cut.js';
+import { ERASED_NAME } from '../exports/export-tags.js';
+import { leaveExports } from '../exports/exported-runs.js';
+import type { RunRow } from '../runs/run-row.js';
+import { runs } from '../runs/runs.js';
+import { ATTEMPT } from '../tasks/task-attempts.js';
+import { eraseTaskOf } from '../tasks/tasks.js';
 import { REPAIRED } from './lost-rows.js';
-import type { RunRow } from './run-row.js';
-import { runs } from './runs.js';
-import { removeItemsOfRun } from './session-cut.js';
 import { forgetSubjects } from './subjects.js';
-import { ATTEMPT } from './task-attempts.js';
-import { eraseTaskOf } from './tasks.js';
 
 const OWN_KEYS = [REPAIRED, ATTEMPT];
 

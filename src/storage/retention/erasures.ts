@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
-import { type CopyElsewhere, copyReason } from '../core/erasure.js';
-import { OVER, type RunStatus } from '../core/run.js';
-import { ancestorsOf, type RunRow } from './run-row.js';
+import { type CopyElsewhere, copyReason } from '../../core/retention/erasure.js';
+import { OVER, type RunStatus } from '../../core/runs/run.js';
+import { ancestorsOf, type RunRow } from '../runs/run-row.js';
 
 const COPIES_SHOWN = 100;
 

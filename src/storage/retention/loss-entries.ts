@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
-import { HoldfastError } from '../core/errors.js';
-import type { Loss, LossEntry } from '../core/log-entry.js';
-import { appendEntries, entryRows, lockLog } from './log-rows.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import type { Loss, LossEntry } from '../../core/evidence/log-entry.js';
+import { appendEntries, entryRows, lockLog } from '../evidence/log-rows.js';
 
 /** What is entered of a run that loses something, read while its head is still there. */
 export type LossDraft = Omit<LossEntry, 'previous'>;

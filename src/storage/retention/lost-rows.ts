@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
-import { callOutcome } from '../core/event.js';
-import { sha256 } from '../core/json.js';
-import type { LostCall, LostDecision } from '../core/repair.js';
+import { sha256 } from '../../core/json.js';
+import { callOutcome } from '../../core/log/event.js';
+import type { LostCall, LostDecision } from '../../core/log/repair.js';
 
 /** The natural key of the event by which a repaired run names its source. It stays when its payload is erased. */
 export const REPAIRED = 'repaired';

@@ -1,10 +1,10 @@
 import type { Knex } from 'knex';
+import { removeItemsOfRun } from '../agents/session-cut.js';
+import { leaveExports } from '../exports/exported-runs.js';
+import type { RunRow } from '../runs/run-row.js';
 import { deleteRunRows } from './delete-run.js';
 import { eraseToldEvents } from './erase-run.js';
 import type { Erasing } from './erasures.js';
-import { leaveExports } from './exported-runs.js';
-import type { RunRow } from './run-row.js';
-import { removeItemsOfRun } from './session-cut.js';
 
 /** Keeps that a run was removed, by whom and why, and where its log ended: one that is missing without it was taken away. */
 export async function insertRemovedRun(

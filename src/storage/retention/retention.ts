@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
-import { type RetentionRule, type RuleStatus, statusesOf, type Trimmed } from '../core/retention.js';
-import { OVER } from '../core/run.js';
-import { runIdSql, segmentSql } from './workflow-id.js';
+import { type RetentionRule, type RuleStatus, statusesOf, type Trimmed } from '../../core/retention/retention.js';
+import { OVER } from '../../core/runs/run.js';
+import { runIdSql, segmentSql } from '../dbos/workflow-id.js';
 
 /** The place of a run among those that a rule takes: what comes after it was not looked at yet. */
 export interface PlaceInRule {

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { HoldfastError } from '../core/errors.js';
+import { HoldfastError } from '../../core/errors/errors.js';
 import { openErasureOf } from './erasure-requests.js';
 import { shareSubjects } from './subjects.js';
 

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { OVER } from '../core/run.js';
+import { OVER } from '../../core/runs/run.js';
 
 interface SubjectRow {
   tenant: string;

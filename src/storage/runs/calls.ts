@@ -1,10 +1,10 @@
 import type { Knex } from 'knex';
-import { type AllowedElsewhere, allowedElsewhere } from '../core/allowed-elsewhere.js';
-import { type CallOutcome, callOutcome } from '../core/event.js';
-import { canonical, type JsonValue } from '../core/json.js';
-import type { Settlement } from '../core/settlement.js';
-import type { Effect } from '../core/tool.js';
-import { type CallWait, callWait } from '../core/wait.js';
+import { type AllowedElsewhere, allowedElsewhere } from '../../core/interruptions/allowed-elsewhere.js';
+import type { Settlement } from '../../core/interruptions/settlement.js';
+import { type CallWait, callWait } from '../../core/interruptions/wait.js';
+import { canonical, type JsonValue } from '../../core/json.js';
+import { type CallOutcome, callOutcome } from '../../core/log/event.js';
+import type { Effect } from '../../core/tools/tool.js';
 
 interface CallRow {
   run_id: string;

@@ -1,12 +1,12 @@
 import type { Knex } from 'knex';
+import { inOneFlight } from '../database/one-flight.js';
+import type { DecisionRow, InterruptionRow } from '../interruptions/interruption-rows.js';
+import { decisionsOfSegment, interruptionsOfSegment } from '../interruptions/interruptions.js';
+import { type StandingThen, standingThen } from '../interruptions/standing-decisions.js';
 import { callsOfRun } from './calls.js';
-import type { DecisionRow, InterruptionRow } from './interruption-rows.js';
-import { decisionsOfSegment, interruptionsOfSegment } from './interruptions.js';
-import { inOneFlight } from './one-flight.js';
 import type { RunRow } from './run-row.js';
 import { startingWork } from './runs.js';
 import { type SnapshotRow, snapshotOf, soundState } from './snapshots.js';
-import { type StandingThen, standingThen } from './standing-decisions.js';
 
 /** What a segment goes on from that is not the first of its run. */
 export interface ResumedWork {

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { columnsOf } from './columns.js';
+import { columnsOf } from '../database/columns.js';
 import { previewBytes, previewOf } from './previews.js';
 import type { RunRow } from './run-row.js';
 

@@ -1,13 +1,13 @@
 import type { Knex } from 'knex';
 import { z } from 'zod';
-import { HoldfastError } from '../core/errors.js';
-import type { RunStatus } from '../core/run.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import type { RunStatus } from '../../core/runs/run.js';
+import { idsOfSubject } from '../retention/subjects.js';
 import { type PageRows, rowsOfPage } from './page-rows.js';
 import type { Cut } from './previews.js';
 import { LISTED_RUN_BYTES, listedRunColumns } from './run-columns.js';
 import type { RunRow } from './run-row.js';
 import { runs } from './runs.js';
-import { idsOfSubject } from './subjects.js';
 
 /** Newest first: the place after the last item of a page. */
 const cursorShape = z.tuple([

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import type { ErrorView } from '../core/errors.js';
-import { isErrorCode } from '../core/errors.js';
-import type { Integrity } from '../core/integrity.js';
-import { type JsonObject, type JsonValue, jsonObject, jsonValue } from '../core/json.js';
-import { usdOf } from '../core/money.js';
-import { errorView, type RunLimits, type RunStatus, type RunView, runLimits, type Usage } from '../core/run.js';
+import type { ErrorView } from '../../core/errors/errors.js';
+import { isErrorCode } from '../../core/errors/errors.js';
+import type { Integrity } from '../../core/integrity/integrity.js';
+import { type JsonObject, type JsonValue, jsonObject, jsonValue } from '../../core/json.js';
+import { usdOf } from '../../core/money.js';
+import { errorView, type RunLimits, type RunStatus, type RunView, runLimits, type Usage } from '../../core/runs/run.js';
 
 /** A row of `holdfast.runs` as the driver gives it: int8 as text. */
 export interface RunRow {

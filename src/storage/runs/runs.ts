@@ -1,14 +1,14 @@
 import type { Knex } from 'knex';
-import { HoldfastError } from '../core/errors.js';
-import { canonical, type JsonObject, type JsonValue } from '../core/json.js';
-import { isOver, OVER, type RunLimits, type RunStatus, type Usage } from '../core/run.js';
-import { assumeLost } from './budgets.js';
-import { costOfEach } from './charges.js';
-import { endTask } from './end-task.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { canonical, type JsonObject, type JsonValue } from '../../core/json.js';
+import { isOver, OVER, type RunLimits, type RunStatus, type Usage } from '../../core/runs/run.js';
+import { releasingSessions } from '../agents/sessions.js';
+import { assumeLost } from '../budgets/budgets.js';
+import { costOfEach } from '../budgets/charges.js';
+import { endTask } from '../tasks/end-task.js';
+import { trajectoriesDue } from '../trajectories/trajectories-due.js';
 import { runColumns } from './run-columns.js';
 import { errorOf, type RunRow } from './run-row.js';
-import { releasingSessions } from './sessions.js';
-import { trajectoriesDue } from './trajectories-due.js';
 
 export interface NewRun {
   readonly id: string;

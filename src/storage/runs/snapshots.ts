@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
-import { sha256 } from '../core/json.js';
-import type { Rows } from './columns.js';
+import { sha256 } from '../../core/json.js';
+import type { Rows } from '../database/columns.js';
 
 export interface Snapshot {
   readonly runId: string;

@@ -1,7 +1,12 @@
 import type { Knex } from 'knex';
-import { canonical } from '../core/json.js';
-import { isOfItsPlace, isRetried, retryAfterMs, taskRetries } from '../core/task-retries.js';
-import { type RunEnd, resultOf, type TrajectoryResult, trajectoryResult } from '../core/trajectory-result.js';
+import { canonical } from '../../core/json.js';
+import { isOfItsPlace, isRetried, retryAfterMs, taskRetries } from '../../core/tasks/task-retries.js';
+import {
+  type RunEnd,
+  resultOf,
+  type TrajectoryResult,
+  trajectoryResult,
+} from '../../core/trajectories/trajectory-result.js';
 import { lastReward } from './rewards.js';
 import { tellEnded } from './task-events.js';
 import type { TaskRow } from './tasks.js';

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { canonical } from '../core/json.js';
+import { canonical } from '../../core/json.js';
 import {
   judgement,
   type RewardData,
@@ -7,8 +7,8 @@ import {
   type RewardView,
   rewardDataHash,
   rewardHash,
-} from '../core/reward.js';
-import { type PageRows, rowsOfPage } from './page-rows.js';
+} from '../../core/tasks/reward.js';
+import { type PageRows, rowsOfPage } from '../runs/page-rows.js';
 
 interface RewardRow {
   run_id: string;

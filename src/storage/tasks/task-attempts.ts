@@ -1,10 +1,10 @@
 import type { Knex } from 'knex';
-import { canonical } from '../core/json.js';
-import type { TaskAttempt } from '../core/task.js';
-import type { TaskRetries } from '../core/task-retries.js';
-import { errorOf, type RunRow } from './run-row.js';
-import { runs } from './runs.js';
-import { appendSystemEvent } from './system-events.js';
+import { canonical } from '../../core/json.js';
+import type { TaskAttempt } from '../../core/tasks/task.js';
+import type { TaskRetries } from '../../core/tasks/task-retries.js';
+import { appendSystemEvent } from '../ops/system-events.js';
+import { errorOf, type RunRow } from '../runs/run-row.js';
+import { runs } from '../runs/runs.js';
 import { type TaskRow, tasks } from './tasks.js';
 
 const SHOWN_MOST = 100;

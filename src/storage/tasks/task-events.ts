@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
-import { canonical } from '../core/json.js';
-import type { TrajectoryResult } from '../core/trajectory-result.js';
-import { appendSystemEvent } from './system-events.js';
+import { canonical } from '../../core/json.js';
+import type { TrajectoryResult } from '../../core/trajectories/trajectory-result.js';
+import { appendSystemEvent } from '../ops/system-events.js';
 
 /** What of a task is told, beside its rows. */
 

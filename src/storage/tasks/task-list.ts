@@ -1,8 +1,8 @@
 import type { Knex } from 'knex';
-import { OVER } from '../core/run.js';
-import type { TaskFilter } from '../core/task.js';
-import type { PageRows } from './page-rows.js';
-import { newestFirst, type Placed } from './run-list.js';
+import { OVER } from '../../core/runs/run.js';
+import type { TaskFilter } from '../../core/tasks/task.js';
+import type { PageRows } from '../runs/page-rows.js';
+import { newestFirst, type Placed } from '../runs/run-list.js';
 import { deadSql, type SeenTask, seenTasks } from './tasks.js';
 
 /** A page of tasks, newest first. */

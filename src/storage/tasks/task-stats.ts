@@ -1,9 +1,9 @@
 import type { Knex } from 'knex';
-import { OVER, RUN_STATUSES } from '../core/run.js';
-import { type Summary, summary } from '../core/stats.js';
-import { DIFFICULTIES } from '../core/task-definition.js';
-import { BROKEN, TRAJECTORY_RESULTS } from '../core/trajectory-result.js';
-import { inOneFlight } from './one-flight.js';
+import { type Summary, summary } from '../../core/ops/stats.js';
+import { OVER, RUN_STATUSES } from '../../core/runs/run.js';
+import { DIFFICULTIES } from '../../core/tasks/task-definition.js';
+import { BROKEN, TRAJECTORY_RESULTS } from '../../core/trajectories/trajectory-result.js';
+import { inOneFlight } from '../database/one-flight.js';
 
 /** A look that takes longer is given up: there is too much to look at, or the database has other things to do. */
 const TIMEOUT = `set local statement_timeout = '3s'`;

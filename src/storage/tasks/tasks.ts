@@ -1,10 +1,10 @@
 import type { Knex } from 'knex';
-import { canonical, type JsonObject, jsonObject } from '../core/json.js';
-import { isOver, type RunStatus } from '../core/run.js';
-import type { TaskView } from '../core/task.js';
-import { taskDefinition } from '../core/task-definition.js';
-import type { TaskRetries } from '../core/task-retries.js';
-import { trajectoryResult } from '../core/trajectory-result.js';
+import { canonical, type JsonObject, jsonObject } from '../../core/json.js';
+import { isOver, type RunStatus } from '../../core/runs/run.js';
+import type { TaskView } from '../../core/tasks/task.js';
+import { taskDefinition } from '../../core/tasks/task-definition.js';
+import type { TaskRetries } from '../../core/tasks/task-retries.js';
+import { trajectoryResult } from '../../core/trajectories/trajectory-result.js';
 import { tellEnded, tellSubmitted } from './task-events.js';
 
 /** `open`: its run goes on, or another one of it is to follow. Else as its last run ended. */

@@ -1,13 +1,13 @@
 import type { Knex } from 'knex';
-import type { Sketch } from '../core/sketch.js';
-import { type RunFacts, type StepWindow, type Trajectory, trajectoryFold } from '../core/trajectory.js';
-import { breathe } from './breathe.js';
-import { chargesByTurn } from './charges.js';
-import { seenEnvironment } from './environments.js';
-import { shownRun } from './legible-rows.js';
-import { readLoggedEvents } from './read-events.js';
-import { lastReward } from './rewards.js';
-import type { RunRow } from './run-row.js';
+import type { Sketch } from '../../core/trajectories/sketch.js';
+import { type RunFacts, type StepWindow, type Trajectory, trajectoryFold } from '../../core/trajectories/trajectory.js';
+import { chargesByTurn } from '../budgets/charges.js';
+import { seenEnvironment } from '../containers/environments.js';
+import { breathe } from '../database/breathe.js';
+import { shownRun } from '../integrity/legible-rows.js';
+import { readLoggedEvents } from '../log/read-events.js';
+import type { RunRow } from '../runs/run-row.js';
+import { lastReward } from '../tasks/rewards.js';
 import { diversityOfRun } from './trajectories.js';
 
 /** At most so many are in memory at once. */

@@ -1,11 +1,11 @@
 import type { Knex } from 'knex';
 import { z } from 'zod';
-import { canonical } from '../core/json.js';
-import type { Sketch } from '../core/sketch.js';
-import type { Trajectory } from '../core/trajectory.js';
-import type { TrajectoryResult } from '../core/trajectory-result.js';
-import type { RunRow } from './run-row.js';
-import { appendSystemEvent } from './system-events.js';
+import { canonical } from '../../core/json.js';
+import type { Sketch } from '../../core/trajectories/sketch.js';
+import type { Trajectory } from '../../core/trajectories/trajectory.js';
+import type { TrajectoryResult } from '../../core/trajectories/trajectory-result.js';
+import { appendSystemEvent } from '../ops/system-events.js';
+import type { RunRow } from '../runs/run-row.js';
 
 /** A row of `holdfast.trajectories` as the driver gives it. */
 export interface TrajectoryRow {

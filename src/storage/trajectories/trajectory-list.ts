@@ -1,14 +1,14 @@
 import type { Knex } from 'knex';
-import type { Integrity } from '../core/integrity.js';
-import type { RewardView } from '../core/reward.js';
-import { type TrajectorySummary, trajectoryRunOf } from '../core/trajectory.js';
-import { asksForEnded, type TrajectoryFilter } from '../core/trajectory-filter.js';
-import { trajectoryCounts } from '../core/trajectory-score.js';
-import type { PageRows } from './page-rows.js';
+import type { Integrity } from '../../core/integrity/integrity.js';
+import type { RewardView } from '../../core/tasks/reward.js';
+import { type TrajectorySummary, trajectoryRunOf } from '../../core/trajectories/trajectory.js';
+import { asksForEnded, type TrajectoryFilter } from '../../core/trajectories/trajectory-filter.js';
+import { trajectoryCounts } from '../../core/trajectories/trajectory-score.js';
+import type { PageRows } from '../runs/page-rows.js';
+import { lightRunColumns } from '../runs/run-columns.js';
+import { newestFirst, type Placed } from '../runs/run-list.js';
+import type { RunRow } from '../runs/run-row.js';
 import { runFactsOf } from './read-trajectory.js';
-import { lightRunColumns } from './run-columns.js';
-import { newestFirst, type Placed } from './run-list.js';
-import type { RunRow } from './run-row.js';
 import type { TrajectoryRow } from './trajectories.js';
 
 type Read = Pick<TrajectoryRow, 'models' | 'steps' | 'counts' | 'quality' | 'diversity' | 'score_version'>;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { Output } from '../core/environment.js';
-import { withoutKnownSecrets } from '../models/known-secrets.js';
-import { type DeclaredTool, defineTool } from './define-tool.js';
+import type { Output } from '../../core/containers/environment.js';
+import { withoutKnownSecrets } from '../../models/secrets/known-secrets.js';
+import { type DeclaredTool, defineTool } from '../define/define-tool.js';
 
 const DEFAULT_TIMEOUT_SECONDS = 120;
 const LONGEST_TIMEOUT_SECONDS = 3500;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { type DeclaredTool, defineTool } from '../define/define-tool.js';
 import { MAX_FILE_BYTES, notEdited, readOriginal } from './container-original.js';
 import { containerPath } from './container-path.js';
-import { type DeclaredTool, defineTool } from './define-tool.js';
 
 /**
  * `edit`: replaces a text that stands once in a file of the container, or writes a new file. Needs `container:write:<path>` for the

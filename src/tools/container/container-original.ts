@@ -1,6 +1,6 @@
 import { basename, join } from 'node:path/posix';
-import { HoldfastError } from '../core/errors.js';
-import type { ToolEnvironment } from '../core/tool-environment.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import type { ToolEnvironment } from '../../core/tools/tool-environment.js';
 
 export const MAX_FILE_BYTES = 1_048_576;
 

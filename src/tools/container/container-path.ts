@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { parseRequest } from '../core/capability-text.js';
+import { parseRequest } from '../../core/grants/capability-text.js';
 
 /** An absolute path in the only form that capabilities have. */
 export const containerPath = z

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { HoldfastError } from '../core/errors.js';
-import { withoutKnownSecrets } from '../models/known-secrets.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { withoutKnownSecrets } from '../../models/secrets/known-secrets.js';
+import { type DeclaredTool, defineTool } from '../define/define-tool.js';
 import { containerPath, textOf } from './container-path.js';
-import { type DeclaredTool, defineTool } from './define-tool.js';
 
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
 const DEFAULT_LINES = 2000;

@@ -1,9 +1,9 @@
 import { type FunctionTool, getToolSearchRuntimeToolKey, tool as sdkTool } from '@openai/agents';
 import { z } from 'zod';
-import { HoldfastError } from '../core/errors.js';
-import { type JsonValue, toJson } from '../core/json.js';
-import type { IsolatedToolDeclaration, ToolDeclaration, ToolSpec } from '../core/tool.js';
-import { isolatedPool } from './isolated-pool.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { type JsonValue, toJson } from '../../core/json.js';
+import type { IsolatedToolDeclaration, ToolDeclaration, ToolSpec } from '../../core/tools/tool.js';
+import { isolatedPool } from '../isolated/isolated-pool.js';
 import { executePlainly } from './plain-execution.js';
 import { parseArguments, problemOf } from './schema-parse.js';
 import { assertDeclaration, invalidTool } from './tool-declaration.js';

@@ -1,6 +1,6 @@
-import { HoldfastError } from '../core/errors.js';
-import type { JsonValue } from '../core/json.js';
-import type { ToolSpec } from '../core/tool.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import type { JsonValue } from '../../core/json.js';
+import type { ToolSpec } from '../../core/tools/tool.js';
 
 /** Gives the output back if it is within its tool's bound as JSON in UTF-8; throws `payload_too_large`. */
 export function boundOutput(spec: Pick<ToolSpec, 'name' | 'maxOutputBytes'>, value: JsonValue): JsonValue {

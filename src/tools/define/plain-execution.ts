@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { FunctionTool } from '@openai/agents';
-import { HoldfastError } from '../core/errors.js';
-import type { JsonValue } from '../core/json.js';
-import { seededRandom } from '../core/seeded-random.js';
-import type { ToolContext, ToolSpec } from '../core/tool.js';
-import { noEnvironment } from '../core/tool-environment.js';
-import { isInterruption } from '../core/wait.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { isInterruption } from '../../core/interruptions/wait.js';
+import type { JsonValue } from '../../core/json.js';
+import { seededRandom } from '../../core/seeded-random.js';
+import type { ToolContext, ToolSpec } from '../../core/tools/tool.js';
+import { noEnvironment } from '../../core/tools/tool-environment.js';
 import { boundOutput } from './output-bound.js';
 import { assertInvokable } from './watched-tool.js';
 

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { JsonValue } from '../core/json.js';
+import type { JsonValue } from '../../core/json.js';
 
 type Issue = z.core.$ZodIssue;
 type Path = readonly PropertyKey[];

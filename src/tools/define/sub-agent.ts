@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { HoldfastError } from '../core/errors.js';
-import { type GrantInput, parseGrants } from '../core/grants.js';
-import { canonical, type JsonValue, type jsonObject, toJson } from '../core/json.js';
-import type { Settlement } from '../core/settlement.js';
-import type { SubAgentSpec } from '../core/sub-agent.js';
-import type { ApprovalRule } from '../core/tool.js';
+import type { SubAgentSpec } from '../../core/agents/sub-agent.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { type GrantInput, parseGrants } from '../../core/grants/grants.js';
+import type { Settlement } from '../../core/interruptions/settlement.js';
+import { canonical, type JsonValue, type jsonObject, toJson } from '../../core/json.js';
+import type { ApprovalRule } from '../../core/tools/tool.js';
 import { type DeclaredTool, defineTool } from './define-tool.js';
 import { invalidTool } from './tool-declaration.js';
 

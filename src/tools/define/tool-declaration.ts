@@ -1,9 +1,9 @@
 import { statSync } from 'node:fs';
 import { z } from 'zod';
-import { parseRequest } from '../core/capability-text.js';
-import { HoldfastError } from '../core/errors.js';
-import type { IsolatedToolDeclaration, ToolDeclaration } from '../core/tool.js';
-import { LONGEST_MS } from '../core/wait.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { parseRequest } from '../../core/grants/capability-text.js';
+import { LONGEST_MS } from '../../core/interruptions/wait.js';
+import type { IsolatedToolDeclaration, ToolDeclaration } from '../../core/tools/tool.js';
 
 const anyFunction = z.custom<(...args: never) => unknown>((value) => typeof value === 'function', 'must be a function');
 /** What a body has that works in this process, and what one has that works apart. */

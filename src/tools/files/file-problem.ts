@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { HoldfastError } from '../core/errors.js';
+import { HoldfastError } from '../../core/errors/errors.js';
 
 /** A path as the file tools take it. Tools have no working directory. What else is wrong with a path, its capability check says. */
 export const absolutePath = z

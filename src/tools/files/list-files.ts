@@ -1,8 +1,8 @@
 import { constants, type Dirent } from 'node:fs';
 import { opendir } from 'node:fs/promises';
 import { z } from 'zod';
-import { HoldfastError } from '../core/errors.js';
-import { type DeclaredTool, defineTool } from './define-tool.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { type DeclaredTool, defineTool } from '../define/define-tool.js';
 import { absolutePath } from './file-problem.js';
 import { entryBase, resolveReal, withOpened } from './real-path.js';
 

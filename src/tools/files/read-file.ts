@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import { z } from 'zod';
-import { HoldfastError } from '../core/errors.js';
-import { type DeclaredTool, defineTool } from './define-tool.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { type DeclaredTool, defineTool } from '../define/define-tool.js';
 import { absolutePath, elsewhere } from './file-problem.js';
 import { resolveReal, withOpened } from './real-path.js';
 

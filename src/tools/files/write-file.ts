@@ -3,9 +3,9 @@ import { constants, type Stats } from 'node:fs';
 import { type FileHandle, lstat, open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
-import { HoldfastError } from '../core/errors.js';
-import type { ToolContext } from '../core/tool.js';
-import { type DeclaredTool, defineTool } from './define-tool.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import type { ToolContext } from '../../core/tools/tool.js';
+import { type DeclaredTool, defineTool } from '../define/define-tool.js';
 import { absolutePath, elsewhere, fileProblem } from './file-problem.js';
 import { entryBase, isMissing, resolveReal, withOpened } from './real-path.js';
 

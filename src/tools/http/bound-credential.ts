@@ -1,6 +1,6 @@
-import { HeldSecret } from '../models/held-secret.js';
-import { isSecret, type Secret } from '../models/secret.js';
-import { invalidTool } from './tool-declaration.js';
+import { HeldSecret } from '../../models/secrets/held-secret.js';
+import { isSecret, type Secret } from '../../models/secrets/secret.js';
+import { invalidTool } from '../define/tool-declaration.js';
 
 /** A secret that requests to one origin carry. Nobody sees it: it is put in where the request leaves. */
 export interface BoundCredential {

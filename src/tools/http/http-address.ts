@@ -1,7 +1,7 @@
 import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
-import { HoldfastError } from '../core/errors.js';
+import { HoldfastError } from '../../core/errors/errors.js';
 import { isPublicAddress } from './public-address.js';
 
 /** All addresses of a name. */

@@ -1,5 +1,5 @@
-import { canonicalHttpUrl } from '../core/capability-url.js';
-import { HoldfastError } from '../core/errors.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { canonicalHttpUrl } from '../../core/grants/capability-url.js';
 import type { BoundCredentials } from './bound-credential.js';
 import { checkedAddresses, type Resolve } from './http-address.js';
 import { type HttpAnswer, type HttpMessage, sendOnce } from './http-send.js';

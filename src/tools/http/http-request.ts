@@ -1,14 +1,14 @@
 import { z } from 'zod';
-import { HTTP_METHODS, type HttpMethod } from '../core/capability-url.js';
-import { sha256 } from '../core/json.js';
-import type { ToolContext } from '../core/tool.js';
-import { withoutKnownSecrets } from '../models/known-secrets.js';
+import { HTTP_METHODS, type HttpMethod } from '../../core/grants/capability-url.js';
+import { sha256 } from '../../core/json.js';
+import type { ToolContext } from '../../core/tools/tool.js';
+import { withoutKnownSecrets } from '../../models/secrets/known-secrets.js';
+import { type DeclaredTool, defineTool } from '../define/define-tool.js';
+import { invalidTool } from '../define/tool-declaration.js';
 import { type BoundCredential, BoundCredentials, carrySecrets } from './bound-credential.js';
-import { type DeclaredTool, defineTool } from './define-tool.js';
 import { hostAndPort, type Resolve, systemResolve } from './http-address.js';
 import { exchange } from './http-exchange.js';
 import type { HttpMessage } from './http-send.js';
-import { invalidTool } from './tool-declaration.js';
 
 export interface HttpRequestOptions {
   /** Default: all. With `get` and `head` alone the tool is named `http_get` and is `pure`. */

@@ -1,7 +1,7 @@
 import { deserialize } from 'node:v8';
-import { BodyLost } from '../core/call.js';
-import { HoldfastError } from '../core/errors.js';
-import type { ToolContext, ToolSpec } from '../core/tool.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { BodyLost } from '../../core/runs/call.js';
+import type { ToolContext, ToolSpec } from '../../core/tools/tool.js';
 import type { Answer, HostMessage } from './isolated-messages.js';
 import { type Isolated, openProcess, openThread, type Port, tooMuch } from './isolated-port.js';
 

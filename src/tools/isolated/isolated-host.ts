@@ -3,7 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { readlinkSync } from 'node:fs';
 import { getHeapStatistics, serialize } from 'node:v8';
 import { parentPort, Worker } from 'node:worker_threads';
-import { seededRandom } from '../core/seeded-random.js';
+import { seededRandom } from '../../core/seeded-random.js';
 import type { AbortMessage, Answer, CallMessage, HostMessage } from './isolated-messages.js';
 
 interface AtWork {

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import type { BodyPlace, ToolSpec } from '../core/tool.js';
+import type { BodyPlace, ToolSpec } from '../../core/tools/tool.js';
 import { Isolation } from './isolated-body.js';
 import type { Isolated } from './isolated-port.js';
 

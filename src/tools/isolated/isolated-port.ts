@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Readable } from 'node:stream';
 import { Worker } from 'node:worker_threads';
-import { BodyLost } from '../core/call.js';
-import type { ToolSpec } from '../core/tool.js';
-import { boundedLines } from './bounded-lines.js';
+import { BodyLost } from '../../core/runs/call.js';
+import type { ToolSpec } from '../../core/tools/tool.js';
+import { boundedLines } from '../define/bounded-lines.js';
 import type { AbortMessage, CallMessage, HostMessage } from './isolated-messages.js';
 
 export type Isolated = NonNullable<ToolSpec['isolated']>;

@@ -1,7 +1,7 @@
 import type { MCPServer } from '@openai/agents';
-import { EffectUnknown } from '../core/call.js';
-import { HoldfastError } from '../core/errors.js';
-import { type McpDefinition, parseDefinitions, serverLabel } from '../core/mcp.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { EffectUnknown } from '../../core/runs/call.js';
+import { type McpDefinition, parseDefinitions, serverLabel } from '../../core/tools/mcp.js';
 import { hearStderr } from './server-stderr.js';
 
 /** The connection to one server. `generation` rises when it is made anew, so that many who miss it make one. */

@@ -1,7 +1,7 @@
 import type { FunctionTool } from '@openai/agents';
-import { definitionDigest, effectOf, type McpDefinition, type McpRules } from '../core/mcp.js';
-import type { ToolSpec } from '../core/tool.js';
-import { toolSpecOf } from './define-tool.js';
+import { definitionDigest, effectOf, type McpDefinition, type McpRules } from '../../core/tools/mcp.js';
+import type { ToolSpec } from '../../core/tools/tool.js';
+import { toolSpecOf } from '../define/define-tool.js';
 
 /**
  * The spec of a tool of an MCP server: it needs `mcp:call:<server>/<tool>`, its version is its definition, and what it does to

@@ -5,7 +5,7 @@
 import type { Readable } from 'node:stream';
 import type { MCPServer } from '@openai/agents';
 import { z } from 'zod';
-import { boundedLines } from './bounded-lines.js';
+import { boundedLines } from '../define/bounded-lines.js';
 
 const overStdio = z.object({ params: z.object({ command: z.string() }), transport: z.unknown() });
 const unstarted = z.object({ _serverParams: z.object({ stderr: z.undefined().optional() }), start: z.function() });

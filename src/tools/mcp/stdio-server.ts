@@ -1,9 +1,9 @@
 import { MCPServerStdio } from '@openai/agents';
-import { environmentVariable } from '../config.js';
-import { HeldSecret } from '../models/held-secret.js';
-import { isSecret, type Secret } from '../models/secret.js';
-import { carrySecrets } from './bound-credential.js';
-import { invalidTool } from './tool-declaration.js';
+import { environmentVariable } from '../../config.js';
+import { HeldSecret } from '../../models/secrets/held-secret.js';
+import { isSecret, type Secret } from '../../models/secrets/secret.js';
+import { invalidTool } from '../define/tool-declaration.js';
+import { carrySecrets } from '../http/bound-credential.js';
 
 type Started = Extract<ConstructorParameters<typeof MCPServerStdio>[0], { command: string }>;
 

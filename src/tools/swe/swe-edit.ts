@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { extname } from 'node:path/posix';
 import { z } from 'zod';
-import type { ToolContext } from '../core/tool.js';
-import { withoutKnownSecrets } from '../models/known-secrets.js';
-import { notEdited, type Original, readOriginal } from './container-original.js';
-import { containerPath } from './container-path.js';
-import { type DeclaredTool, defineTool } from './define-tool.js';
+import type { ToolContext } from '../../core/tools/tool.js';
+import { withoutKnownSecrets } from '../../models/secrets/known-secrets.js';
+import { notEdited, type Original, readOriginal } from '../container/container-original.js';
+import { containerPath } from '../container/container-path.js';
+import { type DeclaredTool, defineTool } from '../define/define-tool.js';
 import { fileWindow, linesOf, windowAt } from './file-window.js';
 import { checkerOf, isJsonText, PARSES } from './parse-check.js';
 

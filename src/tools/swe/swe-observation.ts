@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { JsonObject, JsonValue } from '../core/json.js';
-import { plainStep, type ScaffoldCall } from '../core/scaffold.js';
-import type { StepResult } from '../core/scaffold-step.js';
+import { plainStep, type ScaffoldCall } from '../../core/agents/scaffold.js';
+import type { StepResult } from '../../core/agents/scaffold-step.js';
+import type { JsonObject, JsonValue } from '../../core/json.js';
 import { fileWindow, windowText } from './file-window.js';
 
 const shown = fileWindow.extend({ note: z.string().optional() });

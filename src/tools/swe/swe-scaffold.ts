@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { HoldfastError } from '../core/errors.js';
-import type { Scaffold } from '../core/scaffold.js';
-import { bashTool } from './bash.js';
-import { type DeclaredTool, defineTool } from './define-tool.js';
+import type { Scaffold } from '../../core/agents/scaffold.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { bashTool } from '../container/bash.js';
+import { type DeclaredTool, defineTool } from '../define/define-tool.js';
 import { editTools } from './swe-edit.js';
 import { observed, withLastObservations } from './swe-observation.js';
 import { searchTools } from './swe-search.js';

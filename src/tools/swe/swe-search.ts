@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { HoldfastError } from '../core/errors.js';
-import type { ToolContext } from '../core/tool.js';
-import { withoutKnownSecrets } from '../models/known-secrets.js';
-import { containerPath } from './container-path.js';
-import { type DeclaredTool, defineTool } from './define-tool.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import type { ToolContext } from '../../core/tools/tool.js';
+import { withoutKnownSecrets } from '../../models/secrets/known-secrets.js';
+import { containerPath } from '../container/container-path.js';
+import { type DeclaredTool, defineTool } from '../define/define-tool.js';
 
 const FILES = 100;
 const LINES = 200;

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { HoldfastError } from '../core/errors.js';
-import { type JsonValue, jsonObject, jsonValue } from '../core/json.js';
-import { waitFor } from '../core/wait.js';
-import { type DeclaredTool, defineTool } from './define-tool.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { waitFor } from '../../core/interruptions/wait.js';
+import { type JsonValue, jsonObject, jsonValue } from '../../core/json.js';
+import { type DeclaredTool, defineTool } from '../define/define-tool.js';
 
 /**
  * `ask_human`: a question to a person. The run pauses until somebody answers with a text, one of the choices, or what fits a

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { HoldfastError } from '../core/errors.js';
-import { waitFor } from '../core/wait.js';
-import { type DeclaredTool, defineTool } from './define-tool.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { waitFor } from '../../core/interruptions/wait.js';
+import { type DeclaredTool, defineTool } from '../define/define-tool.js';
 
 const THIRTY_DAYS_MS = 30 * 24 * 3_600_000;
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { HoldfastError } from '../core/errors.js';
-import { jsonValue } from '../core/json.js';
-import { eventKey, eventName, waitFor } from '../core/wait.js';
-import { type DeclaredTool, defineTool } from './define-tool.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { eventKey, eventName, waitFor } from '../../core/interruptions/wait.js';
+import { jsonValue } from '../../core/json.js';
+import { type DeclaredTool, defineTool } from '../define/define-tool.js';
 
 const THIRTY_DAYS_MS = 30 * 24 * 3_600_000;
 

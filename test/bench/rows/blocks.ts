@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Agent } from '@openai/agents';
 import { z } from 'zod';
-import { makeLogKey } from '../../../src/engine/log-keys.js';
+import { makeLogKey } from '../../../src/engine/evidence/log-keys.js';
 import { createHttpServer } from '../../../src/http/server.js';
 import { createEngine, defineAgent, defineTool, type Engine, LOCAL_CALLER } from '../../../src/index.js';
 import { add, addInput, INSTRUCTIONS, scriptedModel } from '../agent.js';

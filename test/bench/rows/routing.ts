@@ -1,9 +1,9 @@
 import type { Model, ModelRequest, StreamEvent } from '@openai/agents';
 import { Usage } from '@openai/agents';
-import { planOf } from '../../../src/core/router-plan.js';
-import { UNWATCHED } from '../../../src/models/model-attempt.js';
-import { RouterModel } from '../../../src/models/router-model.js';
-import { attemptOf } from '../../../src/models/single-attempt.js';
+import { planOf } from '../../../src/core/routing/router-plan.js';
+import { UNWATCHED } from '../../../src/models/providers/model-attempt.js';
+import { attemptOf } from '../../../src/models/providers/single-attempt.js';
+import { RouterModel } from '../../../src/models/routing/router-model.js';
 import type { Row } from '../row.js';
 
 const response = { output: [], usage: new Usage() };

@@ -1,10 +1,10 @@
-import { queueKey, queuePriority } from '../../../src/core/dispatch.js';
-import { RECORDING_VERSION } from '../../../src/engine/recording-version.js';
-import { SEGMENT_QUEUE } from '../../../src/engine/segment-queue.js';
-import { openDatabase } from '../../../src/storage/database.js';
-import { dequeue } from '../../../src/storage/dequeue.js';
-import type { Limits } from '../../../src/storage/dequeue-statement.js';
-import { keepLimits } from '../../../src/storage/dispatch-limits.js';
+import { queueKey, queuePriority } from '../../../src/core/queue/dispatch.js';
+import { RECORDING_VERSION } from '../../../src/engine/dbos/recording-version.js';
+import { SEGMENT_QUEUE } from '../../../src/engine/queue/segment-queue.js';
+import { openDatabase } from '../../../src/storage/database/database.js';
+import { dequeue } from '../../../src/storage/dbos/dequeue.js';
+import type { Limits } from '../../../src/storage/dbos/dequeue-statement.js';
+import { keepLimits } from '../../../src/storage/queue/dispatch-limits.js';
 import { spreadOf } from '../figures.js';
 import { newPlace, query } from '../place.js';
 import { startJob } from '../process.js';

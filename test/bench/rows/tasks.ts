@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { WAKE_CHANNEL } from '../../../src/engine/segment-queue.js';
+import { WAKE_CHANNEL } from '../../../src/engine/queue/segment-queue.js';
 import { newPlace, type Place, query } from '../place.js';
 import { type Started, startProcess } from '../process.js';
 import type { Row } from '../row.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { itemsOfInput, keptItems, shownHistory } from '../../src/core/session.js';
+import { itemsOfInput, keptItems, shownHistory } from '../../../src/core/agents/session.js';
 
 const user = (content: string) => ({ type: 'message', role: 'user', content });
 const call = (callId: string) => ({ type: 'function_call', callId, name: 'look', arguments: '{}' });

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { mayReach } from '../../src/core/egress.js';
-import { environmentSpec } from '../../src/core/environment-spec.js';
+import { mayReach } from '../../../src/core/containers/egress.js';
+import { environmentSpec } from '../../../src/core/containers/environment-spec.js';
 
 /** Which hosts a container without a network may reach. */
 

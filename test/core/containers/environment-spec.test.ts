@@ -1,9 +1,14 @@
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { checkCapability } from '../../src/core/capability.js';
-import { type EnvironmentInput, environmentSpec, specHashOf, unenforceable } from '../../src/core/environment-spec.js';
-import { fieldErrorsOf } from '../../src/core/field-errors.js';
-import { parseGrants } from '../../src/core/grants.js';
+import {
+  type EnvironmentInput,
+  environmentSpec,
+  specHashOf,
+  unenforceable,
+} from '../../../src/core/containers/environment-spec.js';
+import { fieldErrorsOf } from '../../../src/core/field-errors.js';
+import { checkCapability } from '../../../src/core/grants/capability.js';
+import { parseGrants } from '../../../src/core/grants/grants.js';
 
 /** What an environment may be made of. What holds in a container: test/containers/isolation.test.ts. */
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { environmentSpec } from '../../src/core/environment-spec.js';
-import { unmetIn } from '../../src/core/isolation.js';
+import { environmentSpec } from '../../../src/core/containers/environment-spec.js';
+import { unmetIn } from '../../../src/core/containers/isolation.js';
 
 /** What a container shows of its bounds, under control groups of both versions. On a real engine: test/containers/isolation.test.ts. */
 

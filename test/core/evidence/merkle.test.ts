@@ -14,7 +14,7 @@ import {
   TreeEdge,
   verifyConsistency,
   verifyInclusion,
-} from '../../src/core/merkle.js';
+} from '../../../src/core/evidence/merkle.js';
 
 const hashes = z.array(z.string());
 const vectors = z
@@ -27,7 +27,7 @@ const vectors = z
       z.object({ size1: z.int(), size2: z.int(), root1: z.string(), root2: z.string(), proof: hashes }),
     ),
   })
-  .parse(JSON.parse(readFileSync(join(import.meta.dirname, '../vectors/merkle.json'), 'utf8')));
+  .parse(JSON.parse(readFileSync(join(import.meta.dirname, '../../vectors/merkle.json'), 'utf8')));
 
 const hex = (base64: string): string => Buffer.from(base64, 'base64').toString('hex');
 

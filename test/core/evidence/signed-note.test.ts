@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { openCheckpoint, signCheckpoint } from '../../src/core/checkpoint.js';
-import { EMPTY_ROOT, leafHash } from '../../src/core/merkle.js';
+import { openCheckpoint, signCheckpoint } from '../../../src/core/evidence/checkpoint.js';
+import { EMPTY_ROOT, leafHash } from '../../../src/core/evidence/merkle.js';
 import {
   openNote,
   parsePublicKey,
@@ -9,7 +9,7 @@ import {
   signersOf,
   signingKeyText,
   signNote,
-} from '../../src/core/signed-note.js';
+} from '../../../src/core/evidence/signed-note.js';
 
 /** The example of the documentation of golang.org/x/mod/sumdb/note. */
 const GO = {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type ChatMessage, shareGptOf } from '../../src/core/chat-row.js';
-import { argumentsObject, outputText } from '../../src/core/conversation-items.js';
+import { type ChatMessage, shareGptOf } from '../../../src/core/exports/chat-row.js';
+import { argumentsObject, outputText } from '../../../src/core/exports/conversation-items.js';
 
 describe('arguments of a call', () => {
   it.each([

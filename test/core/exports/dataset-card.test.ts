@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { datasetCard } from '../../src/core/dataset-card.js';
-import { EXPORT_FORMATS, startExport } from '../../src/core/export.js';
+import { datasetCard } from '../../../src/core/exports/dataset-card.js';
+import { EXPORT_FORMATS, startExport } from '../../../src/core/exports/export.js';
 
 /** The head of a card, as a program that loads the data set reads it. */
 const headOf = (card: string): Record<string, unknown> => parse(card.split('---\n')[1] ?? '');

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type AttemptWorth, choosePairs } from '../../src/core/preference.js';
+import { type AttemptWorth, choosePairs } from '../../../src/core/exports/preference.js';
 
 const attempt = (reward: number, more: Partial<AttemptWorth> = {}): AttemptWorth => ({
   ...{ reward, verificationPassed: null, asked: 'q', said: `says ${reward}` },

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { checkCapability } from '../../src/core/capability.js';
-import { HoldfastError } from '../../src/core/errors.js';
-import { type GrantInput, grantsToJson, parseGrants } from '../../src/core/grants.js';
-import { narrowGrants } from '../../src/core/grants-narrowing.js';
+import { HoldfastError } from '../../../src/core/errors/errors.js';
+import { checkCapability } from '../../../src/core/grants/capability.js';
+import { type GrantInput, grantsToJson, parseGrants } from '../../../src/core/grants/grants.js';
+import { narrowGrants } from '../../../src/core/grants/grants-narrowing.js';
 
 const failure = (action: () => unknown): HoldfastError => {
   try {

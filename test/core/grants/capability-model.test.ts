@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkCapability } from '../../src/core/capability.js';
-import { HoldfastError } from '../../src/core/errors.js';
-import { type GrantEffect, type GrantInput, grantsToJson, parseGrants } from '../../src/core/grants.js';
-import { narrowGrants } from '../../src/core/grants-narrowing.js';
+import { HoldfastError } from '../../../src/core/errors/errors.js';
+import { checkCapability } from '../../../src/core/grants/capability.js';
+import { type GrantEffect, type GrantInput, grantsToJson, parseGrants } from '../../../src/core/grants/grants.js';
+import { narrowGrants } from '../../../src/core/grants/grants-narrowing.js';
 
 /** The model: every grant is tried on its own, as a regular expression made from its text. */
 type Row = { readonly capability: string; readonly effect: GrantEffect };

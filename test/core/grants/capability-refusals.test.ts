@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { checkCapability } from '../../src/core/capability.js';
-import { commandCapability } from '../../src/core/capability-command.js';
-import { type GrantInput, parseGrants } from '../../src/core/grants.js';
-import { narrowGrants } from '../../src/core/grants-narrowing.js';
+import { checkCapability } from '../../../src/core/grants/capability.js';
+import { commandCapability } from '../../../src/core/grants/capability-command.js';
+import { type GrantInput, parseGrants } from '../../../src/core/grants/grants.js';
+import { narrowGrants } from '../../../src/core/grants/grants-narrowing.js';
 
 const effectOf = (grants: readonly GrantInput[], requested: string) =>
   checkCapability(parseGrants(grants), requested).effect;

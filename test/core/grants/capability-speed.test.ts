@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { checkCapability } from '../../src/core/capability.js';
-import { type GrantInput, parseGrants } from '../../src/core/grants.js';
+import { checkCapability } from '../../../src/core/grants/capability.js';
+import { type GrantInput, parseGrants } from '../../../src/core/grants/grants.js';
 
 describe('speed', () => {
   const within = (limitMs: number, grants: readonly GrantInput[], requests: readonly string[]) => {

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkCapability } from '../../src/core/capability.js';
-import { parsePattern, parseRequest } from '../../src/core/capability-text.js';
-import { PatternTrie, Steps } from '../../src/core/capability-trie.js';
-import { parseGrants } from '../../src/core/grants.js';
-import { narrowGrants } from '../../src/core/grants-narrowing.js';
+import { checkCapability } from '../../../src/core/grants/capability.js';
+import { parsePattern, parseRequest } from '../../../src/core/grants/capability-text.js';
+import { PatternTrie, Steps } from '../../../src/core/grants/capability-trie.js';
+import { parseGrants } from '../../../src/core/grants/grants.js';
+import { narrowGrants } from '../../../src/core/grants/grants-narrowing.js';
 
 const patternPath = fc
   .array(fc.constantFrom('a', 'a', 'b', '*', '**'), { maxLength: 40 })

@@ -1,10 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkCapability } from '../../src/core/capability.js';
-import { HoldfastError } from '../../src/core/errors.js';
-import { type GrantEffect, type GrantInput, type GrantSet, grantsToJson, parseGrants } from '../../src/core/grants.js';
-import { delegateGrants } from '../../src/core/grants-delegation.js';
-import { narrowGrants } from '../../src/core/grants-narrowing.js';
+import { HoldfastError } from '../../../src/core/errors/errors.js';
+import { checkCapability } from '../../../src/core/grants/capability.js';
+import {
+  type GrantEffect,
+  type GrantInput,
+  type GrantSet,
+  grantsToJson,
+  parseGrants,
+} from '../../../src/core/grants/grants.js';
+import { delegateGrants } from '../../../src/core/grants/grants-delegation.js';
+import { narrowGrants } from '../../../src/core/grants/grants-narrowing.js';
 
 const loaded = (inputs: readonly GrantInput[]): GrantSet => parseGrants(inputs, { allowEverything: true });
 const stored = (set: GrantSet): GrantSet => loaded(JSON.parse(JSON.stringify(grantsToJson(set))));

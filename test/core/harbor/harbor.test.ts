@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { Allowance } from '../../src/core/allowance.js';
-import { HoldfastError } from '../../src/core/errors.js';
-import { readDockerfile } from '../../src/core/harbor-dockerfile.js';
-import { exportHarbor } from '../../src/core/harbor-export.js';
-import { importHarbor } from '../../src/core/harbor-import.js';
-import { type Place, toHarbor, toHere, usualPlaces } from '../../src/core/harbor-places.js';
-import type { JsonObject } from '../../src/core/json.js';
-import { resolveTask } from '../../src/core/resolve-task.js';
-import { fileOf } from '../../src/core/task-file.js';
+import { HoldfastError } from '../../../src/core/errors/errors.js';
+import { readDockerfile } from '../../../src/core/harbor/harbor-dockerfile.js';
+import { exportHarbor } from '../../../src/core/harbor/harbor-export.js';
+import { importHarbor } from '../../../src/core/harbor/harbor-import.js';
+import { type Place, toHarbor, toHere, usualPlaces } from '../../../src/core/harbor/harbor-places.js';
+import type { JsonObject } from '../../../src/core/json.js';
+import { Allowance } from '../../../src/core/limits/allowance.js';
+import { resolveTask } from '../../../src/core/tasks/resolve-task.js';
+import { fileOf } from '../../../src/core/tasks/task-file.js';
 
 /** Directories of Harbor as values; on disk: test/cli/harbor.test.ts. */
 

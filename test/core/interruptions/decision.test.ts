@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type Choice, judgeDecision } from '../../src/core/decision.js';
-import type { DecisionView, InterruptionView } from '../../src/core/interruption.js';
+import { type Choice, judgeDecision } from '../../../src/core/interruptions/decision.js';
+import type { DecisionView, InterruptionView } from '../../../src/core/interruptions/interruption.js';
 
 const CHOICE: Choice = { verdict: 'approve', message: null, value: null, arguments: null, always: null };
 const choice = (changes: Partial<Choice> = {}): Choice => ({ ...CHOICE, ...changes });

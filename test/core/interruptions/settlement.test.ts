@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { outcomeOfSettlement, type Settlement, settlementOf, type WaitDecision } from '../../src/core/settlement.js';
-import type { WaitSpec } from '../../src/core/wait.js';
+import {
+  outcomeOfSettlement,
+  type Settlement,
+  settlementOf,
+  type WaitDecision,
+} from '../../../src/core/interruptions/settlement.js';
+import type { WaitSpec } from '../../../src/core/interruptions/wait.js';
 
 const QUESTION: WaitSpec = { kind: 'question', text: 'Which?', choices: null, schema: null };
 const TIMER: WaitSpec = { kind: 'timer', until: null, afterMs: 5 };

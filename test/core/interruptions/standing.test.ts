@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type StandingRule, standingFor, standingId, standingOf } from '../../src/core/standing.js';
+import { type StandingRule, standingFor, standingId, standingOf } from '../../../src/core/interruptions/standing.js';
 
 const rule = (changes: Partial<StandingRule> = {}): StandingRule => ({
   id: 'std_1',

@@ -3,58 +3,58 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { readTask } from '../../src/cli/read-task.js';
-import { Allowance, REQUEST_LIMITS } from '../../src/core/allowance.js';
-import { answerProblems } from '../../src/core/answer.js';
-import { differenceOf } from '../../src/core/difference.js';
-import { type ErrorCode, HoldfastError } from '../../src/core/errors.js';
-import type { RunEvent } from '../../src/core/event.js';
-import { fieldErrorsOf, invalidRequest } from '../../src/core/field-errors.js';
-import { parseGrants } from '../../src/core/grants.js';
-import type { JsonObject, JsonValue } from '../../src/core/json.js';
-import { linearPattern } from '../../src/core/linear-pattern.js';
-import { provenEventOf } from '../../src/core/proof.js';
-import { redactorOf } from '../../src/core/redaction.js';
-import { resolveTask } from '../../src/core/resolve-task.js';
-import { giveReward } from '../../src/core/reward.js';
-import { startRun } from '../../src/core/run.js';
-import { drawn, drawnNumbers } from '../../src/core/task-chance.js';
-import type { TaskInput } from '../../src/core/task-definition.js';
-import { parseTask } from '../../src/core/task-definition.js';
-import { chooseParameters } from '../../src/core/task-parameter.js';
-import { filledLength, fillIn } from '../../src/core/task-template.js';
-import { jsonText } from '../../src/http/json-text.js';
-import { pageText, rows, section } from '../docs/pages.js';
-import { aTask } from './a-task.js';
+import { readTask } from '../../../src/cli/commands/tasks/read-task.js';
+import { differenceOf } from '../../../src/core/difference.js';
+import { type ErrorCode, HoldfastError } from '../../../src/core/errors/errors.js';
+import { provenEventOf } from '../../../src/core/evidence/proof.js';
+import { redactorOf } from '../../../src/core/exports/redaction.js';
+import { fieldErrorsOf, invalidRequest } from '../../../src/core/field-errors.js';
+import { parseGrants } from '../../../src/core/grants/grants.js';
+import { answerProblems } from '../../../src/core/interruptions/answer.js';
+import type { JsonObject, JsonValue } from '../../../src/core/json.js';
+import { Allowance, REQUEST_LIMITS } from '../../../src/core/limits/allowance.js';
+import { linearPattern } from '../../../src/core/limits/linear-pattern.js';
+import type { RunEvent } from '../../../src/core/log/event.js';
+import { startRun } from '../../../src/core/runs/run.js';
+import { resolveTask } from '../../../src/core/tasks/resolve-task.js';
+import { giveReward } from '../../../src/core/tasks/reward.js';
+import { drawn, drawnNumbers } from '../../../src/core/tasks/task-chance.js';
+import type { TaskInput } from '../../../src/core/tasks/task-definition.js';
+import { parseTask } from '../../../src/core/tasks/task-definition.js';
+import { chooseParameters } from '../../../src/core/tasks/task-parameter.js';
+import { filledLength, fillIn } from '../../../src/core/tasks/task-template.js';
+import { jsonText } from '../../../src/http/wire/json-text.js';
+import { pageText, rows, section } from '../../docs/pages.js';
+import { aTask } from '../tasks/a-task.js';
 
-const ROOT = join(import.meta.dirname, '../..');
+const ROOT = join(import.meta.dirname, '../../..');
 
 /**
  * Every place that puts a text in the place of another one, with what bounds it. `allowance`: the size is reckoned before it is made.
  * `factor`: what is made is longer by a constant factor at most. `name`: it is an id, a name or a message, which is bounded itself.
  */
 const PLACES: Record<string, 'allowance' | 'factor' | 'name'> = {
-  'src/core/capability-command.ts': 'factor',
-  'src/core/capability-url.ts': 'factor',
-  'src/core/chat-row.ts': 'factor',
-  'src/core/harbor-dockerfile.ts': 'factor',
-  'src/core/harbor-export.ts': 'factor',
-  'src/core/harbor-places.ts': 'factor',
-  'src/core/harbor-relocation.ts': 'factor',
-  'src/core/likeness.ts': 'factor',
-  'src/core/linear-pattern.ts': 'allowance',
-  'src/core/mcp.ts': 'name',
-  'src/core/rebinding.ts': 'factor',
-  'src/core/redaction.ts': 'allowance',
-  'src/core/secret-forms.ts': 'factor',
-  'src/core/secret-looks.ts': 'factor',
-  'src/core/task-template.ts': 'allowance',
-  'src/core/bucket-place.ts': 'name',
-  'src/engine/approval-terms.ts': 'name',
+  'src/core/grants/capability-command.ts': 'factor',
+  'src/core/grants/capability-url.ts': 'factor',
+  'src/core/exports/chat-row.ts': 'factor',
+  'src/core/harbor/harbor-dockerfile.ts': 'factor',
+  'src/core/harbor/harbor-export.ts': 'factor',
+  'src/core/harbor/harbor-places.ts': 'factor',
+  'src/core/harbor/harbor-relocation.ts': 'factor',
+  'src/core/log/likeness.ts': 'factor',
+  'src/core/limits/linear-pattern.ts': 'allowance',
+  'src/core/tools/mcp.ts': 'name',
+  'src/core/replay/rebinding.ts': 'factor',
+  'src/core/exports/redaction.ts': 'allowance',
+  'src/core/secrets/secret-forms.ts': 'factor',
+  'src/core/secrets/secret-looks.ts': 'factor',
+  'src/core/tasks/task-template.ts': 'allowance',
+  'src/core/exports/bucket-place.ts': 'name',
+  'src/engine/interruptions/approval-terms.ts': 'name',
   'src/http/app.ts': 'name',
-  'src/http/host.ts': 'factor',
+  'src/http/auth/host.ts': 'factor',
   'src/http/idempotency.ts': 'factor',
-  'src/tools/swe-edit.ts': 'factor',
+  'src/tools/swe/swe-edit.ts': 'factor',
 };
 
 /** Calls of `repeat`, and of `replace` with anything but a short text. */
@@ -64,7 +64,7 @@ const MAKES =
 describe('what can be larger than its request', () => {
   it('is in this list', () => {
     const files = ['src/core', 'src/engine', 'src/http', 'src/tools', 'src/datasets', 'steps', 'workflows'].flatMap(
-      (dir) => readdirSync(join(ROOT, dir)).map((name) => join(ROOT, dir, name)),
+      (dir) => readdirSync(join(ROOT, dir), { recursive: true, encoding: 'utf8' }).map((name) => join(ROOT, dir, name)),
     );
     const making = files.filter((file) => file.endsWith('.ts') && MAKES.test(readFileSync(file, 'utf8')));
     expect(making.map((file) => relative(ROOT, file)).sort()).toEqual(Object.keys(PLACES).sort());

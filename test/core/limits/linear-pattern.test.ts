@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { RE2JS } from 're2js';
 import { describe, expect, it } from 'vitest';
-import { Allowance } from '../../src/core/allowance.js';
-import { recordedExport, startExport } from '../../src/core/export.js';
-import { linearPattern, PATTERN_SIZE, patternProblem, patternSize } from '../../src/core/linear-pattern.js';
-import { schemaInLinearTime } from '../../src/core/linear-schema.js';
-import { redactorOf } from '../../src/core/redaction.js';
+import { recordedExport, startExport } from '../../../src/core/exports/export.js';
+import { redactorOf } from '../../../src/core/exports/redaction.js';
+import { Allowance } from '../../../src/core/limits/allowance.js';
+import { linearPattern, PATTERN_SIZE, patternProblem, patternSize } from '../../../src/core/limits/linear-pattern.js';
+import { schemaInLinearTime } from '../../../src/core/limits/linear-schema.js';
 
 const allowance = () => new Allowance();
 const request = (patterns: readonly { pattern: string }[]) => ({

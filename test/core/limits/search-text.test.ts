@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { HardcodedSearch, scanForHardcoded, wantedOutputs } from '../../src/core/hardcoding.js';
-import { textWindows } from '../../src/core/search-text.js';
+import { textWindows } from '../../../src/core/limits/search-text.js';
+import { HardcodedSearch, scanForHardcoded, wantedOutputs } from '../../../src/core/tasks/hardcoding.js';
 
 async function* piecesOf(bytes: Buffer, size: number): AsyncGenerator<Buffer> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);

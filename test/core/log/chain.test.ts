@@ -2,10 +2,10 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { dataHash, eventHash, genesis, type Head, seal } from '../../src/core/chain.js';
-import type { EventDraft, RunEvent } from '../../src/core/event.js';
-import { canonical, digestOf } from '../../src/core/json.js';
-import { verifyLog } from '../harness/verify-log.js';
+import { canonical, digestOf } from '../../../src/core/json.js';
+import { dataHash, eventHash, genesis, type Head, seal } from '../../../src/core/log/chain.js';
+import type { EventDraft, RunEvent } from '../../../src/core/log/event.js';
+import { verifyLog } from '../../harness/verify-log.js';
 
 const KEY = '00'.repeat(32);
 const AT = '2026-01-01T00:00:00.000Z';
@@ -64,7 +64,7 @@ const verify = (events: readonly RunEvent[], head: Head, key: string | null = KE
 
 describe('the chain of a log', () => {
   it('has the hashes that it always had', () => {
-    const file = join(import.meta.dirname, '../golden/event-chain-v1.json');
+    const file = join(import.meta.dirname, '../../golden/event-chain-v1.json');
     const { events } = sealAll(DRAFTS);
     // Only ever added to: a change of these values breaks every log that exists.
     if (!existsSync(file)) writeFileSync(file, `${JSON.stringify(events, null, 1)}\n`);

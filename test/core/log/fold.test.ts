@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Head, seal } from '../../src/core/chain.js';
-import { LogCheck } from '../../src/core/check-log.js';
-import { canonical, digestOf, isJson, sha256, toJson } from '../../src/core/json.js';
-import { stateHash } from '../../src/core/state.js';
-import { SLOW } from '../harness/slow.js';
-import { verifyLog } from '../harness/verify-log.js';
+import { canonical, digestOf, isJson, sha256, toJson } from '../../../src/core/json.js';
+import { type Head, seal } from '../../../src/core/log/chain.js';
+import { LogCheck } from '../../../src/core/log/check-log.js';
+import { stateHash } from '../../../src/core/log/state.js';
+import { SLOW } from '../../harness/slow.js';
+import { verifyLog } from '../../harness/verify-log.js';
 import { randomLog } from './random-log.js';
 import { RUN_ID, RUN_KEY, sealLog } from './sealed-log.js';
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { dataHash } from '../../src/core/chain.js';
-import type { LoggedEvent } from '../../src/core/check-log.js';
-import type { EventDraft, RunEvent } from '../../src/core/event.js';
-import { INVARIANT_NAMES, type Invariant } from '../../src/core/invariant.js';
-import { canonical } from '../../src/core/json.js';
-import { verifyLog } from '../harness/verify-log.js';
+import { canonical } from '../../../src/core/json.js';
+import { dataHash } from '../../../src/core/log/chain.js';
+import type { LoggedEvent } from '../../../src/core/log/check-log.js';
+import type { EventDraft, RunEvent } from '../../../src/core/log/event.js';
+import { INVARIANT_NAMES, type Invariant } from '../../../src/core/log/invariant.js';
+import { verifyLog } from '../../harness/verify-log.js';
 import {
   checked,
   decided,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { RunEvent } from '../../src/core/event.js';
-import { isCompared, Likeness } from '../../src/core/likeness.js';
+import type { RunEvent } from '../../../src/core/log/event.js';
+import { isCompared, Likeness } from '../../../src/core/log/likeness.js';
 
 const RUN = 'run_0123456789abcdef';
 const event = (kind: string, data: unknown) => ({ kind, data }) as RunEvent;

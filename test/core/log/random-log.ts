@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import type { EventDraft } from '../../src/core/event.js';
-import type { JsonValue } from '../../src/core/json.js';
+import type { JsonValue } from '../../../src/core/json.js';
+import type { EventDraft } from '../../../src/core/log/event.js';
 import { digestFor, LOG } from './sealed-log.js';
 
 /** Logs of agents that do one thing or another: calls are allowed, denied or asked for, segments pause, are cut or rebuilt. */

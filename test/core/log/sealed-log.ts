@@ -1,7 +1,7 @@
-import { callDigest } from '../../src/core/call.js';
-import { eventHash, genesis, type Head, seal } from '../../src/core/chain.js';
-import type { EventDraft, RunEvent } from '../../src/core/event.js';
-import type { JsonValue } from '../../src/core/json.js';
+import type { JsonValue } from '../../../src/core/json.js';
+import { eventHash, genesis, type Head, seal } from '../../../src/core/log/chain.js';
+import type { EventDraft, RunEvent } from '../../../src/core/log/event.js';
+import { callDigest } from '../../../src/core/runs/call.js';
 
 /** A log as a run writes it: a call that was allowed, a call that a person approved, and a second segment. */
 

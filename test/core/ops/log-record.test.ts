@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type LogFields, logRecord } from '../../src/core/log-record.js';
+import { type LogFields, logRecord } from '../../../src/core/ops/log-record.js';
 
 const said = (details: object, message = 'words') =>
   logRecord({ component: 'worker', event: 'tested', ...details }, message);

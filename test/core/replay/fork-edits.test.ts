@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { EventDraft } from '../../src/core/event.js';
-import { applyEdits, callIdsOf, type ForkEdit } from '../../src/core/fork-edits.js';
-import type { JsonValue } from '../../src/core/json.js';
+import type { JsonValue } from '../../../src/core/json.js';
+import type { EventDraft } from '../../../src/core/log/event.js';
+import { applyEdits, callIdsOf, type ForkEdit } from '../../../src/core/replay/fork-edits.js';
 
 const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2 };
 const ask = (callId: JsonValue) => ({ type: 'function_call', callId, name: 'pay', arguments: '{}' });

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { filesFit, hasWorked } from '../../src/core/fork-files.js';
-import type { KeyedEvent } from '../../src/core/recording.js';
+import type { KeyedEvent } from '../../../src/core/log/recording.js';
+import { filesFit, hasWorked } from '../../../src/core/replay/fork-files.js';
 
 /** Which files a fork may begin with, by the calls that it takes over. */
 

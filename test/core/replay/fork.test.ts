@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { planFork, retryPoint } from '../../src/core/fork.js';
-import { rebindingOf, rebound } from '../../src/core/rebinding.js';
-import type { KeyedEvent } from '../../src/core/recording.js';
+import type { KeyedEvent } from '../../../src/core/log/recording.js';
+import { planFork, retryPoint } from '../../../src/core/replay/fork.js';
+import { rebindingOf, rebound } from '../../../src/core/replay/rebinding.js';
 
-/** What of a log a fork is made of. That it runs is tested with engines: test/engine/forks.test.ts. */
+/** What of a log a fork is made of. That it runs is tested with engines: test/engine/replay/forks.test.ts. */
 
 const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2 };
 const requested = (turn: number) =>

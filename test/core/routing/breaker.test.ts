@@ -6,9 +6,9 @@ import {
   type BreakerState,
   CLOSED,
   probing,
-} from '../../src/core/breaker.js';
-import { planOf } from '../../src/core/router-plan.js';
-import { seededRandom } from '../../src/core/seeded-random.js';
+} from '../../../src/core/routing/breaker.js';
+import { planOf } from '../../../src/core/routing/router-plan.js';
+import { seededRandom } from '../../../src/core/seeded-random.js';
 
 type Settings = NonNullable<Parameters<typeof planOf>[1]['breaker']>;
 

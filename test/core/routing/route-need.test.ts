@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type AskedRequest, needOf, taskTypeIn } from '../../src/core/route-need.js';
+import { type AskedRequest, needOf, taskTypeIn } from '../../../src/core/routing/route-need.js';
 
 const request = (part: Partial<AskedRequest>): AskedRequest => ({
   ...{ input: 'Hello', tools: [], handoffs: [], outputType: 'text', modelSettings: {} },

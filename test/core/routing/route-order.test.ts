@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { CostOf } from '../../src/core/route-fit.js';
-import type { RouteNeed } from '../../src/core/route-need.js';
-import { armOf, orderOf } from '../../src/core/route-order.js';
-import type { RouterConfig } from '../../src/core/router-config.js';
-import { planOf } from '../../src/core/router-plan.js';
-import { seededRandom } from '../../src/core/seeded-random.js';
+import type { CostOf } from '../../../src/core/routing/route-fit.js';
+import type { RouteNeed } from '../../../src/core/routing/route-need.js';
+import { armOf, orderOf } from '../../../src/core/routing/route-order.js';
+import type { RouterConfig } from '../../../src/core/routing/router-config.js';
+import { planOf } from '../../../src/core/routing/router-plan.js';
+import { seededRandom } from '../../../src/core/seeded-random.js';
 
 const NEED: RouteNeed = { capabilities: [], inputTokens: 1_000, maxOutputTokens: 1_000, taskType: null };
 /** Dollars for a million tokens that go in, and that come out. */

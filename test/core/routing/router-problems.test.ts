@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { readRouters } from '../../src/core/router-problems.js';
+import { readRouters } from '../../../src/core/routing/router-problems.js';
 
 const problemsOf = (routers: unknown): Record<string, string> =>
   Object.fromEntries(readRouters(routers).problems.map(({ pointer, detail }) => [pointer, detail]));

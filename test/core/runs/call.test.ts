@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type CallFacts, callDigest, judgeCall, unknownEffectText } from '../../src/core/call.js';
-import type { CallOutcome } from '../../src/core/event.js';
+import type { CallOutcome } from '../../../src/core/log/event.js';
+import { type CallFacts, callDigest, judgeCall, unknownEffectText } from '../../../src/core/runs/call.js';
 
 const DONE: CallOutcome = { type: 'output', output: 1 };
 const facts = (changes: Partial<CallFacts>): CallFacts => ({

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { Allowance } from '../../src/core/allowance.js';
-import { asJson, canonical } from '../../src/core/json.js';
-import { cleanInParts, redaction, redactorOf } from '../../src/core/redaction.js';
-import { inOneGo } from '../harness/in-one-go.js';
+import { cleanInParts, redaction, redactorOf } from '../../../src/core/exports/redaction.js';
+import { asJson, canonical } from '../../../src/core/json.js';
+import { Allowance } from '../../../src/core/limits/allowance.js';
+import { inOneGo } from '../../harness/in-one-go.js';
 
 const cleaner = (value: object) =>
   redactorOf(redaction.parse(value), (text) => text.replaceAll('secret', '*'), new Allowance());

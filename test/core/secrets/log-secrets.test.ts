@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { logRecord } from '../../src/core/log-record.js';
-import { SecretMatcher } from '../../src/core/secret-matcher.js';
+import { logRecord } from '../../../src/core/ops/log-record.js';
+import { SecretMatcher } from '../../../src/core/secrets/secret-matcher.js';
 
 const SECRET = 'Zq8vT3xL0mN7pR2s';
 const line = (fields: object, message = 'it happened') =>

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { notHoldfast, unreachable } from '../../src/cli/problem-answer.js';
-import { logRecord } from '../../src/core/log-record.js';
-import { shownAddress, withoutLooks } from '../../src/core/secret-looks.js';
+import { notHoldfast, unreachable } from '../../../src/cli/problem-answer.js';
+import { logRecord } from '../../../src/core/ops/log-record.js';
+import { shownAddress, withoutLooks } from '../../../src/core/secrets/secret-looks.js';
 
 it.each([
   ['https://ann:pw83mZq0@host/a', 'https://[redacted]@host/a'],

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { SecretMatcher } from '../../src/core/secret-matcher.js';
+import { SecretMatcher } from '../../../src/core/secrets/secret-matcher.js';
 
 const SECRET = 'Kx9/+pQ"z&<Wm4~T vR7';
 const OTHERS = ['another-secret-1', 'sk-proj-AbCdEfGh0123456789', 'pässwörter-größe'];

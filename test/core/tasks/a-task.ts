@@ -1,4 +1,4 @@
-import type { TaskInput } from '../../src/core/task-definition.js';
+import type { TaskInput } from '../../../src/core/tasks/task-definition.js';
 
 /** A task of which everything that may be left out is. */
 export const aTask = (more: Partial<TaskInput> = {}): TaskInput => ({

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { attemptPoint } from '../../src/core/attempt-point.js';
-import type { KeyedEvent } from '../../src/core/recording.js';
+import type { KeyedEvent } from '../../../src/core/log/recording.js';
+import { attemptPoint } from '../../../src/core/tasks/attempt-point.js';
 
 /** From where a further attempt goes on, by the moment of which files are kept. */
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { Allowance } from '../../src/core/allowance.js';
-import { canariesIn, isTelling, scanForHardcoded } from '../../src/core/hardcoding.js';
-import { resolveTask } from '../../src/core/resolve-task.js';
-import { parseTask } from '../../src/core/task-definition.js';
+import { Allowance } from '../../../src/core/limits/allowance.js';
+import { canariesIn, isTelling, scanForHardcoded } from '../../../src/core/tasks/hardcoding.js';
+import { resolveTask } from '../../../src/core/tasks/resolve-task.js';
+import { parseTask } from '../../../src/core/tasks/task-definition.js';
 import { aTask } from './a-task.js';
 
 const scan = (content: string, ...outputs: string[]) => scanForHardcoded(new Map([['solve.py', content]]), outputs);

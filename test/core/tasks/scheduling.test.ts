@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { priorityOf, schedulingConfig } from '../../src/core/scheduling.js';
+import { priorityOf, schedulingConfig } from '../../../src/core/tasks/scheduling.js';
 
 const HOUR = 3_600_000;
 const start = Date.UTC(2026, 5, 1);

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { HoldfastError } from '../../src/core/errors.js';
-import { parseTask, taskHashOf } from '../../src/core/task-definition.js';
-import { bytesOf, fileOf } from '../../src/core/task-file.js';
+import { HoldfastError } from '../../../src/core/errors/errors.js';
+import { parseTask, taskHashOf } from '../../../src/core/tasks/task-definition.js';
+import { bytesOf, fileOf } from '../../../src/core/tasks/task-file.js';
 import { aTask } from './a-task.js';
 
 const problemsOf = (value: unknown): readonly string[] => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isRetried, retryAfterMs, taskRetries } from '../../src/core/task-retries.js';
+import { isRetried, retryAfterMs, taskRetries } from '../../../src/core/tasks/task-retries.js';
 
 const terms = taskRetries.parse({ most: 5, firstMs: 100, longestMs: 1000 });
 const after = (taskId: string) =>

@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { ERRORS } from '../../src/core/errors.js';
-import { type Judgement, type RunEnd, resultOf, trajectoryResult } from '../../src/core/trajectory-result.js';
-import { codes, pageText, section } from '../docs/pages.js';
+import { ERRORS } from '../../../src/core/errors/errors.js';
+import {
+  type Judgement,
+  type RunEnd,
+  resultOf,
+  trajectoryResult,
+} from '../../../src/core/trajectories/trajectory-result.js';
+import { codes, pageText, section } from '../../docs/pages.js';
 
 const end = (status: RunEnd['status'], code?: string): RunEnd => ({
   status,

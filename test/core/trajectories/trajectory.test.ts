@@ -2,13 +2,13 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { ChargeView } from '../../src/core/charge.js';
-import { type EventData, runEvent } from '../../src/core/event.js';
-import { type RunView, runStatus } from '../../src/core/run.js';
-import { foldTrajectory, trajectory, trajectoryFold } from '../../src/core/trajectory.js';
-import { inOneGo } from '../harness/in-one-go.js';
+import type { ChargeView } from '../../../src/core/budgets/charge.js';
+import { type EventData, runEvent } from '../../../src/core/log/event.js';
+import { type RunView, runStatus } from '../../../src/core/runs/run.js';
+import { foldTrajectory, trajectory, trajectoryFold } from '../../../src/core/trajectories/trajectory.js';
+import { inOneGo } from '../../harness/in-one-go.js';
 
-const GOLDEN = join(import.meta.dirname, '../golden');
+const GOLDEN = join(import.meta.dirname, '../../golden');
 const FILE = join(GOLDEN, 'trajectories-v1.json');
 
 const logs = z.array(z.object({ runKey: z.string(), events: z.array(runEvent) }));

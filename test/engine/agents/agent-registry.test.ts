@@ -1,9 +1,9 @@
 import { Agent, handoff, tool } from '@openai/agents';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { HoldfastError } from '../../src/core/errors.js';
-import { registerAgents } from '../../src/engine/agent-registry.js';
-import type { AgentDeclaration } from '../../src/engine/define.js';
+import { HoldfastError } from '../../../src/core/errors/errors.js';
+import { registerAgents } from '../../../src/engine/agents/agent-registry.js';
+import type { AgentDeclaration } from '../../../src/engine/agents/define.js';
 
 const agent = new Agent({ name: 'clerk', model: 'openai/x' });
 

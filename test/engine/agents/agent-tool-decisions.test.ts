@@ -1,10 +1,10 @@
 import { Agent } from '@openai/agents';
 import { beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type Caller, defineAgent, defineTool, functionModel } from '../../src/index.js';
-import { describeEachDatabaseSlowly } from '../harness/database.js';
-import { ADMIN, dataOf, engineFor, pendingOf, restOf, runToRest } from '../harness/engine.js';
-import { call, resultsIn, say, scripted } from '../harness/script.js';
+import { type Caller, defineAgent, defineTool, functionModel } from '../../../src/index.js';
+import { describeEachDatabaseSlowly } from '../../harness/database.js';
+import { ADMIN, dataOf, engineFor, pendingOf, restOf, runToRest } from '../../harness/engine.js';
+import { call, resultsIn, say, scripted } from '../../harness/script.js';
 
 /** Decisions about calls of agents behind tools: edits, several approvers, decisions that stand. */
 

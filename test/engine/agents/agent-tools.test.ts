@@ -1,8 +1,8 @@
 import { Agent, tool } from '@openai/agents';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineAgent, defineTool, type HoldfastConfig } from '../../src/index.js';
-import { describeEachDatabase } from '../harness/database.js';
+import { defineAgent, defineTool, type HoldfastConfig } from '../../../src/index.js';
+import { describeEachDatabase } from '../../harness/database.js';
 import {
   ADMIN,
   dataOf,
@@ -12,9 +12,9 @@ import {
   restOf,
   runToRest,
   type TestEngine,
-} from '../harness/engine.js';
-import { call, scripted } from '../harness/script.js';
-import { SLOW } from '../harness/slow.js';
+} from '../../harness/engine.js';
+import { call, scripted } from '../../harness/script.js';
+import { SLOW } from '../../harness/slow.js';
 
 /** Agents as tools (`asTool()`): they work inside the run of their caller, and wait, crash and go on with it. */
 

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { providerProblems } from '../../src/engine/provider-problems.js';
-import { createEngine, HoldfastError, OllamaModelProvider, openaiCompatible, secret } from '../../src/index.js';
+import { providerProblems } from '../../../src/engine/agents/provider-problems.js';
+import { createEngine, HoldfastError, OllamaModelProvider, openaiCompatible, secret } from '../../../src/index.js';
 
 let dir: string;
 beforeAll(() => {

@@ -1,11 +1,11 @@
 import { Agent } from '@openai/agents';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineAgent, defineTool, functionModel } from '../../src/index.js';
-import { describeEachDatabase } from '../harness/database.js';
-import { ADMIN, BOB, dataOf, engineFor, eventsOf, restOf, runToRest } from '../harness/engine.js';
-import { call, resultsIn, say } from '../harness/script.js';
-import { SLOW } from '../harness/slow.js';
+import { defineAgent, defineTool, functionModel } from '../../../src/index.js';
+import { describeEachDatabase } from '../../harness/database.js';
+import { ADMIN, BOB, dataOf, engineFor, eventsOf, restOf, runToRest } from '../../harness/engine.js';
+import { call, resultsIn, say } from '../../harness/script.js';
+import { SLOW } from '../../harness/slow.js';
 
 /** Local models number the calls of each response from one again: an id says which call of a response, not of a run. */
 

@@ -1,11 +1,11 @@
 import { Agent, handoff, run, tool } from '@openai/agents';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import { defineAgent, defineTool, functionModel, type HoldfastConfig } from '../../src/index.js';
-import { type DatabaseKind, describeEachDatabase } from '../harness/database.js';
-import { ADMIN, eventsOf, openTestEngine, restOf, runToRest, type TestEngine } from '../harness/engine.js';
-import { call, say, scripted } from '../harness/script.js';
-import { SLOW } from '../harness/slow.js';
+import { defineAgent, defineTool, functionModel, type HoldfastConfig } from '../../../src/index.js';
+import { type DatabaseKind, describeEachDatabase } from '../../harness/database.js';
+import { ADMIN, eventsOf, openTestEngine, restOf, runToRest, type TestEngine } from '../../harness/engine.js';
+import { call, say, scripted } from '../../harness/script.js';
+import { SLOW } from '../../harness/slow.js';
 
 /** Callbacks that steer an agent: each is heard once per run, whatever dies, and what it said stands. */
 

@@ -1,10 +1,10 @@
 import { Agent } from '@openai/agents';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineAgent, defineTool, functionModel } from '../../src/index.js';
-import { describeEachDatabaseSlowly } from '../harness/database.js';
-import { ADMIN, kindsOf, openTestEngine, restOf } from '../harness/engine.js';
-import { call, resultsIn, say } from '../harness/script.js';
+import { defineAgent, defineTool, functionModel } from '../../../src/index.js';
+import { describeEachDatabaseSlowly } from '../../harness/database.js';
+import { ADMIN, kindsOf, openTestEngine, restOf } from '../../harness/engine.js';
+import { call, resultsIn, say } from '../../harness/script.js';
 
 /** A segment in flight goes on after a restart, although its agent is told something else by then. */
 

@@ -1,10 +1,10 @@
 import { Agent, Usage } from '@openai/agents';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { type AgentDeclaration, defineAgent, defineTool, functionModel, subAgent } from '../../src/index.js';
-import { describeEachDatabaseSlowly } from '../harness/database.js';
-import { ADMIN, engineFor, eventsOf, restOf } from '../harness/engine.js';
-import { call, resultsIn, say } from '../harness/script.js';
+import { type AgentDeclaration, defineAgent, defineTool, functionModel, subAgent } from '../../../src/index.js';
+import { describeEachDatabaseSlowly } from '../../harness/database.js';
+import { ADMIN, engineFor, eventsOf, restOf } from '../../harness/engine.js';
+import { call, resultsIn, say } from '../../harness/script.js';
 
 /** Limits of children: their own, what is left to the run above, and what that run reads and ends by. */
 

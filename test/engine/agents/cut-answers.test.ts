@@ -1,11 +1,11 @@
 import { Agent, Usage } from '@openai/agents';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineAgent, defineTool, functionModel } from '../../src/index.js';
-import { describeEachDatabase } from '../harness/database.js';
-import { ADMIN, dataOf, engineFor, runToRest } from '../harness/engine.js';
-import { call, type Output, say } from '../harness/script.js';
-import { SLOW } from '../harness/slow.js';
+import { defineAgent, defineTool, functionModel } from '../../../src/index.js';
+import { describeEachDatabase } from '../../harness/database.js';
+import { ADMIN, dataOf, engineFor, runToRest } from '../../harness/engine.js';
+import { call, type Output, say } from '../../harness/script.js';
+import { SLOW } from '../../harness/slow.js';
 
 const made: string[] = [];
 const pay = defineTool({

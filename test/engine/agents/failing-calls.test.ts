@@ -1,11 +1,11 @@
 import { Agent, Runner, tool } from '@openai/agents';
 import { beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineAgent, defineTool } from '../../src/index.js';
-import { describeEachDatabase } from '../harness/database.js';
-import { ADMIN, engineFor, eventsOf, runToRest } from '../harness/engine.js';
-import { call, scripted } from '../harness/script.js';
-import { SLOW } from '../harness/slow.js';
+import { defineAgent, defineTool } from '../../../src/index.js';
+import { describeEachDatabase } from '../../harness/database.js';
+import { ADMIN, engineFor, eventsOf, runToRest } from '../../harness/engine.js';
+import { call, scripted } from '../../harness/script.js';
+import { SLOW } from '../../harness/slow.js';
 
 /** Calls whose failure is more than a text for the model: it ends the run, and stops what works beside them. */
 

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { demoConfig } from '../../src/demo/config.js';
-import { MultiModelProvider, OllamaModelProvider } from '../../src/engine/model-providers.js';
-import { MultiModelProviderMap } from '../../src/models/multi-model-provider-map.js';
-import { OllamaModel } from '../../src/models/ollama-model.js';
+import { demoConfig } from '../../../src/demo/config.js';
+import { MultiModelProvider, OllamaModelProvider } from '../../../src/engine/agents/model-providers.js';
+import { OllamaModel } from '../../../src/models/ollama/ollama-model.js';
+import { MultiModelProviderMap } from '../../../src/models/providers/multi-model-provider-map.js';
 
 const NAMES = [
   ...(['OLLAMA_HOST', 'OLLAMA_API_KEY', 'OPENAI_API_KEY', 'OPENAI_BASE_URL', 'VLLM_BASE_URL'] as const),

@@ -8,12 +8,12 @@ import {
   defineTool,
   functionModel,
   type HoldfastConfig,
-} from '../../src/index.js';
-import { describeEachDatabase } from '../harness/database.js';
-import { ADMIN, dataOf, decideAndRest, engineFor, restOf, runToRest } from '../harness/engine.js';
-import { inPieces } from '../harness/in-pieces.js';
-import { call, resultsIn, say } from '../harness/script.js';
-import { SLOW } from '../harness/slow.js';
+} from '../../../src/index.js';
+import { describeEachDatabase } from '../../harness/database.js';
+import { ADMIN, dataOf, decideAndRest, engineFor, restOf, runToRest } from '../../harness/engine.js';
+import { inPieces } from '../../harness/in-pieces.js';
+import { call, resultsIn, say } from '../../harness/script.js';
+import { SLOW } from '../../harness/slow.js';
 
 /** Models whose moods tests set; `asked` is who was asked, in order. */
 const asked: string[] = [];

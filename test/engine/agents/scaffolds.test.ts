@@ -1,14 +1,14 @@
 import { Agent } from '@openai/agents';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { JsonObject } from '../../src/core/json.js';
-import { registerAgents } from '../../src/engine/agent-registry.js';
-import { defineAgent, defineTool, functionModel, type HoldfastError, type Scaffold } from '../../src/index.js';
-import { ADMIN, dataOf, decideAndRest, engineFor, eventsOf, restOf, runToRest } from '../harness/engine.js';
-import { call, resultsIn, say, scripted } from '../harness/script.js';
-import { SLOW } from '../harness/slow.js';
+import type { JsonObject } from '../../../src/core/json.js';
+import { registerAgents } from '../../../src/engine/agents/agent-registry.js';
+import { defineAgent, defineTool, functionModel, type HoldfastError, type Scaffold } from '../../../src/index.js';
+import { ADMIN, dataOf, decideAndRest, engineFor, eventsOf, restOf, runToRest } from '../../harness/engine.js';
+import { call, resultsIn, say, scripted } from '../../harness/script.js';
+import { SLOW } from '../../harness/slow.js';
 
-/** Scaffolds of the library's users, by the contract of src/core/scaffold.ts. Those that work in containers are in their own files. */
+/** Scaffolds of the library's users, by the contract of src/core/agents/scaffold.ts. Those that work in containers are in their own files. */
 
 const count = defineTool({
   ...{ name: 'count', description: 'Counts.', effect: 'pure', version: '1' },

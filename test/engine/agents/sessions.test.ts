@@ -9,12 +9,20 @@ import {
   type Engine,
   functionModel,
   runAgent,
-} from '../../src/index.js';
-import { openDatabase } from '../../src/storage/database.js';
-import { createEngineDatabase, describeEachDatabase, describeEachDatabaseSlowly } from '../harness/database.js';
-import { ADMIN, decideAndRest, eventsOf, kindsOf, openTestEngine, restOf, type TestEngine } from '../harness/engine.js';
-import { call, say, textOf } from '../harness/script.js';
-import { SLOW } from '../harness/slow.js';
+} from '../../../src/index.js';
+import { openDatabase } from '../../../src/storage/database/database.js';
+import { createEngineDatabase, describeEachDatabase, describeEachDatabaseSlowly } from '../../harness/database.js';
+import {
+  ADMIN,
+  decideAndRest,
+  eventsOf,
+  kindsOf,
+  openTestEngine,
+  restOf,
+  type TestEngine,
+} from '../../harness/engine.js';
+import { call, say, textOf } from '../../harness/script.js';
+import { SLOW } from '../../harness/slow.js';
 
 type Item = { readonly type?: string; readonly role?: string; readonly content?: unknown; readonly output?: unknown };
 const itemsOf = (input: unknown): readonly Item[] => (Array.isArray(input) ? (input as Item[]) : []);

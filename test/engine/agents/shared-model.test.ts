@@ -1,9 +1,9 @@
 import { Agent } from '@openai/agents';
 import { expect, it } from 'vitest';
-import { defineAgent, functionModel } from '../../src/index.js';
-import { describeEachDatabaseSlowly } from '../harness/database.js';
-import { ADMIN, kindsOf, openTestEngine, restOf, runToRest } from '../harness/engine.js';
-import { say } from '../harness/script.js';
+import { defineAgent, functionModel } from '../../../src/index.js';
+import { describeEachDatabaseSlowly } from '../../harness/database.js';
+import { ADMIN, kindsOf, openTestEngine, restOf, runToRest } from '../../harness/engine.js';
+import { say } from '../../harness/script.js';
 
 /** What the log says of a model does not depend on which of its agents ran first in this process. */
 

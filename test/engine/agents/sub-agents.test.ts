@@ -1,10 +1,17 @@
 import { Agent } from '@openai/agents';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineAgent, defineTool, type Engine, functionModel, type HoldfastConfig, subAgent } from '../../src/index.js';
-import { describeEachDatabase } from '../harness/database.js';
-import { ADMIN, BOB, decideAndRest, engineFor, eventsOf, kindsOf, restOf, runToRest } from '../harness/engine.js';
-import { call, say, scripted } from '../harness/script.js';
+import {
+  defineAgent,
+  defineTool,
+  type Engine,
+  functionModel,
+  type HoldfastConfig,
+  subAgent,
+} from '../../../src/index.js';
+import { describeEachDatabase } from '../../harness/database.js';
+import { ADMIN, BOB, decideAndRest, engineFor, eventsOf, kindsOf, restOf, runToRest } from '../../harness/engine.js';
+import { call, say, scripted } from '../../harness/script.js';
 
 const input = z.object({ n: z.number() });
 const output = z.object({ done: z.string() });

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { Agent } from '@openai/agents';
 import { afterAll, expect, it } from 'vitest';
-import { defineAgent, functionModel, sweScaffold } from '../../src/index.js';
-import { BUSYBOX, DOCKER_HOST, describeDocker, TOOLS } from '../harness/docker.js';
-import { ADMIN, dataOf, engineFor, restOf } from '../harness/engine.js';
-import { removeLeft } from '../harness/on-docker.js';
-import { call, resultsIn, say, scripted } from '../harness/script.js';
+import { defineAgent, functionModel, sweScaffold } from '../../../src/index.js';
+import { BUSYBOX, DOCKER_HOST, describeDocker, TOOLS } from '../../harness/docker.js';
+import { ADMIN, dataOf, engineFor, restOf } from '../../harness/engine.js';
+import { removeLeft } from '../../harness/on-docker.js';
+import { call, resultsIn, say, scripted } from '../../harness/script.js';
 
 /** Work on code through windows, searches and edits, in real containers. */
 

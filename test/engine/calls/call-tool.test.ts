@@ -1,20 +1,20 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
-import { WorkerLease } from '../../src/engine/worker-lease.js';
-import { defineTool } from '../../src/index.js';
-import { UNMETERED } from '../../src/metrics/meter.js';
-import { findCall, settleCall } from '../../src/storage/calls.js';
-import { type Database, openDatabase } from '../../src/storage/database.js';
-import { migrate } from '../../src/storage/migrate.js';
-import { insertRun } from '../../src/storage/runs.js';
-import { isOwner, registerWorker } from '../../src/storage/workers.js';
-import { toolSpecOf } from '../../src/tools/define-tool.js';
-import { McpConnections } from '../../src/tools/mcp-connections.js';
-import { callTool } from '../../steps/call-tool.js';
-import { EarlierCalls } from '../../steps/earlier-calls.js';
-import { storedLists } from '../../steps/pin-mcp-tools.js';
-import type { World } from '../../steps/world.js';
-import { createEngineDatabase, describeEachDatabase, type TestDatabase } from '../harness/database.js';
+import { WorkerLease } from '../../../src/engine/workers/worker-lease.js';
+import { defineTool } from '../../../src/index.js';
+import { UNMETERED } from '../../../src/metrics/meter.js';
+import { type Database, openDatabase } from '../../../src/storage/database/database.js';
+import { migrate } from '../../../src/storage/database/migrate.js';
+import { isOwner, registerWorker } from '../../../src/storage/queue/workers.js';
+import { findCall, settleCall } from '../../../src/storage/runs/calls.js';
+import { insertRun } from '../../../src/storage/runs/runs.js';
+import { toolSpecOf } from '../../../src/tools/define/define-tool.js';
+import { McpConnections } from '../../../src/tools/mcp/mcp-connections.js';
+import { callTool } from '../../../steps/calls/call-tool.js';
+import { EarlierCalls } from '../../../steps/calls/earlier-calls.js';
+import { storedLists } from '../../../steps/calls/pin-mcp-tools.js';
+import type { World } from '../../../steps/world.js';
+import { createEngineDatabase, describeEachDatabase, type TestDatabase } from '../../harness/database.js';
 
 /** What happens to an unsafe call between the look at its record and its intent. */
 

@@ -4,17 +4,17 @@ import { join } from 'node:path';
 import { Agent } from '@openai/agents';
 import { afterAll, expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineAgent, defineTool } from '../../src/index.js';
-import { describeEachDatabase } from '../harness/database.js';
-import { ADMIN, dataOf, engineFor, pendingOf, restOf, runToRest } from '../harness/engine.js';
-import { call, scripted } from '../harness/script.js';
-import { SLOW } from '../harness/slow.js';
+import { defineAgent, defineTool } from '../../../src/index.js';
+import { describeEachDatabase } from '../../harness/database.js';
+import { ADMIN, dataOf, engineFor, pendingOf, restOf, runToRest } from '../../harness/engine.js';
+import { call, scripted } from '../../harness/script.js';
+import { SLOW } from '../../harness/slow.js';
 
 /** Tools whose bodies work in a thread or process of their own, in runs. */
 
 const scratch = mkdtempSync(join(tmpdir(), 'holdfast-apart-'));
 afterAll(() => rmSync(scratch, { recursive: true }));
-const module = new URL('../tools/bodies/apart.mjs', import.meta.url);
+const module = new URL('../../tools/bodies/apart.mjs', import.meta.url);
 const shape = { description: 'Computes.', input: z.looseObject({}), output: z.any(), module } as const;
 
 const shout = defineTool({ ...shape, name: 'shout', export: 'execute', effect: 'pure', isolation: 'thread' });

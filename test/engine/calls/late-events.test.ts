@@ -1,12 +1,12 @@
 import { Agent } from '@openai/agents';
 import { expect, it } from 'vitest';
-import type { EventDraft } from '../../src/core/event.js';
-import { createEngine, defineAgent } from '../../src/index.js';
-import { openDatabase } from '../../src/storage/database.js';
-import { appendEvents } from '../../src/storage/events.js';
-import { createEngineDatabase, describeEachDatabaseSlowly } from '../harness/database.js';
-import { ADMIN, restOf } from '../harness/engine.js';
-import { say, scripted } from '../harness/script.js';
+import type { EventDraft } from '../../../src/core/log/event.js';
+import { createEngine, defineAgent } from '../../../src/index.js';
+import { openDatabase } from '../../../src/storage/database/database.js';
+import { appendEvents } from '../../../src/storage/log/events.js';
+import { createEngineDatabase, describeEachDatabaseSlowly } from '../../harness/database.js';
+import { ADMIN, restOf } from '../../harness/engine.js';
+import { say, scripted } from '../../harness/script.js';
 
 describeEachDatabaseSlowly('the log of a run that is over', (kind) => {
   it('takes nothing more from an execution that was given up', async () => {

@@ -1,18 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
-import { DockerEngine } from '../../src/containers/docker-engine.js';
-import { environmentSpec } from '../../src/core/environment-spec.js';
-import { eraseLocked, removeLocked } from '../../src/engine/erase-locked.js';
-import { type Database, openDatabase } from '../../src/storage/database.js';
-import { appendEvents, createLog } from '../../src/storage/events.js';
-import { insertRun } from '../../src/storage/runs.js';
-import type { EnvironmentWorld } from '../../steps/open-environment.js';
-import { environmentOfCall } from '../../steps/run-environment.js';
-import { reapOrphans, settleEnvironments } from '../../steps/settle-environments.js';
-import { type HoldingProxy, holdingProxy } from '../containers/holding-proxy.js';
-import { createEngineDatabase, describeEachDatabase, type TestDatabase } from '../harness/database.js';
-import { BUSYBOX, DOCKER_HOST, describeDocker } from '../harness/docker.js';
-import { dockerOf, namesLeftOn, removeLeft } from '../harness/on-docker.js';
+import { DockerEngine } from '../../../src/containers/docker/docker-engine.js';
+import { environmentSpec } from '../../../src/core/containers/environment-spec.js';
+import { eraseLocked, removeLocked } from '../../../src/engine/retention/erase-locked.js';
+import { type Database, openDatabase } from '../../../src/storage/database/database.js';
+import { appendEvents, createLog } from '../../../src/storage/log/events.js';
+import { insertRun } from '../../../src/storage/runs/runs.js';
+import type { EnvironmentWorld } from '../../../steps/containers/open-environment.js';
+import { environmentOfCall } from '../../../steps/containers/run-environment.js';
+import { reapOrphans, settleEnvironments } from '../../../steps/containers/settle-environments.js';
+import { type HoldingProxy, holdingProxy } from '../../containers/holding-proxy.js';
+import { createEngineDatabase, describeEachDatabase, type TestDatabase } from '../../harness/database.js';
+import { BUSYBOX, DOCKER_HOST, describeDocker } from '../../harness/docker.js';
+import { dockerOf, namesLeftOn, removeLeft } from '../../harness/on-docker.js';
 
 /** Two workers: one makes files of a run on the engine in the moment in which the other one removes what there is of it. */
 

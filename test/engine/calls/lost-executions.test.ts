@@ -1,12 +1,12 @@
 import { Agent, Usage } from '@openai/agents';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { createEngine, defineAgent, defineTool, type EngineConfig, functionModel } from '../../src/index.js';
-import { openDatabase } from '../../src/storage/database.js';
-import { createEngineDatabase, describeEachDatabase, describePostgres } from '../harness/database.js';
-import { ADMIN, engineFor, runToRest } from '../harness/engine.js';
-import { call, scripted } from '../harness/script.js';
-import { SLOW } from '../harness/slow.js';
+import { createEngine, defineAgent, defineTool, type EngineConfig, functionModel } from '../../../src/index.js';
+import { openDatabase } from '../../../src/storage/database/database.js';
+import { createEngineDatabase, describeEachDatabase, describePostgres } from '../../harness/database.js';
+import { ADMIN, engineFor, runToRest } from '../../harness/engine.js';
+import { call, scripted } from '../../harness/script.js';
+import { SLOW } from '../../harness/slow.js';
 
 const PRICE = { inputPerMillion: '0', outputPerMillion: '1000' };
 

@@ -1,10 +1,10 @@
 import { Agent } from '@openai/agents';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineAgent, defineTool } from '../../src/index.js';
-import { describeEachDatabase } from '../harness/database.js';
-import { ADMIN, decideAndRest, engineFor, runToRest } from '../harness/engine.js';
-import { call, say, scripted } from '../harness/script.js';
+import { defineAgent, defineTool } from '../../../src/index.js';
+import { describeEachDatabase } from '../../harness/database.js';
+import { ADMIN, decideAndRest, engineFor, runToRest } from '../../harness/engine.js';
+import { call, say, scripted } from '../../harness/script.js';
 
 /** Characters that JSON can say and a text column of PostgreSQL cannot, and names that objects have, wherever a model may put them. */
 

@@ -1,10 +1,10 @@
 import { Agent } from '@openai/agents';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineAgent, defineTool } from '../../src/index.js';
-import { describeEachDatabase } from '../harness/database.js';
-import { ADMIN, decideAndRest, engineFor, runToRest } from '../harness/engine.js';
-import { call, scripted } from '../harness/script.js';
+import { defineAgent, defineTool } from '../../../src/index.js';
+import { describeEachDatabase } from '../../harness/database.js';
+import { ADMIN, decideAndRest, engineFor, runToRest } from '../../harness/engine.js';
+import { call, scripted } from '../../harness/script.js';
 
 /** Agents whose run ends with the result of a tool: a call that waits has none yet. */
 

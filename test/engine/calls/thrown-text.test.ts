@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { textOf } from '../../steps/late-throws.js';
+import { textOf } from '../../../steps/calls/late-throws.js';
 
 test.each([
   ['an error', new Error('boom'), 'boom'],

@@ -1,10 +1,10 @@
 import { Agent, tool } from '@openai/agents';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { type AgentDeclaration, defineAgent, defineTool } from '../../src/index.js';
-import { describeEachDatabase } from '../harness/database.js';
-import { ADMIN, decideAndRest, engineFor, eventsOf, kindsOf, restOf, runToRest } from '../harness/engine.js';
-import { call, say, scripted } from '../harness/script.js';
+import { type AgentDeclaration, defineAgent, defineTool } from '../../../src/index.js';
+import { describeEachDatabase } from '../../harness/database.js';
+import { ADMIN, decideAndRest, engineFor, eventsOf, kindsOf, restOf, runToRest } from '../../harness/engine.js';
+import { call, say, scripted } from '../../harness/script.js';
 
 const ran: string[] = [];
 

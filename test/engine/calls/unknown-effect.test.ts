@@ -1,11 +1,11 @@
 import { Agent } from '@openai/agents';
 import { beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineAgent, defineTool } from '../../src/index.js';
-import { describeEachDatabase } from '../harness/database.js';
-import { ADMIN, BOB, decideAndRest, engineFor, kindsOf, pendingOf, restOf, runToRest } from '../harness/engine.js';
-import { call, scripted } from '../harness/script.js';
-import { SLOW } from '../harness/slow.js';
+import { defineAgent, defineTool } from '../../../src/index.js';
+import { describeEachDatabase } from '../../harness/database.js';
+import { ADMIN, BOB, decideAndRest, engineFor, kindsOf, pendingOf, restOf, runToRest } from '../../harness/engine.js';
+import { call, scripted } from '../../harness/script.js';
+import { SLOW } from '../../harness/slow.js';
 
 /** An unsafe call that does not end in time may have happened: nobody but a person can say. Crashes: the crash matrix. */
 

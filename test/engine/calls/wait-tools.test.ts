@@ -2,13 +2,13 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Agent } from '@openai/agents';
 import { expect, it } from 'vitest';
-import { loadConfig } from '../../src/cli/load-config.js';
-import * as holdfast from '../../src/index.js';
-import { askHumanTool, type Caller, defineAgent, sleepTool, waitForEventTool } from '../../src/index.js';
-import { pageText, ROOT } from '../docs/pages.js';
-import { describeEachDatabaseSlowly } from '../harness/database.js';
-import { ADMIN, BOB, decideAndRest, engineFor, restOf, runToRest } from '../harness/engine.js';
-import { call, scripted } from '../harness/script.js';
+import { loadConfig } from '../../../src/cli/load-config.js';
+import * as holdfast from '../../../src/index.js';
+import { askHumanTool, type Caller, defineAgent, sleepTool, waitForEventTool } from '../../../src/index.js';
+import { pageText, ROOT } from '../../docs/pages.js';
+import { describeEachDatabaseSlowly } from '../../harness/database.js';
+import { ADMIN, BOB, decideAndRest, engineFor, restOf, runToRest } from '../../harness/engine.js';
+import { call, scripted } from '../../harness/script.js';
 
 /** The tools that wait, the example of docs/waiting.md, and the events that they wait for. */
 

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { Agent } from '@openai/agents';
 import { expect, it } from 'vitest';
-import { bashTool, defineAgent } from '../../src/index.js';
-import { DOCKER_HOST, describeDocker, TOOLS } from '../harness/docker.js';
-import { dataOf, engineFor, runToRest } from '../harness/engine.js';
-import { leftOn } from '../harness/on-docker.js';
-import { call, scripted } from '../harness/script.js';
+import { bashTool, defineAgent } from '../../../src/index.js';
+import { DOCKER_HOST, describeDocker, TOOLS } from '../../harness/docker.js';
+import { dataOf, engineFor, runToRest } from '../../harness/engine.js';
+import { leftOn } from '../../harness/on-docker.js';
+import { call, scripted } from '../../harness/script.js';
 
 /** What a worker lets out of the containers of its runs, and says when it does not. */
 const fetched = (url: string) =>

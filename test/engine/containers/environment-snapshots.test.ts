@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { Agent } from '@openai/agents';
 import { afterAll, expect, it } from 'vitest';
-import { DockerEngine } from '../../src/containers/docker-engine.js';
-import { askHumanTool, bashTool, defineAgent } from '../../src/index.js';
-import { instanceId } from '../../src/storage/environments.js';
-import { BUSYBOX, DOCKER_HOST, describeDocker } from '../harness/docker.js';
-import { ADMIN, decideAndRest, engineFor, eventsOf, restOf, runToRest } from '../harness/engine.js';
-import { containersOn, dockerOf, labelled, volumesOn } from '../harness/on-docker.js';
-import { call, scripted } from '../harness/script.js';
+import { DockerEngine } from '../../../src/containers/docker/docker-engine.js';
+import { askHumanTool, bashTool, defineAgent } from '../../../src/index.js';
+import { instanceId } from '../../../src/storage/containers/environments.js';
+import { BUSYBOX, DOCKER_HOST, describeDocker } from '../../harness/docker.js';
+import { ADMIN, decideAndRest, engineFor, eventsOf, restOf, runToRest } from '../../harness/engine.js';
+import { containersOn, dockerOf, labelled, volumesOn } from '../../harness/on-docker.js';
+import { call, scripted } from '../../harness/script.js';
 
 /** What is kept of the files of runs, and what forks and retries begin with. */
 

@@ -3,8 +3,8 @@ import { Agent } from '@openai/agents';
 import type Docker from 'dockerode';
 import { afterAll, expect, it } from 'vitest';
 import { z } from 'zod';
-import { DockerEngine } from '../../src/containers/docker-engine.js';
-import { environmentSpec, specHashOf } from '../../src/core/environment-spec.js';
+import { DockerEngine } from '../../../src/containers/docker/docker-engine.js';
+import { environmentSpec, specHashOf } from '../../../src/core/containers/environment-spec.js';
 import {
   askHumanTool,
   bashTool,
@@ -13,13 +13,13 @@ import {
   defineAgent,
   defineTool,
   secret,
-} from '../../src/index.js';
-import { literalSecret } from '../../src/models/secret.js';
-import { instanceId } from '../../src/storage/environments.js';
-import { BUSYBOX, DOCKER_HOST, describeDocker } from '../harness/docker.js';
-import { ADMIN, decideAndRest, engineFor, eventsOf, restOf, runToRest } from '../harness/engine.js';
-import { containersOn, dockerOf, removeLeft, volumesOn } from '../harness/on-docker.js';
-import { call, scripted } from '../harness/script.js';
+} from '../../../src/index.js';
+import { literalSecret } from '../../../src/models/secrets/secret.js';
+import { instanceId } from '../../../src/storage/containers/environments.js';
+import { BUSYBOX, DOCKER_HOST, describeDocker } from '../../harness/docker.js';
+import { ADMIN, decideAndRest, engineFor, eventsOf, restOf, runToRest } from '../../harness/engine.js';
+import { containersOn, dockerOf, removeLeft, volumesOn } from '../../harness/on-docker.js';
+import { call, scripted } from '../../harness/script.js';
 
 /** Agents with a container of their own, from the first command to its removal. */
 

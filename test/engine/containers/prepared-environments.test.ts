@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { Agent } from '@openai/agents';
 import type Docker from 'dockerode';
 import { afterAll, expect, it } from 'vitest';
-import { defineAgent, minimalScaffold, type Scaffold } from '../../src/index.js';
-import { BUSYBOX, DOCKER_HOST, describeDocker } from '../harness/docker.js';
-import { ADMIN, dataOf, engineFor, eventsOf, kindsOf, restOf, runToRest } from '../harness/engine.js';
-import { containersOn, removeLeft } from '../harness/on-docker.js';
-import { call, say, scripted } from '../harness/script.js';
+import { defineAgent, minimalScaffold, type Scaffold } from '../../../src/index.js';
+import { BUSYBOX, DOCKER_HOST, describeDocker } from '../../harness/docker.js';
+import { ADMIN, dataOf, engineFor, eventsOf, kindsOf, restOf, runToRest } from '../../harness/engine.js';
+import { containersOn, removeLeft } from '../../harness/on-docker.js';
+import { call, say, scripted } from '../../harness/script.js';
 
 /** Scaffolds that prepare the container of a run before its first turn, and the one that ships with nothing to prepare. */
 

@@ -1,18 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { DockerEngine } from '../../src/containers/docker-engine.js';
-import { environmentSpec } from '../../src/core/environment-spec.js';
-import { type Database, openDatabase } from '../../src/storage/database.js';
-import { wholeSnapshots } from '../../src/storage/environment-snapshots.js';
-import { findEnvironment, instanceId } from '../../src/storage/environments.js';
-import { appendEvents, createLog } from '../../src/storage/events.js';
-import { insertRun } from '../../src/storage/runs.js';
-import type { EnvironmentWorld } from '../../steps/open-environment.js';
-import { environmentOfCall } from '../../steps/run-environment.js';
-import { settleEnvironments } from '../../steps/settle-environments.js';
-import { countingProxy } from '../containers/counting-proxy.js';
-import { createEngineDatabase, type TestDatabase } from '../harness/database.js';
-import { BUSYBOX, DOCKER_HOST, describeDockerSlowly } from '../harness/docker.js';
+import { DockerEngine } from '../../../src/containers/docker/docker-engine.js';
+import { environmentSpec } from '../../../src/core/containers/environment-spec.js';
+import { wholeSnapshots } from '../../../src/storage/containers/environment-snapshots.js';
+import { findEnvironment, instanceId } from '../../../src/storage/containers/environments.js';
+import { type Database, openDatabase } from '../../../src/storage/database/database.js';
+import { appendEvents, createLog } from '../../../src/storage/log/events.js';
+import { insertRun } from '../../../src/storage/runs/runs.js';
+import type { EnvironmentWorld } from '../../../steps/containers/open-environment.js';
+import { environmentOfCall } from '../../../steps/containers/run-environment.js';
+import { settleEnvironments } from '../../../steps/containers/settle-environments.js';
+import { countingProxy } from '../../containers/counting-proxy.js';
+import { createEngineDatabase, type TestDatabase } from '../../harness/database.js';
+import { BUSYBOX, DOCKER_HOST, describeDockerSlowly } from '../../harness/docker.js';
 
 /** A worker dies while it keeps the files of a run that is over: the next one keeps them whole, once, and removes the container. */
 

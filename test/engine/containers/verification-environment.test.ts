@@ -1,18 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { DockerEngine } from '../../src/containers/docker-engine.js';
-import { environmentSpec } from '../../src/core/environment-spec.js';
-import type { RunStatus } from '../../src/core/run.js';
-import { type Database, openDatabase } from '../../src/storage/database.js';
-import { instanceId } from '../../src/storage/environments.js';
-import { insertRun } from '../../src/storage/runs.js';
-import type { EnvironmentOwner, EnvironmentWorld } from '../../steps/open-environment.js';
-import { environmentOfCall } from '../../steps/run-environment.js';
-import { settleEnvironments } from '../../steps/settle-environments.js';
-import { environmentForVerification } from '../../steps/verification-environment.js';
-import { createEngineDatabase, type TestDatabase } from '../harness/database.js';
-import { BUSYBOX, DOCKER_HOST, describeDocker } from '../harness/docker.js';
-import { containersOn, dockerOf, labelled, leftOn } from '../harness/on-docker.js';
+import { DockerEngine } from '../../../src/containers/docker/docker-engine.js';
+import { environmentSpec } from '../../../src/core/containers/environment-spec.js';
+import type { RunStatus } from '../../../src/core/runs/run.js';
+import { instanceId } from '../../../src/storage/containers/environments.js';
+import { type Database, openDatabase } from '../../../src/storage/database/database.js';
+import { insertRun } from '../../../src/storage/runs/runs.js';
+import type { EnvironmentOwner, EnvironmentWorld } from '../../../steps/containers/open-environment.js';
+import { environmentOfCall } from '../../../steps/containers/run-environment.js';
+import { settleEnvironments } from '../../../steps/containers/settle-environments.js';
+import { environmentForVerification } from '../../../steps/verification/verification-environment.js';
+import { createEngineDatabase, type TestDatabase } from '../../harness/database.js';
+import { BUSYBOX, DOCKER_HOST, describeDocker } from '../../harness/docker.js';
+import { containersOn, dockerOf, labelled, leftOn } from '../../harness/on-docker.js';
 
 /** Where a run is judged: on its files, beside it, and gone with it. */
 

@@ -3,11 +3,11 @@ import { DBOSExecutor } from '@dbos-inc/dbos-sdk/internal/dbos-executor';
 import { Agent } from '@openai/agents';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineAgent, defineTool } from '../../src/index.js';
-import type { SystemPool } from '../../src/storage/checkpoints.js';
-import { describeEachDatabaseSlowly } from '../harness/database.js';
-import { ADMIN, engineFor, restOf, runToRest } from '../harness/engine.js';
-import { call, say, scripted } from '../harness/script.js';
+import { defineAgent, defineTool } from '../../../src/index.js';
+import type { SystemPool } from '../../../src/storage/dbos/checkpoints.js';
+import { describeEachDatabaseSlowly } from '../../harness/database.js';
+import { ADMIN, engineFor, restOf, runToRest } from '../../harness/engine.js';
+import { call, say, scripted } from '../../harness/script.js';
 
 let meanwhile: () => Promise<unknown> = async () => undefined;
 const shape = { description: 'Does something.', input: z.object({}), output: z.string(), effect: 'pure' as const };

@@ -1,12 +1,12 @@
 import { SystemDatabase } from '@dbos-inc/dbos-sdk/internal/system_database';
 import { Agent } from '@openai/agents';
 import { expect, it } from 'vitest';
-import { openQueueDoor } from '../../src/engine/dequeue-door.js';
-import { createEngine, type Engine, type EngineConfig } from '../../src/index.js';
-import { createEngineDatabase, describeEachDatabase } from '../harness/database.js';
-import { ADMIN, restOf } from '../harness/engine.js';
-import { say, scripted } from '../harness/script.js';
-import { SLOW } from '../harness/slow.js';
+import { openQueueDoor } from '../../../src/engine/dbos/dequeue-door.js';
+import { createEngine, type Engine, type EngineConfig } from '../../../src/index.js';
+import { createEngineDatabase, describeEachDatabase } from '../../harness/database.js';
+import { ADMIN, restOf } from '../../harness/engine.js';
+import { say, scripted } from '../../harness/script.js';
+import { SLOW } from '../../harness/slow.js';
 
 const take = async () => [];
 const ended = () => undefined;

@@ -1,10 +1,10 @@
 import { Agent } from '@openai/agents';
 import { expect, it } from 'vitest';
-import { wakeDispatcher } from '../../src/engine/dispatcher-door.js';
-import { SEGMENT_QUEUE } from '../../src/engine/segment-queue.js';
-import { createEngine, defineAgent } from '../../src/index.js';
-import { createTestDatabase, describeEachDatabaseSlowly } from '../harness/database.js';
-import { say, scripted } from '../harness/script.js';
+import { wakeDispatcher } from '../../../src/engine/dbos/dispatcher-door.js';
+import { SEGMENT_QUEUE } from '../../../src/engine/queue/segment-queue.js';
+import { createEngine, defineAgent } from '../../../src/index.js';
+import { createTestDatabase, describeEachDatabaseSlowly } from '../../harness/database.js';
+import { say, scripted } from '../../harness/script.js';
 
 describeEachDatabaseSlowly('the dispatcher', (kind) => {
   it('knows the queue of segments as soon as there is an engine, also on a new database', async () => {

@@ -1,12 +1,12 @@
 import { Agent } from '@openai/agents';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { defineAgent } from '../../src/index.js';
-import { CheckpointObjects } from '../../src/stores/checkpoint-objects.js';
-import { ObjectStore } from '../../src/stores/object-store.js';
-import { ADMIN, openTestEngine, runToRest, type TestEngine } from '../harness/engine.js';
-import { say, scripted } from '../harness/script.js';
-import { SLOW } from '../harness/slow.js';
-import { BUCKET, KEYS, REGION, type S3Server, startS3 } from '../stores/s3-server.js';
+import { defineAgent } from '../../../src/index.js';
+import { CheckpointObjects } from '../../../src/object-store/checkpoint-objects.js';
+import { ObjectStore } from '../../../src/object-store/object-store.js';
+import { ADMIN, openTestEngine, runToRest, type TestEngine } from '../../harness/engine.js';
+import { say, scripted } from '../../harness/script.js';
+import { SLOW } from '../../harness/slow.js';
+import { BUCKET, KEYS, REGION, type S3Server, startS3 } from '../../object-store/s3-server.js';
 
 const PLACE = { bucket: BUCKET, prefix: 'evidence/one' };
 const CHECKPOINTS = `s3://${PLACE.bucket}/${PLACE.prefix}`;

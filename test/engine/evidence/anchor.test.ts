@@ -2,16 +2,16 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Agent } from '@openai/agents';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openCheckpoint } from '../../src/core/checkpoint.js';
-import { verifyConsistency } from '../../src/core/merkle.js';
-import { parsePublicKey } from '../../src/core/signed-note.js';
-import { makeLogKey } from '../../src/engine/log-keys.js';
-import { createEngine, defineAgent, type Engine } from '../../src/index.js';
-import { openDatabase } from '../../src/storage/database.js';
-import { enterMoved } from '../../src/storage/log-entries.js';
-import { createEngineDatabase, describeEachDatabaseSlowly, type TestDatabase } from '../harness/database.js';
-import { ADMIN, runToRest } from '../harness/engine.js';
-import { say, scripted } from '../harness/script.js';
+import { openCheckpoint } from '../../../src/core/evidence/checkpoint.js';
+import { verifyConsistency } from '../../../src/core/evidence/merkle.js';
+import { parsePublicKey } from '../../../src/core/evidence/signed-note.js';
+import { makeLogKey } from '../../../src/engine/evidence/log-keys.js';
+import { createEngine, defineAgent, type Engine } from '../../../src/index.js';
+import { openDatabase } from '../../../src/storage/database/database.js';
+import { enterMoved } from '../../../src/storage/evidence/log-entries.js';
+import { createEngineDatabase, describeEachDatabaseSlowly, type TestDatabase } from '../../harness/database.js';
+import { ADMIN, runToRest } from '../../harness/engine.js';
+import { say, scripted } from '../../harness/script.js';
 
 const config = {
   agents: [defineAgent({ agent: new Agent({ name: 'short', model: scripted([[say('done')]]) }) })],

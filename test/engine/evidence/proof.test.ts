@@ -2,16 +2,16 @@ import { appendFileSync, copyFileSync, existsSync, mkdtempSync, readFileSync, rm
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { signCheckpoint } from '../../src/core/checkpoint.js';
-import type { ProofBundle } from '../../src/core/proof.js';
-import { parseSigningKey, type SigningKey } from '../../src/core/signed-note.js';
-import { makeLogKey, revokeLogKey, rotateLogKey } from '../../src/engine/log-keys.js';
-import { createEngine, type Engine } from '../../src/index.js';
-import { checkProof, main } from '../../src/proof/verify.mjs';
-import { createEngineDatabase, describeEachDatabase, type TestDatabase } from '../harness/database.js';
-import { echoAgent } from '../harness/echo-agent.js';
-import { ADMIN, runToRest } from '../harness/engine.js';
-import { SLOW } from '../harness/slow.js';
+import { signCheckpoint } from '../../../src/core/evidence/checkpoint.js';
+import type { ProofBundle } from '../../../src/core/evidence/proof.js';
+import { parseSigningKey, type SigningKey } from '../../../src/core/evidence/signed-note.js';
+import { makeLogKey, revokeLogKey, rotateLogKey } from '../../../src/engine/evidence/log-keys.js';
+import { createEngine, type Engine } from '../../../src/index.js';
+import { checkProof, main } from '../../../src/proof/verify.mjs';
+import { createEngineDatabase, describeEachDatabase, type TestDatabase } from '../../harness/database.js';
+import { echoAgent } from '../../harness/echo-agent.js';
+import { ADMIN, runToRest } from '../../harness/engine.js';
+import { SLOW } from '../../harness/slow.js';
 
 const config = {
   agents: [echoAgent('secret words')],

@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Knex } from 'knex';
 import { beforeEach, expect, it } from 'vitest';
-import { describeBothDatabasesSlowly } from '../harness/database.js';
-import { ADMIN, runToRest } from '../harness/engine.js';
-import { signedEngineFor } from '../harness/signed-engine.js';
+import { describeBothDatabasesSlowly } from '../../harness/database.js';
+import { ADMIN, runToRest } from '../../harness/engine.js';
+import { signedEngineFor } from '../../harness/signed-engine.js';
 
 const ENTRIES = 7;
 

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Agent } from '@openai/agents';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { defineAgent } from '../../src/index.js';
-import { beginWork } from '../../src/storage/work-notes.js';
-import { ended } from '../export/exported.js';
-import { describeBothDatabasesSlowly } from '../harness/database.js';
-import { ADMIN, openTestEngine, runToRest, type TestEngine } from '../harness/engine.js';
-import { say, scripted } from '../harness/script.js';
+import { defineAgent } from '../../../src/index.js';
+import { beginWork } from '../../../src/storage/queue/work-notes.js';
+import { ended } from '../../export/exported.js';
+import { describeBothDatabasesSlowly } from '../../harness/database.js';
+import { ADMIN, openTestEngine, runToRest, type TestEngine } from '../../harness/engine.js';
+import { say, scripted } from '../../harness/script.js';
 
 const scratch = mkdtempSync(join(tmpdir(), 'holdfast-attempts-'));
 afterAll(() => rmSync(scratch, { recursive: true }));

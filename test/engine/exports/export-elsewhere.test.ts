@@ -2,10 +2,10 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { describeEachDatabase } from '../harness/database.js';
-import { echoAgent } from '../harness/echo-agent.js';
-import { ADMIN, engineFor, runToRest } from '../harness/engine.js';
-import { SLOW } from '../harness/slow.js';
+import { describeEachDatabase } from '../../harness/database.js';
+import { echoAgent } from '../../harness/echo-agent.js';
+import { ADMIN, engineFor, runToRest } from '../../harness/engine.js';
+import { SLOW } from '../../harness/slow.js';
 
 describeEachDatabase('an export that another process writes', (kind) => {
   const t = engineFor(kind, { agents: [echoAgent('hello')] });

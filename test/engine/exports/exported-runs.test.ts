@@ -1,13 +1,13 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createEngine, type Engine } from '../../src/index.js';
-import { type Database, openDatabase } from '../../src/storage/database.js';
-import { listRunsOf } from '../../src/storage/export-runs.js';
-import { readExport, requestOf } from '../../src/storage/exports.js';
-import { createEngineDatabase, describePostgresSlowly, type TestDatabase } from '../harness/database.js';
-import { echoAgent } from '../harness/echo-agent.js';
-import { ADMIN, runToRest } from '../harness/engine.js';
+import { createEngine, type Engine } from '../../../src/index.js';
+import { type Database, openDatabase } from '../../../src/storage/database/database.js';
+import { listRunsOf } from '../../../src/storage/exports/export-runs.js';
+import { readExport, requestOf } from '../../../src/storage/exports/exports.js';
+import { createEngineDatabase, describePostgresSlowly, type TestDatabase } from '../../harness/database.js';
+import { echoAgent } from '../../harness/echo-agent.js';
+import { ADMIN, runToRest } from '../../harness/engine.js';
 
 /** What exports that are at work have of runs, seen by somebody beside the engine. */
 describePostgresSlowly('a list of runs to export', () => {

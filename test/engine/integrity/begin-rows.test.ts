@@ -2,14 +2,14 @@ import { Agent } from '@openai/agents';
 import type { Knex } from 'knex';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineAgent, defineTool } from '../../src/index.js';
-import { appendEvents } from '../../src/storage/events.js';
-import { resumeWork } from '../../src/storage/resume-work.js';
-import { revokeStanding } from '../../src/storage/standing-decisions.js';
-import { compareBegin } from '../../steps/compare-begin.js';
-import { describeBothDatabasesSlowly } from '../harness/database.js';
-import { ADMIN, BOB, eventsOf, openTestEngine, restOf, runToRest, type TestEngine } from '../harness/engine.js';
-import { call, scripted } from '../harness/script.js';
+import { defineAgent, defineTool } from '../../../src/index.js';
+import { revokeStanding } from '../../../src/storage/interruptions/standing-decisions.js';
+import { appendEvents } from '../../../src/storage/log/events.js';
+import { resumeWork } from '../../../src/storage/runs/resume-work.js';
+import { compareBegin } from '../../../steps/segment/compare-begin.js';
+import { describeBothDatabasesSlowly } from '../../harness/database.js';
+import { ADMIN, BOB, eventsOf, openTestEngine, restOf, runToRest, type TestEngine } from '../../harness/engine.js';
+import { call, scripted } from '../../harness/script.js';
 
 /** A segment begins with rows; where they do not say what the log says, the run fails by name and executes nothing. */
 

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
-import type { VerifyReport } from '../../src/core/verify-log.js';
-import { LogReading, logPages } from '../../src/engine/log-reading.js';
-import { readClaimed } from '../../src/storage/copied-rows.js';
+import type { VerifyReport } from '../../../src/core/log/verify-log.js';
+import { LogReading, logPages } from '../../../src/engine/evidence/log-reading.js';
+import { readClaimed } from '../../../src/storage/integrity/copied-rows.js';
 
 /** Changes of rows by SQL, which are put back, and what is then said of them. */
 

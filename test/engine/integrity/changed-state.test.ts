@@ -2,11 +2,11 @@ import { Agent } from '@openai/agents';
 import type { Knex } from 'knex';
 import { beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineAgent, defineTool, functionModel } from '../../src/index.js';
-import { describeEachDatabase } from '../harness/database.js';
-import { ADMIN, BOB, engineFor, restOf, runToRest } from '../harness/engine.js';
-import { call, outputAfter } from '../harness/script.js';
-import { SLOW } from '../harness/slow.js';
+import { defineAgent, defineTool, functionModel } from '../../../src/index.js';
+import { describeEachDatabase } from '../../harness/database.js';
+import { ADMIN, BOB, engineFor, restOf, runToRest } from '../../harness/engine.js';
+import { call, outputAfter } from '../../harness/script.js';
+import { SLOW } from '../../harness/slow.js';
 
 /** What a run that waits goes on from (its stored state, its counters, its deadlines) is compared with its log, whatever somebody has changed by SQL. */
 

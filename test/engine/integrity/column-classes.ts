@@ -1,5 +1,5 @@
-import { COPIES, type CopyName } from '../../src/core/copied-rows.js';
-import type { Column } from '../../src/core/copied-table.js';
+import { COPIES, type CopyName } from '../../../src/core/integrity/copied-rows.js';
+import type { Column } from '../../../src/core/integrity/copied-table.js';
 
 /**
  * What every column of the database is to the evidence.

@@ -4,14 +4,14 @@ import { Agent, Usage } from '@openai/agents';
 import type { Knex } from 'knex';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineAgent, defineTool, functionModel } from '../../src/index.js';
-import { decisionsOf } from '../../src/storage/interruptions.js';
-import { shownInterruption, shownRun } from '../../src/storage/legible-rows.js';
-import { findRun } from '../../src/storage/runs.js';
-import { falseInterruptions, shownOf } from '../../src/storage/shown-rows.js';
-import { describeBothDatabasesSlowly } from '../harness/database.js';
-import { ADMIN, BOB, openTestEngine, restOf, type TestEngine } from '../harness/engine.js';
-import { call, type Output, outputAfter, say } from '../harness/script.js';
+import { defineAgent, defineTool, functionModel } from '../../../src/index.js';
+import { shownInterruption, shownRun } from '../../../src/storage/integrity/legible-rows.js';
+import { falseInterruptions, shownOf } from '../../../src/storage/integrity/shown-rows.js';
+import { decisionsOf } from '../../../src/storage/interruptions/interruptions.js';
+import { findRun } from '../../../src/storage/runs/runs.js';
+import { describeBothDatabasesSlowly } from '../../harness/database.js';
+import { ADMIN, BOB, openTestEngine, restOf, type TestEngine } from '../../harness/engine.js';
+import { call, type Output, outputAfter, say } from '../../harness/script.js';
 import { after, changeColumn, described, rowsOf, verify } from './changed-rows.js';
 import { COLUMN_CLASSES } from './column-classes.js';
 
@@ -20,7 +20,7 @@ import { COLUMN_CLASSES } from './column-classes.js';
  * one that works: what is compared is found, by `verify` and by whoever is shown it, and no change breaks a view.
  */
 
-const GOLDEN = join(import.meta.dirname, '../golden/schema.json');
+const GOLDEN = join(import.meta.dirname, '../../golden/schema.json');
 const schema = z.record(z.string(), z.object({ columns: z.record(z.string(), z.string()) }));
 
 const sign = defineTool({

@@ -1,9 +1,9 @@
 import { Agent, tool } from '@openai/agents';
 import { z } from 'zod';
-import type { JsonValue } from '../../src/core/json.js';
-import { defineAgent, defineTool, type Engine, subAgent, waitFor } from '../../src/index.js';
-import { BOB } from '../harness/engine.js';
-import { call, say, scripted } from '../harness/script.js';
+import type { JsonValue } from '../../../src/core/json.js';
+import { defineAgent, defineTool, type Engine, subAgent, waitFor } from '../../../src/index.js';
+import { BOB } from '../../harness/engine.js';
+import { call, say, scripted } from '../../harness/script.js';
 
 /** Agents of every kind, whose runs pause more than once, and the person who decides for them: what is said of a call is in its id. */
 

@@ -1,12 +1,12 @@
 import { Agent } from '@openai/agents';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { becomeWorker } from '../../src/engine/worker.js';
-import { createEngine, type Engine } from '../../src/index.js';
-import { type Database, openDatabase } from '../../src/storage/database.js';
-import { createEngineDatabase, describePostgres, type TestDatabase } from '../harness/database.js';
-import { runToRest } from '../harness/engine.js';
-import { say, scripted } from '../harness/script.js';
-import { type Network, openNetwork } from '../workers/proxy.js';
+import { becomeWorker } from '../../../src/engine/workers/worker.js';
+import { createEngine, type Engine } from '../../../src/index.js';
+import { type Database, openDatabase } from '../../../src/storage/database/database.js';
+import { createEngineDatabase, describePostgres, type TestDatabase } from '../../harness/database.js';
+import { runToRest } from '../../harness/engine.js';
+import { say, scripted } from '../../harness/script.js';
+import { type Network, openNetwork } from '../../workers/proxy.js';
 
 /** A connection that is gone and says nothing: the server keeps what its session holds until it notices. */
 describePostgres('the connection that holds the lock of a worker', () => {

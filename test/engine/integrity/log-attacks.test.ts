@@ -2,17 +2,17 @@ import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Knex } from 'knex';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { leafOf } from '../../src/core/log-entry.js';
-import { TreeEdge, verifyConsistency } from '../../src/core/merkle.js';
-import { makeLogKey } from '../../src/engine/log-keys.js';
-import { createEngine, type Engine } from '../../src/index.js';
-import { openDatabase } from '../../src/storage/database.js';
-import { appendEvents } from '../../src/storage/events.js';
-import { readEntries } from '../../src/storage/log-entries.js';
-import { chainAnew } from '../harness/chain-anew.js';
-import { createEngineDatabase, describePostgresSlowly, type TestDatabase } from '../harness/database.js';
-import { echoAgent } from '../harness/echo-agent.js';
-import { ADMIN, runToRest } from '../harness/engine.js';
+import { leafOf } from '../../../src/core/evidence/log-entry.js';
+import { TreeEdge, verifyConsistency } from '../../../src/core/evidence/merkle.js';
+import { makeLogKey } from '../../../src/engine/evidence/log-keys.js';
+import { createEngine, type Engine } from '../../../src/index.js';
+import { openDatabase } from '../../../src/storage/database/database.js';
+import { readEntries } from '../../../src/storage/evidence/log-entries.js';
+import { appendEvents } from '../../../src/storage/log/events.js';
+import { chainAnew } from '../../harness/chain-anew.js';
+import { createEngineDatabase, describePostgresSlowly, type TestDatabase } from '../../harness/database.js';
+import { echoAgent } from '../../harness/echo-agent.js';
+import { ADMIN, runToRest } from '../../harness/engine.js';
 
 /** What the owner of the database does, with all of SQL and this very code, but without the signing key and the file outside. */
 

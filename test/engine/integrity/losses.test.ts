@@ -1,12 +1,12 @@
 import { rmSync } from 'node:fs';
 import type { Knex } from 'knex';
 import { expect, it } from 'vitest';
-import { leafOf } from '../../src/core/log-entry.js';
-import { removeLocked } from '../../src/engine/erase-locked.js';
-import { readEntries } from '../../src/storage/log-entries.js';
-import { describeBothDatabasesSlowly } from '../harness/database.js';
-import { ADMIN, runToRest } from '../harness/engine.js';
-import { signedEngineFor } from '../harness/signed-engine.js';
+import { leafOf } from '../../../src/core/evidence/log-entry.js';
+import { removeLocked } from '../../../src/engine/retention/erase-locked.js';
+import { readEntries } from '../../../src/storage/evidence/log-entries.js';
+import { describeBothDatabasesSlowly } from '../../harness/database.js';
+import { ADMIN, runToRest } from '../../harness/engine.js';
+import { signedEngineFor } from '../../harness/signed-engine.js';
 
 const BY = { actor: 'ada', reason: 'She asked for it.' };
 

@@ -2,10 +2,10 @@ import { Agent } from '@openai/agents';
 import type { Knex } from 'knex';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineAgent, defineTool } from '../../src/index.js';
-import { describeBothDatabasesSlowly } from '../harness/database.js';
-import { ADMIN, BOB, openTestEngine, runToRest, type TestEngine } from '../harness/engine.js';
-import { call, say, scripted } from '../harness/script.js';
+import { defineAgent, defineTool } from '../../../src/index.js';
+import { describeBothDatabasesSlowly } from '../../harness/database.js';
+import { ADMIN, BOB, openTestEngine, runToRest, type TestEngine } from '../../harness/engine.js';
+import { call, say, scripted } from '../../harness/script.js';
 import { decideAll, config as everyKind } from './every-kind.js';
 
 /** Who reads a run or the inbox sees where rows are not what the log says, and nobody decides on such rows. */

@@ -1,10 +1,10 @@
 import { Agent } from '@openai/agents';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineAgent, defineTool } from '../../src/index.js';
-import { describeEachDatabase } from '../harness/database.js';
-import { ADMIN, BOB, decideAndRest, engineFor, kindsOf, restOf, runToRest } from '../harness/engine.js';
-import { call, scripted } from '../harness/script.js';
+import { defineAgent, defineTool } from '../../../src/index.js';
+import { describeEachDatabase } from '../../harness/database.js';
+import { ADMIN, BOB, decideAndRest, engineFor, kindsOf, restOf, runToRest } from '../../harness/engine.js';
+import { call, scripted } from '../../harness/script.js';
 
 const paid: number[] = [];
 

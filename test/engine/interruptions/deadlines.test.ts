@@ -2,16 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent } from '@openai/agents';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
-import { createEngine, defineAgent, defineTool, type Engine, waitForEventTool } from '../../src/index.js';
-import { type Database, openDatabase } from '../../src/storage/database.js';
+import { createEngine, defineAgent, defineTool, type Engine, waitForEventTool } from '../../../src/index.js';
+import { type Database, openDatabase } from '../../../src/storage/database/database.js';
 import {
   createEngineDatabase,
   describeBothDatabasesSlowly,
   describePostgres,
   type TestDatabase,
-} from '../harness/database.js';
-import { ADMIN, BOB, dataOf, engineFor, restOf, runToRest } from '../harness/engine.js';
-import { call, scripted } from '../harness/script.js';
+} from '../../harness/database.js';
+import { ADMIN, BOB, dataOf, engineFor, restOf, runToRest } from '../../harness/engine.js';
+import { call, scripted } from '../../harness/script.js';
 
 const COUNT = 40;
 

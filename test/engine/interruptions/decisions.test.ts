@@ -1,8 +1,8 @@
 import { Agent, tool } from '@openai/agents';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type Caller, defineAgent, defineTool } from '../../src/index.js';
-import { describeEachDatabase } from '../harness/database.js';
+import { type Caller, defineAgent, defineTool } from '../../../src/index.js';
+import { describeEachDatabase } from '../../harness/database.js';
 import {
   ADMIN,
   BOB,
@@ -13,9 +13,9 @@ import {
   kindsOf,
   restOf,
   runToRest,
-} from '../harness/engine.js';
-import { call, scripted } from '../harness/script.js';
-import { SLOW } from '../harness/slow.js';
+} from '../../harness/engine.js';
+import { call, scripted } from '../../harness/script.js';
+import { SLOW } from '../../harness/slow.js';
 
 const ran: string[] = [];
 const approver = (actor: string): Caller => ({ ...BOB, actor });

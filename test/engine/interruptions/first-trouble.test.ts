@@ -1,17 +1,17 @@
 import { Agent } from '@openai/agents';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
-import { createEngine, defineAgent, defineTool, type Engine, HoldfastError } from '../../src/index.js';
-import { type Database, openDatabase } from '../../src/storage/database.js';
+import { createEngine, defineAgent, defineTool, type Engine, HoldfastError } from '../../../src/index.js';
+import { type Database, openDatabase } from '../../../src/storage/database/database.js';
 import {
   createEngineDatabase,
   describeEachDatabase,
   describePostgres,
   type TestDatabase,
-} from '../harness/database.js';
-import { ADMIN, BOB, pendingOf, restOf, runToRest } from '../harness/engine.js';
-import { call, say, scripted } from '../harness/script.js';
-import { SLOW } from '../harness/slow.js';
+} from '../../harness/database.js';
+import { ADMIN, BOB, pendingOf, restOf, runToRest } from '../../harness/engine.js';
+import { call, say, scripted } from '../../harness/script.js';
+import { SLOW } from '../../harness/slow.js';
 
 /** What goes wrong first in a transaction is what is told, whatever fails because of it. */
 

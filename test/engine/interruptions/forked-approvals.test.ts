@@ -1,10 +1,10 @@
 import { Agent } from '@openai/agents';
 import { beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type Caller, defineAgent, defineTool, type RunView, waitFor } from '../../src/index.js';
-import { describeBothDatabasesSlowly } from '../harness/database.js';
-import { ADMIN, BOB, engineFor, eventsOf, kindsOf, restOf, runToRest } from '../harness/engine.js';
-import { call, scripted } from '../harness/script.js';
+import { type Caller, defineAgent, defineTool, type RunView, waitFor } from '../../../src/index.js';
+import { describeBothDatabasesSlowly } from '../../harness/database.js';
+import { ADMIN, BOB, engineFor, eventsOf, kindsOf, restOf, runToRest } from '../../harness/engine.js';
+import { call, scripted } from '../../harness/script.js';
 
 /** What people allowed in a run allows nothing in its forks: a fork asks again for each call that it would execute. */
 

@@ -1,10 +1,10 @@
 import { Agent, Usage } from '@openai/agents';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { nextDayOf } from '../../src/core/budget.js';
-import { functionModel } from '../../src/index.js';
-import { ADMIN, BOB, eventsOf, openTestEngine, restOf, runToRest } from '../harness/engine.js';
-import { say } from '../harness/script.js';
-import { SLOW } from '../harness/slow.js';
+import { nextDayOf } from '../../../src/core/budgets/budget.js';
+import { functionModel } from '../../../src/index.js';
+import { ADMIN, BOB, eventsOf, openTestEngine, restOf, runToRest } from '../../harness/engine.js';
+import { say } from '../../harness/script.js';
+import { SLOW } from '../../harness/slow.js';
 
 /** The budget of a day holds a run up until the next day, and no longer. */
 

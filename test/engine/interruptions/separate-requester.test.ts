@@ -1,11 +1,11 @@
 import { Agent } from '@openai/agents';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { isSeparate } from '../../src/core/separation.js';
-import { type Caller, defineAgent, defineTool, type RunView, subAgent } from '../../src/index.js';
-import { describeBothDatabasesSlowly } from '../harness/database.js';
-import { ADMIN, BOB, engineFor, eventsOf, restOf, runToRest } from '../harness/engine.js';
-import { call, scripted } from '../harness/script.js';
+import { isSeparate } from '../../../src/core/interruptions/separation.js';
+import { type Caller, defineAgent, defineTool, type RunView, subAgent } from '../../../src/index.js';
+import { describeBothDatabasesSlowly } from '../../harness/database.js';
+import { ADMIN, BOB, engineFor, eventsOf, restOf, runToRest } from '../../harness/engine.js';
+import { call, scripted } from '../../harness/script.js';
 
 /** Who asks for a run does not approve its calls, where others must. */
 

@@ -1,11 +1,11 @@
 import { Agent, tool } from '@openai/agents';
 import { beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineAgent, defineTool, waitFor } from '../../src/index.js';
-import { describeEachDatabase } from '../harness/database.js';
-import { ADMIN, BOB, decideAndRest, engineFor, kindsOf, restOf, runToRest } from '../harness/engine.js';
-import { call, scripted } from '../harness/script.js';
-import { SLOW } from '../harness/slow.js';
+import { defineAgent, defineTool, waitFor } from '../../../src/index.js';
+import { describeEachDatabase } from '../../harness/database.js';
+import { ADMIN, BOB, decideAndRest, engineFor, kindsOf, restOf, runToRest } from '../../harness/engine.js';
+import { call, scripted } from '../../harness/script.js';
+import { SLOW } from '../../harness/slow.js';
 
 /** A call that finds in its own body that it must wait. Crashes: the crash matrix. */
 

@@ -12,14 +12,14 @@ import {
   functionModel,
   type RunView,
   subAgent,
-} from '../../src/index.js';
-import { createEngineDatabase, describeEachDatabase, type TestDatabase } from '../harness/database.js';
-import { ADMIN, BOB, eventsOf, restOf, runToRest } from '../harness/engine.js';
-import { call, resultsIn, say, scripted } from '../harness/script.js';
+} from '../../../src/index.js';
+import { createEngineDatabase, describeEachDatabase, type TestDatabase } from '../../harness/database.js';
+import { ADMIN, BOB, eventsOf, restOf, runToRest } from '../../harness/engine.js';
+import { call, resultsIn, say, scripted } from '../../harness/script.js';
 
 /** The table of docs/approvals.md that says what becomes of decisions: each row of it is tried. */
 
-const ROOT = join(import.meta.dirname, '../..');
+const ROOT = join(import.meta.dirname, '../../..');
 const PAGE = readFileSync(join(ROOT, 'docs/approvals.md'), 'utf8');
 const ROWS = (PAGE.split('## What becomes of decisions')[1]?.split('\n## ')[0] ?? '')
   .split('\n')
@@ -175,7 +175,7 @@ describeEachDatabase('what becomes of decisions', (kind) => {
   const ELSEWHERE: { readonly [row: string]: string } = {
     'Rebuilt segment': 'test/crash/deploys.test.ts',
     'Further attempt of a task': 'test/tasks/further-attempts.test.ts',
-    'Repair of a damaged log': 'test/engine/repair.test.ts',
+    'Repair of a damaged log': 'test/engine/replay/repair.test.ts',
   };
 
   it('has a row for each, and each row is tried', () => {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import type { DeltaSink, RunDelta } from '../../src/core/delta.js';
-import { DeltaHub } from '../../src/engine/delta-hub.js';
+import type { DeltaSink, RunDelta } from '../../../src/core/log/delta.js';
+import { DeltaHub } from '../../../src/engine/streaming/delta-hub.js';
 
 /** Processes that hear one another, each with a hub. */
 function processes(count: number, intervalMs = 5) {

@@ -1,12 +1,20 @@
 import { Agent } from '@openai/agents';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { openaiCompatible } from '../../src/engine/model-providers.js';
-import { defineAgent, defineTool, type HoldfastConfig } from '../../src/index.js';
-import { ADMIN, dataOf, openTestEngine, type TestEngine } from '../harness/engine.js';
-import { SLOW } from '../harness/slow.js';
-import { type FakeProvider, FINAL, serves, type Turn } from '../models/providers/fake-provider.js';
-import { ANTHROPIC, GATEWAY, LLAMACPP, LMSTUDIO, OPENAI, TOGETHER, VLLM } from '../models/providers/open-providers.js';
+import { openaiCompatible } from '../../../src/engine/agents/model-providers.js';
+import { defineAgent, defineTool, type HoldfastConfig } from '../../../src/index.js';
+import { ADMIN, dataOf, openTestEngine, type TestEngine } from '../../harness/engine.js';
+import { SLOW } from '../../harness/slow.js';
+import { type FakeProvider, FINAL, serves, type Turn } from '../../models/providers/fake-provider.js';
+import {
+  ANTHROPIC,
+  GATEWAY,
+  LLAMACPP,
+  LMSTUDIO,
+  OPENAI,
+  TOGETHER,
+  VLLM,
+} from '../../models/providers/open-providers.js';
 import {
   CEREBRAS,
   DEEPSEEK,
@@ -16,8 +24,8 @@ import {
   MISTRAL,
   OPENROUTER,
   XAI,
-} from '../models/providers/strict-providers.js';
-import { type WireServer, wireServer } from '../models/servers/wire-server.js';
+} from '../../models/providers/strict-providers.js';
+import { type WireServer, wireServer } from '../../models/servers/wire-server.js';
 
 /** From the wire of each provider, as its documentation and its users describe it, to the end of a durable run. */
 

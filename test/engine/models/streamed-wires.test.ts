@@ -2,18 +2,18 @@ import { Agent } from '@openai/agents';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { openaiCompatible } from '../../src/engine/model-providers.js';
-import { createHttpServer, type HttpServer } from '../../src/http/server.js';
-import { defineAgent, defineTool, type HoldfastConfig, OllamaModelProvider } from '../../src/index.js';
-import { describeEachDatabaseSlowly } from '../harness/database.js';
-import { ADMIN, eventsOf, openTestEngine, type TestEngine } from '../harness/engine.js';
-import { bearer, collectingLog, options } from '../http/door.js';
-import { FINAL, HELLO } from '../models/model.contract.js';
-import { CHAT } from '../models/servers/chat-wire.js';
-import { OLLAMA } from '../models/servers/ollama-wire.js';
-import { RESPONSES } from '../models/servers/responses-wire.js';
-import { answers, type Wire } from '../models/servers/wire.js';
-import { type WireServer, wireServer } from '../models/servers/wire-server.js';
+import { openaiCompatible } from '../../../src/engine/agents/model-providers.js';
+import { createHttpServer, type HttpServer } from '../../../src/http/server.js';
+import { defineAgent, defineTool, type HoldfastConfig, OllamaModelProvider } from '../../../src/index.js';
+import { describeEachDatabaseSlowly } from '../../harness/database.js';
+import { ADMIN, eventsOf, openTestEngine, type TestEngine } from '../../harness/engine.js';
+import { bearer, collectingLog, options } from '../../http/door.js';
+import { FINAL, HELLO } from '../../models/model.contract.js';
+import { CHAT } from '../../models/servers/chat-wire.js';
+import { OLLAMA } from '../../models/servers/ollama-wire.js';
+import { RESPONSES } from '../../models/servers/responses-wire.js';
+import { answers, type Wire } from '../../models/servers/wire.js';
+import { type WireServer, wireServer } from '../../models/servers/wire-server.js';
 
 /** From the wire of each provider, through a durable run, to a client of its event stream. */
 

@@ -2,13 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent } from '@openai/agents';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { DispatchLimits, TenantLimits } from '../../src/core/dispatch.js';
-import { SEGMENT_QUEUE } from '../../src/engine/segment-queue.js';
-import { type Caller, createEngine, defineAgent, defineTool, type Engine, functionModel } from '../../src/index.js';
-import { openDatabase } from '../../src/storage/database.js';
-import { createEngineDatabase, describeEachDatabaseSlowly, describePostgresSlowly } from '../harness/database.js';
-import { ADMIN, openTestEngine, restOf, type TestEngine } from '../harness/engine.js';
-import { call, resultsIn, say, textOf } from '../harness/script.js';
+import type { DispatchLimits, TenantLimits } from '../../../src/core/queue/dispatch.js';
+import { SEGMENT_QUEUE } from '../../../src/engine/queue/segment-queue.js';
+import { type Caller, createEngine, defineAgent, defineTool, type Engine, functionModel } from '../../../src/index.js';
+import { openDatabase } from '../../../src/storage/database/database.js';
+import { createEngineDatabase, describeEachDatabaseSlowly, describePostgresSlowly } from '../../harness/database.js';
+import { ADMIN, openTestEngine, restOf, type TestEngine } from '../../harness/engine.js';
+import { call, resultsIn, say, textOf } from '../../harness/script.js';
 
 /** What was asked of the runs, in the order in which they began or went on. */
 const order: string[] = [];

@@ -1,10 +1,10 @@
 import { Agent, type ModelProvider } from '@openai/agents';
 import { expect, it } from 'vitest';
-import { createEngine, defineAgent, functionModel } from '../../src/index.js';
-import { describeEachDatabase } from '../harness/database.js';
-import { ADMIN, engineFor, restOf } from '../harness/engine.js';
-import { say } from '../harness/script.js';
-import { SLOW } from '../harness/slow.js';
+import { createEngine, defineAgent, functionModel } from '../../../src/index.js';
+import { describeEachDatabase } from '../../harness/database.js';
+import { ADMIN, engineFor, restOf } from '../../harness/engine.js';
+import { say } from '../../harness/script.js';
+import { SLOW } from '../../harness/slow.js';
 
 /** Limits of images and of models, of all agents together. Each model works until it is let go. */
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Looks } from '../../src/engine/looks.js';
+import { Looks } from '../../../src/engine/queue/looks.js';
 
 describe('the looks that follow on a wake', () => {
   beforeEach(() => void vi.useFakeTimers());

@@ -1,11 +1,11 @@
 import { Agent } from '@openai/agents';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import type { LogFields } from '../../src/core/log-record.js';
-import { askHumanTool, createEngine, defineAgent, defineTool, functionModel } from '../../src/index.js';
-import { describeBothDatabasesSlowly } from '../harness/database.js';
-import { ADMIN, engineFor, restOf } from '../harness/engine.js';
-import { call, say, scripted } from '../harness/script.js';
+import type { LogFields } from '../../../src/core/ops/log-record.js';
+import { askHumanTool, createEngine, defineAgent, defineTool, functionModel } from '../../../src/index.js';
+import { describeBothDatabasesSlowly } from '../../harness/database.js';
+import { ADMIN, engineFor, restOf } from '../../harness/engine.js';
+import { call, say, scripted } from '../../harness/script.js';
 
 /** Runs at work that make no progress. What stands still does so until its run is stopped. */
 

@@ -1,10 +1,10 @@
 import { Agent } from '@openai/agents';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineAgent, defineTool, functionModel } from '../../src/index.js';
-import { ADMIN, BOB, decideAndRest, engineFor, eventsOf, restOf, runToRest } from '../harness/engine.js';
-import { call, resultsIn, say, scripted } from '../harness/script.js';
-import { SLOW } from '../harness/slow.js';
+import { defineAgent, defineTool, functionModel } from '../../../src/index.js';
+import { ADMIN, BOB, decideAndRest, engineFor, eventsOf, restOf, runToRest } from '../../harness/engine.js';
+import { call, resultsIn, say, scripted } from '../../harness/script.js';
+import { SLOW } from '../../harness/slow.js';
 
 const pay = defineTool({
   ...{ name: 'pay', description: 'Pays.', input: z.object({ n: z.number() }), output: z.string() },

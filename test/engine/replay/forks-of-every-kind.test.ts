@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import type { ForkRun } from '../../src/core/fork-request.js';
-import type { RunEvent, RunView } from '../../src/index.js';
-import { describeEachDatabaseSlowly, FEW_STRIDE } from '../harness/database.js';
-import { ADMIN, engineFor, eventsOf, restOf, type TestEngine } from '../harness/engine.js';
-import { config, decideAll, NAMES } from './every-kind.js';
+import type { ForkRun } from '../../../src/core/replay/fork-request.js';
+import type { RunEvent, RunView } from '../../../src/index.js';
+import { describeEachDatabaseSlowly, FEW_STRIDE } from '../../harness/database.js';
+import { ADMIN, engineFor, eventsOf, restOf, type TestEngine } from '../../harness/engine.js';
+import { config, decideAll, NAMES } from '../integrity/every-kind.js';
 
 /** Forks of runs of every kind have the end of their source, from any event, and with edits that change nothing. */
 

@@ -1,10 +1,10 @@
 import { Agent } from '@openai/agents';
 import { beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineAgent, defineTool, waitFor } from '../../src/index.js';
-import { describeEachDatabaseSlowly } from '../harness/database.js';
-import { ADMIN, BOB, engineFor, eventsOf, restOf, runToRest } from '../harness/engine.js';
-import { call, scripted } from '../harness/script.js';
+import { defineAgent, defineTool, waitFor } from '../../../src/index.js';
+import { describeEachDatabaseSlowly } from '../../harness/database.js';
+import { ADMIN, BOB, engineFor, eventsOf, restOf, runToRest } from '../../harness/engine.js';
+import { call, scripted } from '../../harness/script.js';
 
 /** A fork of a run whose calls wait, or are at work this moment. */
 

@@ -1,10 +1,10 @@
 import { Agent } from '@openai/agents';
 import { beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineAgent, defineTool, functionModel, type RunView } from '../../src/index.js';
-import { describeEachDatabaseSlowly } from '../harness/database.js';
-import { ADMIN, BOB, engineFor, eventsOf, kindsOf, restOf, runToRest, type TestEngine } from '../harness/engine.js';
-import { call, resultsIn, say, scripted } from '../harness/script.js';
+import { defineAgent, defineTool, functionModel, type RunView } from '../../../src/index.js';
+import { describeEachDatabaseSlowly } from '../../harness/database.js';
+import { ADMIN, BOB, engineFor, eventsOf, kindsOf, restOf, runToRest, type TestEngine } from '../../harness/engine.js';
+import { call, resultsIn, say, scripted } from '../../harness/script.js';
 
 /** A fork has the log of its source up to an event; nothing of that is asked or executed again. */
 

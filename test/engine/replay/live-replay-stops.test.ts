@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { Agent, MCPServerStreamableHttp, run as runPlainly } from '@openai/agents';
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import { defineAgent, defineTool, type EngineConfig, functionModel } from '../../src/index.js';
-import { describeEachDatabase } from '../harness/database.js';
-import { ADMIN, decideAndRest, engineFor, runToRest } from '../harness/engine.js';
-import { call, type Output, outputAfter, resultsIn, say } from '../harness/script.js';
-import { SLOW } from '../harness/slow.js';
-import { effectsIn, serveHttp, testServer } from '../mcp/server.js';
+import { defineAgent, defineTool, type EngineConfig, functionModel } from '../../../src/index.js';
+import { describeEachDatabase } from '../../harness/database.js';
+import { ADMIN, decideAndRest, engineFor, runToRest } from '../../harness/engine.js';
+import { call, type Output, outputAfter, resultsIn, say } from '../../harness/script.js';
+import { SLOW } from '../../harness/slow.js';
+import { effectsIn, serveHttp, testServer } from '../../mcp/server.js';
 
 /** What bounds a replay that asks the models, and what calls of every kind get in it. */
 

@@ -2,11 +2,11 @@ import { Agent, handoff } from '@openai/agents';
 import type { Knex } from 'knex';
 import { beforeAll, beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineAgent, defineTool, type EngineConfig, functionModel, subAgent } from '../../src/index.js';
-import { describeEachDatabase } from '../harness/database.js';
-import { ADMIN, decideAndRest, engineFor, runToRest } from '../harness/engine.js';
-import { call, type Output, outputAfter, resultsIn, say, scripted } from '../harness/script.js';
-import { SLOW } from '../harness/slow.js';
+import { defineAgent, defineTool, type EngineConfig, functionModel, subAgent } from '../../../src/index.js';
+import { describeEachDatabase } from '../../harness/database.js';
+import { ADMIN, decideAndRest, engineFor, runToRest } from '../../harness/engine.js';
+import { call, type Output, outputAfter, resultsIn, say, scripted } from '../../harness/script.js';
+import { SLOW } from '../../harness/slow.js';
 
 const input = z.object({ n: z.number() });
 

@@ -1,19 +1,19 @@
 import { Agent } from '@openai/agents';
 import { beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
-import { sha256 } from '../../src/core/json.js';
-import type { PreflightRun } from '../../src/core/preflight.js';
-import { preflight } from '../../src/engine/preflight.js';
-import { createEngine, defineAgent, defineTool, type Engine, type EngineConfig } from '../../src/index.js';
-import { openDatabase } from '../../src/storage/database.js';
+import { sha256 } from '../../../src/core/json.js';
+import type { PreflightRun } from '../../../src/core/replay/preflight.js';
+import { preflight } from '../../../src/engine/replay/preflight.js';
+import { createEngine, defineAgent, defineTool, type Engine, type EngineConfig } from '../../../src/index.js';
+import { openDatabase } from '../../../src/storage/database/database.js';
 import {
   createEngineDatabase,
   describeEachDatabaseSlowly,
   describePostgres,
   type TestDatabase,
-} from '../harness/database.js';
-import { ADMIN, runToRest } from '../harness/engine.js';
-import { call, scripted } from '../harness/script.js';
+} from '../../harness/database.js';
+import { ADMIN, runToRest } from '../../harness/engine.js';
+import { call, scripted } from '../../harness/script.js';
 
 const input = z.object({ n: z.number() });
 const toolOf = (name: string, changes: object = {}) =>

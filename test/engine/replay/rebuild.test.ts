@@ -1,10 +1,10 @@
 import type { AgentInputItem } from '@openai/agents';
 import type { Knex } from 'knex';
 import { beforeEach, expect, it } from 'vitest';
-import { sha256 } from '../../src/core/json.js';
-import { describeEachDatabaseSlowly } from '../harness/database.js';
-import { ADMIN, engineFor, eventsOf, restOf } from '../harness/engine.js';
-import { config, decideAll, did, NAMES } from './every-kind.js';
+import { sha256 } from '../../../src/core/json.js';
+import { describeEachDatabaseSlowly } from '../../harness/database.js';
+import { ADMIN, engineFor, eventsOf, restOf } from '../../harness/engine.js';
+import { config, decideAll, did, NAMES } from '../integrity/every-kind.js';
 
 /**
  * The saved state of a run is a cache. Every kind of run is run once as it is, and once for every way to lose the state, which

@@ -1,10 +1,10 @@
 import { Agent } from '@openai/agents';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineAgent, defineTool, functionModel, type RunView } from '../../src/index.js';
-import { describeEachDatabaseSlowly } from '../harness/database.js';
-import { ADMIN, dataOf, engineFor, eventsOf, kindsOf, restOf } from '../harness/engine.js';
-import { call, resultsIn, say } from '../harness/script.js';
+import { defineAgent, defineTool, functionModel, type RunView } from '../../../src/index.js';
+import { describeEachDatabaseSlowly } from '../../harness/database.js';
+import { ADMIN, dataOf, engineFor, eventsOf, kindsOf, restOf } from '../../harness/engine.js';
+import { call, resultsIn, say } from '../../harness/script.js';
 
 /** Segments that were begun by a build whose recordings this one cannot go on with. */
 

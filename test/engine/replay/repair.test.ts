@@ -1,13 +1,13 @@
 import { Agent } from '@openai/agents';
 import { beforeAll, expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import type { Invariant } from '../../src/core/invariant.js';
-import { defineAgent, defineTool, type RunEvent, type RunView } from '../../src/index.js';
-import type { Database } from '../../src/storage/database.js';
-import { chainAnew } from '../harness/chain-anew.js';
-import { describeEachDatabaseSlowly } from '../harness/database.js';
-import { ADMIN, BOB, dataOf, engineFor, eventsOf, restOf, runToRest } from '../harness/engine.js';
-import { call, scripted } from '../harness/script.js';
+import type { Invariant } from '../../../src/core/log/invariant.js';
+import { defineAgent, defineTool, type RunEvent, type RunView } from '../../../src/index.js';
+import type { Database } from '../../../src/storage/database/database.js';
+import { chainAnew } from '../../harness/chain-anew.js';
+import { describeEachDatabaseSlowly } from '../../harness/database.js';
+import { ADMIN, BOB, dataOf, engineFor, eventsOf, restOf, runToRest } from '../../harness/engine.js';
+import { call, scripted } from '../../harness/script.js';
 
 /** A broken log is told what it has lost, stays as it is, and goes on from its last whole event in one run of its own. */
 

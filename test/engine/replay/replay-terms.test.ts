@@ -1,10 +1,10 @@
 import { Agent, type ModelSettings } from '@openai/agents';
 import { beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineAgent, defineTool, type EngineConfig } from '../../src/index.js';
-import { describeBothDatabasesSlowly } from '../harness/database.js';
-import { ADMIN, dataOf, decideAndRest, engineFor, runToRest } from '../harness/engine.js';
-import { call, say, scripted } from '../harness/script.js';
+import { defineAgent, defineTool, type EngineConfig } from '../../../src/index.js';
+import { describeBothDatabasesSlowly } from '../../harness/database.js';
+import { ADMIN, dataOf, decideAndRest, engineFor, runToRest } from '../../harness/engine.js';
+import { call, say, scripted } from '../../harness/script.js';
 
 /** A replay compares everything that a provider is sent, and names the part that differs at the turn where it arises. */
 

@@ -2,14 +2,14 @@ import { Agent, type AgentInputItem, handoff, tool } from '@openai/agents';
 import type { Knex } from 'knex';
 import { beforeAll, beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
-import { checkTools } from '../../src/cli/check-tools.js';
-import type { ReplayReport } from '../../src/core/replay.js';
-import { type Caller, defineAgent, defineTool, type EngineConfig, functionModel, waitFor } from '../../src/index.js';
-import { describeEachDatabase, describeEachDatabaseSlowly } from '../harness/database.js';
-import { ADMIN, engineFor, restOf, runToRest } from '../harness/engine.js';
-import { call, say, scripted } from '../harness/script.js';
-import { SLOW } from '../harness/slow.js';
-import { config, decideAll, did, NAMES } from './every-kind.js';
+import { checkTools } from '../../../src/cli/doctor/check-tools.js';
+import type { ReplayReport } from '../../../src/core/replay/replay.js';
+import { type Caller, defineAgent, defineTool, type EngineConfig, functionModel, waitFor } from '../../../src/index.js';
+import { describeEachDatabase, describeEachDatabaseSlowly } from '../../harness/database.js';
+import { ADMIN, engineFor, restOf, runToRest } from '../../harness/engine.js';
+import { call, say, scripted } from '../../harness/script.js';
+import { SLOW } from '../../harness/slow.js';
+import { config, decideAll, did, NAMES } from '../integrity/every-kind.js';
 
 const SAME = { result: 'same', whole: true, differences: [], moreDifferences: 0, reason: null };
 

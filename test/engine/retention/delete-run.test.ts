@@ -1,10 +1,10 @@
 import { Agent } from '@openai/agents';
 import { afterEach, expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineAgent, defineTool, subAgent } from '../../src/index.js';
-import { type DatabaseKind, describeEachDatabaseSlowly } from '../harness/database.js';
-import { ADMIN, openTestEngine, restOf, runToRest, type TestEngine } from '../harness/engine.js';
-import { call, say, scripted } from '../harness/script.js';
+import { defineAgent, defineTool, subAgent } from '../../../src/index.js';
+import { type DatabaseKind, describeEachDatabaseSlowly } from '../../harness/database.js';
+import { ADMIN, openTestEngine, restOf, runToRest, type TestEngine } from '../../harness/engine.js';
+import { call, say, scripted } from '../../harness/script.js';
 
 const ask = defineTool({
   ...{ name: 'ask', description: 'Asks.', input: z.object({}), output: z.string(), effect: 'unsafe' },

@@ -1,10 +1,10 @@
 import { Agent } from '@openai/agents';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { askHumanTool, defineAgent, defineTool, subAgent, waitForEventTool } from '../../src/index.js';
-import type { Database } from '../../src/storage/database.js';
-import { endExportRow } from '../../src/storage/exports.js';
-import { describeEachDatabaseSlowly } from '../harness/database.js';
+import { askHumanTool, defineAgent, defineTool, subAgent, waitForEventTool } from '../../../src/index.js';
+import type { Database } from '../../../src/storage/database/database.js';
+import { endExportRow } from '../../../src/storage/exports/exports.js';
+import { describeEachDatabaseSlowly } from '../../harness/database.js';
 import {
   ADMIN,
   BOB,
@@ -14,8 +14,8 @@ import {
   restOf,
   runToRest,
   type TestEngine,
-} from '../harness/engine.js';
-import { call, say, scripted } from '../harness/script.js';
+} from '../../harness/engine.js';
+import { call, say, scripted } from '../../harness/script.js';
 
 /** Begins every text that is planted in a run which is erased. */
 const CANARY = 'c4n4ry-of-';

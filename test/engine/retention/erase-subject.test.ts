@@ -1,10 +1,10 @@
 import { Agent } from '@openai/agents';
 import { afterEach, expect, it } from 'vitest';
-import { defineAgent, subAgent } from '../../src/index.js';
-import { askerAgent } from '../harness/asker-agent.js';
-import { describeEachDatabaseSlowly } from '../harness/database.js';
-import { ADMIN, eventsOf, openTestEngine, restOf, type TestEngine } from '../harness/engine.js';
-import { call, say, scripted } from '../harness/script.js';
+import { defineAgent, subAgent } from '../../../src/index.js';
+import { askerAgent } from '../../harness/asker-agent.js';
+import { describeEachDatabaseSlowly } from '../../harness/database.js';
+import { ADMIN, eventsOf, openTestEngine, restOf, type TestEngine } from '../../harness/engine.js';
+import { call, say, scripted } from '../../harness/script.js';
 
 const SUBJECT = 'c4n4ry-customer-4711';
 

@@ -1,11 +1,11 @@
 import pg from 'pg';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { removeLocked } from '../../src/engine/erase-locked.js';
-import { createEngine, type Engine } from '../../src/index.js';
-import { openDatabase } from '../../src/storage/database.js';
-import { createEngineDatabase, describePostgresSlowly, type TestDatabase } from '../harness/database.js';
-import { echoAgent } from '../harness/echo-agent.js';
-import { ADMIN, runToRest } from '../harness/engine.js';
+import { removeLocked } from '../../../src/engine/retention/erase-locked.js';
+import { createEngine, type Engine } from '../../../src/index.js';
+import { openDatabase } from '../../../src/storage/database/database.js';
+import { createEngineDatabase, describePostgresSlowly, type TestDatabase } from '../../harness/database.js';
+import { echoAgent } from '../../harness/echo-agent.js';
+import { ADMIN, runToRest } from '../../harness/engine.js';
 
 /** Retention removes a run while somebody verifies it: that is no fault of its log. */
 

@@ -2,14 +2,14 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Agent } from '@openai/agents';
 import { afterEach, expect, it } from 'vitest';
-import type { Caller } from '../../src/core/caller.js';
-import type { RetentionOf } from '../../src/engine/retention.js';
-import type { HoldfastConfig } from '../../src/index.js';
-import { createEngine, defineAgent } from '../../src/index.js';
-import { askerAgent } from '../harness/asker-agent.js';
-import { describeEachDatabaseSlowly } from '../harness/database.js';
-import { ADMIN, openTestEngine, restOf, runToRest, type TestEngine } from '../harness/engine.js';
-import { say, scripted } from '../harness/script.js';
+import type { Caller } from '../../../src/core/caller.js';
+import type { RetentionOf } from '../../../src/engine/retention/retention.js';
+import type { HoldfastConfig } from '../../../src/index.js';
+import { createEngine, defineAgent } from '../../../src/index.js';
+import { askerAgent } from '../../harness/asker-agent.js';
+import { describeEachDatabaseSlowly } from '../../harness/database.js';
+import { ADMIN, openTestEngine, restOf, runToRest, type TestEngine } from '../../harness/engine.js';
+import { say, scripted } from '../../harness/script.js';
 
 const agents = [
   defineAgent({ agent: new Agent({ name: 'plain', model: scripted([[say('done')]]) }) }),

@@ -1,10 +1,10 @@
 import { Agent } from '@openai/agents';
 import { expect, test } from 'vitest';
-import { defineAgent } from '../../src/index.js';
-import { describeEachDatabase } from '../harness/database.js';
-import { ADMIN, engineFor, runToRest } from '../harness/engine.js';
-import { say, scripted } from '../harness/script.js';
-import { SLOW } from '../harness/slow.js';
+import { defineAgent } from '../../../src/index.js';
+import { describeEachDatabase } from '../../harness/database.js';
+import { ADMIN, engineFor, runToRest } from '../../harness/engine.js';
+import { say, scripted } from '../../harness/script.js';
+import { SLOW } from '../../harness/slow.js';
 
 const PAGE = 4 * 1024 * 1024;
 const TEXT = 'long '.repeat(120_000);

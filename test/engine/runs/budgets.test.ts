@@ -9,11 +9,11 @@ import {
   functionModel,
   type HoldfastError,
   subAgent,
-} from '../../src/index.js';
-import { describeEachDatabase } from '../harness/database.js';
-import { ADMIN, BOB, dataOf, decideAndRest, engineFor, kindsOf, restOf } from '../harness/engine.js';
-import { call, resultsIn, say } from '../harness/script.js';
-import { SLOW } from '../harness/slow.js';
+} from '../../../src/index.js';
+import { describeEachDatabase } from '../../harness/database.js';
+import { ADMIN, BOB, dataOf, decideAndRest, engineFor, kindsOf, restOf } from '../../harness/engine.js';
+import { call, resultsIn, say } from '../../harness/script.js';
+import { SLOW } from '../../harness/slow.js';
 
 const usage = new Usage({ inputTokens: 100, outputTokens: 100, totalTokens: 200 });
 

@@ -1,9 +1,9 @@
 import { Agent, run, Usage } from '@openai/agents';
 import { expect, test } from 'vitest';
-import { createEngine, defineAgent, functionModel, type HoldfastError, subAgent } from '../../src/index.js';
-import { describeEachDatabase } from '../harness/database.js';
-import { ADMIN, dataOf, engineFor, kindsOf, restOf, runToRest } from '../harness/engine.js';
-import { call, resultsIn, say } from '../harness/script.js';
+import { createEngine, defineAgent, functionModel, type HoldfastError, subAgent } from '../../../src/index.js';
+import { describeEachDatabase } from '../../harness/database.js';
+import { ADMIN, dataOf, engineFor, kindsOf, restOf, runToRest } from '../../harness/engine.js';
+import { call, resultsIn, say } from '../../harness/script.js';
 
 const used = (inputTokens: number, outputTokens: number, cached = 0) =>
   new Usage({

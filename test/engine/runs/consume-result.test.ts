@@ -1,8 +1,8 @@
 import { Agent, Runner } from '@openai/agents';
 import { describe, expect, it } from 'vitest';
-import { consumeResult } from '../../src/engine/consume-result.js';
-import { functionModel } from '../../src/models/function-model.js';
-import { textItem } from '../models/requests.js';
+import { consumeResult } from '../../../src/engine/standalone/consume-result.js';
+import { functionModel } from '../../../src/models/providers/function-model.js';
+import { textItem } from '../../models/requests.js';
 
 const runner = new Runner({ tracingDisabled: true });
 const agent = new Agent({ name: 'Greeter', model: functionModel('m', () => [textItem('Hello.')], { delayMs: 20 }) });

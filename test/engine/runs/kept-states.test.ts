@@ -1,10 +1,10 @@
 import { beforeAll, expect, it } from 'vitest';
-import type { EventDraft } from '../../src/core/event.js';
-import { appendEvents, createLog, extendLog } from '../../src/storage/events.js';
-import { insertRun } from '../../src/storage/runs.js';
-import { LOG } from '../core/sealed-log.js';
-import { describeEachDatabaseSlowly } from '../harness/database.js';
-import { ADMIN, engineFor } from '../harness/engine.js';
+import type { EventDraft } from '../../../src/core/log/event.js';
+import { appendEvents, createLog, extendLog } from '../../../src/storage/log/events.js';
+import { insertRun } from '../../../src/storage/runs/runs.js';
+import { LOG } from '../../core/log/sealed-log.js';
+import { describeEachDatabaseSlowly } from '../../harness/database.js';
+import { ADMIN, engineFor } from '../../harness/engine.js';
 
 const TURNS = 1100;
 const EVENTS = 2 * TURNS + 3;

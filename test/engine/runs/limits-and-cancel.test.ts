@@ -1,10 +1,10 @@
 import { Agent } from '@openai/agents';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineAgent, defineTool, functionModel } from '../../src/index.js';
-import { describeEachDatabase } from '../harness/database.js';
-import { ADMIN, engineFor, kindsOf, restOf, runToRest } from '../harness/engine.js';
-import { call, resultsIn, say, scripted } from '../harness/script.js';
+import { defineAgent, defineTool, functionModel } from '../../../src/index.js';
+import { describeEachDatabase } from '../../harness/database.js';
+import { ADMIN, engineFor, kindsOf, restOf, runToRest } from '../../harness/engine.js';
+import { call, resultsIn, say, scripted } from '../../harness/script.js';
 
 const aborted: string[] = [];
 

@@ -4,10 +4,10 @@ import { Agent, type ModelRequest } from '@openai/agents';
 import pg from 'pg';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import { defineAgent, defineTool, functionModel } from '../../src/index.js';
-import { describeEachDatabaseSlowly } from '../harness/database.js';
-import { ADMIN, decideAndRest, engineFor, eventsOf, restOf } from '../harness/engine.js';
-import { call, resultsIn, say } from '../harness/script.js';
+import { defineAgent, defineTool, functionModel } from '../../../src/index.js';
+import { describeEachDatabaseSlowly } from '../../harness/database.js';
+import { ADMIN, decideAndRest, engineFor, eventsOf, restOf } from '../../harness/engine.js';
+import { call, resultsIn, say } from '../../harness/script.js';
 
 /** A turn costs the same late in a long run as early in it: in what is written, in statements, and in what the SDK goes through. */
 

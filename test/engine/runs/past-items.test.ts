@@ -1,11 +1,11 @@
 import { Agent, type ModelRequest, Runner, type RunState } from '@openai/agents';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineTool, functionModel } from '../../src/index.js';
-import { hideOver, withHidden } from '../../workflows/hidden-past.js';
-import { readState, stateOfText, stateText } from '../../workflows/state-text.js';
-import { call, resultsIn, say } from '../harness/script.js';
-import { SLOW } from '../harness/slow.js';
+import { defineTool, functionModel } from '../../../src/index.js';
+import { hideOver, withHidden } from '../../../workflows/model-turn/hidden-past.js';
+import { readState, stateOfText, stateText } from '../../../workflows/resume/state-text.js';
+import { call, resultsIn, say } from '../../harness/script.js';
+import { SLOW } from '../../harness/slow.js';
 
 /** The turns of a state that are over are kept beside what the SDK reads, and the state is the same with and without that. */
 

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { Agent, type ModelRequest, Runner, tool } from '@openai/agents';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { RunStateStore } from '../../src/engine/run-state-store.js';
-import { functionModel } from '../../src/models/function-model.js';
-import { callItem, textItem } from '../models/requests.js';
+import { RunStateStore } from '../../../src/engine/standalone/run-state-store.js';
+import { functionModel } from '../../../src/models/providers/function-model.js';
+import { callItem, textItem } from '../../models/requests.js';
 
 const paid: string[] = [];
 

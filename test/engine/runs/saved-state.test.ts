@@ -1,10 +1,10 @@
 import { Agent, Runner } from '@openai/agents';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { consumeResult, defineTool, RunStateStore, runAgent } from '../../src/index.js';
-import { describeEachDatabase } from '../harness/database.js';
-import { ADMIN, engineFor } from '../harness/engine.js';
-import { call, scripted } from '../harness/script.js';
+import { consumeResult, defineTool, RunStateStore, runAgent } from '../../../src/index.js';
+import { describeEachDatabase } from '../../harness/database.js';
+import { ADMIN, engineFor } from '../../harness/engine.js';
+import { call, scripted } from '../../harness/script.js';
 
 const pay = defineTool({
   name: 'pay',

@@ -10,10 +10,10 @@ import {
 } from '@openai/agents';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineAgent, functionModel } from '../../src/index.js';
-import { describeEachDatabase } from '../harness/database.js';
-import { ADMIN, engineFor, restOf, type TestEngine } from '../harness/engine.js';
-import { call, resultsIn, say, scripted } from '../harness/script.js';
+import { defineAgent, functionModel } from '../../../src/index.js';
+import { describeEachDatabase } from '../../harness/database.js';
+import { ADMIN, engineFor, restOf, type TestEngine } from '../../harness/engine.js';
+import { call, resultsIn, say, scripted } from '../../harness/script.js';
 
 /**
  * Programs as the public examples of the Agents SDK for JavaScript have them (examples/agent-patterns, handoffs, memory in

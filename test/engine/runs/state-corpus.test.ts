@@ -3,15 +3,15 @@ import { join } from 'node:path';
 import { Agent, Runner, RunState } from '@openai/agents';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { sdkVersion } from '../../src/engine/sdk-version.js';
-import { defineTool, functionModel } from '../../src/index.js';
-import { call, resultsIn, say, scripted } from '../harness/script.js';
+import { sdkVersion } from '../../../src/engine/standalone/sdk-version.js';
+import { defineTool, functionModel } from '../../../src/index.js';
+import { call, resultsIn, say, scripted } from '../../harness/script.js';
 
 /**
  * States that versions of the Agents SDK wrote: each must load and go on with this one. HOLDFAST_WRITE_GOLDEN=1 adds those of
  * the present version; those of older ones are never changed.
  */
-const CORPUS = join(import.meta.dirname, '../golden/states');
+const CORPUS = join(import.meta.dirname, '../../golden/states');
 
 const shape = { input: z.object({ n: z.number() }), output: z.string() };
 const look = defineTool({

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Agent } from '@openai/agents';
 import { afterAll, describe, expect, it } from 'vitest';
-import { askHumanTool, defineAgent, functionModel } from '../../src/index.js';
-import { readSummary } from '../../src/storage/task-stats.js';
-import { describeEachDatabase } from '../harness/database.js';
-import { ADMIN, engineFor, restOf } from '../harness/engine.js';
-import { call, scripted } from '../harness/script.js';
-import { SLOW } from '../harness/slow.js';
+import { askHumanTool, defineAgent, functionModel } from '../../../src/index.js';
+import { readSummary } from '../../../src/storage/tasks/task-stats.js';
+import { describeEachDatabase } from '../../harness/database.js';
+import { ADMIN, engineFor, restOf } from '../../harness/engine.js';
+import { call, scripted } from '../../harness/script.js';
+import { SLOW } from '../../harness/slow.js';
 
 /** Numbers of the tasks and runs of a tenant, and how the parts of a server are. */
 

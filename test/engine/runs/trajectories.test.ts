@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Agent } from '@openai/agents';
 import { afterAll, expect, it } from 'vitest';
 import { z } from 'zod';
-import { sha256 } from '../../src/core/json.js';
+import { sha256 } from '../../../src/core/json.js';
 import {
   defineAgent,
   defineTool,
@@ -12,12 +12,12 @@ import {
   type HoldfastConfig,
   subAgent,
   writeFileTool,
-} from '../../src/index.js';
-import { describeEachDatabase } from '../harness/database.js';
-import { ADMIN, BOB, engineFor, eventsOf, restOf, runToRest } from '../harness/engine.js';
-import { inPieces } from '../harness/in-pieces.js';
-import { call, resultsIn, say, scripted } from '../harness/script.js';
-import { SLOW } from '../harness/slow.js';
+} from '../../../src/index.js';
+import { describeEachDatabase } from '../../harness/database.js';
+import { ADMIN, BOB, engineFor, eventsOf, restOf, runToRest } from '../../harness/engine.js';
+import { inPieces } from '../../harness/in-pieces.js';
+import { call, resultsIn, say, scripted } from '../../harness/script.js';
+import { SLOW } from '../../harness/slow.js';
 
 /** Records of real runs: how they ended, what they took over, whom they started. */
 

@@ -1,9 +1,9 @@
 import { Agent } from '@openai/agents';
 import { expect, it } from 'vitest';
-import { defineAgent, functionModel, type StartRun } from '../../src/index.js';
-import { describeEachDatabaseSlowly } from '../harness/database.js';
-import { ADMIN, engineFor, restOf } from '../harness/engine.js';
-import { say, scripted } from '../harness/script.js';
+import { defineAgent, functionModel, type StartRun } from '../../../src/index.js';
+import { describeEachDatabaseSlowly } from '../../harness/database.js';
+import { ADMIN, engineFor, restOf } from '../../harness/engine.js';
+import { say, scripted } from '../../harness/script.js';
 
 /** Lists of trajectories: filters, pages, and that what was over before is found whatever happened. */
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { Agent, setTracingDisabled } from '@openai/agents';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { createHttpServer, type HttpServer } from '../../src/http/server.js';
+import { createHttpServer, type HttpServer } from '../../../src/http/server.js';
 import {
   defineAgent,
   type HoldfastConfig,
@@ -14,12 +14,12 @@ import {
   openaiCompatible,
   runAgent,
   secret,
-} from '../../src/index.js';
-import type { Database } from '../../src/storage/database.js';
-import { describeEachDatabaseSlowly } from '../harness/database.js';
-import { ADMIN, openTestEngine, restOf, type TestEngine } from '../harness/engine.js';
-import { bearer, collectingLog, options } from '../http/door.js';
-import type { WireServer } from '../models/servers/wire-server.js';
+} from '../../../src/index.js';
+import type { Database } from '../../../src/storage/database/database.js';
+import { describeEachDatabaseSlowly } from '../../harness/database.js';
+import { ADMIN, openTestEngine, restOf, type TestEngine } from '../../harness/engine.js';
+import { bearer, collectingLog, options } from '../../http/door.js';
+import type { WireServer } from '../../models/servers/wire-server.js';
 import { CANARY, canaryServer, ECHOES } from './canary-server.js';
 
 setTracingDisabled(true);

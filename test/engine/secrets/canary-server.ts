@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { type Answerer, type WireServer, wireServer } from '../models/servers/wire-server.js';
+import { type Answerer, type WireServer, wireServer } from '../../models/servers/wire-server.js';
 
 /** Begins every secret that is planted. */
 export const CANARY = 'c4n4ry-of-';

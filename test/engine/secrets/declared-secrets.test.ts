@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Agent, MCPServerStdio, MCPServerStreamableHttp } from '@openai/agents';
 import { afterAll, expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import { knowAll } from '../../src/engine/declared-secrets.js';
+import { knowAll } from '../../../src/engine/secrets/declared-secrets.js';
 import {
   defineAgent,
   defineTool,
@@ -12,12 +12,12 @@ import {
   type HoldfastConfig,
   openaiCompatible,
   secret,
-} from '../../src/index.js';
-import { withoutKnownSecrets } from '../../src/models/known-secrets.js';
-import { ended, rowsIn } from '../export/exported.js';
-import { describeEachDatabase } from '../harness/database.js';
-import { ADMIN, engineFor, eventsOf, runToRest } from '../harness/engine.js';
-import { call, say, scripted } from '../harness/script.js';
+} from '../../../src/index.js';
+import { withoutKnownSecrets } from '../../../src/models/secrets/known-secrets.js';
+import { ended, rowsIn } from '../../export/exported.js';
+import { describeEachDatabase } from '../../harness/database.js';
+import { ADMIN, engineFor, eventsOf, runToRest } from '../../harness/engine.js';
+import { call, say, scripted } from '../../harness/script.js';
 
 /** Secrets that are declared and that nothing has used yet. */
 

@@ -1,9 +1,9 @@
 import { Agent } from '@openai/agents';
 import { expect, it } from 'vitest';
-import { functionModel } from '../../src/index.js';
-import { describeBothDatabasesSlowly } from '../harness/database.js';
-import { ADMIN, engineFor } from '../harness/engine.js';
-import { say } from '../harness/script.js';
+import { functionModel } from '../../../src/index.js';
+import { describeBothDatabasesSlowly } from '../../harness/database.js';
+import { ADMIN, engineFor } from '../../harness/engine.js';
+import { say } from '../../harness/script.js';
 
 /** Tasks that failed by errors: listed with the reasons, and put back by a person. */
 

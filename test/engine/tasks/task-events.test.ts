@@ -1,10 +1,10 @@
 import { Agent } from '@openai/agents';
 import { expect, it } from 'vitest';
-import { defineAgent, functionModel } from '../../src/index.js';
-import { tellBegun } from '../../src/storage/task-events.js';
-import { describeBothDatabasesSlowly } from '../harness/database.js';
-import { ADMIN, engineFor, restOf } from '../harness/engine.js';
-import { parseExposition } from '../metrics/exposition.js';
+import { defineAgent, functionModel } from '../../../src/index.js';
+import { tellBegun } from '../../../src/storage/tasks/task-events.js';
+import { describeBothDatabasesSlowly } from '../../harness/database.js';
+import { ADMIN, engineFor, restOf } from '../../harness/engine.js';
+import { parseExposition } from '../../metrics/exposition.js';
 
 const mute = functionModel('mute', () => {
   throw new Error('no words');

@@ -1,11 +1,11 @@
 import { Agent } from '@openai/agents';
 import { expect, it } from 'vitest';
-import type { SubmitTask } from '../../src/core/task.js';
-import { createEngine, defineAgent, functionModel } from '../../src/index.js';
-import { describeEachDatabase } from '../harness/database.js';
-import { ADMIN, engineFor } from '../harness/engine.js';
-import { say } from '../harness/script.js';
-import { SLOW } from '../harness/slow.js';
+import type { SubmitTask } from '../../../src/core/tasks/task.js';
+import { createEngine, defineAgent, functionModel } from '../../../src/index.js';
+import { describeEachDatabase } from '../../harness/database.js';
+import { ADMIN, engineFor } from '../../harness/engine.js';
+import { say } from '../../harness/script.js';
+import { SLOW } from '../../harness/slow.js';
 
 /** The order in which tasks begin, as a configuration says it. */
 

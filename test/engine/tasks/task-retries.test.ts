@@ -1,9 +1,9 @@
 import { Agent } from '@openai/agents';
 import { expect, it } from 'vitest';
-import { askHumanTool, defineAgent, functionModel } from '../../src/index.js';
-import { describeBothDatabasesSlowly } from '../harness/database.js';
-import { ADMIN, engineFor, restOf } from '../harness/engine.js';
-import { call, outputAfter } from '../harness/script.js';
+import { askHumanTool, defineAgent, functionModel } from '../../../src/index.js';
+import { describeBothDatabasesSlowly } from '../../harness/database.js';
+import { ADMIN, engineFor, restOf } from '../../harness/engine.js';
+import { call, outputAfter } from '../../harness/script.js';
 
 /** Attempts of tasks whose models fail. No container is needed: none of them comes to its verification. */
 

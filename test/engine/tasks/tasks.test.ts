@@ -1,11 +1,11 @@
 import { Agent } from '@openai/agents';
 import { expect, it } from 'vitest';
-import type { SubmitTask } from '../../src/core/task.js';
-import { askHumanTool, defineAgent, functionModel } from '../../src/index.js';
-import { describeEachDatabase } from '../harness/database.js';
-import { ADMIN, engineFor, eventsOf, restOf } from '../harness/engine.js';
-import { call, scripted } from '../harness/script.js';
-import { SLOW } from '../harness/slow.js';
+import type { SubmitTask } from '../../../src/core/tasks/task.js';
+import { askHumanTool, defineAgent, functionModel } from '../../../src/index.js';
+import { describeEachDatabase } from '../../harness/database.js';
+import { ADMIN, engineFor, eventsOf, restOf } from '../../harness/engine.js';
+import { call, scripted } from '../../harness/script.js';
+import { SLOW } from '../../harness/slow.js';
 
 /** Tasks as rows: submission, lists, cancellation, what becomes of one whose run ends without a container. */
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { RunView } from '../../../src/core/run.js';
+import type { RunView } from '../../../src/core/runs/run.js';
 import { type DatabaseKind, describeEachDatabaseSlowly } from '../../harness/database.js';
 import { ADMIN, eventsOf, openTestEngine, restOf, runToRest, type TestEngine } from '../../harness/engine.js';
 import { call, scripted } from '../../harness/script.js';

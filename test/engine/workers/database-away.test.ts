@@ -3,20 +3,20 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent } from '@openai/agents';
 import type pg from 'pg';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { createEngine, defineAgent, type Engine, HoldfastError } from '../../src/index.js';
-import { databaseTrouble } from '../../src/storage/database-trouble.js';
-import { SilentConnections } from '../../src/storage/silent-connections.js';
+import { createEngine, defineAgent, type Engine, HoldfastError } from '../../../src/index.js';
+import { databaseTrouble } from '../../../src/storage/database/database-trouble.js';
+import { SilentConnections } from '../../../src/storage/database/silent-connections.js';
 import {
   createEngineDatabase,
   describeEachDatabase,
   describePostgres,
   onServer,
   type TestDatabase,
-} from '../harness/database.js';
-import { ADMIN } from '../harness/engine.js';
-import { scripted } from '../harness/script.js';
-import { SLOW } from '../harness/slow.js';
-import { type Network, openNetwork } from '../workers/proxy.js';
+} from '../../harness/database.js';
+import { ADMIN } from '../../harness/engine.js';
+import { scripted } from '../../harness/script.js';
+import { SLOW } from '../../harness/slow.js';
+import { type Network, openNetwork } from '../../workers/proxy.js';
 
 const agents = [defineAgent({ agent: new Agent({ name: 'one', model: scripted([]) }) })];
 const RUN = 'run_0123456789abcdef0123456789abcdef';

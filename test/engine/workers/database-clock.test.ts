@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { DatabaseClock } from '../../src/engine/database-clock.js';
-import { type Database, openDatabase } from '../../src/storage/database.js';
-import { createTestDatabase, describeEachDatabase, type TestDatabase } from '../harness/database.js';
+import { DatabaseClock } from '../../../src/engine/ops/database-clock.js';
+import { type Database, openDatabase } from '../../../src/storage/database/database.js';
+import { createTestDatabase, describeEachDatabase, type TestDatabase } from '../../harness/database.js';
 
 const HOUR_MS = 3_600_000;
 /** What a busy machine takes to answer a question. */

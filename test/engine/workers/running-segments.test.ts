@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { RunningSegments } from '../../src/engine/running-segments.js';
+import { RunningSegments } from '../../../src/engine/workers/running-segments.js';
 
 const DAY_MS = 24 * 3_600_000;
 

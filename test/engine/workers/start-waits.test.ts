@@ -1,10 +1,10 @@
 import { Agent } from '@openai/agents';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { createEngine, type EngineConfig } from '../../src/index.js';
-import { createEngineDatabase, describePostgres, type TestDatabase } from '../harness/database.js';
-import { runToRest } from '../harness/engine.js';
-import { say, scripted } from '../harness/script.js';
-import { type Network, openNetwork } from '../workers/proxy.js';
+import { createEngine, type EngineConfig } from '../../../src/index.js';
+import { createEngineDatabase, describePostgres, type TestDatabase } from '../../harness/database.js';
+import { runToRest } from '../../harness/engine.js';
+import { say, scripted } from '../../harness/script.js';
+import { type Network, openNetwork } from '../../workers/proxy.js';
 
 describePostgres('a process that starts', () => {
   let database: TestDatabase;

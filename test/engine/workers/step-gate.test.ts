@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ProcessGate } from '../../src/engine/step-gate.js';
+import { ProcessGate } from '../../../src/engine/workers/step-gate.js';
 
 const never = new AbortController().signal;
 const settle = () => new Promise((resolve) => setImmediate(resolve));

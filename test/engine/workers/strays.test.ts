@@ -2,11 +2,11 @@ import { DBOSExecutor } from '@dbos-inc/dbos-sdk/internal/dbos-executor';
 import { Agent } from '@openai/agents';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { createEngine, defineAgent, defineTool } from '../../src/index.js';
-import { openDatabase } from '../../src/storage/database.js';
-import { createEngineDatabase, describeEachDatabaseSlowly, describePostgresSlowly } from '../harness/database.js';
-import { ADMIN, engineFor, eventsOf, restOf, runToRest } from '../harness/engine.js';
-import { call, scripted } from '../harness/script.js';
+import { createEngine, defineAgent, defineTool } from '../../../src/index.js';
+import { openDatabase } from '../../../src/storage/database/database.js';
+import { createEngineDatabase, describeEachDatabaseSlowly, describePostgresSlowly } from '../../harness/database.js';
+import { ADMIN, engineFor, eventsOf, restOf, runToRest } from '../../harness/engine.js';
+import { call, scripted } from '../../harness/script.js';
 
 let executions = 0;
 let goOn = (): void => {};

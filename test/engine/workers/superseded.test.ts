@@ -1,11 +1,11 @@
 import { Agent, type Model } from '@openai/agents';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { createEngine, defineAgent, defineTool, type EngineConfig, functionModel } from '../../src/index.js';
-import { openDatabase } from '../../src/storage/database.js';
-import { createEngineDatabase, describePostgres } from '../harness/database.js';
-import { ADMIN, eventsOf, restOf } from '../harness/engine.js';
-import { call, resultsIn, say, scripted } from '../harness/script.js';
+import { createEngine, defineAgent, defineTool, type EngineConfig, functionModel } from '../../../src/index.js';
+import { openDatabase } from '../../../src/storage/database/database.js';
+import { createEngineDatabase, describePostgres } from '../../harness/database.js';
+import { ADMIN, eventsOf, restOf } from '../../harness/engine.js';
+import { call, resultsIn, say, scripted } from '../../harness/script.js';
 
 /** A process that works on although a newer one has its worker id: it acts no more, and breaks nothing by that. */
 

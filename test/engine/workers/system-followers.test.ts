@@ -1,12 +1,12 @@
 import { Agent } from '@openai/agents';
 import pg from 'pg';
 import { expect, it, vi } from 'vitest';
-import type { SystemEvent, SystemGap } from '../../src/core/system-event.js';
-import { SystemTail } from '../../src/engine/system-tail.js';
-import { defineAgent } from '../../src/index.js';
-import { describeBothDatabasesSlowly } from '../harness/database.js';
-import { ADMIN, engineFor, runToRest } from '../harness/engine.js';
-import { say, scripted } from '../harness/script.js';
+import type { SystemEvent, SystemGap } from '../../../src/core/log/system-event.js';
+import { SystemTail } from '../../../src/engine/streaming/system-tail.js';
+import { defineAgent } from '../../../src/index.js';
+import { describeBothDatabasesSlowly } from '../../harness/database.js';
+import { ADMIN, engineFor, runToRest } from '../../harness/engine.js';
+import { say, scripted } from '../../harness/script.js';
 
 const FOLLOWERS = 60;
 const agents = [defineAgent({ agent: new Agent({ name: 'plain', model: scripted([[say('done')]], 3) }) })];

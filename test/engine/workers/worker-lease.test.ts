@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { HEARTBEAT_OLD_MS } from '../../src/core/worker.js';
-import { LEASE_MS, WorkerLease } from '../../src/engine/worker-lease.js';
+import { HEARTBEAT_OLD_MS } from '../../../src/core/queue/worker.js';
+import { LEASE_MS, WorkerLease } from '../../../src/engine/workers/worker-lease.js';
 
 /** A lease whose questions take as long as the test says. */
 function leaseOf(answers: readonly { readonly owner: boolean; readonly tookMs: number }[]) {

@@ -1,9 +1,9 @@
 import { request } from 'node:http';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ROUTES } from '../../src/http/routes.js';
-import { describeEachDatabase } from '../harness/database.js';
-import { type Answer, bearer, type Door, expectProblem, MAX_BODY_BYTES, openDoor, TOKENS } from './door.js';
+import { ROUTES } from '../../../src/http/routes.js';
+import { describeEachDatabase } from '../../harness/database.js';
+import { type Answer, bearer, type Door, expectProblem, MAX_BODY_BYTES, openDoor, TOKENS } from '../door.js';
 
 describeEachDatabase('bad input', (kind) => {
   let door: Door;

@@ -5,11 +5,11 @@ import { createConnection } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import express from 'express';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { limitBodies } from '../../src/http/body-time.js';
-import { LINES_TYPE, readLines } from '../../src/http/lines.js';
-import { createHttpServer, type HttpServer } from '../../src/http/server.js';
-import { SLOW } from '../harness/slow.js';
-import { collectingLog, type Door, openDoor, options, TOKENS } from './door.js';
+import { createHttpServer, type HttpServer } from '../../../src/http/server.js';
+import { limitBodies } from '../../../src/http/wire/body-time.js';
+import { LINES_TYPE, readLines } from '../../../src/http/wire/lines.js';
+import { SLOW } from '../../harness/slow.js';
+import { collectingLog, type Door, openDoor, options, TOKENS } from '../door.js';
 
 const BODY_MS = 1500;
 

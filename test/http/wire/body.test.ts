@@ -1,9 +1,9 @@
 import { gzipSync } from 'node:zlib';
 import express, { type ErrorRequestHandler } from 'express';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { HoldfastError } from '../../src/core/errors.js';
-import { readBody } from '../../src/http/body.js';
-import { listening } from './listening.js';
+import { HoldfastError } from '../../../src/core/errors/errors.js';
+import { readBody } from '../../../src/http/wire/body.js';
+import { listening } from '../listening.js';
 
 const MAX_BYTES = 5000;
 let server: Awaited<ReturnType<typeof listening>>;

@@ -1,11 +1,11 @@
 import { Agent } from '@openai/agents';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { askHumanTool, defineAgent } from '../../src/index.js';
-import { aTask } from '../core/a-task.js';
-import { describeBothDatabasesSlowly } from '../harness/database.js';
-import { call, say, scripted } from '../harness/script.js';
-import { type Door, expectProblem, openDoor } from './door.js';
+import { askHumanTool, defineAgent } from '../../../src/index.js';
+import { aTask } from '../../core/tasks/a-task.js';
+import { describeBothDatabasesSlowly } from '../../harness/database.js';
+import { call, say, scripted } from '../../harness/script.js';
+import { type Door, expectProblem, openDoor } from '../door.js';
 
 /** A schema of which each part names the next one twice: forty of them ask for 2^40 visits. */
 const DEPTH = 40;

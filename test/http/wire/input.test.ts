@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { HoldfastError } from '../../src/core/errors.js';
-import { startRun } from '../../src/core/run.js';
-import { idempotencyKey } from '../../src/http/idempotency.js';
-import { parseInput } from '../../src/http/input.js';
-import { guarded, NO_INPUT } from '../../src/http/route.js';
+import { HoldfastError } from '../../../src/core/errors/errors.js';
+import { startRun } from '../../../src/core/runs/run.js';
+import { idempotencyKey } from '../../../src/http/idempotency.js';
+import { parseInput } from '../../../src/http/input.js';
+import { guarded, NO_INPUT } from '../../../src/http/route.js';
 
 function fieldsOf(schema: z.ZodType, value: unknown, prefix = ''): HoldfastError['fields'] {
   try {

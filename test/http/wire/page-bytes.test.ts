@@ -1,11 +1,11 @@
 import { Agent } from '@openai/agents';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { defineAgent, defineTool } from '../../src/index.js';
-import { knowSecret } from '../../src/models/known-secrets.js';
-import { describeBothDatabasesSlowly } from '../harness/database.js';
-import { call, say, scripted } from '../harness/script.js';
-import { type Door, openDoor } from './door.js';
+import { defineAgent, defineTool } from '../../../src/index.js';
+import { knowSecret } from '../../../src/models/secrets/known-secrets.js';
+import { describeBothDatabasesSlowly } from '../../harness/database.js';
+import { call, say, scripted } from '../../harness/script.js';
+import { type Door, openDoor } from '../door.js';
 
 const LONG = 1_500_000;
 const PAGE = 4 * 1024 * 1024;

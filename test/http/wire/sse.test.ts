@@ -3,11 +3,11 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { afterEach, expect, test } from 'vitest';
-import { genesis, seal } from '../../src/core/chain.js';
-import type { RunEvent } from '../../src/core/event.js';
-import { createLife } from '../../src/http/life.js';
-import { type StreamOptions, sendEvents } from '../../src/http/sse.js';
-import { listening } from './listening.js';
+import { genesis, seal } from '../../../src/core/log/chain.js';
+import type { RunEvent } from '../../../src/core/log/event.js';
+import { createLife } from '../../../src/http/wire/life.js';
+import { type StreamOptions, sendEvents } from '../../../src/http/wire/sse.js';
+import { listening } from '../listening.js';
 
 const KEY = '00'.repeat(32);
 const AT = '2026-01-01T00:00:00.000Z';

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { runEvent } from '../../src/core/event.js';
-import { interruptionView } from '../../src/core/interruption.js';
-import { type RunView, runView } from '../../src/core/run.js';
-import { pageOf } from '../../src/http/fields.js';
-import { describeEachDatabase } from '../harness/database.js';
-import { SLOW } from '../harness/slow.js';
-import { type Actor, type Door, expectProblem, openDoor } from './door.js';
-import { openStream, type Stream } from './event-stream.js';
+import { interruptionView } from '../../../src/core/interruptions/interruption.js';
+import { runEvent } from '../../../src/core/log/event.js';
+import { type RunView, runView } from '../../../src/core/runs/run.js';
+import { pageOf } from '../../../src/http/fields.js';
+import { describeEachDatabase } from '../../harness/database.js';
+import { SLOW } from '../../harness/slow.js';
+import { type Actor, type Door, expectProblem, openDoor } from '../door.js';
+import { openStream, type Stream } from '../event-stream.js';
 
 describeEachDatabase('event streams', (kind) => {
   let door: Door;

@@ -1,10 +1,10 @@
 import type { Model, ModelRequest, ModelResponse, StreamEvent } from '@openai/agents';
 import { expect } from 'vitest';
-import { toJson } from '../../src/core/json.js';
-import { OllamaModel, type OllamaModelOptions } from '../../src/models/ollama-model.js';
-import { requestOf } from './requests.js';
-import { lastChunk, says, toolCall } from './servers/ollama-server.js';
-import { type Answerer, wireServer } from './servers/wire-server.js';
+import { toJson } from '../../../src/core/json.js';
+import { OllamaModel, type OllamaModelOptions } from '../../../src/models/ollama/ollama-model.js';
+import { requestOf } from '../requests.js';
+import { lastChunk, says, toolCall } from '../servers/ollama-server.js';
+import { type Answerer, wireServer } from '../servers/wire-server.js';
 
 /** Every question here goes to a real server twice, to be answered whole and streamed; both must come to the same. */
 

@@ -1,7 +1,7 @@
 import { ModelBehaviorError, type ModelResponse } from '@openai/agents';
 import { describe, expect, it } from 'vitest';
+import { chunk, lastChunk, says, saysRaw, toolCall } from '../servers/ollama-server.js';
 import { ask, callsIn, done, failing, message, textsIn, thought } from './ask-ollama.js';
-import { chunk, lastChunk, says, saysRaw, toolCall } from './servers/ollama-server.js';
 
 /** The numbers are those of the cases that a model of Ollama must hold. Each answer is read whole and streamed. */
 

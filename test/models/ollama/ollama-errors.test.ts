@@ -1,13 +1,13 @@
 import { inspect } from 'node:util';
 import { Agent, Runner, retryPolicies } from '@openai/agents';
 import { describe, expect, it } from 'vitest';
-import { ModelCallError } from '../../src/models/model-call-error.js';
-import { classifyModelFailure } from '../../src/models/model-failure.js';
-import { OllamaModel } from '../../src/models/ollama-model.js';
+import { ModelCallError } from '../../../src/models/failures/model-call-error.js';
+import { classifyModelFailure } from '../../../src/models/failures/model-failure.js';
+import { OllamaModel } from '../../../src/models/ollama/ollama-model.js';
+import { requestOf } from '../requests.js';
+import { saysRaw } from '../servers/ollama-server.js';
+import { type Answerer, htmlPage, silence, status, wireServer } from '../servers/wire-server.js';
 import { done, failing } from './ask-ollama.js';
-import { requestOf } from './requests.js';
-import { saysRaw } from './servers/ollama-server.js';
-import { type Answerer, htmlPage, silence, status, wireServer } from './servers/wire-server.js';
 
 /** The numbers are those of the cases that a model of Ollama must hold. */
 

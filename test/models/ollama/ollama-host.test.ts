@@ -1,17 +1,17 @@
 import type { ModelRequest } from '@openai/agents';
 import { describe, expect, it } from 'vitest';
-import { ollamaAddress } from '../../src/core/ollama-address.js';
-import { MultiModelProvider } from '../../src/models/multi-model-provider.js';
-import { ollamaTarget } from '../../src/models/ollama-host.js';
-import { OllamaModel } from '../../src/models/ollama-model.js';
-import { OllamaModelProvider } from '../../src/models/ollama-model-provider.js';
-import { parseOllamaName } from '../../src/models/ollama-name.js';
-import { fileSecret } from '../../src/models/secret.js';
+import { ollamaAddress } from '../../../src/core/models/ollama-address.js';
+import { ollamaTarget } from '../../../src/models/ollama/ollama-host.js';
+import { OllamaModel } from '../../../src/models/ollama/ollama-model.js';
+import { OllamaModelProvider } from '../../../src/models/ollama/ollama-model-provider.js';
+import { parseOllamaName } from '../../../src/models/ollama/ollama-name.js';
+import { MultiModelProvider } from '../../../src/models/providers/multi-model-provider.js';
+import { fileSecret } from '../../../src/models/secrets/secret.js';
+import { printed } from '../printed.js';
+import { callItem, requestOf, weatherTool } from '../requests.js';
+import { chunk, lastChunk, says, saysRaw, toolCall } from '../servers/ollama-server.js';
+import { htmlPage, reset, status, wireServer } from '../servers/wire-server.js';
 import { ask, done, failing, refusal } from './ask-ollama.js';
-import { printed } from './printed.js';
-import { callItem, requestOf, weatherTool } from './requests.js';
-import { chunk, lastChunk, says, saysRaw, toolCall } from './servers/ollama-server.js';
-import { htmlPage, reset, status, wireServer } from './servers/wire-server.js';
 
 const CLOUD = 'https://ollama.com';
 const LOCAL = 'http://127.0.0.1:11434';

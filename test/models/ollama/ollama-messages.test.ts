@@ -1,11 +1,11 @@
 import { rm, writeFile } from 'node:fs/promises';
 import type { AgentInputItem, ModelRequest } from '@openai/agents';
 import { describe, expect, it } from 'vitest';
-import { OllamaModel } from '../../src/models/ollama-model.js';
-import { SLOW } from '../harness/slow.js';
+import { OllamaModel } from '../../../src/models/ollama/ollama-model.js';
+import { SLOW } from '../../harness/slow.js';
+import { callItem, requestOf, resultItem, textItem } from '../requests.js';
+import { type Answerer, wireServer } from '../servers/wire-server.js';
 import { ask, done, messagesOf, refusal, sent } from './ask-ollama.js';
-import { callItem, requestOf, resultItem, textItem } from './requests.js';
-import { type Answerer, wireServer } from './servers/wire-server.js';
 
 /** The numbers are those of the cases that a model of Ollama must hold; the next ones are in the files beside this one. */
 

@@ -1,10 +1,10 @@
 import { Agent, type ModelRequest, Runner } from '@openai/agents';
 import { describe, expect, it } from 'vitest';
-import { OllamaModel, type OllamaModelOptions } from '../../src/models/ollama-model.js';
+import { OllamaModel, type OllamaModelOptions } from '../../../src/models/ollama/ollama-model.js';
+import { requestOf } from '../requests.js';
+import { chunk, hangsAfter } from '../servers/ollama-server.js';
+import { type Answerer, silence, status, wireServer } from '../servers/wire-server.js';
 import { ask, type Body, done, failing, refusal, sent } from './ask-ollama.js';
-import { requestOf } from './requests.js';
-import { chunk, hangsAfter } from './servers/ollama-server.js';
-import { type Answerer, silence, status, wireServer } from './servers/wire-server.js';
 
 /** The numbers are those of the cases that a model of Ollama must hold. */
 

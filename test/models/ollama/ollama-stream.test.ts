@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { OllamaModel } from '../../src/models/ollama-model.js';
-import { SLOW } from '../harness/slow.js';
+import { OllamaModel } from '../../../src/models/ollama/ollama-model.js';
+import { SLOW } from '../../harness/slow.js';
+import { requestOf } from '../requests.js';
+import { chunk, cutAfter, lastChunk, says, saysInPieces, saysRaw } from '../servers/ollama-server.js';
+import { type Answerer, reset, wireServer } from '../servers/wire-server.js';
 import { ask, failing, message, textsIn } from './ask-ollama.js';
-import { requestOf } from './requests.js';
-import { chunk, cutAfter, lastChunk, says, saysInPieces, saysRaw } from './servers/ollama-server.js';
-import { type Answerer, reset, wireServer } from './servers/wire-server.js';
 
 /** The numbers are those of the cases that a model of Ollama must hold. */
 

@@ -1,10 +1,10 @@
 import { Agent, handoff, type ModelRequest, Runner } from '@openai/agents';
 import { describe, expect, it } from 'vitest';
-import { OllamaModel } from '../../src/models/ollama-model.js';
+import { OllamaModel } from '../../../src/models/ollama/ollama-model.js';
+import { weatherTool } from '../requests.js';
+import { chunk, lastChunk, says, toolCall } from '../servers/ollama-server.js';
+import { status, wireServer } from '../servers/wire-server.js';
 import { ask, callsIn, done, failing, message, refusal, sent, textsIn } from './ask-ollama.js';
-import { weatherTool } from './requests.js';
-import { chunk, lastChunk, says, toolCall } from './servers/ollama-server.js';
-import { status, wireServer } from './servers/wire-server.js';
 
 /** The numbers are those of the cases that a model of Ollama must hold. */
 

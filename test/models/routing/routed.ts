@@ -6,13 +6,13 @@ import {
   type StreamEvent,
   withTrace,
 } from '@openai/agents';
-import type { RouterConfig } from '../../src/core/router-config.js';
-import { planOf } from '../../src/core/router-plan.js';
-import { seededRandom } from '../../src/core/seeded-random.js';
-import type { AttemptContext, AttemptedModel } from '../../src/models/model-attempt.js';
-import { UNWATCHED } from '../../src/models/model-attempt.js';
-import type { AttemptNote } from '../../src/models/router-model.js';
-import { RouterProvider } from '../../src/models/router-provider.js';
+import type { RouterConfig } from '../../../src/core/routing/router-config.js';
+import { planOf } from '../../../src/core/routing/router-plan.js';
+import { seededRandom } from '../../../src/core/seeded-random.js';
+import type { AttemptContext, AttemptedModel } from '../../../src/models/providers/model-attempt.js';
+import { UNWATCHED } from '../../../src/models/providers/model-attempt.js';
+import type { AttemptNote } from '../../../src/models/routing/router-model.js';
+import { RouterProvider } from '../../../src/models/routing/router-provider.js';
 
 /** Nano-dollars for so many tokens, by model. */
 export type Costs = { readonly [model: string]: (tokens: number) => number };

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { seededRandom } from '../../src/core/seeded-random.js';
-import { functionModel } from '../../src/models/function-model.js';
-import { ModelCallError } from '../../src/models/model-call-error.js';
-import { SLOW } from '../harness/slow.js';
-import { requestOf, textItem } from './requests.js';
+import { seededRandom } from '../../../src/core/seeded-random.js';
+import { ModelCallError } from '../../../src/models/failures/model-call-error.js';
+import { functionModel } from '../../../src/models/providers/function-model.js';
+import { SLOW } from '../../harness/slow.js';
+import { requestOf, textItem } from '../requests.js';
 import { Routed } from './routed.js';
 
 /** Ten thousand requests of a day, at candidates that break and are mended, by a clock that is set by hand. */

@@ -1,13 +1,13 @@
 import { type StreamEvent, setTracingDisabled } from '@openai/agents';
 import { describe, expect, it } from 'vitest';
-import { functionModel } from '../../src/models/function-model.js';
-import type { AttemptWatch } from '../../src/models/model-attempt.js';
-import { FinalModelError } from '../../src/models/model-call-error.js';
-import { classifyModelFailure } from '../../src/models/model-failure.js';
-import { requestOf, textItem, weatherTool } from './requests.js';
+import { FinalModelError } from '../../../src/models/failures/model-call-error.js';
+import { classifyModelFailure } from '../../../src/models/failures/model-failure.js';
+import { functionModel } from '../../../src/models/providers/function-model.js';
+import type { AttemptWatch } from '../../../src/models/providers/model-attempt.js';
+import { requestOf, textItem, weatherTool } from '../requests.js';
+import { hangsUpAfter, hangsUpEarly, refuses, says } from '../servers/chat-answers.js';
+import { type Answerer, reset, silence, wireServer } from '../servers/wire-server.js';
 import { type Costs, chatModel, deltasIn, Routed } from './routed.js';
-import { hangsUpAfter, hangsUpEarly, refuses, says } from './servers/chat-answers.js';
-import { type Answerer, reset, silence, wireServer } from './servers/wire-server.js';
 
 setTracingDisabled(true);
 

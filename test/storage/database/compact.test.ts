@@ -1,13 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
-import { createEngine, type Engine } from '../../src/index.js';
-import { compactFiles } from '../../src/storage/compact.js';
-import { openDatabase } from '../../src/storage/database.js';
-import { createEngineDatabase, type TestDatabase } from '../harness/database.js';
-import { echoAgent } from '../harness/echo-agent.js';
-import { ADMIN, runToRest } from '../harness/engine.js';
-import { SLOW } from '../harness/slow.js';
+import { createEngine, type Engine } from '../../../src/index.js';
+import { openDatabase } from '../../../src/storage/database/database.js';
+import { compactFiles } from '../../../src/storage/database/pglite/compact.js';
+import { createEngineDatabase, type TestDatabase } from '../../harness/database.js';
+import { echoAgent } from '../../harness/echo-agent.js';
+import { ADMIN, runToRest } from '../../harness/engine.js';
+import { SLOW } from '../../harness/slow.js';
 
 const CANARY = 'c4n4ry-that-is-erased';
 const MARKER = 'm4rker-that-is-kept';

@@ -2,12 +2,12 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { lockDataDir } from '../../src/storage/data-dir-lock.js';
-import { SLOW } from '../harness/slow.js';
-import { runChild } from './child.js';
+import { lockDataDir } from '../../../src/storage/database/data-dir/data-dir-lock.js';
+import { SLOW } from '../../harness/slow.js';
+import { runChild } from '../child.js';
 
 const OWN = `
-import { lockDataDir } from './data-dir-lock.js';
+import { lockDataDir } from './database/data-dir/data-dir-lock.js';
 try {
   const lock = lockDataDir(DIR);
   console.log('owner');
@@ -18,7 +18,7 @@ try {
 }`;
 // Races for many directories, each at an instant that all racers know.
 const RACE = `
-import { lockDataDir } from './data-dir-lock.js';
+import { lockDataDir } from './database/data-dir/data-dir-lock.js';
 console.log('ready');
 const start = await new Promise((resolve) => process.stdin.once('data', (said) => resolve(Number(said))));
 const owned = [];

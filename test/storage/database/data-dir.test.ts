@@ -2,11 +2,11 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symli
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { checkDataDir } from '../../src/cli/check-files.js';
-import { readSettings } from '../../src/config.js';
-import { takeDataDir } from '../../src/storage/data-dir.js';
-import { openDatabase } from '../../src/storage/database.js';
-import { SLOW } from '../harness/slow.js';
+import { checkDataDir } from '../../../src/cli/doctor/check-files.js';
+import { readSettings } from '../../../src/config.js';
+import { takeDataDir } from '../../../src/storage/database/data-dir/data-dir.js';
+import { openDatabase } from '../../../src/storage/database/database.js';
+import { SLOW } from '../../harness/slow.js';
 
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import pg from 'pg';
 import { expect, it } from 'vitest';
-import { databaseTrouble } from '../../src/storage/database-trouble.js';
+import { databaseTrouble } from '../../../src/storage/database/database-trouble.js';
 
 const errorOf = (work: Promise<unknown>): Promise<unknown> =>
   work.then(

@@ -1,9 +1,9 @@
 import type { Knex } from 'knex';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { MIGRATIONS, type Migration } from '../../migrations/index.js';
-import { type Database, openDatabase } from '../../src/storage/database.js';
-import { migrate, schemaState } from '../../src/storage/migrate.js';
-import { createTestDatabase, describeEachDatabase, type TestDatabase } from '../harness/database.js';
+import { MIGRATIONS, type Migration } from '../../../migrations/index.js';
+import { type Database, openDatabase } from '../../../src/storage/database/database.js';
+import { migrate, schemaState } from '../../../src/storage/database/migrate.js';
+import { createTestDatabase, describeEachDatabase, type TestDatabase } from '../../harness/database.js';
 
 const NAMES = MIGRATIONS.map(({ name }) => name);
 const migration = (name: string, sql: string): Migration => ({

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { reserve } from '../../src/storage/budgets.js';
-import { claimCall } from '../../src/storage/calls.js';
-import { type Database, openDatabase } from '../../src/storage/database.js';
-import { migrate } from '../../src/storage/migrate.js';
-import { fence } from '../../src/storage/takeover.js';
-import { beat } from '../../src/storage/workers.js';
-import { atWork } from '../harness/at-work.js';
-import { createEngineDatabase, describePostgres, type TestDatabase } from '../harness/database.js';
+import { reserve } from '../../../src/storage/budgets/budgets.js';
+import { type Database, openDatabase } from '../../../src/storage/database/database.js';
+import { migrate } from '../../../src/storage/database/migrate.js';
+import { fence } from '../../../src/storage/dbos/takeover.js';
+import { beat } from '../../../src/storage/queue/workers.js';
+import { claimCall } from '../../../src/storage/runs/calls.js';
+import { atWork } from '../../harness/at-work.js';
+import { createEngineDatabase, describePostgres, type TestDatabase } from '../../harness/database.js';
 
 /** Many runs act for their worker at the same time, and each looks whether it still is the one: no heartbeat may wait for them. */
 describePostgres('what acts for a worker', () => {

@@ -1,16 +1,16 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Database, openDatabase } from '../../src/storage/database.js';
-import { createTestDatabase, newDir, type TestDatabase } from '../harness/database.js';
-import { SLOW } from '../harness/slow.js';
-import { runChild } from './child.js';
+import { type Database, openDatabase } from '../../../src/storage/database/database.js';
+import { createTestDatabase, newDir, type TestDatabase } from '../../harness/database.js';
+import { SLOW } from '../../harness/slow.js';
+import { runChild } from '../child.js';
 
 const open = (dataDir: string): Promise<Database> => openDatabase({ databaseUrl: null, dataDir });
 
 // Commits numbers one by one, in pairs of rows, and says each one that was acknowledged.
 const WRITE = `
-import { openDatabase } from './database.js';
+import { openDatabase } from './database/database.js';
 const db = await openDatabase({ databaseUrl: null, dataDir: DIR });
 await db.pool.query('CREATE TABLE IF NOT EXISTS numbers (n int, half text, PRIMARY KEY (n, half))');
 for (let n = FROM; ; n += 1) {

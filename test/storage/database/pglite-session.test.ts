@@ -2,11 +2,11 @@ import { AsyncResource } from 'node:async_hooks';
 import { rm } from 'node:fs/promises';
 import type pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Database } from '../../src/storage/database.js';
-import { openPglite } from '../../src/storage/pglite.js';
-import { createTestDatabase, type TestDatabase } from '../harness/database.js';
-import { withClient } from '../harness/with-client.js';
-import { runChild } from './child.js';
+import type { Database } from '../../../src/storage/database/database.js';
+import { openPglite } from '../../../src/storage/database/pglite/pglite.js';
+import { createTestDatabase, type TestDatabase } from '../../harness/database.js';
+import { withClient } from '../../harness/with-client.js';
+import { runChild } from '../child.js';
 
 const IDLE_TIMEOUT_MS = 400;
 const REFUSED = { code: 'internal', message: expect.stringContaining('inside an open transaction') };
@@ -131,7 +131,7 @@ describe('The one session of PGlite', () => {
 
   test('what began before a transaction is outside, also in a process that follows async contexts only now', async () => {
     const child = runChild(`
-      import { enterTransaction, followContexts, Lease, transactionHere } from './pglite-lease.js';
+      import { enterTransaction, followContexts, Lease, transactionHere } from './database/pglite/pglite-lease.js';
       followContexts();
       let go;
       const gate = new Promise((resolve) => { go = resolve; });

@@ -5,7 +5,7 @@ import {
   endsTransaction,
   listenCommand,
   onlyReads,
-} from '../../src/storage/pglite-statement.js';
+} from '../../../src/storage/database/pglite/pglite-statement.js';
 
 describe('The text of a statement', () => {
   test('begins a transaction', () => {

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Database, openDatabase } from '../../src/storage/database.js';
+import { type Database, openDatabase } from '../../../src/storage/database/database.js';
 import {
   createTestDatabase,
   type DatabaseKind,
   describeEachDatabase,
   describePostgres,
   type TestDatabase,
-} from '../harness/database.js';
-import { SLOW } from '../harness/slow.js';
-import { withClient } from '../harness/with-client.js';
+} from '../../harness/database.js';
+import { SLOW } from '../../harness/slow.js';
+import { withClient } from '../../harness/with-client.js';
 
 /** What connections do beside what pg does. */
 

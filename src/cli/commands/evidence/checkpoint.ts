@@ -1,11 +1,11 @@
 import { Command } from 'commander';
 import { z } from 'zod';
-import { HoldfastError } from '../core/errors.js';
-import type { LogView } from '../core/log-view.js';
-import { connect } from './connect.js';
-import { logLine } from './log-line.js';
-import { json, jsonOption, misuse } from './options.js';
-import { plain, print, printJson } from './print.js';
+import { HoldfastError } from '../../../core/errors/errors.js';
+import type { LogView } from '../../../core/evidence/log-view.js';
+import { connect } from '../../connect.js';
+import { json, jsonOption, misuse } from '../../options.js';
+import { plain, print, printJson } from '../../print.js';
+import { logLine } from '../server/log-line.js';
 
 const options = z.object({ json, now: z.boolean().default(false), verify: z.boolean().default(false) });
 

@@ -1,12 +1,12 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { Argument, Command } from 'commander';
 import { z } from 'zod';
-import { HoldfastError } from '../core/errors.js';
-import { consistencyView } from '../core/log-view.js';
-import { checkProof, givenOf, type ProofReport } from '../proof/verify.mjs';
-import { connect } from './connect.js';
-import { idArgument, json, jsonOption, misuse } from './options.js';
-import { plain, print, printJson } from './print.js';
+import { HoldfastError } from '../../../core/errors/errors.js';
+import { consistencyView } from '../../../core/evidence/log-view.js';
+import { checkProof, givenOf, type ProofReport } from '../../../proof/verify.mjs';
+import { connect } from '../../connect.js';
+import { idArgument, json, jsonOption, misuse } from '../../options.js';
+import { plain, print, printJson } from '../../print.js';
 
 const options = z.object({
   json,

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { Argument, Command } from 'commander';
 import { z } from 'zod';
-import { json, jsonOption, misuse } from './options.js';
-import { print, printJson } from './print.js';
+import { json, jsonOption, misuse } from '../../options.js';
+import { print, printJson } from '../../print.js';
 
 const size = z
   .string()
@@ -31,7 +31,7 @@ export const signingKeyCommand = (): Command =>
       if (!parsed.success) throw misuse('--size: expected a number of entries, as `holdfast checkpoint` prints it.');
       const { json: asJson, name = `holdfast/${randomBytes(8).toString('hex')}`, key, size: entries } = parsed.data;
       // Loaded when needed: the other commands start without it.
-      const { makeLogKey, revokeLogKey, rotateLogKey } = await import('../engine/log-keys.js');
+      const { makeLogKey, revokeLogKey, rotateLogKey } = await import('../../../engine/evidence/log-keys.js');
       const until = (): number => {
         if (entries !== undefined) return entries;
         throw misuse(

@@ -1,15 +1,15 @@
 import { Command, Option } from 'commander';
 import { z } from 'zod';
-import { HoldfastError } from '../core/errors.js';
-import type { AnchoredReport, AnchorReport, LogReport } from '../core/log-view.js';
-import { PAGE_LIMIT, type Page } from '../core/page.js';
-import { RUN_STATUSES, runStatus } from '../core/run.js';
-import type { VerifyRange } from '../core/verify-log.js';
-import type { Client } from './client.js';
-import { connect } from './connect.js';
-import { logLine } from './log-line.js';
-import { idArgument, json, jsonOption, misuse, whole } from './options.js';
-import { plain, print, printJson } from './print.js';
+import { HoldfastError } from '../../../core/errors/errors.js';
+import type { AnchoredReport, AnchorReport, LogReport } from '../../../core/evidence/log-view.js';
+import type { VerifyRange } from '../../../core/log/verify-log.js';
+import { PAGE_LIMIT, type Page } from '../../../core/page.js';
+import { RUN_STATUSES, runStatus } from '../../../core/runs/run.js';
+import type { Client } from '../../client.js';
+import { connect } from '../../connect.js';
+import { idArgument, json, jsonOption, misuse, whole } from '../../options.js';
+import { plain, print, printJson } from '../../print.js';
+import { logLine } from '../server/log-line.js';
 
 const options = z.object({
   json,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ExportView, isExportOver } from '../core/export.js';
-import type { Client } from './client.js';
-import { cut, plain, print } from './print.js';
+import { type ExportView, isExportOver } from '../../../core/exports/export.js';
+import type { Client } from '../../client.js';
+import { cut, plain, print } from '../../print.js';
 
 const LOOK_MS = 250;
 const BAR = 30;

@@ -1,14 +1,14 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
-import { isBucketText } from '../core/bucket-place.js';
-import { EXPORT_ENCODINGS, EXPORT_FORMATS, type StartExport, startExport } from '../core/export.js';
-import { fieldErrorsOf, invalidRequest } from '../core/field-errors.js';
-import { jsonObject } from '../core/json.js';
-import { TRAJECTORY_RESULTS } from '../core/trajectory-result.js';
-import { connect } from './connect.js';
+import { isBucketText } from '../../../core/exports/bucket-place.js';
+import { EXPORT_ENCODINGS, EXPORT_FORMATS, type StartExport, startExport } from '../../../core/exports/export.js';
+import { fieldErrorsOf, invalidRequest } from '../../../core/field-errors.js';
+import { jsonObject } from '../../../core/json.js';
+import { TRAJECTORY_RESULTS } from '../../../core/trajectories/trajectory-result.js';
+import { connect } from '../../connect.js';
+import { json, jsonObjectOption, jsonOption, numberOf, timeOption } from '../../options.js';
+import { print, printJson } from '../../print.js';
 import { exportOver, printExport } from './export-progress.js';
-import { json, jsonObjectOption, jsonOption, numberOf, timeOption } from './options.js';
-import { print, printJson } from './print.js';
 
 const STATUSES = ['completed', 'failed', 'cancelled'] as const;
 

@@ -1,7 +1,6 @@
 import { Command } from 'commander';
 import { z } from 'zod';
-import { connect } from './connect.js';
-import { printExport } from './export-progress.js';
+import { connect } from '../../connect.js';
 import {
   cursor,
   cursorOption,
@@ -12,8 +11,9 @@ import {
   limitOption,
   misuse,
   printMore,
-} from './options.js';
-import { printJson, printTable } from './print.js';
+} from '../../options.js';
+import { printJson, printTable } from '../../print.js';
+import { printExport } from './export-progress.js';
 
 const options = z.object({ json, limit, cursor, cancel: z.boolean().default(false) });
 

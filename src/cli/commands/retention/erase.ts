@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import { z } from 'zod';
-import type { SubjectErasureView } from '../core/subject-erasure.js';
-import type { Client } from './client.js';
-import { connect } from './connect.js';
-import { idArgument, json, jsonOption, messageOption, misuse } from './options.js';
-import { print, printJson } from './print.js';
+import type { SubjectErasureView } from '../../../core/retention/subject-erasure.js';
+import type { Client } from '../../client.js';
+import { connect } from '../../connect.js';
+import { idArgument, json, jsonOption, messageOption, misuse } from '../../options.js';
+import { print, printJson } from '../../print.js';
 
 const LOOK_EVERY_MS = 1000;
 

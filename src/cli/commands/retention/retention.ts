@@ -1,9 +1,9 @@
 import { Command } from 'commander';
 import { z } from 'zod';
-import { reasonOfRule } from '../core/retention.js';
-import { connect } from './connect.js';
-import { json, jsonOption } from './options.js';
-import { plain, print, printJson } from './print.js';
+import { reasonOfRule } from '../../../core/retention/retention.js';
+import { connect } from '../../connect.js';
+import { json, jsonOption } from '../../options.js';
+import { plain, print, printJson } from '../../print.js';
 
 const options = z.object({ json, dryRun: z.boolean().default(false), allTenants: z.boolean().default(false) });
 

@@ -1,8 +1,8 @@
 import { Command, Option } from 'commander';
 import { z } from 'zod';
-import { connect } from './connect.js';
-import { idArgument, json, jsonOption, limit, limitOption, whole } from './options.js';
-import { print, printJson, printTable } from './print.js';
+import { connect } from '../../connect.js';
+import { idArgument, json, jsonOption, limit, limitOption, whole } from '../../options.js';
+import { print, printJson, printTable } from '../../print.js';
 
 const options = z.object({ json, limit, after: z.number().default(0) });
 

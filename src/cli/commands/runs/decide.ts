@@ -1,8 +1,8 @@
 import { Command, Option } from 'commander';
 import { z } from 'zod';
-import type { DecisionRequest } from '../core/interruption.js';
-import { type JsonValue, jsonObject } from '../core/json.js';
-import { connect } from './connect.js';
+import type { DecisionRequest } from '../../../core/interruptions/interruption.js';
+import { type JsonValue, jsonObject } from '../../../core/json.js';
+import { connect } from '../../connect.js';
 import {
   idArgument,
   json,
@@ -12,9 +12,9 @@ import {
   message,
   messageOption,
   usdOption,
-} from './options.js';
-import { printJson } from './print.js';
-import { printInterruption } from './run-text.js';
+} from '../../options.js';
+import { printJson } from '../../print.js';
+import { printInterruption } from '../../run-text.js';
 
 const options = z.object({ json, message });
 

@@ -1,11 +1,11 @@
 import { Command } from 'commander';
 import { z } from 'zod';
-import type { PatchOperation } from '../core/difference.js';
-import type { RunDiff } from '../core/run-diff.js';
-import { connect } from './connect.js';
-import { idArgument, json, jsonOption } from './options.js';
-import { cut, plain, print, printJson, width } from './print.js';
-import { oneLine } from './run-text.js';
+import type { PatchOperation } from '../../../core/difference.js';
+import type { RunDiff } from '../../../core/replay/run-diff.js';
+import { connect } from '../../connect.js';
+import { idArgument, json, jsonOption } from '../../options.js';
+import { cut, plain, print, printJson, width } from '../../print.js';
+import { oneLine } from '../../run-text.js';
 
 const options = z.object({ json });
 

@@ -1,9 +1,9 @@
 import { Command } from 'commander';
 import { z } from 'zod';
-import type { JsonValue } from '../core/json.js';
-import { connect } from './connect.js';
-import { idArgument, json, jsonArgument, jsonOption } from './options.js';
-import { print, printJson } from './print.js';
+import type { JsonValue } from '../../../core/json.js';
+import { connect } from '../../connect.js';
+import { idArgument, json, jsonArgument, jsonOption } from '../../options.js';
+import { print, printJson } from '../../print.js';
 
 const options = z.object({
   json,

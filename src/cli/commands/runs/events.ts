@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import { z } from 'zod';
-import type { RunDelta } from '../core/delta.js';
-import { HoldfastError } from '../core/errors.js';
-import type { RunEvent } from '../core/event.js';
-import { PAGE_LIMIT } from '../core/page.js';
-import type { Client } from './client.js';
-import { connect } from './connect.js';
-import { idArgument, json } from './options.js';
-import { cut, jsonText, print, width } from './print.js';
-import { oneLine } from './run-text.js';
+import { HoldfastError } from '../../../core/errors/errors.js';
+import type { RunDelta } from '../../../core/log/delta.js';
+import type { RunEvent } from '../../../core/log/event.js';
+import { PAGE_LIMIT } from '../../../core/page.js';
+import type { Client } from '../../client.js';
+import { connect } from '../../connect.js';
+import { idArgument, json } from '../../options.js';
+import { cut, jsonText, print, width } from '../../print.js';
+import { oneLine } from '../../run-text.js';
 
 const RETRY_MS = 1000;
 const GONE_AFTER_MS = 30_000;

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { Command, Option } from 'commander';
 import { z } from 'zod';
-import { fieldErrorsOf, invalidRequest } from '../core/field-errors.js';
-import { forkRun } from '../core/fork-request.js';
-import type { RunView } from '../core/run.js';
-import { connect } from './connect.js';
-import { idArgument, json, jsonArgument, jsonOption, misuse } from './options.js';
-import { print, printJson } from './print.js';
+import { fieldErrorsOf, invalidRequest } from '../../../core/field-errors.js';
+import { forkRun } from '../../../core/replay/fork-request.js';
+import type { RunView } from '../../../core/runs/run.js';
+import { connect } from '../../connect.js';
+import { idArgument, json, jsonArgument, jsonOption, misuse } from '../../options.js';
+import { print, printJson } from '../../print.js';
 
 const shared = z.object({ json, model: z.string().optional() });
 const forkOptions = shared.extend({ at: z.string(), input: z.string().optional(), edits: z.unknown().optional() });

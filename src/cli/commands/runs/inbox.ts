@@ -1,10 +1,10 @@
 import { Command, Option } from 'commander';
 import { z } from 'zod';
-import { INTERRUPTION_KINDS } from '../core/interruption.js';
-import { connect } from './connect.js';
-import { cursor, cursorOption, json, jsonOption, limit, limitOption, printMore, timeOption } from './options.js';
-import { print, printJson } from './print.js';
-import { printInterruption } from './run-text.js';
+import { INTERRUPTION_KINDS } from '../../../core/interruptions/interruption.js';
+import { connect } from '../../connect.js';
+import { cursor, cursorOption, json, jsonOption, limit, limitOption, printMore, timeOption } from '../../options.js';
+import { print, printJson } from '../../print.js';
+import { printInterruption } from '../../run-text.js';
 
 const text = z.string().optional();
 const options = z.object({ json, limit, cursor, run: text, agent: text, tool: text, kind: text, expiresBefore: text });

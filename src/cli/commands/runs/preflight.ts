@@ -1,10 +1,10 @@
 import { Command } from 'commander';
 import { z } from 'zod';
-import { readSettings } from '../config.js';
-import { PREFLIGHT_VERDICTS, type PreflightRun, type PreflightVerdict } from '../core/preflight.js';
-import type { Doors } from './doors.js';
-import { json, jsonOption } from './options.js';
-import { jsonText, plain, print } from './print.js';
+import { readSettings } from '../../../config.js';
+import { PREFLIGHT_VERDICTS, type PreflightRun, type PreflightVerdict } from '../../../core/replay/preflight.js';
+import type { Doors } from '../../doors.js';
+import { json, jsonOption } from '../../options.js';
+import { jsonText, plain, print } from '../../print.js';
 
 const options = z.object({ json, all: z.boolean().default(false) });
 
@@ -23,8 +23,8 @@ export const preflightCommand = (doors: Doors): Command =>
       const { json: asJson, all } = options.parse(raw);
       const settings = readSettings();
       // Loaded when needed: the other commands start without an engine.
-      const { agentsOf, engineSettings } = await import('./server-process.js');
-      const { preflight } = await import('../engine/preflight.js');
+      const { agentsOf, engineSettings } = await import('../server/server-process.js');
+      const { preflight } = await import('../../../engine/replay/preflight.js');
       const { config } = await agentsOf(settings, doors);
       const counts = { safe: 0, needs_attention: 0, would_strand: 0 };
       for await (const { run, done, total } of preflight({ ...config, ...engineSettings(settings) })) {

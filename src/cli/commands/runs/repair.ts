@@ -1,9 +1,9 @@
 import { Command, Option } from 'commander';
 import { z } from 'zod';
-import type { RepairReport } from '../core/repair.js';
-import { connect } from './connect.js';
-import { idArgument, json, jsonOption } from './options.js';
-import { plain, print, printJson } from './print.js';
+import type { RepairReport } from '../../../core/log/repair.js';
+import { connect } from '../../connect.js';
+import { idArgument, json, jsonOption } from '../../options.js';
+import { plain, print, printJson } from '../../print.js';
 
 const options = z.object({ json, apply: z.boolean().default(false), accept: z.array(z.string()).default([]) });
 

@@ -1,11 +1,11 @@
 import { Command, Option } from 'commander';
 import { z } from 'zod';
-import { canonical, type JsonValue } from '../core/json.js';
-import type { LiveReplay, ReplaySide } from '../core/live-replay.js';
-import type { ReplayDifference, ReplayReport } from '../core/replay.js';
-import { connect } from './connect.js';
-import { idArgument, json, jsonOption, misuse, usdOption } from './options.js';
-import { plain, print, printJson } from './print.js';
+import { canonical, type JsonValue } from '../../../core/json.js';
+import type { LiveReplay, ReplaySide } from '../../../core/replay/live-replay.js';
+import type { ReplayDifference, ReplayReport } from '../../../core/replay/replay.js';
+import { connect } from '../../connect.js';
+import { idArgument, json, jsonOption, misuse, usdOption } from '../../options.js';
+import { plain, print, printJson } from '../../print.js';
 
 /** Exit codes: what differs is another thing than what cannot be compared. */
 const DIVERGED = 1;

@@ -1,8 +1,8 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
-import { connect } from './connect.js';
-import { idArgument, json, jsonOption, numberOf } from './options.js';
-import { plain, print, printJson } from './print.js';
+import { connect } from '../../connect.js';
+import { idArgument, json, jsonOption, numberOf } from '../../options.js';
+import { plain, print, printJson } from '../../print.js';
 
 const options = z.object({
   json,

@@ -3,14 +3,14 @@ import { buffer } from 'node:stream/consumers';
 import { TextDecoder } from 'node:util';
 import { Command, Option } from 'commander';
 import { z } from 'zod';
-import { HoldfastError } from '../core/errors.js';
-import { jsonObject } from '../core/json.js';
-import { isOver, type RunView } from '../core/run.js';
-import type { Client } from './client.js';
-import { connect } from './connect.js';
-import { json, jsonObjectOption, jsonOption, keyOption } from './options.js';
-import { print, printJson } from './print.js';
-import { printRun } from './run-text.js';
+import { HoldfastError } from '../../../core/errors/errors.js';
+import { jsonObject } from '../../../core/json.js';
+import { isOver, type RunView } from '../../../core/runs/run.js';
+import type { Client } from '../../client.js';
+import { connect } from '../../connect.js';
+import { json, jsonObjectOption, jsonOption, keyOption } from '../../options.js';
+import { print, printJson } from '../../print.js';
+import { printRun } from '../../run-text.js';
 
 const WAIT_SECONDS = 30;
 

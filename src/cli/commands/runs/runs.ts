@@ -1,9 +1,9 @@
 import { Command, Option } from 'commander';
 import { z } from 'zod';
-import { RUN_STATUSES, runStatus } from '../core/run.js';
-import { connect } from './connect.js';
-import { cursor, cursorOption, json, jsonOption, limit, limitOption, printMore } from './options.js';
-import { printJson, printTable } from './print.js';
+import { RUN_STATUSES, runStatus } from '../../../core/runs/run.js';
+import { connect } from '../../connect.js';
+import { cursor, cursorOption, json, jsonOption, limit, limitOption, printMore } from '../../options.js';
+import { printJson, printTable } from '../../print.js';
 
 const options = z.object({
   json,

@@ -1,8 +1,8 @@
 import { Command, Option } from 'commander';
 import { z } from 'zod';
-import type { SessionItem } from '../core/session.js';
-import type { Client } from './client.js';
-import { connect } from './connect.js';
+import type { SessionItem } from '../../../core/agents/session.js';
+import type { Client } from '../../client.js';
+import { connect } from '../../connect.js';
 import {
   cursor,
   cursorOption,
@@ -14,8 +14,8 @@ import {
   misuse,
   printMore,
   whole,
-} from './options.js';
-import { print, printJson, printTable } from './print.js';
+} from '../../options.js';
+import { print, printJson, printTable } from '../../print.js';
 
 const options = z.object({ json, limit, cursor, after: z.number().optional(), delete: z.boolean().default(false) });
 type Options = z.infer<typeof options>;

@@ -1,9 +1,9 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
-import { spendFilter } from '../core/spend.js';
-import { connect } from './connect.js';
-import { cursor, cursorOption, json, jsonOption, limit, limitOption, printMore } from './options.js';
-import { printJson, printTable } from './print.js';
+import { spendFilter } from '../../../core/budgets/spend.js';
+import { connect } from '../../connect.js';
+import { cursor, cursorOption, json, jsonOption, limit, limitOption, printMore } from '../../options.js';
+import { printJson, printTable } from '../../print.js';
 
 const options = z.object({ ...spendFilter.shape, json, limit, cursor });
 

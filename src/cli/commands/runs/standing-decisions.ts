@@ -1,9 +1,9 @@
 import { Command, Option } from 'commander';
 import { z } from 'zod';
-import type { StandingDecisionView } from '../core/standing.js';
-import { connect } from './connect.js';
-import { cursor, cursorOption, idArgument, json, jsonOption, limit, limitOption, printMore } from './options.js';
-import { print, printJson, printTable } from './print.js';
+import type { StandingDecisionView } from '../../../core/interruptions/standing.js';
+import { connect } from '../../connect.js';
+import { cursor, cursorOption, idArgument, json, jsonOption, limit, limitOption, printMore } from '../../options.js';
+import { print, printJson, printTable } from '../../print.js';
 
 const options = z.object({ json, limit, cursor, revoke: z.string().optional() });
 

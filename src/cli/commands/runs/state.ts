@@ -1,9 +1,9 @@
 import { Command, Option } from 'commander';
 import { z } from 'zod';
-import { connect } from './connect.js';
-import { idArgument, json, jsonOption, whole } from './options.js';
-import { print, printJson } from './print.js';
-import { oneLine } from './run-text.js';
+import { connect } from '../../connect.js';
+import { idArgument, json, jsonOption, whole } from '../../options.js';
+import { print, printJson } from '../../print.js';
+import { oneLine } from '../../run-text.js';
 
 const options = z.object({ json, at: z.number().optional() });
 const SEQ_MAX = 999_999_999;

@@ -1,9 +1,9 @@
 import { Command, Option } from 'commander';
 import { z } from 'zod';
-import { RUN_STATUSES } from '../core/run.js';
-import { trajectoryFilter } from '../core/trajectory-filter.js';
-import { TRAJECTORY_RESULTS } from '../core/trajectory-result.js';
-import { connect } from './connect.js';
+import { RUN_STATUSES } from '../../../core/runs/run.js';
+import { trajectoryFilter } from '../../../core/trajectories/trajectory-filter.js';
+import { TRAJECTORY_RESULTS } from '../../../core/trajectories/trajectory-result.js';
+import { connect } from '../../connect.js';
 import {
   cursor,
   cursorOption,
@@ -14,8 +14,8 @@ import {
   numberOf,
   printMore,
   timeOption,
-} from './options.js';
-import { printJson, printTable } from './print.js';
+} from '../../options.js';
+import { printJson, printTable } from '../../print.js';
 
 const options = z.object({ ...trajectoryFilter.shape, json, limit, cursor });
 

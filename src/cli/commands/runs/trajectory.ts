@@ -1,13 +1,13 @@
 import { Command } from 'commander';
 import { z } from 'zod';
-import type { CallOutcome } from '../core/event.js';
-import type { ShownTrajectory } from '../core/trajectory.js';
-import type { TrajectoryResult } from '../core/trajectory-result.js';
-import type { TrajectoryStep } from '../core/trajectory-step.js';
-import { connect } from './connect.js';
-import { idArgument, json, jsonOption } from './options.js';
-import { cut, plain, print, printJson, width } from './print.js';
-import { oneLine, printChanged } from './run-text.js';
+import type { CallOutcome } from '../../../core/log/event.js';
+import type { ShownTrajectory } from '../../../core/trajectories/trajectory.js';
+import type { TrajectoryResult } from '../../../core/trajectories/trajectory-result.js';
+import type { TrajectoryStep } from '../../../core/trajectories/trajectory-step.js';
+import { connect } from '../../connect.js';
+import { idArgument, json, jsonOption } from '../../options.js';
+import { cut, plain, print, printJson, width } from '../../print.js';
+import { oneLine, printChanged } from '../../run-text.js';
 
 const options = z.object({ json });
 

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
-import { readSettings } from '../config.js';
-import { misuse } from './options.js';
-import { print } from './print.js';
+import { readSettings } from '../../../config.js';
+import { misuse } from '../../options.js';
+import { print } from '../../print.js';
 
 export const compactCommand = (): Command =>
   new Command('compact')
@@ -13,9 +13,9 @@ export const compactCommand = (): Command =>
           'compact is for the embedded database. On PostgreSQL autovacuum does it, and VACUUM FULL: see docs/operate/retention.md.',
         );
       // Loaded when needed: the other commands start without a database.
-      const { openDatabase } = await import('../storage/database.js');
-      const { compactFiles } = await import('../storage/compact.js');
-      const { migrate } = await import('../storage/migrate.js');
+      const { openDatabase } = await import('../../../storage/database/database.js');
+      const { compactFiles } = await import('../../../storage/database/pglite/compact.js');
+      const { migrate } = await import('../../../storage/database/migrate.js');
       const database = await openDatabase({ databaseUrl, dataDir });
       try {
         await migrate(database.knex);

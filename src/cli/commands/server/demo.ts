@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { z } from 'zod';
-import { createClient } from './client.js';
-import type { Doors } from './doors.js';
+import { createClient } from '../../client.js';
+import type { Doors } from '../../doors.js';
 
 const options = z.object({ model: z.string().min(1).optional() });
 

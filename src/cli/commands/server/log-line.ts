@@ -1,4 +1,4 @@
-import type { LogReport } from '../core/log-view.js';
+import type { LogReport } from '../../../core/evidence/log-view.js';
 
 /** What was found of a log over all runs that is whole. */
 export function logLine({ entries, checkpoints, size, outside }: LogReport): string {

@@ -1,13 +1,13 @@
 import { Command } from 'commander';
-import { readSettings } from '../config.js';
-import { print } from './print.js';
+import { readSettings } from '../../../config.js';
+import { print } from '../../print.js';
 
 export const migrateCommand = (): Command =>
   new Command('migrate').description('Bring the database up to this build; `serve` does it too.').action(async () => {
     const { databaseUrl, dataDir } = readSettings();
     // Loaded when needed: the other commands start without a database.
-    const { openDatabase } = await import('../storage/database.js');
-    const { migrate } = await import('../storage/migrate.js');
+    const { openDatabase } = await import('../../../storage/database/database.js');
+    const { migrate } = await import('../../../storage/database/migrate.js');
     const database = await openDatabase({ databaseUrl, dataDir });
     try {
       const { applied } = await migrate(database.knex);

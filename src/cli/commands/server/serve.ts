@@ -1,9 +1,9 @@
 import { Command, Option } from 'commander';
 import { z } from 'zod';
-import { readSettings } from '../config.js';
-import { WORKER_ROLES, workerRole } from '../core/worker.js';
-import type { Doors } from './doors.js';
-import { portOption } from './options.js';
+import { readSettings } from '../../../config.js';
+import { WORKER_ROLES, workerRole } from '../../../core/queue/worker.js';
+import type { Doors } from '../../doors.js';
+import { portOption } from '../../options.js';
 
 const options = z.object({
   host: z.string().optional(),

@@ -1,19 +1,19 @@
-import type { Settings } from '../config.js';
-import type { Token } from '../core/access-token.js';
-import { LOCAL_CALLER } from '../core/caller.js';
-import { HoldfastError } from '../core/errors.js';
-import { PAGE_LIMIT, type Page } from '../core/page.js';
-import type { HoldfastConfig } from '../engine/define.js';
-import type { EngineLog } from '../engine/parts.js';
-import { hearerOf, watchStrayThrows } from '../engine/stray-throws.js';
-import type { AgentView, Engine } from '../engine/verbs.js';
-import { knowSecret } from '../models/known-secrets.js';
-import { consoleIntoLog } from './console-lines.js';
-import type { Doors, HttpServer } from './doors.js';
-import { findConfig } from './find-config.js';
-import { assertPortFree } from './free-port.js';
-import { packageVersion } from './package-version.js';
-import { print, printAsIs } from './print.js';
+import type { Settings } from '../../../config.js';
+import type { Token } from '../../../core/access-token.js';
+import { LOCAL_CALLER } from '../../../core/caller.js';
+import { HoldfastError } from '../../../core/errors/errors.js';
+import { PAGE_LIMIT, type Page } from '../../../core/page.js';
+import type { HoldfastConfig } from '../../../engine/agents/define.js';
+import { hearerOf, watchStrayThrows } from '../../../engine/dbos/stray-throws.js';
+import type { EngineLog } from '../../../engine/parts.js';
+import type { AgentView, Engine } from '../../../engine/verbs.js';
+import { knowSecret } from '../../../models/secrets/known-secrets.js';
+import { consoleIntoLog } from '../../console-lines.js';
+import { assertPortFree } from '../../doctor/free-port.js';
+import type { Doors, HttpServer } from '../../doors.js';
+import { findConfig } from '../../find-config.js';
+import { packageVersion } from '../../package-version.js';
+import { print, printAsIs } from '../../print.js';
 import { watchStopSignals } from './stop-signal.js';
 import { watchTokens } from './watch-tokens.js';
 
@@ -44,7 +44,7 @@ export async function serve(settings: Settings, doors: Doors): Promise<void> {
   const listening = listeningOf(settings);
   if (listening !== null) await assertMayListen({ ...settings, ...listening }, doors);
   const { config, from } = await agentsOf(settings, doors);
-  const { createEngine } = await import('../engine/create-engine.js');
+  const { createEngine } = await import('../../../engine/create-engine.js');
   const engine = await createEngine({
     ...{ ...config, ...engineSettings(settings), log },
     ...{ onFatal: die(log), onStopAsked: () => stop.ask() },
@@ -98,7 +98,7 @@ export async function agentsOf({ configFile }: Settings, doors: Doors): Promise<
   const path = findConfig(configFile);
   if (path === null)
     return { config: await doors.demoConfig(), from: "none here: the demo's agent, with a scripted model" };
-  const { loadConfig } = await import('./load-config.js');
+  const { loadConfig } = await import('../../load-config.js');
   return { config: await loadConfig(path, await doors.ownModules()), from: path };
 }
 

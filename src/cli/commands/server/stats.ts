@@ -1,10 +1,10 @@
 import { Command } from 'commander';
 import { z } from 'zod';
-import type { Health } from '../core/health.js';
-import type { Stats } from '../core/stats.js';
-import { connect } from './connect.js';
-import { json, jsonOption } from './options.js';
-import { print, printJson, printTable } from './print.js';
+import type { Health } from '../../../core/ops/health.js';
+import type { Stats } from '../../../core/ops/stats.js';
+import { connect } from '../../connect.js';
+import { json, jsonOption } from '../../options.js';
+import { print, printJson, printTable } from '../../print.js';
 
 const options = z.object({ json });
 

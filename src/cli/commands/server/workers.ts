@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander';
 import { z } from 'zod';
-import { STOP_MODES, type WorkerView } from '../core/worker.js';
-import { connect } from './connect.js';
+import { STOP_MODES, type WorkerView } from '../../../core/queue/worker.js';
+import { connect } from '../../connect.js';
 import {
   cursor,
   cursorOption,
@@ -12,8 +12,8 @@ import {
   limitOption,
   misuse,
   printMore,
-} from './options.js';
-import { printJson, printTable } from './print.js';
+} from '../../options.js';
+import { printJson, printTable } from '../../print.js';
 
 const options = z.object({ json, limit, cursor, stop: z.enum(STOP_MODES).optional() });
 

@@ -1,6 +1,6 @@
 import { stringify } from 'yaml';
-import { isObject, type JsonObject, type JsonValue, sameJson } from '../core/json.js';
-import { parseTask, type TaskDefinition } from '../core/task-definition.js';
+import { isObject, type JsonObject, type JsonValue, sameJson } from '../../../core/json.js';
+import { parseTask, type TaskDefinition } from '../../../core/tasks/task-definition.js';
 
 const plain = (task: TaskDefinition): JsonObject => JSON.parse(JSON.stringify(task));
 

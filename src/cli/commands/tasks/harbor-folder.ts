@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { parse, TomlError } from 'smol-toml';
 import { parseDocument } from 'yaml';
-import type { HarborFolder } from '../core/harbor-import.js';
-import { type JsonObject, jsonObject } from '../core/json.js';
-import { fileOf } from '../core/task-file.js';
+import type { HarborFolder } from '../../../core/harbor/harbor-import.js';
+import { type JsonObject, jsonObject } from '../../../core/json.js';
+import { fileOf } from '../../../core/tasks/task-file.js';
 import { readFolder, unreadable } from './read-folder.js';
 
 export const isHarborFolder = (path: string): boolean => existsSync(join(path, 'task.toml'));

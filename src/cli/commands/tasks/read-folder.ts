@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readSync } from 'node:fs';
 import { join } from 'node:path';
-import { HoldfastError } from '../core/errors.js';
+import { HoldfastError } from '../../../core/errors/errors.js';
 
 /** Reads what somebody else made: no link is followed, nothing but files is opened, and all of it is bounded. */
 

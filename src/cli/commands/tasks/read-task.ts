@@ -1,12 +1,12 @@
 import { existsSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { parseDocument } from 'yaml';
-import { HoldfastError } from '../core/errors.js';
-import { importHarbor } from '../core/harbor-import.js';
-import { parseTask, type TaskDefinition } from '../core/task-definition.js';
-import { fileOf, type TaskFile } from '../core/task-file.js';
+import { HoldfastError } from '../../../core/errors/errors.js';
+import { importHarbor } from '../../../core/harbor/harbor-import.js';
+import { parseTask, type TaskDefinition } from '../../../core/tasks/task-definition.js';
+import { fileOf, type TaskFile } from '../../../core/tasks/task-file.js';
+import { shippedTasks } from '../../package-version.js';
 import { isHarborFolder, readHarborFolder } from './harbor-folder.js';
-import { shippedTasks } from './package-version.js';
 import { type FolderFile, readFolder, readRegular, unreadable } from './read-folder.js';
 
 const DEFINITION_LARGEST = 8_388_608;

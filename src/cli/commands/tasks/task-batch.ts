@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { createReadStream, existsSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { HoldfastError } from '../core/errors.js';
-import type { BatchAnswer } from '../core/task-batch.js';
-import type { Client } from './client.js';
-import { jsonText, print } from './print.js';
+import { HoldfastError } from '../../../core/errors/errors.js';
+import type { BatchAnswer } from '../../../core/tasks/task-batch.js';
+import type { Client } from '../../client.js';
+import { jsonText, print } from '../../print.js';
 
 /**
  * Submits the tasks of a file, one in each line. The file is its own idempotency key: sent again it gives the same tasks, and goes on

@@ -1,10 +1,10 @@
 import { Command } from 'commander';
 import { z } from 'zod';
-import { HoldfastError } from '../core/errors.js';
-import { type TaskDefinition, taskHashOf } from '../core/task-definition.js';
-import { TESTS_DIR, testFilesOf } from '../core/task-verification.js';
-import { json, jsonOption } from './options.js';
-import { plain, print, printJson } from './print.js';
+import { HoldfastError } from '../../../core/errors/errors.js';
+import { type TaskDefinition, taskHashOf } from '../../../core/tasks/task-definition.js';
+import { TESTS_DIR, testFilesOf } from '../../../core/tasks/task-verification.js';
+import { json, jsonOption } from '../../options.js';
+import { plain, print, printJson } from '../../print.js';
 import { readTask } from './read-task.js';
 
 const options = z.object({ json });

@@ -1,11 +1,11 @@
 import { Command, Option } from 'commander';
 import { stringify } from 'smol-toml';
 import { z } from 'zod';
-import { Allowance } from '../core/allowance.js';
-import { exportHarbor } from '../core/harbor-export.js';
-import { resolveTask } from '../core/resolve-task.js';
-import { jsonObjectOption, whole } from './options.js';
-import { plain, print } from './print.js';
+import { exportHarbor } from '../../../core/harbor/harbor-export.js';
+import { Allowance } from '../../../core/limits/allowance.js';
+import { resolveTask } from '../../../core/tasks/resolve-task.js';
+import { jsonObjectOption, whole } from '../../options.js';
+import { plain, print } from '../../print.js';
 import { readTask } from './read-task.js';
 import { writeFolder } from './write-folder.js';
 

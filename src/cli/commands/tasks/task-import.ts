@@ -1,14 +1,14 @@
 import { writeFileSync } from 'node:fs';
 import { Command, Option } from 'commander';
 import { z } from 'zod';
-import { readSettings } from '../config.js';
-import type { HarborBuild } from '../core/harbor-build.js';
-import { importHarbor } from '../core/harbor-import.js';
-import { DEFAULT_DOCKER_HOST } from '../engine/open-containers.js';
+import { readSettings } from '../../../config.js';
+import type { HarborBuild } from '../../../core/harbor/harbor-build.js';
+import { importHarbor } from '../../../core/harbor/harbor-import.js';
+import { DEFAULT_DOCKER_HOST } from '../../../engine/containers/open-containers.js';
+import { misuse } from '../../options.js';
+import { plain, print } from '../../print.js';
 import { definitionText } from './definition-text.js';
 import { readHarborFolder } from './harbor-folder.js';
-import { misuse } from './options.js';
-import { plain, print } from './print.js';
 
 const options = z.object({
   out: z.string().optional(),
@@ -51,7 +51,7 @@ const tell = (what: string, text: string): void => void process.stderr.write(`${
 async function buildNow(build: HarborBuild, network: 'none' | 'open'): Promise<void> {
   const { dockerHost } = readSettings();
   // Loaded when needed: most imports build nothing.
-  const { buildImage } = await import('../containers/build-image.js');
+  const { buildImage } = await import('../../../containers/lifecycle/build-image.js');
   const onLine = (line: string): void => tell('build', line);
   const isNew = await buildImage(dockerHost ?? DEFAULT_DOCKER_HOST, { ...build, network, onLine });
   tell('build', isNew ? `${build.image} is built` : `${build.image} was built before`);

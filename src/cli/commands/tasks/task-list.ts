@@ -1,11 +1,11 @@
 import { Command, Option } from 'commander';
 import { z } from 'zod';
-import { TASK_STATUSES, type TaskView, taskFilter } from '../core/task.js';
-import { DIFFICULTIES } from '../core/task-definition.js';
-import { TRAJECTORY_RESULTS } from '../core/trajectory-result.js';
-import { connect } from './connect.js';
-import { cursor, cursorOption, idArgument, json, jsonOption, limit, limitOption, printMore } from './options.js';
-import { plain, print, printJson, printTable } from './print.js';
+import { TASK_STATUSES, type TaskView, taskFilter } from '../../../core/tasks/task.js';
+import { DIFFICULTIES } from '../../../core/tasks/task-definition.js';
+import { TRAJECTORY_RESULTS } from '../../../core/trajectories/trajectory-result.js';
+import { connect } from '../../connect.js';
+import { cursor, cursorOption, idArgument, json, jsonOption, limit, limitOption, printMore } from '../../options.js';
+import { plain, print, printJson, printTable } from '../../print.js';
 import { printTask } from './task-text.js';
 
 const listed = z.object({

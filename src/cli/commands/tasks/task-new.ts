@@ -1,8 +1,8 @@
 import { Command } from 'commander';
 import { z } from 'zod';
-import { taskDefinition } from '../core/task-definition.js';
-import { misuse } from './options.js';
-import { print } from './print.js';
+import { taskDefinition } from '../../../core/tasks/task-definition.js';
+import { misuse } from '../../options.js';
+import { print } from '../../print.js';
 import { type FolderFile, readFolder } from './read-folder.js';
 import { placeOf } from './read-task.js';
 import { writeFolder } from './write-folder.js';

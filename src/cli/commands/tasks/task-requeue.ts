@@ -1,8 +1,8 @@
 import { Command } from 'commander';
 import { z } from 'zod';
-import { connect } from './connect.js';
-import { idArgument, json, jsonOption } from './options.js';
-import { print, printJson } from './print.js';
+import { connect } from '../../connect.js';
+import { idArgument, json, jsonOption } from '../../options.js';
+import { print, printJson } from '../../print.js';
 
 const options = z.object({ json });
 

@@ -1,7 +1,7 @@
-import type { TaskView } from '../core/task.js';
-import type { TrajectoryResult } from '../core/trajectory-result.js';
-import { plain, print } from './print.js';
-import { printChanged } from './run-text.js';
+import type { TaskView } from '../../../core/tasks/task.js';
+import type { TrajectoryResult } from '../../../core/trajectories/trajectory-result.js';
+import { plain, print } from '../../print.js';
+import { printChanged } from '../../run-text.js';
 
 /** A result as one line. */
 export function resultText(result: TrajectoryResult): string {

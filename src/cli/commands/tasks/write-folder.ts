@@ -1,6 +1,6 @@
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { misuse } from './options.js';
+import { misuse } from '../../options.js';
 import type { FolderFile } from './read-folder.js';
 
 /** Writes a directory that is not there yet: all of it or nothing. Returns where it is. */

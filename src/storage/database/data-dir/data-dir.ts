@@ -1,6 +1,6 @@
 import { lstatSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { HoldfastError } from '../core/errors.js';
+import { HoldfastError } from '../../../core/errors/errors.js';
 import { makeDirectory } from './make-directory.js';
 import { closePath, closeTree, OTHERS } from './private-files.js';
 

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { HoldfastError } from '../core/errors.js';
-import { type Database, type DatabaseOptions, openDatabase } from './database.js';
-import { refuseNewer, schemaState } from './migrate.js';
-import { databaseExists } from './postgres-place.js';
+import { HoldfastError } from '../../../core/errors/errors.js';
+import { type Database, type DatabaseOptions, openDatabase } from '../database.js';
+import { refuseNewer, schemaState } from '../migrate.js';
+import { databaseExists } from '../postgres/postgres-place.js';
 
 /**
  * Opens a database that is there, at the schema of this build; null: there is none, or nothing of ours is in it. Makes and migrates nothing.

@@ -1,7 +1,7 @@
 import { chmodSync, type Dirent, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { NodeFS } from '@electric-sql/pglite/nodefs';
-import { HoldfastError } from '../core/errors.js';
+import { HoldfastError } from '../../../core/errors/errors.js';
 
 /** What a mode may give to others than the owner: nothing. */
 export const OTHERS = 0o077;

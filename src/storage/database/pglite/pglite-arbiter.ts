@@ -1,4 +1,4 @@
-import { HoldfastError } from '../core/errors.js';
+import { HoldfastError } from '../../../core/errors/errors.js';
 import { type Door, enterTransaction, Lease, transactionHere } from './pglite-lease.js';
 import type { PgliteSession, TransactionStatus } from './pglite-session.js';
 import { beginsReadOnly, beginsTransaction, endsTransaction, onlyReads } from './pglite-statement.js';

@@ -1,6 +1,6 @@
 import { AsyncResource } from 'node:async_hooks';
 import { EventEmitter } from 'node:events';
-import { HoldfastError } from '../core/errors.js';
+import { HoldfastError } from '../../../core/errors/errors.js';
 import { PgliteArbiter } from './pglite-arbiter.js';
 import type { Door } from './pglite-lease.js';
 import type { PgliteSession, TransactionStatus } from './pglite-session.js';

@@ -1,6 +1,6 @@
 import { AsyncResource } from 'node:async_hooks';
 import type { PGlite } from '@electric-sql/pglite';
-import { HoldfastError } from '../core/errors.js';
+import { HoldfastError } from '../../../core/errors/errors.js';
 import { type Lease, Mutex } from './pglite-lease.js';
 import { type Message, PgliteWire, type Send } from './pglite-wire.js';
 

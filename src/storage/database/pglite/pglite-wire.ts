@@ -1,5 +1,5 @@
 import { type PGlite, protocol } from '@electric-sql/pglite';
-import { KEPT_MAX, statementName } from './statement-names.js';
+import { KEPT_MAX, statementName } from '../statement-names.js';
 
 const { serialize } = protocol;
 

@@ -1,14 +1,14 @@
 import type { PGlite } from '@electric-sql/pglite';
 import knex, { type Knex } from 'knex';
 import type { Pool } from 'pg';
-import { lockDataDir } from './data-dir-lock.js';
-import type { Database, OwnConnection, SessionLock } from './database.js';
-import { silentLog } from './knex-log.js';
+import { lockDataDir } from '../data-dir/data-dir-lock.js';
+import type { Database, OwnConnection, SessionLock } from '../database.js';
+import { silentLog } from '../knex-log.js';
+import { END_WITHIN_MS, within } from '../within.js';
 import { openFiles } from './pglite-files.js';
 import { followContexts } from './pglite-lease.js';
 import { PglitePool } from './pglite-pool.js';
 import { PgliteSession } from './pglite-session.js';
-import { END_WITHIN_MS, within } from './within.js';
 
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 60_000;
 

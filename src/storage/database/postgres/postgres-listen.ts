@@ -1,6 +1,6 @@
 import type pg from 'pg';
+import { END_WITHIN_MS, within } from '../within.js';
 import { newClient } from './postgres-place.js';
-import { END_WITHIN_MS, within } from './within.js';
 
 const RETRY_MIN_MS = 100;
 const RETRY_MAX_MS = 5_000;

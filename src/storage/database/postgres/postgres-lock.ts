@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type pg from 'pg';
-import type { SessionLock } from './database.js';
+import type { SessionLock } from '../database.js';
+import { END_WITHIN_MS, within } from '../within.js';
 import { newClient } from './postgres-place.js';
-import { END_WITHIN_MS, within } from './within.js';
 
 const PING_EVERY_MS = 1_000;
 /** Counted in pings, not in time: a process that was suspended or busy finds its answers when it goes on. */

@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import knex, { type Knex } from 'knex';
 import pg from 'pg';
-import type { Database, OwnConnection, SessionLock } from './database.js';
-import { silentLog } from './knex-log.js';
-import { PostgresOwnConnection } from './own-connection.js';
+import type { Database, OwnConnection, SessionLock } from '../database.js';
+import { silentLog } from '../knex-log.js';
+import { PostgresOwnConnection } from '../own-connection.js';
+import { SilentConnections } from '../silent-connections.js';
+import { END_WITHIN_MS, within } from '../within.js';
 import { listenOn } from './postgres-listen.js';
 import { endHolderOf, lockOn } from './postgres-lock.js';
 import { connectionTo, ensureDatabase } from './postgres-place.js';
-import { SilentConnections } from './silent-connections.js';
-import { END_WITHIN_MS, within } from './within.js';
 
 const OUR_CONNECTIONS_MAX = 10;
 /** A transaction that its process forgot must not hold its row locks for ever. */

@@ -1,8 +1,8 @@
 import type { EventEmitter } from 'node:events';
 import type { Duplex } from 'node:stream';
 import pg from 'pg';
-import { databaseTrouble } from './database-trouble.js';
-import { KEPT_MAX, statementName } from './statement-names.js';
+import { databaseTrouble } from '../database-trouble.js';
+import { KEPT_MAX, statementName } from '../statement-names.js';
 
 interface Statement {
   readonly text: string;
