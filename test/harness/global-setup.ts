@@ -29,7 +29,8 @@ export const teardown = removeMemoryDirs;
 /** Changes when a first start would leave something else. */
 function templateVersion(): string {
   const hash = createHash('sha256');
-  for (const name of readdirSync('migrations').sort()) hash.update(readFileSync(join('migrations', name)));
+  for (const name of readdirSync('migrations', { recursive: true, encoding: 'utf8' }).sort())
+    if (name.endsWith('.ts')) hash.update(readFileSync(join('migrations', name)));
   hash.update(readFileSync('test/harness/first-engine.ts'));
   for (const name of ['@electric-sql/pglite', '@dbos-inc/dbos-sdk'])
     hash.update(readFileSync(join('node_modules', name, 'package.json')));

@@ -1,9 +1,5 @@
-import { rmSync } from 'node:fs';
-import type { Knex } from 'knex';
 import { expect, it } from 'vitest';
-import { leafOf } from '../../../src/core/evidence/log-entry.js';
 import { removeLocked } from '../../../src/engine/retention/erase-locked.js';
-import { readEntries } from '../../../src/storage/evidence/log-entries.js';
 import { describeBothDatabasesSlowly } from '../../harness/database.js';
 import { ADMIN, runToRest } from '../../harness/engine.js';
 import { signedEngineFor } from '../../harness/signed-engine.js';
@@ -45,27 +41,6 @@ describeBothDatabasesSlowly('what runs have lost', (kind) => {
     expect(await t.engine.verifyLog(ADMIN)).toMatchObject({ ok: true });
   });
 
-  it('was entered of what an older build erased and removed', async () => {
-    const [first, second] = [await runToRest(t.engine, 'echo'), await runToRest(t.engine, 'echo')];
-    await t.engine.checkpointNow();
-    await t.engine.eraseRun(first.id, { reason: BY.reason }, ADMIN);
-    await remove(second.id);
-    await t.between(async (knex) => {
-      const { rows } = await knex.raw(`select run_id from holdfast.log_entries where loss is not null`);
-      expect(rows.length).toBeGreaterThan(1);
-      await undoMigration(knex);
-      // That build had signed less.
-      rmSync(t.fileOf('checkpoints.jsonl'));
-    });
-    expect(await t.engine.verifyRun(first.id, ADMIN)).toMatchObject({ ok: true });
-    expect(await t.engine.checkpointNow()).toMatchObject({ problem: null });
-    expect(await t.engine.verifyLog(ADMIN)).toMatchObject({ ok: true, problems: [] });
-    const { items } = await t.engine.listLogEntries({ after: 0, limit: 50 }, ADMIN);
-    const lost = items.map(({ entry }) => entry).filter((entry) => entry !== null && 'loss' in entry);
-    expect(lost).toContainEqual(expect.objectContaining({ loss: 'erased', runId: first.id, ...BY }));
-    expect(lost).toContainEqual(expect.objectContaining({ loss: 'removed', runId: second.id, ...BY }));
-  });
-
   it('is found where only a row says so', async () => {
     const [erased, removed] = [await runToRest(t.engine, 'echo'), await runToRest(t.engine, 'echo')];
     await t.engine.checkpointNow();
@@ -99,19 +74,3 @@ describeBothDatabasesSlowly('what runs have lost', (kind) => {
     expect(await t.engine.verifyRun(id, ADMIN)).toMatchObject({ ok: false });
   });
 });
-
-/** Makes the schema, and the log over all runs, what they were before what runs lost was entered. */
-async function undoMigration(knex: Knex): Promise<void> {
-  const entries = await readEntries(knex, 0, 1000);
-  const lost = entries.filter((entry) => 'loss' in entry);
-  expect(lost.every((entry) => entry.leaf === leafOf(entry))).toBe(true);
-  const last = entries.findLast((entry) => !('loss' in entry))?.index ?? 0;
-  await knex('holdfast.log_entries').where('index', '>', last).delete();
-  await knex('holdfast.log_checkpoints')
-    .where('size', '>', last + 1)
-    .delete();
-  await knex.raw('drop index holdfast.log_entries_run_id_seq_loss_unique');
-  await knex.raw('alter table holdfast.log_entries add constraint log_entries_run_id_seq_unique unique (run_id, seq)');
-  await knex.raw('alter table holdfast.log_entries drop loss, drop actor, drop reason');
-  await knex('holdfast.migrations').where({ name: '0048-losses-in-the-log' }).delete();
-}
