@@ -183,7 +183,7 @@ const TABLE = {
 
 const ALL: readonly Setting<unknown>[] = [...Object.values(TABLE), ...keySettings(path)];
 
-/** Every setting. docs/settings.md lists them, and a test holds the two equal. */
+/** Every setting. `npm run docs` writes them into docs/settings.md. */
 export const SETTINGS = ALL.map(({ name, default: fallback, description, kind }) => ({
   ...{ name, isSecret: kind.secret === true },
   default: fallback,

@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -262,21 +262,6 @@ describe('tokens', () => {
     chmodSync(locked, 0o000);
     if (process.getuid?.() !== 0) expect(refusal({ HOLDFAST_TOKENS_FILE: locked }).message).toContain('(EACCES)');
   });
-});
-
-test('docs/settings.md lists exactly the settings, with their defaults and meanings', () => {
-  const rows = readFileSync('docs/settings.md', 'utf8')
-    .split('\n')
-    .filter((line) => line.startsWith('| `'))
-    .map((line) => line.split('|').map((cell) => cell.trim()));
-  const expected = SETTINGS.map(({ name, default: fallback, description }) => [
-    '',
-    `\`${name}\``,
-    fallback === null ? '' : `\`${fallback}\``,
-    description,
-    '',
-  ]);
-  expect(rows).toEqual(expected);
 });
 
 test('the identity of an engine goes into the variables of DBOS Cloud, and nowhere else', () => {

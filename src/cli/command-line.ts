@@ -39,56 +39,58 @@ import { workersCommand } from './commands/server/workers.js';
 import { taskCommand } from './commands/tasks/task.js';
 import { doctorCommand } from './doctor/doctor.js';
 import type { Doors } from './doors.js';
+import { withTexts } from './help.js';
 import { packageVersion } from './package-version.js';
 import { printError } from './print.js';
 
 const FAILED = 1;
 const MISUSED = 2;
 
-/** Every command. docs/cli.md has one example of each, and a test holds the two equal. */
-export const commands = (doors: Doors): readonly Command[] => [
-  serveCommand(doors),
-  runCommand(),
-  runsCommand(),
-  inboxCommand(),
-  approveCommand(),
-  rejectCommand(),
-  answerCommand(),
-  standingDecisionsCommand(),
-  emitCommand(),
-  eventsCommand(),
-  taskCommand(),
-  trajectoriesCommand(),
-  trajectoryCommand(),
-  rewardCommand(),
-  exportCommand(),
-  exportsCommand(),
-  chargesCommand(),
-  spendCommand(),
-  cancelCommand(),
-  deleteCommand(),
-  eraseCommand(),
-  retentionCommand(),
-  sessionsCommand(),
-  forkCommand(),
-  retryCommand(),
-  stateCommand(),
-  diffCommand(),
-  verifyCommand(),
-  repairCommand(),
-  replayCommand(),
-  proofCommand(),
-  checkpointCommand(),
-  signingKeyCommand(),
-  workersCommand(),
-  workCommand(),
-  statsCommand(),
-  doctorCommand(doors),
-  preflightCommand(doors),
-  migrateCommand(),
-  compactCommand(),
-  demoCommand(doors),
-];
+/** Every command, with the texts of its help. */
+export const commands = (doors: Doors): readonly Command[] =>
+  [
+    serveCommand(doors),
+    runCommand(),
+    runsCommand(),
+    inboxCommand(),
+    approveCommand(),
+    rejectCommand(),
+    answerCommand(),
+    standingDecisionsCommand(),
+    emitCommand(),
+    eventsCommand(),
+    taskCommand(),
+    trajectoriesCommand(),
+    trajectoryCommand(),
+    rewardCommand(),
+    exportCommand(),
+    exportsCommand(),
+    chargesCommand(),
+    spendCommand(),
+    cancelCommand(),
+    deleteCommand(),
+    eraseCommand(),
+    retentionCommand(),
+    sessionsCommand(),
+    forkCommand(),
+    retryCommand(),
+    stateCommand(),
+    diffCommand(),
+    verifyCommand(),
+    repairCommand(),
+    replayCommand(),
+    proofCommand(),
+    checkpointCommand(),
+    signingKeyCommand(),
+    workersCommand(),
+    workCommand(),
+    statsCommand(),
+    doctorCommand(doors),
+    preflightCommand(doors),
+    migrateCommand(),
+    compactCommand(),
+    demoCommand(doors),
+  ].map((command) => withTexts(command));
 
 /** Runs one command. Errors are printed as two lines; the exit code is 1 for them and 2 for a command line that is wrong. */
 export async function runCommandLine(args: readonly string[], doors: Doors): Promise<void> {

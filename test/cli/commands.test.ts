@@ -1,17 +1,11 @@
 import type { Command } from 'commander';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { commands } from '../../src/cli/command-line.js';
+import { COMMAND_TEXTS } from '../../src/cli/command-texts.js';
 import { packageVersion } from '../../src/cli/package-version.js';
-import { codes, pageText } from '../docs/pages.js';
+import { pageText } from '../docs/pages.js';
 import { SHUT_DOORS } from './in-process.js';
 
-const page = pageText('docs/cli.md');
-const sections = new Map(
-  page
-    .split(/^## /m)
-    .slice(1)
-    .map((text) => [text.slice(0, text.indexOf('\n')), text]),
-);
 /** Every command that does something, by all its words. */
 const named = new Map(
   commands(SHUT_DOORS).flatMap((command): [string, Command][] =>
@@ -25,39 +19,27 @@ const named = new Map(
 const words = (line: string): string[] =>
   [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '');
 
-describe('docs/cli.md', () => {
-  it('has one section for each command, in their order, and no other', () => {
-    expect([...sections.keys()]).toEqual([...named.keys()]);
-  });
+it('each command has a text, and no text is without its command', () => {
+  expect(Object.keys(COMMAND_TEXTS)).toEqual([...named.keys()]);
+});
 
-  it('lists the options of each command, and no other', () => {
-    for (const [name, command] of named) {
-      const listed = (sections.get(name) ?? '')
-        .split('\n')
-        .filter((line) => line.startsWith('- '))
-        .map((line) => codes(line)[0]);
-      expect(listed, name).toEqual(command.options.map((option) => option.long));
-    }
+it.each([...named])('the example of %s parses', async (name, command) => {
+  const [program, ...line] = words(COMMAND_TEXTS[name]?.example ?? '');
+  const asked = name.split(' ');
+  const args = line.slice(asked.length);
+  expect([program, ...line.slice(0, asked.length)]).toEqual(['holdfast', ...asked]);
+  let parsed = false;
+  const parsing = command.exitOverride().action(() => {
+    parsed = true;
   });
+  await parsing.parseAsync(args, { from: 'user' });
+  expect(parsed).toBe(true);
+});
 
-  it('has one example of each command, which parses', async () => {
-    for (const [name, command] of named) {
-      const blocks = [...(sections.get(name) ?? '').matchAll(/```sh\n([^`]+)```/g)].map(([, block = '']) =>
-        block.trim(),
-      );
-      expect(blocks.length, name).toBe(1);
-      const [program, ...line] = words(blocks[0] ?? '');
-      const asked = name.split(' ');
-      const args = line.slice(asked.length);
-      expect([program, ...line.slice(0, asked.length)]).toEqual(['holdfast', ...asked]);
-      let parsed = false;
-      const parsing = command.exitOverride().action(() => {
-        parsed = true;
-      });
-      await parsing.parseAsync(args, { from: 'user' });
-      expect(parsed, name).toBe(true);
-    }
-  });
+it('help shows the text of a command without its links, and its example', () => {
+  const help = named.get('delete')?.helpInformation() ?? '';
+  expect(help).toContain('as if it had never been started.');
+  expect(help).not.toContain('](');
 });
 
 it('the version is that of package.json', () => {

@@ -2,15 +2,12 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { EVENT_DATA, EVENT_KINDS, runEvent } from '../../src/core/log/event.js';
-import { INVARIANTS } from '../../src/core/log/invariant.js';
-import { EMPTY_STATE } from '../../src/core/log/state.js';
+import { EVENT_KINDS, runEvent } from '../../src/core/log/event.js';
 import { verifyLog } from '../harness/verify-log.js';
-import { codes, names, pageText, ROOT, rows, section } from './pages.js';
+import { ROOT } from './pages.js';
 import { type RealLog, realLogs } from './real-logs.js';
 import { firstBroken } from './verifier.js';
 
-const page = pageText('docs/events.md');
 const GOLDEN_DIR = join(ROOT, 'test/golden');
 /** The first file, then one for each time that kinds were added. */
 const goldenFiles = (): string[] =>
@@ -18,32 +15,6 @@ const goldenFiles = (): string[] =>
     .filter((name) => /^event-logs-v1(-.+)?\.json$/.test(name))
     .sort((a, b) => a.length - b.length || a.localeCompare(b));
 const WRITE = process.env['HOLDFAST_WRITE_GOLDEN'] === '1';
-
-describe('docs/events.md', () => {
-  it('has every field of an event, and no other', () => {
-    expect(names(section(page, '## Fields'))).toEqual(Object.keys(runEvent.shape));
-  });
-
-  it('has every kind with the fields of its data, and no other', () => {
-    const documented = rows(section(page, '## Kinds')).map(([kind = '', , data = '']) => [codes(kind)[0], codes(data)]);
-    const real = EVENT_KINDS.map((kind) => {
-      const shape = EVENT_DATA[kind];
-      return [kind, shape instanceof z.ZodObject ? Object.keys(shape.shape) : []];
-    });
-    expect(Object.fromEntries(documented)).toEqual(Object.fromEntries(real));
-  });
-
-  it('has every invariant, in its words, and no other', () => {
-    const documented = rows(section(page, '### Invariants')).map(([name = '', what = '']) => [codes(name)[0], what]);
-    expect(documented).toEqual(Object.entries(INVARIANTS));
-  });
-
-  it('has the state that a log starts from, and what each kind makes of it', () => {
-    const state = section(page, '## State');
-    expect(JSON.parse(/```json\n([\s\S]*?)```/.exec(state)?.[1] ?? '')).toEqual(EMPTY_STATE);
-    expect(names(state)).toEqual([...EVENT_KINDS]);
-  });
-});
 
 const shape = z.array(z.object({ runKey: z.string(), events: z.array(runEvent) }));
 

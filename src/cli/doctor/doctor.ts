@@ -11,7 +11,10 @@ const options = z.object({ json, cloud: z.boolean().default(false) });
 export const doctorCommand = (doors: Doors): Command =>
   new Command('doctor')
     .description('Check what a server needs here; exit code 1 if something is wrong.')
-    .option('--cloud', 'check what DBOS Cloud needs of this directory instead')
+    .option(
+      '--cloud',
+      'checks instead what [DBOS Cloud](operate/dbos-cloud.md) needs of this directory ' + 'before a deploy',
+    )
     .addOption(jsonOption())
     .action(async (raw: unknown) => {
       const { json: asJson, cloud } = options.parse(raw);

@@ -9,10 +9,9 @@ import { SUB_AGENT_ERRORS } from './sub-agent-errors.js';
 import { TASK_ERRORS } from './task-errors.js';
 import { TOOL_ERRORS } from './tool-errors.js';
 
-/** The one table of errors. `docs/errors.md` documents it, and a test holds the two equal. */
+type Rows = Readonly<Record<string, ErrorRow>>;
 
-export const ERRORS = {
-  // Requests
+const REQUEST_ERRORS = {
   malformed_json: row(400, 'stop', 'The body is not valid JSON', 'Send one JSON document in UTF-8.'),
   invalid_request: row(400, 'stop', 'The request is not valid', 'Correct the fields that are named and send it again.'),
   unsupported_media_type: row(415, 'stop', 'The body is not JSON', 'Send `Content-Type: application/json`.'),
@@ -45,7 +44,9 @@ export const ERRORS = {
   ),
   events_full: row(429, 'retry', 'Too many events are kept', 'Start the runs that wait for them, or send them later.'),
   rate_limited: row(429, 'retry', 'Too many requests', 'Wait for the seconds in Retry-After and try again.'),
-  // Things
+} satisfies Rows;
+
+const LOOKUP_ERRORS = {
   agent_unknown: row(404, 'stop', 'No such agent', 'Use an agent of holdfast.config.ts; the detail lists them.'),
   run_unknown: row(404, 'stop', 'No such run', 'Check the id; `holdfast runs` lists the runs you can see.'),
   interruption_unknown: row(404, 'stop', 'No such interruption', 'Check the id; `holdfast inbox` lists what waits.'),
@@ -65,7 +66,9 @@ export const ERRORS = {
   ),
   worker_unknown: row(404, 'stop', 'No such worker', 'Check the id; `holdfast workers` lists the workers.'),
   state_unknown: row(404, 'stop', 'No such saved run state', 'Check the name that it was saved under.'),
-  // Decisions
+} satisfies Rows;
+
+const DECISION_ERRORS = {
   decision_conflict: row(
     409,
     'stop',
@@ -129,7 +132,9 @@ export const ERRORS = {
     'Cancel it with `holdfast cancel` if it still works; its log is kept.',
   ),
   run_referenced: row(409, 'stop', 'Another run refers to the run', 'Cancel it with `holdfast cancel`; it is kept.'),
-  // How a run fails
+} satisfies Rows;
+
+const RUN_ERRORS = {
   limit_turns: row(
     409,
     'stop',
@@ -242,7 +247,9 @@ export const ERRORS = {
     'Return only plain objects, arrays, strings, finite numbers, booleans and null.',
   ),
   wait_invalid: row(422, 'stop', 'This cannot be waited for', 'Correct what is named; docs/waiting.md says how.'),
-  // Evidence
+} satisfies Rows;
+
+const EVIDENCE_ERRORS = {
   log_broken: row(409, 'stop', 'The event log does not verify', 'Read the report: it names the first broken event.'),
   ...PROOF_ERRORS,
   replay_diverged: row(
@@ -257,7 +264,9 @@ export const ERRORS = {
     'A saved run state cannot be read',
     'Give the agent back what the detail names, or fork the run from an event before that.',
   ),
-  // Capabilities and agents
+} satisfies Rows;
+
+const AGENT_ERRORS = {
   capability_invalid: row(
     400,
     'stop',
@@ -272,10 +281,58 @@ export const ERRORS = {
   ),
   agent_invalid: row(400, 'stop', 'The agent is not valid', 'Correct the field that is named.'),
   tool_invalid: row(400, 'stop', 'The tool is not valid', 'Correct the field that is named.'),
+} satisfies Rows;
+
+/** The one table of errors. */
+export const ERRORS = {
+  ...REQUEST_ERRORS,
+  ...LOOKUP_ERRORS,
+  ...DECISION_ERRORS,
+  ...RUN_ERRORS,
+  ...EVIDENCE_ERRORS,
+  ...AGENT_ERRORS,
   ...ENVIRONMENT_ERRORS,
   ...ERASURE_ERRORS,
   ...TASK_ERRORS,
   ...SUB_AGENT_ERRORS,
   ...EXPORT_ERRORS,
   ...PROCESS_ERRORS,
-} as const satisfies Record<string, ErrorRow>;
+} as const satisfies Rows;
+
+/** A section of the reference page: `npm run docs` writes docs/errors.md from it. */
+interface ErrorGroup {
+  readonly title: string;
+  /** Markdown above the table; null = none. */
+  readonly about: string | null;
+  readonly rows: Rows;
+}
+
+export const ERROR_GROUPS: readonly ErrorGroup[] = [
+  { title: 'Requests', about: null, rows: REQUEST_ERRORS },
+  { title: 'Things', about: null, rows: LOOKUP_ERRORS },
+  { title: 'Decisions', about: null, rows: DECISION_ERRORS },
+  { title: 'How a run fails', about: null, rows: RUN_ERRORS },
+  { title: 'Evidence', about: 'See [evidence](evidence.md).', rows: EVIDENCE_ERRORS },
+  { title: 'Erasure', about: 'See [retention](operate/retention.md).', rows: ERASURE_ERRORS },
+  { title: 'Capabilities and agents', about: null, rows: AGENT_ERRORS },
+  {
+    title: 'Sub-agents',
+    about:
+      "Outcomes of calls, and errors of runs whose sub-agent has `onFailure: 'fail'`: see [sub-agents](sub-agents.md).",
+    rows: SUB_AGENT_ERRORS,
+  },
+  {
+    title: 'Containers',
+    about:
+      'These end the run of the call that fails, except `file_unreadable` and `file_unwritable`, which the model reads. ' +
+      'See [environments](environments.md) and [scaffolds](scaffolds.md).',
+    rows: ENVIRONMENT_ERRORS,
+  },
+  { title: 'Tasks', about: 'See [tasks](tasks.md).', rows: TASK_ERRORS },
+  {
+    title: 'Exports',
+    about: 'A failed export has one of these, except `export_unknown` and `export_over`: see [export](export.md).',
+    rows: EXPORT_ERRORS,
+  },
+  { title: 'Starting and running a process', about: null, rows: PROCESS_ERRORS },
+];

@@ -239,21 +239,28 @@ export const TERMINAL_KINDS: ReadonlySet<string> = new Set<EventKind>(['run.comp
 /** One event of a log, format v1. docs/decisions/0001-event-format.md explains every field. */
 export const runEvent = z
   .object({
-    id: z.string().describe('<runId>:<seq>'),
-    v: z.literal(1),
-    runId: z.string(),
-    tenant: z.string(),
+    id: z.string().describe('`<runId>:<seq>`.'),
+    v: z.literal(1).describe('Format: 1.'),
+    runId: z.string().describe('Run.'),
+    tenant: z.string().describe('Tenant of the run.'),
     seq: z.int().min(1).describe('The logical time: 1, 2, 3 … without a gap.'),
-    parentId: z.string().nullable(),
-    kind: z.string(),
-    at: z.iso.datetime(),
-    data: jsonValue.describe('Null when the payload was erased.'),
-    dataHash: z.string(),
-    stateVersion: z.int(),
-    stateHashBefore: z.string(),
-    stateHashAfter: z.string(),
-    prevHash: z.string(),
-    hash: z.string(),
+    parentId: z
+      .string()
+      .nullable()
+      .describe('The event that this one follows from, which may be older than the one before; null for the first.'),
+    kind: z.string().describe('One of the kinds below.'),
+    at: z.iso
+      .datetime()
+      .describe(
+        'When it was written, in UTC with milliseconds, as `2026-01-31T09:30:00.000Z`. Events that are written together have one time, and no event is earlier than the one before; order is `seq`, never `at`.',
+      ),
+    data: jsonValue.describe('Payload; null when it was erased.'),
+    dataHash: z.string().describe('Commitment to the payload.'),
+    stateVersion: z.int().describe('The same number as `seq`.'),
+    stateHashBefore: z.string().describe('Hash of the state before the event.'),
+    stateHashAfter: z.string().describe('Hash of the state after it.'),
+    prevHash: z.string().describe('`hash` of the event before; of the first event: the genesis hash.'),
+    hash: z.string().describe('Hash of the event.'),
   })
   .meta({ id: 'Event' });
 export type RunEvent = z.infer<typeof runEvent>;

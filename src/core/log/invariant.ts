@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What every log keeps to, by names that stay: `verify` names the one that is broken. docs/events.md has the same table. */
+/** What every log keeps to, by names that stay: `verify` names the one that is broken. `npm run docs` writes them into docs/events.md. */
 export const INVARIANTS = {
   event_order: 'Events are numbered 1, 2, 3 … without a gap, and none is there twice.',
   event_identity: 'An event belongs to the run and the tenant of its log, and its id is `<runId>:<seq>`.',

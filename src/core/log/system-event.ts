@@ -74,16 +74,17 @@ export const systemEvent = z
     seq: z
       .int()
       .min(1)
-      .describe(
-        'Its place in the order of all events of the system; it only rises. Those of other tenants are left out.',
-      ),
-    kind: z.string(),
-    at: z.iso.datetime(),
-    tenant: z.string().nullable().describe('Null: of no tenant; everybody reads it.'),
-    taskId: z.string().nullable(),
-    runId: z.string().nullable(),
-    workerId: z.string().nullable(),
-    data: jsonObject,
+      .describe('Position in the order of all system events. It only rises; events of other tenants are left out.'),
+    kind: z.string().describe('One of the kinds below.'),
+    at: z.iso.datetime().describe('When it was written, by the clock of the database. The order is `seq`.'),
+    tenant: z
+      .string()
+      .nullable()
+      .describe('Tenant of the event; null = the installation, whose events only tokens with a role in it read.'),
+    taskId: z.string().nullable().describe('Task that the event is about; null = none.'),
+    runId: z.string().nullable().describe('Run that the event is about; null = none.'),
+    workerId: z.string().nullable().describe('Worker that the event is about; null = none.'),
+    data: jsonObject.describe('Payload of the kind.'),
   })
   .meta({ id: 'SystemEvent' });
 export type SystemEvent = z.infer<typeof systemEvent>;

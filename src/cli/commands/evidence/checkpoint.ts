@@ -12,8 +12,16 @@ const options = z.object({ json, now: z.boolean().default(false), verify: z.bool
 export const checkpointCommand = (): Command =>
   new Command('checkpoint')
     .description('Print the newest signed checkpoint of the log over all runs.')
-    .option('--now', 'first enter what runs have done, and sign it')
-    .option('--verify', 'verify that log against every checkpoint and every event; exit code 1 if it is broken')
+    .option(
+      '--now',
+      'first enter what runs have done, and sign it; takes an operator of the ' +
+        '[installation](http.md#the-installation)',
+    )
+    .option(
+      '--verify',
+      'verify that log against every checkpoint and every event; the exit code is 1 if it is ' +
+        'broken; takes a viewer of it',
+    )
     .addOption(jsonOption())
     .action(async (raw: unknown) => {
       const { json: asJson, now, verify } = options.parse(raw);

@@ -25,9 +25,12 @@ export const proofCommand = (): Command =>
     .argument('<run>', 'id of a run, or a file that was exported', idArgument)
     .option('--out <file>', 'export: write to a file that is not there yet')
     .option('--no-payloads', 'export: withhold what the events say; order, times and number are still proven')
-    .option('--key <key...>', 'check: a public key that you trust, or @ and a file that holds it')
-    .option('--checkpoint <file>', 'check: another checkpoint of the same log')
-    .option('--consistency <file>', 'check: what GET /api/v1/log/consistency answers for the two sizes')
+    .option('--key <key...>', 'check: a public key that you trust, or `@` and a file that holds it')
+    .option(
+      '--checkpoint <file>',
+      'check: another checkpoint of the same log, to see that nothing was changed in between',
+    )
+    .option('--consistency <file>', 'check: what `GET /api/v1/log/consistency` answers for the sizes of the two')
     .addOption(jsonOption())
     .action(async (what: string, subject: string, raw: unknown) => {
       const asked = options.parse(raw);

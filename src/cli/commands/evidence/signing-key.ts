@@ -22,7 +22,7 @@ export const signingKeyCommand = (): Command =>
       ).choices(['make', 'rotate', 'revoke']),
     )
     .argument('<file>', 'file of the key; its public keys stand beside it, in <file>.pub')
-    .option('--name <name>', 'make: name of the log in checkpoints; without one: holdfast/ and a random number')
+    .option('--name <name>', 'make: name of the log in checkpoints; without one `holdfast/` and a random number')
     .option('--size <entries>', 'rotate, revoke: up to how many entries of the log the earlier key is believed')
     .option('--key <key>', 'revoke: the public key of the earlier one')
     .addOption(jsonOption())

@@ -27,8 +27,16 @@ export const verifyCommand = (): Command =>
   new Command('verify')
     .description('Verify the event logs of runs; exit code 1 if one is broken.')
     .argument('[runs...]', 'ids of runs', (id: string, before: readonly string[] = []) => [...before, idArgument(id)])
-    .addOption(new Option('--from <event>', 'the first event, by its number').argParser(whole(1, SEQ_MAX)))
-    .addOption(new Option('--to <event>', 'the last event').argParser(whole(1, SEQ_MAX)))
+    .addOption(
+      new Option(
+        '--from <event>',
+        'the first event, by its number; the log is checked from the last place before it that ' +
+          'is known to be sound',
+      ).argParser(whole(1, SEQ_MAX)),
+    )
+    .addOption(
+      new Option('--to <event>', 'the last event; how the log ends is not looked at then').argParser(whole(1, SEQ_MAX)),
+    )
     .option('--all', 'all runs, newest first')
     .addOption(new Option('--status <status>', 'of all runs, only those of this status').choices(RUN_STATUSES))
     .option('--agent <agent>', 'of all runs, only those of this agent')

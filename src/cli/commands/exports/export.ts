@@ -61,13 +61,17 @@ export const exportCommand = (): Command =>
         partOption,
       ),
     )
-    .option('--no-deduplicate', 'keep rows that say the same')
+    .option('--no-deduplicate', 'keeps rows that say the same')
     .addOption(
       new Option('--options <json>', 'more options as JSON, or @ and a file: what docs/export.md lists').argParser(
         jsonObjectOption,
       ),
     )
-    .option('--wait', 'wait until it is over, with a progress bar; exit code 1 if it failed or was cancelled')
+    .option(
+      '--wait',
+      'follows it with a progress bar, or elsewhere than on a terminal with a line for each ' +
+        'tenth of the runs; the exit code is 1 if it failed or was cancelled',
+    )
     .addOption(jsonOption())
     .action(async (raw: unknown) => {
       const asked = options.parse(raw);

@@ -25,7 +25,7 @@ export const eraseCommand = (): Command =>
     .argument('[run]', 'id of a run', idArgument)
     .addOption(messageOption('why; kept, so it should name no person').makeOptionMandatory())
     .option('--family', 'also the runs below it, and forks of any of them')
-    .option('--subject <subject>', 'all runs that were started about this one')
+    .option('--subject <subject>', 'all runs that were started about this one, instead of the id of a run')
     .option('--cancel', 'cancel runs of the subject that are not over')
     .option('--dry-run', 'only print what of the subject would be erased')
     .addOption(jsonOption())

@@ -14,7 +14,11 @@ export const retentionCommand = (): Command =>
   new Command('retention')
     .description('Have a worker do now what the retention of the configuration says, and print what goes.')
     .option('--dry-run', 'only print what would go')
-    .option('--all-tenants', 'of all tenants, not only of that of the token')
+    .option(
+      '--all-tenants',
+      'of all tenants, not only of that of the token; takes an operator of the ' +
+        '[installation](http.md#the-installation), and with `--dry-run` a viewer',
+    )
     .addOption(jsonOption())
     .action(async (raw: unknown) => {
       const { json: asJson, dryRun, allTenants } = options.parse(raw);

@@ -10,7 +10,7 @@ export const chargesCommand = (): Command =>
   new Command('charges')
     .description('List what the model calls of a run cost.')
     .argument('<run>', 'id of a run', idArgument)
-    .addOption(new Option('--after <n>', 'leave the first so many out').argParser(whole(0, 999_999_999)))
+    .addOption(new Option('--after <n>', 'leaves the first so many out').argParser(whole(0, 999_999_999)))
     .addOption(limitOption())
     .addOption(jsonOption())
     .action(async (run: string, raw: unknown) => {

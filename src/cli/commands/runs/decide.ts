@@ -38,15 +38,28 @@ const approval = options.extend({
 
 export const approveCommand = (): Command =>
   command('approve', 'Approve what a run waits for.')
-    .addOption(new Option('--arguments <json>', 'edited arguments, or @file').argParser(jsonObjectOption))
+    .addOption(
+      new Option(
+        '--arguments <json>',
+        "what the tool gets in place of the model's arguments: a JSON object, or `@` and the " +
+          'name of a file that holds one',
+      ).argParser(jsonObjectOption),
+    )
     .option('--always', 'also later calls of this tool in this run that need what this one needs')
     .addOption(
       new Option(
         '--scope <capability...>',
-        'also later calls that need what these cover, written like grants',
+        'also later calls that need what these capabilities cover, written like grants; takes ' +
+          'several, and not with `--always`',
       ).conflicts('always'),
     )
-    .addOption(new Option('--budget <usd>', 'the new limit of a budget, in dollars').argParser(usdOption))
+    .addOption(
+      new Option(
+        '--budget <usd>',
+        'the new limit of a [budget](budgets.md#without-room), in dollars: where a run waits ' +
+          'for one, and only there',
+      ).argParser(usdOption),
+    )
     .addOption(messageOption('kept with the decision'))
     .addOption(jsonOption())
     .action(async (id: string, raw: unknown) => {

@@ -20,9 +20,15 @@ export const eventsCommand = (): Command =>
   new Command('events')
     .description('Print the event log of a run.')
     .argument('<run>', 'id of a run', idArgument)
-    .option('--follow', 'go on with the events that come, until the run is over')
-    .option('--deltas', 'follow, and also print what the models of a streaming run say while they answer')
-    .option('--json', 'print one JSON document per line')
+    .option(
+      '--follow',
+      'goes on with the events that come until the run is over; a restart of the server in ' + 'between is waited for',
+    )
+    .option(
+      '--deltas',
+      'follows, and also prints what the models of a [streaming](streaming.md) run say while ' + 'they answer',
+    )
+    .option('--json', 'one document per line')
     .action(async (run: string, raw: unknown) => {
       const asked = options.parse(raw);
       const client = connect();

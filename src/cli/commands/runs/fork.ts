@@ -11,16 +11,16 @@ import { print, printJson } from '../../print.js';
 const shared = z.object({ json, model: z.string().optional() });
 const forkOptions = shared.extend({ at: z.string(), input: z.string().optional(), edits: z.unknown().optional() });
 
-const modelOption = (): Option => new Option('--model <name>', 'model that is asked from here on');
+const modelOption = (): Option => new Option('--model <name>', 'the model that is asked from here on');
 
 export const forkCommand = (): Command =>
   new Command('fork')
     .description('Start a run from an event of another one, with edits.')
     .argument('<run>', 'id of a run', idArgument)
-    .requiredOption('--at <event>', 'last event that is taken over: its number or id (holdfast events)')
+    .requiredOption('--at <event>', 'the last event that is taken over: its number or its id')
     .option('--input <text>', 'another input')
     .addOption(
-      new Option('--edits <json>', 'other answers or outcomes: [{"turn": 1, "output": […]}, …]').argParser(
+      new Option('--edits <json>', 'other answers of the model or other outcomes of calls, as JSON').argParser(
         jsonArgument,
       ),
     )

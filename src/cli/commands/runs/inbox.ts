@@ -15,12 +15,8 @@ export const inboxCommand = (): Command =>
     .option('--run <run>', 'only of this run')
     .option('--agent <name>', 'only of this agent')
     .option('--tool <name>', 'only of this tool')
-    .addOption(new Option('--kind <kind>', 'only of this kind, such as approval').choices(INTERRUPTION_KINDS))
-    .addOption(
-      new Option('--expires-before <time>', 'only what expires before a time, as 2026-01-31T09:30:00Z').argParser(
-        timeOption,
-      ),
-    )
+    .addOption(new Option('--kind <kind>', 'only of this kind, such as `approval`').choices(INTERRUPTION_KINDS))
+    .addOption(new Option('--expires-before <time>', 'only what expires before a time').argParser(timeOption))
     .addOption(cursorOption())
     .addOption(limitOption())
     .addOption(jsonOption())

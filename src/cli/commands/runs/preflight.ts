@@ -17,7 +17,7 @@ export const preflightCommand = (doors: Doors): Command =>
     .description(
       'Replay every paused and running run against this build; exit code 1 if one would strand, 3 if one needs attention.',
     )
-    .option('--all', 'print the runs that are safe, too')
+    .option('--all', 'prints the runs that are safe, too')
     .addOption(jsonOption())
     .action(async (raw: unknown) => {
       const { json: asJson, all } = options.parse(raw);

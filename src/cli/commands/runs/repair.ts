@@ -11,7 +11,10 @@ export const repairCommand = (): Command =>
   new Command('repair')
     .description('Say what a broken log has lost; with --apply, go on from its last whole event in a new run.')
     .argument('<run>', 'id of a run whose log does not verify', idArgument)
-    .option('--apply', 'stop the run if it is not over, and make the one that goes on')
+    .option(
+      '--apply',
+      'stops the run if it is not over, and makes the one that goes on; without it nothing ' + 'is changed',
+    )
     .addOption(
       new Option('--accept <call>', 'a lost call that may happen once more, by its id; may be repeated').argParser(
         (id: string, before: readonly string[] = []) => [...before, idArgument(id)],

@@ -23,10 +23,19 @@ export const replayCommand = (): Command =>
       'Hold the agents of today against the log of a run; exit code 1 if they part from it, 3 if it cannot be replayed.',
     )
     .argument('<run>', 'id of a run', idArgument)
-    .option('--from <event>', 'look only at differences from this event on (its number or id)')
-    .option('--execute-pure', 'execute calls of tools that are declared deterministic again, and compare')
-    .option('--live-model', 'ask the models anew, with the recorded results of calls; this costs money')
-    .addOption(new Option('--max-usd <usd>', 'what a live replay may cost at most, in dollars').argParser(usdOption))
+    .option('--from <event>', 'look only at differences from this event on: its number or its id')
+    .option('--execute-pure', 'executes calls of tools that are declared deterministic again, and compares')
+    .option(
+      '--live-model',
+      '[asks the models again](replay.md#asking-the-models-again), with the recorded results ' +
+        'of calls; this costs money. `--execute-pure` then executes calls of pure tools that ' +
+        'are not recorded',
+    )
+    .addOption(
+      new Option('--max-usd <usd>', 'what a live replay may cost at most, in dollars, such as `0.50`').argParser(
+        usdOption,
+      ),
+    )
     .addOption(jsonOption())
     .action(async (id: string, raw: unknown) => {
       const { json: asJson, from, executePure, liveModel, maxUsd } = options.parse(raw);

@@ -23,7 +23,11 @@ export const rewardCommand = (): Command =>
     .description('Say what a run was worth, also after it is over.')
     .argument('<run>', 'id of a run', idArgument)
     .argument('<reward>', '1 or more: done; between 0 and 1: a part; 0 or less: not done', numberOf)
-    .addOption(new Option('--signal <name=number>', 'what the reward is made of; may be repeated').argParser(addSignal))
+    .addOption(
+      new Option('--signal <name=number>', 'what the reward is made of, as `name=number`; may be repeated').argParser(
+        addSignal,
+      ),
+    )
     .addOption(new Option('--passed', 'a verifier says that the job was done').conflicts('failed'))
     .option('--failed', 'a verifier says that it was not')
     .option('--reason <text>', 'why')

@@ -28,16 +28,27 @@ export const runCommand = (): Command =>
     .description('Start a run of an agent.')
     .argument('<agent>', 'name of an agent')
     .argument('<input>', 'what the agent is asked; - reads it from stdin')
-    .option('--wait', 'wait until the run is paused or over; exit code 1 if it failed or was cancelled')
+    .option(
+      '--wait',
+      'waits until the run is paused or over, and prints it; the exit code is 1 if it failed ' + 'or was cancelled',
+    )
     .addOption(
       new Option('--key <key>', 'idempotency key: the same key and request again is the same run').argParser(keyOption),
     )
-    .option('--session <session>', 'the conversation that the run goes on with; the first run of a session begins it')
-    .option('--subject <subjects...>', 'whom the run is about: all of one of them can be erased')
+    .option(
+      '--session <session>',
+      'the conversation that the run goes on with; the first run of a [session](sessions.md) ' + 'begins it',
+    )
+    .option(
+      '--subject <subjects...>',
+      'whom the run is about: all of one of them can be ' + '[erased](operate/retention.md#erasing-a-subject)',
+    )
     .addOption(
-      new Option('--metadata <json>', 'labels, as JSON, or @ and a file: taskId, tags, seed, and others').argParser(
-        jsonObjectOption,
-      ),
+      new Option(
+        '--metadata <json>',
+        'what the run says of itself, as JSON, or `@` and a file: [labels](trajectories.md) as ' +
+          '`taskId` and `tags`, and others',
+      ).argParser(jsonObjectOption),
     )
     .addOption(jsonOption())
     .action(async (agent: string, input: string, raw: unknown) => {

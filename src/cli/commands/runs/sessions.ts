@@ -25,7 +25,7 @@ export const sessionsCommand = (): Command =>
     .description('List sessions, newest first, or the items of one.')
     .argument('[session]', 'id of a session', idArgument)
     .addOption(new Option('--after <n>', 'only items after this number').argParser(whole(0, 999_999_999)))
-    .option('--delete', 'remove the session with its items; its runs stay')
+    .option('--delete', 'removes the session with its items; its runs stay')
     .addOption(cursorOption())
     .addOption(limitOption())
     .addOption(jsonOption())

@@ -9,8 +9,13 @@ const options = z.object({ json, lift: z.string().optional(), tenant: z.string()
 export const workCommand = (): Command =>
   new Command('work')
     .description('List work that is not begun any more, since processes died with it, or have it begun again.')
-    .addOption(new Option('--lift <name>', 'forget the deaths with it, so that it is begun again'))
-    .addOption(new Option('--tenant <tenant>', 'whose work it is, for --lift; default: default'))
+    .addOption(new Option('--lift <name>', 'forgets the deaths with the work of this name'))
+    .addOption(
+      new Option(
+        '--tenant <tenant>',
+        'whose work it is, for `--lift`; `default` by default, also for what is of all tenants',
+      ),
+    )
     .addOption(jsonOption())
     .action(async (raw: unknown) => {
       const { json: asJson, lift, tenant } = options.parse(raw);

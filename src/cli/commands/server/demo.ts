@@ -8,7 +8,10 @@ const options = z.object({ model: z.string().min(1).optional() });
 export const demoCommand = (doors: Doors): Command =>
   new Command('demo')
     .description('Show a run that survives three kills, in a directory of its own that is removed afterwards.')
-    .option('--model <model>', 'a live model instead of the scripted one: openai/<name> or ollama/<name>')
+    .option(
+      '--model <model>',
+      'a live model instead of the scripted one: `openai/<name>` with `OPENAI_API_KEY`, or ' + '`ollama/<name>`',
+    )
     .action(async (raw: unknown) => {
       const { model = null } = options.parse(raw);
       process.exitCode = await doors.runDemo({ model, connect: createClient });

@@ -17,9 +17,11 @@ export const serveCommand = (doors: Doors): Command =>
     .option('--host <host>', 'address to listen on; beyond loopback only with configured tokens')
     .addOption(portOption())
     .addOption(
-      new Option('--role <role>', 'all: API and executing; api: API alone; worker: executing alone').choices([
-        ...WORKER_ROLES,
-      ]),
+      new Option(
+        '--role <role>',
+        '`all` (default); `api`: serves and executes nothing; `worker`: executes runs and ' +
+          'serves no API, and [metrics](operate/metrics.md) where `HOLDFAST_METRICS_PORT` says so',
+      ).choices([...WORKER_ROLES]),
     )
     .action(async (raw: unknown) => {
       const settings = readSettings();

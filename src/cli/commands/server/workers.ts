@@ -22,7 +22,10 @@ export const workersCommand = (): Command =>
     .description('List the processes of the database, or ask one to stop.')
     .argument('[worker]', 'id of a worker', idArgument)
     .addOption(
-      new Option('--stop <how>', 'ask it to stop; drain: what it executes may end before').choices([...STOP_MODES]),
+      new Option(
+        '--stop <how>',
+        'asks it to end: `stop` gives work in flight the time of a stop, `drain` lets it end',
+      ).choices([...STOP_MODES]),
     )
     .addOption(cursorOption())
     .addOption(limitOption())

@@ -15,12 +15,16 @@ export const taskExportCommand = (): Command =>
   new Command('export')
     .description('Write a task as a task directory of Harbor, and say what Harbor does not know.')
     .argument('<task>', 'a definition file, a directory, or the name of a task that ships')
-    .requiredOption('--harbor <directory>', 'which must not be there yet')
+    .requiredOption('--harbor <directory>', 'the directory, which must not be there yet')
     .addOption(
-      new Option('--seed <n>', 'decides what is random in the task').argParser(whole(0, 999_999_999)).default(0),
+      new Option('--seed <n>', 'decides what is random in the task; without it 0')
+        .argParser(whole(0, 999_999_999))
+        .default(0),
     )
     .addOption(
-      new Option('--parameters <json>', 'of the task').argParser(jsonObjectOption).default({}, 'their defaults'),
+      new Option('--parameters <json>', 'those of the task, as JSON, or `@` and a file; without it their defaults')
+        .argParser(jsonObjectOption)
+        .default({}, 'their defaults'),
     )
     .action((place: string, raw: unknown) => {
       const { harbor, seed, parameters } = options.parse(raw);

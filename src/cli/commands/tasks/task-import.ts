@@ -21,11 +21,15 @@ export const taskImportCommand = (): Command =>
   new Command('import')
     .description('Make a definition of a task directory of Harbor, and say what it does not say.')
     .argument('<directory>', 'with task.toml, instruction.md, environment/ and tests/test.sh')
-    .option('--out <file>', 'write to a file that is not there yet; otherwise it is printed')
-    .option('--image <image>', 'begin with this image instead of building environment/Dockerfile')
-    .option('--no-build', 'leave the image to a later import; the definition names it')
+    .option('--out <file>', 'a file that is not there yet; without it the definition is printed')
+    .option('--image <image>', 'an image to begin with, instead of building `environment/Dockerfile`')
+    .option('--no-build', 'leaves the image to a later import; the definition names it')
     .addOption(
-      new Option('--build-network <network>', 'what the programs of the build reach')
+      new Option(
+        '--build-network <network>',
+        "what the programs of the build reach: `none`, or `open` for what the engine's bridge " +
+          'reaches; without it `none`',
+      )
         .choices(['none', 'open'])
         .default('none'),
     )

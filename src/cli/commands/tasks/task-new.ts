@@ -13,7 +13,12 @@ export const taskNewCommand = (): Command =>
   new Command('new')
     .description('Write a directory with a task that works, to be changed.')
     .argument('<name>', 'of the task and of the directory, which must not be there yet')
-    .option('--from <task>', 'the task to begin with: a directory, or the name of one that ships', 'count-words')
+    .option(
+      '--from <task>',
+      'the task to begin with: a directory, or the name of one that ships; without it ' +
+        '`count-words`, whose definition explains itself',
+      'count-words',
+    )
     .action((name: string, raw: unknown) => {
       const { from } = options.parse(raw);
       if (!taskDefinition.shape.name.safeParse(name).success)

@@ -37,17 +37,20 @@ const TASK =
 const withOptions = (command: Command): Command =>
   command
     .addOption(
-      new Option('--parameters <json>', 'of its template, as JSON, or @ and a file').argParser(jsonObjectOption),
-    )
-    .addOption(
-      new Option('--seed <n>', 'what is random in the task follows from it').argParser(
-        whole(0, Number.MAX_SAFE_INTEGER),
+      new Option('--parameters <json>', 'of the [template](tasks.md), as JSON, or `@` and a file').argParser(
+        jsonObjectOption,
       ),
     )
+    .addOption(
+      new Option(
+        '--seed <n>',
+        'what is random in the task follows from it; without it another one each time',
+      ).argParser(whole(0, Number.MAX_SAFE_INTEGER)),
+    )
     .option('--image <image>', 'in place of that of the definition')
-    .option('--reward <name>', 'a reward function of the configuration')
+    .option('--reward <name>', 'a [reward function](rewards.md) of the configuration, in place of the weighted signals')
     .addOption(new Option('--priority <n>', 'lower starts earlier').argParser(whole(1, 1_000_000)))
-    .addOption(new Option('--metadata <json>', 'labels, as JSON, or @ and a file').argParser(jsonObjectOption))
+    .addOption(new Option('--metadata <json>', 'labels, as JSON, or `@` and a file').argParser(jsonObjectOption))
     .addOption(
       new Option('--key <key>', 'idempotency key: the same key and request again is the same task').argParser(
         keyOption,
@@ -57,10 +60,18 @@ const withOptions = (command: Command): Command =>
 
 export const taskSubmitCommand = (): Command =>
   withOptions(
-    new Command('submit').argument('[task]', TASK).option('--agent <agent>', 'name of the agent that does it'),
+    new Command('submit')
+      .argument('[task]', TASK)
+      .option('--agent <agent>', 'the agent that does it; it must be granted what its tools need'),
   )
     .description('Submit a task, or with --batch many.')
-    .option('--batch <file>', 'submits each line of a file instead, as JSON in the form of POST /api/v1/tasks')
+    .option(
+      '--batch <file>',
+      'submits each line of a file instead, in the form of [`POST ' +
+        '/api/v1/tasks/batch`](batches.md); of the other options only `--key` and `--json` go ' +
+        'with it. The file is its own key: sent again it is the same tasks. The exit code is 1 ' +
+        'where a line was not taken',
+    )
     .action(async (task: string | undefined, raw: unknown, command: Command) => {
       const { json: isJson, key, batch, agent, ...others } = batchOptions.parse(raw);
       if (batch !== undefined) {
@@ -80,7 +91,9 @@ export const taskSubmitCommand = (): Command =>
 
 export const taskRunCommand = (): Command =>
   withOptions(
-    new Command('run').argument('<task>', TASK).requiredOption('--agent <agent>', 'name of the agent that does it'),
+    new Command('run')
+      .argument('<task>', TASK)
+      .requiredOption('--agent <agent>', 'the agent that does it; it must be granted what its tools need'),
   )
     .description('Submit a task and wait for its result; exit code 1 unless it is a success.')
     .action(async (task: string, raw: unknown) => {

@@ -1,0 +1,12 @@
+import { cliBlock } from './cli.js';
+import { errorsBlock } from './errors.js';
+import { EVENT_BLOCKS } from './events.js';
+import { settingsBlock } from './settings.js';
+
+/** What pages can name between `<!-- generated: NAME -->` and `<!-- /generated -->`: Markdown that is made from the code. */
+export const BLOCKS: { readonly [name: string]: () => string } = {
+  cli: cliBlock,
+  errors: errorsBlock,
+  settings: settingsBlock,
+  ...EVENT_BLOCKS,
+};
