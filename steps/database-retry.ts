@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import pRetry, { AbortError } from 'p-retry';
 import { databaseTrouble } from '../src/storage/database/database-trouble.js';
-import type { World } from './world.js';
+import type { World } from './context.js';
 
 /** Whether an error is one of a database that is away or full, and not of what was asked. */
 export const passes = (error: unknown): boolean => databaseTrouble(error) !== null;

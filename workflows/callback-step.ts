@@ -4,7 +4,7 @@ import { type JsonValue, toJson } from '../src/core/json.js';
 import { catchingLate } from '../steps/calls/late-throws.js';
 import { durableStep } from './durable-step.js';
 import type { RecordedSource } from './replay/recorded-source.js';
-import { inStep, type SegmentScope } from './segment-scope.js';
+import { inStep, type SegmentScope } from './segment-context.js';
 
 type Answer =
   | { readonly type: 'answered'; readonly value: JsonValue }

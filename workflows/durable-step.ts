@@ -1,7 +1,7 @@
 import { DBOS } from '@dbos-inc/dbos-sdk';
 import { assertLeased } from '../steps/calls/lost-execution.js';
 import { orGiveUp } from './give-up.js';
-import { inStep, type SegmentScope } from './segment-scope.js';
+import { inStep, type SegmentScope } from './segment-context.js';
 
 /**
  * Runs work as one step of the segment. What the work itself may fail with is part of its result: a step that throws means

@@ -7,7 +7,7 @@ import { beginExport, type ExportEnd, endExport } from '../steps/exports/begin-e
 import { placeOf } from '../steps/exports/place-of.js';
 import { type Published, publishExport } from '../steps/exports/publish-export.js';
 import { type PartResult, type WrittenPart, writePart } from '../steps/exports/write-part.js';
-import type { World } from '../steps/world.js';
+import type { World } from '../steps/context.js';
 import { orGiveUp } from './give-up.js';
 
 /** Permanent: it is in the database. */

@@ -1,6 +1,6 @@
 import { DBOS, DBOSWorkflowConflictError } from '@dbos-inc/dbos-sdk';
 import { LostExecutionError } from '../steps/calls/lost-execution.js';
-import { passes } from '../steps/patience.js';
+import { passes } from '../steps/database-retry.js';
 
 /**
  * Does something, and gives this execution of the segment up when the database is away for too long, or when another process has taken

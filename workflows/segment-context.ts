@@ -18,11 +18,11 @@ import type { StartableAgent } from '../steps/agents/start-child.js';
 import type { ToolResult } from '../steps/calls/call-tool.js';
 import type { EarlierCalls } from '../steps/calls/earlier-calls.js';
 import type { Settled } from '../steps/segment/begin-segment.js';
-import type { World } from '../steps/world.js';
+import type { World } from '../steps/context.js';
 import type { RunScaffold } from './model-turn/run-scaffold.js';
 import type { RecordedSource } from './replay/recorded-source.js';
 import type { SuspendedAgent } from './resume/state-text.js';
-import type { RunLog } from './run-log.js';
+import type { RunLog } from './segment-log.js';
 import type { AgentToolResult } from './tool-calls/agent-tool.js';
 
 /** What never changes while a run goes on. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { DBOS, DBOSClient } from '@dbos-inc/dbos-sdk';
 import type { ModelProvider } from '@openai/agents';
 import { storedLists } from '../../steps/calls/pin-mcp-tools.js';
-import type { World } from '../../steps/world.js';
+import type { World } from '../../steps/context.js';
 import { HoldfastError } from '../core/errors/errors.js';
 import { stallsConfig } from '../core/queue/stalls.js';
 import { retentionOf } from '../core/retention/retention.js';

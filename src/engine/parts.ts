@@ -1,5 +1,5 @@
 import type { ModelProvider } from '@openai/agents';
-import type { World } from '../../steps/world.js';
+import type { World } from '../../steps/context.js';
 import type { Ceilings } from '../core/containers/ceilings.js';
 import { HoldfastError } from '../core/errors/errors.js';
 import type { LogFields } from '../core/ops/log-record.js';

@@ -20,10 +20,10 @@ import { eventIdOf, readEvent } from '../../src/storage/log/read-events.js';
 import { copySubjects } from '../../src/storage/retention/subjects.js';
 import { ancestorsOf, limitsOf, type RunRow } from '../../src/storage/runs/run-row.js';
 import { insertRun, lockRun, runs } from '../../src/storage/runs/runs.js';
-import { transact } from '../patience.js';
+import { transact } from '../database-retry.js';
 import { requestersOf } from '../segment/requesters.js';
 import { timeLeftMs } from '../segment/time-left.js';
-import { isoNow, type World } from '../world.js';
+import { isoNow, type World } from '../context.js';
 
 /** What a worker knows of an agent that runs can be started of. */
 export interface StartableAgent {

@@ -10,8 +10,8 @@ import type { BodyPlace, ToolContext, ToolSpec } from '../../src/core/tools/tool
 import { noEnvironment } from '../../src/core/tools/tool-environment.js';
 import { type CallIntent, type CallRecord, claimCall, findCall, settleCall } from '../../src/storage/runs/calls.js';
 import { environmentOfCall } from '../containers/run-environment.js';
-import { patiently, transact } from '../patience.js';
-import type { World } from '../world.js';
+import { patiently, transact } from '../database-retry.js';
+import type { World } from '../context.js';
 import { type Halt, haltOf } from './call-model.js';
 import { errorOutcome, outputOf } from './call-outcome.js';
 import type { EarlierCalls } from './earlier-calls.js';

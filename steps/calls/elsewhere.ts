@@ -1,7 +1,7 @@
 import { type AllowedElsewhere, begunElsewhereText } from '../../src/core/interruptions/allowed-elsewhere.js';
 import { type CallRecord, keepSettlement } from '../../src/storage/runs/calls.js';
-import { patiently } from '../patience.js';
-import type { World } from '../world.js';
+import { patiently } from '../database-retry.js';
+import type { World } from '../context.js';
 import type { ToolCall, ToolResult } from './call-tool.js';
 import type { Continuation } from './wait-in-call.js';
 

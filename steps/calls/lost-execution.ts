@@ -1,5 +1,5 @@
-import { patiently } from '../patience.js';
-import type { World } from '../world.js';
+import { patiently } from '../database-retry.js';
+import type { World } from '../context.js';
 
 /** Another process has this one's place, or the run is over: what is left of this execution asks nobody and keeps nothing. */
 export class LostExecutionError extends Error {

@@ -3,8 +3,8 @@ import pRetry, { AbortError } from 'p-retry';
 import { type ErrorView, HoldfastError } from '../../src/core/errors/errors.js';
 import { changesOf, type McpChange, type McpDefinition } from '../../src/core/tools/mcp.js';
 import { type McpPin, pinList, readList, readPin } from '../../src/storage/agents/mcp-lists.js';
-import { patiently, transact } from '../patience.js';
-import type { McpLists, World } from '../world.js';
+import { patiently, transact } from '../database-retry.js';
+import type { McpLists, World } from '../context.js';
 import { type Halt, haltOf } from './call-model.js';
 
 export type Pinned =

@@ -16,8 +16,8 @@ import {
   settle,
 } from '../../src/storage/budgets/budgets.js';
 import { writeCharge } from '../../src/storage/budgets/charges.js';
-import { patiently } from '../patience.js';
-import type { World } from '../world.js';
+import { patiently } from '../database-retry.js';
+import type { World } from '../context.js';
 import type { ModelResult } from './call-model.js';
 import { assertStillOwner, LostExecutionError } from './lost-execution.js';
 

@@ -8,8 +8,8 @@ import { type CallWait, dueAtMs, type Interruption } from '../../src/core/interr
 import type { CallOutcome } from '../../src/core/log/event.js';
 import type { ToolSpec } from '../../src/core/tools/tool.js';
 import { type CallIntent, type CallRecord, recordWait } from '../../src/storage/runs/calls.js';
-import { patiently } from '../patience.js';
-import type { World } from '../world.js';
+import { patiently } from '../database-retry.js';
+import type { World } from '../context.js';
 
 /** How a call goes on after its wait: which of its waits was settled, and by what. */
 export interface Continuation {

@@ -16,8 +16,8 @@ import {
   markStarted,
   useEnvironment,
 } from '../../src/storage/containers/environments.js';
-import { patiently } from '../patience.js';
-import type { World } from '../world.js';
+import { patiently } from '../database-retry.js';
+import type { World } from '../context.js';
 
 /** After so long whoever finds a container, and no row of it, may remove it. */
 export const ORPHAN_AFTER_MS = 24 * 3_600_000;

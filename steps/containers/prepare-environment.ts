@@ -6,7 +6,7 @@ import { EffectUnknown } from '../../src/core/runs/call.js';
 import type { TaskFiles } from '../../src/core/tasks/task-file.js';
 import { unlessAborted } from '../../src/models/providers/abort.js';
 import { type Halt, haltOf } from '../calls/call-model.js';
-import type { World } from '../world.js';
+import type { World } from '../context.js';
 import type { EnvironmentOwner } from './open-environment.js';
 import { putFiles } from './put-files.js';
 import { environmentOfCall } from './run-environment.js';

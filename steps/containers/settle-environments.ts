@@ -10,7 +10,7 @@ import {
   leaveChange,
   standingOf,
 } from '../../src/storage/containers/environments.js';
-import { patiently } from '../patience.js';
+import { patiently } from '../database-retry.js';
 import type { EnvironmentWorld } from './open-environment.js';
 import { snapshotEnvironment } from './snapshot-environment.js';
 

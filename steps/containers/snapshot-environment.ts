@@ -8,7 +8,7 @@ import {
   stayForHeirs,
 } from '../../src/storage/containers/environment-snapshots.js';
 import { endChange, type KeptEnvironment } from '../../src/storage/containers/environments.js';
-import { patiently } from '../patience.js';
+import { patiently } from '../database-retry.js';
 import { type EnvironmentWorld, ORPHAN_AFTER_MS } from './open-environment.js';
 
 /** As long as whoever makes or removes a container has time for it. */

@@ -1,5 +1,5 @@
 import { type ErrorView, HoldfastError } from '../../src/core/errors/errors.js';
-import type { World } from '../world.js';
+import type { World } from '../context.js';
 import { counted } from './counted-work.js';
 
 /**

@@ -11,8 +11,8 @@ import {
   readExport,
   requestOf,
 } from '../../src/storage/exports/exports.js';
-import { transact } from '../patience.js';
-import type { World } from '../world.js';
+import { transact } from '../database-retry.js';
+import type { World } from '../context.js';
 import { exportError } from './export-error.js';
 import { folderOf, placeOf } from './place-of.js';
 

@@ -1,7 +1,7 @@
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import { databaseTrouble } from '../../src/storage/database/database-trouble.js';
 import { beginWork, endWork, type NamedWork, setWorkAside } from '../../src/storage/queue/work-notes.js';
-import type { World } from '../world.js';
+import type { World } from '../context.js';
 
 const NAME_CHARS = 300;
 

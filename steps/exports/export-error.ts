@@ -1,5 +1,5 @@
 import { type ErrorView, HoldfastError } from '../../src/core/errors/errors.js';
-import { passes } from '../patience.js';
+import { passes } from '../database-retry.js';
 
 const DISK: { readonly [code: string]: string } = {
   ENOSPC: 'the disk is full',

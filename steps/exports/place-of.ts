@@ -3,7 +3,7 @@ import { bucketPlaceOf, isBelow, openRoots } from '../../src/core/exports/bucket
 import { exportFolder, stagingOf } from '../../src/datasets/export-folder.js';
 import { bucketPlace, type ExportPlace, folderPlace } from '../../src/datasets/export-place.js';
 import { type ExportRow, requestOf } from '../../src/storage/exports/exports.js';
-import type { World } from '../world.js';
+import type { World } from '../context.js';
 
 /** Returns where this worker writes an export: its own folder, or the place in the object store. */
 export function folderOf({ exportDir }: Pick<World, 'exportDir'>, row: ExportRow): string {

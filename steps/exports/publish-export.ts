@@ -7,7 +7,7 @@ import { type ExportFile, endingOf } from '../../src/core/exports/export.js';
 import { hasFile, moveFile, revisionDir, tidyStaging, writeText } from '../../src/datasets/export-folder.js';
 import type { ExportPlace } from '../../src/datasets/export-place.js';
 import { type ExportRow, noteSending, requestOf } from '../../src/storage/exports/exports.js';
-import type { World } from '../world.js';
+import type { World } from '../context.js';
 import { exportError } from './export-error.js';
 import { completeExport, findOutdated, type Outdated } from './settle-export.js';
 import { type Far, PART_KINDS, type PartKind, partPath, type WrittenPart, writePart } from './write-part.js';

@@ -1,7 +1,7 @@
 import { isObject, type JsonValue } from '../../src/core/json.js';
 import { readEvents } from '../../src/storage/log/read-events.js';
-import { patiently } from '../patience.js';
-import type { World } from '../world.js';
+import { patiently } from '../database-retry.js';
+import type { World } from '../context.js';
 
 const EVENTS_AT_ONCE = 200;
 /** Of the runs that a run started, directly or not. */

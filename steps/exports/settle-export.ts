@@ -2,8 +2,8 @@ import type { Knex } from 'knex';
 import { type ExportFile, isExportOver } from '../../src/core/exports/export.js';
 import { forgetOutdated, lockExported, outdatedPart } from '../../src/storage/exports/exported-runs.js';
 import { type ExportRow, endExportRow, lockExport, raiseRevision } from '../../src/storage/exports/exports.js';
-import { transact } from '../patience.js';
-import type { World } from '../world.js';
+import { transact } from '../database-retry.js';
+import type { World } from '../context.js';
 
 /** A run that was read is erased or removed by now: from this part on the export is written again, as the next revision. */
 export interface Outdated {

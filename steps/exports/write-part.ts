@@ -12,7 +12,7 @@ import { digestedPath, type PartFile, type WrittenFile } from '../../src/dataset
 import { forgetDigests, keepDigests } from '../../src/storage/exports/export-runs.js';
 import { keepExported } from '../../src/storage/exports/exported-runs.js';
 import { type ExportRow, noteProgress, readExport, requestOf } from '../../src/storage/exports/exports.js';
-import type { World } from '../world.js';
+import type { World } from '../context.js';
 import { exportError } from './export-error.js';
 import { rowsOfPairs } from './export-pairs.js';
 import { type MadeRows, type RowBatch, rowsOfRuns } from './export-rows.js';

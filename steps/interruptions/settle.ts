@@ -18,7 +18,7 @@ import {
 } from '../../src/storage/interruptions/interruptions.js';
 import { insertStanding } from '../../src/storage/interruptions/standing-decisions.js';
 import { appendEvents, appendToEach } from '../../src/storage/log/events.js';
-import { isoNow, type World } from '../world.js';
+import { isoNow, type World } from '../context.js';
 
 export interface Settling {
   readonly verdict: Verdict;

@@ -11,8 +11,8 @@ import { limitsOf, type RunRow } from '../../src/storage/runs/run-row.js';
 import { readRun, startWork } from '../../src/storage/runs/runs.js';
 import { tellBegun } from '../../src/storage/tasks/task-events.js';
 import { EarlierCalls } from '../calls/earlier-calls.js';
-import { patiently } from '../patience.js';
-import type { World } from '../world.js';
+import { patiently } from '../database-retry.js';
+import type { World } from '../context.js';
 import type { BeginRows } from './compare-begin.js';
 import { timeLeftMs } from './time-left.js';
 

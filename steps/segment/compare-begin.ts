@@ -6,8 +6,8 @@ import { beginFacts, headState } from '../../src/storage/integrity/begin-events.
 import type { DecisionRow, InterruptionRow } from '../../src/storage/interruptions/interruption-rows.js';
 import type { StandingThen } from '../../src/storage/interruptions/standing-decisions.js';
 import type { RunRow } from '../../src/storage/runs/run-row.js';
-import { patiently } from '../patience.js';
-import type { World } from '../world.js';
+import { patiently } from '../database-retry.js';
+import type { World } from '../context.js';
 
 /** The rows that a segment begins with. */
 export interface BeginRows {

@@ -17,9 +17,9 @@ import { updateRun } from '../../src/storage/runs/runs.js';
 import { insertSnapshot } from '../../src/storage/runs/snapshots.js';
 import { endFamily, settleEndedChildren } from '../agents/family.js';
 import { lockEventsOf, settleWhatIsThere } from '../interruptions/settle.js';
-import { transact } from '../patience.js';
+import { transact } from '../database-retry.js';
 import { rewardVerified } from '../verification/reward-verified.js';
-import { isoNow, type World } from '../world.js';
+import { isoNow, type World } from '../context.js';
 import { resumeDecided } from './resume-run.js';
 import { saveSession } from './save-session.js';
 

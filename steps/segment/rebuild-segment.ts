@@ -8,8 +8,8 @@ import {
 import { appendEvents } from '../../src/storage/log/events.js';
 import { lockRun, updateRun } from '../../src/storage/runs/runs.js';
 import { moveSnapshot } from '../../src/storage/runs/snapshots.js';
-import { transact } from '../patience.js';
-import { isoNow, type World } from '../world.js';
+import { transact } from '../database-retry.js';
+import { isoNow, type World } from '../context.js';
 import { settledOf, startOf } from './begin-segment.js';
 
 /**

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import { lockRuns, queueDecided } from '../../src/storage/runs/decided-runs.js';
 import type { RunRow } from '../../src/storage/runs/run-row.js';
-import type { World } from '../world.js';
+import type { World } from '../context.js';
 
 /** Locks runs and resumes those of them that wait for nothing undecided. */
 export async function resumeDecided(world: World, trx: Knex.Transaction, runIds: readonly string[]): Promise<void> {

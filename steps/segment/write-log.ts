@@ -1,8 +1,8 @@
 import type { EventDraft } from '../../src/core/log/event.js';
 import { appendEvents, extendLog } from '../../src/storage/log/events.js';
 import type { LogTail } from '../../src/storage/log/write-events.js';
-import { patiently, transact } from '../patience.js';
-import { isoNow, type World } from '../world.js';
+import { patiently, transact } from '../database-retry.js';
+import { isoNow, type World } from '../context.js';
 
 /** Where the events of one execution of a segment go, batch after batch in their order. */
 export interface LogWriter {

@@ -5,7 +5,7 @@ import { type Evidence, givenReward, type TaskVerified, type Verdict } from '../
 import type { ToolEnvironment } from '../../src/core/tools/tool-environment.js';
 import { unlessAborted } from '../../src/models/providers/abort.js';
 import { catchingLate } from '../calls/late-throws.js';
-import type { World } from '../world.js';
+import type { World } from '../context.js';
 
 /** Asks a reward function of the configuration. Throws `reward_unknown`, and what is wrong with what it gave. */
 export async function askReward(

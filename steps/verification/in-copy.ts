@@ -3,8 +3,8 @@ import { type ErrorView, HoldfastError } from '../../src/core/errors/errors.js';
 import { EffectUnknown } from '../../src/core/runs/call.js';
 import type { RunTask } from '../../src/core/tasks/run-task.js';
 import { type Halt, haltOf } from '../calls/call-model.js';
-import { passes } from '../patience.js';
-import type { World } from '../world.js';
+import { passes } from '../database-retry.js';
+import type { World } from '../context.js';
 import { environmentForVerification, type JudgedEnvironment } from './verification-environment.js';
 
 /** A command whose container ended under it is begun anew so often. */

@@ -3,7 +3,7 @@ import { judgementOf, type TaskVerified } from '../../src/core/tasks/task-reward
 import { readHead } from '../../src/storage/log/read-events.js';
 import type { RunRow } from '../../src/storage/runs/run-row.js';
 import { insertReward } from '../../src/storage/tasks/rewards.js';
-import { isoNow, type World } from '../world.js';
+import { isoNow, type World } from '../context.js';
 
 /** Whose word a verification is. */
 const VERIFIER = 'verifier';

@@ -8,8 +8,8 @@ import { DEFAULT_WEIGHTS, type SignalWeights } from '../../src/core/tasks/task-r
 import type { RunRow } from '../../src/storage/runs/run-row.js';
 import { readDefinition } from '../../src/storage/tasks/task-definitions.js';
 import { readTask } from '../../src/storage/tasks/tasks.js';
-import { patiently } from '../patience.js';
-import type { World } from '../world.js';
+import { patiently } from '../database-retry.js';
+import type { World } from '../context.js';
 
 /** The task that a run executes, the same whenever it is asked for; null: none, or it was removed with the run that it stood on. */
 export async function taskOfRun({ knex }: Pick<World, 'knex'>, run: RunRow): Promise<RunTask | null> {

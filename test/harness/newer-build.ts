@@ -8,7 +8,7 @@ const NAMED = "process.env['RECORDING_VERSION']";
 /** Of each module of the build, what is said otherwise, and how. */
 const CHANGES: Readonly<Record<string, readonly (readonly [from: string, to: string])[]>> = {
   'src/engine/dbos/recording-version.js': [['RECORDING_VERSION = 1', `RECORDING_VERSION = Number(${NAMED})`]],
-  'workflows/agent-run.js': [
+  'workflows/run-segment.js': [
     ["name: 'segment:begin'", `name: 'segment:begin of ' + ${NAMED}`],
     ["name: 'segment:end'", `name: 'segment:end of ' + ${NAMED}`],
   ],

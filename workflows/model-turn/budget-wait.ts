@@ -9,7 +9,7 @@ import { HoldfastError } from '../../src/core/errors/errors.js';
 import { digestOf } from '../../src/core/json.js';
 import type { Wait } from '../../src/core/runs/ending.js';
 import type { Settled } from '../../steps/segment/begin-segment.js';
-import type { SegmentScope } from '../segment-scope.js';
+import type { SegmentScope } from '../segment-context.js';
 
 /** The budgets that the model calls of the run count for, by the configuration of this process. */
 export const budgetsOf = ({ world, run: { id, tenant, agent, limits } }: SegmentScope): readonly AppliedBudget[] =>

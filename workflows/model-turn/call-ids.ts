@@ -1,6 +1,6 @@
 import { itemsOfInput } from '../../src/core/agents/session.js';
 import { type JsonObject, plainText, sha256 } from '../../src/core/json.js';
-import type { SegmentScope } from '../segment-scope.js';
+import type { SegmentScope } from '../segment-context.js';
 
 /** Ids are in names of steps and in keys of rows. */
 const LONGEST_ID = 256;

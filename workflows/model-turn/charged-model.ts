@@ -4,7 +4,7 @@ import { finishReasonIn, isCutReason } from '../../src/models/providers/answer-t
 import { targetOf } from '../../src/models/providers/multi-model-provider.js';
 import { attemptOf } from '../../src/models/providers/single-attempt.js';
 import { TurnCharges } from '../../steps/calls/turn-charges.js';
-import { scopeAround } from '../segment-scope.js';
+import { scopeAround } from '../segment-context.js';
 import { chargedIn } from './budget-wait.js';
 
 let asked = 0;

@@ -2,7 +2,7 @@ import type { AgentInputItem, ModelRequest } from '@openai/agents';
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import type { JsonObject } from '../../src/core/json.js';
 import { said } from '../../src/core/trajectories/said.js';
-import type { SegmentScope } from '../segment-scope.js';
+import type { SegmentScope } from '../segment-context.js';
 
 /** So often in a row a model may answer again; each time is a turn that is paid for. */
 const MOST_IN_A_ROW = 3;

@@ -14,7 +14,7 @@ import {
 import { z } from 'zod';
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import { toJson } from '../../src/core/json.js';
-import { reachableAgent } from '../resume/reachable-agent.js';
+import { reachableAgent } from '../../src/tools/define/reachable-agents.js';
 
 /**
  * What a state has of turns that are over, as it is kept beside the text of the SDK. To write and to read a state, the SDK

@@ -7,7 +7,7 @@ import { type JsonObject, toJson } from '../../src/core/json.js';
 import type { DeclaredTool } from '../../src/tools/define/define-tool.js';
 import { boundOutput } from '../../src/tools/define/output-bound.js';
 import type { ToolResult } from '../../steps/calls/call-tool.js';
-import { type PlannedCall, type SegmentScope, SegmentStop } from '../segment-scope.js';
+import { type PlannedCall, type SegmentScope, SegmentStop } from '../segment-context.js';
 
 /** The scaffold of an agent: it belongs to the loop of the runs of that agent, and to no other. */
 export interface RunScaffold {

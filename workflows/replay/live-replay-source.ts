@@ -10,7 +10,7 @@ import { namedValue } from '../../src/core/replay/replay.js';
 import type { Wait } from '../../src/core/runs/ending.js';
 import type { ToolResult } from '../../steps/calls/call-tool.js';
 import { executeAgain, type RepeatableCall } from '../../steps/calls/execute-again.js';
-import { inStep } from '../segment-scope.js';
+import { inStep } from '../segment-context.js';
 import { RecordedSource } from './recorded-source.js';
 import { LogEnds } from './replay-source.js';
 

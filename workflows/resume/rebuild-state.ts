@@ -10,11 +10,11 @@ import { standingByIds } from '../../src/storage/interruptions/standing-decision
 import { readKeyedEvents } from '../../src/storage/log/keyed-events.js';
 import type { RunRow } from '../../src/storage/runs/run-row.js';
 import { readSnapshot, repairSnapshot } from '../../src/storage/runs/snapshots.js';
-import { patiently } from '../../steps/patience.js';
+import { patiently } from '../../steps/database-retry.js';
 import { settledOf } from '../../steps/segment/begin-segment.js';
-import type { World } from '../../steps/world.js';
+import type { World } from '../../steps/context.js';
 import { RecordedSource } from '../replay/recorded-source.js';
-import { inSegment, type SegmentScope } from '../segment-scope.js';
+import { inSegment, type SegmentScope } from '../segment-context.js';
 import { recordedScope } from './recorded-scope.js';
 import { type ReadState, readState, versionOf } from './state-text.js';
 

@@ -3,8 +3,8 @@ import { breathe } from '../../src/storage/database/breathe.js';
 import type { Settled } from '../../steps/segment/begin-segment.js';
 import { NO_WRITER } from '../../steps/segment/write-log.js';
 import type { RecordedSource } from '../replay/recorded-source.js';
-import { RunLog } from '../run-log.js';
-import { freshScope, type SegmentScope } from '../segment-scope.js';
+import { RunLog } from '../segment-log.js';
+import { freshScope, type SegmentScope } from '../segment-context.js';
 
 /** What the execution of a recorded segment shares with that of others. */
 export type RecordedPlace = Pick<

@@ -2,7 +2,7 @@ import { type Agent, RunState } from '@openai/agents';
 import { z } from 'zod';
 import { isObject, jsonValue } from '../../src/core/json.js';
 import { breathe } from '../../src/storage/database/breathe.js';
-import { hiddenOf, hideLoaded } from '../model-turn/hidden-past.js';
+import { hiddenOf, hideLoaded } from '../model-turn/trim-history.js';
 import { apartFromPast, type PastItem, pastItem, putBack } from '../model-turn/past-items.js';
 
 /** A call of an agent as a tool whose agent is in the middle of its work, as a state keeps it. */

@@ -1,6 +1,6 @@
 import type { Agent, RunState } from '@openai/agents';
 import { HoldfastError } from '../../src/core/errors/errors.js';
-import type { SegmentScope } from '../segment-scope.js';
+import type { SegmentScope } from '../segment-context.js';
 import { termsOf } from './approval-of.js';
 
 /** Notes the approvals that the SDK reports, in its order, after the waits that were found inside calls. Says whether there are any. */

@@ -1,4 +1,4 @@
-import type { GuardedTool } from '../segment-scope.js';
+import type { GuardedTool } from '../segment-context.js';
 
 /** A function tool as a model may call it: by its name, in its namespace, at once or after it was searched for. */
 export interface OfferedTool {

@@ -4,10 +4,10 @@ import { nameOf } from '../../src/tools/define/define-tool.js';
 import { setWatch } from '../../src/tools/define/watched-tool.js';
 import { callbackStep } from '../callback-step.js';
 import type { RecordedSource } from '../replay/recorded-source.js';
-import { currentScope, type SegmentScope } from '../segment-scope.js';
-import { guard } from './guarded-tool.js';
+import { currentScope, type SegmentScope } from '../segment-context.js';
+import { guard } from './wrap-tool.js';
 import { refuse } from './refusal.js';
-import { unfitAgent, unfitJudge, unfitTool, unguarded } from './unfit.js';
+import { unfitAgent, unfitJudge, unfitTool, unguarded } from './unsupported.js';
 import { watch } from './watched-agent.js';
 
 let installed = false;

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { Agent, type FunctionTool, type MCPServer, type RunContext, UserError } from '@openai/agents';
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import { serverLabel } from '../../src/core/tools/mcp.js';
-import { currentScope, type SegmentScope } from '../segment-scope.js';
+import { currentScope, type SegmentScope } from '../segment-context.js';
 import { type McpSource, mcpSourceOf, type Offer, setMcpSource, standInFor } from '../tool-calls/mcp-call.js';
 import { offeredTools } from '../tool-calls/mcp-list.js';
 import { readThrough } from './read-through.js';

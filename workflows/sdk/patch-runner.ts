@@ -2,12 +2,12 @@ import { type Agent, type ModelProvider, RunContext, Runner, RunState } from '@o
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import { chargedProvider } from '../model-turn/charged-model.js';
 import { asDurable, durableProvider } from '../model-turn/durable-model.js';
-import { reachableAgents } from '../resume/reachable-agent.js';
+import { reachableAgents } from '../../src/tools/define/reachable-agents.js';
 import { resumeState } from '../resume/resume-state.js';
 import { waitForApprovals } from '../resume/wait-for-approvals.js';
-import { currentScope, type SegmentScope, SegmentStop } from '../segment-scope.js';
+import { currentScope, type SegmentScope, SegmentStop } from '../segment-context.js';
 import { refuse } from './refusal.js';
-import { unfitAgent } from './unfit.js';
+import { unfitAgent } from './unsupported.js';
 import { watch } from './watched-agent.js';
 
 /** As the SDK bounds a run that says nothing else. */

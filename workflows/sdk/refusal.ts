@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import { owningThrows } from '../../steps/calls/late-throws.js';
-import { currentScope, inStep, type SegmentScope } from '../segment-scope.js';
+import { currentScope, inStep, type SegmentScope } from '../segment-context.js';
 
 /** Who hears of a refusal where the SDK would make a text of it, or nobody would wait for it. */
 type Listener =

@@ -6,7 +6,7 @@ import { callbackStep } from '../callback-step.js';
 import { asDurable } from '../model-turn/durable-model.js';
 import { endingBy, toolsWith } from '../model-turn/run-scaffold.js';
 import type { RecordedSource } from '../replay/recorded-source.js';
-import { currentScope, type SegmentScope } from '../segment-scope.js';
+import { currentScope, type SegmentScope } from '../segment-context.js';
 import { readThrough } from './read-through.js';
 import { inHook } from './refusal.js';
 

@@ -3,9 +3,9 @@ import type { ToolSpec } from '../../src/core/tools/tool.js';
 import { namespaceOf, toolSpecOf } from '../../src/tools/define/define-tool.js';
 import { watchTool } from '../../src/tools/define/watched-tool.js';
 import { mcpToolSpec } from '../../src/tools/mcp/mcp-tool.js';
-import type { GuardedTool, SegmentScope } from '../segment-scope.js';
+import type { GuardedTool, SegmentScope } from '../segment-context.js';
 import { isAgentTool } from '../tool-calls/agent-tool.js';
-import { invokeGuarded } from '../tool-calls/launch-calls.js';
+import { invokeGuarded } from '../tool-calls/run-calls.js';
 import { mcpSourceOf, rulesOf } from '../tool-calls/mcp-call.js';
 import type { OfferedTool } from './offered-tool.js';
 

@@ -4,7 +4,7 @@ import { toJson } from '../../src/core/json.js';
 import { invokeOf } from '../../src/tools/define/watched-tool.js';
 import type { ToolResult } from '../../steps/calls/call-tool.js';
 import { stateText } from '../resume/state-text.js';
-import { inFrame, type PlannedCall, type SegmentScope } from '../segment-scope.js';
+import { inFrame, type PlannedCall, type SegmentScope } from '../segment-context.js';
 import { callItem } from './call-item.js';
 
 /**

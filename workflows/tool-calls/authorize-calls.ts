@@ -6,9 +6,9 @@ import type { JsonObject, JsonValue } from '../../src/core/json.js';
 import { plainText, toJson } from '../../src/core/json.js';
 import { approvalText, callDigest } from '../../src/core/runs/call.js';
 import type { ToolSpec } from '../../src/core/tools/tool.js';
-import { guardOf } from '../sdk/guarded-tool.js';
+import { guardOf } from '../sdk/wrap-tool.js';
 import { type OfferedTool, offeredTool } from '../sdk/offered-tool.js';
-import { type GuardedTool, type PlannedCall, type SegmentScope, SegmentStop } from '../segment-scope.js';
+import { type GuardedTool, type PlannedCall, type SegmentScope, SegmentStop } from '../segment-context.js';
 
 /** A function call as a model asks for it. */
 export interface AskedCall {

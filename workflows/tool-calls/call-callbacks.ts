@@ -4,9 +4,9 @@ import { isDeclared } from '../../src/tools/define/define-tool.js';
 import type { ToolResult } from '../../steps/calls/call-tool.js';
 import { callbackStep } from '../callback-step.js';
 import type { RecordedSource } from '../replay/recorded-source.js';
-import { type GuardedTool, type PlannedCall, type SegmentScope, SegmentStop } from '../segment-scope.js';
+import { type GuardedTool, type PlannedCall, type SegmentScope, SegmentStop } from '../segment-context.js';
 import { callItem } from './call-item.js';
-import type { AskedCall } from './plan-calls.js';
+import type { AskedCall } from './authorize-calls.js';
 
 /** Callbacks of the user that steer one call. */
 

@@ -2,7 +2,7 @@ import { isEnvironmentTrouble } from '../../src/core/errors/environment-errors.j
 import { type ErrorView, HoldfastError, isErrorCode } from '../../src/core/errors/errors.js';
 import type { CallOutcome } from '../../src/core/log/event.js';
 import type { ToolResult } from '../../steps/calls/call-tool.js';
-import type { PlannedCall, SegmentScope } from '../segment-scope.js';
+import type { PlannedCall, SegmentScope } from '../segment-context.js';
 import type { AgentToolResult } from './agent-tool.js';
 
 /** The error that a call ends its run with, by the word of a guardrail or of its tool, or for want of its container; null: it ends no run. */

@@ -4,7 +4,7 @@ import { HoldfastError } from '../../src/core/errors/errors.js';
 import { EffectUnknown } from '../../src/core/runs/call.js';
 import { changesOf, type McpDefinition, type McpRules } from '../../src/core/tools/mcp.js';
 import type { ToolContext } from '../../src/core/tools/tool.js';
-import type { PlannedCall, SegmentScope } from '../segment-scope.js';
+import type { PlannedCall, SegmentScope } from '../segment-context.js';
 
 /** Where a function tool comes from: the server, the name of the server in capabilities, and what the run was given. */
 export interface McpSource {

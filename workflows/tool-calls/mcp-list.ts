@@ -4,8 +4,8 @@ import { listedTools, type McpDefinition } from '../../src/core/tools/mcp.js';
 import { type Pinned, pinMcpTools } from '../../steps/calls/pin-mcp-tools.js';
 import { callbackStep } from '../callback-step.js';
 import { durableStep } from '../durable-step.js';
-import { type SegmentScope, SegmentStop } from '../segment-scope.js';
-import { haltStop } from './launch-calls.js';
+import { type SegmentScope, SegmentStop } from '../segment-context.js';
+import { haltStop } from './run-calls.js';
 import { sdkTool } from './mcp-call.js';
 
 interface Given {

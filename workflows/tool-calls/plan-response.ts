@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../src/core/json.js';
-import type { GuardedTool, PlannedCall, SegmentScope } from '../segment-scope.js';
+import type { GuardedTool, PlannedCall, SegmentScope } from '../segment-context.js';
 import { guardrailRefusal, needsApproval } from './call-callbacks.js';
-import { type AskedCall, askedCalls, assertNotDenied, planCall } from './plan-calls.js';
+import { type AskedCall, askedCalls, assertNotDenied, planCall } from './authorize-calls.js';
 
 /** Judges every call of a response in the model's order, before any of them starts. */
 export async function planResponse(

@@ -11,7 +11,7 @@ import { callTool, executionUnder, SIBLING_FAILED, type ToolResult } from '../..
 import { durableStep } from '../durable-step.js';
 import { isShaped, shaped } from '../model-turn/run-scaffold.js';
 import { termsOf } from '../resume/approval-of.js';
-import { inStep, type PlannedCall, type SegmentScope, type StartedCall, type Stop } from '../segment-scope.js';
+import { inStep, type PlannedCall, type SegmentScope, type StartedCall, type Stop } from '../segment-context.js';
 import { type AgentToolResult, isAgentTool, runAgentTool } from './agent-tool.js';
 import { afterOutputGuardrails } from './call-callbacks.js';
 import { endOfRun, isRaised } from './failing-call.js';

@@ -4,7 +4,7 @@ import { type CallWait, waitForChild } from '../../src/core/interruptions/wait.j
 import { toJson } from '../../src/core/json.js';
 import { subAgentOf } from '../../src/tools/define/sub-agent.js';
 import { startChild } from '../../steps/agents/start-child.js';
-import type { PlannedCall, SegmentScope } from '../segment-scope.js';
+import type { PlannedCall, SegmentScope } from '../segment-context.js';
 
 /** The body of a sub-agent's call: starts the child, once, and waits for it. Undefined: the tool is no sub-agent. */
 export function subAgentBody(scope: SegmentScope, plan: PlannedCall): (() => Promise<unknown>) | undefined {

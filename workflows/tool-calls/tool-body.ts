@@ -4,7 +4,7 @@ import type { ToolContext } from '../../src/core/tools/tool.js';
 import { isDeclared } from '../../src/tools/define/define-tool.js';
 import { invokeOf } from '../../src/tools/define/watched-tool.js';
 import { notingRefusals } from '../sdk/refusal.js';
-import type { PlannedCall, SegmentScope } from '../segment-scope.js';
+import type { PlannedCall, SegmentScope } from '../segment-context.js';
 import { callItem } from './call-item.js';
 import { raising } from './failing-call.js';
 import { mcpBody, mcpSourceOf } from './mcp-call.js';

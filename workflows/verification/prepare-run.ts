@@ -1,8 +1,8 @@
 import type { EventData } from '../../src/core/log/event.js';
 import { prepareEnvironment } from '../../steps/containers/prepare-environment.js';
 import { durableStep } from '../durable-step.js';
-import type { RunFacts, SegmentScope } from '../segment-scope.js';
-import { haltStop } from '../tool-calls/launch-calls.js';
+import type { RunFacts, SegmentScope } from '../segment-context.js';
+import { haltStop } from '../tool-calls/run-calls.js';
 
 /** Prepares the environment of a run, in one step before its first turn. Where there is nothing to prepare, no container is made. */
 export async function prepareRun(scope: SegmentScope): Promise<void> {

@@ -1,6 +1,6 @@
 import type { Agent } from '@openai/agents';
 import { z } from 'zod';
-import { reachableAgents } from '../../../workflows/resume/reachable-agent.js';
+import { reachableAgents } from '../../tools/define/reachable-agents.js';
 import { type JsonObject, type JsonValue, toJson } from '../../core/json.js';
 import { serverLabel } from '../../core/tools/mcp.js';
 import type { ToolSpec } from '../../core/tools/tool.js';

@@ -1,5 +1,5 @@
 import type { ModelProvider } from '@openai/agents';
-import { reachableAgents } from '../../../workflows/resume/reachable-agent.js';
+import { reachableAgents } from '../../tools/define/reachable-agents.js';
 import { highestCostOf } from '../../core/budgets/price.js';
 import { type FieldError, HoldfastError } from '../../core/errors/errors.js';
 import type { CostOf } from '../../core/routing/route-fit.js';

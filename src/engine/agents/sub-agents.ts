@@ -1,5 +1,5 @@
 import type { Agent } from '@openai/agents';
-import { reachableAgents } from '../../../workflows/resume/reachable-agent.js';
+import { reachableAgents } from '../../tools/define/reachable-agents.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { subAgentOf } from '../../tools/define/sub-agent.js';
 

@@ -1,5 +1,5 @@
 import type { FunctionTool } from '@openai/agents';
-import { reachableAgent } from '../../../workflows/resume/reachable-agent.js';
+import { reachableAgent } from '../../tools/define/reachable-agents.js';
 import type { ToolSpec } from '../../core/tools/tool.js';
 import { nameOf, toolSpecOf } from '../../tools/define/define-tool.js';
 import type { Parts } from '../parts.js';

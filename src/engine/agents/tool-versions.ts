@@ -1,4 +1,4 @@
-import { reachableAgents } from '../../../workflows/resume/reachable-agent.js';
+import { reachableAgents } from '../../tools/define/reachable-agents.js';
 import { toolSpecOf } from '../../tools/define/define-tool.js';
 import type { RegisteredAgent } from './agent-registry.js';
 

@@ -12,7 +12,7 @@ import {
 } from '@dbos-inc/dbos-sdk/internal/error';
 import { withDbRetry } from '@dbos-inc/dbos-sdk/internal/system_database';
 import { z } from 'zod';
-import { currentScope } from '../../../workflows/segment-scope.js';
+import { currentScope } from '../../../workflows/segment-context.js';
 import { keepOutput, keepStep, readHistory, readStatus, type StepResult } from '../../storage/dbos/checkpoints.js';
 
 /** For how long a look whether a workflow is cancelled is good, in milliseconds. Keeping a step looks again. */

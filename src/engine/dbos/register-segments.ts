@@ -1,11 +1,11 @@
 import { DBOS } from '@dbos-inc/dbos-sdk';
 import type { ModelProvider } from '@openai/agents';
-import { agentRun, SEGMENT_WORKFLOW } from '../../../workflows/agent-run.js';
-import type { StepGate } from '../../../workflows/segment-scope.js';
+import { agentRun, SEGMENT_WORKFLOW } from '../../../workflows/run-segment.js';
+import type { StepGate } from '../../../workflows/segment-context.js';
 import { environmentVariable } from '../../config.js';
 import { MultiModelProvider } from '../../models/providers/multi-model-provider.js';
 import { MultiModelProviderMap } from '../../models/providers/multi-model-provider-map.js';
-import { openDoors } from '../agents/open-doors.js';
+import { openDoors } from '../agents/install-sdk-patches.js';
 import type { EngineConfig } from '../engine-config.js';
 import type { Parts } from '../parts.js';
 import { outsideRequests } from '../request.js';

@@ -1,8 +1,8 @@
 import { DBOS, type DBOSClient } from '@dbos-inc/dbos-sdk';
 import type { Knex } from 'knex';
 import { dropStaging } from '../../../steps/exports/begin-export.js';
-import type { World } from '../../../steps/world.js';
-import { EXPORT_WORKFLOW, exportRun } from '../../../workflows/export-run.js';
+import type { World } from '../../../steps/context.js';
+import { EXPORT_WORKFLOW, exportRun } from '../../../workflows/export.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { rawConnection } from '../../storage/database/raw-connection.js';
 import { endDeadExports, leftExports, requeueExports } from '../../storage/dbos/left-exports.js';

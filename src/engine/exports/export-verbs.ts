@@ -1,5 +1,5 @@
-import { transact } from '../../../steps/patience.js';
-import type { World } from '../../../steps/world.js';
+import { transact } from '../../../steps/database-retry.js';
+import type { World } from '../../../steps/context.js';
 import type { Caller } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { isBelow, openRoots } from '../../core/exports/bucket-place.js';

@@ -1,4 +1,4 @@
-import type { ExportBuckets } from '../../../steps/world.js';
+import type { ExportBuckets } from '../../../steps/context.js';
 import { environmentVariable } from '../../config.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { exportRootsOf } from '../../core/exports/bucket-place.js';

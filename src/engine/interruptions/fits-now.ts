@@ -1,5 +1,5 @@
 import type { Agent, FunctionTool } from '@openai/agents';
-import { reachableAgent } from '../../../workflows/resume/reachable-agent.js';
+import { reachableAgent } from '../../tools/define/reachable-agents.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import type { JsonObject } from '../../core/json.js';
 import { Allowance } from '../../core/limits/allowance.js';

@@ -1,4 +1,4 @@
-import { isoNow } from '../../../steps/world.js';
+import { isoNow } from '../../../steps/context.js';
 import type { Caller } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import type { StandingDecisionView } from '../../core/interruptions/standing.js';

@@ -1,7 +1,7 @@
 import type { DBOSClient } from '@dbos-inc/dbos-sdk';
 import type { Knex } from 'knex';
-import type { SegmentQueue } from '../../../steps/world.js';
-import { SEGMENT_WORKFLOW } from '../../../workflows/agent-run.js';
+import type { SegmentQueue } from '../../../steps/context.js';
+import { SEGMENT_WORKFLOW } from '../../../workflows/run-segment.js';
 import { queueKey, queuePriority } from '../../core/queue/dispatch.js';
 import { rawConnection } from '../../storage/database/raw-connection.js';
 import { keyOf, keysOfRuns, type LimitedNames, namesAnything } from '../../storage/dbos/limited-names.js';

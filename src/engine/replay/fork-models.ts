@@ -1,4 +1,4 @@
-import { reachableAgents } from '../../../workflows/resume/reachable-agent.js';
+import { reachableAgents } from '../../tools/define/reachable-agents.js';
 import { refuseFork } from '../../core/replay/fork-edits.js';
 import type { RegisteredAgent } from '../agents/agent-registry.js';
 

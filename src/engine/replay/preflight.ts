@@ -14,7 +14,7 @@ import { grantsOf, type RunRow } from '../../storage/runs/run-row.js';
 import { type SnapshotRow, snapshotOf, soundState } from '../../storage/runs/snapshots.js';
 import { type RegisteredAgent, registerAgents } from '../agents/agent-registry.js';
 import { assertConfig } from '../agents/assert-config.js';
-import { openDoors } from '../agents/open-doors.js';
+import { openDoors } from '../agents/install-sdk-patches.js';
 import { sideBySide } from '../concurrency/side-by-side.js';
 import { RECORDING_VERSION } from '../dbos/recording-version.js';
 import type { EngineConfig } from '../engine-config.js';

@@ -1,4 +1,4 @@
-import type { McpLists, World } from '../../../steps/world.js';
+import type { McpLists, World } from '../../../steps/context.js';
 import type { ReplayPlace } from '../../../workflows/replay/replay-log.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { UNMETERED } from '../../metrics/meter.js';

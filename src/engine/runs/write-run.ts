@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Knex } from 'knex';
-import { isoNow, type World } from '../../../steps/world.js';
+import { isoNow, type World } from '../../../steps/context.js';
 import { type GrantSet, grantsToJson } from '../../core/grants/grants.js';
 import type { JsonObject, JsonValue } from '../../core/json.js';
 import type { RunLimits } from '../../core/runs/run.js';

@@ -1,4 +1,4 @@
-import { reachableAgents } from '../../../workflows/resume/reachable-agent.js';
+import { reachableAgents } from '../../tools/define/reachable-agents.js';
 import { isSecretName } from '../../core/secrets/secret-looks.js';
 import { knowAddress, knowSecret } from '../../models/secrets/known-secrets.js';
 import { fileSecret, isSecret, type Secret } from '../../models/secrets/secret.js';

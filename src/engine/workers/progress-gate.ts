@@ -1,4 +1,4 @@
-import type { StepGate } from '../../../workflows/segment-scope.js';
+import type { StepGate } from '../../../workflows/segment-context.js';
 import type { RunningSegments } from './running-segments.js';
 
 /** A gate that hears of each step when it begins and when it ends, and of runs that wait for their turn. */

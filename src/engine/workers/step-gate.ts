@@ -1,4 +1,4 @@
-import type { StepGate } from '../../../workflows/segment-scope.js';
+import type { StepGate } from '../../../workflows/segment-context.js';
 import { once } from '../concurrency/once.js';
 
 interface Waiting {

@@ -1,8 +1,8 @@
 import { DBOS } from '@dbos-inc/dbos-sdk';
 import { endFamily } from '../../../steps/agents/family.js';
 import { counted } from '../../../steps/exports/counted-work.js';
-import { isoNow } from '../../../steps/world.js';
-import { SEGMENT_WORKFLOW } from '../../../workflows/agent-run.js';
+import { isoNow } from '../../../steps/context.js';
+import { SEGMENT_WORKFLOW } from '../../../workflows/run-segment.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { canonical } from '../../core/json.js';
 import { isGivenUp } from '../../core/queue/crashes.js';

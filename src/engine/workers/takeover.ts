@@ -1,4 +1,4 @@
-import { SEGMENT_WORKFLOW } from '../../../workflows/agent-run.js';
+import { SEGMENT_WORKFLOW } from '../../../workflows/run-segment.js';
 import { HEARTBEAT_OLD_MS } from '../../core/queue/worker.js';
 import type { SessionLock } from '../../storage/database/database.js';
 import {

@@ -13,7 +13,7 @@ import { McpConnections } from '../../../src/tools/mcp/mcp-connections.js';
 import { callTool } from '../../../steps/calls/call-tool.js';
 import { EarlierCalls } from '../../../steps/calls/earlier-calls.js';
 import { storedLists } from '../../../steps/calls/pin-mcp-tools.js';
-import type { World } from '../../../steps/world.js';
+import type { World } from '../../../steps/context.js';
 import { createEngineDatabase, describeEachDatabase, type TestDatabase } from '../../harness/database.js';
 
 /** What happens to an unsafe call between the look at its record and its intent. */

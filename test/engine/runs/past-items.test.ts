@@ -2,7 +2,7 @@ import { Agent, type ModelRequest, Runner, type RunState } from '@openai/agents'
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool, functionModel } from '../../../src/index.js';
-import { hideOver, withHidden } from '../../../workflows/model-turn/hidden-past.js';
+import { hideOver, withHidden } from '../../../workflows/model-turn/trim-history.js';
 import { readState, stateOfText, stateText } from '../../../workflows/resume/state-text.js';
 import { call, resultsIn, say } from '../../harness/script.js';
 import { SLOW } from '../../harness/slow.js';
