@@ -50,7 +50,7 @@ export interface ExportBuckets {
 }
 
 /** Everything that steps reach of the world. Time, ids and randomness are inputs. */
-export interface World {
+export interface StepContext {
   readonly knex: Knex;
   readonly queue: SegmentQueue;
   readonly worker: { readonly id: string; readonly epoch: number };
@@ -85,4 +85,4 @@ export interface World {
   readonly stepsKeepOutcomes: () => boolean;
 }
 
-export const isoNow = (world: World): string => new Date(world.now()).toISOString();
+export const isoNow = (ctx: StepContext): string => new Date(ctx.now()).toISOString();

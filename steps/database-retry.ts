@@ -1,10 +1,10 @@
 import type { Knex } from 'knex';
 import pRetry, { AbortError } from 'p-retry';
 import { databaseTrouble } from '../src/storage/database/database-trouble.js';
-import type { World } from './context.js';
+import type { StepContext } from './context.js';
 
 /** Whether an error is one of a database that is away or full, and not of what was asked. */
-export const passes = (error: unknown): boolean => databaseTrouble(error) !== null;
+export const isTransient = (error: unknown): boolean => databaseTrouble(error) !== null;
 
 const PATIENCE_MS = 10 * 60_000;
 
@@ -12,11 +12,11 @@ const PATIENCE_MS = 10 * 60_000;
  * Does something with the database until the database lets it: what is written here is idempotent, and a run must not fail
  * because PostgreSQL was restarted or its disk was full for a while. Gives up after ten minutes; what does not pass is thrown at once.
  */
-export async function patiently<T>(work: () => Promise<T>): Promise<T> {
+export async function withDatabaseRetry<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (!passes(error)) throw error;
+    if (!isTransient(error)) throw error;
   }
   return untilItPasses(work);
 }
@@ -27,7 +27,7 @@ function untilItPasses<T>(work: () => Promise<T>): Promise<T> {
       try {
         return await work();
       } catch (error) {
-        throw passes(error) || !(error instanceof Error) ? error : new AbortError(error);
+        throw isTransient(error) || !(error instanceof Error) ? error : new AbortError(error);
       }
     },
     {
@@ -42,5 +42,5 @@ function untilItPasses<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /** A transaction of ours, made again when it could not be made. */
-export const transact = <T>(world: World, work: (trx: Knex.Transaction) => Promise<T>): Promise<T> =>
-  patiently(() => world.knex.transaction(work));
+export const transact = <T>(ctx: StepContext, work: (trx: Knex.Transaction) => Promise<T>): Promise<T> =>
+  withDatabaseRetry(() => ctx.knex.transaction(work));

@@ -4,7 +4,7 @@ import { type JsonValue, toJson } from '../src/core/json.js';
 import { catchingLate } from '../steps/calls/late-throws.js';
 import { durableStep } from './durable-step.js';
 import type { RecordedSource } from './replay/recorded-source.js';
-import { inStep, type SegmentScope } from './segment-context.js';
+import { inStep, type SegmentContext } from './segment-context.js';
 
 type Answer =
   | { readonly type: 'answered'; readonly value: JsonValue }
@@ -16,7 +16,7 @@ type Answer =
  * `recorded` reads from a recording what was answered; undefined: it does not say, and the callback is asked again.
  */
 export async function callbackStep(
-  scope: SegmentScope,
+  scope: SegmentContext,
   name: string,
   callback: () => unknown,
   recorded: (source: RecordedSource) => JsonValue | undefined,

@@ -1,14 +1,14 @@
 import { DBOS } from '@dbos-inc/dbos-sdk';
 import { assertLeased } from '../steps/calls/lost-execution.js';
-import { orGiveUp } from './give-up.js';
-import { inStep, type SegmentScope } from './segment-context.js';
+import { abandonOnDatabaseOutage } from './give-up.js';
+import { inStep, type SegmentContext } from './segment-context.js';
 
 /**
  * Runs work as one step of the segment. What the work itself may fail with is part of its result: a step that throws means
  * that the database or DBOS failed, which is never the run's own and must not end it. A run with which workers died has the
  * process to itself until one more of its steps is recorded. A closed recording takes no steps: what it lets be executed is not kept.
  */
-export async function durableStep<T>(scope: SegmentScope, name: string, work: () => Promise<T>): Promise<T> {
+export async function durableStep<T>(scope: SegmentContext, name: string, work: () => Promise<T>): Promise<T> {
   const { recorded } = scope;
   if (recorded?.closed && !recorded.takes(name)) {
     scope.broken ??= { error: recorded.beyond(name) };
@@ -19,9 +19,9 @@ export async function durableStep<T>(scope: SegmentScope, name: string, work: ()
     const step = async (): Promise<T> => {
       leave = await scope.gate.enter(scope.run.id, scope.suspected, scope.signal);
       return inStep(() =>
-        orGiveUp(async () => {
+        abandonOnDatabaseOutage(async () => {
           // The process may have been suspended, and taken over, since its last statement.
-          await assertLeased(scope.world, scope.run.id);
+          await assertLeased(scope.ctx, scope.run.id);
           return work();
         }),
       );

@@ -19,7 +19,7 @@ const codeOf = (error: unknown): ErrorCode => {
 };
 
 /** How a run ends by an error that the SDK threw out of the agent. */
-export function endingOfError(error: unknown): Ending {
+export function outcomeFromError(error: unknown): Ending {
   const inner = error instanceof ToolCallError && error.error instanceof HoldfastError ? error.error : error;
   const message = withoutKnownSecrets(inner instanceof Error ? inner.message : String(inner));
   return { type: 'failed', error: new HoldfastError(codeOf(inner), message.slice(0, 4096).toWellFormed()).view() };

@@ -16,24 +16,30 @@ import { breathe } from '../src/storage/database/breathe.js';
 import { crashesOf } from '../src/storage/dbos/takeover.js';
 import { grantsOf, inputOf, limitsOf, metadataOf, type RunRow } from '../src/storage/runs/run-row.js';
 import type { StartableAgent } from '../steps/agents/start-child.js';
-import { passes, patiently } from '../steps/database-retry.js';
-import { type AtHand, type Begun, beginAgain, beginSegment, startOf } from '../steps/segment/begin-segment.js';
+import type { StepContext } from '../steps/context.js';
+import { isTransient, withDatabaseRetry } from '../steps/database-retry.js';
+import {
+  beginSegment,
+  type LoadedSegment,
+  reloadSegment,
+  type SegmentStart,
+  startOf,
+} from '../steps/segment/begin-segment.js';
 import { compareBegin, compareCounts } from '../steps/segment/compare-begin.js';
 import { endSegment } from '../steps/segment/end-segment.js';
 import { logWriter } from '../steps/segment/write-log.js';
 import { taskOfRun } from '../steps/verification/task-of-run.js';
-import type { World } from '../steps/context.js';
-import { endingOfError } from './ending-of-error.js';
-import { orGiveUp } from './give-up.js';
+import { outcomeFromError } from './ending-of-error.js';
+import { abandonOnDatabaseOutage } from './give-up.js';
 import { budgetsOf } from './model-turn/budget-wait.js';
 import { durableProvider } from './model-turn/durable-model.js';
-import { withHiddenOutput } from './model-turn/trim-history.js';
+import { restoreOutput } from './model-turn/trim-history.js';
 import { recordedOf, storedState } from './resume/rebuild-state.js';
 import { resumeState } from './resume/resume-state.js';
 import { stateText } from './resume/state-text.js';
 import { waitForApprovals } from './resume/wait-for-approvals.js';
-import { RunLog } from './segment-log.js';
-import { freshScope, inSegment, type RunFacts, type SegmentScope, type StepGate } from './segment-context.js';
+import { inSegment, newSegmentContext, type RunFacts, type SegmentContext, type StepGate } from './segment-context.js';
+import { SegmentLog } from './segment-log.js';
 import { prepareRun } from './verification/prepare-run.js';
 import { verifyRun } from './verification/verify-run.js';
 
@@ -49,18 +55,18 @@ export interface RunnableAgent extends StartableAgent {
   readonly scaffold: RunFacts['scaffold'];
 }
 
-export interface AgentRunOptions {
-  readonly world: World;
+export interface RunSegmentOptions {
+  readonly ctx: StepContext;
   readonly agents: ReadonlyMap<string, RunnableAgent>;
   readonly provider: ModelProvider;
   readonly turnsPerSegment: number;
   readonly gate: StepGate;
-  readonly isLeaving: () => boolean;
+  readonly isDraining: () => boolean;
   readonly deltas: Deltas;
   /** Says that this process executes a segment, until it leaves. */
-  readonly arrive: (runId: string, segment: number) => { readonly leave: () => void };
+  readonly enter: (runId: string, segment: number) => { readonly leave: () => void };
   /** Watches a run while a segment of it works: the signal fires on cancellation and when its time is over. */
-  readonly watch: (
+  readonly abortSignalFor: (
     runId: string,
     deadlineAtMs: number | null,
   ) => { readonly signal: AbortSignal; readonly release: () => void };
@@ -68,65 +74,68 @@ export interface AgentRunOptions {
 
 export const SEGMENT_WORKFLOW = 'holdfast.segment';
 
-type Begin = Extract<Begun, { type: 'begun' }>;
+type Begin = Extract<SegmentStart, { type: 'begun' }>;
 
 /** One segment of an agent run: from the start, a decision or a cut to the next pause, cut or end. */
-export async function agentRun(options: AgentRunOptions, runId: string, segment: number): Promise<void> {
-  const present = options.arrive(runId, segment);
+export async function runSegment(options: RunSegmentOptions, runId: string, segment: number): Promise<void> {
+  const present = options.enter(runId, segment);
   try {
-    await orGiveUp(() => execute(options, runId, segment));
+    await abandonOnDatabaseOutage(() => execute(options, runId, segment));
   } finally {
     present.leave();
   }
 }
 
-async function execute(options: AgentRunOptions, runId: string, segment: number): Promise<void> {
-  const { world } = options;
+async function execute(options: RunSegmentOptions, runId: string, segment: number): Promise<void> {
+  const { ctx } = options;
   // Whoever ends this step goes on alone: who comes later finds its record and does not begin.
-  const first: { atHand: AtHand | null } = { atHand: null };
-  const begin = async (): Promise<Begun> => {
-    const { begun, atHand } = await beginSegment(world, runId, segment);
-    first.atHand = atHand;
+  const first: { loaded: LoadedSegment | null } = { loaded: null };
+  const begin = async (): Promise<SegmentStart> => {
+    const { begun, loaded } = await beginSegment(ctx, runId, segment);
+    first.loaded = loaded;
     return begun;
   };
   const [begun, crashes] = await Promise.all([
-    DBOS.runStep(() => orGiveUp(begin), { name: 'segment:begin' }),
-    patiently(() => crashesOf(world.knex, runId, segment)),
+    DBOS.runStep(() => abandonOnDatabaseOutage(begin), { name: 'segment:begin' }),
+    withDatabaseRetry(() => crashesOf(ctx.knex, runId, segment)),
   ]);
   if (begun.type === 'stale') return;
-  const { run, earlier, state: stored, rows } = first.atHand ?? (await beginAgain(world, runId));
+  const { run, earlier, state: stored, rows } = first.loaded ?? (await reloadSegment(ctx, runId));
   // The run went on without this segment: everything that it did is committed.
   if (run === undefined || run.segment !== segment || isOver(run.status)) return;
-  const watched = options.watch(runId, begun.deadlineAtMs);
+  const abort = options.abortSignalFor(runId, begun.deadlineAtMs);
   try {
     const [changed, recorded, task] = await Promise.all([
-      compareBegin(world, run, rows),
-      orError(() => recordedOf(world, run)),
-      orError(() => taskOfRun(world, run)),
+      compareBegin(ctx, run, rows),
+      orError(() => recordedOf(ctx, run)),
+      orError(() => taskOfRun(ctx, run)),
     ]);
-    if (changed !== null) return await failUnexecuted(world, run, changed);
-    if (recorded instanceof HoldfastError) return await failUnexecuted(world, run, recorded);
-    if (task instanceof HoldfastError) return await failUnexecuted(world, run, task);
+    if (changed !== null) return await failUnexecuted(ctx, run, changed);
+    if (recorded instanceof HoldfastError) return await failUnexecuted(ctx, run, recorded);
+    if (task instanceof HoldfastError) return await failUnexecuted(ctx, run, task);
     // Later executions go on with the counters that the first one recorded.
     const miscounted =
-      first.atHand === null ? null : await compareCounts(world, run, recorded?.recordedAnswers ?? new Map());
-    if (miscounted !== null) return await failUnexecuted(world, run, miscounted);
+      first.loaded === null ? null : await compareCounts(ctx, run, recorded?.recordedAnswers ?? new Map());
+    if (miscounted !== null) return await failUnexecuted(ctx, run, miscounted);
     const suspected = crashes.crashes >= SUSPECT_AFTER;
     // No step: how long it takes is nobody's business later.
-    if (suspected) await sleep(suspectWaitsMs(crashes), undefined, { signal: watched.signal }).catch(() => undefined);
-    const scope = openScope(options, run, begun, task, {
+    if (suspected) await sleep(suspectWaitsMs(crashes), undefined, { signal: abort.signal }).catch(() => undefined);
+    const scope = openSegment(options, run, begun, task, {
       recorded,
       earlier,
       stored,
       suspected,
-      signal: watched.signal,
+      signal: abort.signal,
     });
     const ending = await inSegment(scope, () => work(options, scope));
-    await DBOS.runStep(() => orGiveUp(async () => endSegment(world, await endOf(scope, segment, ending))), {
-      name: 'segment:end',
-    });
+    await DBOS.runStep(
+      () => abandonOnDatabaseOutage(async () => endSegment(ctx, await endOf(scope, segment, ending))),
+      {
+        name: 'segment:end',
+      },
+    );
   } finally {
-    watched.release();
+    abort.release();
   }
 }
 
@@ -135,30 +144,30 @@ async function orError<T>(work: () => Promise<T>): Promise<T | HoldfastError> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof HoldfastError && !passes(error)) return error;
+    if (error instanceof HoldfastError && !isTransient(error)) return error;
     throw error;
   }
 }
 
 /** Fails a run before anything of its segment executes. What does it twice changes nothing. */
-async function failUnexecuted(world: World, run: RunRow, error: HoldfastError): Promise<void> {
+async function failUnexecuted(ctx: StepContext, run: RunRow, error: HoldfastError): Promise<void> {
   const { id: runId, tenant, segment, turns } = run;
   const nothing = { drafts: [], tail: null, verified: null, budgeted: false } as const;
   const ending = { type: 'failed', error: error.view() } as const;
-  await orGiveUp(() =>
-    endSegment(world, { ...nothing, runId, tenant, segment, ending, parentKey: 'created', turns, usage: NO_USAGE }),
+  await abandonOnDatabaseOutage(() =>
+    endSegment(ctx, { ...nothing, runId, tenant, segment, ending, parentKey: 'created', turns, usage: NO_USAGE }),
   );
 }
 
 /** What the work of an agent needs of a worker. */
-export type Workplace = Pick<AgentRunOptions, 'agents' | 'provider'>;
+export type Workplace = Pick<RunSegmentOptions, 'agents' | 'provider'>;
 
 /** Lets the agent work, and verifies what it did when it has ended. Throws only for what is not the run's own. */
-export const work = async (options: Workplace, scope: SegmentScope): Promise<Ending> =>
+export const work = async (options: Workplace, scope: SegmentContext): Promise<Ending> =>
   verifyRun(scope, await workOfAgent(options, scope));
 
 /** Lets the agent work until it has finished, must wait, or must stop. */
-async function workOfAgent(options: Workplace, scope: SegmentScope): Promise<Ending> {
+async function workOfAgent(options: Workplace, scope: SegmentContext): Promise<Ending> {
   try {
     const { agent } = agentOf(options, scope);
     if (scope.run.model !== null) scope.chosen = await options.provider.getModel(scope.run.model);
@@ -170,15 +179,15 @@ async function workOfAgent(options: Workplace, scope: SegmentScope): Promise<End
     if (scope.broken !== null) throw scope.broken.error;
     waitForApprovals(scope, state);
     if (scope.stop !== null || scope.waits.length > 0) return await endingOf(scope, state);
-    const produced = scope.run.sessionId === null ? null : withHiddenOutput(state, itemsOfInput(toJson(result.output)));
+    const produced = scope.run.sessionId === null ? null : restoreOutput(state, itemsOfInput(toJson(result.output)));
     return { type: 'completed', output: toJson(result.finalOutput), produced };
   } catch (error) {
     if (scope.broken !== null) throw scope.broken.error;
-    return scope.stop !== null && scope.state !== null ? await endingOf(scope, scope.state) : endingOfError(error);
+    return scope.stop !== null && scope.state !== null ? await endingOf(scope, scope.state) : outcomeFromError(error);
   }
 }
 
-function agentOf(options: Workplace, scope: SegmentScope): RunnableAgent {
+function agentOf(options: Workplace, scope: SegmentContext): RunnableAgent {
   const runnable = options.agents.get(scope.run.agent);
   if (runnable !== undefined) return runnable;
   throw new HoldfastError(
@@ -187,7 +196,7 @@ function agentOf(options: Workplace, scope: SegmentScope): RunnableAgent {
   );
 }
 
-async function stateOf(options: Workplace, scope: SegmentScope, agent: Agent): Promise<RunState<unknown, Agent>> {
+async function stateOf(options: Workplace, scope: SegmentContext, agent: Agent): Promise<RunState<unknown, Agent>> {
   if (scope.first === 0) {
     const input = scope.run.input as string | ConstructorParameters<typeof RunState>[1];
     scope.state = new RunState<unknown, Agent>(new RunContext<unknown>(), input, agent, null);
@@ -197,7 +206,7 @@ async function stateOf(options: Workplace, scope: SegmentScope, agent: Agent): P
   return resumeState(scope, agent, snapshot);
 }
 
-async function endingOf(scope: SegmentScope, state: RunState<unknown, Agent>): Promise<Ending> {
+async function endingOf(scope: SegmentContext, state: RunState<unknown, Agent>): Promise<Ending> {
   const { stop, waits } = scope;
   if (stop !== null && stop.type !== 'wait' && stop.type !== 'cut') return stop;
   // A long run has a long text: others have their turn before and after.
@@ -210,12 +219,12 @@ async function endingOf(scope: SegmentScope, state: RunState<unknown, Agent>): P
 }
 
 /** What was decided and could not be applied, because something waits again: the next segment applies it. */
-const carriedOf = (scope: SegmentScope): readonly string[] =>
+const carriedOf = (scope: SegmentContext): readonly string[] =>
   scope.settled.map((one) => one.interruptionId).filter((id) => !scope.applied.has(id));
 
-async function endOf(scope: SegmentScope, segment: number, ended: Ending) {
+async function endOf(scope: SegmentContext, segment: number, ended: Ending) {
   const divergence = scope.recorded?.divergence ?? null;
-  const ending = divergence === null ? ended : endingOfError(divergence);
+  const ending = divergence === null ? ended : outcomeFromError(divergence);
   const drafts = await scope.log.rest();
   return {
     ...{ runId: scope.run.id, tenant: scope.run.tenant, segment, ending, drafts, tail: scope.log.tail },
@@ -225,7 +234,7 @@ async function endOf(scope: SegmentScope, segment: number, ended: Ending) {
   };
 }
 
-export const factsOf = (options: Workplace, run: RunRow, task: RunTask | null = null): RunFacts => ({
+export const runFacts = (options: Workplace, run: RunRow, task: RunTask | null = null): RunFacts => ({
   id: run.id,
   tenant: run.tenant,
   agent: run.agent,
@@ -245,38 +254,38 @@ export const factsOf = (options: Workplace, run: RunRow, task: RunTask | null = 
   taskType: taskTypeIn(metadataOf(run)),
 });
 
-function openScope(
-  options: AgentRunOptions,
+function openSegment(
+  options: RunSegmentOptions,
   run: RunRow,
   begun: Begin,
   task: RunTask | null,
-  seen: Pick<SegmentScope, 'recorded' | 'earlier' | 'stored' | 'suspected' | 'signal'>,
-): SegmentScope {
-  const { world, gate, isLeaving } = options;
+  seen: Pick<SegmentContext, 'recorded' | 'earlier' | 'stored' | 'suspected' | 'signal'>,
+): SegmentContext {
+  const { ctx, gate, isDraining } = options;
   const { segment } = run;
   const { recorded } = seen;
   const first = recorded?.first ?? segment;
   const start = startOf(first, begun.settled);
-  const log = new RunLog(
+  const log = new SegmentLog(
     segment,
     start.parentKey,
-    logWriter(world, run.id, segment),
+    logWriter(ctx, run.id, segment),
     (draft) => recorded?.accepts(draft) ?? true,
     recorded?.keys,
   );
   log.add('segment.started', start.data);
-  return freshScope({
+  return newSegmentContext({
     ...{
-      world,
+      ctx,
       agents: options.agents,
-      run: factsOf(options, run, task),
+      run: runFacts(options, run, task),
       segment,
       first,
-      execution: world.newId(),
+      execution: ctx.newId(),
       log,
       gate,
-      isLeaving,
-      watchOn: () => options.watch(run.id, null),
+      isDraining,
+      signalWithoutLimit: () => options.abortSignalFor(run.id, null),
       ...seen,
     },
     ...{ turnsPerSegment: options.turnsPerSegment, turns: begun.turns, totalTokens: begun.totalTokens },

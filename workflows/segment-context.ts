@@ -17,12 +17,12 @@ import type { CallOutcomeRow } from '../src/storage/runs/calls.js';
 import type { StartableAgent } from '../steps/agents/start-child.js';
 import type { ToolResult } from '../steps/calls/call-tool.js';
 import type { EarlierCalls } from '../steps/calls/earlier-calls.js';
-import type { Settled } from '../steps/segment/begin-segment.js';
-import type { World } from '../steps/context.js';
+import type { StepContext } from '../steps/context.js';
+import type { SettledInterruption } from '../steps/segment/begin-segment.js';
 import type { RunScaffold } from './model-turn/run-scaffold.js';
 import type { RecordedSource } from './replay/recorded-source.js';
 import type { SuspendedAgent } from './resume/state-text.js';
-import type { RunLog } from './segment-log.js';
+import type { SegmentLog } from './segment-log.js';
 import type { AgentToolResult } from './tool-calls/agent-tool.js';
 
 /** What never changes while a run goes on. */
@@ -62,7 +62,7 @@ export interface StepGate {
 }
 
 /** A function tool as the SDK gets it inside a segment: its body runs only through the guard. */
-export interface GuardedTool {
+export interface WrappedTool {
   readonly tool: FunctionTool;
   readonly original: FunctionTool;
   readonly spec: ToolSpec;
@@ -70,10 +70,10 @@ export interface GuardedTool {
 }
 
 /** One call of a response, as it was judged before any call of that response starts. */
-export interface PlannedCall {
+export interface AuthorizedCall {
   readonly callId: string;
   readonly agent: string;
-  readonly guard: GuardedTool;
+  readonly wrapped: WrappedTool;
   readonly arguments: JsonValue;
   readonly argumentsText: string;
   readonly input: unknown;
@@ -82,7 +82,7 @@ export interface PlannedCall {
   /** Why a person must approve, or what the model is told. */
   readonly text: string;
   readonly reason: 'tool_rule' | 'grant_ask';
-  readonly checkedKey: string;
+  readonly checkedEventKey: string;
   /** Why the body never runs, and what the model reads instead. */
   readonly refusal: { readonly why: Extract<CallOutcome, { type: 'refused' }>['why']; readonly message: string } | null;
   /** What a person said of a call that may have happened: its outcome, without running it. */
@@ -105,7 +105,7 @@ export interface PlannedCall {
 
 /** A call that was started, or refused without starting. Its end is logged when those before it have ended. */
 export interface StartedCall {
-  readonly plan: PlannedCall;
+  readonly authorized: AuthorizedCall;
   readonly startedKey: string;
   result: ToolResult | AgentToolResult | null;
 }
@@ -117,13 +117,13 @@ export type Stop =
   | { readonly type: 'cut' };
 
 /** What belongs to one agent loop: that of the run, or that of an agent behind a tool. */
-interface Frame {
+interface AgentLoop {
   /** What the SDK works on; null until it is there. */
   state: RunState<unknown, Agent> | null;
   /** Whether the SDK was asked to run the agent. */
   running: boolean;
   /** Calls of the present response that may start, in the model's order. */
-  batch: PlannedCall[];
+  batch: AuthorizedCall[];
   started: StartedCall[];
   /** Resolves when every call of the present response that was started has ended. */
   ended: Promise<unknown>;
@@ -132,12 +132,12 @@ interface Frame {
   /** Agents behind tools of this loop that are in the middle of their work. */
   suspended: SuspendedAgent[];
   /** The call that this loop is the inside of, and the state that it goes on from; null: the loop of the run itself. */
-  within: { readonly callId: string; readonly text: string | null } | null;
+  parentCall: { readonly callId: string; readonly text: string | null } | null;
 }
 
 /** The state of one execution of a segment. A replay goes through the same values in the same order. */
-export interface SegmentScope extends Frame {
-  readonly world: World;
+export interface SegmentContext extends AgentLoop {
+  readonly ctx: StepContext;
   readonly run: RunFacts;
   /** The agents that a call may start a run of, by name. */
   readonly agents: ReadonlyMap<string, StartableAgent>;
@@ -148,16 +148,16 @@ export interface SegmentScope extends Frame {
   readonly execution: string;
   readonly turnsPerSegment: number;
   /** Whether this process takes its leave, so that the segment should end soon. */
-  readonly isLeaving: () => boolean;
+  readonly isDraining: () => boolean;
   readonly gate: StepGate;
   /** Watches the run without its limit of time, which is the agent's. */
-  readonly watchOn: () => { readonly signal: AbortSignal; readonly release: () => void };
+  readonly signalWithoutLimit: () => { readonly signal: AbortSignal; readonly release: () => void };
   readonly signal: AbortSignal;
   /** Stops the calls that work when one has failed whose failure ends the run. */
   readonly siblings: AbortController;
   /** What stops a call: the end of the run, or the failure of one beside it. */
   readonly callSignal: AbortSignal;
-  readonly log: RunLog;
+  readonly log: SegmentLog;
   /** The calls of the run that may have left something before this execution. */
   readonly earlier: EarlierCalls;
   /** The stored state that the segment starts from, where it was read already. */
@@ -172,13 +172,13 @@ export interface SegmentScope extends Frame {
   readonly standing: readonly Standing[];
   /** Where models that answer in pieces put them; null: they answer whole. */
   readonly deltas: Deltas | null;
-  readonly plans: Map<string, PlannedCall>;
+  readonly authorizedCalls: Map<string, AuthorizedCall>;
   readonly results: Map<string, Promise<ToolResult | AgentToolResult>>;
   /** Outcomes of calls that are to be kept together with their step, by its name. */
   readonly outcomes: Map<string, CallOutcomeRow>;
   readonly waits: Wait[];
   /** What was decided before the segment began. */
-  readonly settled: readonly Settled[];
+  readonly settled: readonly SettledInterruption[];
   /** The interruptions of those that were applied; the next segment must apply the others. */
   readonly applied: Set<string>;
   turns: number;
@@ -194,34 +194,34 @@ export interface SegmentScope extends Frame {
   broken: { readonly error: unknown } | null;
 }
 
-export const newFrame = (within: Frame['within']): Frame => ({
+export const newLoop = (parentCall: AgentLoop['parentCall']): AgentLoop => ({
   ...{ state: null, running: false, batch: [], started: [], ended: Promise.resolve() },
-  ...{ seenItems: 0, suspended: [], within },
+  ...{ seenItems: 0, suspended: [], parentCall },
 });
 
 /** Works in a loop of its own: that of an agent behind a tool. Nothing of the outer loop is at work meanwhile. */
-export async function inFrame<T>(
-  scope: SegmentScope,
-  within: NonNullable<Frame['within']>,
+export async function withNestedLoop<T>(
+  scope: SegmentContext,
+  parentCall: NonNullable<AgentLoop['parentCall']>,
   work: () => Promise<T>,
 ): Promise<T> {
-  const { state, running, batch, started, ended, seenItems, suspended, within: outer } = scope;
-  Object.assign(scope, newFrame(within));
+  const { state, running, batch, started, ended, seenItems, suspended, parentCall: outer } = scope;
+  Object.assign(scope, newLoop(parentCall));
   try {
     return await work();
   } finally {
-    Object.assign(scope, { state, running, batch, started, ended, seenItems, suspended, within: outer });
+    Object.assign(scope, { state, running, batch, started, ended, seenItems, suspended, parentCall: outer });
   }
 }
 
 /** What a scope is opened with. */
-export type ScopeSeed = Pick<
-  SegmentScope,
-  | ('world' | 'agents' | 'run' | 'segment' | 'first' | 'execution' | 'turnsPerSegment' | 'signal' | 'provider')
+export type SegmentInput = Pick<
+  SegmentContext,
+  | ('ctx' | 'agents' | 'run' | 'segment' | 'first' | 'execution' | 'turnsPerSegment' | 'signal' | 'provider')
   | (
       | 'gate'
-      | 'isLeaving'
-      | 'watchOn'
+      | 'isDraining'
+      | 'signalWithoutLimit'
       | 'suspected'
       | 'log'
       | 'recorded'
@@ -235,35 +235,35 @@ export type ScopeSeed = Pick<
     )
 >;
 
-export function freshScope(seed: ScopeSeed): SegmentScope {
+export function newSegmentContext(seed: SegmentInput): SegmentContext {
   const siblings = new AbortController();
   return {
-    ...{ ...seed, ...newFrame(null), chosen: null, turnsInSegment: 0, stop: null, broken: null, verified: null },
+    ...{ ...seed, ...newLoop(null), chosen: null, turnsInSegment: 0, stop: null, broken: null, verified: null },
     ...{ usage: NO_USAGE },
     ...{ siblings, callSignal: AbortSignal.any([seed.signal, siblings.signal]) },
-    ...{ plans: new Map(), results: new Map(), outcomes: new Map(), waits: [], applied: new Set() },
+    ...{ authorizedCalls: new Map(), results: new Map(), outcomes: new Map(), waits: [], applied: new Set() },
   };
 }
 
 /** Inside a segment, or inside a step of one; null: of none. */
-type Place = { readonly segment: SegmentScope } | { readonly stepOf: SegmentScope | null };
+type Place = { readonly segment: SegmentContext } | { readonly stepOf: SegmentContext | null };
 
 const storage = new AsyncLocalStorage<Place>();
 
 /** Runs the agent's side of a segment; the doors to models and tools are active inside. */
-export const inSegment = <T>(scope: SegmentScope, work: () => Promise<T>): Promise<T> =>
+export const inSegment = <T>(scope: SegmentContext, work: () => Promise<T>): Promise<T> =>
   storage.run({ segment: scope }, work);
 
 /** Runs the body of a step: what it calls is its own affair and takes no steps. */
-export const inStep = <T>(work: () => T): T => storage.run({ stepOf: scopeAround() }, work);
+export const inStep = <T>(work: () => T): T => storage.run({ stepOf: surroundingSegment() }, work);
 
-export function currentScope(): SegmentScope | 'step' | undefined {
+export function currentSegment(): SegmentContext | 'step' | undefined {
   const place = storage.getStore();
   return place !== undefined && 'stepOf' in place ? 'step' : place?.segment;
 }
 
 /** The segment that this is in, or a step of; null: neither. */
-export function scopeAround(): SegmentScope | null {
+export function surroundingSegment(): SegmentContext | null {
   const place = storage.getStore();
   if (place === undefined) return null;
   return 'stepOf' in place ? place.stepOf : place.segment;

@@ -15,7 +15,7 @@ const delayMs = (): number => Math.min(DELAY_MS_MAX, BATCH_DELAY_MS + DELAY_PER_
  * The events of one execution of a segment, in the order in which its workflow derives them. They are written in batches
  * beside the work; writing again writes nothing new, because every event has a key.
  */
-export class RunLog {
+export class SegmentLog {
   readonly #segment: number;
   readonly #keys: readonly string[];
   readonly #writer: LogWriter;

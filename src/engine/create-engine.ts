@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { DBOS, DBOSClient } from '@dbos-inc/dbos-sdk';
 import type { ModelProvider } from '@openai/agents';
 import { storedLists } from '../../steps/calls/pin-mcp-tools.js';
-import type { World } from '../../steps/context.js';
+import type { StepContext } from '../../steps/context.js';
 import { HoldfastError } from '../core/errors/errors.js';
 import { stallsConfig } from '../core/queue/stalls.js';
 import { retentionOf } from '../core/retention/retention.js';
@@ -147,7 +147,7 @@ async function launch(
   const limited = limitedIn(limits, agents.values());
   const looks = new Looks(() => wakeDispatcher(SEGMENT_QUEUE));
   const lease = new WorkerLease(() => isOwner(database.knex, id, epoch));
-  const world: World = {
+  const world: StepContext = {
     knex: database.knex,
     queue: segmentQueue(theClient, { looks, self, limited }),
     worker: { id, epoch },

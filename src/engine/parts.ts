@@ -1,5 +1,5 @@
 import type { ModelProvider } from '@openai/agents';
-import type { World } from '../../steps/context.js';
+import type { StepContext } from '../../steps/context.js';
 import type { Ceilings } from '../core/containers/ceilings.js';
 import { HoldfastError } from '../core/errors/errors.js';
 import type { LogFields } from '../core/ops/log-record.js';
@@ -34,7 +34,7 @@ export interface EngineLog {
 
 /** What the verbs work with. */
 export interface Parts {
-  readonly world: World;
+  readonly world: StepContext;
   readonly database: Database;
   readonly agents: ReadonlyMap<string, RegisteredAgent>;
   readonly models: ModelProvider;

@@ -15,24 +15,24 @@ import { readHead } from '../../src/storage/log/read-events.js';
 import { countOnAncestors, countResult, liveChildrenOf } from '../../src/storage/runs/families.js';
 import { type RunRow, runViewOf } from '../../src/storage/runs/run-row.js';
 import { findRun, updateRuns } from '../../src/storage/runs/runs.js';
-import { NOBODY, settle, settleEach } from '../interruptions/settle.js';
+import { isoNow, type StepContext } from '../context.js';
+import { SYSTEM_ACTOR, settle, settleEach } from '../interruptions/settle.js';
 import { resumeDecided } from '../segment/resume-run.js';
-import { isoNow, type World } from '../context.js';
 
 /**
  * What follows from the end of a run, in the transaction that ends it and under `lockFamily`: no run below it works on, the
  * runs above it count what it used, and the call that waits for it has its result. Returns the runs that are asked to stop.
  */
-export async function endFamily(world: World, trx: Knex.Transaction, run: RunRow): Promise<readonly string[]> {
-  const request = { actor: NOBODY, reason: `Run ${run.id} above it is ${run.status}.` };
-  const stopping = await stopChildren(world, trx, new Map([[run.id, request]]));
-  await tellAbove(world, trx, [run]);
+export async function endFamily(ctx: StepContext, trx: Knex.Transaction, run: RunRow): Promise<readonly string[]> {
+  const request = { actor: SYSTEM_ACTOR, reason: `Run ${run.id} above it is ${run.status}.` };
+  const stopping = await stopChildren(ctx, trx, new Map([[run.id, request]]));
+  await tellAbove(ctx, trx, [run]);
   return stopping;
 }
 
-async function tellAbove(world: World, trx: Knex.Transaction, ended: readonly RunRow[]): Promise<void> {
+async function tellAbove(ctx: StepContext, trx: Knex.Transaction, ended: readonly RunRow[]): Promise<void> {
   await sideBySide(ended.map((run) => countOnAncestors(trx, run)));
-  await tellParents(world, trx, ended);
+  await tellParents(ctx, trx, ended);
 }
 
 export interface StopRequest {
@@ -45,11 +45,11 @@ export interface StopRequest {
  * to stop, and named in the result.
  */
 export const stopRun = (
-  world: World,
+  ctx: StepContext,
   trx: Knex.Transaction,
   run: RunRow,
   request: StopRequest,
-): Promise<readonly string[]> => stopEach(world, trx, [{ run, request }]);
+): Promise<readonly string[]> => stopEach(ctx, trx, [{ run, request }]);
 
 export interface Stop {
   readonly run: RunRow;
@@ -60,15 +60,19 @@ export interface Stop {
 const AT_ONCE = 200;
 
 /** Stops runs whose rows are held, then those below them: so many of one depth at once. */
-export async function stopEach(world: World, trx: Knex.Transaction, all: readonly Stop[]): Promise<readonly string[]> {
+export async function stopEach(
+  ctx: StepContext,
+  trx: Knex.Transaction,
+  all: readonly Stop[],
+): Promise<readonly string[]> {
   const stopping: string[] = [];
   for (let from = 0; from < all.length; from += AT_ONCE)
-    stopping.push(...(await stopSome(world, trx, all.slice(from, from + AT_ONCE))));
+    stopping.push(...(await stopSome(ctx, trx, all.slice(from, from + AT_ONCE))));
   return stopping;
 }
 
-async function stopSome(world: World, trx: Knex.Transaction, all: readonly Stop[]): Promise<readonly string[]> {
-  const context = { at: isoNow(world), worker: null };
+async function stopSome(ctx: StepContext, trx: Knex.Transaction, all: readonly Stop[]): Promise<readonly string[]> {
+  const context = { at: isoNow(ctx), worker: null };
   const asked = ({ request: { actor, reason } }: Stop): EventDraft => ({
     ...{ key: 'cancel', parentKey: 'created', kind: 'run.cancel_requested', data: { actor, reason } },
   });
@@ -78,15 +82,15 @@ async function stopSome(world: World, trx: Knex.Transaction, all: readonly Stop[
     context,
   );
   const working = all.filter(({ run }) => run.status === 'running');
-  const asks = (reason: string | null) => ({ cancel_requested_at: new Date(world.now()), cancel_reason: reason });
+  const asks = (reason: string | null) => ({ cancel_requested_at: new Date(ctx.now()), cancel_reason: reason });
   await updateByReason(trx, working, asks);
   const waiting = all.filter(({ run }) => run.status !== 'running');
-  await settleCancelled(world, trx, waiting);
+  await settleCancelled(ctx, trx, waiting);
   const below = ({ run: { id }, request: { actor, reason } }: Stop): [string, StopRequest] => [
     id,
     { actor, reason: `Run ${id} above it was cancelled${reason === null ? '.' : `: ${reason}`}` },
   ];
-  const stopping = await stopChildren(world, trx, new Map(all.map(below)));
+  const stopping = await stopChildren(ctx, trx, new Map(all.map(below)));
   const ended = ({ request: { reason } }: Stop): EventDraft => ({
     ...{ key: 'end', parentKey: 'cancel', kind: 'run.cancelled', data: { reason } },
   });
@@ -96,14 +100,14 @@ async function stopSome(world: World, trx: Knex.Transaction, all: readonly Stop[
     context,
   );
   const ends = (reason: string | null) =>
-    ({ ...asks(reason), status: 'cancelled', completed_at: new Date(world.now()) }) as const;
+    ({ ...asks(reason), status: 'cancelled', completed_at: new Date(ctx.now()) }) as const;
   const over = await updateByReason(trx, waiting, ends);
   if (waiting.length > 0) {
-    await world.queue.withdraw(
+    await ctx.queue.withdraw(
       trx,
       waiting.map(({ run }) => ({ runId: run.id, segment: run.segment })),
     );
-    await tellAbove(world, trx, over);
+    await tellAbove(ctx, trx, over);
   }
   return [...working.map(({ run }) => run.id), ...stopping];
 }
@@ -124,12 +128,12 @@ async function updateByReason(
 }
 
 /** Settles what runs wait for that are cancelled. */
-async function settleCancelled(world: World, trx: Knex.Transaction, stops: readonly Stop[]): Promise<void> {
+async function settleCancelled(ctx: StepContext, trx: Knex.Transaction, stops: readonly Stop[]): Promise<void> {
   if (stops.length === 0) return;
   const requests = new Map(stops.map(({ run, request }) => [run.id, request]));
   const pending = await pendingOfEach(trx, [...requests.keys()]);
   await settleEach(
-    world,
+    ctx,
     trx,
     pending.flatMap((row) => {
       const request = requests.get(row.run_id);
@@ -142,7 +146,7 @@ async function settleCancelled(world: World, trx: Knex.Transaction, stops: reado
 
 /** Stops what runs have below them that is not stopped yet, each with the request of the run above it. */
 async function stopChildren(
-  world: World,
+  ctx: StepContext,
   trx: Knex.Transaction,
   requests: ReadonlyMap<string, StopRequest>,
 ): Promise<readonly string[]> {
@@ -151,11 +155,11 @@ async function stopChildren(
     const request = requests.get(run.parent_run_id ?? '');
     return request === undefined || run.cancel_requested_at !== null ? [] : [{ run, request }];
   });
-  return stopEach(world, trx, stops);
+  return stopEach(ctx, trx, stops);
 }
 
 /** Settles the calls that wait for runs which have ended. One that has not come to wait yet finds its run ended. */
-async function tellParents(world: World, trx: Knex.Transaction, children: readonly RunRow[]): Promise<void> {
+async function tellParents(ctx: StepContext, trx: Knex.Transaction, children: readonly RunRow[]): Promise<void> {
   const parentIds = new Set(children.flatMap(({ parent_run_id: id }) => (id === null ? [] : [id])));
   if (parentIds.size === 0) return;
   const named = (parentId: string | null, childId: string | null): string => `${parentId} ${childId}`;
@@ -164,8 +168,8 @@ async function tellParents(world: World, trx: Knex.Transaction, children: readon
   for (const child of children) {
     const row = waiting.get(named(child.parent_run_id, child.id));
     if (row === undefined) continue;
-    await settleChild(world, trx, row, child);
-    await resumeDecided(world, trx, [row.run_id]);
+    await settleChild(ctx, trx, row, child);
+    await resumeDecided(ctx, trx, [row.run_id]);
   }
 }
 
@@ -176,18 +180,23 @@ const awaitedBy = (row: InterruptionRow): string | null => {
 
 /** Settles waits for runs that had ended before the run came to wait, in the transaction that pauses it. */
 export async function settleEndedChildren(
-  world: World,
+  ctx: StepContext,
   trx: Knex.Transaction,
   pending: readonly InterruptionRow[],
 ): Promise<void> {
   for (const row of pending) {
     const id = awaitedBy(row);
     const child = id === null ? undefined : await findRun(trx, row.tenant, id);
-    if (child !== undefined && isOver(child.status)) await settleChild(world, trx, row, child);
+    if (child !== undefined && isOver(child.status)) await settleChild(ctx, trx, row, child);
   }
 }
 
-async function settleChild(world: World, trx: Knex.Transaction, row: InterruptionRow, child: RunRow): Promise<void> {
+async function settleChild(
+  ctx: StepContext,
+  trx: Knex.Transaction,
+  row: InterruptionRow,
+  child: RunRow,
+): Promise<void> {
   const head = await readHead(trx, child.id);
   const { status, usage } = runViewOf(child, []);
   const data = {
@@ -195,9 +204,9 @@ async function settleChild(world: World, trx: Knex.Transaction, row: Interruptio
     ...{ events: head?.seq ?? 0, stateHash: head?.stateHash ?? '' },
   };
   const ended = { key: `child:${child.id}`, parentKey: `interruption:${row.id}`, kind: 'child.ended', data } as const;
-  await appendEvents(trx, row.run_id, [ended], { at: isoNow(world), worker: null });
+  await appendEvents(trx, row.run_id, [ended], { at: isoNow(ctx), worker: null });
   if (child.parent_run_id !== row.run_id) await countResult(trx, row.run_id, usage);
-  await settle(world, trx, row, { verdict: 'answer', actor: NOBODY, message: null, value: resultOf(child) });
+  await settle(ctx, trx, row, { verdict: 'answer', actor: SYSTEM_ACTOR, message: null, value: resultOf(child) });
 }
 
 function resultOf(child: RunRow): ChildResult {

@@ -20,10 +20,10 @@ import { eventIdOf, readEvent } from '../../src/storage/log/read-events.js';
 import { copySubjects } from '../../src/storage/retention/subjects.js';
 import { ancestorsOf, limitsOf, type RunRow } from '../../src/storage/runs/run-row.js';
 import { insertRun, lockRun, runs } from '../../src/storage/runs/runs.js';
+import { isoNow, type StepContext } from '../context.js';
 import { transact } from '../database-retry.js';
 import { requestersOf } from '../segment/requesters.js';
 import { timeLeftMs } from '../segment/time-left.js';
-import { isoNow, type World } from '../context.js';
 
 /** What a worker knows of an agent that runs can be started of. */
 export interface StartableAgent {
@@ -58,7 +58,7 @@ export interface ChildStart {
  * that no child is started of a run that is over or being cancelled. Its id follows from the call: executing this again
  * changes nothing, and gives what the child was started with. Throws by name what keeps it from being started.
  */
-export async function startChild(world: World, start: ChildStart): Promise<StartedChild> {
+export async function startChild(ctx: StepContext, start: ChildStart): Promise<StartedChild> {
   const { parent, callId, spec, agent } = start;
   const id = childRunId(parent.id, callId);
   const { grants, missing } = delegateGrants(parent.grants, agent.grants, spec.grants);
@@ -66,7 +66,7 @@ export async function startChild(world: World, start: ChildStart): Promise<Start
   const shared = budget && { budget: { ...budget, of: budget.of ?? parent.id } };
   const limits = { ...limitsOfChild(parent, agent.limits, spec), ...shared };
   const input = toJson(spec.inputOf(start.input));
-  const started = await transact(world, async (trx): Promise<StartedChild> => {
+  const started = await transact(ctx, async (trx): Promise<StartedChild> => {
     const row = await lockRun(trx, parent.id);
     const before = await createdEventOf(trx, id);
     if (before !== null) return startedAs(id, before);
@@ -79,7 +79,7 @@ export async function startChild(world: World, start: ChildStart): Promise<Start
       ...{ priority: row.priority, stream: null, scaffold: agent.scaffold?.scaffold.name ?? null, taskId: null },
       ...{
         ancestors: above.map((one) => one.id),
-        timeLeftMs: timeLeftMs(row, limitsOf(row).maxDurationMs, world.now()),
+        timeLeftMs: timeLeftMs(row, limitsOf(row).maxDurationMs, ctx.now()),
       },
     };
     await insertRun(trx, {
@@ -99,14 +99,14 @@ export async function startChild(world: World, start: ChildStart): Promise<Start
       requestedBy: [...(await requestersOf(trx, parent.id))],
       parent: { runId: parent.id, callId, eventId, notGranted: [...missing] },
     };
-    const context = { at: isoNow(world), worker: null };
+    const context = { at: isoNow(ctx), worker: null };
     await extendLog(trx, log, [{ key: 'created', parentKey: null, kind: 'run.created', data }], context);
     const run = { id, tenant: row.tenant, agent: name, priority: row.priority };
-    await world.queue.enqueue(trx, [{ run, segment: 0, band: 'child' }]);
+    await ctx.queue.enqueue(trx, [{ run, segment: 0, band: 'child' }]);
     return startedAs(id, data);
   });
-  world.changed(id);
-  world.queue.wake();
+  ctx.changed(id);
+  ctx.queue.wake();
   return started;
 }
 

@@ -10,8 +10,8 @@ import type { BodyPlace, ToolContext, ToolSpec } from '../../src/core/tools/tool
 import { noEnvironment } from '../../src/core/tools/tool-environment.js';
 import { type CallIntent, type CallRecord, claimCall, findCall, settleCall } from '../../src/storage/runs/calls.js';
 import { environmentOfCall } from '../containers/run-environment.js';
-import { patiently, transact } from '../database-retry.js';
-import type { World } from '../context.js';
+import type { StepContext } from '../context.js';
+import { transact, withDatabaseRetry } from '../database-retry.js';
 import { type Halt, haltOf } from './call-model.js';
 import { errorOutcome, outputOf } from './call-outcome.js';
 import type { EarlierCalls } from './earlier-calls.js';
@@ -69,13 +69,13 @@ export const SIBLING_FAILED = 'sibling_failed';
  * outcome right after. `logged` resolves when every event that came before the call is in the log.
  */
 export async function callTool(
-  world: World,
+  ctx: StepContext,
   call: ToolCall,
   signal: AbortSignal,
   logged: () => Promise<void>,
 ): Promise<ToolResult> {
   const { intent, spec } = call;
-  const record = await recordOf(world, call);
+  const record = await recordOf(ctx, call);
   const sameCall = record === null || record.digest === intent.digest;
   if (!sameCall) {
     return settled({
@@ -84,7 +84,7 @@ export async function callTool(
       message: `The call id ${intent.callId} was used for another call before.`,
     });
   }
-  if (call.known !== null && record?.outcome == null) return settle(world, intent, call.known);
+  if (call.known !== null && record?.outcome == null) return settle(ctx, intent, call.known);
   const goesOn = continuationOf(record, call.waitDecision);
   const verdict = judgeCall({
     effect: spec.effect,
@@ -98,22 +98,22 @@ export async function callTool(
     return { type: 'waits', wait: record.waiting };
   if (goesOn !== null && call.waitDecision !== null && spec.resume === null) {
     return settle(
-      world,
+      ctx,
       intent,
       outcomeUnder(spec, call.waitDecision, goesOn, (value) => outputOf(spec, value)),
     );
   }
   const stop = new AbortController();
   const origin = record?.originRunId ?? intent.runId;
-  const context = contextOf(world, call, origin, AbortSignal.any([signal, stop.signal]));
-  const found = verdict === 'unknown' ? await lookedFor(world, call, context) : null;
+  const context = contextOf(ctx, call, origin, AbortSignal.any([signal, stop.signal]));
+  const found = verdict === 'unknown' ? await lookedFor(ctx, call, context) : null;
   if (found?.type === 'settled') return found;
-  const held = (await askedAgain(world, call, record, goesOn)) ?? found;
+  const held = (await askedAgain(ctx, call, record, goesOn)) ?? found;
   if (held !== null) return held;
   const place = signal.aborted ? null : await placeOf(spec, signal);
-  if (place?.type === 'lost') return settle(world, intent, errorOutcome(spec, place.error));
+  if (place?.type === 'lost') return settle(ctx, intent, errorOutcome(spec, place.error));
   try {
-    return await begin(world, call, { record, goesOn, place: place?.place ?? null, context, stop, signal, logged });
+    return await begin(ctx, call, { record, goesOn, place: place?.place ?? null, context, stop, signal, logged });
   } finally {
     place?.place?.leave();
   }
@@ -130,32 +130,32 @@ interface Beginning {
 }
 
 /** Writes the intent, runs the body, and keeps how it ended. */
-async function begin(world: World, call: ToolCall, beginning: Beginning): Promise<ToolResult> {
+async function begin(ctx: StepContext, call: ToolCall, beginning: Beginning): Promise<ToolResult> {
   const { intent, spec, input } = call;
   const { record, goesOn, place, context, stop, signal, logged } = beginning;
   if (spec.effect === 'unsafe' && !signal.aborted) await logged();
   if (signal.aborted) return halted(signal, false);
-  if (spec.effect === 'unsafe' && !(await transact(world, (trx) => claimCall(trx, intent, goesOn)))) {
+  if (spec.effect === 'unsafe' && !(await transact(ctx, (trx) => claimCall(trx, intent, goesOn)))) {
     // An execution before this one may have ended the call in this moment; else a newer process owns the run.
-    const ended = await patiently(() => findCall(world.knex, intent.runId, intent.callId));
+    const ended = await withDatabaseRetry(() => findCall(ctx.knex, intent.runId, intent.callId));
     return standing(ended);
   }
   // Suspended and taken over amid the statements before, this process must not begin what others now ask about.
-  if (!(await patiently(() => world.lease.isHeld()))) return { type: 'superseded' };
+  if (!(await withDatabaseRetry(() => ctx.lease.isHeld()))) return { type: 'superseded' };
   const settlement = goesOn?.settlement ?? record?.resumed ?? null;
   const body = place === null ? bodyUnder(call, settlement) : (inside: ToolContext) => place.run(input, inside);
   const began = performance.now();
   const ended = await runBody(spec, body, context, stop, signal);
-  const result = await conclude(world, call, record, ended, context, signal);
+  const result = await conclude(ctx, call, record, ended, context, signal);
   const outcome = result.type === 'settled' ? result.outcome.type : result.type;
-  world.metrics.executed(spec.name, outcome, (performance.now() - began) / 1000);
+  ctx.metrics.executed(spec.name, outcome, (performance.now() - began) / 1000);
   return result;
 }
 
 /** What is kept of a call. One that is new is not looked for, unless its effect must not happen twice. */
-async function recordOf(world: World, { intent, spec, earlier }: ToolCall): Promise<CallRecord | null> {
+async function recordOf(ctx: StepContext, { intent, spec, earlier }: ToolCall): Promise<CallRecord | null> {
   if (spec.effect !== 'unsafe' && !earlier.has(intent.callId)) return null;
-  return patiently(() => findCall(world.knex, intent.runId, intent.callId));
+  return withDatabaseRetry(() => findCall(ctx.knex, intent.runId, intent.callId));
 }
 
 const halted = (signal: AbortSignal, begun: boolean): ToolResult =>
@@ -174,7 +174,7 @@ const bodyUnder = ({ spec, body, input }: ToolCall, settlement: Settlement | nul
 };
 
 /** The execution that an approval was used for carries its id, so that a second crash asks again. */
-export const executionUnder = (execution: string, approval: string | null): string =>
+export const executionKey = (execution: string, approval: string | null): string =>
   approval === null ? execution : `${execution}#${approval}`;
 
 const repeatApproved = (call: ToolCall, record: CallRecord | null): boolean =>
@@ -182,22 +182,22 @@ const repeatApproved = (call: ToolCall, record: CallRecord | null): boolean =>
 
 const settled = (outcome: CallOutcome): ToolResult => ({ type: 'settled', outcome });
 
-const settle = async (world: World, intent: CallIntent, outcome: CallOutcome): Promise<ToolResult> =>
-  settled(await patiently(() => settleCall(world.knex, intent, outcome)));
+const settle = async (ctx: StepContext, intent: CallIntent, outcome: CallOutcome): Promise<ToolResult> =>
+  settled(await withDatabaseRetry(() => settleCall(ctx.knex, intent, outcome)));
 
 /** Keeps how a body ended. Of a call that may happen twice nobody asks before its step is over. */
 const settleLive = async (
-  world: World,
+  ctx: StepContext,
   { intent, spec, keepWithStep }: ToolCall,
   record: CallRecord | null,
   outcome: CallOutcome,
 ): Promise<ToolResult> =>
   keepWithStep === null || spec.effect === 'unsafe' || record !== null
-    ? settle(world, intent, outcome)
+    ? settle(ctx, intent, outcome)
     : settled(keepWithStep(intent, outcome));
 
 async function conclude(
-  world: World,
+  ctx: StepContext,
   call: ToolCall,
   record: CallRecord | null,
   ended: Ended,
@@ -211,26 +211,26 @@ async function conclude(
   if (ended === 'timeout') {
     const message = `${spec.name} did not end within ${spec.timeoutMs} ms.`;
     const outcome = { type: 'error', code: 'tool_timeout', message } as const;
-    return leftBehind(world, call, record, live, unknownEffectText(spec.name, 'timeout'), outcome);
+    return leftBehind(ctx, call, record, live, unknownEffectText(spec.name, 'timeout'), outcome);
   }
   if ('error' in ended && ended.error instanceof LateThrow) {
     const text = unknownEffectText(spec.name, 'threw', ended.error.message);
-    return leftBehind(world, call, record, live, text, errorOutcome(spec, ended.error));
+    return leftBehind(ctx, call, record, live, text, errorOutcome(spec, ended.error));
   }
   if ('error' in ended && ended.error instanceof BodyLost) {
     const text = unknownEffectText(spec.name, 'ended', ended.error.message);
-    return leftBehind(world, call, record, live, text, errorOutcome(spec, ended.error));
+    return leftBehind(ctx, call, record, live, text, errorOutcome(spec, ended.error));
   }
   if ('error' in ended && ended.error instanceof EffectUnknown && spec.effect === 'unsafe')
     return { type: 'unknown', text: unknownEffectText(spec.name, ended.error.why) };
-  if ('error' in ended) return settleLive(world, call, record, errorOutcome(spec, ended.error));
-  if (isInterruption(ended.output)) return standing(await keepWait(world, intent, record, ended.output));
-  return settleLive(world, call, record, outputOf(spec, ended.output));
+  if ('error' in ended) return settleLive(ctx, call, record, errorOutcome(spec, ended.error));
+  if (isInterruption(ended.output)) return standing(await keepWait(ctx, intent, record, ended.output));
+  return settleLive(ctx, call, record, outputOf(spec, ended.output));
 }
 
 /** The body did not end, and may go on. That an unsafe effect has not happened yet is no answer here. */
 async function leftBehind(
-  world: World,
+  ctx: StepContext,
   call: ToolCall,
   record: CallRecord | null,
   context: ToolContext,
@@ -238,41 +238,46 @@ async function leftBehind(
   outcome: CallOutcome,
 ): Promise<ToolResult> {
   const { spec, intent } = call;
-  if (spec.effect !== 'unsafe' || spec.onUnknownEffect === 'rerun') return settleLive(world, call, record, outcome);
+  if (spec.effect !== 'unsafe' || spec.onUnknownEffect === 'rerun') return settleLive(ctx, call, record, outcome);
   const found = await probe(spec, call.input, context);
-  if (found.happened === true) return settle(world, intent, outputOf(spec, found.output));
+  if (found.happened === true) return settle(ctx, intent, outputOf(spec, found.output));
   return { type: 'unknown', text: unknown };
 }
 
 /** What the probe of a call found out; null: it did not happen, so that it may be executed. */
 async function lookedFor(
-  world: World,
+  ctx: StepContext,
   { spec, input, intent }: ToolCall,
   context: ToolContext,
 ): Promise<ToolResult | null> {
   const found = await probe(spec, input, context);
   if (found.happened === 'unknown') return { type: 'unknown', text: unknownEffectText(spec.name, 'crash') };
-  return found.happened ? settle(world, intent, outputOf(spec, found.output)) : null;
+  return found.happened ? settle(ctx, intent, outputOf(spec, found.output)) : null;
 }
 
 /** `origin`: the run that began the call, by whose id the call is known to the world. */
-const contextOf = (world: World, call: ToolCall, origin: string, signal: AbortSignal): ToolContext => ({
+const contextOf = (ctx: StepContext, call: ToolCall, origin: string, signal: AbortSignal): ToolContext => ({
   runId: call.intent.runId,
   callId: call.intent.callId,
   tenant: call.intent.tenant,
   agent: call.agent,
   idempotencyKey: `${origin}:${call.intent.callId}`,
   signal,
-  now: world.now,
+  now: ctx.now,
   random: seededRandom(`${origin}:${call.intent.callId}`),
   require: call.require,
-  environment: environmentOf(world, call, origin, signal),
+  environment: environmentOf(ctx, call, origin, signal),
 });
 
 /** An approval to run it again makes its commands other ones than those of which nobody knows the end. */
-function environmentOf(world: World, call: ToolCall, origin: string, signal: AbortSignal): ToolContext['environment'] {
+function environmentOf(
+  ctx: StepContext,
+  call: ToolCall,
+  origin: string,
+  signal: AbortSignal,
+): ToolContext['environment'] {
   const { runId, tenant, callId } = call.intent;
   if (call.environment === null) return noEnvironment(`The agent ${call.agent}`);
-  const key = executionUnder(`${origin}:${callId}`, call.repeatApprovedBy);
-  return environmentOfCall(world, { runId, tenant, ...call.environment }, key, signal);
+  const key = executionKey(`${origin}:${callId}`, call.repeatApprovedBy);
+  return environmentOfCall(ctx, { runId, tenant, ...call.environment }, key, signal);
 }

@@ -1,7 +1,7 @@
 import { type AllowedElsewhere, begunElsewhereText } from '../../src/core/interruptions/allowed-elsewhere.js';
 import { type CallRecord, keepSettlement } from '../../src/storage/runs/calls.js';
-import { patiently } from '../database-retry.js';
-import type { World } from '../context.js';
+import type { StepContext } from '../context.js';
+import { withDatabaseRetry } from '../database-retry.js';
 import type { ToolCall, ToolResult } from './call-tool.js';
 import type { Continuation } from './wait-in-call.js';
 
@@ -16,7 +16,7 @@ export const elsewhereOf = (
  * for and has come by now is kept, so that it goes on under that when it may. Null: it may be executed.
  */
 export async function askedAgain(
-  world: World,
+  ctx: StepContext,
   call: ToolCall,
   record: CallRecord | null,
   goesOn: Continuation | null,
@@ -24,7 +24,7 @@ export async function askedAgain(
   const elsewhere = elsewhereOf(call, record);
   // The result of a run below is only read: nothing is executed.
   if (elsewhere === null || goesOn?.settlement.type === 'child_ended') return null;
-  if (goesOn !== null) await patiently(() => keepSettlement(world.knex, call.intent, goesOn));
+  if (goesOn !== null) await withDatabaseRetry(() => keepSettlement(ctx.knex, call.intent, goesOn));
   return { type: 'unknown', text: begunElsewhereText(call.spec.name, elsewhere) };
 }
 

@@ -1,5 +1,5 @@
-import { patiently } from '../database-retry.js';
-import type { World } from '../context.js';
+import type { StepContext } from '../context.js';
+import { withDatabaseRetry } from '../database-retry.js';
 
 /** Another process has this one's place, or the run is over: what is left of this execution asks nobody and keeps nothing. */
 export class LostExecutionError extends Error {
@@ -10,11 +10,11 @@ export class LostExecutionError extends Error {
 }
 
 /** Asks the database. Throws `LostExecutionError` when a newer process has the worker id. */
-export async function assertStillOwner({ lease }: World, runId: string): Promise<void> {
-  if (!(await patiently(() => lease.confirm()))) throw new LostExecutionError(runId);
+export async function assertStillOwner({ lease }: StepContext, runId: string): Promise<void> {
+  if (!(await withDatabaseRetry(() => lease.confirm()))) throw new LostExecutionError(runId);
 }
 
 /** Asks the database only where the last heartbeat is old. Throws `LostExecutionError` when a newer process has the worker id. */
-export async function assertLeased({ lease }: World, runId: string): Promise<void> {
-  if (!(await patiently(() => lease.isHeld()))) throw new LostExecutionError(runId);
+export async function assertLeased({ lease }: StepContext, runId: string): Promise<void> {
+  if (!(await withDatabaseRetry(() => lease.isHeld()))) throw new LostExecutionError(runId);
 }

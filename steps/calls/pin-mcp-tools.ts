@@ -3,8 +3,8 @@ import pRetry, { AbortError } from 'p-retry';
 import { type ErrorView, HoldfastError } from '../../src/core/errors/errors.js';
 import { changesOf, type McpChange, type McpDefinition } from '../../src/core/tools/mcp.js';
 import { type McpPin, pinList, readList, readPin } from '../../src/storage/agents/mcp-lists.js';
-import { patiently, transact } from '../database-retry.js';
-import type { McpLists, World } from '../context.js';
+import type { McpLists, StepContext } from '../context.js';
+import { transact, withDatabaseRetry } from '../database-retry.js';
 import { type Halt, haltOf } from './call-model.js';
 
 export type Pinned =
@@ -21,8 +21,8 @@ export type Pinned =
 
 /** The lists that a database holds. */
 export const storedLists = (knex: Knex): McpLists => ({
-  pinned: async (runId, server) => (await patiently(() => readPin(knex, runId, server)))?.digest ?? null,
-  definitions: (tenant, digest) => patiently(() => readList(knex, tenant, digest)),
+  pinned: async (runId, server) => (await withDatabaseRetry(() => readPin(knex, runId, server)))?.digest ?? null,
+  definitions: (tenant, digest) => withDatabaseRetry(() => readList(knex, tenant, digest)),
 });
 
 const ATTEMPTS = 4;
@@ -32,14 +32,14 @@ const ATTEMPTS = 4;
  * from then on. Executing it again gives the same list: the first one stands in the database.
  */
 export async function pinMcpTools(
-  world: World,
+  ctx: StepContext,
   run: { readonly id: string; readonly tenant: string; readonly segment: number },
   server: string,
   list: () => Promise<McpDefinition[]>,
   signal: AbortSignal,
 ): Promise<Pinned> {
-  const pin = await patiently(() => readPin(world.knex, run.id, server));
-  if (pin !== null) return compare(world, run, pin, list);
+  const pin = await withDatabaseRetry(() => readPin(ctx.knex, run.id, server));
+  if (pin !== null) return compare(ctx, run, pin, list);
   let definitions: McpDefinition[];
   try {
     definitions = await persistently(list, signal);
@@ -47,17 +47,17 @@ export async function pinMcpTools(
     if (signal.aborted) return haltOf(signal);
     return { type: 'failed', error: viewOf(error) };
   }
-  const { digest } = await transact(world, (trx) => pinList(trx, run, server, definitions));
+  const { digest } = await transact(ctx, (trx) => pinList(trx, run, server, definitions));
   return { type: 'pinned', digest, fresh: true, changes: [] };
 }
 
 async function compare(
-  world: World,
+  ctx: StepContext,
   run: { readonly tenant: string; readonly segment: number },
   { digest, segment }: McpPin,
   list: () => Promise<McpDefinition[]>,
 ): Promise<Pinned> {
-  const given = (await patiently(() => readList(world.knex, run.tenant, digest))) ?? [];
+  const given = (await withDatabaseRetry(() => readList(ctx.knex, run.tenant, digest))) ?? [];
   const now = await list().catch(() => given);
   return { type: 'pinned', digest, fresh: segment === run.segment, changes: changesOf(given, now) };
 }
@@ -69,8 +69,8 @@ const persistently = (list: () => Promise<McpDefinition[]>, signal: AbortSignal)
       try {
         return await list();
       } catch (error) {
-        const passes = error instanceof HoldfastError && error.code === 'mcp_unreachable';
-        throw passes ? error : new AbortError(error instanceof Error ? error : new Error(String(error)));
+        const isTransient = error instanceof HoldfastError && error.code === 'mcp_unreachable';
+        throw isTransient ? error : new AbortError(error instanceof Error ? error : new Error(String(error)));
       }
     },
     { retries: ATTEMPTS - 1, minTimeout: 200, maxTimeout: 2000, randomize: true, signal },

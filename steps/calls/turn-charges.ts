@@ -16,8 +16,8 @@ import {
   settle,
 } from '../../src/storage/budgets/budgets.js';
 import { writeCharge } from '../../src/storage/budgets/charges.js';
-import { patiently } from '../database-retry.js';
-import type { World } from '../context.js';
+import type { StepContext } from '../context.js';
+import { withDatabaseRetry } from '../database-retry.js';
 import type { ModelResult } from './call-model.js';
 import { assertStillOwner, LostExecutionError } from './lost-execution.js';
 
@@ -50,21 +50,21 @@ type Outcome = Parameters<Admission['settle']>[1];
  * along with the answer.
  */
 export class TurnCharges implements AttemptWatch {
-  readonly #world: World;
+  readonly #ctx: StepContext;
   readonly #asked: ChargedTurn;
   readonly #unwritten: Charge[] = [];
   #answered: Charge | null = null;
   #exhausted: { readonly budget: ExhaustedBudget; readonly onExhausted: 'ask' | 'fail' } | null = null;
   #attempts = 0;
 
-  constructor(world: World, asked: ChargedTurn) {
-    this.#world = world;
+  constructor(ctx: StepContext, asked: ChargedTurn) {
+    this.#ctx = ctx;
     this.#asked = asked;
   }
 
   /** Throws `LostExecutionError`: a process that was taken over asks no model. */
   async admit(target: AttemptTarget, request: Request): Promise<Admission | Refusal> {
-    if (this.#asked.purse === null) await assertStillOwner(this.#world, this.#asked.runId);
+    if (this.#asked.purse === null) await assertStillOwner(this.#ctx, this.#asked.runId);
     const model = `${target.provider}/${target.model}`;
     const said = await this.#admit(model, request);
     if (!said.admitted) return said;
@@ -72,7 +72,7 @@ export class TurnCharges implements AttemptWatch {
     return {
       admitted: true,
       settle: (usage, outcome) => {
-        this.#world.metrics.attempted({ model, outcome, seconds: (performance.now() - began) / 1000 });
+        this.#ctx.metrics.attempted({ model, outcome, seconds: (performance.now() - began) / 1000 });
         return said.settle(usage, outcome);
       },
     };
@@ -80,7 +80,7 @@ export class TurnCharges implements AttemptWatch {
 
   async #admit(model: string, request: Request): Promise<Admission | Refusal> {
     const attempt = ++this.#attempts;
-    const priced = this.#world.prices.priceOf(model, this.#world.now());
+    const priced = this.#ctx.prices.priceOf(model, this.#ctx.now());
     const plain: Admission = {
       admitted: true,
       settle: async (said, outcome) => {
@@ -112,8 +112,7 @@ export class TurnCharges implements AttemptWatch {
 
   #highestCost({ price }: NamedPrice, request: Request): bigint {
     const { maxTokens: most } = request.modelSettings;
-    const output =
-      most !== undefined && Number.isSafeInteger(most) && most > 0 ? most : this.#world.budgets.outputTokens;
+    const output = most !== undefined && Number.isSafeInteger(most) && most > 0 ? most : this.#ctx.budgets.outputTokens;
     return highestCostOf(price, requestTokens(request), output);
   }
 
@@ -143,17 +142,17 @@ export class TurnCharges implements AttemptWatch {
 
   async #keep(charge: Charge): Promise<void> {
     const { runId, tenant, atOnce = false } = this.#asked;
-    if (atOnce) await patiently(() => writeCharge(this.#world.knex, runId, tenant, charge));
+    if (atOnce) await withDatabaseRetry(() => writeCharge(this.#ctx.knex, runId, tenant, charge));
     else this.#unwritten.push(charge);
   }
 
   async #reserved(model: string, attempt: number, priced: NamedPrice, needed: bigint): Promise<Admission | Refusal> {
-    const { knex } = this.#world;
+    const { knex } = this.#ctx;
     const { runId, tenant, turn, execution, budgets } = this.#asked;
     const state = { usage: null, nanos: String(needed), price: priced.name, state: 'reserved' } as const;
     const charge = { ...this.#chargeOf(model, attempt), ...state };
-    const { worker } = this.#world;
-    const said = await patiently(() => reserve(knex, { runId, tenant, charge, budgets, worker }));
+    const { worker } = this.#ctx;
+    const said = await withDatabaseRetry(() => reserve(knex, { runId, tenant, charge, budgets, worker }));
     if (said.type === 'lost') throw new LostExecutionError(runId);
     if (said.type === 'full') return this.#refused(said.budget, needed);
     const key: AttemptKey = { runId, turn, execution, attempt };
@@ -161,7 +160,7 @@ export class TurnCharges implements AttemptWatch {
       admitted: true,
       settle: async (usage, outcome) => {
         const settlement = this.#settlementOf(model, attempt, priced, usage, outcome);
-        await patiently(() => settle(knex, key, settlement));
+        await withDatabaseRetry(() => settle(knex, key, settlement));
       },
     };
   }
@@ -189,7 +188,7 @@ export class TurnCharges implements AttemptWatch {
     const state = nanos === null ? 'unpriced' : 'settled';
     const { inputTokens = 0, outputTokens = 0 } = usage ?? {};
     const usd = nanos === null ? null : Number(nanos) / NANOS_PER_USD;
-    this.#world.metrics.answered({ model, inputTokens, outputTokens, usd });
+    this.#ctx.metrics.answered({ model, inputTokens, outputTokens, usd });
     this.#answered = { ...this.#chargeOf(model, attempt), usage, nanos, price: priced?.name ?? null, state };
     return this.#answered;
   }

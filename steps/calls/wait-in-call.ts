@@ -8,8 +8,8 @@ import { type CallWait, dueAtMs, type Interruption } from '../../src/core/interr
 import type { CallOutcome } from '../../src/core/log/event.js';
 import type { ToolSpec } from '../../src/core/tools/tool.js';
 import { type CallIntent, type CallRecord, recordWait } from '../../src/storage/runs/calls.js';
-import { patiently } from '../database-retry.js';
-import type { World } from '../context.js';
+import type { StepContext } from '../context.js';
+import { withDatabaseRetry } from '../database-retry.js';
 
 /** How a call goes on after its wait: which of its waits was settled, and by what. */
 export interface Continuation {
@@ -37,12 +37,12 @@ export function outcomeUnder(
 
 /** Keeps what the body of a call asked to wait for, with its time fixed, and gives what stands. */
 export function keepWait(
-  world: World,
+  ctx: StepContext,
   intent: CallIntent,
   before: CallRecord | null,
   asked: Interruption,
 ): Promise<CallRecord | null> {
-  const due = dueAtMs(asked.spec, world.now());
+  const due = dueAtMs(asked.spec, ctx.now());
   const wait: CallWait = {
     ordinal: (before?.waits ?? 0) + 1,
     spec: asked.spec,
@@ -50,5 +50,5 @@ export function keepWait(
     expiresInMs: asked.expiresInMs,
     memo: asked.memo,
   };
-  return patiently(() => recordWait(world.knex, intent, wait));
+  return withDatabaseRetry(() => recordWait(ctx.knex, intent, wait));
 }

@@ -16,8 +16,8 @@ import {
   markStarted,
   useEnvironment,
 } from '../../src/storage/containers/environments.js';
-import { patiently } from '../database-retry.js';
-import type { World } from '../context.js';
+import type { StepContext } from '../context.js';
+import { withDatabaseRetry } from '../database-retry.js';
 
 /** After so long whoever finds a container, and no row of it, may remove it. */
 export const ORPHAN_AFTER_MS = 24 * 3_600_000;
@@ -27,7 +27,7 @@ const PAUSE_MS = 50;
 const REMOVED_WITHIN_MS = 30_000;
 
 /** What of the world environments need. */
-export type EnvironmentWorld = Pick<World, 'knex' | 'now' | 'environments'>;
+export type EnvironmentWorld = Pick<StepContext, 'knex' | 'now' | 'environments'>;
 
 /** Whose environment: the run, and what its agent says of it. */
 export interface EnvironmentOwner extends AgentEnvironment {
@@ -65,21 +65,21 @@ async function engineOf({ environments: engine }: EnvironmentWorld, signal: Abor
  * `begin` is asked where nothing is.
  */
 export async function openEnvironment(
-  world: EnvironmentWorld,
+  ctx: EnvironmentWorld,
   owner: EnvironmentOwner,
   purpose: EnvironmentPurpose,
   begin: (engine: string) => Promise<Beginning>,
   signal: AbortSignal,
 ): Promise<Opened> {
-  const { knex } = world;
-  const { engine, id } = await engineOf(world, signal);
-  const kept = (await keptOf(world, owner, purpose)) ?? (await keep(world, owner, purpose, id, await begin(id)));
+  const { knex } = ctx;
+  const { engine, id } = await engineOf(ctx, signal);
+  const kept = (await keptOf(ctx, owner, purpose)) ?? (await keep(ctx, owner, purpose, id, await begin(id)));
   assertHere(kept, id);
-  await inUse(world, kept, signal);
+  await inUse(ctx, kept, signal);
   const environment = await engine.open(kept.identity, {
     begun: kept.begun,
     starting: async () => {
-      if (await patiently(() => markStarted(knex, kept.identity))) return;
+      if (await withDatabaseRetry(() => markStarted(knex, kept.identity))) return;
       // Whoever removed it while it was made may have found nothing yet.
       await engine.remove(kept.identity, AbortSignal.timeout(REMOVED_WITHIN_MS));
       throw isGone(kept.identity.runId);
@@ -96,7 +96,7 @@ export const keptOf = (
   { runId }: Pick<EnvironmentOwner, 'runId'>,
   purpose: EnvironmentPurpose,
 ): Promise<KeptEnvironment | null> =>
-  patiently(async () => findEnvironment(knex, await instanceId(knex), { runId, purpose }));
+  withDatabaseRetry(async () => findEnvironment(knex, await instanceId(knex), { runId, purpose }));
 
 /** Throws `environment_elsewhere`: an engine reaches only its own containers. */
 export function assertHere({ identity, engine }: KeptEnvironment, here: string): void {
@@ -105,30 +105,30 @@ export function assertHere({ identity, engine }: KeptEnvironment, here: string):
 }
 
 async function keep(
-  world: EnvironmentWorld,
+  ctx: EnvironmentWorld,
   owner: EnvironmentOwner,
   purpose: EnvironmentPurpose,
   engine: string,
   { spec, source }: Beginning,
 ): Promise<KeptEnvironment> {
-  const { knex } = world;
+  const { knex } = ctx;
   const { runId, tenant } = owner;
-  const deadline = new Date(world.now() + ORPHAN_AFTER_MS).toISOString();
+  const deadline = new Date(ctx.now() + ORPHAN_AFTER_MS).toISOString();
   const key = randomBytes(16).toString('hex');
-  await patiently(async () => {
+  await withDatabaseRetry(async () => {
     const instance = await instanceId(knex);
     const identity = { instance, runId, purpose, attempt: 1, source, spec, specHash: specHashOf(spec), deadline };
     await keepEnvironment(knex, { identity, engine, key }, tenant);
   });
-  const now = await keptOf(world, owner, purpose);
+  const now = await keptOf(ctx, owner, purpose);
   if (now === null) throw new Error('a row that was inserted is there');
   return now;
 }
 
-async function inUse(world: EnvironmentWorld, { identity }: KeptEnvironment, signal: AbortSignal): Promise<void> {
+async function inUse(ctx: EnvironmentWorld, { identity }: KeptEnvironment, signal: AbortSignal): Promise<void> {
   const until = performance.now() + STOPPED_WITHIN_MS;
-  while (!(await patiently(() => useEnvironment(world.knex, identity)))) {
-    const state = (await keptOf(world, identity, identity.purpose))?.state;
+  while (!(await withDatabaseRetry(() => useEnvironment(ctx.knex, identity)))) {
+    const state = (await keptOf(ctx, identity, identity.purpose))?.state;
     if (state === 'removing' || state === 'gone' || performance.now() > until) throw isGone(identity.runId);
     await sleep(PAUSE_MS, undefined, { signal });
   }

@@ -6,7 +6,7 @@ import { EffectUnknown } from '../../src/core/runs/call.js';
 import type { TaskFiles } from '../../src/core/tasks/task-file.js';
 import { unlessAborted } from '../../src/models/providers/abort.js';
 import { type Halt, haltOf } from '../calls/call-model.js';
-import type { World } from '../context.js';
+import type { StepContext } from '../context.js';
 import type { EnvironmentOwner } from './open-environment.js';
 import { putFiles } from './put-files.js';
 import { environmentOfCall } from './run-environment.js';
@@ -24,7 +24,7 @@ export type PreparedEnvironment =
  * time, and its files are written again: nobody has worked with them yet. Never throws for what the scaffold does.
  */
 export async function prepareEnvironment(
-  world: World,
+  ctx: StepContext,
   owner: EnvironmentOwner,
   { files, scaffold }: { readonly files: TaskFiles; readonly scaffold: Pick<Scaffold, 'name' | 'initialize'> | null },
   signal: AbortSignal,
@@ -32,7 +32,7 @@ export async function prepareEnvironment(
   const late = AbortSignal.timeout(LONGEST_MS);
   const within = AbortSignal.any([signal, late]);
   try {
-    const environment = environmentOfCall(world, owner, `${owner.runId}:environment:prepare`, within);
+    const environment = environmentOfCall(ctx, owner, `${owner.runId}:environment:prepare`, within);
     await putFiles(environment, environment.workdir, files);
     await unlessAborted(Promise.resolve(scaffold?.initialize?.(environment)), within);
     return { type: 'prepared' };

@@ -15,15 +15,17 @@ const MOST_OUTPUT_BYTES = 4 * 1024 * 1024;
  * execution of the call: the n-th command of it is known by n.
  */
 export const environmentOfCall = (
-  world: EnvironmentWorld,
+  ctx: EnvironmentWorld,
   owner: EnvironmentOwner,
   callKey: string,
   signal: AbortSignal,
 ): ToolEnvironment =>
-  toolEnvironment(
-    () => openEnvironment(world, owner, 'run', async () => ({ spec: owner.spec, source: null }), signal),
-    { callKey, workdir: owner.spec.workdir, signal, onUnknown: owner.onUnknown ?? 'ask' },
-  );
+  toolEnvironment(() => openEnvironment(ctx, owner, 'run', async () => ({ spec: owner.spec, source: null }), signal), {
+    callKey,
+    workdir: owner.spec.workdir,
+    signal,
+    onUnknown: owner.onUnknown ?? 'ask',
+  });
 
 interface Use {
   readonly callKey: string;

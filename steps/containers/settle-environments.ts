@@ -10,7 +10,7 @@ import {
   leaveChange,
   standingOf,
 } from '../../src/storage/containers/environments.js';
-import { patiently } from '../database-retry.js';
+import { withDatabaseRetry } from '../database-retry.js';
 import type { EnvironmentWorld } from './open-environment.js';
 import { snapshotEnvironment } from './snapshot-environment.js';
 
@@ -26,35 +26,35 @@ const GRACE_MS = 10 * 60_000;
  * Stops the containers of runs that are paused, and removes those of runs that are over. The database says which: whatever a worker that
  * died has left comes up here. Returns how many were settled.
  */
-export async function settleEnvironments(world: EnvironmentWorld, signal: AbortSignal): Promise<number> {
-  const engine = world.environments;
+export async function settleEnvironments(ctx: EnvironmentWorld, signal: AbortSignal): Promise<number> {
+  const engine = ctx.environments;
   if (engine === null) return 0;
-  const { knex } = world;
+  const { knex } = ctx;
   const instance = await instanceId(knex);
   const due = await dueEnvironments(knex, instance, await engine.id(signal), AT_ONCE);
-  const settled = await Promise.allSettled(due.map((one) => settle(world, one, signal)));
+  const settled = await Promise.allSettled(due.map((one) => settle(ctx, one, signal)));
   // One that fails holds up no other, and is tried again.
   const failed = settled.find((one) => one.status === 'rejected');
   if (failed !== undefined) throw failed.reason;
   return settled.filter((one) => one.status === 'fulfilled' && one.value).length;
 }
 
-async function settle(world: EnvironmentWorld, one: DueEnvironment, signal: AbortSignal): Promise<boolean> {
-  const { environments: engine, knex } = world;
+async function settle(ctx: EnvironmentWorld, one: DueEnvironment, signal: AbortSignal): Promise<boolean> {
+  const { environments: engine, knex } = ctx;
   const { identity, due } = one;
   if (engine === null) return false;
   const within = AbortSignal.any([signal, AbortSignal.timeout(LEASE_MS / 2)]);
   if (due === 'stop') {
     if (!(await beginStop(knex, identity, LEASE_MS))) return false;
-    return change(world, one, 'stopping', async () => {
+    return change(ctx, one, 'stopping', async () => {
       await engine.stop(identity, within);
-      return snapshotTrouble(world, one, 'pause', within);
+      return snapshotTrouble(ctx, one, 'pause', within);
     });
   }
   if (!(await beginRemove(knex, identity, LEASE_MS))) return false;
   if (identity.purpose === 'snapshot' && (await stayForHeirs(knex, identity))) return false;
-  return change(world, one, 'removing', async () => {
-    const trouble = await snapshotTrouble(world, one, 'end', within);
+  return change(ctx, one, 'removing', async () => {
+    const trouble = await snapshotTrouble(ctx, one, 'end', within);
     await engine.remove(identity, within);
     return trouble;
   });
@@ -74,21 +74,21 @@ async function change(
     await leaveChange(knex, identity, to, LEFT_MS).catch(() => undefined);
     throw error;
   }
-  await patiently(() => endChange(knex, identity, to));
+  await withDatabaseRetry(() => endChange(knex, identity, to));
   if (trouble !== null) throw trouble;
   return true;
 }
 
 /** What cannot be kept, because a disk is full or it takes too long, is told, and holds up nothing: the run may go on, the container goes. */
 async function snapshotTrouble(
-  world: EnvironmentWorld,
+  ctx: EnvironmentWorld,
   one: DueEnvironment,
   at: 'pause' | 'end',
   within: AbortSignal,
 ): Promise<unknown> {
   const inTime = AbortSignal.any([within, AbortSignal.timeout(LEASE_MS / 3)]);
   try {
-    await snapshotEnvironment(world, one, at, inTime);
+    await snapshotEnvironment(ctx, one, at, inTime);
     return null;
   } catch (error) {
     within.throwIfAborted();
@@ -101,12 +101,12 @@ async function snapshotTrouble(
  * Removes what has our label and nobody has any more: at once what was gone, or of a run that was removed, and was made all the same by whoever was late;
  * of what has no row, after its deadline, since it may be of a database that is no more. Nobody else's.
  */
-export async function reapOrphans(world: EnvironmentWorld, signal: AbortSignal): Promise<number> {
-  const engine = world.environments;
+export async function reapOrphans(ctx: EnvironmentWorld, signal: AbortSignal): Promise<number> {
+  const engine = ctx.environments;
   if (engine === null) return 0;
-  const instance = await instanceId(world.knex);
-  const { gone, unknown } = await standingOf(world.knex, await engine.list(instance, signal));
-  const late = unknown.filter(({ deadline }) => Date.parse(deadline) + GRACE_MS < world.now());
+  const instance = await instanceId(ctx.knex);
+  const { gone, unknown } = await standingOf(ctx.knex, await engine.list(instance, signal));
+  const late = unknown.filter(({ deadline }) => Date.parse(deadline) + GRACE_MS < ctx.now());
   const orphans = [...gone, ...late];
   for (const orphan of orphans) await engine.remove(orphan, signal);
   return orphans.length;

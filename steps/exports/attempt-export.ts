@@ -1,5 +1,5 @@
 import { type ErrorView, HoldfastError } from '../../src/core/errors/errors.js';
-import type { World } from '../context.js';
+import type { StepContext } from '../context.js';
 import { counted } from './counted-work.js';
 
 /**
@@ -7,16 +7,16 @@ import { counted } from './counted-work.js';
  * do so again in each worker that goes on.
  */
 export async function attempted<T>(
-  world: World,
+  ctx: StepContext,
   id: string,
   piece: string,
   work: () => Promise<T>,
 ): Promise<T | { readonly type: 'failed'; readonly error: ErrorView }> {
   try {
-    return await counted(world, { tenant: 'default', name: `export ${id} ${piece}` }, work);
+    return await counted(ctx, { tenant: 'default', name: `export ${id} ${piece}` }, work);
   } catch (error) {
     if (!(error instanceof HoldfastError && error.code === 'work_crashes')) throw error;
-    const message = `${world.crashLimit} times a worker died with the export at "${piece}".`;
+    const message = `${ctx.crashLimit} times a worker died with the export at "${piece}".`;
     return { type: 'failed', error: new HoldfastError('export_crashes', message).view() };
   }
 }

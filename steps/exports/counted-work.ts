@@ -1,7 +1,7 @@
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import { databaseTrouble } from '../../src/storage/database/database-trouble.js';
 import { beginWork, endWork, type NamedWork, setWorkAside } from '../../src/storage/queue/work-notes.js';
-import type { World } from '../context.js';
+import type { StepContext } from '../context.js';
 
 const NAME_CHARS = 300;
 
@@ -9,8 +9,8 @@ const NAME_CHARS = 300;
  * Does something beside the runs that may take the process with it, unless as many processes have died with it as may with a run. That it
  * begins is committed before; its end, however it ends, and a process that leaves by itself, take that away. Throws `work_crashes`.
  */
-export async function counted<T>(world: World, { tenant, name }: NamedWork, work: () => Promise<T>): Promise<T> {
-  const { knex, worker, crashLimit } = world;
+export async function counted<T>(ctx: StepContext, { tenant, name }: NamedWork, work: () => Promise<T>): Promise<T> {
+  const { knex, worker, crashLimit } = ctx;
   const of = { tenant, name: name.slice(0, NAME_CHARS).toWellFormed().replaceAll('\0', '') };
   const begun = await beginWork(knex, of, worker).catch((error: unknown) => {
     // What only reads goes on where nothing can be written; what writes finds out by itself.

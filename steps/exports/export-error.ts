@@ -1,5 +1,5 @@
 import { type ErrorView, HoldfastError } from '../../src/core/errors/errors.js';
-import { passes } from '../database-retry.js';
+import { isTransient } from '../database-retry.js';
 
 const DISK: { readonly [code: string]: string } = {
   ENOSPC: 'the disk is full',
@@ -12,7 +12,7 @@ const DISK: { readonly [code: string]: string } = {
 /** Why an export does not come about. What passes by itself, as a database that is away, is thrown again. */
 export function exportError(error: unknown): ErrorView {
   if (error instanceof HoldfastError) return error.view();
-  if (passes(error)) throw error;
+  if (isTransient(error)) throw error;
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if ('syscall' in Object(error)) {
     const what = error instanceof Error ? error.message : code;

@@ -7,7 +7,7 @@ import { type ExportFile, endingOf } from '../../src/core/exports/export.js';
 import { hasFile, moveFile, revisionDir, tidyStaging, writeText } from '../../src/datasets/export-folder.js';
 import type { ExportPlace } from '../../src/datasets/export-place.js';
 import { type ExportRow, noteSending, requestOf } from '../../src/storage/exports/exports.js';
-import type { World } from '../context.js';
+import type { StepContext } from '../context.js';
 import { exportError } from './export-error.js';
 import { completeExport, findOutdated, type Outdated } from './settle-export.js';
 import { type Far, PART_KINDS, type PartKind, partPath, type WrittenPart, writePart } from './write-part.js';
@@ -59,7 +59,7 @@ export interface Whole {
  * not at all, and a run that was erased before is not in it: what has one is taken back, and is outdated.
  */
 export async function publishExport(
-  world: World,
+  ctx: StepContext,
   row: ExportRow,
   place: ExportPlace,
   whole: Whole,
@@ -77,12 +77,12 @@ export async function publishExport(
   // By an execution that did not come to say so.
   if (row.status === 'completed') return { type: 'published', files };
   try {
-    const before = await findOutdated(world, row.id, revision);
+    const before = await findOutdated(ctx, row.id, revision);
     if (before !== null) return await takeBack(before);
     if (!(await place.isPublished(revision))) {
       for (const one of all) {
         const lost = await nameFile(
-          world,
+          ctx,
           row,
           { staging: place.staging, target: join(from, one.file.path) },
           one,
@@ -94,7 +94,7 @@ export async function publishExport(
       const paths = [...files.map(({ path }) => path), CARD, MANIFEST];
       const goesOn = async (sent: number): Promise<boolean> => {
         const sending = { files: sent, sizeBytes: sizeOf(files.slice(0, sent)) };
-        const now = await noteSending(world.knex, row.id, {
+        const now = await noteSending(ctx.knex, row.id, {
           ...sending,
           ...{ ofFiles: paths.length, ofSizeBytes: sizeOf(files) },
         });
@@ -103,7 +103,7 @@ export async function publishExport(
       if (!(await place.publish(from, paths, goesOn))) return { type: 'cancelled' };
     }
     await tidyStaging(place.staging, revision);
-    const after = await completeExport(world, row.id, revision, files);
+    const after = await completeExport(ctx, row.id, revision, files);
     return after === null ? { type: 'published', files } : await takeBack(after);
   } catch (error) {
     return { type: 'failed', error: exportError(error) };
@@ -127,7 +127,7 @@ const NOTHING: Far = { done: 0, rows: 0, skipped: {} };
 
 /** A part that is on the disk of another worker, or was lost with one, is written again: to the same bytes. */
 async function nameFile(
-  world: World,
+  ctx: StepContext,
   row: ExportRow,
   { staging, target }: { readonly staging: string; readonly target: string },
   { kind, part, file }: Placed,
@@ -142,13 +142,13 @@ async function nameFile(
     return null;
   }
   const dir = revisionDir(staging, revision);
-  const again = await writePart(world, row.id, dir, part.part, parts[part.part - 1] ?? NOTHING);
+  const again = await writePart(ctx, row.id, dir, part.part, parts[part.part - 1] ?? NOTHING);
   if (again.type !== 'written') return again;
   if (again.files[kind]?.sha256 === file.sha256) {
     await moveFile(partPath(dir, kind, part.part, file), target);
     return null;
   }
-  const found = await findOutdated(world, row.id, revision);
+  const found = await findOutdated(ctx, row.id, revision);
   if (found !== null) return found;
   throw new HoldfastError('export_failed', `Part ${part.part} was lost, and the runs in it are not the same any more.`);
 }

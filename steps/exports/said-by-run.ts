@@ -1,7 +1,7 @@
 import { isObject, type JsonValue } from '../../src/core/json.js';
 import { readEvents } from '../../src/storage/log/read-events.js';
-import { patiently } from '../database-retry.js';
-import type { World } from '../context.js';
+import type { StepContext } from '../context.js';
+import { withDatabaseRetry } from '../database-retry.js';
 
 const EVENTS_AT_ONCE = 200;
 /** Of the runs that a run started, directly or not. */
@@ -18,7 +18,7 @@ export interface Said {
  * What the models of a run, and of the runs that it started, said in each turn: messages and calls with their arguments, as their log has
  * them. What a model only thought is left out.
  */
-export async function* saidByRun(world: Pick<World, 'knex'>, runId: string): AsyncGenerator<Said> {
+export async function* saidByRun(ctx: Pick<StepContext, 'knex'>, runId: string): AsyncGenerator<Said> {
   const runs = [runId];
   for (const [index, id] of runs.entries()) {
     const where = id === runId ? '' : `${id}, `;
@@ -27,7 +27,7 @@ export async function* saidByRun(world: Pick<World, 'knex'>, runId: string): Asy
       return;
     }
     for (let after = 0, more = true; more; ) {
-      const page = await patiently(() => readEvents(world.knex, id, after, EVENTS_AT_ONCE));
+      const page = await withDatabaseRetry(() => readEvents(ctx.knex, id, after, EVENTS_AT_ONCE));
       for (const { kind, data } of page.rows) {
         if (kind === 'child.started') runs.push(childIn(data));
         if (kind === 'model.responded') yield saidIn(data, where);

@@ -2,8 +2,8 @@ import type { Knex } from 'knex';
 import { type ExportFile, isExportOver } from '../../src/core/exports/export.js';
 import { forgetOutdated, lockExported, outdatedPart } from '../../src/storage/exports/exported-runs.js';
 import { type ExportRow, endExportRow, lockExport, raiseRevision } from '../../src/storage/exports/exports.js';
+import type { StepContext } from '../context.js';
 import { transact } from '../database-retry.js';
-import type { World } from '../context.js';
 
 /** A run that was read is erased or removed by now: from this part on the export is written again, as the next revision. */
 export interface Outdated {
@@ -13,8 +13,8 @@ export interface Outdated {
 }
 
 /** Whether a revision still is what may be published; null: it is. */
-export const findOutdated = (world: World, id: string, revision: number): Promise<Outdated | null> =>
-  transact(world, async (trx) => {
+export const findOutdated = (ctx: StepContext, id: string, revision: number): Promise<Outdated | null> =>
+  transact(ctx, async (trx) => {
     const row = await lockExport(trx, id);
     return row === undefined || isExportOver(row.status) ? null : outdated(trx, row, revision);
   });
@@ -24,12 +24,12 @@ export const findOutdated = (world: World, id: string, revision: number): Promis
  * and one that comes after finds that it is in it.
  */
 export const completeExport = (
-  world: World,
+  ctx: StepContext,
   id: string,
   revision: number,
   files: readonly ExportFile[],
 ): Promise<Outdated | null> =>
-  transact(world, async (trx) => {
+  transact(ctx, async (trx) => {
     await lockExported(trx);
     const row = await lockExport(trx, id);
     if (row === undefined || isExportOver(row.status)) return null;

@@ -12,7 +12,7 @@ import { digestedPath, type PartFile, type WrittenFile } from '../../src/dataset
 import { forgetDigests, keepDigests } from '../../src/storage/exports/export-runs.js';
 import { keepExported } from '../../src/storage/exports/exported-runs.js';
 import { type ExportRow, noteProgress, readExport, requestOf } from '../../src/storage/exports/exports.js';
-import type { World } from '../context.js';
+import type { StepContext } from '../context.js';
 import { exportError } from './export-error.js';
 import { rowsOfPairs } from './export-pairs.js';
 import { type MadeRows, type RowBatch, rowsOfRuns } from './export-rows.js';
@@ -53,18 +53,24 @@ export const partPath = (dir: string, kind: PartKind, part: number, { sha256 }: 
  * Writes one part of an export: the runs after `far.done`, as far as they fit. It depends on the listed runs alone, so that a
  * second time the same bytes are written.
  */
-export async function writePart(world: World, id: string, dir: string, part: number, far: Far): Promise<PartResult> {
-  const { knex } = world;
+export async function writePart(
+  ctx: StepContext,
+  id: string,
+  dir: string,
+  part: number,
+  far: Far,
+): Promise<PartResult> {
+  const { knex } = ctx;
   const row = await readExport(knex, id);
   if (row === undefined) return { type: 'cancelled' };
   const request = requestOf(row);
-  const unread = await world.readSecrets();
+  const unread = await ctx.readSecrets();
   if (unread.length > 0) return { type: 'failed', error: unredacted(unread).view() };
   await forgetDigests(knex, id, part);
   const open = (kind: PartKind): PartFile => openFile(partName(dir, kind, part), kind, row);
   const files = { train: open('train'), validation: open('validation'), runs: open('runs') };
   try {
-    const after = await fill(world, row, request, files, part, far);
+    const after = await fill(ctx, row, request, files, part, far);
     if (after === null) return { type: 'cancelled' };
     const ended = {
       train: await files.train.end(),
@@ -105,7 +111,7 @@ const batchesOf = (db: Knex, id: string, request: ExportRequest, after: number):
 };
 
 async function fill(
-  { knex }: World,
+  { knex }: StepContext,
   row: ExportRow,
   request: ExportRequest,
   files: { readonly [K in PartKind]: PartFile },

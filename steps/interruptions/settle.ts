@@ -18,9 +18,9 @@ import {
 } from '../../src/storage/interruptions/interruptions.js';
 import { insertStanding } from '../../src/storage/interruptions/standing-decisions.js';
 import { appendEvents, appendToEach } from '../../src/storage/log/events.js';
-import { isoNow, type World } from '../context.js';
+import { isoNow, type StepContext } from '../context.js';
 
-export interface Settling {
+export interface Settlement {
   readonly verdict: Verdict;
   readonly actor: string;
   readonly message: string | null;
@@ -30,32 +30,32 @@ export interface Settling {
 }
 
 /** Who settles what nobody decides: time, an event, another run. */
-export const NOBODY = 'holdfast';
+export const SYSTEM_ACTOR = 'holdfast';
 
 /** An interruption and what was said on it by now. */
-export interface Said {
+export interface SettledRow {
   readonly row: InterruptionRow;
   readonly decision: DecisionRow;
 }
 
 /** Settles an interruption and writes its event. Under the lock of the run's row. */
 export async function settle(
-  world: World,
+  ctx: StepContext,
   trx: Knex.Transaction,
   row: InterruptionRow,
-  settling: Settling,
-): Promise<Said> {
-  const [said] = await settleEach(world, trx, [{ row, settling }]);
+  settling: Settlement,
+): Promise<SettledRow> {
+  const [said] = await settleEach(ctx, trx, [{ row, settling }]);
   if (said === undefined) throw new HoldfastError('internal', `Interruption ${row.id} was settled and is not there.`);
   const { standing } = settling.extras ?? NO_EXTRAS;
-  if (standing !== null) await makeStanding(world, trx, row, standing);
+  if (standing !== null) await makeStanding(ctx, trx, row, standing);
   return said;
 }
 
-export interface OneSettling {
+export interface InterruptionSettlement {
   readonly row: InterruptionRow;
   /** Standing decisions are made by `settle` alone. */
-  readonly settling: Settling;
+  readonly settling: Settlement;
 }
 
 /**
@@ -63,10 +63,10 @@ export interface OneSettling {
  * runs.
  */
 export async function settleEach(
-  world: World,
+  ctx: StepContext,
   trx: Knex.Transaction,
-  all: readonly OneSettling[],
-): Promise<readonly Said[]> {
+  all: readonly InterruptionSettlement[],
+): Promise<readonly SettledRow[]> {
   if (all.length === 0) return [];
   const [settled, decisions] = await Promise.all([
     settleInterruptions(
@@ -80,7 +80,7 @@ export async function settleEach(
         runId,
         drafts: all.filter(({ row }) => row.run_id === runId).map(decidedDraft),
       })),
-      { at: isoNow(world), worker: null },
+      { at: isoNow(ctx), worker: null },
     ),
   ]);
   const rowOf = new Map(settled.map((row) => [row.id, row]));
@@ -92,7 +92,7 @@ export async function settleEach(
 }
 
 /** The event of a settlement. */
-function decidedDraft({ row, settling }: OneSettling): EventDraft {
+function decidedDraft({ row, settling }: InterruptionSettlement): EventDraft {
   const { verdict, actor, message, value, extras = NO_EXTRAS } = settling;
   return {
     ...{ key: `decision:${row.id}`, parentKey: `interruption:${row.id}`, kind: 'interruption.decided' },
@@ -102,23 +102,23 @@ function decidedDraft({ row, settling }: OneSettling): EventDraft {
 
 /** One approval of several: it is kept, and the interruption still waits. Under the lock of the run's row. */
 export async function vote(
-  world: World,
+  ctx: StepContext,
   trx: Knex.Transaction,
   row: InterruptionRow,
-  settling: Settling,
-): Promise<Said> {
+  settling: Settlement,
+): Promise<SettledRow> {
   const { actor, message, extras = NO_EXTRAS } = settling;
   const [decision] = await keep(trx, [{ row, settling }]);
   if (decision === undefined) throw new HoldfastError('internal', `The vote on ${row.id} was kept and is not there.`);
   const number = decision.vote;
-  await append(world, trx, row, {
+  await append(ctx, trx, row, {
     ...{ key: `vote:${row.id}:${number}`, parentKey: `interruption:${row.id}`, kind: 'interruption.voted' },
     data: { id: row.id, vote: number, actor, message, digest: row.digest, ...saidOf(extras) },
   });
   return { row, decision };
 }
 
-async function keep(trx: Knex.Transaction, all: readonly OneSettling[]): Promise<readonly DecisionRow[]> {
+async function keep(trx: Knex.Transaction, all: readonly InterruptionSettlement[]): Promise<readonly DecisionRow[]> {
   const said = await saidOnEach(
     trx,
     all.map(({ row }) => row),
@@ -133,21 +133,21 @@ async function keep(trx: Knex.Transaction, all: readonly OneSettling[]): Promise
 }
 
 async function makeStanding(
-  world: World,
+  ctx: StepContext,
   trx: Knex.Transaction,
   row: InterruptionRow,
   rule: StandingRule,
 ): Promise<void> {
   await insertStanding(trx, { ...rule, runId: row.run_id, tenant: row.tenant, interruptionId: row.id });
   const { id, agent, tool, toolVersion, scope, exact, actor } = rule;
-  await append(world, trx, row, {
+  await append(ctx, trx, row, {
     ...{ key: `standing:${id}`, parentKey: `decision:${row.id}`, kind: 'standing_decision.made' },
     data: { id, interruption: row.id, agent, tool, toolVersion, scope: [...scope], exact, actor },
   });
 }
 
-async function append(world: World, trx: Knex.Transaction, row: InterruptionRow, draft: EventDraft): Promise<void> {
-  await appendEvents(trx, row.run_id, [draft], { at: isoNow(world), worker: null });
+async function append(ctx: StepContext, trx: Knex.Transaction, row: InterruptionRow, draft: EventDraft): Promise<void> {
+  await appendEvents(trx, row.run_id, [draft], { at: isoNow(ctx), worker: null });
 }
 
 /** What becomes of an interruption whose time has come: a timer is due, a budget has another day, everything else has expired. */
@@ -160,9 +160,9 @@ function verdictOfTime(row: InterruptionRow): Verdict {
 }
 
 /** What time says of an interruption whose time has come. */
-export const settlingOfTime = (row: InterruptionRow): OneSettling => ({
+export const settlementByTime = (row: InterruptionRow): InterruptionSettlement => ({
   row,
-  settling: { verdict: verdictOfTime(row), actor: NOBODY, message: null, value: null },
+  settling: { verdict: verdictOfTime(row), actor: SYSTEM_ACTOR, message: null, value: null },
 });
 
 /**
@@ -179,22 +179,22 @@ export async function lockEventsOf(trx: Knex.Transaction, tenant: string, waits:
  * an event that was told. Under the lock of the run's row.
  */
 export async function settleWhatIsThere(
-  world: World,
+  ctx: StepContext,
   trx: Knex.Transaction,
   pending: readonly InterruptionRow[],
 ): Promise<void> {
   for (const row of pending) {
-    if (row.kind === 'timer' && isPast(row, world.now())) await settleEach(world, trx, [settlingOfTime(row)]);
-    if (row.kind === 'event') await settleKept(world, trx, row);
+    if (row.kind === 'timer' && isPast(row, ctx.now())) await settleEach(ctx, trx, [settlementByTime(row)]);
+    if (row.kind === 'event') await settleKept(ctx, trx, row);
   }
 }
 
-async function settleKept(world: World, trx: Knex.Transaction, row: InterruptionRow): Promise<void> {
+async function settleKept(ctx: StepContext, trx: Knex.Transaction, row: InterruptionRow): Promise<void> {
   const spec = waitOf(row)?.spec;
   if (spec?.kind !== 'event') return;
   const wait = { tenant: row.tenant, runId: row.run_id, name: spec.name, key: spec.key };
-  const event = await takeKeptEvent(trx, wait, new Date(world.now()));
+  const event = await takeKeptEvent(trx, wait, new Date(ctx.now()));
   if (event === null) return;
   const value: JsonValue = { eventId: event.id, payload: JSON.parse(event.payload) };
-  await settle(world, trx, row, { verdict: 'answer', actor: event.actor, message: null, value });
+  await settle(ctx, trx, row, { verdict: 'answer', actor: event.actor, message: null, value });
 }

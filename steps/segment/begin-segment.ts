@@ -11,13 +11,13 @@ import { limitsOf, type RunRow } from '../../src/storage/runs/run-row.js';
 import { readRun, startWork } from '../../src/storage/runs/runs.js';
 import { tellBegun } from '../../src/storage/tasks/task-events.js';
 import { EarlierCalls } from '../calls/earlier-calls.js';
-import { patiently } from '../database-retry.js';
-import type { World } from '../context.js';
+import type { StepContext } from '../context.js';
+import { withDatabaseRetry } from '../database-retry.js';
 import type { BeginRows } from './compare-begin.js';
 import { timeLeftMs } from './time-left.js';
 
 /** An interruption that the segment before ended with, as it was settled. */
-export interface Settled {
+export interface SettledInterruption {
   readonly interruptionId: string;
   readonly callId: string;
   readonly tool: string;
@@ -38,7 +38,7 @@ export interface Settled {
 }
 
 /** What a segment starts from. `stale`: another segment or the end of the run came first; there is nothing to do. */
-export type Begun =
+export type SegmentStart =
   | { readonly type: 'stale' }
   | {
       readonly type: 'begun';
@@ -46,7 +46,7 @@ export type Begun =
       readonly totalTokens: number;
       /** When the run's time is over, in milliseconds since 1970; null: no limit. What a crash takes counts. */
       readonly deadlineAtMs: number | null;
-      readonly settled: readonly Settled[];
+      readonly settled: readonly SettledInterruption[];
       /**
        * The standing decisions that hold in this segment, whatever is revoked meanwhile. Absent in steps that were recorded
        * before there were any.
@@ -55,7 +55,7 @@ export type Begun =
     };
 
 /** What an execution has at hand when its segment has begun. */
-export interface AtHand {
+export interface LoadedSegment {
   /** Undefined: there is none. */
   readonly run: RunRow | undefined;
   readonly earlier: EarlierCalls;
@@ -70,11 +70,11 @@ export interface AtHand {
  * records what it gives goes on with what else it has read.
  */
 export function beginSegment(
-  { knex, now, worker }: World,
+  { knex, now, worker }: StepContext,
   runId: string,
   segment: number,
-): Promise<{ readonly begun: Begun; readonly atHand: AtHand }> {
-  return patiently(async () => {
+): Promise<{ readonly begun: SegmentStart; readonly loaded: LoadedSegment }> {
+  return withDatabaseRetry(async () => {
     const startMs = now();
     const start = { runId, segment, at: new Date(startMs) };
     const fresh = segment === 0 ? await startWork(knex, start) : undefined;
@@ -90,8 +90,8 @@ export function beginSegment(
 }
 
 /** The same for an execution that finds the begin of its segment recorded. */
-export const beginAgain = async ({ knex }: World, runId: string): Promise<AtHand> => ({
-  run: await patiently(() => readRun(knex, runId)),
+export const reloadSegment = async ({ knex }: StepContext, runId: string): Promise<LoadedSegment> => ({
+  run: await withDatabaseRetry(() => readRun(knex, runId)),
   earlier: new EarlierCalls(null),
   state: null,
   rows: NOTHING,
@@ -102,11 +102,11 @@ const NOTHING = { interruptions: [], decisions: [], standing: [], callIds: [], s
 
 function begunWith(work: ResumedWork, startMs: number) {
   const { run, state } = work;
-  const atHand: AtHand = { run, earlier: new EarlierCalls(work.callIds), state, rows: work };
-  return { begun: run === undefined ? ({ type: 'stale' } as const) : begunOf(run, work, startMs), atHand };
+  const loaded: LoadedSegment = { run, earlier: new EarlierCalls(work.callIds), state, rows: work };
+  return { begun: run === undefined ? ({ type: 'stale' } as const) : begunOf(run, work, startMs), loaded };
 }
 
-function begunOf(run: RunRow, work: ResumedWork, startMs: number): Begun {
+function begunOf(run: RunRow, work: ResumedWork, startMs: number): SegmentStart {
   const left = timeLeftMs({ ...run, segment_started_at: null }, limitsOf(run).maxDurationMs, startMs);
   return {
     type: 'begun',
@@ -119,8 +119,8 @@ function begunOf(run: RunRow, work: ResumedWork, startMs: number): Begun {
 }
 
 /** What was decided of interruptions, in their order; those that nobody decided are left out. */
-export function settledOf(rows: readonly InterruptionRow[], decisions: readonly DecisionRow[]): Settled[] {
-  return rows.flatMap((row): Settled[] => {
+export function settledOf(rows: readonly InterruptionRow[], decisions: readonly DecisionRow[]): SettledInterruption[] {
+  return rows.flatMap((row): SettledInterruption[] => {
     const view = interruptionViewOf(row, decisions);
     const decision = view.decisions.at(-1);
     if (decision === undefined || view.status === 'pending') return [];
@@ -139,7 +139,7 @@ export function settledOf(rows: readonly InterruptionRow[], decisions: readonly 
 }
 
 /** The first event of a segment. It follows from a decision, the cut before it, or the start of the run. */
-export function startOf(segment: number, settled: readonly Settled[]) {
+export function startOf(segment: number, settled: readonly SettledInterruption[]) {
   const decisions = settled.map(({ interruptionId }) => interruptionId);
   const before = segment === 0 ? 'created' : `${segment - 1}:cut`;
   const decided = decisions.at(-1);

@@ -6,8 +6,8 @@ import { beginFacts, headState } from '../../src/storage/integrity/begin-events.
 import type { DecisionRow, InterruptionRow } from '../../src/storage/interruptions/interruption-rows.js';
 import type { StandingThen } from '../../src/storage/interruptions/standing-decisions.js';
 import type { RunRow } from '../../src/storage/runs/run-row.js';
-import { patiently } from '../database-retry.js';
-import type { World } from '../context.js';
+import type { StepContext } from '../context.js';
+import { withDatabaseRetry } from '../database-retry.js';
 
 /** The rows that a segment begins with. */
 export interface BeginRows {
@@ -21,7 +21,7 @@ export interface BeginRows {
  * the run fails where they differ, before anything of it executes; null: they are the same.
  */
 export async function compareBegin(
-  { knex }: Pick<World, 'knex'>,
+  { knex }: Pick<StepContext, 'knex'>,
   run: RunRow,
   rows: BeginRows,
 ): Promise<HoldfastError | null> {
@@ -35,7 +35,7 @@ export async function compareBegin(
   ];
   // What is revoked after its row was read is no fault of the row: of all else nothing changes any more.
   const upTo = rows.standing[0]?.log_seq;
-  const read = await patiently(() => beginFacts(knex, run.id, [...new Set(keys)], upTo));
+  const read = await withDatabaseRetry(() => beginFacts(knex, run.id, [...new Set(keys)], upTo));
   if ('broken' in read) return refused(run.id, read.broken);
   const { facts } = read;
   const wrong =
@@ -55,12 +55,12 @@ export async function compareBegin(
  * the first time. `recorded`: what the log has of the segment by then. Gives the error by which the run fails; null: they are the same.
  */
 export async function compareCounts(
-  { knex }: Pick<World, 'knex'>,
+  { knex }: Pick<StepContext, 'knex'>,
   run: RunRow,
   recorded: ReadonlyMap<number, { readonly usage: Usage }>,
 ): Promise<HoldfastError | null> {
   const isNew = run.segment === 0 && run.forked_from_run_id === null;
-  const state = isNew ? EMPTY_STATE : await patiently(() => headState(knex, run.id));
+  const state = isNew ? EMPTY_STATE : await withDatabaseRetry(() => headState(knex, run.id));
   if (state === null) return refused(run.id, 'the head of its log is not what its last event made of the state');
   const answers = [...recorded.values()];
   const wrong = falseCount(

@@ -16,10 +16,10 @@ import type { RunRow } from '../../src/storage/runs/run-row.js';
 import { updateRun } from '../../src/storage/runs/runs.js';
 import { insertSnapshot } from '../../src/storage/runs/snapshots.js';
 import { endFamily, settleEndedChildren } from '../agents/family.js';
-import { lockEventsOf, settleWhatIsThere } from '../interruptions/settle.js';
+import { isoNow, type StepContext } from '../context.js';
 import { transact } from '../database-retry.js';
+import { lockEventsOf, settleWhatIsThere } from '../interruptions/settle.js';
 import { rewardVerified } from '../verification/reward-verified.js';
-import { isoNow, type World } from '../context.js';
 import { resumeDecided } from './resume-run.js';
 import { saveSession } from './save-session.js';
 
@@ -49,20 +49,20 @@ type Change = Partial<RunRow>;
  * Ends a segment in one transaction: events, counters, snapshot, interruptions, status and the next segment, all or none.
  * It compares the run's segment number under the row lock, so that executing it again after the commit changes nothing.
  */
-export async function endSegment(world: World, end: SegmentEnd): Promise<{ readonly replayed: boolean }> {
-  const replayed = await transact(world, async (trx) => {
+export async function endSegment(ctx: StepContext, end: SegmentEnd): Promise<{ readonly replayed: boolean }> {
+  const replayed = await transact(ctx, async (trx) => {
     if (end.ending.type === 'paused') await lockEventsOf(trx, end.tenant, end.ending.waits);
     const run = await lockFamily(trx, end.runId);
     if (run === undefined || run.segment !== end.segment || isOver(run.status)) return true;
     const ending = endingUnder(run, end.ending);
-    const step = await OUTCOMES[ending.type](world, trx, { ...end, ending } as never, run);
-    const context = { at: isoNow(world), worker: world.worker.id };
+    const step = await OUTCOMES[ending.type](ctx, trx, { ...end, ending } as never, run);
+    const context = { at: isoNow(ctx), worker: ctx.worker.id };
     const drafts = [...end.drafts, ...step.events];
     const extended = end.tail === null ? null : await extendLog(trx, end.tail, drafts, context);
     if (extended === null) await appendEvents(trx, end.runId, drafts, context);
     if (end.verified !== null && step.change.status !== undefined && isOver(step.change.status))
-      await rewardVerified(world, trx, run, end.verified);
-    const began = run.segment_started_at?.getTime() ?? world.now();
+      await rewardVerified(ctx, trx, run, end.verified);
+    const began = run.segment_started_at?.getTime() ?? ctx.now();
     if (end.budgeted) await assumeLost(trx, [end.runId]);
     const ended = await updateRun(trx, end.runId, {
       ...step.change,
@@ -71,20 +71,20 @@ export async function endSegment(world: World, end: SegmentEnd): Promise<{ reado
       output_tokens: String(Number(run.output_tokens) + end.usage.outputTokens),
       total_tokens: String(Number(run.total_tokens) + end.usage.totalTokens),
       cost_nano_usd: costOfEach(trx),
-      active_ms: String(Number(run.active_ms) + Math.max(0, world.now() - began)),
+      active_ms: String(Number(run.active_ms) + Math.max(0, ctx.now() - began)),
       segment_started_at: null,
     });
     if (step.change.status === 'paused') {
       const pending = await pendingOf(trx, end.runId);
-      await settleWhatIsThere(world, trx, pending);
-      await settleEndedChildren(world, trx, pending);
-      await resumeDecided(world, trx, [end.runId]);
+      await settleWhatIsThere(ctx, trx, pending);
+      await settleEndedChildren(ctx, trx, pending);
+      await resumeDecided(ctx, trx, [end.runId]);
     }
-    if (isOver(ended.status)) await endFamily(world, trx, ended);
+    if (isOver(ended.status)) await endFamily(ctx, trx, ended);
     return false;
   });
-  world.changed(end.runId);
-  world.queue.wake();
+  ctx.changed(end.runId);
+  ctx.queue.wake();
   return { replayed };
 }
 
@@ -104,27 +104,32 @@ interface Outcome {
 type EndOf<T extends Ending['type']> = SegmentEnd & { readonly ending: Extract<Ending, { type: T }> };
 
 const OUTCOMES: {
-  readonly [T in Ending['type']]: (world: World, trx: Knex.Transaction, end: EndOf<T>, run: RunRow) => Promise<Outcome>;
+  readonly [T in Ending['type']]: (
+    ctx: StepContext,
+    trx: Knex.Transaction,
+    end: EndOf<T>,
+    run: RunRow,
+  ) => Promise<Outcome>;
 } = {
-  completed: async (world, trx, end, run) => ({
+  completed: async (ctx, trx, end, run) => ({
     events: [
       ...(await saveSession(trx, run, end.ending.produced ?? [], end.parentKey)),
       { key: 'end', parentKey: end.parentKey, kind: 'run.completed', data: { output: end.ending.output } },
     ],
-    change: { status: 'completed', output: canonical(end.ending.output), completed_at: new Date(world.now()) },
+    change: { status: 'completed', output: canonical(end.ending.output), completed_at: new Date(ctx.now()) },
   }),
-  failed: async (world, _trx, end) => ({
+  failed: async (ctx, _trx, end) => ({
     events: [{ key: 'end', parentKey: end.parentKey, kind: 'run.failed', data: { error: { ...end.ending.error } } }],
-    change: { status: 'failed', error: canonical(end.ending.error), completed_at: new Date(world.now()) },
+    change: { status: 'failed', error: canonical(end.ending.error), completed_at: new Date(ctx.now()) },
   }),
-  cancelled: async (world, _trx, _end, run) => ({
+  cancelled: async (ctx, _trx, _end, run) => ({
     events: [{ key: 'end', parentKey: 'cancel', kind: 'run.cancelled', data: { reason: run.cancel_reason } }],
-    change: { status: 'cancelled', completed_at: new Date(world.now()) },
+    change: { status: 'cancelled', completed_at: new Date(ctx.now()) },
   }),
-  cut: async (world, trx, end, run) => {
+  cut: async (ctx, trx, end, run) => {
     const next = end.segment + 1;
     await keepState(trx, end, run, next);
-    await world.queue.enqueue(trx, [{ run, segment: next, band: 'resumed' }]);
+    await ctx.queue.enqueue(trx, [{ run, segment: next, band: 'resumed' }]);
     return {
       events: [
         {
@@ -137,12 +142,12 @@ const OUTCOMES: {
       change: { status: 'queued', segment: next },
     };
   },
-  paused: async (world, trx, end, run) => {
+  paused: async (ctx, trx, end, run) => {
     const next = end.segment + 1;
     await keepState(trx, end, run, next);
     await carryInterruptions(trx, end.ending.carried, next);
     const requested: EventDraft[] = [];
-    for (const wait of end.ending.waits) requested.push(await ask(world, trx, end.runId, next, run.tenant, wait));
+    for (const wait of end.ending.waits) requested.push(await ask(ctx, trx, end.runId, next, run.tenant, wait));
     const ids = end.ending.waits.map((wait) => interruptionId(end.runId, next, wait));
     return {
       events: [
@@ -163,7 +168,7 @@ const keepState = (trx: Knex.Transaction, end: EndOf<'paused' | 'cut'>, run: Run
   insertSnapshot(trx, { runId: end.runId, tenant: run.tenant, segment, state: end.ending.state });
 
 async function ask(
-  world: World,
+  ctx: StepContext,
   trx: Knex.Transaction,
   runId: string,
   segment: number,
@@ -171,11 +176,11 @@ async function ask(
   wait: Wait,
 ): Promise<EventDraft> {
   const id = interruptionId(runId, segment, wait);
-  const expiresInMs = wait.expiresInMs === undefined ? world.approvalTimeoutMs : wait.expiresInMs;
+  const expiresInMs = wait.expiresInMs === undefined ? ctx.approvalTimeoutMs : wait.expiresInMs;
   const { callId, tool, agent, digest, reason, text, inside, approval = PLAIN_TERMS } = wait;
   const kind = kindFor(reason);
   const dueAt = inside?.dueAt == null ? null : new Date(inside.dueAt);
-  const expiresAt = dueAt ?? (expiresInMs === null ? null : new Date(world.now() + expiresInMs));
+  const expiresAt = dueAt ?? (expiresInMs === null ? null : new Date(ctx.now() + expiresInMs));
   const placed = inside === null ? null : { ordinal: inside.ordinal, spec: inside.spec };
   await insertInterruption(trx, {
     ...{ id, runId, tenant, agent, segment, kind, callId, tool, approval },

@@ -8,8 +8,8 @@ import {
 import { appendEvents } from '../../src/storage/log/events.js';
 import { lockRun, updateRun } from '../../src/storage/runs/runs.js';
 import { moveSnapshot } from '../../src/storage/runs/snapshots.js';
+import { isoNow, type StepContext } from '../context.js';
 import { transact } from '../database-retry.js';
-import { isoNow, type World } from '../context.js';
 import { settledOf, startOf } from './begin-segment.js';
 
 /**
@@ -18,9 +18,9 @@ import { settledOf, startOf } from './begin-segment.js';
  * second finds the workflow cancelled, and an execution of the old segment that still breathes finds that the run has left it.
  * False: there is nothing to go on with, or somebody else does.
  */
-export function rebuildSegment(world: World, older: OlderSegment, to: number): Promise<boolean> {
+export function rebuildSegment(ctx: StepContext, older: OlderSegment, to: number): Promise<boolean> {
   const { runId, segment, version: from } = older;
-  return transact(world, async (trx) => {
+  return transact(ctx, async (trx) => {
     const run = await lockRun(trx, runId);
     if (!(await cancelQueued(trx, older))) return false;
     // Its end was committed, and only its workflow had not come to know.
@@ -36,20 +36,20 @@ export function rebuildSegment(world: World, older: OlderSegment, to: number): P
       kind: 'segment.rebuilt',
       data: { segment: next, from, to },
     } as const;
-    const tail = await appendEvents(trx, runId, [...start, rebuilt], { at: isoNow(world), worker: world.worker.id });
+    const tail = await appendEvents(trx, runId, [...start, rebuilt], { at: isoNow(ctx), worker: ctx.worker.id });
     await carryInterruptions(
       trx,
       settled.map(({ interruptionId }) => interruptionId),
       next,
     );
     await moveSnapshot(trx, runId, segment, next);
-    const began = run.segment_started_at?.getTime() ?? world.now();
+    const began = run.segment_started_at?.getTime() ?? ctx.now();
     await updateRun(trx, runId, {
       ...{ status: 'queued', segment: next, rebuilt_segment: next, recorded_seq: tail?.head.seq ?? run.recorded_seq },
-      active_ms: String(Number(run.active_ms) + Math.max(0, world.now() - began)),
+      active_ms: String(Number(run.active_ms) + Math.max(0, ctx.now() - began)),
       segment_started_at: null,
     });
-    await world.queue.enqueue(trx, [{ run, segment: next, band: 'resumed' }]);
+    await ctx.queue.enqueue(trx, [{ run, segment: next, band: 'resumed' }]);
     return true;
   });
 }

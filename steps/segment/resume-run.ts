@@ -1,11 +1,11 @@
 import type { Knex } from 'knex';
 import { lockRuns, queueDecided } from '../../src/storage/runs/decided-runs.js';
 import type { RunRow } from '../../src/storage/runs/run-row.js';
-import type { World } from '../context.js';
+import type { StepContext } from '../context.js';
 
 /** Locks runs and resumes those of them that wait for nothing undecided. */
-export async function resumeDecided(world: World, trx: Knex.Transaction, runIds: readonly string[]): Promise<void> {
-  if (runIds.length > 0) await resumeLocked(world, trx, await lockRuns(trx, runIds));
+export async function resumeDecided(ctx: StepContext, trx: Knex.Transaction, runIds: readonly string[]): Promise<void> {
+  if (runIds.length > 0) await resumeLocked(ctx, trx, await lockRuns(trx, runIds));
 }
 
 /**
@@ -13,7 +13,7 @@ export async function resumeDecided(world: World, trx: Knex.Transaction, runIds:
  * that this transaction settles beside it.
  */
 export async function resumeLocked(
-  world: World,
+  ctx: StepContext,
   trx: Knex.Transaction,
   runs: readonly RunRow[],
   settled: string | null = null,
@@ -26,7 +26,7 @@ export async function resumeLocked(
     settled,
   );
   const resumed = paused.filter(({ id }) => queued.has(id));
-  await world.queue.enqueue(
+  await ctx.queue.enqueue(
     trx,
     resumed.map((run) => ({ run, segment: run.segment, band: 'resumed' })),
   );

@@ -1,8 +1,8 @@
 import type { EventDraft } from '../../src/core/log/event.js';
 import { appendEvents, extendLog } from '../../src/storage/log/events.js';
 import type { LogTail } from '../../src/storage/log/write-events.js';
-import { patiently, transact } from '../database-retry.js';
-import { isoNow, type World } from '../context.js';
+import { isoNow, type StepContext } from '../context.js';
+import { transact, withDatabaseRetry } from '../database-retry.js';
 
 /** Where the events of one execution of a segment go, batch after batch in their order. */
 export interface LogWriter {
@@ -15,16 +15,16 @@ export interface LogWriter {
  * Writes to the database. The first batches find out what an execution before this one has written; from the first new event
  * on this execution knows the end of the log, and a batch is one statement, until somebody else writes.
  */
-export function logWriter(world: World, runId: string, segment: number): LogWriter {
+export function logWriter(ctx: StepContext, runId: string, segment: number): LogWriter {
   let tail: LogTail | null = null;
   return {
     write: async (drafts) => {
-      const context = { at: isoNow(world), worker: world.worker.id, segment };
+      const context = { at: isoNow(ctx), worker: ctx.worker.id, segment };
       const known = tail;
       tail = null;
-      if (known !== null) tail = await patiently(() => extendLog(world.knex, known, drafts, context));
-      tail ??= await transact(world, (trx) => appendEvents(trx, runId, drafts, context));
-      world.changed(runId, 'log');
+      if (known !== null) tail = await withDatabaseRetry(() => extendLog(ctx.knex, known, drafts, context));
+      tail ??= await transact(ctx, (trx) => appendEvents(trx, runId, drafts, context));
+      ctx.changed(runId, 'log');
     },
     tail: () => tail,
   };

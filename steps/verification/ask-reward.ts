@@ -5,11 +5,11 @@ import { type Evidence, givenReward, type TaskVerified, type Verdict } from '../
 import type { ToolEnvironment } from '../../src/core/tools/tool-environment.js';
 import { unlessAborted } from '../../src/models/providers/abort.js';
 import { catchingLate } from '../calls/late-throws.js';
-import type { World } from '../context.js';
+import type { StepContext } from '../context.js';
 
 /** Asks a reward function of the configuration. Throws `reward_unknown`, and what is wrong with what it gave. */
 export async function askReward(
-  world: Pick<World, 'rewards'>,
+  ctx: Pick<StepContext, 'rewards'>,
   name: string,
   facts: {
     readonly runId: string;
@@ -21,7 +21,7 @@ export async function askReward(
   environment: ToolEnvironment,
   signal: AbortSignal,
 ): Promise<NonNullable<TaskVerified['given']>> {
-  const ask = world.rewards.get(name);
+  const ask = ctx.rewards.get(name);
   if (ask === undefined)
     throw new HoldfastError('reward_unknown', `This worker has no reward function ${JSON.stringify(name)}.`);
   const { runId, output, evidence, verdict } = facts;

@@ -3,8 +3,8 @@ import { type ErrorView, HoldfastError } from '../../src/core/errors/errors.js';
 import { EffectUnknown } from '../../src/core/runs/call.js';
 import type { RunTask } from '../../src/core/tasks/run-task.js';
 import { type Halt, haltOf } from '../calls/call-model.js';
-import { passes } from '../database-retry.js';
-import type { World } from '../context.js';
+import type { StepContext } from '../context.js';
+import { isTransient } from '../database-retry.js';
 import { environmentForVerification, type JudgedEnvironment } from './verification-environment.js';
 
 /** A command whose container ended under it is begun anew so often. */
@@ -30,7 +30,7 @@ export type Judged<T> =
  * what came of them the first time. Never throws but for the database.
  */
 export async function inCopy<T>(
-  world: World,
+  ctx: StepContext,
   run: VerifiedRun,
   name: string,
   signal: AbortSignal,
@@ -40,10 +40,10 @@ export async function inCopy<T>(
   for (let attempt = 1; ; attempt++) {
     const key = `${run.id}:${name}${attempt === 1 ? '' : `#${attempt}`}`;
     try {
-      return { type: 'found', found: await work(environmentForVerification(world, owner, key, signal)) };
+      return { type: 'found', found: await work(environmentForVerification(ctx, owner, key, signal)) };
     } catch (error) {
       if (signal.aborted) return haltOf(signal);
-      if (passes(error)) throw error;
+      if (isTransient(error)) throw error;
       if (isInterrupted(error)) {
         if (attempt < TRIES) continue;
         return { type: 'broken', why: 'what was tried ended its container again and again' };

@@ -8,16 +8,16 @@ import { DEFAULT_WEIGHTS, type SignalWeights } from '../../src/core/tasks/task-r
 import type { RunRow } from '../../src/storage/runs/run-row.js';
 import { readDefinition } from '../../src/storage/tasks/task-definitions.js';
 import { readTask } from '../../src/storage/tasks/tasks.js';
-import { patiently } from '../database-retry.js';
-import type { World } from '../context.js';
+import type { StepContext } from '../context.js';
+import { withDatabaseRetry } from '../database-retry.js';
 
 /** The task that a run executes, the same whenever it is asked for; null: none, or it was removed with the run that it stood on. */
-export async function taskOfRun({ knex }: Pick<World, 'knex'>, run: RunRow): Promise<RunTask | null> {
+export async function taskOfRun({ knex }: Pick<StepContext, 'knex'>, run: RunRow): Promise<RunTask | null> {
   const { task_id: id } = run;
   if (id === null) return null;
-  const row = await patiently(() => readTask(knex, id));
+  const row = await withDatabaseRetry(() => readTask(knex, id));
   if (row === undefined) return null;
-  const kept = await patiently(() => readDefinition(knex, row.tenant, row.definition_hash));
+  const kept = await withDatabaseRetry(() => readDefinition(knex, row.tenant, row.definition_hash));
   if (kept === undefined) throw new Error('a task references its definition');
   const definition = taskDefinition.parse(JSON.parse(kept.definition));
   const parameters = jsonObject.parse(JSON.parse(row.parameters));

@@ -39,13 +39,13 @@ const NO_FILES: JudgedPlace = { remove: [], make: [], files: [] };
  * container is judged in an empty one. `callKey` is as for a call: under it, the n-th command is run once.
  */
 export function environmentForVerification(
-  world: EnvironmentWorld,
+  ctx: EnvironmentWorld,
   owner: EnvironmentOwner,
   callKey: string,
   signal: AbortSignal,
 ): JudgedEnvironment {
   const begin = async (engine: string): Promise<Beginning> => {
-    const run = await keptOf(world, owner, 'run');
+    const run = await keptOf(ctx, owner, 'run');
     const of = run?.identity.spec ?? owner.spec;
     const spec = { ...of, env: { HOME, ...of.env }, secrets: [] };
     if (run === null || !run.begun) return { spec, source: null };
@@ -53,7 +53,7 @@ export function environmentForVerification(
     return { spec, source: run.identity };
   };
   const judged = { ...owner, secrets: NO_SECRETS };
-  const open = (): Promise<Opened> => openEnvironment(world, judged, 'verification', begin, signal);
+  const open = (): Promise<Opened> => openEnvironment(ctx, judged, 'verification', begin, signal);
   const { open: opened, ask } = commandsIn(open, { callKey, onUnknown: 'ask' });
   const judge: JudgedEnvironment['judge'] = async (argv, options, place) => {
     const found = await ask(argv, options, ({ environment }, command) => environment.judge(command, place, signal));

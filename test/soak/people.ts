@@ -36,7 +36,7 @@ export interface Tally {
   readonly problems: string[];
 }
 
-interface World {
+interface StepContext {
   readonly seed: string;
   readonly doors: Doors;
   /** Whether the ledger has an entry of a call. */
@@ -51,11 +51,11 @@ export const isOver = (status: RunView['status'] | null): boolean =>
 /** Those who start runs, cancel some, answer what is asked, and try again whatever does not come through. */
 export class People {
   readonly tally: Tally = { orders: [], decided: 0, unknown: 0, streamed: 0, retried: 0, problems: [] };
-  readonly #world: World;
+  readonly #world: StepContext;
   #starts = false;
   #works = true;
 
-  constructor(world: World) {
+  constructor(world: StepContext) {
     this.#world = world;
   }
 
@@ -93,17 +93,20 @@ export class People {
     const order: Order = { key, agent, cancelled, fails, runId: null, status: null, error: null, why: null };
     this.tally.orders.push(order);
     const session = agent === 'talker' ? { sessionId: `session-${Math.floor(random() * SESSIONS)}` } : {};
-    const started = await this.#patiently(() => door().start({ agent, input: key, ...session }, key), 'session_busy');
+    const started = await this.#withDatabaseRetry(
+      () => door().start({ agent, input: key, ...session }, key),
+      'session_busy',
+    );
     if (started === null) return;
     order.runId = started.id;
     const streaming = new AbortController();
     if (random() < STREAMED_PART) void this.#stream(door(), order, streaming.signal);
     if (cancelled) {
       await sleep(random() * 1500);
-      await this.#patiently(() => door().cancel(started.id));
+      await this.#withDatabaseRetry(() => door().cancel(started.id));
     }
     while (this.#works && !isOver(order.status)) {
-      const run = await this.#patiently(() => door().read(started.id, 2000));
+      const run = await this.#withDatabaseRetry(() => door().read(started.id, 2000));
       if (run === null) continue;
       if (run.status === 'paused') await sleep(AGAIN_MS);
       order.error = run.error?.code ?? null;
@@ -122,7 +125,7 @@ export class People {
   async #decideAll(): Promise<void> {
     for (let n = 0; this.#works; n++) {
       const door = n % 2 === 0 ? this.#world.doors.http : this.#world.doors.library;
-      const found = await this.#patiently(() => door.pending());
+      const found = await this.#withDatabaseRetry(() => door.pending());
       for (const item of found ?? []) await this.#decide(door, item);
       await sleep(AGAIN_MS);
     }
@@ -132,14 +135,14 @@ export class People {
     const { id, runId, kind, wait, callId } = item;
     if (kind === 'event') {
       const key = wait?.kind === 'event' ? wait.key : null;
-      if (key !== null) await this.#patiently(() => door.emit('soak', key));
+      if (key !== null) await this.#withDatabaseRetry(() => door.emit('soak', key));
       return;
     }
     if (kind !== 'approval' && kind !== 'question') return;
     const inDoubt = item.reason.code === 'unknown_effect';
     if (inDoubt && this.#world.mayStillHappen()) return;
     const decision = inDoubt ? this.#look(`${runId}:${callId}`) : this.#choose(item);
-    const decided = await this.#patiently(() => door.decide(id, decision));
+    const decided = await this.#withDatabaseRetry(() => door.decide(id, decision));
     if (decided === null) return;
     this.tally.decided += 1;
     if (inDoubt) this.tally.unknown += 1;
@@ -158,7 +161,7 @@ export class People {
   }
 
   /** Until it comes through. Null: it is so that it cannot be done (any more), or the soak is over. */
-  async #patiently<T>(work: () => Promise<T>, worthWaitingFor?: string): Promise<T | null> {
+  async #withDatabaseRetry<T>(work: () => Promise<T>, worthWaitingFor?: string): Promise<T | null> {
     while (this.#works) {
       try {
         return await work();

@@ -8,15 +8,15 @@ import {
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import { digestOf } from '../../src/core/json.js';
 import type { Wait } from '../../src/core/runs/ending.js';
-import type { Settled } from '../../steps/segment/begin-segment.js';
-import type { SegmentScope } from '../segment-context.js';
+import type { SettledInterruption } from '../../steps/segment/begin-segment.js';
+import type { SegmentContext } from '../segment-context.js';
 
 /** The budgets that the model calls of the run count for, by the configuration of this process. */
-export const budgetsOf = ({ world, run: { id, tenant, agent, limits } }: SegmentScope): readonly AppliedBudget[] =>
-  budgetsFor(world.budgets, { id, tenant, agent, budget: limits.budget });
+export const budgetsOf = ({ ctx, run: { id, tenant, agent, limits } }: SegmentContext): readonly AppliedBudget[] =>
+  budgetsFor(ctx.budgets, { id, tenant, agent, budget: limits.budget });
 
 /** Whom what a model call of the run costs is charged to. */
-export const chargedIn = (scope: SegmentScope) => {
+export const chargedIn = (scope: SegmentContext) => {
   const { id: runId, tenant, agent } = scope.run;
   return { runId, tenant, agent, budgets: budgetsOf(scope), purse: scope.recorded?.purse ?? null };
 };
@@ -36,7 +36,7 @@ export const budgetWait = (
 });
 
 /** Applies what was decided of it: the model is asked again, or the run ends. */
-export function applyBudgetDecisions(scope: SegmentScope): void {
+export function applyBudgetDecisions(scope: SegmentContext): void {
   for (const one of scope.settled) {
     if (one.reason !== 'budget') continue;
     scope.applied.add(one.interruptionId);
@@ -44,7 +44,7 @@ export function applyBudgetDecisions(scope: SegmentScope): void {
   }
 }
 
-function endedBy({ verdict, actor, message, wait }: Settled): HoldfastError {
+function endedBy({ verdict, actor, message, wait }: SettledInterruption): HoldfastError {
   const what =
     wait?.spec.kind === 'budget' ? exhaustedText(wait.spec) : 'A budget had no room for the next model call.';
   const who =

@@ -1,6 +1,6 @@
 import { itemsOfInput } from '../../src/core/agents/session.js';
 import { type JsonObject, plainText, sha256 } from '../../src/core/json.js';
-import type { SegmentScope } from '../segment-context.js';
+import type { SegmentContext } from '../segment-context.js';
 
 /** Ids are in names of steps and in keys of rows. */
 const LONGEST_ID = 256;
@@ -8,7 +8,7 @@ const LONGEST_ID = 256;
 const idsOfLoop = new WeakMap<object, Set<string>>();
 
 /** The call ids of all responses before this one, of the agent loop that works, and of the conversation that the run goes on with. */
-function idsBefore(scope: SegmentScope): Set<string> {
+function idsBefore(scope: SegmentContext): Set<string> {
   const loop = scope.state ?? scope;
   const known = idsOfLoop.get(loop);
   if (known !== undefined) return known;
@@ -25,8 +25,8 @@ function idsBefore(scope: SegmentScope): Set<string> {
  * What tells the calls of an agent behind a tool from those of others that use the same ids, and calls after a segment was
  * rebuilt from those that it had begun and not logged: these are known to the world by their ids.
  */
-const suffixOf = ({ within, run }: SegmentScope): string =>
-  (within === null ? '' : `_${sha256(within.callId).slice('sha256:'.length, 'sha256:'.length + 8)}`) +
+const suffixOf = ({ parentCall, run }: SegmentContext): string =>
+  (parentCall === null ? '' : `_${sha256(parentCall.callId).slice('sha256:'.length, 'sha256:'.length + 8)}`) +
   (run.rebuilt === null ? '' : `_s${run.rebuilt}`);
 
 /**
@@ -34,7 +34,7 @@ const suffixOf = ({ within, run }: SegmentScope): string =>
  * in a response, or leave it out; approvals, intents and outcomes belong to an id. An id that is too long is replaced.
  */
 export function withOwnCallIds(
-  scope: SegmentScope,
+  scope: SegmentContext,
   turn: number,
   output: readonly JsonObject[],
 ): readonly JsonObject[] {
@@ -56,7 +56,7 @@ export function withOwnCallIds(
 }
 
 /** A response from a recording: its calls have their own ids already, which later ones must not use. */
-export function withRecordedIds(scope: SegmentScope, output: readonly JsonObject[]): readonly JsonObject[] {
+export function withRecordedIds(scope: SegmentContext, output: readonly JsonObject[]): readonly JsonObject[] {
   const before = idsBefore(scope);
   for (const { type, callId } of output) if (type === 'function_call' && typeof callId === 'string') before.add(callId);
   return output;

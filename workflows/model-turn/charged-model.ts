@@ -4,7 +4,7 @@ import { finishReasonIn, isCutReason } from '../../src/models/providers/answer-t
 import { targetOf } from '../../src/models/providers/multi-model-provider.js';
 import { attemptOf } from '../../src/models/providers/single-attempt.js';
 import { TurnCharges } from '../../steps/calls/turn-charges.js';
-import { scopeAround } from '../segment-context.js';
+import { surroundingSegment } from '../segment-context.js';
 import { chargedIn } from './budget-wait.js';
 
 let asked = 0;
@@ -31,10 +31,10 @@ function whole(response: ModelResponse): ModelResponse {
 }
 
 function chargedAttempt(model: Model, name: string | undefined): Model {
-  const scope = scopeAround();
+  const scope = surroundingSegment();
   if (scope === null) return model;
   const { turns: turn, execution, run } = scope;
   const charged = { ...chargedIn(scope), turn, execution: `${execution}:${++asked}`, atOnce: true };
-  const context = { runId: run.id, taskType: run.taskType, watch: new TurnCharges(scope.world, charged) };
+  const context = { runId: run.id, taskType: run.taskType, watch: new TurnCharges(scope.ctx, charged) };
   return attemptOf(model, targetOf(name), context);
 }

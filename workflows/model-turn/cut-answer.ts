@@ -2,7 +2,7 @@ import type { AgentInputItem, ModelRequest } from '@openai/agents';
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import type { JsonObject } from '../../src/core/json.js';
 import { said } from '../../src/core/trajectories/said.js';
-import type { SegmentScope } from '../segment-context.js';
+import type { SegmentContext } from '../segment-context.js';
 
 /** So often in a row a model may answer again; each time is a turn that is paid for. */
 const MOST_IN_A_ROW = 3;
@@ -16,14 +16,14 @@ interface Cut {
 /** The last answer of an agent loop, if it was cut. */
 const cuts = new WeakMap<object, Cut>();
 
-const loopOf = (scope: SegmentScope): object => scope.state ?? scope;
+const loopOf = (scope: SegmentContext): object => scope.state ?? scope;
 
 const AGAIN =
   'Your last answer was cut at the limit of its length and was not delivered; calls in it were not made. ' +
   'Answer again so that the whole answer fits: say less, or do the work in smaller steps.';
 
 /** The request, with the answer before it that was cut, and what is to be done about it. */
-export function afterCut(scope: SegmentScope, request: ModelRequest): ModelRequest {
+export function afterCut(scope: SegmentContext, request: ModelRequest): ModelRequest {
   const cut = cuts.get(loopOf(scope));
   if (cut === undefined) return request;
   const before: AgentInputItem[] =
@@ -39,7 +39,7 @@ export function afterCut(scope: SegmentScope, request: ModelRequest): ModelReque
  * model is to give again. An error ends the run.
  */
 export function outputOrError(
-  scope: SegmentScope,
+  scope: SegmentContext,
   turn: number,
   finishReason: string | undefined,
   output: readonly JsonObject[],

@@ -21,21 +21,21 @@ import { hasStep } from '../../src/storage/dbos/segment-rows.js';
 import { callModel, type ModelAnswer, type ModelResult } from '../../steps/calls/call-model.js';
 import { catchingLate } from '../../steps/calls/late-throws.js';
 import { TurnCharges } from '../../steps/calls/turn-charges.js';
-import { patiently } from '../../steps/database-retry.js';
+import { withDatabaseRetry } from '../../steps/database-retry.js';
 import { durableStep } from '../durable-step.js';
 import { modelResultOf } from '../replay/recorded-source.js';
 import { breatheInRecorded } from '../resume/recorded-scope.js';
-import { currentScope, type SegmentScope, SegmentStop } from '../segment-context.js';
-import { haltStop } from '../tool-calls/run-calls.js';
-import { guardsOf } from '../tool-calls/authorize-calls.js';
-import { planResponse } from '../tool-calls/plan-response.js';
+import { currentSegment, type SegmentContext, SegmentStop } from '../segment-context.js';
+import { wrapperFinder } from '../tool-calls/authorize-calls.js';
+import { authorizeCalls } from '../tool-calls/plan-response.js';
+import { stopFromHalt } from '../tool-calls/run-calls.js';
 import { budgetWait, chargedIn } from './budget-wait.js';
 import { withOwnCallIds, withRecordedIds } from './call-ids.js';
 import { afterCut, outputOrError } from './cut-answer.js';
 import { failureOfModel } from './failure-of-model.js';
-import { hideOver, withHidden } from './trim-history.js';
 import { offeredNames, termsOf, toolNames } from './request-terms.js';
 import { shownRequest } from './run-scaffold.js';
+import { restoreHistory, trimHistory } from './trim-history.js';
 
 /** A model as it is asked in a run: how the log calls it, and who that is for budgets and prices. */
 interface Named {
@@ -55,12 +55,12 @@ class DurableModel implements Model {
   }
 
   getResponse(request: ModelRequest): Promise<ModelResponse> {
-    const scope = currentScope();
+    const scope = currentSegment();
     return typeof scope === 'object' ? takeTurn(scope, this.#named, request) : this.#model.getResponse(request);
   }
 
   getStreamedResponse(request: ModelRequest): AsyncIterable<StreamEvent> {
-    if (typeof currentScope() === 'object') {
+    if (typeof currentSegment() === 'object') {
       throw new HoldfastError(
         'agent_invalid',
         'A streamed model call cannot be a durable step; run the agent without streaming.',
@@ -95,15 +95,15 @@ export const durableProvider = (provider: ModelProvider): ModelProvider => ({
 });
 
 /** One turn: asks the model in a step, judges what it asks for, and hands the response to the SDK. */
-async function takeTurn(scope: SegmentScope, named: Named, asked: ModelRequest): Promise<ModelResponse> {
+async function takeTurn(scope: SegmentContext, named: Named, asked: ModelRequest): Promise<ModelResponse> {
   await breatheInRecorded(scope);
   // Only who may leave asks, so that nothing is waited for otherwise.
-  const leaves = mayLeave(scope) && !(await wasAsked(scope, scope.turns + 1));
-  stopIfDue(scope, leaves);
-  const whole = withHidden(scope.state, asked);
+  const drains = mayDrain(scope) && !(await wasAsked(scope, scope.turns + 1));
+  stopIfDue(scope, drains);
+  const whole = restoreHistory(scope.state, asked);
   const shown = shownRequest(scope, agentOf(scope), whole);
   const request = afterCut(scope, shown ?? whole);
-  const guardFor = guardsOf(request);
+  const findWrapper = wrapperFinder(request);
   const turn = ++scope.turns;
   scope.turnsInSegment++;
   const agent = agentOf(scope);
@@ -116,7 +116,7 @@ async function takeTurn(scope: SegmentScope, named: Named, asked: ModelRequest):
   if (isPause) throw waitBefore(scope, null);
   const result =
     recorded === null ? await askModel(scope, chosenOf(scope) ?? named, request, turn) : modelResultOf(recorded);
-  if (result.type === 'halted') throw stopWith(scope, haltStop(result.why));
+  if (result.type === 'halted') throw stopWith(scope, stopFromHalt(result.why));
   if (result.type === 'failed') {
     scope.log.add('model.failed', { turn, agent, model: name, error: { ...result.error } }, requested, result.charges);
     throw stopWith(scope, { type: 'failed', error: result.error });
@@ -132,18 +132,18 @@ async function takeTurn(scope: SegmentScope, named: Named, asked: ModelRequest):
   scope.log.add('model.responded', answered, requested, charges);
   const given = outputOrError(scope, turn, finishReason, output);
   if (given instanceof HoldfastError) throw stopWith(scope, { type: 'failed', error: given.view() });
-  await planResponse(scope, agent, given, guardFor);
-  if (scope.state !== null && scope.within === null) hideOver(scope.state);
+  await authorizeCalls(scope, agent, given, findWrapper);
+  if (scope.state !== null && scope.parentCall === null) trimHistory(scope.state);
   return responseOf({ ...result, output: given });
 }
 
-const stopWith = (scope: SegmentScope, stop: NonNullable<SegmentScope['stop']>): SegmentStop => {
+const stopWith = (scope: SegmentContext, stop: NonNullable<SegmentContext['stop']>): SegmentStop => {
   scope.stop = stop;
   return new SegmentStop(stop);
 };
 
 /** The turn is not taken: the next segment asks the model for it. `wait` null: the log has it. */
-function waitBefore(scope: SegmentScope, wait: Wait | null): SegmentStop {
+function waitBefore(scope: SegmentContext, wait: Wait | null): SegmentStop {
   scope.turns--;
   scope.turnsInSegment--;
   if (wait !== null) scope.waits.push(wait);
@@ -151,7 +151,7 @@ function waitBefore(scope: SegmentScope, wait: Wait | null): SegmentStop {
 }
 
 /** No model call happens after a limit, a cancellation, or while a call waits for a decision. */
-function stopIfDue(scope: SegmentScope, leaves: boolean): void {
+function stopIfDue(scope: SegmentContext, drains: boolean): void {
   if (scope.stop !== null) throw new SegmentStop(scope.stop);
   const { maxTurns, maxTotalTokens } = scope.run.limits;
   if (scope.turns >= maxTurns) {
@@ -170,21 +170,21 @@ function stopIfDue(scope: SegmentScope, leaves: boolean): void {
   }
   // What was recorded of the segment is not cut off from it.
   if (scope.recorded?.asked(scope.turns + 1) === true) return;
-  if (scope.turnsInSegment >= scope.turnsPerSegment || leaves) throw stopWith(scope, { type: 'cut' });
+  if (scope.turnsInSegment >= scope.turnsPerSegment || drains) throw stopWith(scope, { type: 'cut' });
 }
 
 /** What was recorded ends where it ended; a segment that has done nothing yet would only be begun again. */
-const mayLeave = (scope: SegmentScope): boolean =>
-  scope.recorded?.isOver !== false && scope.turnsInSegment > 0 && scope.isLeaving();
+const mayDrain = (scope: SegmentContext): boolean =>
+  scope.recorded?.isOver !== false && scope.turnsInSegment > 0 && scope.isDraining();
 
 /** An execution before this one may have recorded more turns: what it recorded is not cut off either. */
-const wasAsked = ({ world }: SegmentScope, next: number): Promise<boolean> =>
-  patiently(() => hasStep(world.knex, DBOS.workflowID ?? '', `model:${next}`));
+const wasAsked = ({ ctx }: SegmentContext, next: number): Promise<boolean> =>
+  withDatabaseRetry(() => hasStep(ctx.knex, DBOS.workflowID ?? '', `model:${next}`));
 
-const agentOf = (scope: SegmentScope): string => scope.state?.currentAgent.name ?? scope.run.agent;
+const agentOf = (scope: SegmentContext): string => scope.state?.currentAgent.name ?? scope.run.agent;
 
 function logRequest(
-  scope: SegmentScope,
+  scope: SegmentContext,
   request: ModelRequest,
   who: { turn: number; agent: string; model: string },
   isChosen: boolean,
@@ -205,11 +205,11 @@ function logRequest(
 }
 
 /** The model that is asked in place of those of the agents. */
-const chosenOf = ({ chosen, run }: SegmentScope): Named | null =>
+const chosenOf = ({ chosen, run }: SegmentContext): Named | null =>
   chosen === null || run.model === null ? null : { model: chosen, name: run.model, target: targetOf(run.model) };
 
 async function askModel(
-  scope: SegmentScope,
+  scope: SegmentContext,
   { model, target }: Named,
   request: ModelRequest,
   turn: number,
@@ -232,12 +232,12 @@ async function askModel(
   );
 }
 
-const chargesOf = (scope: SegmentScope, turn: number): TurnCharges =>
-  new TurnCharges(scope.world, { ...chargedIn(scope), turn, execution: scope.execution });
+const chargesOf = (scope: SegmentContext, turn: number): TurnCharges =>
+  new TurnCharges(scope.ctx, { ...chargedIn(scope), turn, execution: scope.execution });
 
 /** Asks the model, whole or in pieces, to the same end. Each try to get the answer of a turn is an attempt of its own. */
 async function respond(
-  { run, deltas }: SegmentScope,
+  { run, deltas }: SegmentContext,
   model: Model,
   request: ModelRequest & { readonly signal: AbortSignal },
   turn: number,

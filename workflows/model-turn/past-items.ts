@@ -14,7 +14,7 @@ import {
 import { z } from 'zod';
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import { toJson } from '../../src/core/json.js';
-import { reachableAgent } from '../../src/tools/define/reachable-agents.js';
+import { findReachableAgent } from '../../src/tools/define/reachable-agents.js';
 
 /**
  * What a state has of turns that are over, as it is kept beside the text of the SDK. To write and to read a state, the SDK
@@ -104,7 +104,7 @@ function itemOf(past: PastItem, named: (name: string) => Agent): RunItem {
 }
 
 /** The items of a state that are over, and what `write` makes of the state without them. */
-export function apartFromPast<T>(
+export function serializeHistory<T>(
   state: State,
   write: () => T,
 ): { readonly past: readonly PastItem[]; readonly rest: T } {
@@ -113,10 +113,10 @@ export function apartFromPast<T>(
     _completedToolInvocations: calls,
     _completedToolInvocationEvidence: evidence,
   } = state;
-  const past = pastIn(state);
+  const past = finishedItems(state);
   try {
     state._generatedItems = items.slice(past.length);
-    forgetEvidence(state, past);
+    dropEvidence(state, past);
     return { past, rest: write() };
   } finally {
     state._generatedItems = items;
@@ -126,7 +126,7 @@ export function apartFromPast<T>(
 }
 
 /** Lets a state forget that calls have ended whose items it has no more. */
-export function forgetEvidence(state: State, past: readonly PastItem[]): void {
+export function dropEvidence(state: State, past: readonly PastItem[]): void {
   const over = new Set(past.flatMap((one) => (isResult(one) ? [`${one.agent}\n${one.rawItem.callId}`] : [])));
   const isOpen = (by: Agent, callId: string): boolean => !over.has(`${by.name}\n${callId}`);
   state._completedToolInvocations = callsThat(isOpen, state._completedToolInvocations);
@@ -145,7 +145,7 @@ const isResult = (one: PastItem): one is PastResult =>
   one.type === 'tool_call_output_item' || one.type === 'handoff_output_item';
 
 /** What comes before the last response, up to where no call is open. */
-export function pastIn(state: State): readonly PastItem[] {
+export function finishedItems(state: State): readonly PastItem[] {
   const items = state._generatedItems;
   const [last] = state._lastProcessedResponse?.newItems ?? [];
   const end = last === undefined ? items.length : items.indexOf(last);
@@ -175,9 +175,9 @@ function isOnly(names: Map<string, Agent>, item: RunItem): boolean {
 }
 
 /** Puts the items that are over before those that the SDK has read. Throws `state_unreadable`. */
-export function putBack(state: State, start: Agent, past: readonly PastItem[]): void {
+export function restoreItems(state: State, start: Agent, past: readonly PastItem[]): void {
   const named = (name: string): Agent => {
-    const found = reachableAgent(start, name);
+    const found = findReachableAgent(start, name);
     if (found === undefined)
       throw new HoldfastError('state_unreadable', `The agent ${name}, which has worked in the run, is gone.`);
     return found;

@@ -7,7 +7,7 @@ import { type JsonObject, toJson } from '../../src/core/json.js';
 import type { DeclaredTool } from '../../src/tools/define/define-tool.js';
 import { boundOutput } from '../../src/tools/define/output-bound.js';
 import type { ToolResult } from '../../steps/calls/call-tool.js';
-import { type PlannedCall, type SegmentScope, SegmentStop } from '../segment-context.js';
+import { type AuthorizedCall, type SegmentContext, SegmentStop } from '../segment-context.js';
 
 /** The scaffold of an agent: it belongs to the loop of the runs of that agent, and to no other. */
 export interface RunScaffold {
@@ -16,23 +16,23 @@ export interface RunScaffold {
   readonly tools: readonly DeclaredTool[];
 }
 
-const heldBy = ({ run, within }: SegmentScope, name: string): RunScaffold | null =>
-  run.scaffold !== null && within === null && run.scaffold.agent.name === name ? run.scaffold : null;
+const heldBy = ({ run, parentCall }: SegmentContext, name: string): RunScaffold | null =>
+  run.scaffold !== null && parentCall === null && run.scaffold.agent.name === name ? run.scaffold : null;
 
 /** The tools of an agent, with those of its scaffold. */
-export const toolsWith = ({ run }: SegmentScope, agent: Agent, tools: Agent['tools']): Agent['tools'] =>
+export const toolsWith = ({ run }: SegmentContext, agent: Agent, tools: Agent['tools']): Agent['tools'] =>
   run.scaffold?.agent === agent ? [...tools, ...run.scaffold.tools] : tools;
 
 /** Whether a scaffold makes something else of results of calls. */
-export const isShaped = (scope: SegmentScope, plan: PlannedCall): boolean =>
-  heldBy(scope, plan.agent)?.scaffold.step !== undefined;
+export const isShaped = (scope: SegmentContext, authorized: AuthorizedCall): boolean =>
+  heldBy(scope, authorized.agent)?.scaffold.step !== undefined;
 
 /** The result of a call as the scaffold shapes it, within the bound of its tool. Part of the step of the call. */
-export function shaped(scope: SegmentScope, plan: PlannedCall, result: ToolResult): ToolResult {
-  const held = heldBy(scope, plan.agent);
+export function shaped(scope: SegmentContext, authorized: AuthorizedCall, result: ToolResult): ToolResult {
+  const held = heldBy(scope, authorized.agent);
   if (held === null || result.type !== 'settled' || result.outcome.type === 'refused') return result;
-  const { callId, arguments: args } = plan;
-  const { spec } = plan.guard;
+  const { callId, arguments: args } = authorized;
+  const { spec } = authorized.wrapped;
   try {
     const { outcome, note } = shapedBy(held.scaffold, {
       ...{ callId, tool: spec.name, arguments: args },
@@ -48,7 +48,7 @@ export function shaped(scope: SegmentScope, plan: PlannedCall, result: ToolResul
 }
 
 /** A request with what the scaffold shows of the conversation; null: it shows all of it. What fails in it ends the run. */
-export function shownRequest(scope: SegmentScope, agent: string, request: ModelRequest): ModelRequest | null {
+export function shownRequest(scope: SegmentContext, agent: string, request: ModelRequest): ModelRequest | null {
   const scaffold = heldBy(scope, agent)?.scaffold;
   const { input } = request;
   if (scaffold?.history === undefined || typeof input === 'string') return null;
@@ -66,7 +66,7 @@ export function shownRequest(scope: SegmentScope, agent: string, request: ModelR
 type Behavior = Extract<Agent['toolUseBehavior'], (...args: never) => unknown>;
 
 /** Ends the loop when the scaffold says that it is over; null: no scaffold has a say. */
-export function endingBy(scope: SegmentScope, agent: Agent): Behavior | null {
+export function endingBy(scope: SegmentContext, agent: Agent): Behavior | null {
   const held = heldBy(scope, agent.name);
   if (held === null) return null;
   return async (_context, results) => {
@@ -87,12 +87,15 @@ const GOES_ON = { isFinalOutput: false, isInterrupted: undefined } as const;
 const textOf = ({ observation }: StepResult): string =>
   typeof observation === 'string' ? observation : JSON.stringify(observation);
 
-async function stepOf(scope: SegmentScope, result: FunctionToolResult): Promise<StepResult | null> {
+async function stepOf(scope: SegmentContext, result: FunctionToolResult): Promise<StepResult | null> {
   const item = result.runItem.rawItem;
   const callId = item !== undefined && 'callId' in item ? item.callId : '';
-  const plan = scope.plans.get(callId);
+  const authorized = scope.authorizedCalls.get(callId);
   const ended = await scope.results.get(callId);
-  if (plan === undefined || ended?.type !== 'settled' || ended.outcome.type === 'refused') return null;
+  if (authorized === undefined || ended?.type !== 'settled' || ended.outcome.type === 'refused') return null;
   const { outcome } = ended;
-  return plainStep({ callId, tool: plan.guard.spec.name, arguments: plan.arguments, outcome }, ended.note);
+  return plainStep(
+    { callId, tool: authorized.wrapped.spec.name, arguments: authorized.arguments, outcome },
+    ended.note,
+  );
 }

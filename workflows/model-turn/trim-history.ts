@@ -1,7 +1,7 @@
 import type { Agent, AgentInputItem, ModelRequest, RunState } from '@openai/agents';
 import { itemsOfInput } from '../../src/core/agents/session.js';
 import { type JsonObject, toJson } from '../../src/core/json.js';
-import { forgetEvidence, type PastItem, pastIn } from './past-items.js';
+import { dropEvidence, finishedItems, type PastItem } from './past-items.js';
 
 /**
  * Turns that are over, taken out of a state while its agent works. In each turn the SDK copies, writes as text and compares
@@ -11,7 +11,7 @@ import { forgetEvidence, type PastItem, pastIn } from './past-items.js';
 
 type State = RunState<unknown, Agent>;
 
-export interface HiddenPast {
+export interface TrimmedHistory {
   readonly originalInput: State['_originalInput'];
   readonly past: PastItem[];
   /** What of both the model reads. */
@@ -22,15 +22,15 @@ export interface HiddenPast {
   readonly ids: Set<string>;
 }
 
-const hidden = new WeakMap<State, HiddenPast>();
+const hidden = new WeakMap<State, TrimmedHistory>();
 
-export const hiddenOf = (state: State | null): HiddenPast | undefined =>
+export const trimmedHistory = (state: State | null): TrimmedHistory | undefined =>
   state === null ? undefined : hidden.get(state);
 
 /** Hides turns of the present segment that are over, too. To be called when the SDK waits for an answer. */
-export function hideOver(state: State): void {
-  const past = pastIn(state);
-  if (hide(state, state._currentAgent, past)) forgetEvidence(state, past);
+export function trimHistory(state: State): void {
+  const past = finishedItems(state);
+  if (hide(state, state._currentAgent, past)) dropEvidence(state, past);
 }
 
 /** Hides the first items of a state, which are those of `past`, where nothing could see the difference. */
@@ -75,10 +75,10 @@ function historyOf(state: State, past: readonly PastItem[]): AgentInputItem[] {
 const over = new WeakMap<State, number>();
 
 /** How many items of the turns that were over a state was loaded with, whether or not they are hidden. */
-export const itemsOver = (state: State): number => over.get(state) ?? 0;
+export const finishedItemCount = (state: State): number => over.get(state) ?? 0;
 
 /** Counts the turns that are over in a state that was loaded, and hides them where nothing could see the difference. */
-export function hideLoaded(state: State, agent: Agent, past: readonly PastItem[]): void {
+export function trimLoadedHistory(state: State, agent: Agent, past: readonly PastItem[]): void {
   const history = past.length === 0 ? [] : historyOf(state, past);
   over.set(state, history.length);
   hide(state, agent, past, () => history);
@@ -109,8 +109,8 @@ const isCompacted = (items: readonly { readonly type?: unknown }[]): boolean =>
   items.some(({ type }) => type === 'compaction');
 
 /** A request with the turns that are hidden from the SDK in front. */
-export function withHidden(state: State | null, request: ModelRequest): ModelRequest {
-  const past = hiddenOf(state);
+export function restoreHistory(state: State | null, request: ModelRequest): ModelRequest {
+  const past = trimmedHistory(state);
   const { input } = request;
   if (past === undefined || typeof input === 'string' || isCompacted(input)) return request;
   const isAgain = (item: AgentInputItem): boolean => idOf(item).some((id) => past.ids.has(id));
@@ -122,8 +122,8 @@ export function withHidden(state: State | null, request: ModelRequest): ModelReq
 }
 
 /** What the agent has said, with the turns that are hidden from the SDK in front. */
-export function withHiddenOutput(state: State, output: readonly JsonObject[]): readonly JsonObject[] {
-  const past = hiddenOf(state);
+export function restoreOutput(state: State, output: readonly JsonObject[]): readonly JsonObject[] {
+  const past = trimmedHistory(state);
   if (past === undefined || isCompacted(output)) return output;
   return [...itemsOfInput(toJson(past.shown.slice(past.givenItems))), ...output];
 }

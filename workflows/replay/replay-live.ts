@@ -9,9 +9,9 @@ import { namedValue } from '../../src/core/replay/replay.js';
 import type { Usage } from '../../src/core/runs/run.js';
 import { unlessAborted } from '../../src/models/providers/abort.js';
 import { EarlierCalls } from '../../steps/calls/earlier-calls.js';
-import { factsOf, work } from '../run-segment.js';
 import { durableProvider } from '../model-turn/durable-model.js';
-import { type RecordedPlace, recordedScope } from '../resume/recorded-scope.js';
+import { openRecordedSegment, type RecordedPlace } from '../resume/recorded-scope.js';
+import { runFacts, work } from '../run-segment.js';
 import { type LiveOptions, LiveSource, ONE_SEGMENT } from './live-replay-source.js';
 import { type Came, endedFromOutside, failure, RecordedEnds } from './replay-ending.js';
 import { ReplayFindings } from './replay-findings.js';
@@ -49,7 +49,7 @@ export async function replayLive(
   const signal = AbortSignal.any([late.signal, options.signal]);
   const source = new LiveSource(segments, { ...options, run, signal });
   const workplace = { agents: place.agents, provider: place.provider };
-  const { limits, ...facts } = factsOf(workplace, run, task);
+  const { limits, ...facts } = runFacts(workplace, run, task);
   const { budget: _budget, ...unbudgeted } = limits;
   const recorded: RecordedPlace = {
     ...{ ...place, run: { ...facts, limits: unbudgeted, grants }, provider: durableProvider(place.provider) },
@@ -58,7 +58,7 @@ export async function replayLive(
   const { maxDurationMs } = limits;
   const limitMs = Math.min(maxDurationMs ?? LONGEST_MS, LONGEST_MS);
   const timer = setTimeout(() => late.abort('limit_wall_time'), limitMs);
-  const scope = recordedScope(recorded, ONE_SEGMENT, source, [], { turns: 0, totalTokens: 0 }, signal);
+  const scope = openRecordedSegment(recorded, ONE_SEGMENT, source, [], { turns: 0, totalTokens: 0 }, signal);
   let came: Came = { type: 'log_ends' };
   try {
     came = await unlessAborted(

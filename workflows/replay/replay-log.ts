@@ -6,12 +6,12 @@ import { areWhole, type KeyedEvent, segmentsOf } from '../../src/core/log/record
 import type { RunTask } from '../../src/core/tasks/run-task.js';
 import type { RunRow } from '../../src/storage/runs/run-row.js';
 import { EarlierCalls } from '../../steps/calls/earlier-calls.js';
-import type { Settled } from '../../steps/segment/begin-segment.js';
-import type { World } from '../../steps/context.js';
-import { factsOf, type RunnableAgent, work } from '../run-segment.js';
+import type { StepContext } from '../../steps/context.js';
+import type { SettledInterruption } from '../../steps/segment/begin-segment.js';
 import { durableProvider } from '../model-turn/durable-model.js';
-import { type RecordedPlace, recordedScope } from '../resume/recorded-scope.js';
-import { inSegment, type SegmentScope } from '../segment-context.js';
+import { openRecordedSegment, type RecordedPlace } from '../resume/recorded-scope.js';
+import { type RunnableAgent, runFacts, work } from '../run-segment.js';
+import { inSegment, type SegmentContext } from '../segment-context.js';
 import { type Came, judgeEnding, RecordedEnds } from './replay-ending.js';
 import { ReplayFindings } from './replay-findings.js';
 import { LogEnds, ReplaySource } from './replay-source.js';
@@ -23,14 +23,14 @@ export interface ReplayedRun {
   readonly task: RunTask | null;
   readonly log: readonly KeyedEvent[];
   /** What was decided of interruptions, in the order of their ids. */
-  readonly settledOf: (ids: readonly string[]) => readonly Settled[];
+  readonly settledOf: (ids: readonly string[]) => readonly SettledInterruption[];
   readonly standing: readonly Standing[];
   /** What the run may do by the policy of today. */
   readonly grants: GrantSet;
 }
 
 export interface ReplayPlace {
-  readonly world: World;
+  readonly ctx: StepContext;
   readonly agents: ReadonlyMap<string, RunnableAgent>;
 }
 
@@ -52,7 +52,7 @@ export async function replayLog(
   const ends = new RecordedEnds(log);
   const workplace = { agents: place.agents, provider: UNASKED };
   const recorded: RecordedPlace = {
-    ...{ ...place, run: { ...factsOf(workplace, run, replayed.task), grants: replayed.grants } },
+    ...{ ...place, run: { ...runFacts(workplace, run, replayed.task), grants: replayed.grants } },
     ...{ execution: 'replay', gate: NO_GATE, earlier: new EarlierCalls(null), provider: durableProvider(UNASKED) },
   };
   const counted = { turns: 0, totalTokens: 0 };
@@ -64,7 +64,14 @@ export async function replayLog(
     const begin = ends.seqOf.get(source.keys[0] ?? '') ?? 0;
     const totalTokens = counted.totalTokens + ends.childTokensBefore(begin);
     const settled = replayed.settledOf(segment.decisions);
-    const scope = recordedScope(recorded, segment, source, settled, { turns: counted.turns, totalTokens }, signal);
+    const scope = openRecordedSegment(
+      recorded,
+      segment,
+      source,
+      settled,
+      { turns: counted.turns, totalTokens },
+      signal,
+    );
     const came = await execute(scope, () => work(workplace, scope));
     signal.throwIfAborted();
     snapshot = judgeEnding(source, segment, ends, came, findings);
@@ -76,7 +83,7 @@ export async function replayLog(
 }
 
 /** Lets the agent work to the end of the segment, or of what is recorded of it. */
-export async function execute(scope: SegmentScope, work: () => ReturnType<typeof inSegment<Came>>): Promise<Came> {
+export async function execute(scope: SegmentContext, work: () => ReturnType<typeof inSegment<Came>>): Promise<Came> {
   try {
     return await inSegment(scope, work);
   } catch (error) {

@@ -10,16 +10,16 @@ import { standingByIds } from '../../src/storage/interruptions/standing-decision
 import { readKeyedEvents } from '../../src/storage/log/keyed-events.js';
 import type { RunRow } from '../../src/storage/runs/run-row.js';
 import { readSnapshot, repairSnapshot } from '../../src/storage/runs/snapshots.js';
-import { patiently } from '../../steps/database-retry.js';
+import type { StepContext } from '../../steps/context.js';
+import { withDatabaseRetry } from '../../steps/database-retry.js';
 import { settledOf } from '../../steps/segment/begin-segment.js';
-import type { World } from '../../steps/context.js';
 import { RecordedSource } from '../replay/recorded-source.js';
-import { inSegment, type SegmentScope } from '../segment-context.js';
-import { recordedScope } from './recorded-scope.js';
+import { inSegment, type SegmentContext } from '../segment-context.js';
+import { openRecordedSegment } from './recorded-scope.js';
 import { type ReadState, readState, versionOf } from './state-text.js';
 
 /** Lets the agent work in a scope. */
-export type Work = (scope: SegmentScope) => Promise<Ending>;
+export type Work = (scope: SegmentContext) => Promise<Ending>;
 
 /**
  * The state that a segment starts from. The snapshot is a cache: one that is missing, damaged, not what the log says, or of a version that the SDK
@@ -27,11 +27,11 @@ export type Work = (scope: SegmentScope) => Promise<Ending>;
  * a replay, which finds the new snapshot, takes the same ones.
  * Throws `state_unreadable` when the agent does not replay what is in the log.
  */
-export async function storedState(scope: SegmentScope, agent: Agent, work: Work): Promise<string | ReadState> {
-  const { world, run, segment, recorded } = scope;
+export async function storedState(scope: SegmentContext, agent: Agent, work: Work): Promise<string | ReadState> {
+  const { ctx, run, segment, recorded } = scope;
   if (recorded !== null && recorded.snapshot !== null) return recorded.snapshot;
-  const snapshot = scope.stored ?? (await patiently(() => readSnapshot(world.knex, run.id, segment)));
-  const logged = await patiently(() => keptStateOf(world.knex, run.id, scope.first));
+  const snapshot = scope.stored ?? (await withDatabaseRetry(() => readSnapshot(ctx.knex, run.id, segment)));
+  const logged = await withDatabaseRetry(() => keptStateOf(ctx.knex, run.id, scope.first));
   const sound = snapshot !== null && (logged === null || sha256(snapshot) === logged) ? snapshot : null;
   const read = sound === null ? null : await presentState(sound, agent);
   if (read !== null) return read;
@@ -39,7 +39,7 @@ export async function storedState(scope: SegmentScope, agent: Agent, work: Work)
     const state = await rebuild(scope, work);
     // A row that the log contradicts would be taken for one that somebody changed.
     if (logged === null || sha256(state) === logged)
-      await patiently(() => repairSnapshot(world.knex, { runId: run.id, tenant: run.tenant, segment, state }));
+      await withDatabaseRetry(() => repairSnapshot(ctx.knex, { runId: run.id, tenant: run.tenant, segment, state }));
     return state;
   } catch (error) {
     if (!(error instanceof HoldfastError)) throw error;
@@ -72,27 +72,27 @@ export async function presentState(text: string, agent: Agent): Promise<ReadStat
 }
 
 /** What a run has of its segment before it executes it: that of a fork begins with a part of its source's log, one that was rebuilt with its own. */
-export async function recordedOf(world: World, run: RunRow): Promise<RecordedSource | null> {
+export async function recordedOf(ctx: StepContext, run: RunRow): Promise<RecordedSource | null> {
   if (run.recorded_seq === null) return null;
-  const events = await patiently(() => readKeyedEvents(world.knex, run.id, run.recorded_seq));
+  const events = await withDatabaseRetry(() => readKeyedEvents(ctx.knex, run.id, run.recorded_seq));
   const begun = segmentsOf(events).find(({ segment }) => segment === run.segment);
   if (begun === undefined) return null;
-  return new RecordedSource(begun, { closed: false, snapshot: null, standing: await standingIn(world, begun) });
+  return new RecordedSource(begun, { closed: false, snapshot: null, standing: await standingIn(ctx, begun) });
 }
 
 /** The standing decisions by which calls of a recorded segment went, also those that were revoked since. */
-async function standingIn(world: World, { events }: RecordedSegment): Promise<readonly Standing[]> {
+async function standingIn(ctx: StepContext, { events }: RecordedSegment): Promise<readonly Standing[]> {
   const ids = [...events.values()].flatMap((one) =>
     one.kind === 'call.checked' && one.data.standingDecision !== undefined ? [one.data.standingDecision] : [],
   );
   if (ids.length === 0) return [];
-  return (await patiently(() => standingByIds(world.knex, ids))).map(standingOf);
+  return (await withDatabaseRetry(() => standingByIds(ctx.knex, ids))).map(standingOf);
 }
 
 /** Executes the segments before the present one from the log, each from the state that the one before ended with. */
-async function rebuild(scope: SegmentScope, work: Work): Promise<string> {
+async function rebuild(scope: SegmentContext, work: Work): Promise<string> {
   // Events of segments that are over never change, so that a replay reads the same.
-  const events = await patiently(() => readKeyedEvents(scope.world.knex, scope.run.id, null));
+  const events = await withDatabaseRetry(() => readKeyedEvents(scope.ctx.knex, scope.run.id, null));
   const before = segmentsOf(events).filter(({ segment }) => segment < scope.first);
   if (!areWhole(before) || before.at(-1)?.segment !== scope.first - 1)
     throw lost(`it has ${before.length} of the segments before ${scope.first}`);
@@ -110,20 +110,20 @@ async function rebuild(scope: SegmentScope, work: Work): Promise<string> {
 const lost = (what: string): HoldfastError => new HoldfastError('state_unreadable', `the log is not whole: ${what}.`);
 
 async function executeAgain(
-  live: SegmentScope,
+  live: SegmentContext,
   recorded: RecordedSegment,
   snapshot: string | null,
   counted: { readonly turns: number; readonly totalTokens: number },
   work: Work,
 ): Promise<string> {
   if (recorded.ending === null) throw lost(`segment ${recorded.segment} has no end`);
-  const standing = await standingIn(live.world, recorded);
+  const standing = await standingIn(live.ctx, recorded);
   const source = new RecordedSource(recorded, { closed: true, snapshot, standing });
-  const { knex } = live.world;
-  const settled = await patiently(async () =>
+  const { knex } = live.ctx;
+  const settled = await withDatabaseRetry(async () =>
     settledOf(await interruptionsByIds(knex, recorded.decisions), await decisionsOf(knex, recorded.decisions)),
   );
-  const scope = recordedScope(live, recorded, source, settled, counted);
+  const scope = openRecordedSegment(live, recorded, source, settled, counted);
   const ending = await inSegment(scope, () => work(scope));
   await scope.log.rest();
   source.assertAllMet();

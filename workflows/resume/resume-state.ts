@@ -6,31 +6,31 @@ import { canonical } from '../../src/core/json.js';
 import type { CallOutcome } from '../../src/core/log/event.js';
 import { rewriteArguments } from '../../src/core/runs/rewrite-arguments.js';
 import { knowsResult, rewriteResult } from '../../src/core/runs/rewrite-result.js';
-import type { Settled } from '../../steps/segment/begin-segment.js';
+import { findReachableAgent } from '../../src/tools/define/reachable-agents.js';
+import type { SettledInterruption } from '../../steps/segment/begin-segment.js';
 import { applyBudgetDecisions } from '../model-turn/budget-wait.js';
-import { hiddenOf, itemsOver } from '../model-turn/trim-history.js';
-import { guardedTools } from '../sdk/wrap-tool.js';
+import { finishedItemCount, trimmedHistory } from '../model-turn/trim-history.js';
 import { offeredTool } from '../sdk/offered-tool.js';
-import type { PlannedCall, SegmentScope } from '../segment-context.js';
-import { invokeGuarded, launchBatch } from '../tool-calls/run-calls.js';
-import { type AskedCall, planCall } from '../tool-calls/authorize-calls.js';
+import { wrappedTools } from '../sdk/wrap-tool.js';
+import type { AuthorizedCall, SegmentContext } from '../segment-context.js';
+import { type AskedCall, authorizeCall } from '../tool-calls/authorize-calls.js';
 import { withGuardrails } from '../tool-calls/plan-response.js';
-import { reachableAgent } from '../../src/tools/define/reachable-agents.js';
+import { awaitResult, startCalls } from '../tool-calls/run-calls.js';
 import { type ReadState, readState, stateOfText, suspendedIn } from './state-text.js';
 
 type State = RunState<unknown, Agent>;
 
 /** How many items of a state the log of earlier turns has. */
-function seenIn({ recorded, turns }: SegmentScope, state: State): number {
-  if (recorded?.isBeforeTerms(turns + 1) === true) return hiddenOf(state)?.shown.length ?? 0;
-  return itemsOver(state);
+function seenIn({ recorded, turns }: SegmentContext, state: State): number {
+  if (recorded?.isBeforeTerms(turns + 1) === true) return trimmedHistory(state)?.shown.length ?? 0;
+  return finishedItemCount(state);
 }
 
 /** Makes the state of a text that on which the loop works. */
-async function load(scope: SegmentScope, agent: Agent, saved: string | ReadState): Promise<State> {
+async function load(scope: SegmentContext, agent: Agent, saved: string | ReadState): Promise<State> {
   return orUnreadable(agent, async () => {
     const read = typeof saved === 'string' ? await readState(saved) : saved;
-    const state = await stateOfText(agent, read, scope.within === null);
+    const state = await stateOfText(agent, read, scope.parentCall === null);
     scope.state = state;
     scope.seenItems = seenIn(scope, state);
     return state;
@@ -51,7 +51,7 @@ async function orUnreadable<T>(agent: Agent, work: () => Promise<T>): Promise<T>
  * The state that an agent goes on from, with every decision applied: approved calls are judged again and will run, rejected
  * ones get what the model reads, calls that waited inside get their result, and agents behind tools go on with their work.
  */
-export async function resumeState(scope: SegmentScope, agent: Agent, saved: string | ReadState): Promise<State> {
+export async function resumeState(scope: SegmentContext, agent: Agent, saved: string | ReadState): Promise<State> {
   const settled = scope.settled.filter((one) => !isAskedAgain(scope, one));
   const read = typeof saved === 'string' ? await orUnreadable(agent, () => readState(saved)) : saved;
   const { text, value } = withEdits(read, settled);
@@ -69,7 +69,7 @@ export async function resumeState(scope: SegmentScope, agent: Agent, saved: stri
  * The state with the arguments that approvers put in place of the model's: the tool gets them, and the model reads them. A call
  * that the state does not know is one of an agent behind a tool, which has a state of its own.
  */
-function withEdits(saved: ReadState, settled: readonly Settled[]): ReadState {
+function withEdits(saved: ReadState, settled: readonly SettledInterruption[]): ReadState {
   const edits = settled.flatMap(({ callId, verdict, edit }) =>
     verdict === 'approve' && edit ? [{ callId, edit }] : [],
   );
@@ -79,17 +79,17 @@ function withEdits(saved: ReadState, settled: readonly Settled[]): ReadState {
 }
 
 /** Whether a call that was approved in another run is to be asked for: what the recording does not have of it would be executed. */
-const isAskedAgain = ({ recorded }: SegmentScope, one: Settled): boolean =>
+const isAskedAgain = ({ recorded }: SegmentContext, one: SettledInterruption): boolean =>
   one.allowedElsewhere != null && !waitedInside(one) && recorded?.hasGoneOn(one.callId) !== true;
 
 /** Whether the SDK has a placeholder for the result of the call: its body was begun. */
-const waitedInside = (one: Settled): boolean => one.reason === 'unknown_effect' || one.wait !== null;
+const waitedInside = (one: SettledInterruption): boolean => one.reason === 'unknown_effect' || one.wait !== null;
 
 /** A call that was begun goes on: by a decision, or because its agent was suspended. */
-type Begun = Pick<Settled, 'callId' | 'tool' | 'agent' | 'arguments'>;
+type BegunCall = Pick<SettledInterruption, 'callId' | 'tool' | 'agent' | 'arguments'>;
 
 /** Goes on with calls that were begun, one after the other, and puts their results into the state. */
-async function settleInside(scope: SegmentScope, start: Agent, { text, value }: ReadState): Promise<string> {
+async function settleInside(scope: SegmentContext, start: Agent, { text, value }: ReadState): Promise<string> {
   const inside = scope.settled.filter((one) => waitedInside(one) && knowsResult(value, one.callId));
   const suspended = suspendedIn(value);
   if (inside.length + suspended.length === 0) return text;
@@ -109,30 +109,30 @@ async function settleInside(scope: SegmentScope, start: Agent, { text, value }: 
 }
 
 async function goOn(
-  scope: SegmentScope,
+  scope: SegmentContext,
   start: Agent,
   parsed: unknown,
-  one: Begun,
+  one: BegunCall,
   standing: readonly Standing[],
-  settlement: (judged: PlannedCall) => Partial<PlannedCall>,
+  settlement: (judged: AuthorizedCall) => Partial<AuthorizedCall>,
 ): Promise<void> {
-  const agent = reachableAgent(start, one.agent);
-  const tools = agent === undefined ? [] : await guardedTools(agent);
-  const guard = tools.findLast((tool) => tool.guard.spec.name === one.tool)?.guard;
-  if (guard === undefined)
+  const agent = findReachableAgent(start, one.agent);
+  const tools = agent === undefined ? [] : await wrappedTools(agent);
+  const wrapped = tools.findLast((tool) => tool.wrapped.spec.name === one.tool)?.wrapped;
+  if (wrapped === undefined)
     throw new HoldfastError('run_failed', `The tool ${one.tool} is gone; the call ${one.callId} cannot be settled.`);
   const call: AskedCall = { callId: one.callId, name: one.tool, namespace: null, arguments: canonical(one.arguments) };
-  const judged = planCall(scope, one.agent, guard, call, false, standing);
-  const plan: PlannedCall = { ...judged, ...settlement(judged) };
-  scope.plans.set(plan.callId, plan);
-  scope.batch = [plan];
-  launchBatch(scope);
-  const output = await invokeGuarded(scope, plan.callId);
+  const judged = authorizeCall(scope, one.agent, wrapped, call, false, standing);
+  const authorized: AuthorizedCall = { ...judged, ...settlement(judged) };
+  scope.authorizedCalls.set(authorized.callId, authorized);
+  scope.batch = [authorized];
+  startCalls(scope);
+  const output = await awaitResult(scope, authorized.callId);
   rewriteResult(parsed, one.callId, output);
 }
 
 /** What a decision makes of a call that was begun. */
-function settlementOf(judged: PlannedCall, one: Settled): Partial<PlannedCall> {
+function settlementOf(judged: AuthorizedCall, one: SettledInterruption): Partial<AuthorizedCall> {
   if (judged.decision === 'deny' || judged.decision === 'invalid') return {};
   if (one.wait !== null) {
     const { wait, verdict, actor, message, value } = one;
@@ -149,7 +149,7 @@ function settlementOf(judged: PlannedCall, one: Settled): Partial<PlannedCall> {
   return { decision: 'allow', known: outcomeOf(one) };
 }
 
-const outcomeOf = (one: Settled): CallOutcome => {
+const outcomeOf = (one: SettledInterruption): CallOutcome => {
   if (one.verdict === 'answer') return { type: 'output', output: one.value };
   const message = one.message === null ? '' : ` ${one.message}`;
   return one.verdict === 'expire'
@@ -166,7 +166,7 @@ const outcomeOf = (one: Settled): CallOutcome => {
 };
 
 /** Tells the SDK what was decided, and judges the approved calls again: the policy is the same, the decision is bound. */
-async function applyApprovals(scope: SegmentScope, state: State): Promise<void> {
+async function applyApprovals(scope: SegmentContext, state: State): Promise<void> {
   const byCall = new Map(scope.settled.filter((one) => !waitedInside(one)).map((one) => [one.callId, one]));
   scope.batch = [];
   for (const item of state.getInterruptions()) {
@@ -180,32 +180,32 @@ async function applyApprovals(scope: SegmentScope, state: State): Promise<void> 
       scope.log.add('call.finished', { callId: one.callId, tool: one.tool, outcome }, `decision:${one.interruptionId}`);
       continue;
     }
-    const guard = offeredTool(await guardedTools(item.agent), call);
-    if (guard === undefined)
+    const wrapped = offeredTool(await wrappedTools(item.agent), call);
+    if (wrapped === undefined)
       throw new HoldfastError(
         'run_failed',
         `The tool ${call.name} is gone; its approved call ${call.callId} cannot run.`,
       );
-    const judged = planCall(scope, item.agent.name, guard, call, true, []);
-    scope.plans.set(judged.callId, judged);
+    const judged = authorizeCall(scope, item.agent.name, wrapped, call, true, []);
+    scope.authorizedCalls.set(judged.callId, judged);
     const allowedElsewhere = one.allowedElsewhere ?? null;
     if (allowedElsewhere !== null && judged.decision === 'ask' && isAskedAgain(scope, one)) {
       const text = `${judged.text} ${elsewhereText('approved', allowedElsewhere)}`;
-      scope.plans.set(judged.callId, { ...judged, text });
+      scope.authorizedCalls.set(judged.callId, { ...judged, text });
       continue;
     }
     // What was approved is not what would run now (another version or policy): it is asked for again.
     if (judged.digest !== (one.edit?.digest ?? one.digest) && judged.decision === 'ask') continue;
-    const plan: PlannedCall =
+    const authorized: AuthorizedCall =
       judged.decision === 'ask' ? { ...judged, decision: 'allow', approved: true, allowedElsewhere } : judged;
-    const checked = plan.decision === 'allow' ? await withGuardrails(scope, plan, call) : plan;
-    scope.plans.set(checked.callId, checked);
+    const checked = authorized.decision === 'allow' ? await withGuardrails(scope, authorized, call) : authorized;
+    scope.authorizedCalls.set(checked.callId, checked);
     scope.batch.push(checked);
     state.approve(item);
   }
 }
 
-const rejectionOf = (one: Settled): Extract<CallOutcome, { type: 'refused' }> =>
+const rejectionOf = (one: SettledInterruption): Extract<CallOutcome, { type: 'refused' }> =>
   one.verdict === 'expire'
     ? { type: 'refused', why: 'expired', message: `${one.tool} was not executed: nobody approved it in time.` }
     : { type: 'refused', why: 'rejected', message: one.message ?? `${one.tool} was not executed: it was rejected.` };

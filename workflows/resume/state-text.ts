@@ -2,8 +2,8 @@ import { type Agent, RunState } from '@openai/agents';
 import { z } from 'zod';
 import { isObject, jsonValue } from '../../src/core/json.js';
 import { breathe } from '../../src/storage/database/breathe.js';
-import { hiddenOf, hideLoaded } from '../model-turn/trim-history.js';
-import { apartFromPast, type PastItem, pastItem, putBack } from '../model-turn/past-items.js';
+import { type PastItem, pastItem, restoreItems, serializeHistory } from '../model-turn/past-items.js';
+import { trimLoadedHistory, trimmedHistory } from '../model-turn/trim-history.js';
 
 /** A call of an agent as a tool whose agent is in the middle of its work, as a state keeps it. */
 const suspendedAgent = z.object({
@@ -28,8 +28,8 @@ const withKept = z.object({ holdfast: kept.optional() });
 export function stateText(state: RunState<unknown, Agent>, suspended: readonly SuspendedAgent[]): string {
   const handedOff = (state._lastProcessedResponse?.handoffs.length ?? 0) > 0;
   if (handedOff && state._currentStep?.type === 'next_step_run_again') state._lastProcessedResponse = undefined;
-  const { past, rest } = apartFromPast(state, () => state.toJSON());
-  const hidden = hiddenOf(state);
+  const { past, rest } = serializeHistory(state, () => state.toJSON());
+  const hidden = trimmedHistory(state);
   const originalInput = hidden?.originalInput ?? rest.originalInput;
   return JSON.stringify({ ...rest, originalInput, holdfast: { suspended, past: [...(hidden?.past ?? []), ...past] } });
 }
@@ -68,8 +68,8 @@ export async function stateOfText(
   }
   const state = await RunState.fromString<unknown, Agent>(agent, past.length === 0 ? text : withoutKept(value));
   await breathe();
-  putBack(state, agent, past);
-  if (work) hideLoaded(state, agent, past);
+  restoreItems(state, agent, past);
+  if (work) trimLoadedHistory(state, agent, past);
   return state;
 }
 

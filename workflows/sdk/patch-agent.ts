@@ -1,14 +1,14 @@
 import { Agent, getHandoff, type Handoff, type RunContext, type Tool } from '@openai/agents';
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import { nameOf } from '../../src/tools/define/define-tool.js';
-import { setWatch } from '../../src/tools/define/watched-tool.js';
+import { setInstrumentation } from '../../src/tools/define/watched-tool.js';
 import { callbackStep } from '../callback-step.js';
 import type { RecordedSource } from '../replay/recorded-source.js';
-import { currentScope, type SegmentScope } from '../segment-context.js';
-import { guard } from './wrap-tool.js';
+import { currentSegment, type SegmentContext } from '../segment-context.js';
 import { refuse } from './refusal.js';
-import { unfitAgent, unfitJudge, unfitTool, unguarded } from './unsupported.js';
-import { watch } from './watched-agent.js';
+import { unguarded, unsupportedAgent, unsupportedAgentInStep, unsupportedTool } from './unsupported.js';
+import { instrumentAgent } from './watched-agent.js';
+import { wrapTool } from './wrap-tool.js';
 
 let installed = false;
 
@@ -16,7 +16,7 @@ let installed = false;
  * The doors through which the SDK gets the tools, handoffs and instructions of an agent, so that handed-off agents are
  * covered too. Active only inside a segment: elsewhere the same agents work plainly.
  */
-export function installAgentDoors(): void {
+export function patchAgent(): void {
   if (installed) return;
   const { getAllTools, getEnabledHandoffs, getSystemPrompt, getPrompt } = Agent.prototype;
   for (const [name, method] of Object.entries({
@@ -32,30 +32,30 @@ export function installAgentDoors(): void {
       );
   }
   Agent.prototype.getAllTools = async function toolsThroughDoor(this: Agent, ...args: Parameters<typeof getAllTools>) {
-    const scope = currentScope();
+    const scope = currentSegment();
     if (scope === undefined) return getAllTools.apply(this, args);
     if (scope === 'step') {
       const tools = await getAllTools.apply(this, args);
-      const unfit = unfitJudge(this, tools);
-      return unfit === null ? tools : refuse(unfit);
+      const unsupported = unsupportedAgentInStep(this, tools);
+      return unsupported === null ? tools : refuse(unsupported);
     }
-    watch(this);
+    instrumentAgent(this);
     const mcp: Tool[] = await this.getMcpTools(...args);
     const tools = [...mcp, ...(await enabledTools(scope, this, args[0]))];
-    const unfit = tools.map(unfitTool).find((problem) => problem !== null);
-    if (unfit !== undefined) return refuse(unfit);
-    return tools.map((tool) => (tool.type === 'function' ? guard(scope, tool, args[0]) : tool));
+    const unsupported = tools.map(unsupportedTool).find((problem) => problem !== null);
+    if (unsupported !== undefined) return refuse(unsupported);
+    return tools.map((tool) => (tool.type === 'function' ? wrapTool(scope, tool, args[0]) : tool));
   };
   Agent.prototype.getEnabledHandoffs = async function handoffsThroughDoor(this: Agent, context: RunContext) {
-    const scope = currentScope();
+    const scope = currentSegment();
     if (scope === undefined) return getEnabledHandoffs.call(this, context);
     const enabled =
       scope === 'step' ? await getEnabledHandoffs.call(this, context) : await enabledHandoffs(scope, this, context);
-    const unfit = enabled.map(({ agent }) => unfitAgent(agent)).find((problem) => problem !== null);
-    return unfit === undefined ? enabled : refuse(unfit);
+    const unsupported = enabled.map(({ agent }) => unsupportedAgent(agent)).find((problem) => problem !== null);
+    return unsupported === undefined ? enabled : refuse(unsupported);
   } as typeof getEnabledHandoffs;
   Agent.prototype.getSystemPrompt = async function instructionsThroughDoor(this: Agent, context: RunContext) {
-    const scope = currentScope();
+    const scope = currentSegment();
     if (typeof scope !== 'object' || typeof this.instructions !== 'function')
       return getSystemPrompt.call(this, context);
     const said = await callbackStep(
@@ -67,7 +67,7 @@ export function installAgentDoors(): void {
     return said === null ? undefined : String(said);
   } as typeof getSystemPrompt;
   Agent.prototype.getPrompt = async function promptThroughDoor(this: Agent, context: RunContext) {
-    const scope = currentScope();
+    const scope = currentSegment();
     if (typeof scope !== 'object' || typeof this.prompt !== 'function') return getPrompt.call(this, context);
     const said = await callbackStep(
       scope,
@@ -78,7 +78,7 @@ export function installAgentDoors(): void {
     // The SDK takes what the callback gave; it is the same, as JSON.
     return (said ?? undefined) as Awaited<ReturnType<typeof getPrompt>>;
   } as typeof getPrompt;
-  setWatch({ isOn: () => currentScope() !== undefined, refuse: (tool) => refuse(unguarded(tool)) });
+  setInstrumentation({ isOn: () => currentSegment() !== undefined, refuse: (tool) => refuse(unguarded(tool)) });
   installed = true;
 }
 
@@ -89,10 +89,10 @@ export function installAgentDoors(): void {
 const isUsers = (predicate: unknown): boolean => typeof predicate === 'function' && predicate.length > 0;
 
 /** What a model is told does not matter where its answer is recorded. */
-const unneeded = (scope: SegmentScope, what: string) => (source: RecordedSource) =>
+const unneeded = (scope: SegmentContext, what: string) => (source: RecordedSource) =>
   source.untold(scope.turns + 1, what);
 
-async function enabledTools(scope: SegmentScope, agent: Agent, context: RunContext<unknown>): Promise<Tool[]> {
+async function enabledTools(scope: SegmentContext, agent: Agent, context: RunContext<unknown>): Promise<Tool[]> {
   const enabled: Tool[] = [];
   for (const tool of agent.tools) {
     if (tool.type !== 'function') {
@@ -111,7 +111,11 @@ async function enabledTools(scope: SegmentScope, agent: Agent, context: RunConte
   return enabled;
 }
 
-async function enabledHandoffs(scope: SegmentScope, agent: Agent, runContext: RunContext<unknown>): Promise<Handoff[]> {
+async function enabledHandoffs(
+  scope: SegmentContext,
+  agent: Agent,
+  runContext: RunContext<unknown>,
+): Promise<Handoff[]> {
   const enabled: Handoff[] = [];
   for (const given of agent.handoffs) {
     const handoff: Handoff = getHandoff(given);
@@ -127,7 +131,7 @@ async function enabledHandoffs(scope: SegmentScope, agent: Agent, runContext: Ru
 }
 
 /** A handoff whose callback (`onHandoff`) is one step. */
-function durableHandoff(scope: SegmentScope, handoff: Handoff): Handoff {
+function durableHandoff(scope: SegmentContext, handoff: Handoff): Handoff {
   const onInvokeHandoff: Handoff['onInvokeHandoff'] = async (context, args) => {
     const to = await callbackStep(
       scope,

@@ -2,10 +2,10 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { Agent, type FunctionTool, type MCPServer, type RunContext, UserError } from '@openai/agents';
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import { serverLabel } from '../../src/core/tools/mcp.js';
-import { currentScope, type SegmentScope } from '../segment-context.js';
+import { currentSegment, type SegmentContext } from '../segment-context.js';
 import { type McpSource, mcpSourceOf, type Offer, setMcpSource, standInFor } from '../tool-calls/mcp-call.js';
 import { offeredTools } from '../tool-calls/mcp-list.js';
-import { readThrough } from './read-through.js';
+import { overrideProperty } from './read-through.js';
 
 const standIns = new AsyncLocalStorage<{ readonly agent: Agent; readonly servers: MCPServer[] }>();
 const instrumented = new WeakSet<Agent>();
@@ -14,7 +14,7 @@ const instrumented = new WeakSet<Agent>();
 function watchServers(agent: Agent): void {
   if (instrumented.has(agent)) return;
   instrumented.add(agent);
-  readThrough(agent, 'mcpServers', (servers) => {
+  overrideProperty(agent, 'mcpServers', (servers) => {
     const present = standIns.getStore();
     return present?.agent === agent ? present.servers : servers;
   });
@@ -27,7 +27,7 @@ let installed = false;
  * the server says now, and each tool reaches its server only from within a guarded call. Naming, conversion of schemas and
  * refusal of duplicates stay the SDK's.
  */
-export function installMcpDoor(): void {
+export function patchMcp(): void {
   if (installed) return;
   const original: unknown = Agent.prototype.getMcpTools;
   if (typeof original !== 'function') {
@@ -38,7 +38,7 @@ export function installMcpDoor(): void {
   }
   const getMcpTools = Agent.prototype.getMcpTools;
   Agent.prototype.getMcpTools = async function durableMcpTools(this: Agent, ...args: Parameters<typeof getMcpTools>) {
-    const scope = currentScope();
+    const scope = currentSegment();
     if (typeof scope !== 'object' || this.mcpServers.length === 0) return getMcpTools.apply(this, args);
     watchServers(this);
     const offers = await offersOf(scope, this, args[0]);
@@ -62,7 +62,7 @@ export function installMcpDoor(): void {
 }
 
 /** What each server of an agent offers, one server after the other, so that a replay takes the same steps. */
-async function offersOf(scope: SegmentScope, agent: Agent, context: RunContext<unknown>): Promise<Offer[]> {
+async function offersOf(scope: SegmentContext, agent: Agent, context: RunContext<unknown>): Promise<Offer[]> {
   const offers: Offer[] = [];
   for (const server of agent.mcpServers) {
     const label = serverLabel(server.name);

@@ -1,14 +1,14 @@
 import { type Agent, type ModelProvider, RunContext, Runner, RunState } from '@openai/agents';
 import { HoldfastError } from '../../src/core/errors/errors.js';
+import { reachableAgents } from '../../src/tools/define/reachable-agents.js';
 import { chargedProvider } from '../model-turn/charged-model.js';
 import { asDurable, durableProvider } from '../model-turn/durable-model.js';
-import { reachableAgents } from '../../src/tools/define/reachable-agents.js';
 import { resumeState } from '../resume/resume-state.js';
 import { waitForApprovals } from '../resume/wait-for-approvals.js';
-import { currentScope, type SegmentScope, SegmentStop } from '../segment-context.js';
+import { currentSegment, type SegmentContext, SegmentStop } from '../segment-context.js';
 import { refuse } from './refusal.js';
-import { unfitAgent } from './unsupported.js';
-import { watch } from './watched-agent.js';
+import { unsupportedAgent } from './unsupported.js';
+import { instrumentAgent } from './watched-agent.js';
 
 /** As the SDK bounds a run that says nothing else. */
 const MAX_TURNS = 10;
@@ -28,7 +28,7 @@ let installed = false;
  * The door through which the SDK runs an agent. Inside a segment it keeps hold of the state of an agent behind a tool, so
  * that it can be suspended and go on; inside a step, where a judge may run, it lends the models of the engine.
  */
-export function installRunnerDoor(provider: ModelProvider | null): void {
+export function patchRunner(provider: ModelProvider | null): void {
   if (provider !== null) models = provider;
   if (installed) return;
   const original: unknown = Runner.prototype.run;
@@ -36,23 +36,23 @@ export function installRunnerDoor(provider: ModelProvider | null): void {
     throw new HoldfastError('library_changed', 'Runner.prototype.run of @openai/agents is not a function any more.');
   const run = original as (this: Runner, ...args: Parameters<Run>) => ReturnType<Run>;
   const runThroughDoor = async function runThroughDoor(this: Runner, ...args: Parameters<Run>) {
-    const scope = currentScope();
+    const scope = currentSegment();
     if (scope === undefined) return run.apply(this, args);
-    const unfit = reachableAgents(args[0])
-      .map(unfitAgent)
+    const unsupported = reachableAgents(args[0])
+      .map(unsupportedAgent)
       .find((problem) => problem !== null);
-    if (unfit !== undefined) return refuse(unfit);
+    if (unsupported !== undefined) return refuse(unsupported);
     if (scope === 'step') {
       lendModels(this);
       return run.apply(this, args);
     }
-    return runInFrame(scope, this, args, (...given) => run.apply(this, given));
+    return runLoop(scope, this, args, (...given) => run.apply(this, given));
   };
   Runner.prototype.run = runThroughDoor as typeof Runner.prototype.run;
   installed = true;
 }
 
-async function runInFrame(scope: SegmentScope, runner: Runner, args: Parameters<Run>, run: Run): ReturnType<Run> {
+async function runLoop(scope: SegmentContext, runner: Runner, args: Parameters<Run>, run: Run): ReturnType<Run> {
   const [agent, input, options] = args;
   if (scope.running) {
     return refuse(
@@ -63,8 +63,8 @@ async function runInFrame(scope: SegmentScope, runner: Runner, args: Parameters<
     );
   }
   scope.running = true;
-  watch(agent);
-  if (scope.within === null) return run(...args);
+  instrumentAgent(agent);
+  if (scope.parentCall === null) return run(...args);
   if (options?.stream || options?.session !== undefined || runner.config.sandbox !== undefined) {
     return refuse(
       new HoldfastError(
@@ -76,7 +76,7 @@ async function runInFrame(scope: SegmentScope, runner: Runner, args: Parameters<
   useDurableModels(runner, agent);
   const state =
     input instanceof RunState
-      ? await resumeState(scope, agent, scope.within.text ?? input.toString())
+      ? await resumeState(scope, agent, scope.parentCall.text ?? input.toString())
       : new RunState(
           contextOf(options),
           input as string,
@@ -108,7 +108,7 @@ function lendModels(runner: Runner): void {
   if (lent.has(own) || own.constructor !== new Runner().config.modelProvider.constructor) return;
   const lending: ModelProvider = {
     getModel: (name) =>
-      (currentScope() === undefined || models === null ? own : chargedProvider(models)).getModel(name),
+      (currentSegment() === undefined || models === null ? own : chargedProvider(models)).getModel(name),
   };
   lent.add(lending);
   Object.assign(runner.config, { modelProvider: lending });

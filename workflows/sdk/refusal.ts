@@ -1,12 +1,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import { owningThrows } from '../../steps/calls/late-throws.js';
-import { currentScope, inStep, type SegmentScope } from '../segment-context.js';
+import { currentSegment, inStep, type SegmentContext } from '../segment-context.js';
 
 /** Who hears of a refusal where the SDK would make a text of it, or nobody would wait for it. */
 type Listener =
   | { readonly type: 'body'; refusal: HoldfastError | null }
-  | { readonly type: 'hook'; readonly scope: SegmentScope };
+  | { readonly type: 'hook'; readonly scope: SegmentContext };
 const listeners = new AsyncLocalStorage<Listener>();
 
 /**
@@ -14,7 +14,7 @@ const listeners = new AsyncLocalStorage<Listener>();
  * hook is waited for by nobody, so that an error in one would end the process: it ends the run, and the hook never goes on.
  */
 export async function refuse(error: HoldfastError): Promise<never> {
-  const scope = currentScope();
+  const scope = currentSegment();
   const listener = listeners.getStore();
   const failed = { type: 'failed' as const, error: error.view() };
   if (typeof scope === 'object') scope.stop ??= failed;
@@ -26,7 +26,7 @@ export async function refuse(error: HoldfastError): Promise<never> {
 }
 
 /** Runs lifecycle hooks. What they do is their own affair, as in a step: it takes no steps. */
-export const inHook = <T>(scope: SegmentScope, work: () => T): T => {
+export const inHook = <T>(scope: SegmentContext, work: () => T): T => {
   const what = `a hook of the agent of ${scope.run.agent}`;
   const fail = ({ message }: Error): boolean => {
     const error = new HoldfastError('run_failed', `A hook threw where nobody waited for it: ${message}`.slice(0, 4096));

@@ -7,7 +7,7 @@ const invalid = (message: string, hint?: string): HoldfastError =>
   new HoldfastError('agent_invalid', message, hint === undefined ? {} : { hint });
 
 /** A function tool gets a guard, and a hosted tool runs at the provider, inside the model call. Everything else would run here. */
-export function unfitTool(tool: Tool): HoldfastError | null {
+export function unsupportedTool(tool: Tool): HoldfastError | null {
   if (tool.type === 'function') return null;
   if (tool.type !== 'hosted_tool')
     return invalid(
@@ -21,12 +21,12 @@ export function unfitTool(tool: Tool): HoldfastError | null {
 }
 
 /** By these methods the SDK asks an agent for what a model may call; they are the doors to the guards. */
-const DOORS = ['getAllTools', 'getEnabledHandoffs'] as const;
+const PATCHED_METHODS = ['getAllTools', 'getEnabledHandoffs'] as const;
 
-export function unfitAgent(agent: Agent): HoldfastError | null {
+export function unsupportedAgent(agent: Agent): HoldfastError | null {
   if ('runtimeManifest' in agent)
     return invalid(`The agent ${agent.name} is one of a sandbox, which would be made and used outside of steps.`);
-  const name = DOORS.find((door) => agent[door] !== Agent.prototype[door]);
+  const name = PATCHED_METHODS.find((door) => agent[door] !== Agent.prototype[door]);
   if (name === undefined) return null;
   return invalid(
     `The agent ${agent.name} has a ${name} of its own, which would hand out tools without their guards; or its Agent is that of another copy of @openai/agents.`,
@@ -35,9 +35,9 @@ export function unfitAgent(agent: Agent): HoldfastError | null {
 }
 
 /** An agent that a tool or callback runs: a judge, for example. What it called would run outside of every guard. */
-export function unfitJudge(agent: Agent, tools: readonly Tool[]): HoldfastError | null {
-  const unfit = tools.map(unfitTool).find((problem) => problem !== null);
-  if (unfit !== undefined) return unfit;
+export function unsupportedAgentInStep(agent: Agent, tools: readonly Tool[]): HoldfastError | null {
+  const unsupported = tools.map(unsupportedTool).find((problem) => problem !== null);
+  if (unsupported !== undefined) return unsupported;
   if (tools.every((tool) => tool.type === 'hosted_tool')) return null;
   return invalid(
     `The agent ${agent.name} has tools and would run inside a tool or callback, where no call is checked or recorded.`,

@@ -1,25 +1,25 @@
 import type { Agent, InputGuardrail, OutputGuardrail } from '@openai/agents';
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import type { JsonValue } from '../../src/core/json.js';
-import { watchTool } from '../../src/tools/define/watched-tool.js';
+import { instrumentTool } from '../../src/tools/define/watched-tool.js';
 import { callbackStep } from '../callback-step.js';
 import { asDurable } from '../model-turn/durable-model.js';
 import { endingBy, toolsWith } from '../model-turn/run-scaffold.js';
 import type { RecordedSource } from '../replay/recorded-source.js';
-import { currentScope, type SegmentScope } from '../segment-context.js';
-import { readThrough } from './read-through.js';
+import { currentSegment, type SegmentContext } from '../segment-context.js';
+import { overrideProperty } from './read-through.js';
 import { inHook } from './refusal.js';
 
-const watched = new WeakSet<Agent>();
+const instrumented = new WeakSet<Agent>();
 
 /**
  * Makes what an agent carries itself durable, for as long as it is read inside a segment: its model, its guardrails and its
  * `toolUseBehavior`; its hooks and its tools are kept from what would run outside of a guard. Elsewhere the same agent works
  * plainly.
  */
-export function watch(agent: Agent): void {
-  if (watched.has(agent)) return;
-  watched.add(agent);
+export function instrumentAgent(agent: Agent): void {
+  if (instrumented.has(agent)) return;
+  instrumented.add(agent);
   inside(agent, 'model', (_scope, model) => (typeof model === 'object' ? asDurable(model, agent.name) : model));
   inside(agent, 'inputGuardrails', (scope, guardrails) =>
     guardrails.map((guardrail) => inputGuardrail(scope, agent, guardrail)),
@@ -29,15 +29,15 @@ export function watch(agent: Agent): void {
   );
   inside(agent, 'tools', (scope, tools) => toolsWith(scope, agent, tools));
   inside(agent, 'toolUseBehavior', (scope, behavior) => toolUseBehavior(scope, agent, behavior));
-  for (const tool of agent.tools) if (tool.type === 'function') watchTool(tool);
-  watchHooks(agent);
+  for (const tool of agent.tools) if (tool.type === 'function') instrumentTool(tool);
+  instrumentHooks(agent);
 }
 
 /** Lifecycle hooks work in a place of their own: they are called within the loop, and nobody waits for them. */
-function watchHooks(agent: Agent): void {
+function instrumentHooks(agent: Agent): void {
   const { emit } = agent;
   const value = (...event: unknown[]): unknown => {
-    const scope = currentScope();
+    const scope = currentSegment();
     if (typeof scope === 'object' && scope.recorded?.hears('hook') === false) return true;
     const tell = () => Reflect.apply(emit, agent, event);
     return typeof scope === 'object' ? inHook(scope, tell) : tell();
@@ -49,10 +49,10 @@ function watchHooks(agent: Agent): void {
 function inside<K extends 'tools' | 'model' | 'inputGuardrails' | 'outputGuardrails' | 'toolUseBehavior'>(
   agent: Agent,
   key: K,
-  read: (scope: SegmentScope, value: Agent[K]) => Agent[K],
+  read: (scope: SegmentContext, value: Agent[K]) => Agent[K],
 ): void {
-  readThrough(agent, key, (value) => {
-    const scope = currentScope();
+  overrideProperty(agent, key, (value) => {
+    const scope = currentSegment();
     return typeof scope === 'object' ? read(scope, value) : value;
   });
 }
@@ -60,7 +60,7 @@ function inside<K extends 'tools' | 'model' | 'inputGuardrails' | 'outputGuardra
 type GuardrailAnswer = Awaited<ReturnType<InputGuardrail['execute']>>;
 
 /** Input guardrails are always heard before the first model call: beside it, a replay could see another order of steps. */
-const inputGuardrail = (scope: SegmentScope, agent: Agent, guardrail: InputGuardrail): InputGuardrail => ({
+const inputGuardrail = (scope: SegmentContext, agent: Agent, guardrail: InputGuardrail): InputGuardrail => ({
   ...guardrail,
   runInParallel: false,
   execute: (args) =>
@@ -72,14 +72,14 @@ const inputGuardrail = (scope: SegmentScope, agent: Agent, guardrail: InputGuard
     ),
 });
 
-const outputGuardrail = (scope: SegmentScope, agent: Agent, guardrail: OutputGuardrail): OutputGuardrail => ({
+const outputGuardrail = (scope: SegmentContext, agent: Agent, guardrail: OutputGuardrail): OutputGuardrail => ({
   ...guardrail,
   execute: (args) =>
     verdictOf(
       scope,
       `guardrail:output:${agent.name}:${guardrail.name}`,
       () => guardrail.execute(args),
-      (source) => verdict(source.stoppedAtEnd(scope.within !== null)),
+      (source) => verdict(source.stoppedAtEnd(scope.parentCall !== null)),
     ),
 });
 
@@ -87,7 +87,7 @@ const verdict = (tripwireTriggered: boolean | undefined): JsonValue | undefined 
   tripwireTriggered === undefined ? undefined : { tripwireTriggered, outputInfo: null };
 
 async function verdictOf(
-  scope: SegmentScope,
+  scope: SegmentContext,
   name: string,
   ask: () => Promise<GuardrailAnswer>,
   recorded: (source: RecordedSource) => JsonValue | undefined,
@@ -104,7 +104,7 @@ async function verdictOf(
  * is refused.
  */
 function toolUseBehavior(
-  scope: SegmentScope,
+  scope: SegmentContext,
   agent: Agent,
   behavior: Agent['toolUseBehavior'],
 ): Agent['toolUseBehavior'] {
@@ -117,7 +117,7 @@ function toolUseBehavior(
       scope,
       `tool-use:${agent.name}`,
       () => behavior(context, results),
-      (source) => source.afterTools(scope.turns + 1, agent.name, scope.within?.callId ?? null),
+      (source) => source.afterTools(scope.turns + 1, agent.name, scope.parentCall?.callId ?? null),
     );
     if (typeof said !== 'object' || said === null || !('isFinalOutput' in said))
       throw new HoldfastError(

@@ -4,7 +4,7 @@ import { toJson } from '../../src/core/json.js';
 import { invokeOf } from '../../src/tools/define/watched-tool.js';
 import type { ToolResult } from '../../steps/calls/call-tool.js';
 import { stateText } from '../resume/state-text.js';
-import { inFrame, type PlannedCall, type SegmentScope } from '../segment-context.js';
+import { type AuthorizedCall, type SegmentContext, withNestedLoop } from '../segment-context.js';
 import { callItem } from './call-item.js';
 
 /**
@@ -38,24 +38,24 @@ export type AgentToolResult =
  * workflow. It goes on from the state that it was suspended in, if it was. Agents as tools work one after the other, after
  * the other calls of their response, so that a replay gives each of their steps the same place.
  */
-export async function runAgentTool(scope: SegmentScope, plan: PlannedCall): Promise<AgentToolResult> {
-  const { agentState: text } = plan;
+export async function runAgentTool(scope: SegmentContext, authorized: AuthorizedCall): Promise<AgentToolResult> {
+  const { agentState: text } = authorized;
   if (scope.stop !== null || scope.siblings.signal.aborted) return { type: 'suspended', state: text };
-  const { original, context } = plan.guard;
+  const { original, context } = authorized.wrapped;
   const details = {
-    toolCall: callItem(plan.callId, original.name, plan.argumentsText),
+    toolCall: callItem(authorized.callId, original.name, authorized.argumentsText),
     parentRunConfig: { modelProvider: scope.provider, tracingDisabled: true },
     ...(text === null ? {} : { resumeState: text }),
   };
-  return inFrame(scope, { callId: plan.callId, text }, async () => {
-    const output: unknown = await invokeOf(original)(context, plan.argumentsText, details);
+  return withNestedLoop(scope, { callId: authorized.callId, text }, async () => {
+    const output: unknown = await invokeOf(original)(context, authorized.argumentsText, details);
     if (scope.broken !== null) throw scope.broken.error;
     // The SDK makes a result of whatever stopped the agent; what stopped it decides.
     // A recorded outcome may be an edit of what the agent said.
     if (scope.stop === null)
       return {
         type: 'settled',
-        outcome: scope.recorded?.outcome(plan.callId) ?? { type: 'output', output: toJson(output) },
+        outcome: scope.recorded?.outcome(authorized.callId) ?? { type: 'output', output: toJson(output) },
       };
     return { type: 'suspended', state: scope.state === null ? text : stateText(scope.state, scope.suspended) };
   });

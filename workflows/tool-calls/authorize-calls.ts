@@ -6,9 +6,9 @@ import type { JsonObject, JsonValue } from '../../src/core/json.js';
 import { plainText, toJson } from '../../src/core/json.js';
 import { approvalText, callDigest } from '../../src/core/runs/call.js';
 import type { ToolSpec } from '../../src/core/tools/tool.js';
-import { guardOf } from '../sdk/wrap-tool.js';
 import { type OfferedTool, offeredTool } from '../sdk/offered-tool.js';
-import { type GuardedTool, type PlannedCall, type SegmentScope, SegmentStop } from '../segment-context.js';
+import { wrappedToolOf } from '../sdk/wrap-tool.js';
+import { type AuthorizedCall, type SegmentContext, SegmentStop, type WrappedTool } from '../segment-context.js';
 
 /** A function call as a model asks for it. */
 export interface AskedCall {
@@ -34,14 +34,14 @@ export const askedCalls = (output: readonly JsonObject[]): AskedCall[] =>
   });
 
 /** The guard of each tool that a request offers. Throws `tool_unguarded` when one has none and would run here. */
-export function guardsOf(request: ModelRequest): (call: AskedCall) => GuardedTool | undefined {
+export function wrapperFinder(request: ModelRequest): (call: AskedCall) => WrappedTool | undefined {
   const offered = request.tools.flatMap((tool): OfferedTool[] => {
     if (tool.type === 'hosted_tool') return [];
-    const guard = tool.type === 'function' ? guardOf(tool.parameters) : undefined;
-    if (tool.type !== 'function' || guard === undefined)
+    const wrapped = tool.type === 'function' ? wrappedToolOf(tool.parameters) : undefined;
+    if (tool.type !== 'function' || wrapped === undefined)
       throw new HoldfastError('tool_unguarded', `The tool ${tool.name} was offered to a model without its guard.`);
     const { name, namespace = null, deferLoading } = tool;
-    return [{ name, namespace, deferred: deferLoading === true, guard }];
+    return [{ name, namespace, deferred: deferLoading === true, wrapped }];
   });
   return (call) => offeredTool(offered, call);
 }
@@ -66,15 +66,15 @@ function parseArguments(spec: ToolSpec, text: string): { args: JsonValue; input:
  * tool of a plain SDK program says. `standing` are the decisions by which a call needs no approval of its own: none where it
  * has one. Writes the verdict to the log.
  */
-export function planCall(
-  scope: SegmentScope,
+export function authorizeCall(
+  scope: SegmentContext,
   agent: string,
-  guard: GuardedTool,
+  wrapped: WrappedTool,
   call: AskedCall,
   needsApproval: boolean,
   standing: readonly Standing[] = scope.standing,
-): PlannedCall {
-  const { spec } = guard;
+): AuthorizedCall {
+  const { spec } = wrapped;
   const { args, input, problem } = parseArguments(spec, call.arguments);
   const checks = problem === null ? checksOf(scope.run.grants, spec, input) : [];
   const granted = strictest(checks);
@@ -90,21 +90,21 @@ export function planCall(
     ...{ runId: scope.run.id, callId: call.callId, tool: spec.name, toolVersion: spec.version },
     ...{ arguments: args, policyVersion: scope.run.grants.policyVersion },
   });
-  const checkedKey = scope.log.add('call.checked', {
+  const checkedEventKey = scope.log.add('call.checked', {
     ...{ callId: call.callId, tool: spec.name, toolVersion: spec.version, effect: spec.effect },
     ...{ arguments: args, digest, decision, checks, reason: text },
     ...(held === null ? {} : { standingDecision: held.rule.id }),
   });
   return {
-    ...{ callId: call.callId, agent, guard, arguments: args, argumentsText: call.arguments, input },
-    ...{ digest, decision, text, reason: rule === null ? 'grant_ask' : 'tool_rule', checkedKey },
+    ...{ callId: call.callId, agent, wrapped, arguments: args, argumentsText: call.arguments, input },
+    ...{ digest, decision, text, reason: rule === null ? 'grant_ask' : 'tool_rule', checkedEventKey },
     refusal: refusalOf(decision, text),
     ...{ capabilities, known: null, approved: held !== null, standing: held },
     ...{ repeatApprovedBy: null, allowedElsewhere: null, waitDecision: null, agentState: null },
   };
 }
 
-const refusalOf = (decision: PlannedCall['decision'], text: string): PlannedCall['refusal'] => {
+const refusalOf = (decision: AuthorizedCall['decision'], text: string): AuthorizedCall['refusal'] => {
   if (decision === 'invalid') return { why: 'invalid_arguments', message: text };
   return decision === 'deny' ? { why: 'denied', message: `Not allowed: ${text}` } : null;
 };
@@ -118,12 +118,12 @@ function ruleOf(spec: ToolSpec, input: unknown, needsApproval: boolean): string 
 }
 
 /** Throws when a denial stops the run, so that no call of the response starts. */
-export function assertNotDenied(scope: SegmentScope, plans: readonly PlannedCall[]): void {
-  const denied = plans.find((plan) => plan.decision === 'deny');
+export function stopOnDenial(scope: SegmentContext, authorizedCalls: readonly AuthorizedCall[]): void {
+  const denied = authorizedCalls.find((authorized) => authorized.decision === 'deny');
   if (denied === undefined || scope.run.onDenied === 'tell') return;
   const error = new HoldfastError(
     'capability_denied',
-    `${denied.guard.spec.name} (call ${denied.callId}) was not granted: ${denied.text}`,
+    `${denied.wrapped.spec.name} (call ${denied.callId}) was not granted: ${denied.text}`,
   );
   scope.stop = { type: 'failed', error: error.view() };
   throw new SegmentStop(scope.stop);

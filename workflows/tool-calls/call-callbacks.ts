@@ -4,9 +4,9 @@ import { isDeclared } from '../../src/tools/define/define-tool.js';
 import type { ToolResult } from '../../steps/calls/call-tool.js';
 import { callbackStep } from '../callback-step.js';
 import type { RecordedSource } from '../replay/recorded-source.js';
-import { type GuardedTool, type PlannedCall, type SegmentScope, SegmentStop } from '../segment-context.js';
-import { callItem } from './call-item.js';
+import { type AuthorizedCall, type SegmentContext, SegmentStop, type WrappedTool } from '../segment-context.js';
 import type { AskedCall } from './authorize-calls.js';
+import { callItem } from './call-item.js';
 
 /** Callbacks of the user that steer one call. */
 
@@ -20,8 +20,8 @@ const argumentsOf = (text: string): never => {
 };
 
 /** What the tool of a plain SDK program says of an approval. A callback that throws asks a person. */
-export async function needsApproval(scope: SegmentScope, guard: GuardedTool, call: AskedCall): Promise<boolean> {
-  const { original, context } = guard;
+export async function needsApproval(scope: SegmentContext, wrapped: WrappedTool, call: AskedCall): Promise<boolean> {
+  const { original, context } = wrapped;
   if (isDeclared(original)) return false;
   try {
     const ask = () => original.needsApproval(context, argumentsOf(call.arguments), call.callId);
@@ -63,14 +63,14 @@ async function ask<A>(guardrails: readonly ToolGuardrail<A>[], args: A, what: st
 
 /** What the input guardrails of a tool say of a call; null: it may run. A tripped one ends the run. */
 export async function guardrailRefusal(
-  scope: SegmentScope,
-  guard: GuardedTool,
+  scope: SegmentContext,
+  wrapped: WrappedTool,
   call: AskedCall,
 ): Promise<string | null> {
-  const guardrails = guard.original.inputGuardrails ?? [];
+  const guardrails = wrapped.original.inputGuardrails ?? [];
   const agent = scope.state?.currentAgent;
   if (guardrails.length === 0 || agent === undefined) return null;
-  const args = { context: guard.context, agent, toolCall: callItem(call.callId, call.name, call.arguments) };
+  const args = { context: wrapped.context, agent, toolCall: callItem(call.callId, call.name, call.arguments) };
   const recorded = (source: RecordedSource): Verdict | undefined => {
     const refused = source.refusedByGuardrail(call.callId);
     if (refused === undefined) return source.trip === null ? undefined : { type: 'trip', message: source.trip };
@@ -91,20 +91,20 @@ export async function guardrailRefusal(
  * calls, steps of their own would have no order that a replay can repeat.
  */
 export async function afterOutputGuardrails(
-  scope: SegmentScope,
-  plan: PlannedCall,
+  scope: SegmentContext,
+  authorized: AuthorizedCall,
   result: ToolResult,
 ): Promise<ToolResult> {
-  const { original, context } = plan.guard;
+  const { original, context } = authorized.wrapped;
   const guardrails = original.outputGuardrails ?? [];
   const agent = scope.state?.currentAgent;
   if (guardrails.length === 0 || agent === undefined) return result;
   if (result.type !== 'settled' || result.outcome.type !== 'output') return result;
-  const toolCall = callItem(plan.callId, original.name, plan.argumentsText);
+  const toolCall = callItem(authorized.callId, original.name, authorized.argumentsText);
   const verdict = await ask(
     guardrails,
     { context, agent, toolCall, output: result.outcome.output },
-    `the result of ${original.name} (call ${plan.callId})`,
+    `the result of ${original.name} (call ${authorized.callId})`,
   );
   if (verdict.type === 'allow') return result;
   const outcome = { type: 'error' as const, code: 'guardrail_rejected', message: verdict.message };

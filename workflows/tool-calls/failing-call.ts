@@ -2,20 +2,22 @@ import { isEnvironmentTrouble } from '../../src/core/errors/environment-errors.j
 import { type ErrorView, HoldfastError, isErrorCode } from '../../src/core/errors/errors.js';
 import type { CallOutcome } from '../../src/core/log/event.js';
 import type { ToolResult } from '../../steps/calls/call-tool.js';
-import type { PlannedCall, SegmentScope } from '../segment-context.js';
+import type { AuthorizedCall, SegmentContext } from '../segment-context.js';
 import type { AgentToolResult } from './agent-tool.js';
 
 /** The error that a call ends its run with, by the word of a guardrail or of its tool, or for want of its container; null: it ends no run. */
 export function endOfRun(
-  scope: SegmentScope,
-  plan: PlannedCall,
+  scope: SegmentContext,
+  authorized: AuthorizedCall,
   result: ToolResult | AgentToolResult,
 ): ErrorView | null {
   if (result.type === 'tripped') return new HoldfastError('guardrail_tripped', result.outcome.message).view();
   if (result.type !== 'settled' || result.outcome.type !== 'error') return null;
   const { code, message } = result.outcome;
   const ends =
-    plan.guard.spec.onFailure === 'fail' || isEnvironmentTrouble(code) || (isRaised(result) && scope.within === null);
+    authorized.wrapped.spec.onFailure === 'fail' ||
+    isEnvironmentTrouble(code) ||
+    (isRaised(result) && scope.parentCall === null);
   return ends ? new HoldfastError(isErrorCode(code) ? code : 'tool_failed', message).view() : null;
 }
 

@@ -4,7 +4,7 @@ import { HoldfastError } from '../../src/core/errors/errors.js';
 import { EffectUnknown } from '../../src/core/runs/call.js';
 import { changesOf, type McpDefinition, type McpRules } from '../../src/core/tools/mcp.js';
 import type { ToolContext } from '../../src/core/tools/tool.js';
-import type { PlannedCall, SegmentScope } from '../segment-context.js';
+import type { AuthorizedCall, SegmentContext } from '../segment-context.js';
 
 /** Where a function tool comes from: the server, the name of the server in capabilities, and what the run was given. */
 export interface McpSource {
@@ -37,7 +37,7 @@ export const sdkTool = (definition: McpDefinition): SdkTool => structuredClone(d
 /** A guarded call at work; only from within one does a request leave for a server. */
 interface Ongoing {
   readonly source: McpSource;
-  readonly plan: PlannedCall;
+  readonly authorized: AuthorizedCall;
   readonly signal: AbortSignal;
   sent: boolean;
   /** What the SDK must not turn into a text for the model. */
@@ -46,17 +46,17 @@ interface Ongoing {
 
 const ongoing = new AsyncLocalStorage<Ongoing>();
 
-export const rulesOf = (scope: SegmentScope, label: string): McpRules =>
+export const rulesOf = (scope: SegmentContext, label: string): McpRules =>
   Object.hasOwn(scope.run.mcp, label) ? (scope.run.mcp[label] ?? {}) : {};
 
 /** The body of a call of a server's tool: `invoke`, as the SDK made it, with the door to the server open for one request. */
 export function mcpBody(
-  plan: PlannedCall,
+  authorized: AuthorizedCall,
   source: McpSource,
   invoke: (context: ToolContext) => Promise<unknown>,
 ): (context: ToolContext) => Promise<unknown> {
   return async (context) => {
-    const call: Ongoing = { source, plan, signal: context.signal, sent: false, failure: null };
+    const call: Ongoing = { source, authorized, signal: context.signal, sent: false, failure: null };
     try {
       const output = await ongoing.run(call, () => invoke(context));
       if (call.failure !== null) throw call.failure;
@@ -68,7 +68,7 @@ export function mcpBody(
 }
 
 /** What the SDK has in place of a server inside a segment. */
-export function standInFor(scope: SegmentScope, offer: Offer): MCPServer {
+export function standInFor(scope: SegmentContext, offer: Offer): MCPServer {
   const { server, definitions } = offer;
   const nothing = async (): Promise<void> => {};
   const { toolMetaResolver, toolInputGuardrails, toolOutputGuardrails, useStructuredContent, errorFunction } = server;
@@ -90,7 +90,7 @@ export function standInFor(scope: SegmentScope, offer: Offer): MCPServer {
 }
 
 async function throughGuard<T>(
-  scope: SegmentScope,
+  scope: SegmentContext,
   server: MCPServer,
   tool: string,
   request: () => Promise<T>,
@@ -102,11 +102,11 @@ async function throughGuard<T>(
       `A call of ${tool} of the MCP server ${server.name} is not a guarded one.`,
     );
   call.sent = true;
-  const { effect, onUnknownEffect } = call.plan.guard.spec;
+  const { effect, onUnknownEffect } = call.authorized.wrapped.spec;
   try {
     await assertUnchanged(scope, call.source);
     const repeatable = effect !== 'unsafe' || onUnknownEffect === 'rerun';
-    return await scope.world.mcp.call(server, repeatable, call.signal, request);
+    return await scope.ctx.mcp.call(server, repeatable, call.signal, request);
   } catch (error) {
     if (error instanceof HoldfastError || error instanceof EffectUnknown) call.failure = error;
     throw error;
@@ -114,8 +114,8 @@ async function throughGuard<T>(
 }
 
 /** What was granted and shown to the model is what runs: a server that has replaced a tool since then is not called. */
-async function assertUnchanged(scope: SegmentScope, { server, label, definition }: McpSource): Promise<void> {
-  const now = await scope.world.mcp.list(server);
+async function assertUnchanged(scope: SegmentContext, { server, label, definition }: McpSource): Promise<void> {
+  const now = await scope.ctx.mcp.list(server);
   if (rulesOf(scope, label).onChanged === 'call') return;
   const [change] = changesOf(
     [definition],

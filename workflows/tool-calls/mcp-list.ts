@@ -4,20 +4,20 @@ import { listedTools, type McpDefinition } from '../../src/core/tools/mcp.js';
 import { type Pinned, pinMcpTools } from '../../steps/calls/pin-mcp-tools.js';
 import { callbackStep } from '../callback-step.js';
 import { durableStep } from '../durable-step.js';
-import { type SegmentScope, SegmentStop } from '../segment-context.js';
-import { haltStop } from './run-calls.js';
+import { type SegmentContext, SegmentStop } from '../segment-context.js';
 import { sdkTool } from './mcp-call.js';
+import { stopFromHalt } from './run-calls.js';
 
 interface Given {
   readonly server: MCPServer;
   readonly definitions: Promise<McpDefinition[]>;
 }
 
-const givenInScope = new WeakMap<SegmentScope, Map<string, Given>>();
+const givenInScope = new WeakMap<SegmentContext, Map<string, Given>>();
 
 /** The tools of a server that a run was given, without those that its filter leaves out. */
 export async function offeredTools(
-  scope: SegmentScope,
+  scope: SegmentContext,
   agent: Agent,
   context: RunContext<unknown>,
   server: MCPServer,
@@ -49,7 +49,7 @@ export async function offeredTools(
 }
 
 /** The tool list of a server that the run was given; asked for once in each segment. */
-function givenTools(scope: SegmentScope, server: MCPServer, label: string): Promise<McpDefinition[]> {
+function givenTools(scope: SegmentContext, server: MCPServer, label: string): Promise<McpDefinition[]> {
   const given = givenInScope.get(scope) ?? new Map<string, Given>();
   givenInScope.set(scope, given);
   const known = given.get(label);
@@ -65,15 +65,15 @@ function givenTools(scope: SegmentScope, server: MCPServer, label: string): Prom
   );
 }
 
-async function takeList(scope: SegmentScope, server: MCPServer, label: string): Promise<McpDefinition[]> {
-  const { world, run, segment, signal } = scope;
+async function takeList(scope: SegmentContext, server: MCPServer, label: string): Promise<McpDefinition[]> {
+  const { ctx, run, segment, signal } = scope;
   const recorded = await recordedPin(scope, label);
   if (recorded !== null) return announced(scope, label, recorded);
   const pinned = await durableStep(scope, `mcp:tools:${label}`, () =>
-    pinMcpTools(world, { id: run.id, tenant: run.tenant, segment }, label, () => world.mcp.list(server), signal),
+    pinMcpTools(ctx, { id: run.id, tenant: run.tenant, segment }, label, () => ctx.mcp.list(server), signal),
   );
   if (pinned.type === 'halted') {
-    scope.stop = haltStop(pinned.why);
+    scope.stop = stopFromHalt(pinned.why);
     throw new SegmentStop(scope.stop);
   }
   if (pinned.type === 'failed') {
@@ -84,20 +84,20 @@ async function takeList(scope: SegmentScope, server: MCPServer, label: string): 
 }
 
 /** What a recording says; null: it does not, and the server is asked. Lists and pins never change: reading takes no step. */
-async function recordedPin(scope: SegmentScope, label: string): Promise<Announced | null> {
+async function recordedPin(scope: SegmentContext, label: string): Promise<Announced | null> {
   const said = scope.recorded?.toolList(label);
   if (said === undefined) return null;
   const { listed, changes } = said;
   if (listed !== null) return { digest: listed, fresh: true, changes };
-  const digest = await scope.world.mcpLists.pinned(scope.run.id, label);
+  const digest = await scope.ctx.mcpLists.pinned(scope.run.id, label);
   return digest === null ? null : { digest, fresh: false, changes };
 }
 
 type Announced = Omit<Extract<Pinned, { type: 'pinned' }>, 'type'>;
 
-async function announced(scope: SegmentScope, label: string, pinned: Announced): Promise<McpDefinition[]> {
-  const { world, run } = scope;
-  const definitions = await world.mcpLists.definitions(run.tenant, pinned.digest);
+async function announced(scope: SegmentContext, label: string, pinned: Announced): Promise<McpDefinition[]> {
+  const { ctx, run } = scope;
+  const definitions = await ctx.mcpLists.definitions(run.tenant, pinned.digest);
   if (definitions === null)
     throw new HoldfastError('mcp_list_invalid', `The tool list ${pinned.digest} of the MCP server ${label} is gone.`);
   if (pinned.fresh)

@@ -1,46 +1,60 @@
 import type { JsonObject } from '../../src/core/json.js';
-import type { GuardedTool, PlannedCall, SegmentScope } from '../segment-context.js';
+import type { AuthorizedCall, SegmentContext, WrappedTool } from '../segment-context.js';
+import { type AskedCall, askedCalls, authorizeCall, stopOnDenial } from './authorize-calls.js';
 import { guardrailRefusal, needsApproval } from './call-callbacks.js';
-import { type AskedCall, askedCalls, assertNotDenied, planCall } from './authorize-calls.js';
 
 /** Judges every call of a response in the model's order, before any of them starts. */
-export async function planResponse(
-  scope: SegmentScope,
+export async function authorizeCalls(
+  scope: SegmentContext,
   agent: string,
   output: readonly JsonObject[],
-  guardFor: (call: AskedCall) => GuardedTool | undefined,
+  findWrapper: (call: AskedCall) => WrappedTool | undefined,
 ): Promise<void> {
   scope.batch = [];
-  const plans: PlannedCall[] = [];
+  const authorizedCalls: AuthorizedCall[] = [];
   for (const call of askedCalls(output)) {
-    const guard = guardFor(call);
+    const wrapped = findWrapper(call);
     // Handoffs and unknown names are the SDK's to answer; a second call of one id never runs twice.
-    if (guard === undefined || plans.some((plan) => plan.callId === call.callId)) continue;
-    plans.push(await planOne(scope, agent, guard, call));
+    if (wrapped === undefined || authorizedCalls.some((authorized) => authorized.callId === call.callId)) continue;
+    authorizedCalls.push(await authorizeOne(scope, agent, wrapped, call));
   }
-  assertNotDenied(scope, plans);
-  for (const plan of plans) {
-    scope.plans.set(plan.callId, plan);
-    if (plan.decision !== 'ask') scope.batch.push(plan);
+  stopOnDenial(scope, authorizedCalls);
+  for (const authorized of authorizedCalls) {
+    scope.authorizedCalls.set(authorized.callId, authorized);
+    if (authorized.decision !== 'ask') scope.batch.push(authorized);
   }
 }
 
-async function planOne(scope: SegmentScope, agent: string, guard: GuardedTool, call: AskedCall): Promise<PlannedCall> {
-  const plan = asDecided(scope, planCall(scope, agent, guard, call, await needsApproval(scope, guard, call)));
-  return plan.decision === 'allow' && plan.refusal === null ? withGuardrails(scope, plan, call) : plan;
+async function authorizeOne(
+  scope: SegmentContext,
+  agent: string,
+  wrapped: WrappedTool,
+  call: AskedCall,
+): Promise<AuthorizedCall> {
+  const authorized = asDecided(
+    scope,
+    authorizeCall(scope, agent, wrapped, call, await needsApproval(scope, wrapped, call)),
+  );
+  return authorized.decision === 'allow' && authorized.refusal === null
+    ? withGuardrails(scope, authorized, call)
+    : authorized;
 }
 
 /** A call that waits for a decision, with that which a recording has of it. */
-function asDecided({ recorded }: SegmentScope, plan: PlannedCall): PlannedCall {
-  const decided = plan.decision === 'ask' ? (recorded?.decided(plan.callId) ?? null) : null;
-  if (decided === null) return plan;
+function asDecided({ recorded }: SegmentContext, authorized: AuthorizedCall): AuthorizedCall {
+  const decided = authorized.decision === 'ask' ? (recorded?.decided(authorized.callId) ?? null) : null;
+  if (decided === null) return authorized;
   const { refused } = decided;
   const refusal = refused === null ? null : { why: refused.why, message: refused.message };
-  return { ...plan, decision: 'allow', approved: refusal === null, refusal };
+  return { ...authorized, decision: 'allow', approved: refusal === null, refusal };
 }
 
 /** A call that may run as far as grants and approvals go, after its guardrails. */
-export async function withGuardrails(scope: SegmentScope, plan: PlannedCall, call: AskedCall): Promise<PlannedCall> {
-  const message = await guardrailRefusal(scope, plan.guard, call);
-  return message === null ? plan : { ...plan, refusal: { why: 'guardrail', message } };
+export async function withGuardrails(
+  scope: SegmentContext,
+  authorized: AuthorizedCall,
+  call: AskedCall,
+): Promise<AuthorizedCall> {
+  const message = await guardrailRefusal(scope, authorized.wrapped, call);
+  return message === null ? authorized : { ...authorized, refusal: { why: 'guardrail', message } };
 }

@@ -7,11 +7,11 @@ import type { CallOutcome } from '../../src/core/log/event.js';
 import type { Wait } from '../../src/core/runs/ending.js';
 import { type CallIntent, outcomeOf, rowOf } from '../../src/storage/runs/calls.js';
 import type { HaltReason } from '../../steps/calls/call-model.js';
-import { callTool, executionUnder, SIBLING_FAILED, type ToolResult } from '../../steps/calls/call-tool.js';
+import { callTool, executionKey, SIBLING_FAILED, type ToolResult } from '../../steps/calls/call-tool.js';
 import { durableStep } from '../durable-step.js';
 import { isShaped, shaped } from '../model-turn/run-scaffold.js';
 import { termsOf } from '../resume/approval-of.js';
-import { inStep, type PlannedCall, type SegmentScope, type StartedCall, type Stop } from '../segment-context.js';
+import { type AuthorizedCall, inStep, type SegmentContext, type StartedCall, type Stop } from '../segment-context.js';
 import { type AgentToolResult, isAgentTool, runAgentTool } from './agent-tool.js';
 import { afterOutputGuardrails } from './call-callbacks.js';
 import { endOfRun, isRaised } from './failing-call.js';
@@ -25,17 +25,17 @@ export const PLACEHOLDER = '[waiting]';
  * Starts the calls of a response that may start, in the model's order and in one go, so that a replay gives every call the
  * same step. Each call is exactly one step; an agent as a tool takes its steps when all other calls have ended.
  */
-export function launchBatch(scope: SegmentScope): void {
+export function startCalls(scope: SegmentContext): void {
   const batch = scope.batch;
   if (batch.length === 0) return;
   scope.batch = [];
   const ended: Promise<unknown>[] = [];
   let turn: Promise<unknown> = Promise.resolve().then(() => Promise.all(ended));
-  for (const plan of batch) {
-    if (plan.refusal === null && isAgentTool(plan.guard.original)) {
-      turn = launch(scope, plan, () => turn.then(() => runAgentTool(scope, plan)));
+  for (const authorized of batch) {
+    if (authorized.refusal === null && isAgentTool(authorized.wrapped.original)) {
+      turn = startCall(scope, authorized, () => turn.then(() => runAgentTool(scope, authorized)));
     } else {
-      ended.push(launch(scope, plan, () => runTool(scope, plan)));
+      ended.push(startCall(scope, authorized, () => runTool(scope, authorized)));
     }
   }
   // Whoever waits for a call hears of its failure.
@@ -45,21 +45,25 @@ export function launchBatch(scope: SegmentScope): void {
 
 type Result = ToolResult | AgentToolResult;
 
-function launch(scope: SegmentScope, plan: PlannedCall, run: () => Promise<Result>): Promise<Result> {
-  const { spec } = plan.guard;
-  const refusal = refusalOf(plan);
+function startCall(scope: SegmentContext, authorized: AuthorizedCall, run: () => Promise<Result>): Promise<Result> {
+  const { spec } = authorized.wrapped;
+  const refusal = refusalOf(authorized);
   const startedKey =
     refusal === null
-      ? scope.log.add('call.started', { callId: plan.callId, tool: spec.name, effect: spec.effect }, plan.checkedKey)
-      : plan.checkedKey;
+      ? scope.log.add(
+          'call.started',
+          { callId: authorized.callId, tool: spec.name, effect: spec.effect },
+          authorized.checkedEventKey,
+        )
+      : authorized.checkedEventKey;
   const ended = refusal === null ? run() : Promise.resolve(refusal);
-  const started: StartedCall = { plan, startedKey, result: null };
-  scope.results.set(plan.callId, ended);
+  const started: StartedCall = { authorized, startedKey, result: null };
+  scope.results.set(authorized.callId, ended);
   scope.started.push(started);
   ended.then(
     (result) => {
       started.result = result;
-      if (endOfRun(scope, plan, result) !== null) scope.siblings.abort(SIBLING_FAILED);
+      if (endOfRun(scope, authorized, result) !== null) scope.siblings.abort(SIBLING_FAILED);
       logEnded(scope);
     },
     () => undefined,
@@ -67,57 +71,65 @@ function launch(scope: SegmentScope, plan: PlannedCall, run: () => Promise<Resul
   return ended;
 }
 
-const refusalOf = (plan: PlannedCall): ToolResult | null =>
-  plan.refusal === null ? null : { type: 'settled', outcome: { type: 'refused', ...plan.refusal } };
+const refusalOf = (authorized: AuthorizedCall): ToolResult | null =>
+  authorized.refusal === null ? null : { type: 'settled', outcome: { type: 'refused', ...authorized.refusal } };
 
-async function runTool(scope: SegmentScope, plan: PlannedCall): Promise<ToolResult> {
-  const { spec } = plan.guard;
+async function runTool(scope: SegmentContext, authorized: AuthorizedCall): Promise<ToolResult> {
+  const { spec } = authorized.wrapped;
   if (scope.recorded !== null) {
-    const { callId, agent, input } = plan;
-    const asked = { callId, agent, spec, input, require: requirementOf(scope, plan) };
+    const { callId, agent, input } = authorized;
+    const asked = { callId, agent, spec, input, require: requirementOf(scope, authorized) };
     const recorded = scope.recorded.result(callId);
     if (recorded !== null) {
-      if (!isShaped(scope, plan)) scope.recorded.answered(asked, recorded);
+      if (!isShaped(scope, authorized)) scope.recorded.answered(asked, recorded);
       return recorded;
     }
     const executing = scope.recorded.executes(asked);
     // Nothing is waited for before a step, so that the calls of a response take theirs in one go.
     const executed = executing === null ? null : await executing;
     if (executed !== null)
-      return inStep(async () => shaped(scope, plan, await afterOutputGuardrails(scope, plan, executed)));
+      return inStep(async () => shaped(scope, authorized, await afterOutputGuardrails(scope, authorized, executed)));
   }
   const intent = {
     ...{
       runId: scope.run.id,
-      callId: plan.callId,
+      callId: authorized.callId,
       tenant: scope.run.tenant,
       tool: spec.name,
       toolVersion: spec.version,
     },
-    ...{ effect: spec.effect, digest: plan.digest, execution: executionUnder(scope.execution, plan.repeatApprovedBy) },
-    ...{ worker: scope.world.worker.id, epoch: scope.world.worker.epoch },
+    ...{
+      effect: spec.effect,
+      digest: authorized.digest,
+      execution: executionKey(scope.execution, authorized.repeatApprovedBy),
+    },
+    ...{ worker: scope.ctx.worker.id, epoch: scope.ctx.worker.epoch },
   };
-  const step = `${spec.step ?? `tool:${spec.name}`}:${plan.callId}`;
+  const step = `${spec.step ?? `tool:${spec.name}`}:${authorized.callId}`;
   const call = {
     ...{
       intent,
       spec,
-      agent: plan.agent,
-      input: plan.input,
-      known: plan.known,
-      repeatApprovedBy: plan.repeatApprovedBy,
-      allowedElsewhere: plan.allowedElsewhere,
-      waitDecision: plan.waitDecision,
+      agent: authorized.agent,
+      input: authorized.input,
+      known: authorized.known,
+      repeatApprovedBy: authorized.repeatApprovedBy,
+      allowedElsewhere: authorized.allowedElsewhere,
+      waitDecision: authorized.waitDecision,
       earlier: scope.earlier,
-      keepWithStep: scope.world.stepsKeepOutcomes() ? keeper(scope, step) : null,
+      keepWithStep: scope.ctx.stepsKeepOutcomes() ? keeper(scope, step) : null,
     },
-    ...{ body: bodyOf(scope, plan), require: requirementOf(scope, plan), environment: scope.run.environment },
+    ...{
+      body: bodyOf(scope, authorized),
+      require: requirementOf(scope, authorized),
+      environment: scope.run.environment,
+    },
   };
   const execute = async (): Promise<ToolResult> => {
-    const result = await callTool(scope.world, call, scope.callSignal, () => scope.log.flush());
+    const result = await callTool(scope.ctx, call, scope.callSignal, () => scope.log.flush());
     // By this error DBOS records nothing, neither of the step nor of the workflow: both are the newer process's to end.
     if (result.type === 'superseded') throw new DBOSWorkflowConflictError(DBOS.workflowID ?? scope.run.id);
-    return withGiven(result, shaped(scope, plan, await afterOutputGuardrails(scope, plan, result)));
+    return withGiven(result, shaped(scope, authorized, await afterOutputGuardrails(scope, authorized, result)));
   };
   return durableStep(scope, step, execute);
 }
@@ -132,7 +144,7 @@ function withGiven(result: ToolResult, end: ToolResult): ToolResult {
 
 /** Leaves the outcome of a call for whoever keeps its step, and gives it as it will be read again. */
 const keeper =
-  (scope: SegmentScope, step: string) =>
+  (scope: SegmentContext, step: string) =>
   (intent: CallIntent, outcome: CallOutcome): CallOutcome => {
     const row = rowOf(intent, outcome);
     scope.outcomes.set(step, row);
@@ -140,45 +152,50 @@ const keeper =
   };
 
 /** Logs how calls ended, in the model's order: one that ended early waits for those before it. */
-function logEnded(scope: SegmentScope): void {
+function logEnded(scope: SegmentContext): void {
   while (scope.started[0]?.result) {
-    const { plan, startedKey, result } = scope.started.shift() as StartedCall & { result: Result };
-    const { callId } = plan;
-    const tool = plan.guard.spec.name;
+    const { authorized, startedKey, result } = scope.started.shift() as StartedCall & { result: Result };
+    const { callId } = authorized;
+    const tool = authorized.wrapped.spec.name;
     if (result.type === 'settled' || result.type === 'tripped') {
       const note = result.type === 'settled' && result.note ? { step: result.note } : {};
       const replaced = result.given === undefined ? {} : { given: result.given };
       scope.log.add('call.finished', { callId, tool, outcome: result.outcome, ...note, ...replaced }, startedKey);
     }
-    const error = endOfRun(scope, plan, result);
+    const error = endOfRun(scope, authorized, result);
     if (error !== null) scope.stop = { type: 'failed', error };
     if (result.type === 'unknown') {
       const parentKey = scope.log.add('call.unknown', { callId, tool, text: result.text }, startedKey);
-      const { agent, arguments: args, digest } = plan;
+      const { agent, arguments: args, digest } = authorized;
       scope.waits.push({
         ...{ callId, tool, agent, arguments: args, digest, reason: 'unknown_effect', text: result.text, parentKey },
-        ...{ expiresInMs: plan.guard.spec.approvalExpiresInMs, inside: null, approval: termsOf(scope, plan) },
+        ...{
+          expiresInMs: authorized.wrapped.spec.approvalExpiresInMs,
+          inside: null,
+          approval: termsOf(scope, authorized),
+        },
       });
       scope.stop ??= { type: 'wait' };
     }
     if (result.type === 'waits') {
-      scope.waits.push(waitOf(plan, result.wait, logChild(scope, plan, result.wait, startedKey)));
+      scope.waits.push(waitOf(authorized, result.wait, logChild(scope, authorized, result.wait, startedKey)));
       scope.stop ??= { type: 'wait' };
     }
-    if (result.type === 'suspended') suspend(scope, plan, startedKey, result.state);
+    if (result.type === 'suspended') suspend(scope, authorized, startedKey, result.state);
     if (result.type === 'halted') {
-      logHalted(scope, plan, startedKey, result.begun);
+      logHalted(scope, authorized, startedKey, result.begun);
       // The call that failed says how the run ends.
-      if (result.why !== SIBLING_FAILED) scope.stop = haltStop(result.why);
+      if (result.why !== SIBLING_FAILED) scope.stop = stopFromHalt(result.why);
     }
   }
 }
 
-function waitOf(plan: PlannedCall, wait: CallWait, parentKey: string): Wait {
-  const { callId, agent, arguments: args, digest, guard } = plan;
+function waitOf(authorized: AuthorizedCall, wait: CallWait, parentKey: string): Wait {
+  const { callId, agent, arguments: args, digest, wrapped } = authorized;
   const { spec, ordinal, dueAt, expiresInMs } = wait;
-  const tool = guard.spec.name;
-  const before = plan.allowedElsewhere === null ? '' : ` ${elsewhereText('answered', plan.allowedElsewhere)}`;
+  const tool = wrapped.spec.name;
+  const before =
+    authorized.allowedElsewhere === null ? '' : ` ${elsewhereText('answered', authorized.allowedElsewhere)}`;
   const text = `${waitText(tool, spec)}${before}`;
   return {
     ...{ callId, tool, agent, arguments: args, digest, reason: spec.kind, text, parentKey },
@@ -189,18 +206,18 @@ function waitOf(plan: PlannedCall, wait: CallWait, parentKey: string): Wait {
 }
 
 /** An agent behind a tool goes on in the next segment, if there is one. */
-function suspend(scope: SegmentScope, plan: PlannedCall, startedKey: string, state: string | null): void {
-  const { callId, agent, arguments: args } = plan;
-  const { name: tool } = plan.guard.spec;
+function suspend(scope: SegmentContext, authorized: AuthorizedCall, startedKey: string, state: string | null): void {
+  const { callId, agent, arguments: args } = authorized;
+  const { name: tool } = authorized.wrapped.spec;
   if (scope.stop?.type === 'wait' || scope.stop?.type === 'cut')
     scope.suspended.push({ callId, tool, agent, arguments: args, state });
-  else logHalted(scope, plan, startedKey, false);
+  else logHalted(scope, authorized, startedKey, false);
 }
 
 /** A call that was stopped with its run: an unsafe one that was at work may have had its effect. */
-function logHalted(scope: SegmentScope, plan: PlannedCall, startedKey: string, begun: boolean): void {
-  const { callId } = plan;
-  const { name: tool, effect } = plan.guard.spec;
+function logHalted(scope: SegmentContext, authorized: AuthorizedCall, startedKey: string, begun: boolean): void {
+  const { callId } = authorized;
+  const { name: tool, effect } = authorized.wrapped.spec;
   if (begun && effect === 'unsafe') {
     const text = `${tool} was stopped while it worked: this may have happened.`;
     scope.log.add('call.unknown', { callId, tool, text }, startedKey);
@@ -210,7 +227,7 @@ function logHalted(scope: SegmentScope, plan: PlannedCall, startedKey: string, b
   }
 }
 
-export const haltStop = (why: HaltReason): Extract<Stop, { type: 'cancelled' | 'failed' }> =>
+export const stopFromHalt = (why: HaltReason): Extract<Stop, { type: 'cancelled' | 'failed' }> =>
   why === 'cancelled' ? { type: 'cancelled' } : { type: 'failed', error: HALTS[why]().view() };
 
 const HALTS = {
@@ -225,15 +242,16 @@ export const resultOf = (outcome: CallOutcome): unknown =>
   outcome.type === 'output' ? outcome.output : outcome.message;
 
 /** The guarded body of a tool: starts the calls of its response if that is still to do, and waits for its own. */
-export async function invokeGuarded(scope: SegmentScope, callId: string | undefined): Promise<unknown> {
-  const plan = scope.plans.get(callId ?? '');
-  if (plan === undefined) throw new HoldfastError('tool_unguarded', `The call ${callId ?? '?'} was never judged.`);
-  launchBatch(scope);
-  const result = await scope.results.get(plan.callId);
+export async function awaitResult(scope: SegmentContext, callId: string | undefined): Promise<unknown> {
+  const authorized = scope.authorizedCalls.get(callId ?? '');
+  if (authorized === undefined)
+    throw new HoldfastError('tool_unguarded', `The call ${callId ?? '?'} was never judged.`);
+  startCalls(scope);
+  const result = await scope.results.get(authorized.callId);
   if (result === undefined)
-    throw new HoldfastError('tool_unguarded', `The call ${plan.callId} waits for an approval and was invoked.`);
+    throw new HoldfastError('tool_unguarded', `The call ${authorized.callId} waits for an approval and was invoked.`);
   // It ends the loop of an agent behind a tool, when the calls beside it have ended, too.
-  if (isRaised(result) && scope.within !== null) {
+  if (isRaised(result) && scope.parentCall !== null) {
     await scope.ended;
     throw new Error(result.outcome.message);
   }

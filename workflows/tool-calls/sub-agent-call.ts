@@ -4,11 +4,11 @@ import { type CallWait, waitForChild } from '../../src/core/interruptions/wait.j
 import { toJson } from '../../src/core/json.js';
 import { subAgentOf } from '../../src/tools/define/sub-agent.js';
 import { startChild } from '../../steps/agents/start-child.js';
-import type { PlannedCall, SegmentScope } from '../segment-context.js';
+import type { AuthorizedCall, SegmentContext } from '../segment-context.js';
 
 /** The body of a sub-agent's call: starts the child, once, and waits for it. Undefined: the tool is no sub-agent. */
-export function subAgentBody(scope: SegmentScope, plan: PlannedCall): (() => Promise<unknown>) | undefined {
-  const spec = subAgentOf(plan.guard.original);
+export function subAgentBody(scope: SegmentContext, authorized: AuthorizedCall): (() => Promise<unknown>) | undefined {
+  const spec = subAgentOf(authorized.wrapped.original);
   if (spec === undefined) return undefined;
   const { id, grants, limits } = scope.run;
   const parent = { id, grants, limits, turns: scope.turns, totalTokens: scope.totalTokens };
@@ -19,15 +19,20 @@ export function subAgentBody(scope: SegmentScope, plan: PlannedCall): (() => Pro
     }
     // The child names the event of its parent that it follows from.
     await scope.log.flush();
-    const { callId, checkedKey: causeKey, input } = plan;
-    const started = await startChild(scope.world, { parent, callId, causeKey, spec, agent, input });
+    const { callId, checkedEventKey: causeKey, input } = authorized;
+    const started = await startChild(scope.ctx, { parent, callId, causeKey, spec, agent, input });
     return waitForChild(started.childRunId, toJson(started));
   };
 }
 
 /** Logs which run a call waits for, as it was recorded when the run was started. Returns what the wait follows from. */
-export function logChild(scope: SegmentScope, plan: PlannedCall, wait: CallWait, startedKey: string): string {
-  if (subAgentOf(plan.guard.original) === undefined) return startedKey;
+export function logChild(
+  scope: SegmentContext,
+  authorized: AuthorizedCall,
+  wait: CallWait,
+  startedKey: string,
+): string {
+  if (subAgentOf(authorized.wrapped.original) === undefined) return startedKey;
   const started = startedChild.parse(wait.memo);
-  return scope.log.add('child.started', { callId: plan.callId, ...started }, startedKey);
+  return scope.log.add('child.started', { callId: authorized.callId, ...started }, startedKey);
 }

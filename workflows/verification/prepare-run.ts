@@ -1,12 +1,12 @@
 import type { EventData } from '../../src/core/log/event.js';
 import { prepareEnvironment } from '../../steps/containers/prepare-environment.js';
 import { durableStep } from '../durable-step.js';
-import type { RunFacts, SegmentScope } from '../segment-context.js';
-import { haltStop } from '../tool-calls/run-calls.js';
+import type { RunFacts, SegmentContext } from '../segment-context.js';
+import { stopFromHalt } from '../tool-calls/run-calls.js';
 
 /** Prepares the environment of a run, in one step before its first turn. Where there is nothing to prepare, no container is made. */
-export async function prepareRun(scope: SegmentScope): Promise<void> {
-  const { world, run, recorded, signal } = scope;
+export async function prepareRun(scope: SegmentContext): Promise<void> {
+  const { ctx, run, recorded, signal } = scope;
   if (scope.first !== 0) return;
   const present = preparationOf(run);
   const said = recorded?.prepared(present);
@@ -14,9 +14,9 @@ export async function prepareRun(scope: SegmentScope): Promise<void> {
   if (said !== undefined || present === null || run.environment === null) return;
   const owner = { runId: run.id, tenant: run.tenant, ...run.environment };
   const what = { files: run.task?.resolved.initialFiles ?? {}, scaffold: run.scaffold?.scaffold ?? null };
-  const ended = await durableStep(scope, 'environment:prepare', () => prepareEnvironment(world, owner, what, signal));
+  const ended = await durableStep(scope, 'environment:prepare', () => prepareEnvironment(ctx, owner, what, signal));
   if (ended.type === 'prepared') scope.log.add('environment.prepared', present);
-  else scope.stop = ended.type === 'failed' ? ended : haltStop(ended.why);
+  else scope.stop = ended.type === 'failed' ? ended : stopFromHalt(ended.why);
 }
 
 /** What there is to prepare; null: nothing. */

@@ -15,8 +15,8 @@ import { isLookedAt, type Looked, lookAtFiles } from '../../steps/verification/l
 import { runCompile, runLint, runTest, type Timed } from '../../steps/verification/run-test.js';
 import type { JudgedEnvironment } from '../../steps/verification/verification-environment.js';
 import { durableStep } from '../durable-step.js';
-import type { SegmentScope } from '../segment-context.js';
-import { haltStop } from '../tool-calls/run-calls.js';
+import type { SegmentContext } from '../segment-context.js';
+import { stopFromHalt } from '../tool-calls/run-calls.js';
 
 /** Errors of the agent's own making. They end its work, and the verification judges what the agent has done by then. */
 const JUDGED: ReadonlySet<string> = new Set(['limit_turns', 'limit_tokens', 'limit_wall_time', 'output_invalid']);
@@ -32,7 +32,7 @@ const isJudged = (ending: Ending): boolean =>
  * Verifies what the agent of a task has done when it has ended, in a fresh copy of its container and step by step. A recording is not
  * executed: what it says was found is judged again. What keeps the verification from its end is the end of the run.
  */
-export async function verifyRun(scope: SegmentScope, ending: Ending): Promise<Ending> {
+export async function verifyRun(scope: SegmentContext, ending: Ending): Promise<Ending> {
   if (!isJudged(ending) && !isBroken(ending)) return ending;
   const said = scope.recorded?.verified();
   if (said) tell(scope, judgedAgain(said));
@@ -43,7 +43,7 @@ export async function verifyRun(scope: SegmentScope, ending: Ending): Promise<En
     return ending;
   }
   // The time that is over was the agent's.
-  const { signal, release } = scope.watchOn();
+  const { signal, release } = scope.signalWithoutLimit();
   try {
     tell(
       scope,
@@ -62,7 +62,7 @@ export async function verifyRun(scope: SegmentScope, ending: Ending): Promise<En
   }
 }
 
-function tell(scope: SegmentScope, verified: TaskVerified): void {
+function tell(scope: SegmentContext, verified: TaskVerified): void {
   scope.log.add('task.verified', verified);
   scope.verified = verified;
 }
@@ -101,11 +101,11 @@ const OUTPUT_TOGETHER = 262_144;
 /** The steps of one verification, and the time that is left for them. */
 class Verification {
   readonly task: RunTask;
-  readonly #scope: SegmentScope;
+  readonly #scope: SegmentContext;
   readonly #signal: AbortSignal;
   #tookMs = 0;
 
-  constructor(scope: SegmentScope, task: RunTask, signal: AbortSignal) {
+  constructor(scope: SegmentContext, task: RunTask, signal: AbortSignal) {
     this.#scope = scope;
     this.task = task;
     this.#signal = signal;
@@ -126,23 +126,23 @@ class Verification {
 
   /** Throws `Unfinished` when the run must end by what came of it. */
   async step<T>(name: string, work: (environment: JudgedEnvironment) => Promise<T>): Promise<T> {
-    const { world, run } = this.#scope;
+    const { ctx, run } = this.#scope;
     const place = { id: run.id, tenant: run.tenant, task: this.task };
     const step = `verify:${name}`;
-    const judged = await durableStep(this.#scope, step, () => inCopy(world, place, step, this.#signal, work));
+    const judged = await durableStep(this.#scope, step, () => inCopy(ctx, place, step, this.#signal, work));
     if (judged.type === 'found') return judged.found;
     if (judged.type === 'broken') throw new Broken(judged.why);
-    throw new Unfinished(judged.type === 'failed' ? judged : haltStop(judged.why));
+    throw new Unfinished(judged.type === 'failed' ? judged : stopFromHalt(judged.why));
   }
 
   /** Looks through what the agent left and said. What it has said must be in the log before. */
   async look(answer: JsonValue): Promise<Looked> {
-    const { world, run, log } = this.#scope;
+    const { ctx, run, log } = this.#scope;
     const answered = { place: 'answer', text: typeof answer === 'string' ? answer : JSON.stringify(answer) };
     const said = async function* () {
       yield answered;
       await log.flush();
-      yield* saidByRun(world, run.id);
+      yield* saidByRun(ctx, run.id);
     };
     return this.step('look', ({ entries }) => lookAtFiles({ entries, said }, this.task.resolved, this.#signal));
   }
@@ -168,12 +168,12 @@ class Verification {
   }
 
   async reward(found: Pick<TaskVerified, 'evidence' | 'verdict'> & { readonly output: JsonValue }) {
-    const { world, run } = this.#scope;
+    const { ctx, run } = this.#scope;
     const { task } = this;
     const name = task.rewardFunction;
     if (name === null) return null;
     const facts = { ...found, runId: run.id, task };
-    return this.step('reward', (environment) => askReward(world, name, facts, environment, this.#signal));
+    return this.step('reward', (environment) => askReward(ctx, name, facts, environment, this.#signal));
   }
 }
 

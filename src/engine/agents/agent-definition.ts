@@ -1,10 +1,10 @@
 import type { Agent } from '@openai/agents';
 import { z } from 'zod';
-import { reachableAgents } from '../../tools/define/reachable-agents.js';
 import { type JsonObject, type JsonValue, toJson } from '../../core/json.js';
 import { serverLabel } from '../../core/tools/mcp.js';
 import type { ToolSpec } from '../../core/tools/tool.js';
 import { toolSpecOf } from '../../tools/define/define-tool.js';
+import { reachableAgents } from '../../tools/define/reachable-agents.js';
 import { subAgentOf } from '../../tools/define/sub-agent.js';
 
 /**

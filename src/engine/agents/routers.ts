@@ -1,5 +1,4 @@
 import type { ModelProvider } from '@openai/agents';
-import { reachableAgents } from '../../tools/define/reachable-agents.js';
 import { highestCostOf } from '../../core/budgets/price.js';
 import { type FieldError, HoldfastError } from '../../core/errors/errors.js';
 import type { CostOf } from '../../core/routing/route-fit.js';
@@ -9,6 +8,7 @@ import type { PriceBook } from '../../models/budgets/price-book.js';
 import { failureText } from '../../models/failures/failure-text.js';
 import { wait } from '../../models/providers/abort.js';
 import { RouterProvider } from '../../models/routing/router-provider.js';
+import { reachableAgents } from '../../tools/define/reachable-agents.js';
 import type { EngineLog } from '../parts.js';
 import type { RegisteredAgent } from './agent-registry.js';
 import type { HoldfastConfig } from './define.js';

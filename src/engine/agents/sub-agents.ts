@@ -1,6 +1,6 @@
 import type { Agent } from '@openai/agents';
-import { reachableAgents } from '../../tools/define/reachable-agents.js';
 import { HoldfastError } from '../../core/errors/errors.js';
+import { reachableAgents } from '../../tools/define/reachable-agents.js';
 import { subAgentOf } from '../../tools/define/sub-agent.js';
 
 /** Every agent that a tool of an agent runs, or of one that it can hand over to, must be there. Throws `agent_invalid`. */

@@ -1,7 +1,7 @@
 import type { FunctionTool } from '@openai/agents';
-import { reachableAgent } from '../../tools/define/reachable-agents.js';
 import type { ToolSpec } from '../../core/tools/tool.js';
 import { nameOf, toolSpecOf } from '../../tools/define/define-tool.js';
+import { findReachableAgent } from '../../tools/define/reachable-agents.js';
 import type { Parts } from '../parts.js';
 
 /**
@@ -13,7 +13,7 @@ export function toolNamed(
   call: { readonly runAgent: string; readonly agent: string; readonly tool: string },
 ): FunctionTool | undefined {
   const run = parts.agents.get(call.runAgent);
-  const agent = (run && reachableAgent(run.agent, call.agent)) ?? parts.agents.get(call.agent)?.agent;
+  const agent = (run && findReachableAgent(run.agent, call.agent)) ?? parts.agents.get(call.agent)?.agent;
   const own = agent !== undefined && agent === run?.agent ? (run.scaffold?.tools ?? []) : [];
   return [...(agent?.tools ?? []), ...own].find(
     (tool): tool is FunctionTool => tool.type === 'function' && nameOf(tool) === call.tool,

@@ -1,5 +1,5 @@
-import { reachableAgents } from '../../tools/define/reachable-agents.js';
 import { toolSpecOf } from '../../tools/define/define-tool.js';
+import { reachableAgents } from '../../tools/define/reachable-agents.js';
 import type { RegisteredAgent } from './agent-registry.js';
 
 /** A tool as it is declared now. */

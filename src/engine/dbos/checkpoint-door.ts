@@ -12,7 +12,7 @@ import {
 } from '@dbos-inc/dbos-sdk/internal/error';
 import { withDbRetry } from '@dbos-inc/dbos-sdk/internal/system_database';
 import { z } from 'zod';
-import { currentScope } from '../../../workflows/segment-context.js';
+import { currentSegment } from '../../../workflows/segment-context.js';
 import { keepOutput, keepStep, readHistory, readStatus, type StepResult } from '../../storage/dbos/checkpoints.js';
 
 /** For how long a look whether a workflow is cancelled is good, in milliseconds. Keeping a step looks again. */
@@ -85,7 +85,7 @@ export function shortenCheckpoints(): boolean {
       result = {},
     ) => {
       const owner = currentOwnerXid(workflowId);
-      const scope = currentScope();
+      const scope = currentSegment();
       const outcomes = typeof scope === 'object' ? scope.outcomes : undefined;
       if (owner === undefined)
         return own.keep(workflowId, functionId, functionName, checkConflict, startedAt, completedAt, result);

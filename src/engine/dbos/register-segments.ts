@@ -1,11 +1,11 @@
 import { DBOS } from '@dbos-inc/dbos-sdk';
 import type { ModelProvider } from '@openai/agents';
-import { agentRun, SEGMENT_WORKFLOW } from '../../../workflows/run-segment.js';
+import { runSegment, SEGMENT_WORKFLOW } from '../../../workflows/run-segment.js';
 import type { StepGate } from '../../../workflows/segment-context.js';
 import { environmentVariable } from '../../config.js';
 import { MultiModelProvider } from '../../models/providers/multi-model-provider.js';
 import { MultiModelProviderMap } from '../../models/providers/multi-model-provider-map.js';
-import { openDoors } from '../agents/install-sdk-patches.js';
+import { installSdkPatches } from '../agents/install-sdk-patches.js';
 import type { EngineConfig } from '../engine-config.js';
 import type { Parts } from '../parts.js';
 import { outsideRequests } from '../request.js';
@@ -18,18 +18,20 @@ export function registerSegments(
   parts: Parts,
   process: { readonly gate: StepGate; readonly isLeaving: () => boolean; readonly provider: ModelProvider },
 ): void {
-  openDoors(process.provider);
+  installSdkPatches(process.provider);
   const options = {
-    ...process,
-    world: parts.world,
+    gate: process.gate,
+    provider: process.provider,
+    isDraining: process.isLeaving,
+    ctx: parts.world,
     agents: parts.agents,
     turnsPerSegment: config.turnsPerSegment ?? DEFAULT_TURNS_PER_SEGMENT,
     deltas: parts.deltas,
-    arrive: (runId: string, segment: number) => parts.running.arrive(runId, segment),
-    watch: (runId: string, deadlineAtMs: number | null) =>
+    enter: (runId: string, segment: number) => parts.running.arrive(runId, segment),
+    abortSignalFor: (runId: string, deadlineAtMs: number | null) =>
       parts.running.watch(runId, deadlineAtMs === null ? null : Math.max(0, deadlineAtMs - parts.world.now())),
   };
-  const run = (runId: string, segment: number) => outsideRequests(() => agentRun(options, runId, segment));
+  const run = (runId: string, segment: number) => outsideRequests(() => runSegment(options, runId, segment));
   DBOS.registerWorkflow(run, { name: SEGMENT_WORKFLOW });
 }
 

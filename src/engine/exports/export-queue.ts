@@ -1,7 +1,7 @@
 import { DBOS, type DBOSClient } from '@dbos-inc/dbos-sdk';
 import type { Knex } from 'knex';
+import type { StepContext } from '../../../steps/context.js';
 import { dropStaging } from '../../../steps/exports/begin-export.js';
-import type { World } from '../../../steps/context.js';
 import { EXPORT_WORKFLOW, exportRun } from '../../../workflows/export.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { rawConnection } from '../../storage/database/raw-connection.js';
@@ -25,7 +25,7 @@ export class ExportQueue {
   }
 
   /** Makes the workflow known to DBOS; before the launch. */
-  register(world: World): void {
+  register(world: StepContext): void {
     const work = async (id: string): Promise<void> => {
       this.#running.add(id);
       try {
@@ -56,7 +56,7 @@ export class ExportQueue {
    * Puts exports back into the queue that nobody works on: their worker is gone, or this process has given them up. Work that
    * is done twice is done to the same end. Exports whose workflow can never go on end by name.
    */
-  async watch(world: World, log: EngineLog): Promise<void> {
+  async watch(world: StepContext, log: EngineLog): Promise<void> {
     const { knex, worker } = world;
     const left = await leftExports(knex, EXPORT_WORKFLOW, worker.id);
     const idle = left.flatMap(({ id, executor }) => (executor === worker.id && !this.#running.has(id) ? [id] : []));

@@ -1,5 +1,5 @@
+import type { StepContext } from '../../../steps/context.js';
 import { transact } from '../../../steps/database-retry.js';
-import type { World } from '../../../steps/context.js';
 import type { Caller } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { isBelow, openRoots } from '../../core/exports/bucket-place.js';
@@ -43,7 +43,7 @@ export async function startExport(parts: Parts, request: StartExport, caller: Ca
 }
 
 /** Where an export will be, as a person reads it. Throws `invalid_request` for what is not open to the tenant. */
-function placeFor({ exportDir, buckets }: World, whose: Whose, { folder = '', s3 }: ExportRequest['to']): string {
+function placeFor({ exportDir, buckets }: StepContext, whose: Whose, { folder = '', s3 }: ExportRequest['to']): string {
   if (s3 === undefined) return exportFolder(exportDir, whose, folder).path;
   const open = openRoots(buckets?.roots ?? [], whose.tenant);
   if (isBelow(s3, open)) return s3;

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
-import { settleEach } from '../../../steps/interruptions/settle.js';
 import { transact } from '../../../steps/database-retry.js';
+import { settleEach } from '../../../steps/interruptions/settle.js';
 import { resumeDecided } from '../../../steps/segment/resume-run.js';
 import type { Caller } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';

@@ -1,11 +1,11 @@
 import type { Agent, FunctionTool } from '@openai/agents';
-import { reachableAgent } from '../../tools/define/reachable-agents.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import type { JsonObject } from '../../core/json.js';
 import { Allowance } from '../../core/limits/allowance.js';
 import type { InterruptionRow } from '../../storage/interruptions/interruption-rows.js';
 import type { RunOfCall } from '../../storage/runs/runs-of-calls.js';
 import { toolSpecOf } from '../../tools/define/define-tool.js';
+import { findReachableAgent } from '../../tools/define/reachable-agents.js';
 import type { RegisteredAgent } from '../agents/agent-registry.js';
 import { toolNamed } from '../agents/tool-named.js';
 import type { Parts } from '../parts.js';
@@ -52,7 +52,7 @@ function knownProblem(tool: FunctionTool, args: JsonObject): string | null {
 
 /** Whether a tool is gone. Tools of servers, and of agents behind tools, are only known while a run works. */
 export function isGone({ agent: start, scaffold }: RegisteredAgent, name: string, tool: string): boolean {
-  const agent: Agent | undefined = reachableAgent(start, name);
+  const agent: Agent | undefined = findReachableAgent(start, name);
   if (agent === undefined || agent.mcpServers.length > 0) return false;
   const tools = agent === start ? [...agent.tools, ...(scaffold?.tools ?? [])] : agent.tools;
   return !tools.some((one) => one.type === 'function' && (one.name === tool || toolSpecOf(one).name === tool));

@@ -1,5 +1,5 @@
-import { reachableAgents } from '../../tools/define/reachable-agents.js';
 import { refuseFork } from '../../core/replay/fork-edits.js';
+import { reachableAgents } from '../../tools/define/reachable-agents.js';
 import type { RegisteredAgent } from '../agents/agent-registry.js';
 
 /** Whether a name is in a list of names, where `prefix/*` stands for every name that begins so. */

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Knex } from 'knex';
-import { NOBODY } from '../../../steps/interruptions/settle.js';
-import { requestersOf } from '../../../steps/segment/requesters.js';
 import { isoNow } from '../../../steps/context.js';
+import { SYSTEM_ACTOR } from '../../../steps/interruptions/settle.js';
+import { requestersOf } from '../../../steps/segment/requesters.js';
 import { budgetOfRun } from '../../core/budgets/budget.js';
 import type { Caller } from '../../core/caller.js';
 import { type GrantSet, grantsToJson, parseGrants } from '../../core/grants/grants.js';
@@ -152,7 +152,9 @@ function noLongerStanding(events: readonly EventDraft[]): EventDraft[] {
     if (one.kind !== 'standing_decision.made' || revoked.has(one.data.id)) return [];
     const { id } = one.data;
     const parentKey = `standing:${id}`;
-    return [{ key: `${parentKey}:revoked`, parentKey, kind: 'standing_decision.revoked', data: { id, actor: NOBODY } }];
+    return [
+      { key: `${parentKey}:revoked`, parentKey, kind: 'standing_decision.revoked', data: { id, actor: SYSTEM_ACTOR } },
+    ];
   });
 }
 
@@ -201,7 +203,7 @@ async function takeOver(
   const revoked = events.flatMap(({ kind, data }) => (kind === 'standing_decision.revoked' ? [data.id] : []));
   const servers = events.flatMap(({ kind, data }) => (kind === 'mcp.listed' ? [data.server] : []));
   await copyInterruptions(trx, { from, runId: id, segment }, binding, decided);
-  await copyStanding(trx, id, binding, { made, revoked: new Set(revoked), by: NOBODY });
+  await copyStanding(trx, id, binding, { made, revoked: new Set(revoked), by: SYSTEM_ACTOR });
   await copyCalls(trx, { from, to: id, tenant }, binding.digests, begun);
   await copyPins(trx, from, id, servers);
   await copySubjects(trx, from, id);

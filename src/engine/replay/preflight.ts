@@ -14,7 +14,7 @@ import { grantsOf, type RunRow } from '../../storage/runs/run-row.js';
 import { type SnapshotRow, snapshotOf, soundState } from '../../storage/runs/snapshots.js';
 import { type RegisteredAgent, registerAgents } from '../agents/agent-registry.js';
 import { assertConfig } from '../agents/assert-config.js';
-import { openDoors } from '../agents/install-sdk-patches.js';
+import { installSdkPatches } from '../agents/install-sdk-patches.js';
 import { sideBySide } from '../concurrency/side-by-side.js';
 import { RECORDING_VERSION } from '../dbos/recording-version.js';
 import type { EngineConfig } from '../engine-config.js';
@@ -47,7 +47,7 @@ export async function* preflight(config: EngineConfig): AsyncGenerator<Preflight
   });
   if (database === null) return;
   try {
-    openDoors(null);
+    installSdkPatches(null);
     const { knex } = database;
     let done = 0;
     let after = '';

@@ -38,7 +38,7 @@ export async function replayLiveModel(
     const { now, prices } = world;
     const budgets = { onExhausted: 'fail', outputTokens: world.budgets.outputTokens } as const;
     const { findings, live, executed } = await replayLive(
-      { ...place, world: { ...place.world, now, prices, budgets }, provider: models },
+      { ...place, ctx: { ...place.ctx, now, prices, budgets }, provider: models },
       { ...replayed, grants },
       { from, executePure, now, signal, maxNanos: maxUsd === undefined ? null : nanosOf(maxUsd) },
     );

@@ -1,4 +1,4 @@
-import type { McpLists, World } from '../../../steps/context.js';
+import type { McpLists, StepContext } from '../../../steps/context.js';
 import type { ReplayPlace } from '../../../workflows/replay/replay-log.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { UNMETERED } from '../../metrics/meter.js';
@@ -27,7 +27,7 @@ export function replayPlace(agents: ReadonlyMap<string, RegisteredAgent>, lists:
   const nothing = async (): Promise<never> => {
     throw refused('enqueues nothing');
   };
-  const world: World = {
+  const ctx: StepContext = {
     knex: noDatabase(),
     queue: { enqueue: nothing, withdraw: nothing, remove: nothing, wake: () => undefined },
     worker: { id: 'replay', epoch: 0 },
@@ -38,5 +38,5 @@ export function replayPlace(agents: ReadonlyMap<string, RegisteredAgent>, lists:
     ...{ rewards: new Map(), readSecrets: async () => [], crashLimit: 1 },
     metrics: UNMETERED,
   };
-  return { world, agents };
+  return { ctx, agents };
 }

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
+import type { McpLists } from '../../../steps/context.js';
 import { settledOf } from '../../../steps/segment/begin-segment.js';
 import { taskOfRun } from '../../../steps/verification/task-of-run.js';
-import type { McpLists } from '../../../steps/context.js';
 import type { ReplayedRun } from '../../../workflows/replay/replay-log.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { type GrantSet, parseGrants } from '../../core/grants/grants.js';

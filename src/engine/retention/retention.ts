@@ -1,5 +1,5 @@
-import { SEGMENT_WORKFLOW } from '../../../workflows/run-segment.js';
 import { EXPORT_WORKFLOW } from '../../../workflows/export.js';
+import { SEGMENT_WORKFLOW } from '../../../workflows/run-segment.js';
 import { type Caller, mayOperate } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import {

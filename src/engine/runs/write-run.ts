@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Knex } from 'knex';
-import { isoNow, type World } from '../../../steps/context.js';
+import { isoNow, type StepContext } from '../../../steps/context.js';
 import { type GrantSet, grantsToJson } from '../../core/grants/grants.js';
 import type { JsonObject, JsonValue } from '../../core/json.js';
 import type { RunLimits } from '../../core/runs/run.js';
@@ -36,7 +36,7 @@ export interface PlannedRun {
  * as it was inserted: a session changes what the run has.
  */
 export async function writeRun(
-  world: World,
+  world: StepContext,
   trx: Knex.Transaction,
   run: PlannedRun,
   claim: () => Promise<void>,

@@ -1,7 +1,7 @@
-import { reachableAgents } from '../../tools/define/reachable-agents.js';
 import { isSecretName } from '../../core/secrets/secret-looks.js';
 import { knowAddress, knowSecret } from '../../models/secrets/known-secrets.js';
 import { fileSecret, isSecret, type Secret } from '../../models/secrets/secret.js';
+import { reachableAgents } from '../../tools/define/reachable-agents.js';
 import { carriedSecrets } from '../../tools/http/bound-credential.js';
 import type { EngineConfig } from '../engine-config.js';
 import { filesOfSettings, knowSettings, tokensFile } from './setting-secrets.js';

@@ -2,7 +2,7 @@ import type { Caller } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import type { RequeueTask, TaskView } from '../../core/tasks/task.js';
 import { lockRun } from '../../storage/runs/runs.js';
-import { putBack } from '../../storage/tasks/task-attempts.js';
+import { restoreItems } from '../../storage/tasks/task-attempts.js';
 import { isDead, lockTask, type TaskRow } from '../../storage/tasks/tasks.js';
 import { agentNamed, type Parts } from '../parts.js';
 import { getTask } from './task-verbs.js';
@@ -32,7 +32,7 @@ export async function requeueTask(
       assertDead(task, attempts);
       if (run.erased_at !== null) throw new HoldfastError('run_erased', `The content of task ${id} was erased.`);
       agentNamed(parts, task.agent);
-      await putBack(trx, task, parts.retries);
+      await restoreItems(trx, task, parts.retries);
       return { again: false };
     });
     if (done === null) continue;

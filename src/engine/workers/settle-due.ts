@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { settleEach, settlingOfTime } from '../../../steps/interruptions/settle.js';
+import { settleEach, settlementByTime } from '../../../steps/interruptions/settle.js';
 import { resumeDecided } from '../../../steps/segment/resume-run.js';
 import { databaseTrouble } from '../../storage/database/database-trouble.js';
 import { falseInterruptions } from '../../storage/integrity/shown-rows.js';
@@ -96,7 +96,7 @@ async function settleTaken(parts: Parts, trx: Knex.Transaction, due: readonly Du
     notExpired(parts, { runId: row.run_id, error: (changed.get(row.id) ?? []).map(({ what }) => what).join('; ') });
   const early = pending.filter((row) => !past.includes(row));
   await correctTimers(trx, early);
-  await settleEach(parts.world, trx, past.filter((row) => !isChanged(row)).map(settlingOfTime));
+  await settleEach(parts.world, trx, past.filter((row) => !isChanged(row)).map(settlementByTime));
   await resumeDecided(parts.world, trx, [...new Set(due.map(({ runId }) => runId))]);
   return new Set([...past.filter(isChanged), ...early].map(({ id }) => id));
 }

@@ -1,7 +1,7 @@
 import { DBOS } from '@dbos-inc/dbos-sdk';
 import { endFamily } from '../../../steps/agents/family.js';
-import { counted } from '../../../steps/exports/counted-work.js';
 import { isoNow } from '../../../steps/context.js';
+import { counted } from '../../../steps/exports/counted-work.js';
 import { SEGMENT_WORKFLOW } from '../../../workflows/run-segment.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { canonical } from '../../core/json.js';

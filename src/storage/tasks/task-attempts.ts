@@ -74,7 +74,7 @@ export async function nextAttempt(trx: Knex.Transaction, id: string, runId: stri
 }
 
 /** Puts a task back that is over: its next attempt is due now, on these terms, which count anew. Under the lock of its row. */
-export async function putBack(trx: Knex.Transaction, task: TaskRow, retries: TaskRetries): Promise<void> {
+export async function restoreItems(trx: Knex.Transaction, task: TaskRow, retries: TaskRetries): Promise<void> {
   const { id, tenant, run_id: runId, attempts } = task;
   const now = trx.fn.now() as unknown as Date;
   const requeues = task.requeues + 1;

@@ -7,7 +7,7 @@ import { isolatedPool } from '../isolated/isolated-pool.js';
 import { executePlainly } from './plain-execution.js';
 import { parseArguments, problemOf } from './schema-parse.js';
 import { assertDeclaration, invalidTool } from './tool-declaration.js';
-import { watchTool } from './watched-tool.js';
+import { instrumentTool } from './watched-tool.js';
 
 /** Where a declared tool carries its spec; the same in every copy of this module. */
 const SPEC = Symbol.for('holdfast.tool');
@@ -41,7 +41,7 @@ export function defineTool<I, O>(declaration: Declaration<I, O>): DeclaredTool {
   const spec = specOf(declaration);
   const { customDataExtractor: _none, ...made } = sdkToolOf(declaration, spec);
   const needsApproval = async (_context: unknown, input: unknown) => spec.approvalOf(input) !== null;
-  return watchTool({ ...made, needsApproval, [SPEC]: spec });
+  return instrumentTool({ ...made, needsApproval, [SPEC]: spec });
 }
 
 export const isDeclared = <T extends object>(tool: T): tool is T & Declared => SPEC in tool;

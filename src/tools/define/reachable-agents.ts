@@ -13,5 +13,5 @@ export function reachableAgents(start: Agent): readonly Agent[] {
 }
 
 /** The agent of a name among those that a run can reach by handoffs: a call may have been followed by one. */
-export const reachableAgent = (start: Agent, name: string): Agent | undefined =>
+export const findReachableAgent = (start: Agent, name: string): Agent | undefined =>
   reachableAgents(start).find((agent) => agent.name === name);

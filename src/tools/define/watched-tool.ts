@@ -14,7 +14,7 @@ interface Watch {
 }
 let watch: Watch | null = null;
 
-export const setWatch = (given: Watch): void => {
+export const setInstrumentation = (given: Watch): void => {
   watch = given;
 };
 
@@ -32,7 +32,7 @@ export function invokeOf(tool: Invokable): Invoke {
 }
 
 /** From now on whoever invokes the tool past its guard is refused; elsewhere it works as before. Returns the tool. */
-export function watchTool<T extends Invokable>(tool: T): T {
+export function instrumentTool<T extends Invokable>(tool: T): T {
   const present = Object.getOwnPropertyDescriptor(tool, 'invoke');
   // A copy of a watched tool, in a namespace for example, is watched already.
   if (present?.configurable !== true || present.get !== undefined) return tool;

@@ -13,7 +13,7 @@ import { McpConnections } from '../../../src/tools/mcp/mcp-connections.js';
 import { callTool } from '../../../steps/calls/call-tool.js';
 import { EarlierCalls } from '../../../steps/calls/earlier-calls.js';
 import { storedLists } from '../../../steps/calls/pin-mcp-tools.js';
-import type { World } from '../../../steps/context.js';
+import type { StepContext } from '../../../steps/context.js';
 import { createEngineDatabase, describeEachDatabase, type TestDatabase } from '../../harness/database.js';
 
 /** What happens to an unsafe call between the look at its record and its intent. */
@@ -37,7 +37,7 @@ const spec = toolSpecOf(
 describeEachDatabase('one call', (kind) => {
   let test: TestDatabase;
   let database: Database;
-  let world: World;
+  let world: StepContext;
   beforeAll(async () => {
     test = await createEngineDatabase(kind);
     database = await openDatabase(test.options);

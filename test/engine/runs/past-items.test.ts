@@ -2,7 +2,7 @@ import { Agent, type ModelRequest, Runner, type RunState } from '@openai/agents'
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool, functionModel } from '../../../src/index.js';
-import { hideOver, withHidden } from '../../../workflows/model-turn/trim-history.js';
+import { restoreHistory, trimHistory } from '../../../workflows/model-turn/trim-history.js';
 import { readState, stateOfText, stateText } from '../../../workflows/resume/state-text.js';
 import { call, resultsIn, say } from '../../harness/script.js';
 import { SLOW } from '../../harness/slow.js';
@@ -120,7 +120,7 @@ it.each([1, 2, 3, 4, 9])(
     const state = await pausedAfter(approvals, second);
     const text = stateText(state, []);
     const items = state._generatedItems.length;
-    hideOver(state);
+    trimHistory(state);
     expect(state._generatedItems.length).toBeLessThan(items);
     expect(JSON.parse(stateText(state, []))).toEqual(JSON.parse(text));
     expect(whole(await loadedOf(second, stateText(state, [])))).toEqual(whole(await loadedOf(second, text)));
@@ -134,9 +134,9 @@ it.each([1, 2, 3, 4, 9])(
 it('shows what is said again under its id once, where it was said first', async () => {
   const state = await pausedAfter(4, second);
   const before = state.history;
-  hideOver(state);
+  trimHistory(state);
   const again = { ...thought(0), content: [{ type: 'input_text' as const, text: 'thought again' }] };
   const request = { ...({} as ModelRequest), input: [...state.history, again] };
-  const { input } = withHidden(state, request);
+  const { input } = restoreHistory(state, request);
   expect(input).toEqual(before.map((item) => ('id' in item && item.id === 'rs_0' ? again : item)));
 });
