@@ -3,12 +3,11 @@ import { HoldfastError } from '../src/core/errors/errors.js';
 import { revisionDir } from '../src/datasets/export-folder.js';
 import { type ExportRow, readExport } from '../src/storage/exports/exports.js';
 import type { StepContext } from '../steps/context.js';
-import { attempted } from '../steps/exports/attempt-export.js';
-import { beginExport, type ExportEnd, endExport } from '../steps/exports/begin-export.js';
-import { placeOf } from '../steps/exports/place-of.js';
+import { beginExport, type ExportEnd, endExport, placeOf } from '../steps/exports/begin-export.js';
+import { attempted } from '../steps/exports/counted-work.js';
 import { type Published, publishExport } from '../steps/exports/publish-export.js';
 import { type PartResult, type WrittenPart, writePart } from '../steps/exports/write-part.js';
-import { abandonOnDatabaseOutage } from './give-up.js';
+import { abandonOnDatabaseOutage } from './durable-step.js';
 
 /** Permanent: it is in the database. */
 export const EXPORT_WORKFLOW = 'export';

@@ -20,26 +20,27 @@ import type { StepContext } from '../steps/context.js';
 import { isTransient, withDatabaseRetry } from '../steps/database-retry.js';
 import {
   beginSegment,
+  compareBegin,
+  compareCounts,
   type LoadedSegment,
   reloadSegment,
   type SegmentStart,
   startOf,
 } from '../steps/segment/begin-segment.js';
-import { compareBegin, compareCounts } from '../steps/segment/compare-begin.js';
 import { endSegment } from '../steps/segment/end-segment.js';
 import { logWriter } from '../steps/segment/write-log.js';
 import { taskOfRun } from '../steps/verification/task-of-run.js';
+import { abandonOnDatabaseOutage } from './durable-step.js';
 import { outcomeFromError } from './ending-of-error.js';
-import { abandonOnDatabaseOutage } from './give-up.js';
-import { budgetsOf } from './model-turn/budget-wait.js';
 import { durableProvider } from './model-turn/durable-model.js';
+import { budgetsOf } from './model-turn/model-budgets.js';
 import { restoreOutput } from './model-turn/trim-history.js';
 import { recordedOf, storedState } from './resume/rebuild-state.js';
 import { resumeState } from './resume/resume-state.js';
 import { stateText } from './resume/state-text.js';
-import { waitForApprovals } from './resume/wait-for-approvals.js';
 import { inSegment, newSegmentContext, type RunFacts, type SegmentContext, type StepGate } from './segment-context.js';
 import { SegmentLog } from './segment-log.js';
+import { waitForApprovals } from './tool-calls/approvals.js';
 import { prepareRun } from './verification/prepare-run.js';
 import { verifyRun } from './verification/verify-run.js';
 

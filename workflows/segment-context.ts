@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Agent, FunctionTool, Model, ModelProvider, RunContext, RunState } from '@openai/agents';
 import type { AgentEnvironment } from '../src/core/containers/environment.js';
+import { HoldfastError } from '../src/core/errors/errors.js';
 import type { GrantSet } from '../src/core/grants/grants.js';
 import type { AllowedElsewhere } from '../src/core/interruptions/allowed-elsewhere.js';
 import type { WaitDecision } from '../src/core/interruptions/settlement.js';
@@ -15,8 +16,8 @@ import type { McpRules } from '../src/core/tools/mcp.js';
 import type { ToolSpec } from '../src/core/tools/tool.js';
 import type { CallOutcomeRow } from '../src/storage/runs/calls.js';
 import type { StartableAgent } from '../steps/agents/start-child.js';
-import type { ToolResult } from '../steps/calls/call-tool.js';
-import type { EarlierCalls } from '../steps/calls/earlier-calls.js';
+import type { HaltReason } from '../steps/calls/call-model.js';
+import type { EarlierCalls, ToolResult } from '../steps/calls/call-tool.js';
 import type { StepContext } from '../steps/context.js';
 import type { SettledInterruption } from '../steps/segment/begin-segment.js';
 import type { RunScaffold } from './model-turn/run-scaffold.js';
@@ -279,3 +280,14 @@ export class SegmentStop extends Error {
     this.stop = stop;
   }
 }
+
+/** How a segment stops whose work was halted from outside. */
+export const stopFromHalt = (why: HaltReason): Extract<Stop, { type: 'cancelled' | 'failed' }> =>
+  why === 'cancelled' ? { type: 'cancelled' } : { type: 'failed', error: HALTS[why]().view() };
+
+const HALTS = {
+  limit_wall_time: () =>
+    new HoldfastError('limit_wall_time', 'The run worked longer than its limit of time (maxDurationMs) allows.'),
+  stalled: () =>
+    new HoldfastError('run_stalled', 'No step of the run began or ended for longer than `stalls.afterMs` allows.'),
+} satisfies { readonly [R in Exclude<HaltReason, 'cancelled'>]: () => HoldfastError };

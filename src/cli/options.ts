@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { CommanderError, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
-import type { JsonObject, JsonValue } from '../core/json.js';
-import { jsonObject, jsonValue } from '../core/json.js';
+import { type JsonObject, type JsonValue, jsonObject, jsonValue } from '../core/json.js';
 import { usdText } from '../core/money.js';
 import { PAGE_LIMIT } from '../core/page.js';
 import { print } from './print.js';

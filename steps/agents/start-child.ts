@@ -22,8 +22,7 @@ import { ancestorsOf, limitsOf, type RunRow } from '../../src/storage/runs/run-r
 import { insertRun, lockRun, runs } from '../../src/storage/runs/runs.js';
 import { isoNow, type StepContext } from '../context.js';
 import { transact } from '../database-retry.js';
-import { requestersOf } from '../segment/requesters.js';
-import { timeLeftMs } from '../segment/time-left.js';
+import { requestersOf, timeLeftMs } from '../segment/begin-segment.js';
 
 /** What a worker knows of an agent that runs can be started of. */
 export interface StartableAgent {

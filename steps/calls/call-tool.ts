@@ -1,25 +1,27 @@
 import type { StepNote } from '../../src/core/agents/scaffold-step.js';
 import type { AgentEnvironment } from '../../src/core/containers/environment.js';
-import type { AllowedElsewhere } from '../../src/core/interruptions/allowed-elsewhere.js';
+import { type AllowedElsewhere, begunElsewhereText } from '../../src/core/interruptions/allowed-elsewhere.js';
 import type { Settlement, WaitDecision } from '../../src/core/interruptions/settlement.js';
 import { type CallWait, isInterruption } from '../../src/core/interruptions/wait.js';
 import type { CallOutcome } from '../../src/core/log/event.js';
 import { BodyLost, EffectUnknown, judgeCall, unknownEffectText } from '../../src/core/runs/call.js';
 import { seededRandom } from '../../src/core/seeded-random.js';
-import type { BodyPlace, ToolContext, ToolSpec } from '../../src/core/tools/tool.js';
+import type { BodyPlace, ProbeResult, ToolContext, ToolSpec } from '../../src/core/tools/tool.js';
 import { noEnvironment } from '../../src/core/tools/tool-environment.js';
-import { type CallIntent, type CallRecord, claimCall, findCall, settleCall } from '../../src/storage/runs/calls.js';
+import {
+  type CallIntent,
+  type CallRecord,
+  claimCall,
+  findCall,
+  keepSettlement,
+  settleCall,
+} from '../../src/storage/runs/calls.js';
 import { environmentOfCall } from '../containers/run-environment.js';
 import type { StepContext } from '../context.js';
 import { transact, withDatabaseRetry } from '../database-retry.js';
 import { type Halt, haltOf } from './call-model.js';
-import { errorOutcome, outputOf } from './call-outcome.js';
-import type { EarlierCalls } from './earlier-calls.js';
-import { answeredElsewhere, askedAgain } from './elsewhere.js';
-import { LateThrow } from './late-throws.js';
-import { placeOf } from './place-for-body.js';
-import { probe } from './probe.js';
-import { type Ended, runBody } from './run-body.js';
+import { catchingLate, LateThrow } from './late-throws.js';
+import { codeOf, type Ended, errorOutcome, outputOf, runBody } from './run-body.js';
 import { type Continuation, continuationOf, keepWait, outcomeUnder } from './wait-in-call.js';
 
 export interface ToolCall {
@@ -280,4 +282,78 @@ function environmentOf(
   if (call.environment === null) return noEnvironment(`The agent ${call.agent}`);
   const key = executionKey(`${origin}:${callId}`, call.repeatApprovedBy);
   return environmentOfCall(ctx, { runId, tenant, ...call.environment }, key, signal);
+}
+
+/** Asks a tool whether a call of it happened. */
+export async function probe(spec: ToolSpec, input: unknown, context: ToolContext): Promise<ProbeResult<unknown>> {
+  const { name, probe: ask } = spec;
+  if (spec.onUnknownEffect !== 'probe' || ask === null) return { happened: 'unknown' };
+  try {
+    const code = codeOf(`the probe of ${name}`, name, context);
+    return await catchingLate(code, (signal) => ask(input, { ...context, signal }), context.signal);
+  } catch {
+    // A probe that fails has found out nothing; a person is asked.
+    return { happened: 'unknown' };
+  }
+}
+
+type PlaceForBody =
+  /** `place`: where the body works; null: here. */
+  { readonly type: 'found'; readonly place: BodyPlace | null } | { readonly type: 'lost'; readonly error: unknown };
+
+/** Waits for a place before the intent is written: a call that waits for one has not begun. Null: it was stopped. */
+export async function placeOf({ enter }: ToolSpec, signal: AbortSignal): Promise<PlaceForBody | null> {
+  if (enter === undefined) return { type: 'found', place: null };
+  try {
+    return { type: 'found', place: await enter(signal) };
+  } catch (error) {
+    return signal.aborted ? null : { type: 'lost', error };
+  }
+}
+
+/** Who allowed a call in another run, where nobody has in this one; null: nobody has to be asked. */
+export const elsewhereOf = (
+  { repeatApprovedBy, allowedElsewhere }: ToolCall,
+  record: CallRecord | null,
+): AllowedElsewhere | null => (repeatApprovedBy === null ? (record?.approvedIn ?? allowedElsewhere) : null);
+
+/**
+ * What comes of a call that only people of another run have allowed, in place of executing it: somebody is asked. What it waited
+ * for and has come by now is kept, so that it goes on under that when it may. Null: it may be executed.
+ */
+export async function askedAgain(
+  ctx: StepContext,
+  call: ToolCall,
+  record: CallRecord | null,
+  goesOn: Continuation | null,
+): Promise<ToolResult | null> {
+  const elsewhere = elsewhereOf(call, record);
+  // The result of a run below is only read: nothing is executed.
+  if (elsewhere === null || goesOn?.settlement.type === 'child_ended') return null;
+  if (goesOn !== null) await withDatabaseRetry(() => keepSettlement(ctx.knex, call.intent, goesOn));
+  return { type: 'unknown', text: begunElsewhereText(call.spec.name, elsewhere) };
+}
+
+/** Whether a call waits for an answer that was given in another run: it is asked for again, where the tool would go on with it. */
+export const answeredElsewhere = (call: ToolCall, goesOn: Continuation | null): boolean =>
+  call.allowedElsewhere !== null && goesOn !== null && call.spec.resume !== null;
+
+/**
+ * Knows of which calls a run may have something, so that a call that is new need not be looked for. What it does not know of
+ * is still safe: outcomes and waits are kept once, and an unsafe call is always looked for.
+ */
+export class EarlierCalls {
+  readonly #ids: Set<string> | null;
+
+  /** The calls that the run had when the segment began; null: an execution before this one may have begun others. */
+  constructor(ids: readonly string[] | null) {
+    this.#ids = ids === null ? null : new Set(ids);
+  }
+
+  /** Whether the call may have left something before now. Asked once for each execution of a call. */
+  has(callId: string): boolean {
+    if (this.#ids === null || this.#ids.has(callId)) return true;
+    this.#ids.add(callId);
+    return false;
+  }
 }

@@ -3,8 +3,7 @@ import type { CallOutcome } from '../../src/core/log/event.js';
 import { seededRandom } from '../../src/core/seeded-random.js';
 import type { ToolContext, ToolSpec } from '../../src/core/tools/tool.js';
 import { noEnvironment } from '../../src/core/tools/tool-environment.js';
-import { errorOutcome, outputOf } from './call-outcome.js';
-import { runBody } from './run-body.js';
+import { errorOutcome, outputOf, runBody } from './run-body.js';
 
 /** A recorded call whose tool says that the same input always gives the same output. */
 export interface RepeatableCall {

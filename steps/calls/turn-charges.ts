@@ -16,10 +16,9 @@ import {
   settle,
 } from '../../src/storage/budgets/budgets.js';
 import { writeCharge } from '../../src/storage/budgets/charges.js';
-import type { StepContext } from '../context.js';
+import { assertStillOwner, LostExecutionError, type StepContext } from '../context.js';
 import { withDatabaseRetry } from '../database-retry.js';
 import type { ModelResult } from './call-model.js';
-import { assertStillOwner, LostExecutionError } from './lost-execution.js';
 
 /** What a model is asked for: one turn of a run. */
 export interface ChargedTurn {

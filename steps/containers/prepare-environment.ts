@@ -1,14 +1,14 @@
-import type { Scaffold } from '../../src/core/agents/scaffold.js';
-import { scaffoldFailed } from '../../src/core/agents/scaffold.js';
+import { posix } from 'node:path';
+import { type Scaffold, scaffoldFailed } from '../../src/core/agents/scaffold.js';
 import { isEnvironmentTrouble } from '../../src/core/errors/environment-errors.js';
 import { type ErrorView, HoldfastError } from '../../src/core/errors/errors.js';
 import { EffectUnknown } from '../../src/core/runs/call.js';
-import type { TaskFiles } from '../../src/core/tasks/task-file.js';
+import { bytesOf, type TaskFiles } from '../../src/core/tasks/task-file.js';
+import type { ToolEnvironment } from '../../src/core/tools/tool-environment.js';
 import { unlessAborted } from '../../src/models/providers/abort.js';
 import { type Halt, haltOf } from '../calls/call-model.js';
 import type { StepContext } from '../context.js';
 import type { EnvironmentOwner } from './open-environment.js';
-import { putFiles } from './put-files.js';
 import { environmentOfCall } from './run-environment.js';
 
 /** As long as the longest call of a tool. */
@@ -53,4 +53,29 @@ function failureOf(name: string | null, error: unknown): HoldfastError {
     return scaffoldFailed(name, 'initialize', 'was at work when its container ended; start the run anew');
   if (typeof error === 'string') return scaffoldFailed(name, 'initialize', error);
   return scaffoldFailed(name, 'initialize', `threw: ${error instanceof Error ? error.message : String(error)}`);
+}
+
+const MODE = '644';
+
+/** Writes files below a directory, with their modes; what is there is replaced. */
+export async function putFiles(environment: ToolEnvironment, directory: string, files: TaskFiles): Promise<void> {
+  const directories = directoriesOf(directory, files);
+  if (directories.length > 0) await environment.run(['mkdir', '-p', '--', ...directories]);
+  await placeFiles(environment, directory, files);
+}
+
+/** The directories that files below a directory are in. */
+export const directoriesOf = (directory: string, files: TaskFiles): readonly string[] => [
+  ...new Set(Object.keys(files).map((path) => posix.dirname(posix.join(directory, path)))),
+];
+
+/** The same where their directories are there. */
+export async function placeFiles(environment: ToolEnvironment, directory: string, files: TaskFiles): Promise<void> {
+  const placed = Object.entries(files).map(([path, file]) => ({ path: posix.join(directory, path), file }));
+  for (const { path, file } of placed) await environment.write(path, bytesOf(file));
+  const modes = [...new Set(placed.map(({ file }) => file.mode))].filter((mode) => mode !== MODE);
+  for (const mode of modes) {
+    const paths = placed.filter(({ file }) => file.mode === mode).map(({ path }) => path);
+    await environment.run(['chmod', mode, '--', ...paths]);
+  }
 }

@@ -1,6 +1,8 @@
-import type { ErrorView } from '../../src/core/errors/errors.js';
+import { type ErrorView, HoldfastError } from '../../src/core/errors/errors.js';
+import { bucketPlaceOf, isBelow, openRoots } from '../../src/core/exports/bucket-place.js';
 import { type ExportFile, type ExportStatus, isExportOver } from '../../src/core/exports/export.js';
-import { removeStaging, stagingOf } from '../../src/datasets/export-folder.js';
+import { exportFolder, removeStaging, stagingOf } from '../../src/datasets/export-folder.js';
+import { bucketPlace, type ExportPlace, folderPlace } from '../../src/datasets/export-place.js';
 import { listRunsOf } from '../../src/storage/exports/export-runs.js';
 import { forgetExported } from '../../src/storage/exports/exported-runs.js';
 import {
@@ -12,9 +14,7 @@ import {
   requestOf,
 } from '../../src/storage/exports/exports.js';
 import type { StepContext } from '../context.js';
-import { transact } from '../database-retry.js';
-import { exportError } from './export-error.js';
-import { folderOf, placeOf } from './place-of.js';
+import { isTransient, transact } from '../database-retry.js';
 
 export type ExportStart =
   | { readonly type: 'begun'; readonly runs: number }
@@ -76,3 +76,49 @@ const isWithdrawn = async (ctx: StepContext, row: ExportRow): Promise<boolean> =
 /** Removes what is on this disk of how an export was made. */
 export const dropStaging = (ctx: StepContext, row: ExportRow): Promise<void> =>
   removeStaging(stagingOf(ctx.exportDir, row)).catch(() => undefined);
+
+const DISK: { readonly [code: string]: string } = {
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk is full',
+  EACCES: 'this process may not write there',
+  EPERM: 'this process may not write there',
+  EROFS: 'the disk is read-only',
+};
+
+/** Why an export does not come about. What passes by itself, as a database that is away, is thrown again. */
+export function exportError(error: unknown): ErrorView {
+  if (error instanceof HoldfastError) return error.view();
+  if (isTransient(error)) throw error;
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  if ('syscall' in Object(error)) {
+    const what = error instanceof Error ? error.message : code;
+    return new HoldfastError('export_not_writable', `The export cannot be written: ${DISK[code] ?? what}.`).view();
+  }
+  // What a parser says quotes what it has read, which may be erased while the export is kept.
+  const quotes = error instanceof SyntaxError;
+  const what = quotes ? 'a text in the database is not valid' : error instanceof Error ? error.message : String(error);
+  return new HoldfastError('export_failed', `The export stopped: ${what.slice(0, 2000).toWellFormed()}`).view();
+}
+
+/** Returns where this worker writes an export: its own folder, or the place in the object store. */
+export function folderOf({ exportDir }: Pick<StepContext, 'exportDir'>, row: ExportRow): string {
+  const { folder = '', s3 } = requestOf(row).to;
+  return s3 ?? exportFolder(exportDir, row, folder).path;
+}
+
+/** Where an export comes to be. Throws `export_not_writable`: this process may not export there. */
+export function placeOf(
+  { exportDir, buckets }: Pick<StepContext, 'exportDir' | 'buckets'>,
+  row: ExportRow,
+): ExportPlace {
+  const { folder = '', s3 } = requestOf(row).to;
+  if (s3 === undefined) return folderPlace(exportDir, exportFolder(exportDir, row, folder), row.id);
+  const place = bucketPlaceOf(s3);
+  // It was found to be open when it was asked for; the settings of this process may be others.
+  const { store = null, roots = [] } = buckets ?? {};
+  if (store === null || place === null || !isBelow(s3, openRoots(roots, row.tenant)))
+    throw new HoldfastError('export_not_writable', `${s3} is not below a place that this worker exports to.`, {
+      hint: 'Give all processes the same HOLDFAST_EXPORT_BUCKETS.',
+    });
+  return bucketPlace(stagingOf(exportDir, row), { store, place, id: row.id });
+}

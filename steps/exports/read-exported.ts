@@ -18,7 +18,6 @@ import type { RunRow } from '../../src/storage/runs/run-row.js';
 import { runs } from '../../src/storage/runs/runs.js';
 import { lastRewards } from '../../src/storage/tasks/rewards.js';
 import { runFactsOf } from '../../src/storage/trajectories/read-trajectory.js';
-import { readAhead } from './read-ahead.js';
 
 /** A log with more bytes of payloads than this is in no export: a row is made in memory. */
 const LOG_BYTES_MAX = 64 * 1024 * 1024;
@@ -199,4 +198,30 @@ async function childrenOf(
     });
   }
   return children;
+}
+
+/**
+ * Takes the next of a series while something is done with the one before. What fails is thrown in its turn, and when nobody
+ * wants more, what is on its way is waited for.
+ */
+export async function* readAhead<T>(series: AsyncIterable<T>): AsyncIterable<T> {
+  const source = series[Symbol.asyncIterator]();
+  const ask = (): Promise<IteratorResult<T>> => {
+    const asked = source.next();
+    // It is looked at later.
+    asked.catch(() => undefined);
+    return asked;
+  };
+  let next = ask();
+  try {
+    for (;;) {
+      const { done, value } = await next;
+      if (done === true) return;
+      next = ask();
+      yield value;
+    }
+  } finally {
+    await next.catch(() => undefined);
+    await source.return?.();
+  }
 }

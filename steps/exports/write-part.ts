@@ -13,9 +13,8 @@ import { forgetDigests, keepDigests } from '../../src/storage/exports/export-run
 import { keepExported } from '../../src/storage/exports/exported-runs.js';
 import { type ExportRow, noteProgress, readExport, requestOf } from '../../src/storage/exports/exports.js';
 import type { StepContext } from '../context.js';
-import { exportError } from './export-error.js';
-import { rowsOfPairs } from './export-pairs.js';
-import { type MadeRows, type RowBatch, rowsOfRuns } from './export-rows.js';
+import { exportError } from './begin-export.js';
+import { type MadeRows, type RowBatch, rowsOfPairs, rowsOfRuns } from './export-rows.js';
 
 /** A part is closed when its rows have so many characters, or when it has as many runs as it may. */
 const CHARS_PER_PART = 64 * 1024 * 1024;

@@ -1,20 +1,26 @@
+import type { Knex } from 'knex';
+import { HoldfastError } from '../../src/core/errors/errors.js';
+import { argumentsFault, falseAtBegin, falseCount, storedRow } from '../../src/core/integrity/begin-rows.js';
 import { type AllowedElsewhere, allowedBy } from '../../src/core/interruptions/allowed-elsewhere.js';
 import type { ArgumentEdit, DecisionView, InterruptionReason } from '../../src/core/interruptions/interruption.js';
 import type { StandingDecisionView, StandingRule } from '../../src/core/interruptions/standing.js';
 import type { PlacedWait } from '../../src/core/interruptions/wait.js';
 import type { JsonValue } from '../../src/core/json.js';
+import { EVENT_DATA } from '../../src/core/log/event.js';
+import { EMPTY_STATE } from '../../src/core/log/state.js';
+import { addUsage, NO_USAGE, type Usage } from '../../src/core/runs/run.js';
+import { beginFacts, headState } from '../../src/storage/integrity/begin-events.js';
 import type { DecisionRow, InterruptionRow } from '../../src/storage/interruptions/interruption-rows.js';
 import { interruptionViewOf, waitOf } from '../../src/storage/interruptions/interruptions.js';
-import { standingViewOf } from '../../src/storage/interruptions/standing-decisions.js';
+import { type StandingThen, standingViewOf } from '../../src/storage/interruptions/standing-decisions.js';
+import { readEvent } from '../../src/storage/log/read-events.js';
 import { type ResumedWork, resumeWork } from '../../src/storage/runs/resume-work.js';
 import { limitsOf, type RunRow } from '../../src/storage/runs/run-row.js';
 import { readRun, startWork } from '../../src/storage/runs/runs.js';
 import { tellBegun } from '../../src/storage/tasks/task-events.js';
-import { EarlierCalls } from '../calls/earlier-calls.js';
+import { EarlierCalls } from '../calls/call-tool.js';
 import type { StepContext } from '../context.js';
 import { withDatabaseRetry } from '../database-retry.js';
-import type { BeginRows } from './compare-begin.js';
-import { timeLeftMs } from './time-left.js';
 
 /** An interruption that the segment before ended with, as it was settled. */
 export interface SettledInterruption {
@@ -154,3 +160,100 @@ export function startOf(segment: number, settled: readonly SettledInterruption[]
 const ruleOf = ({ id, agent, tool, toolVersion, scope, exact, actor }: StandingDecisionView): StandingRule => ({
   ...{ id, agent, tool, toolVersion, scope, exact, actor },
 });
+
+/** The rows that a segment begins with. */
+export interface BeginRows {
+  readonly interruptions: readonly InterruptionRow[];
+  readonly decisions: readonly DecisionRow[];
+  readonly standing: readonly StandingThen[];
+}
+
+/**
+ * Compares what a segment begins with (what its run was started with, and what was decided) with the log. Gives the error by which
+ * the run fails where they differ, before anything of it executes; null: they are the same.
+ */
+export async function compareBegin(
+  { knex }: Pick<StepContext, 'knex'>,
+  run: RunRow,
+  rows: BeginRows,
+): Promise<HoldfastError | null> {
+  const keys = [
+    `${run.segment - 1}:rebuilt`,
+    ...(run.rebuilt_segment === null ? [] : [`${run.rebuilt_segment - 1}:rebuilt`]),
+    ...rows.interruptions.map(({ id }) => `interruption:${id}`),
+    ...rows.decisions.map(({ interruption_id: id }) => `decision:${id}`),
+    ...rows.decisions.map(({ interruption_id: id, vote }) => `vote:${id}:${vote}`),
+    ...rows.standing.flatMap(({ id }) => [`standing:${id}`, `standing:${id}:revoked`]),
+  ];
+  // What is revoked after its row was read is no fault of the row: of all else nothing changes any more.
+  const upTo = rows.standing[0]?.log_seq;
+  const read = await withDatabaseRetry(() => beginFacts(knex, run.id, [...new Set(keys)], upTo));
+  if ('broken' in read) return refused(run.id, read.broken);
+  const { facts } = read;
+  const wrong =
+    falseAtBegin(facts, run.id, {
+      runs: [storedRow('runs', run, run)],
+      interruptions: rows.interruptions.map((row) => storedRow('interruptions', row, run)),
+      decisions: rows.decisions.map((row) => storedRow('decisions', row, run)),
+      standing_decisions: rows.standing.map((row) => storedRow('standing_decisions', row, run)),
+    }) ?? rows.interruptions.map((row) => argumentsFault(row, facts)).find((one) => one !== null);
+  if (wrong == null) return null;
+  const { table, row, column, what } = wrong;
+  return refused(run.id, `${column === null ? '' : `${column} of `}the row ${row} of ${table}: ${what}`);
+}
+
+/**
+ * Compares the counters of a run, by which its limits are kept, with the state after the last event of its log, when a segment begins for
+ * the first time. `recorded`: what the log has of the segment by then. Gives the error by which the run fails; null: they are the same.
+ */
+export async function compareCounts(
+  { knex }: Pick<StepContext, 'knex'>,
+  run: RunRow,
+  recorded: ReadonlyMap<number, { readonly usage: Usage }>,
+): Promise<HoldfastError | null> {
+  const isNew = run.segment === 0 && run.forked_from_run_id === null;
+  const state = isNew ? EMPTY_STATE : await withDatabaseRetry(() => headState(knex, run.id));
+  if (state === null) return refused(run.id, 'the head of its log is not what its last event made of the state');
+  const answers = [...recorded.values()];
+  const wrong = falseCount(
+    {
+      ...{ id: run.id, segment: run.segment, turns: run.turns },
+      ...{ forked: run.forked_from_run_id !== null, rebuilt: run.rebuilt_segment === run.segment },
+      own: usageIn(run.input_tokens, run.output_tokens, run.total_tokens),
+      below: usageIn(run.child_input_tokens, run.child_output_tokens, run.child_total_tokens),
+      recorded: {
+        turns: answers.length,
+        usage: answers.reduce((sum, { usage }) => addUsage(sum, usage), NO_USAGE),
+      },
+    },
+    state,
+  );
+  if (wrong === null) return null;
+  return refused(run.id, `${wrong.column} of the row ${wrong.row} of ${wrong.table}: ${wrong.what}`);
+}
+
+const usageIn = (input: string, output: string, total: string): Usage => ({
+  ...{ inputTokens: Number(input), outputTokens: Number(output), totalTokens: Number(total) },
+});
+
+const refused = (runId: string, what: string): HoldfastError =>
+  new HoldfastError('row_changed', `Nothing of run ${runId} was executed: ${what}.`);
+
+/**
+ * What is left of a run's time, in milliseconds: of its own bound, and of what the run above it had left when it was started.
+ * What runs below it worked counts. Null: no bound.
+ */
+export function timeLeftMs(run: RunRow, maxDurationMs: number | null, nowMs: number): number | null {
+  const inherited = run.time_left_ms === null ? null : Number(run.time_left_ms);
+  const bound =
+    maxDurationMs === null || inherited === null ? (maxDurationMs ?? inherited) : Math.min(maxDurationMs, inherited);
+  if (bound === null) return null;
+  const present = Math.max(0, nowMs - (run.segment_started_at?.getTime() ?? nowMs));
+  return Math.max(0, bound - Number(run.active_ms) - Number(run.child_active_ms) - present);
+}
+
+/** Who asked for a run, and for those that it was made of, as its log says; empty: its log does not say. */
+export async function requestersOf(db: Knex, runId: string): Promise<readonly string[]> {
+  const first = await readEvent(db, runId, 1);
+  return EVENT_DATA['run.created'].safeParse(first?.data).data?.requestedBy ?? [];
+}

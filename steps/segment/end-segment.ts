@@ -1,27 +1,29 @@
 import type { Knex } from 'knex';
+import { itemsOfInput, keptItems } from '../../src/core/agents/session.js';
 import { kindFor } from '../../src/core/interruptions/interruption.js';
-import { canonical, sha256 } from '../../src/core/json.js';
+import { canonical, digestOf, type JsonObject, sha256 } from '../../src/core/json.js';
 import type { EventDraft } from '../../src/core/log/event.js';
 import { type ApprovalTerms, type Ending, interruptionId, verdictsFor, type Wait } from '../../src/core/runs/ending.js';
 import { isOver, type Usage } from '../../src/core/runs/run.js';
-import type { TaskVerified } from '../../src/core/tasks/task-reward.js';
+import { judgementOf, type TaskVerified } from '../../src/core/tasks/task-reward.js';
+import { appendSessionItems, lockSession } from '../../src/storage/agents/sessions.js';
 import { assumeLost } from '../../src/storage/budgets/budgets.js';
 import { costOfEach } from '../../src/storage/budgets/charges.js';
 import { carryInterruptions, insertInterruption, pendingOf } from '../../src/storage/interruptions/interruptions.js';
 import { insertTimer } from '../../src/storage/interruptions/timers.js';
 import { appendEvents, extendLog } from '../../src/storage/log/events.js';
+import { readHead } from '../../src/storage/log/read-events.js';
 import type { LogTail } from '../../src/storage/log/write-events.js';
 import { lockFamily } from '../../src/storage/runs/families.js';
-import type { RunRow } from '../../src/storage/runs/run-row.js';
+import { inputOf, type RunRow } from '../../src/storage/runs/run-row.js';
 import { updateRun } from '../../src/storage/runs/runs.js';
 import { insertSnapshot } from '../../src/storage/runs/snapshots.js';
+import { insertReward } from '../../src/storage/tasks/rewards.js';
 import { endFamily, settleEndedChildren } from '../agents/family.js';
 import { isoNow, type StepContext } from '../context.js';
 import { transact } from '../database-retry.js';
 import { lockEventsOf, settleWhatIsThere } from '../interruptions/settle.js';
-import { rewardVerified } from '../verification/reward-verified.js';
 import { resumeDecided } from './resume-run.js';
-import { saveSession } from './save-session.js';
 
 export interface SegmentEnd {
   readonly runId: string;
@@ -206,3 +208,41 @@ async function ask(
 
 const PLAIN_TERMS: ApprovalTerms = { toolVersion: '', capabilities: [], required: 1, separate: false };
 const severalOf = (required: number) => (required === 1 ? {} : { requiredApprovals: required });
+
+/**
+ * Adds to a session what a completed run was asked and what it said, in the transaction that ends the run, and gives the
+ * event of it. Nothing happens for a run that is in no session.
+ */
+export async function saveSession(
+  trx: Knex.Transaction,
+  run: RunRow,
+  produced: readonly JsonObject[],
+  parentKey: string,
+): Promise<readonly EventDraft[]> {
+  if (run.session_id === null) return [];
+  const session = await lockSession(trx, run.tenant, run.session_id);
+  // Only the run that holds the session writes to it: another run may have gone on with the conversation since.
+  if (session === undefined || session.run_id !== run.id) return [];
+  const asked = itemsOfInput(inputOf(run)).slice(run.history_items);
+  const items = keptItems([...asked, ...produced]);
+  await appendSessionItems(trx, session, items, run.id);
+  const data = { sessionId: session.id, items: items.length, digest: digestOf(items) };
+  return [{ key: 'session:saved', parentKey, kind: 'session.saved', data }];
+}
+
+/** Whose word a verification is. */
+const VERIFIER = 'verifier';
+
+/** Says what a run was worth by its verification, in the transaction that ends it and after its last event is written. */
+export async function rewardVerified(
+  ctx: StepContext,
+  trx: Knex.Transaction,
+  run: Pick<RunRow, 'id' | 'tenant'>,
+  verified: TaskVerified,
+): Promise<void> {
+  const head = await readHead(trx, run.id);
+  if (head === undefined || head.runKey === null) return;
+  const { seq: headSeq, hash: headHash, runKey } = head;
+  const made = { runId: run.id, tenant: run.tenant, actor: VERIFIER, at: isoNow(ctx), headSeq, headHash, runKey };
+  await insertReward(trx, made, judgementOf(verified));
+}

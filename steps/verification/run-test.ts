@@ -6,7 +6,7 @@ import { bytesOf, type TaskFiles } from '../../src/core/tasks/task-file.js';
 import type { CommandEnd, TestEnd } from '../../src/core/tasks/task-reward.js';
 import { type TaskVerification, TESTS_DIR, TRY_PATH, testFilesOf } from '../../src/core/tasks/task-verification.js';
 import type { EndedCommand } from '../../src/core/tools/tool-environment.js';
-import { directoriesOf } from '../containers/put-files.js';
+import { directoriesOf } from '../containers/prepare-environment.js';
 import type { JudgedEnvironment } from './verification-environment.js';
 
 /** How long commands may take, and how much of each stream is kept. */

@@ -1,5 +1,4 @@
-import type { Model, ModelRequest, ModelResponse } from '@openai/agents';
-import { Usage } from '@openai/agents';
+import { type Model, type ModelRequest, type ModelResponse, Usage } from '@openai/agents';
 import { z } from 'zod';
 
 /** The work of every run that is measured, the same on both sides: a scripted model and a tool that costs nothing. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { readAhead } from '../../steps/exports/read-ahead.js';
+import { readAhead } from '../../steps/exports/read-exported.js';
 
 /** A series of which the next is asked for while the one before is worked on. */
 

@@ -8,13 +8,12 @@ import { type LiveReplay, otherwiseSaid, type ReplaySide, saidIn } from '../../s
 import { namedValue } from '../../src/core/replay/replay.js';
 import type { Usage } from '../../src/core/runs/run.js';
 import { unlessAborted } from '../../src/models/providers/abort.js';
-import { EarlierCalls } from '../../steps/calls/earlier-calls.js';
+import { EarlierCalls } from '../../steps/calls/call-tool.js';
 import { durableProvider } from '../model-turn/durable-model.js';
-import { openRecordedSegment, type RecordedPlace } from '../resume/recorded-scope.js';
+import { openRecordedSegment, type RecordedPlace } from '../resume/rebuild-state.js';
 import { runFacts, work } from '../run-segment.js';
 import { type LiveOptions, LiveSource, ONE_SEGMENT } from './live-replay-source.js';
-import { type Came, endedFromOutside, failure, RecordedEnds } from './replay-ending.js';
-import { ReplayFindings } from './replay-findings.js';
+import { type Came, endedFromOutside, failure, RecordedEnds, ReplayFindings } from './replay-findings.js';
 import { execute, NO_GATE, type ReplayedRun, type ReplayPlace } from './replay-log.js';
 
 /** So long may it take: whoever asked for it waits for the answer. */

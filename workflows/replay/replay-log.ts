@@ -5,15 +5,14 @@ import type { Standing } from '../../src/core/interruptions/standing.js';
 import { areWhole, type KeyedEvent, segmentsOf } from '../../src/core/log/recording.js';
 import type { RunTask } from '../../src/core/tasks/run-task.js';
 import type { RunRow } from '../../src/storage/runs/run-row.js';
-import { EarlierCalls } from '../../steps/calls/earlier-calls.js';
+import { EarlierCalls } from '../../steps/calls/call-tool.js';
 import type { StepContext } from '../../steps/context.js';
 import type { SettledInterruption } from '../../steps/segment/begin-segment.js';
 import { durableProvider } from '../model-turn/durable-model.js';
-import { openRecordedSegment, type RecordedPlace } from '../resume/recorded-scope.js';
+import { openRecordedSegment, type RecordedPlace } from '../resume/rebuild-state.js';
 import { type RunnableAgent, runFacts, work } from '../run-segment.js';
 import { inSegment, type SegmentContext } from '../segment-context.js';
-import { type Came, judgeEnding, RecordedEnds } from './replay-ending.js';
-import { ReplayFindings } from './replay-findings.js';
+import { type Came, judgeEnding, RecordedEnds, ReplayFindings } from './replay-findings.js';
 import { LogEnds, ReplaySource } from './replay-source.js';
 
 /** All that a replay knows of a run. It reads nothing while it executes. */

@@ -8,13 +8,11 @@ import { rewriteArguments } from '../../src/core/runs/rewrite-arguments.js';
 import { knowsResult, rewriteResult } from '../../src/core/runs/rewrite-result.js';
 import { findReachableAgent } from '../../src/tools/define/reachable-agents.js';
 import type { SettledInterruption } from '../../steps/segment/begin-segment.js';
-import { applyBudgetDecisions } from '../model-turn/budget-wait.js';
+import { applyBudgetDecisions } from '../model-turn/model-budgets.js';
 import { finishedItemCount, trimmedHistory } from '../model-turn/trim-history.js';
-import { offeredTool } from '../sdk/offered-tool.js';
-import { wrappedTools } from '../sdk/wrap-tool.js';
+import { offeredTool, wrappedTools } from '../sdk/wrap-tool.js';
 import type { AuthorizedCall, SegmentContext } from '../segment-context.js';
-import { type AskedCall, authorizeCall } from '../tool-calls/authorize-calls.js';
-import { withGuardrails } from '../tool-calls/plan-response.js';
+import { type AskedCall, authorizeCall, withGuardrails } from '../tool-calls/authorize-calls.js';
 import { awaitResult, startCalls } from '../tool-calls/run-calls.js';
 import { type ReadState, readState, stateOfText, suspendedIn } from './state-text.js';
 

@@ -2,8 +2,14 @@ import { type Agent, RunState } from '@openai/agents';
 import { z } from 'zod';
 import { isObject, jsonValue } from '../../src/core/json.js';
 import { breathe } from '../../src/storage/database/breathe.js';
-import { type PastItem, pastItem, restoreItems, serializeHistory } from '../model-turn/past-items.js';
-import { trimLoadedHistory, trimmedHistory } from '../model-turn/trim-history.js';
+import {
+  type PastItem,
+  pastItem,
+  restoreItems,
+  serializeHistory,
+  trimLoadedHistory,
+  trimmedHistory,
+} from '../model-turn/trim-history.js';
 
 /** A call of an agent as a tool whose agent is in the middle of its work, as a state keeps it. */
 const suspendedAgent = z.object({

@@ -3,9 +3,15 @@ import { Agent, type FunctionTool, type MCPServer, type RunContext, UserError } 
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import { serverLabel } from '../../src/core/tools/mcp.js';
 import { currentSegment, type SegmentContext } from '../segment-context.js';
-import { type McpSource, mcpSourceOf, type Offer, setMcpSource, standInFor } from '../tool-calls/mcp-call.js';
-import { offeredTools } from '../tool-calls/mcp-list.js';
-import { overrideProperty } from './read-through.js';
+import {
+  type McpSource,
+  mcpSourceOf,
+  type Offer,
+  offeredTools,
+  setMcpSource,
+  standInFor,
+} from '../tool-calls/mcp-tools.js';
+import { overrideProperty } from './patch-agent.js';
 
 const standIns = new AsyncLocalStorage<{ readonly agent: Agent; readonly servers: MCPServer[] }>();
 const instrumented = new WeakSet<Agent>();

@@ -1,14 +1,13 @@
 import { type Agent, type ModelProvider, RunContext, Runner, RunState } from '@openai/agents';
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import { reachableAgents } from '../../src/tools/define/reachable-agents.js';
-import { chargedProvider } from '../model-turn/charged-model.js';
 import { asDurable, durableProvider } from '../model-turn/durable-model.js';
+import { chargedProvider } from '../model-turn/model-budgets.js';
 import { resumeState } from '../resume/resume-state.js';
-import { waitForApprovals } from '../resume/wait-for-approvals.js';
 import { currentSegment, type SegmentContext, SegmentStop } from '../segment-context.js';
-import { refuse } from './refusal.js';
-import { unsupportedAgent } from './unsupported.js';
-import { instrumentAgent } from './watched-agent.js';
+import { waitForApprovals } from '../tool-calls/approvals.js';
+import { instrumentAgent } from './patch-agent.js';
+import { refuse, unsupportedAgent } from './unsupported.js';
 
 /** As the SDK bounds a run that says nothing else. */
 const MAX_TURNS = 10;

@@ -5,7 +5,7 @@ import { invokeOf } from '../../src/tools/define/watched-tool.js';
 import type { ToolResult } from '../../steps/calls/call-tool.js';
 import { stateText } from '../resume/state-text.js';
 import { type AuthorizedCall, type SegmentContext, withNestedLoop } from '../segment-context.js';
-import { callItem } from './call-item.js';
+import { callItem } from './tool-body.js';
 
 /**
  * An agent as a tool (`agent.asTool()`), or a copy of one. The SDK keeps to itself which tools these are, but gives `on` to no others,

@@ -6,17 +6,20 @@ import { digestOf } from '../../src/core/json.js';
 import type { CallOutcome } from '../../src/core/log/event.js';
 import type { Wait } from '../../src/core/runs/ending.js';
 import { type CallIntent, outcomeOf, rowOf } from '../../src/storage/runs/calls.js';
-import type { HaltReason } from '../../steps/calls/call-model.js';
 import { callTool, executionKey, SIBLING_FAILED, type ToolResult } from '../../steps/calls/call-tool.js';
 import { durableStep } from '../durable-step.js';
 import { isShaped, shaped } from '../model-turn/run-scaffold.js';
-import { termsOf } from '../resume/approval-of.js';
-import { type AuthorizedCall, inStep, type SegmentContext, type StartedCall, type Stop } from '../segment-context.js';
+import {
+  type AuthorizedCall,
+  inStep,
+  type SegmentContext,
+  type StartedCall,
+  stopFromHalt,
+} from '../segment-context.js';
 import { type AgentToolResult, isAgentTool, runAgentTool } from './agent-tool.js';
-import { afterOutputGuardrails } from './call-callbacks.js';
-import { endOfRun, isRaised } from './failing-call.js';
-import { logChild } from './sub-agent-call.js';
-import { bodyOf, requirementOf } from './tool-body.js';
+import { termsOf } from './approvals.js';
+import { afterOutputGuardrails } from './authorize-calls.js';
+import { bodyOf, endOfRun, isRaised, logChild, requirementOf } from './tool-body.js';
 
 /** What the SDK gets in place of a result that is not there yet; resuming puts the result in its place. */
 export const PLACEHOLDER = '[waiting]';
@@ -226,16 +229,6 @@ function logHalted(scope: SegmentContext, authorized: AuthorizedCall, startedKey
     scope.log.add('call.finished', { callId, tool, outcome }, startedKey);
   }
 }
-
-export const stopFromHalt = (why: HaltReason): Extract<Stop, { type: 'cancelled' | 'failed' }> =>
-  why === 'cancelled' ? { type: 'cancelled' } : { type: 'failed', error: HALTS[why]().view() };
-
-const HALTS = {
-  limit_wall_time: () =>
-    new HoldfastError('limit_wall_time', 'The run worked longer than its limit of time (maxDurationMs) allows.'),
-  stalled: () =>
-    new HoldfastError('run_stalled', 'No step of the run began or ended for longer than `stalls.afterMs` allows.'),
-} satisfies { readonly [R in Exclude<HaltReason, 'cancelled'>]: () => HoldfastError };
 
 /** What the SDK hands to the model as the result of a call. */
 export const resultOf = (outcome: CallOutcome): unknown =>

@@ -1,8 +1,7 @@
 import type { EventData } from '../../src/core/log/event.js';
 import { prepareEnvironment } from '../../steps/containers/prepare-environment.js';
 import { durableStep } from '../durable-step.js';
-import type { RunFacts, SegmentContext } from '../segment-context.js';
-import { stopFromHalt } from '../tool-calls/run-calls.js';
+import { type RunFacts, type SegmentContext, stopFromHalt } from '../segment-context.js';
 
 /** Prepares the environment of a run, in one step before its first turn. Where there is nothing to prepare, no container is made. */
 export async function prepareRun(scope: SegmentContext): Promise<void> {

@@ -15,8 +15,7 @@ import { isLookedAt, type Looked, lookAtFiles } from '../../steps/verification/l
 import { runCompile, runLint, runTest, type Timed } from '../../steps/verification/run-test.js';
 import type { JudgedEnvironment } from '../../steps/verification/verification-environment.js';
 import { durableStep } from '../durable-step.js';
-import type { SegmentContext } from '../segment-context.js';
-import { stopFromHalt } from '../tool-calls/run-calls.js';
+import { type SegmentContext, stopFromHalt } from '../segment-context.js';
 
 /** Errors of the agent's own making. They end its work, and the verification judges what the agent has done by then. */
 const JUDGED: ReadonlySet<string> = new Set(['limit_turns', 'limit_tokens', 'limit_wall_time', 'output_invalid']);

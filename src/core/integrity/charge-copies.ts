@@ -1,6 +1,5 @@
 import { nanosOf } from '../money.js';
-import type { Column, CopiedTable, Said, StoredRow } from './copied-table.js';
-import { isSaid } from './copied-table.js';
+import { type Column, type CopiedTable, isSaid, type Said, type StoredRow } from './copied-table.js';
 import type { AnswerFact, LoggedFacts } from './logged-facts.js';
 
 /** A charge is of an answer in the log, or (`answer` null) of an attempt that the log has no answer of. */

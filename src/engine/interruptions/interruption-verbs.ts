@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import { settle, vote } from '../../../steps/interruptions/settle.js';
-import { requestersOf } from '../../../steps/segment/requesters.js';
+import { requestersOf } from '../../../steps/segment/begin-segment.js';
 import { resumeLocked } from '../../../steps/segment/resume-run.js';
 import { raisedLimit } from '../../core/budgets/budget.js';
 import type { Caller } from '../../core/caller.js';

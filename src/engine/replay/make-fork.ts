@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Knex } from 'knex';
 import { isoNow } from '../../../steps/context.js';
 import { SYSTEM_ACTOR } from '../../../steps/interruptions/settle.js';
-import { requestersOf } from '../../../steps/segment/requesters.js';
+import { requestersOf } from '../../../steps/segment/begin-segment.js';
 import { budgetOfRun } from '../../core/budgets/budget.js';
 import type { Caller } from '../../core/caller.js';
 import { type GrantSet, grantsToJson, parseGrants } from '../../core/grants/grants.js';

@@ -3,8 +3,7 @@ import { type Stop, type StopRequest, stopEach, stopRun } from '../../../steps/a
 import type { Caller } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { plainText } from '../../core/json.js';
-import type { RunView } from '../../core/runs/run.js';
-import { isOver } from '../../core/runs/run.js';
+import { isOver, type RunView } from '../../core/runs/run.js';
 import { lockFamily, takeAlone } from '../../storage/runs/families.js';
 import { type RunRow, runViewOf } from '../../storage/runs/run-row.js';
 import { findRun } from '../../storage/runs/runs.js';

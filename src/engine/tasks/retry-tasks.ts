@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import { counted } from '../../../steps/exports/counted-work.js';
-import { requestersOf } from '../../../steps/segment/requesters.js';
+import { requestersOf } from '../../../steps/segment/begin-segment.js';
 import { taskDefinition } from '../../core/tasks/task-definition.js';
 import { databaseTrouble } from '../../storage/database/database-trouble.js';
 import { asLogged } from '../../storage/integrity/as-logged.js';

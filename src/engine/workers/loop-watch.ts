@@ -1,4 +1,4 @@
-import { type CodeSpan, spansSince, watchSpans } from '../../../steps/verification/code-at-work.js';
+import { type CodeSpan, spansSince, watchSpans } from '../../../steps/calls/late-throws.js';
 import type { Check } from '../../core/ops/health.js';
 import type { Metrics } from '../../metrics/metrics.js';
 import type { EngineLog } from '../parts.js';

@@ -1,6 +1,5 @@
 import type { Knex } from 'knex';
-import type { JsonObject } from '../../core/json.js';
-import { canonical } from '../../core/json.js';
+import { canonical, type JsonObject } from '../../core/json.js';
 import type { SystemEvent, SystemEventDraft, SystemEventFilter } from '../../core/log/system-event.js';
 import { inOneFlight } from '../database/one-flight.js';
 import { rowsOfPage } from '../runs/page-rows.js';

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import type { ErrorView } from '../../core/errors/errors.js';
-import { isErrorCode } from '../../core/errors/errors.js';
+import { type ErrorView, isErrorCode } from '../../core/errors/errors.js';
 import type { Integrity } from '../../core/integrity/integrity.js';
 import { type JsonObject, type JsonValue, jsonObject, jsonValue } from '../../core/json.js';
 import { usdOf } from '../../core/money.js';

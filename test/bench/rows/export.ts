@@ -1,8 +1,14 @@
 import { join } from 'node:path';
 import { Agent } from '@openai/agents';
 import { z } from 'zod';
-import type { StartExport } from '../../../src/index.js';
-import { createEngine, defineAgent, defineTool, functionModel, LOCAL_CALLER } from '../../../src/index.js';
+import {
+  createEngine,
+  defineAgent,
+  defineTool,
+  functionModel,
+  LOCAL_CALLER,
+  type StartExport,
+} from '../../../src/index.js';
 import { cloneFinished } from '../clone-finished.js';
 import { newPlace, type Place, query } from '../place.js';
 import { startProcess } from '../process.js';

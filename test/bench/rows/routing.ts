@@ -1,5 +1,4 @@
-import type { Model, ModelRequest, StreamEvent } from '@openai/agents';
-import { Usage } from '@openai/agents';
+import { type Model, type ModelRequest, type StreamEvent, Usage } from '@openai/agents';
 import { planOf } from '../../../src/core/routing/router-plan.js';
 import { UNWATCHED } from '../../../src/models/providers/model-attempt.js';
 import { attemptOf } from '../../../src/models/providers/single-attempt.js';

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { createConnection } from 'node:net';
+import { type AddressInfo, createConnection } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import express from 'express';
 import { afterAll, beforeAll, expect, test } from 'vitest';

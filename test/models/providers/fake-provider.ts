@@ -1,5 +1,4 @@
-import type { Answerer, Received } from '../servers/wire-server.js';
-import { cutInto, writePieces } from '../servers/wire-server.js';
+import { type Answerer, cutInto, type Received, writePieces } from '../servers/wire-server.js';
 
 /** What the model of a fake provider says: two parallel calls, then one call, then a text. */
 export interface Turn {

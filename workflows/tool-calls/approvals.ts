@@ -1,7 +1,8 @@
 import type { Agent, RunState } from '@openai/agents';
 import { HoldfastError } from '../../src/core/errors/errors.js';
-import type { SegmentContext } from '../segment-context.js';
-import { termsOf } from './approval-of.js';
+import { isSeparate } from '../../src/core/interruptions/separation.js';
+import type { ApprovalTerms } from '../../src/core/runs/ending.js';
+import type { AuthorizedCall, SegmentContext } from '../segment-context.js';
 
 /** Notes the approvals that the SDK reports, in its order, after the waits that were found inside calls. Says whether there are any. */
 export function waitForApprovals(scope: SegmentContext, state: RunState<unknown, Agent>): boolean {
@@ -29,3 +30,11 @@ export function waitForApprovals(scope: SegmentContext, state: RunState<unknown,
   }
   return items.length > 0;
 }
+
+/** What an approval of a call is bound to beside its digest, and how many people it takes. */
+export const termsOf = ({ run }: SegmentContext, { wrapped, capabilities }: AuthorizedCall): ApprovalTerms => ({
+  toolVersion: wrapped.spec.version,
+  capabilities,
+  required: wrapped.spec.approvals,
+  separate: isSeparate([...run.separateRequester, wrapped.spec.separateRequester], wrapped.spec.approvals),
+});

@@ -1,9 +1,0 @@
-import type { Knex } from 'knex';
-import { EVENT_DATA } from '../../src/core/log/event.js';
-import { readEvent } from '../../src/storage/log/read-events.js';
-
-/** Who asked for a run, and for those that it was made of, as its log says; empty: its log does not say. */
-export async function requestersOf(db: Knex, runId: string): Promise<readonly string[]> {
-  const first = await readEvent(db, runId, 1);
-  return EVENT_DATA['run.created'].safeParse(first?.data).data?.requestedBy ?? [];
-}
