@@ -18,8 +18,8 @@ import {
 } from '../segment-context.js';
 import { type AgentToolResult, isAgentTool, runAgentTool } from './agent-tool.js';
 import { termsOf } from './approvals.js';
-import { afterOutputGuardrails } from './authorize-calls.js';
 import { bodyOf, endOfRun, isRaised, logChild, requirementOf } from './tool-body.js';
+import { afterOutputGuardrails } from './tool-guardrails.js';
 
 /** What the SDK gets in place of a result that is not there yet; resuming puts the result in its place. */
 export const PLACEHOLDER = '[waiting]';
