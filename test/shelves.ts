@@ -58,6 +58,7 @@ export const SHELVES: readonly string[] = [
   'sdk',
   'replay',
   'workers',
+  'operations',
 ];
 
 /** Imports against the order, each to be mended. None is ever added. */

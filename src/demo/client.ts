@@ -6,7 +6,7 @@ import type { RunView, StartRun } from '../core/runs/run.js';
 
 /** What the demo asks a server over HTTP. */
 export interface DemoClient {
-  startRun(request: StartRun, idempotencyKey: string): Promise<RunView>;
+  startRun(request: StartRun, options: { readonly key: string }): Promise<RunView>;
   getRun(id: string): Promise<RunView>;
   streamEvents(id: string, after: number, signal: AbortSignal): AsyncGenerator<RunEvent, void>;
   listInterruptions(filter: { run: string; status: 'pending'; limit: number }): Promise<Page<InterruptionView>>;

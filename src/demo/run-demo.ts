@@ -77,7 +77,7 @@ async function perform(
   const url = await server.start(signal);
   story.tell('server', `up on PGlite after ${seconds(performance.now() - began)}: ${url}`);
   const client = connect(url, tokenIn(place));
-  const { id } = await client.startRun({ agent: 'treasurer', input: INPUT }, randomUUID());
+  const { id } = await client.startRun({ agent: 'treasurer', input: INPUT }, { key: randomUUID() });
   story.tell('run', `${id}: "${INPUT}"`);
   const stage = new Stage({ client, server, place, story, signal }, id);
   await stage.play();

@@ -1,4 +1,5 @@
 import type { Session } from '@openai/agents';
+import type { AgentView } from '../core/agents/agent-view.js';
 import type { SessionItem, SessionView } from '../core/agents/session.js';
 import type { ChargeView } from '../core/budgets/charge.js';
 import type { SpendFilter, SpendView } from '../core/budgets/spend.js';
@@ -29,24 +30,12 @@ import type { ShownTrajectory, TrajectorySummary } from '../core/trajectories/tr
 import type { TrajectoryFilter } from '../core/trajectories/trajectory-filter.js';
 import type { InterruptionFilter } from '../storage/interruptions/interruptions.js';
 import type { AccessRow } from '../storage/ops/access-log.js';
-import type { ToolMark } from '../storage/replay/tool-marks.js';
 import type { UntilSignal } from './concurrency/in-line.js';
 import type { RetentionOf } from './retention/retention.js';
 import type { RunStateBackend } from './standalone/run-state-backend.js';
 import type { FromPlace, SystemEventPage } from './streaming/system-events.js';
 import type { TaskVerbs } from './tasks/task-verb-list.js';
 import type { WorkerVerbs } from './workers/worker-verb-list.js';
-
-export interface AgentView {
-  readonly name: string;
-  readonly version: string;
-  readonly definitionHash: string;
-  readonly model: string | null;
-  readonly tools: readonly string[];
-  readonly grants: readonly string[];
-  /** Tools of it, or of an agent that it can hand over to, that gave something else when a replay executed them again. */
-  readonly marks: readonly ToolMark[];
-}
 
 /** The verbs of the engine. Every door (HTTP, command line, library) calls these and nothing else. */
 export interface Engine extends TaskVerbs, WorkerVerbs {

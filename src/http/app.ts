@@ -10,9 +10,9 @@ import { type ErrorCode, HoldfastError } from '../core/errors/errors.js';
 import { withoutSecrets } from '../models/secrets/known-secrets.js';
 import { identify } from './auth/gate.js';
 import { checkHost } from './auth/host.js';
+import { OPEN_ROUTES } from './probes.js';
 import { asHoldfastError, PROBLEM_TYPE, toProblem } from './problem.js';
 import type { GuardedRoute } from './route.js';
-import { OPEN_ROUTES } from './routes/system.js';
 import { ROUTES } from './routes.js';
 import { type Door, serve, serveOpen } from './serve.js';
 

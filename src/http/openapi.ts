@@ -1,8 +1,8 @@
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiOverride } from 'zod-openapi';
 import { ERRORS, type ErrorCode } from '../core/errors/errors.js';
-import { type OperationId, scopeOf } from './auth/scopes.js';
+import { NO_INPUT } from '../core/operations/operation.js';
 import { PROBLEM_TYPE, problem } from './problem.js';
-import { NO_INPUT, type Route } from './route.js';
+import { type Route, roleText } from './route.js';
 import { LINES_TYPE } from './wire/lines.js';
 
 /** What every route with a token may answer, whatever its verb. */
@@ -21,7 +21,7 @@ const WITH_BODY: readonly ErrorCode[] = ['malformed_json', 'unsupported_media_ty
 
 /** Every error that a route may answer with. */
 export function errorsOf(route: Route): readonly ErrorCode[] {
-  const guard = route.role === null ? ['internal' as const] : COMMON;
+  const guard = route.access === 'open' ? ['internal' as const] : COMMON;
   return ['host_refused', ...guard, ...(route.method === 'POST' ? WITH_BODY : []), ...route.errors];
 }
 
@@ -46,20 +46,14 @@ function bodyOf({ body, takes }: Route): Pick<ZodOpenApiOperationObject, 'reques
   };
 }
 
-/** What an operation of the installation takes instead of a role in a tenant. */
-export function roleIn(operation: OperationId): string | null {
-  const scope = scopeOf(operation);
-  return typeof scope === 'string' ? null : `installation ${scope.installation}`;
-}
-
 function operationOf(route: Route): ZodOpenApiOperationObject {
-  const { operationId, summary, description, role, streams } = route;
+  const { operationId, summary, description, access, streams } = route;
   const stream = streams === undefined ? {} : { [streams]: { schema: { type: 'string' as const } } };
   return {
     operationId,
     summary,
     ...(description === undefined ? {} : { description }),
-    ...(role === null ? { security: [] } : { 'x-role': roleIn(operationId) ?? role }),
+    ...(access === 'open' ? { security: [] } : { 'x-role': roleText(route) }),
     requestParams: { path: route.pathParams, query: route.query, header: route.header },
     ...bodyOf(route),
     responses: {

@@ -1,25 +1,19 @@
-import { z } from 'zod';
-import type { Caller, Role } from '../core/caller.js';
-import { type ErrorCode, HoldfastError } from '../core/errors/errors.js';
+import type { z } from 'zod';
+import type { Role } from '../core/caller.js';
+import { HoldfastError } from '../core/errors/errors.js';
 import { invalidRequest } from '../core/field-errors.js';
 import type { JsonObject } from '../core/json.js';
-import type { BatchLine } from '../core/tasks/task-batch.js';
+import type { Input, Operation, Request } from '../core/operations/operation.js';
 import type { Engine } from '../engine/verbs.js';
 import { namedTrouble } from '../storage/database/named-trouble.js';
-import type { OperationId } from './auth/scopes.js';
 import { parseInput, unstorableIn } from './input.js';
 import type { Streamed } from './wire/sse.js';
 
 /** What a handler gets beside its parsed input. */
-interface Context {
+export interface Context extends Request {
   readonly engine: Engine;
-  readonly caller: Caller;
-  /** Fires when the client is gone, or when the server closes and nobody should wait any longer. */
-  readonly signal: AbortSignal;
   /** The client asked for `text/event-stream`. */
   readonly wantsEvents: boolean;
-  /** The lines of the body of a route that takes them; of others none. */
-  readonly lines: AsyncIterable<BatchLine>;
 }
 
 interface OpenContext {
@@ -40,7 +34,6 @@ export type Reply =
     };
 
 export const json = (body: unknown): Reply => ({ type: 'json', body });
-export const plain = (contentType: string, text: string): Reply => ({ type: 'text', contentType, text });
 
 /** The parts of a request as they came. */
 interface Raw {
@@ -50,80 +43,42 @@ interface Raw {
   readonly body: unknown;
 }
 
-interface Description {
-  readonly method: 'GET' | 'POST' | 'DELETE';
-  /** As OpenAPI writes it: `/api/v1/runs/{id}`. */
-  readonly path: `/${string}`;
-  /** Its place in the list of scopes. */
-  readonly operationId: OperationId;
-  readonly summary: string;
-  readonly description?: string;
-  /** Status of success. Default 200. */
-  readonly status?: 200 | 202;
-  readonly response: z.ZodType;
-  /** The media type of success. Default `application/json`. */
-  readonly media?: string;
-  /** Other media types of success, with what they are. */
-  readonly streams?: string;
-  /** What its verb may throw; what every route may throw is not repeated. */
-  readonly errors: readonly ErrorCode[];
-  /** `lines`: the body is JSON values, one in each line, which the handler reads as they come. */
-  readonly takes?: 'lines';
-  /** Whether its body may hold the files of a task, which have a bound of their own. */
-  readonly hasFiles?: boolean;
-  /** Whether each call, also a refused one, gets a row in the access log. */
-  readonly audited?: boolean;
-}
-
-export interface Route extends Description {
-  /** The least role; null: no token is needed. */
-  readonly role: Role | null;
-  readonly pathParams: z.ZodObject;
-  readonly query: z.ZodObject;
-  readonly header: z.ZodObject;
-  /** Only of a POST. */
-  readonly body: z.ZodObject;
+export interface Route extends Omit<Operation, 'calls' | 'args'> {
+  /** The name of its operation. */
+  readonly operationId: string;
 }
 
 /** A route that needs a token. */
 export interface GuardedRoute extends Route {
-  readonly role: Role;
-  /** Parses, calls one verb, answers. Throws `invalid_request` and what the verb throws. */
+  /** Parses, calls one method of the engine, answers. Throws `invalid_request` and what the method throws. */
   readonly call: (raw: Raw, context: Context) => Promise<Reply>;
 }
 
 /** A route that anybody may call. It says nothing but whether. */
 export interface OpenRoute extends Route {
-  readonly role: null;
+  readonly access: 'open';
   readonly call: (context: OpenContext) => Promise<{ readonly status: number; readonly body: unknown }>;
 }
 
-/** The schemas of a route that takes nothing: spread, then replace what it does take. Unknown fields are refused. */
-export const NO_INPUT = {
-  pathParams: z.strictObject({}),
-  query: z.strictObject({}),
-  header: z.object({}),
-  body: z.strictObject({}),
-};
-
-interface Input<P, Q, H, B> {
-  readonly path: P;
-  readonly query: Q;
-  readonly header: H;
-  readonly body: B;
+/** The least role in the tenant that a route takes; null: no token is needed. */
+export function leastRole({ access }: Pick<Route, 'access'>): Role | null {
+  if (access === 'open') return null;
+  return typeof access === 'object' && 'tenant' in access ? access.tenant : 'viewer';
 }
+
+/** What a token must be for a route, as the document and the reference say it. */
+export const roleText = ({ access }: Pick<Route, 'access'>): string =>
+  typeof access === 'object' && 'installation' in access
+    ? `installation ${access.installation}`
+    : (leastRole({ access }) ?? 'none');
 
 interface Definition<P extends z.ZodObject, Q extends z.ZodObject, H extends z.ZodObject, B extends z.ZodObject>
   extends Route {
-  readonly role: Role;
   readonly pathParams: P;
   readonly query: Q;
   readonly header: H;
   readonly body: B;
-  readonly handle: (
-    input: Input<z.output<P>, z.output<Q>, z.output<H>, z.output<B>>,
-    context: Context,
-  ) => Promise<Reply>;
+  readonly handle: (input: Input<P, Q, H, B>, context: Context) => Promise<Reply>;
 }
 
 /** Binds a handler to the schemas of its input, so that a list can hold routes of all kinds. */

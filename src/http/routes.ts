@@ -1,24 +1,54 @@
 import { z } from 'zod';
+import { NO_INPUT, type Operation } from '../core/operations/operation.js';
+import { type MethodOf, OPERATIONS, type OperationName, type Operations } from '../core/operations/table.js';
+import type { Engine } from '../engine/verbs.js';
 import { openApiDocument } from './openapi.js';
-import { type GuardedRoute, guarded, json, NO_INPUT, type Route } from './route.js';
-import { CHARGE_ROUTES } from './routes/charges.js';
-import { EMITTED_EVENT_ROUTES } from './routes/emitted-events.js';
-import { ERASURE_ROUTES } from './routes/erasures.js';
-import { EVENT_ROUTES } from './routes/events.js';
-import { EVIDENCE_ROUTES } from './routes/evidence.js';
-import { EXPORT_ROUTES } from './routes/exports.js';
-import { INTERRUPTION_ROUTES } from './routes/interruptions.js';
-import { LOG_ROUTES } from './routes/log.js';
-import { METRICS_ROUTES } from './routes/metrics.js';
-import { RUN_ROUTES } from './routes/runs.js';
-import { SESSION_ROUTES } from './routes/sessions.js';
-import { SET_ASIDE_ROUTES } from './routes/set-aside.js';
-import { STANDING_DECISION_ROUTES } from './routes/standing-decisions.js';
-import { OPEN_ROUTES, SYSTEM_ROUTES } from './routes/system.js';
-import { SYSTEM_EVENT_ROUTES } from './routes/system-events.js';
-import { TASK_ROUTES } from './routes/tasks.js';
-import { TRAJECTORY_ROUTES } from './routes/trajectories.js';
-import { WORKER_ROUTES } from './routes/workers.js';
+import { OPEN_ROUTES } from './probes.js';
+import { type GuardedRoute, guarded, json, type Reply, type Route } from './route.js';
+import { STREAMS, type Stream } from './streams.js';
+
+type ArgumentsOf<Method> = Method extends keyof Engine
+  ? Engine[Method] extends (...args: infer Arguments) => unknown
+    ? Readonly<Arguments>
+    : never
+  : never;
+
+/** Operations whose methods the engine has, with arguments that these methods take. */
+type Callable = {
+  readonly [Name in OperationName]: {
+    args(...of: Parameters<Operations[Name]['args']>): ArgumentsOf<MethodOf<Name>>;
+  };
+};
+
+const made = z.object({ id: z.string() });
+const exposition = z.object({ contentType: z.string(), text: z.string() });
+
+/** What an operation answers with what the engine gave. */
+function replyOf(
+  { media, status = 200, location }: Pick<Operation, 'media' | 'status' | 'location'>,
+  given: unknown,
+): Reply {
+  if (media === 'application/x-ndjson') return { type: 'lines', lines: given as AsyncIterable<unknown> };
+  if (media === 'text/plain') return { type: 'text', ...exposition.parse(given) };
+  const place = location?.replace('{id}', encodeURIComponent(made.parse(given).id));
+  return { type: 'json', status, body: given, ...(place === undefined ? {} : { location: place }) };
+}
+
+const streams: { readonly [name: string]: Stream | undefined } = STREAMS;
+
+function routeOf(name: string, operation: Operation): GuardedRoute {
+  const { calls, args, ...description } = operation;
+  const stream = streams[name];
+  return guarded({
+    ...description,
+    operationId: name,
+    handle: async (input, context) => {
+      if (context.wantsEvents && stream !== undefined) return stream(input, context);
+      const method = context.engine[(calls ?? name) as keyof Engine] as (...given: readonly unknown[]) => unknown;
+      return replyOf(operation, await Reflect.apply(method, context.engine, args(input, context)));
+    },
+  });
+}
 
 const DOCUMENT_ROUTE = guarded({
   ...NO_INPUT,
@@ -26,34 +56,22 @@ const DOCUMENT_ROUTE = guarded({
   path: '/api/v1/openapi.json',
   operationId: 'getOpenApi',
   summary: 'Read this document.',
-  role: 'viewer',
+  access: 'shared',
   response: z.looseObject({ openapi: z.string() }),
   errors: [],
   handle: async () => json(openApiDocument(ROUTES)),
 });
 
 export const GUARDED_ROUTES: readonly GuardedRoute[] = [
-  ...RUN_ROUTES,
-  ...TASK_ROUTES,
-  ...EVIDENCE_ROUTES,
-  ...ERASURE_ROUTES,
-  ...LOG_ROUTES,
-  ...EVENT_ROUTES,
-  ...CHARGE_ROUTES,
-  // Before those that read a trajectory by its id.
-  ...EXPORT_ROUTES,
-  ...TRAJECTORY_ROUTES,
-  ...INTERRUPTION_ROUTES,
-  ...STANDING_DECISION_ROUTES,
-  ...SESSION_ROUTES,
-  ...EMITTED_EVENT_ROUTES,
-  ...SYSTEM_EVENT_ROUTES,
-  ...WORKER_ROUTES,
-  ...SET_ASIDE_ROUTES,
-  ...SYSTEM_ROUTES,
-  ...METRICS_ROUTES,
+  // An operation that the engine cannot be asked for does not compile here.
+  ...Object.entries<Operation>(OPERATIONS satisfies Callable).map(([name, operation]) => routeOf(name, operation)),
   DOCUMENT_ROUTE,
 ];
+
+/** What a server answers that serves metrics alone. */
+export const METRICS_ROUTES: readonly GuardedRoute[] = GUARDED_ROUTES.filter(
+  ({ operationId }) => operationId === 'getMetrics',
+);
 
 /** Every route of the server: what the app serves, and what OpenAPI and docs/http.md describe. */
 export const ROUTES: readonly Route[] = [...GUARDED_ROUTES, ...OPEN_ROUTES];

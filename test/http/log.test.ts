@@ -7,9 +7,9 @@ import { anchoredReport, consistencyView, logEntryView, logReport, logView } fro
 import { verifyConsistency } from '../../src/core/evidence/merkle.js';
 import { proofBundle } from '../../src/core/evidence/proof.js';
 import { parsePublicKey } from '../../src/core/evidence/signed-note.js';
+import { pageOf } from '../../src/core/operations/fields.js';
 import { runView } from '../../src/core/runs/run.js';
 import { makeLogKey } from '../../src/engine/evidence/log-keys.js';
-import { pageOf } from '../../src/http/fields.js';
 import { runHere } from '../cli/in-process.js';
 import { describeEachDatabase } from '../harness/database.js';
 import { type Door, expectProblem, openDoor, TOKENS } from './door.js';

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { interruptionView } from '../../src/core/interruptions/interruption.js';
 import { runEvent } from '../../src/core/log/event.js';
 import { verifyReport } from '../../src/core/log/verify-log.js';
+import { pageOf } from '../../src/core/operations/fields.js';
 import { type RunView, runView } from '../../src/core/runs/run.js';
-import { pageOf } from '../../src/http/fields.js';
 import { describeEachDatabase } from '../harness/database.js';
 import { type Actor, type Door, expectProblem, openDoor } from './door.js';
 

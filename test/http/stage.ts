@@ -3,8 +3,8 @@ import { expect } from 'vitest';
 import { z } from 'zod';
 import { interruptionView } from '../../src/core/interruptions/interruption.js';
 import { runEvent } from '../../src/core/log/event.js';
+import { pageOf } from '../../src/core/operations/fields.js';
 import { type RunView, runView } from '../../src/core/runs/run.js';
-import { pageOf } from '../../src/http/fields.js';
 import {
   askHumanTool,
   defineAgent,

@@ -47,9 +47,9 @@ const byLibrary = (engine: Engine): Door => ({
 });
 
 const byHttp = (client: Client): Door => ({
-  start: (request, key) => client.startRun(request, key),
-  read: (id, waitMs) => client.getRun(id, waitMs / 1000),
-  cancel: (id) => client.cancelRun(id, 'the soak'),
+  start: (request, key) => client.startRun(request, { key }),
+  read: (id, waitMs) => client.getRun(id, { wait: waitMs / 1000 }),
+  cancel: (id) => client.cancelRun(id, { reason: 'the soak' }),
   pending: async () => (await client.listInterruptions(PENDING)).items,
   decide: (id, decision) => client.decide(id, decision),
   emit: (name, key) => client.emitEvent(name, event(key)),

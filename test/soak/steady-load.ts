@@ -21,7 +21,7 @@ async function toItsEnd(
   verdict: 'approve' | 'reject',
 ): Promise<RunView> {
   for (;;) {
-    const run = await client.getRun(started.id, WAIT_SECONDS);
+    const run = await client.getRun(started.id, { wait: WAIT_SECONDS });
     if (run.status !== 'paused') {
       if (['completed', 'failed', 'cancelled'].includes(run.status)) return run;
       continue;
@@ -43,21 +43,21 @@ const expectStatus = ({ id, agent, status, error }: RunView, expected: string): 
 const runOf =
   (agent: string, verdict: 'approve' | 'reject' = 'approve', more: object = {}): Errand =>
   async (client, key) => {
-    const started = await client.startRun({ agent, input: key, ...more }, key);
+    const started = await client.startRun({ agent, input: key, ...more }, { key });
     expectStatus(await toItsEnd(client, started, key, verdict), ENDS[agent] ?? 'completed');
   };
 
 const stream: Errand = async (client, key) => {
-  const { id } = await client.startRun({ agent: 'talker', input: key, sessionId: `session-${key}` }, key);
+  const { id } = await client.startRun({ agent: 'talker', input: key, sessionId: `session-${key}` }, { key });
   let seen = 0;
   for await (const _ of client.streamRun(id, 0, AbortSignal.timeout(60_000))) seen += 1;
-  expectStatus(await client.getRun(id, WAIT_SECONDS), 'completed');
+  expectStatus(await client.getRun(id, { wait: WAIT_SECONDS }), 'completed');
   if (seen === 0) throw new Error(`the stream of run ${id} said nothing`);
 };
 
 /** Reads a little of a stream, then goes away. */
 const leaveStream: Errand = async (client, key) => {
-  const started = await client.startRun({ agent: 'talker', input: key }, key);
+  const started = await client.startRun({ agent: 'talker', input: key }, { key });
   const leaving = new AbortController();
   try {
     for await (const _ of client.streamRun(started.id, 0, leaving.signal)) leaving.abort();
@@ -68,15 +68,15 @@ const leaveStream: Errand = async (client, key) => {
 };
 
 const fork: Errand = async (client, key) => {
-  const first = await client.startRun({ agent: 'looker', input: key }, key);
+  const first = await client.startRun({ agent: 'looker', input: key }, { key });
   expectStatus(await toItsEnd(client, first, key, 'approve'), 'completed');
-  const forked = await client.forkRun(first.id, { at: 12 }, `${key}-fork`);
+  const forked = await client.forkRun(first.id, { at: 12 }, { key: `${key}-fork` });
   expectStatus(await toItsEnd(client, forked, key, 'approve'), 'completed');
   await client.diffRuns(first.id, forked.id);
 };
 
 const look: Errand = async (client, key) => {
-  const started = await client.startRun({ agent: 'payer', input: key }, key);
+  const started = await client.startRun({ agent: 'payer', input: key }, { key });
   expectStatus(await toItsEnd(client, started, key, 'approve'), 'completed');
   const { ok } = await client.verifyRun(started.id);
   if (!ok) throw new Error(`the log of run ${started.id} does not verify`);
@@ -84,7 +84,7 @@ const look: Errand = async (client, key) => {
   if (result !== 'same') throw new Error(`the replay of run ${started.id} is ${result}`);
   await client.getTrajectory(started.id);
   await client.checkpointNow();
-  await client.exportProof(started.id, true);
+  await client.exportProof(started.id);
   await Promise.all([
     client.getHealth(),
     client.getStats(),
@@ -94,9 +94,9 @@ const look: Errand = async (client, key) => {
 };
 
 const cancel: Errand = async (client, key) => {
-  const started = await client.startRun({ agent: 'asker', input: key }, key);
-  for (let run = started; run.status !== 'paused'; ) run = await client.getRun(started.id, WAIT_SECONDS);
-  await client.cancelRun(started.id, 'nobody wants it any more');
+  const started = await client.startRun({ agent: 'asker', input: key }, { key });
+  for (let run = started; run.status !== 'paused'; ) run = await client.getRun(started.id, { wait: WAIT_SECONDS });
+  await client.cancelRun(started.id, { reason: 'nobody wants it any more' });
   expectStatus(await toItsEnd(client, started, key, 'approve'), 'cancelled');
 };
 

@@ -1,10 +1,10 @@
+import type { AgentView } from '../../core/agents/agent-view.js';
 import type { Caller } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import type { Page, PageOf } from '../../core/page.js';
 import { marksAmong } from '../../storage/replay/tool-marks.js';
 import { PAGE_BYTES } from '../../storage/runs/page-rows.js';
 import type { Parts } from '../parts.js';
-import type { AgentView } from '../verbs.js';
 import type { RegisteredAgent } from './agent-registry.js';
 import { toolVersionsOf } from './tool-versions.js';
 

@@ -1,8 +1,7 @@
 import type { Request } from 'express';
 import { mayAct, mayOperate } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
-import type { GuardedRoute } from '../route.js';
-import { scopeOf } from './scopes.js';
+import { type GuardedRoute, leastRole } from '../route.js';
 import { bearerOf, type Identity } from './tokens.js';
 
 export type TokenCheck = (presented: string) => Identity | null;
@@ -19,18 +18,16 @@ export function identify(request: Request, check: TokenCheck): Identity {
 }
 
 /** Throws `forbidden`. */
-export function assertMay(
-  { caller }: Identity,
-  { role, operationId }: Pick<GuardedRoute, 'role' | 'operationId'>,
-): void {
-  if (!mayAct(caller, role))
+export function assertMay({ caller }: Identity, route: Pick<GuardedRoute, 'access'>): void {
+  const role = leastRole(route);
+  if (role !== null && !mayAct(caller, role))
     throw new HoldfastError('forbidden', `The token has the role ${caller.role}; this needs ${role}.`);
-  const scope = scopeOf(operationId);
-  if (typeof scope === 'string' || mayOperate(caller, scope.installation)) return;
+  const { access } = route;
+  if (typeof access === 'string' || 'tenant' in access || mayOperate(caller, access.installation)) return;
   const has = caller.installation === undefined ? 'no role' : `the role ${caller.installation}`;
   throw new HoldfastError(
     'forbidden',
-    `This concerns all tenants. The token has ${has} in the installation; this needs ${scope.installation}.`,
-    { hint: `Use a token whose entry in the list of tokens says "installation": "${scope.installation}".` },
+    `This concerns all tenants. The token has ${has} in the installation; this needs ${access.installation}.`,
+    { hint: `Use a token whose entry in the list of tokens says "installation": "${access.installation}".` },
   );
 }

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { HoldfastError } from '../../../src/core/errors/errors.js';
+import { idempotencyKey } from '../../../src/core/operations/fields.js';
+import { NO_INPUT } from '../../../src/core/operations/operation.js';
 import { startRun } from '../../../src/core/runs/run.js';
-import { idempotencyKey } from '../../../src/http/idempotency.js';
 import { parseInput } from '../../../src/http/input.js';
-import { guarded, NO_INPUT } from '../../../src/http/route.js';
+import { guarded } from '../../../src/http/route.js';
 
 function fieldsOf(schema: z.ZodType, value: unknown, prefix = ''): HoldfastError['fields'] {
   try {
@@ -71,7 +72,7 @@ test.each(['', '""', '"a b"', 'a b', 'a, b', 'schlüssel', 'x'.repeat(256), `"${
 test('NUL that the database did not keep is named by its place in the body', async () => {
   const route = guarded({
     ...NO_INPUT,
-    ...{ method: 'POST', path: '/api/v1/x', operationId: 'listSpend', summary: 'x', role: 'viewer', errors: [] },
+    ...{ method: 'POST', path: '/api/v1/x', operationId: 'listSpend', summary: 'x', access: 'shared', errors: [] },
     response: z.object({}),
     body: z.object({ list: z.array(z.string()), kept: z.string() }),
     handle: () => Promise.reject(Object.assign(new Error('invalid byte sequence'), { code: '22021' })),

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { interruptionView } from '../../../src/core/interruptions/interruption.js';
 import { runEvent } from '../../../src/core/log/event.js';
+import { pageOf } from '../../../src/core/operations/fields.js';
 import { type RunView, runView } from '../../../src/core/runs/run.js';
-import { pageOf } from '../../../src/http/fields.js';
 import { describeEachDatabase } from '../../harness/database.js';
 import { SLOW } from '../../harness/slow.js';
 import { type Actor, type Door, expectProblem, openDoor } from '../door.js';

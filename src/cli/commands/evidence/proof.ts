@@ -39,7 +39,7 @@ export const proofCommand = (): Command =>
     });
 
 async function exportTo(run: string, { out, payloads }: Options): Promise<void> {
-  const text = JSON.stringify(await connect().exportProof(run, payloads));
+  const text = JSON.stringify(await connect().exportProof(run, { payloads: String(payloads) }));
   if (out === undefined) return print(text);
   try {
     writeFileSync(out, `${text}\n`, { flag: 'wx', mode: 0o600 });

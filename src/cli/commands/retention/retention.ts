@@ -23,7 +23,10 @@ export const retentionCommand = (): Command =>
     .action(async (raw: unknown) => {
       const { json: asJson, dryRun, allTenants } = options.parse(raw);
       const client = connect();
-      const view = await (dryRun ? client.previewRetention(allTenants) : client.askForRetention(allTenants));
+      const [preview, ask] = allTenants
+        ? [client.previewAllRetention, client.askForAllRetention]
+        : [client.previewRetention, client.askForRetention];
+      const view = await (dryRun ? preview() : ask());
       if (asJson) return printJson(view);
       for (const { rule, ...of } of view.runs) {
         const narrowed = [rule.tenant, rule.agent].filter((one) => one !== undefined).map(plain);

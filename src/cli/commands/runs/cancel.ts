@@ -14,7 +14,7 @@ export const cancelCommand = (): Command =>
     .addOption(jsonOption())
     .action(async (id: string, raw: unknown) => {
       const { json: asJson, message: reason } = options.parse(raw);
-      const run = await connect().cancelRun(id, reason);
+      const run = await connect().cancelRun(id, reason === undefined ? {} : { reason });
       if (asJson) return printJson(run);
       print(run.status === 'cancelled' ? `run ${run.id} cancelled` : `run ${run.id} ${run.status}, asked to stop`);
     });

@@ -35,7 +35,7 @@ export const forkCommand = (): Command =>
         ...(model === undefined ? {} : { model }),
       });
       if (!body.success) throw misuse(invalidRequest(fieldErrorsOf(body.error)).message);
-      show(await connect().forkRun(id, body.data, randomUUID()), asJson);
+      show(await connect().forkRun(id, body.data, { key: randomUUID() }), asJson);
     });
 
 export const retryCommand = (): Command =>
@@ -46,7 +46,7 @@ export const retryCommand = (): Command =>
     .addOption(jsonOption())
     .action(async (id: string, raw: unknown) => {
       const { json: asJson, model } = shared.parse(raw);
-      show(await connect().retryRun(id, model === undefined ? {} : { model }, randomUUID()), asJson);
+      show(await connect().retryRun(id, model === undefined ? {} : { model }, { key: randomUUID() }), asJson);
     });
 
 function show(run: RunView, asJson: boolean): void {

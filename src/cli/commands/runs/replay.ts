@@ -17,6 +17,9 @@ const options = z.object({
   ...{ liveModel: z.boolean().default(false), maxUsd: z.string().optional() },
 });
 
+/** A live replay works for four minutes at most. `fetch` waits five for an answer to begin. */
+const LIVE_REPLAY_TIMEOUT_MS = 300_000;
+
 export const replayCommand = (): Command =>
   new Command('replay')
     .description(
@@ -40,12 +43,13 @@ export const replayCommand = (): Command =>
     .action(async (id: string, raw: unknown) => {
       const { json: asJson, from, executePure, liveModel, maxUsd } = options.parse(raw);
       if (maxUsd !== undefined && !liveModel) throw misuse('--max-usd bounds a replay with --live-model.');
-      const report = await connect().replayRun(id, {
+      const request = {
         ...(from === undefined ? {} : { from: numberOf(id, from) }),
         ...(executePure ? { executePure } : {}),
         ...(liveModel ? { liveModel } : {}),
         ...(maxUsd === undefined ? {} : { maxUsd }),
-      });
+      };
+      const report = await connect().replayRun(id, request, liveModel ? { timeoutMs: LIVE_REPLAY_TIMEOUT_MS } : {});
       if (asJson) printJson(report);
       else for (const line of replayText(report)) print(line);
       if (report.result === 'diverged') process.exitCode = DIVERGED;

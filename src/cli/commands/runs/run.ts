@@ -56,7 +56,7 @@ export const runCommand = (): Command =>
       const client = connect();
       const { session: sessionId, subject: subjects, metadata } = asked;
       const request = { agent, input: input === '-' ? await fromStdin() : input, sessionId, subjects, metadata };
-      const started = await client.startRun(request, asked.key ?? randomUUID());
+      const started = await client.startRun(request, { key: asked.key ?? randomUUID() });
       // Said before the wait, so that the run can be found if the wait is broken off.
       if (!asked.json) print(`run ${started.id} ${started.status}`);
       const run = asked.wait ? await settled(client, started.id) : started;
@@ -79,7 +79,7 @@ async function fromStdin(): Promise<string> {
 
 async function settled(client: Client, id: string): Promise<RunView> {
   for (;;) {
-    const run = await client.getRun(id, WAIT_SECONDS);
+    const run = await client.getRun(id, { wait: WAIT_SECONDS });
     if (isOver(run.status) || run.status === 'paused') return run;
   }
 }

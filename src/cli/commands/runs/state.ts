@@ -18,7 +18,7 @@ export const stateCommand = (): Command =>
     .addOption(jsonOption())
     .action(async (id: string, raw: unknown) => {
       const { json: asJson, at } = options.parse(raw);
-      const found = await connect().stateAt(id, at);
+      const found = await connect().stateAt(id, { at });
       if (asJson) return printJson(found);
       print(`event ${found.seq} of ${found.runId}`);
       for (const [name, value] of Object.entries(found.state)) print(`${name.padEnd(16)} ${oneLine(value)}`);

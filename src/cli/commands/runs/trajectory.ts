@@ -25,7 +25,7 @@ export const trajectoryCommand = (): Command =>
         if (asJson) printJson(page);
         else page.steps.forEach(printStep);
         if (page.nextStep === null) return;
-        page = await client.getTrajectory(run, page.nextStep);
+        page = await client.getTrajectory(run, { after: page.nextStep });
       }
     });
 

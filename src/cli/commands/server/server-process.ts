@@ -1,12 +1,13 @@
 import type { Settings } from '../../../config.js';
 import type { Token } from '../../../core/access-token.js';
+import type { AgentView } from '../../../core/agents/agent-view.js';
 import { LOCAL_CALLER } from '../../../core/caller.js';
 import { HoldfastError } from '../../../core/errors/errors.js';
 import { PAGE_LIMIT, type Page } from '../../../core/page.js';
 import type { HoldfastConfig } from '../../../engine/agents/define.js';
 import { hearerOf, watchStrayThrows } from '../../../engine/dbos/stray-throws.js';
 import type { EngineLog } from '../../../engine/parts.js';
-import type { AgentView, Engine } from '../../../engine/verbs.js';
+import type { Engine } from '../../../engine/verbs.js';
 import { knowSecret } from '../../../models/secrets/known-secrets.js';
 import { consoleIntoLog } from '../../console-lines.js';
 import { assertPortFree } from '../../doctor/free-port.js';

@@ -115,7 +115,7 @@ export const taskRunCommand = (): Command =>
 
 async function submit(client: Client, task: string, raw: unknown) {
   const { json: asJson, key, ...asked } = options.parse(raw);
-  const submitted = await client.submitTask({ task: definitionIn(task), ...asked }, key ?? randomUUID());
+  const submitted = await client.submitTask({ task: definitionIn(task), ...asked }, { key: key ?? randomUUID() });
   return { asJson, submitted };
 }
 
@@ -130,7 +130,7 @@ async function settled(client: Client, submitted: TaskView): Promise<TaskView> {
   for (;;) {
     const task = await client.getTask(submitted.id);
     if (isOver(task.status) || task.status === 'paused') return task;
-    if (task.retryAt === null) await client.getRun(task.runId, WAIT_SECONDS);
+    if (task.retryAt === null) await client.getRun(task.runId, { wait: WAIT_SECONDS });
     else await setTimeout(LOOK_MS);
   }
 }

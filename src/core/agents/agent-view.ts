@@ -1,6 +1,6 @@
-/** Schemas of what the engine answers and `core` has no schema for. */
 import { z } from 'zod';
 
+/** An agent of the configuration. */
 export const agentView = z
   .object({
     name: z.string(),
@@ -16,3 +16,4 @@ export const agentView = z
       ),
   })
   .meta({ id: 'Agent' });
+export type AgentView = z.infer<typeof agentView>;

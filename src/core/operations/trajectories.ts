@@ -1,10 +1,9 @@
 import { z } from 'zod';
-import { giveReward, rewardView } from '../../core/tasks/reward.js';
-import { STEPS_LIMIT, shownTrajectory, trajectorySummary } from '../../core/trajectories/trajectory.js';
-import { trajectoryFilter } from '../../core/trajectories/trajectory-filter.js';
-import type { OperationId } from '../auth/scopes.js';
-import { idPath, pageOf, pageQuery, sequence } from '../fields.js';
-import { guarded, json, NO_INPUT } from '../route.js';
+import { giveReward, rewardView } from '../tasks/reward.js';
+import { STEPS_LIMIT, shownTrajectory, trajectorySummary } from '../trajectories/trajectory.js';
+import { trajectoryFilter } from '../trajectories/trajectory-filter.js';
+import { idPath, pageOf, pageQuery, sequence } from './fields.js';
+import { operation } from './operation.js';
 
 const stepsQuery = z.strictObject({
   after: sequence.default(0).describe('Only steps after this one: `nextStep` of the page before.'),
@@ -18,62 +17,53 @@ const reward = z
   .exactOptional();
 
 /** The record has a place among trajectories, and one at its run. */
-export const trajectoryAt = (path: `/${string}`, operationId: OperationId) =>
-  guarded({
-    ...NO_INPUT,
+export const trajectoryAt = <Path extends `/${string}`>(path: Path) =>
+  operation({
     method: 'GET',
     path,
-    operationId,
+    calls: 'getTrajectory',
     summary: 'Read the record of a run: its steps, result, reward and scores.',
-    role: 'viewer',
+    access: { tenant: 'viewer' },
     pathParams: idPath,
     query: stepsQuery,
     response: shownTrajectory,
     errors: ['run_unknown', 'run_erased', 'rate_limited'],
-    handle: async ({ path: { id }, query }, { engine, caller, signal }) =>
-      json(await engine.getTrajectory(id, caller, { ...query, signal })),
+    args: ({ path: { id }, query }, { caller, signal }) => [id, caller, { ...query, signal }],
   });
 
-export const TRAJECTORY_ROUTES = [
-  guarded({
-    ...NO_INPUT,
+export const TRAJECTORY_OPERATIONS = {
+  listTrajectories: operation({
     method: 'GET',
     path: '/api/v1/trajectories',
-    operationId: 'listTrajectories',
     summary: 'List trajectories without their steps, newest first.',
-    role: 'viewer',
+    access: { tenant: 'viewer' },
     query: z.strictObject({ ...trajectoryFilter.shape, minReward: reward, maxReward: reward, ...pageQuery }),
     response: pageOf(trajectorySummary),
     errors: [],
-    handle: async ({ query }, { engine, caller }) => json(await engine.listTrajectories(query, caller)),
+    args: ({ query }, { caller }) => [query, caller],
   }),
-  trajectoryAt('/api/v1/trajectories/{id}', 'readTrajectory'),
-  guarded({
-    ...NO_INPUT,
+  readTrajectory: trajectoryAt('/api/v1/trajectories/{id}'),
+  rewardRun: operation({
     method: 'POST',
     path: '/api/v1/runs/{id}/reward',
-    operationId: 'rewardRun',
     summary: 'Say what a run was worth.',
-    role: 'operator',
+    access: { tenant: 'operator' },
     pathParams: idPath,
     body: giveReward,
     response: rewardView,
     errors: ['run_unknown', 'run_erased'],
     audited: true,
-    handle: async ({ path, body }, { engine, caller }) => json(await engine.rewardRun(path.id, body, caller)),
+    args: ({ path, body }, { caller }) => [path.id, body, caller],
   }),
-  guarded({
-    ...NO_INPUT,
+  listRewards: operation({
     method: 'GET',
     path: '/api/v1/runs/{id}/rewards',
-    operationId: 'listRewards',
     summary: 'List what was said of a run, oldest first.',
-    role: 'viewer',
+    access: { tenant: 'viewer' },
     pathParams: idPath,
     query: z.strictObject({ ...pageQuery, cursor: sequence.default(0) }),
     response: pageOf(rewardView),
     errors: ['run_unknown'],
-    handle: async ({ path, query: { cursor, limit } }, { engine, caller }) =>
-      json(await engine.listRewards(path.id, { after: cursor, limit }, caller)),
+    args: ({ path, query: { cursor, limit } }, { caller }) => [path.id, { after: cursor, limit }, caller],
   }),
-];
+};

@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import { pageLimit } from '../page.js';
+
+export const idText = z.string().regex(/^[\x21-\x7e]{1,200}$/, 'expected at most 200 visible ASCII characters');
+
+export const idPath = z.strictObject({ id: idText });
+
+/** `cursor` is what a page before gave as `nextCursor`; what it means is the list's own. */
+export const pageQuery = {
+  limit: pageLimit,
+  cursor: z
+    .string()
+    .regex(/^[\x21-\x7e]{1,1000}$/, 'expected the nextCursor of a page')
+    .exactOptional(),
+};
+
+export const pageOf = <T extends z.ZodType>(item: T) =>
+  z.object({ items: z.array(item), nextCursor: z.string().nullable().describe('Null on the last page.') });
+
+/** A sequence number in a text; digits only. */
+export const sequence = z
+  .string()
+  .regex(/^\d{1,15}$/, 'expected the sequence number of an event')
+  .transform(Number);
+
+/** The event that a client has read last. An empty id is what a client has before its first event. */
+export const lastEventId = z.union([z.literal('').transform(() => 0), sequence]).exactOptional();
+
+const QUOTED = /^"(?:[^"\\]|\\["\\])*"$/;
+const unquoted = (value: string): string =>
+  QUOTED.test(value) ? value.slice(1, -1).replace(/\\(["\\])/g, '$1') : value;
+
+/**
+ * The key of the header Idempotency-Key (draft-ietf-httpapi-idempotency-key-header-07): a structured-field string, quotes and
+ * all, or bare as most clients send it. Both spellings of a key are the same key.
+ */
+export const idempotencyKey = z
+  .string()
+  .transform(unquoted)
+  .pipe(z.string().regex(/^[\x21-\x7e]{1,255}$/, 'expected 1 to 255 visible ASCII characters, quoted or bare'))
+  .describe('The same key with the same body gives the same run, however often it is sent.');
+
+/** The headers of an operation that is done once under a key. */
+export const optionalKey = z.object({ 'idempotency-key': idempotencyKey.exactOptional() });
+export const requiredKey = z.object({ 'idempotency-key': idempotencyKey });

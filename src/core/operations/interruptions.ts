@@ -1,0 +1,129 @@
+import { z } from 'zod';
+import type { ErrorCode } from '../errors/errors.js';
+import {
+  answerBody,
+  approveBody,
+  INTERRUPTION_KINDS,
+  INTERRUPTION_STATUSES,
+  interruptionView,
+  listedInterruption,
+  rejectBody,
+} from '../interruptions/interruption.js';
+import { standingDecisionView } from '../interruptions/standing.js';
+import { nameText } from '../json.js';
+import { idPath, idText, pageOf, pageQuery } from './fields.js';
+import { operation } from './operation.js';
+
+const DECISION = {
+  calls: 'decide',
+  method: 'POST',
+  access: { tenant: 'approver' },
+  pathParams: idPath,
+  response: interruptionView,
+  audited: true,
+} as const;
+
+const DECISION_ERRORS: readonly ErrorCode[] = [
+  'interruption_unknown',
+  'decision_conflict',
+  'interruption_expired',
+  'interruption_cancelled',
+  'verdict_not_allowed',
+  'digest_mismatch',
+  'run_erased',
+];
+
+export const INTERRUPTION_OPERATIONS = {
+  listInterruptions: operation({
+    method: 'GET',
+    path: '/api/v1/interruptions',
+    summary: 'List interruptions: the inbox.',
+    access: { tenant: 'viewer' },
+    query: z.strictObject({
+      ...pageQuery,
+      status: z.enum(INTERRUPTION_STATUSES).exactOptional(),
+      run: idText.exactOptional(),
+      agent: nameText.exactOptional().describe('Of the agent that asks, which may be one that the run was handed to.'),
+      tool: nameText.exactOptional(),
+      kind: z.enum(INTERRUPTION_KINDS).exactOptional(),
+      expiresBefore: z.iso
+        .datetime({ offset: true })
+        .exactOptional()
+        .describe('Only those that expire before this time. What never expires is left out.'),
+    }),
+    response: pageOf(listedInterruption),
+    errors: [],
+    args: ({ query: { run, expiresBefore, ...filter } }, { caller }) => {
+      const before = expiresBefore === undefined ? {} : { expiresBefore: new Date(expiresBefore) };
+      const ofRun = run === undefined ? {} : { runId: run };
+      return [{ ...filter, ...ofRun, ...before }, caller];
+    },
+  }),
+  getInterruption: operation({
+    method: 'GET',
+    path: '/api/v1/interruptions/{id}',
+    summary: 'Read an interruption.',
+    access: { tenant: 'viewer' },
+    pathParams: idPath,
+    response: interruptionView,
+    errors: ['interruption_unknown'],
+    args: ({ path }, { caller }) => [path.id, caller],
+  }),
+  approve: operation({
+    ...DECISION,
+    path: '/api/v1/interruptions/{id}/approve',
+    summary: 'Approve what a run waits for.',
+    body: approveBody,
+    errors: [
+      ...DECISION_ERRORS,
+      'plain_approval_only',
+      'call_unfit',
+      'requester_may_not_approve',
+      'capability_denied',
+      'capability_invalid',
+      'value_not_json',
+    ],
+    args: ({ path, body }, { caller }) => [path.id, { verdict: 'approve', ...body }, caller],
+  }),
+  reject: operation({
+    ...DECISION,
+    path: '/api/v1/interruptions/{id}/reject',
+    summary: 'Reject what a run waits for; the model reads the message.',
+    body: rejectBody,
+    errors: DECISION_ERRORS,
+    args: ({ path, body }, { caller }) => [path.id, { verdict: 'reject', ...body }, caller],
+  }),
+  answer: operation({
+    ...DECISION,
+    path: '/api/v1/interruptions/{id}/answer',
+    summary: 'Answer a question of a run.',
+    body: answerBody,
+    errors: DECISION_ERRORS,
+    args: ({ path, body }, { caller }) => [path.id, { verdict: 'answer', ...body }, caller],
+  }),
+};
+
+export const STANDING_DECISION_OPERATIONS = {
+  listStandingDecisions: operation({
+    method: 'GET',
+    path: '/api/v1/runs/{id}/standing-decisions',
+    summary: 'List the decisions that hold for later calls of a run.',
+    access: { tenant: 'viewer' },
+    pathParams: idPath,
+    query: z.strictObject(pageQuery),
+    response: pageOf(standingDecisionView),
+    errors: ['run_unknown'],
+    args: ({ path, query }, { caller }) => [path.id, query, caller],
+  }),
+  revokeStandingDecision: operation({
+    method: 'DELETE',
+    path: '/api/v1/runs/{id}/standing-decisions/{decisionId}',
+    summary: 'Revoke such a decision: from the next segment on, calls ask again.',
+    access: { tenant: 'approver' },
+    pathParams: idPath.extend({ decisionId: idText }),
+    response: standingDecisionView,
+    errors: ['run_unknown', 'standing_decision_unknown', 'run_over'],
+    audited: true,
+    args: ({ path }, { caller }) => [path.id, path.decisionId, caller],
+  }),
+};

@@ -1,0 +1,163 @@
+import { z } from 'zod';
+import type { ErrorCode } from '../errors/errors.js';
+import { nameText } from '../json.js';
+import { forkRun, retryRun } from '../replay/fork-request.js';
+import { replayReport, replayRequest } from '../replay/replay.js';
+import { subjectName } from '../retention/subject-erasure.js';
+import { listedRun, runStatus, runView, startRun } from '../runs/run.js';
+import { idPath, idText, optionalKey, pageOf, pageQuery } from './fields.js';
+import { operation } from './operation.js';
+import { trajectoryAt } from './trajectories.js';
+
+const WAIT_SECONDS_MAX = 60;
+
+const FORK_ERRORS: readonly ErrorCode[] = [
+  'run_unknown',
+  'run_erased',
+  'subject_erasing',
+  'fork_invalid',
+  'log_broken',
+  'row_changed',
+  'state_unreadable',
+  'agent_unknown',
+  'idempotency_key_reused',
+  'value_not_json',
+  'rate_limited',
+];
+
+export const RUN_OPERATIONS = {
+  startRun: operation({
+    method: 'POST',
+    path: '/api/v1/runs',
+    summary: 'Start a run.',
+    access: { tenant: 'operator' },
+    header: optionalKey,
+    body: startRun,
+    status: 202,
+    response: runView,
+    errors: [
+      'agent_unknown',
+      'capability_invalid',
+      'grants_widened',
+      'idempotency_key_reused',
+      'run_erased',
+      'value_not_json',
+      'session_busy',
+      'session_full',
+      'subject_erasing',
+    ],
+    location: '/api/v1/runs/{id}',
+    args: ({ header, body }, { caller }) => [body, caller, header['idempotency-key']],
+  }),
+  listRuns: operation({
+    method: 'GET',
+    path: '/api/v1/runs',
+    summary: 'List runs, newest first.',
+    access: { tenant: 'viewer' },
+    query: z.strictObject({
+      ...pageQuery,
+      status: runStatus.exactOptional(),
+      agent: nameText.exactOptional(),
+      parent: idText.exactOptional().describe('Only runs that calls of this run started.'),
+      subject: subjectName.exactOptional(),
+    }),
+    response: pageOf(listedRun),
+    errors: [],
+    args: ({ query }, { caller }) => [query, caller],
+  }),
+  getRun: operation({
+    method: 'GET',
+    path: '/api/v1/runs/{id}',
+    summary: 'Read a run.',
+    access: { tenant: 'viewer' },
+    pathParams: idPath,
+    query: z.strictObject({
+      wait: z.coerce
+        .number()
+        .min(0)
+        .max(WAIT_SECONDS_MAX)
+        .default(0)
+        .describe('Seconds to wait until the run is paused or over.'),
+    }),
+    response: runView,
+    errors: ['run_unknown'],
+    args: ({ path, query }, { caller, signal }) => [path.id, caller, { waitMs: query.wait * 1000, signal }],
+  }),
+  getTrajectory: trajectoryAt('/api/v1/runs/{id}/trajectory'),
+  cancelRun: operation({
+    method: 'POST',
+    path: '/api/v1/runs/{id}/cancel',
+    summary: 'Ask a run to stop.',
+    access: { tenant: 'operator' },
+    pathParams: idPath,
+    body: z.strictObject({ reason: z.string().min(1).max(8192).optional() }).meta({ id: 'Cancel' }),
+    response: runView,
+    errors: ['run_unknown', 'run_over'],
+    audited: true,
+    args: ({ path, body }, { caller }) => [path.id, body.reason ?? null, caller],
+  }),
+  deleteRun: operation({
+    method: 'DELETE',
+    path: '/api/v1/runs/{id}',
+    summary: 'Remove a run that has not begun.',
+    access: { tenant: 'operator' },
+    pathParams: idPath,
+    response: runView,
+    errors: ['run_unknown', 'run_begun', 'run_referenced'],
+    audited: true,
+    args: ({ path }, { caller }) => [path.id, caller],
+  }),
+  forkRun: operation({
+    method: 'POST',
+    path: '/api/v1/runs/{id}/fork',
+    summary: 'Start a run from an event of another one, with edits.',
+    access: { tenant: 'operator' },
+    pathParams: idPath,
+    header: optionalKey,
+    body: forkRun,
+    status: 202,
+    response: runView,
+    errors: FORK_ERRORS,
+    audited: true,
+    location: '/api/v1/runs/{id}',
+    args: ({ path, header, body }, { caller, signal }) => [
+      path.id,
+      body,
+      caller,
+      header['idempotency-key'],
+      { signal },
+    ],
+  }),
+  retryRun: operation({
+    method: 'POST',
+    path: '/api/v1/runs/{id}/retry',
+    summary: 'Go on from the last good point of a failed run, in a new run.',
+    access: { tenant: 'operator' },
+    pathParams: idPath,
+    header: optionalKey,
+    body: retryRun,
+    status: 202,
+    response: runView,
+    errors: ['run_not_failed', ...FORK_ERRORS],
+    audited: true,
+    location: '/api/v1/runs/{id}',
+    args: ({ path, header, body }, { caller, signal }) => [
+      path.id,
+      body,
+      caller,
+      header['idempotency-key'],
+      { signal },
+    ],
+  }),
+  replayRun: operation({
+    method: 'POST',
+    path: '/api/v1/runs/{id}/replay',
+    summary: 'Hold the agents of today against the log of a run; with `liveModel`, ask their models.',
+    access: { tenant: 'operator' },
+    pathParams: idPath,
+    body: replayRequest,
+    response: replayReport,
+    errors: ['run_unknown', 'run_erased', 'rate_limited'],
+    args: ({ path, body }, { caller, signal }) => [path.id, body, caller, { signal }],
+  }),
+};

@@ -1,0 +1,50 @@
+import { z } from 'zod';
+import { agentView } from '../agents/agent-view.js';
+import { health } from '../ops/health.js';
+import { stats } from '../ops/stats.js';
+import { pageOf, pageQuery } from './fields.js';
+import { operation } from './operation.js';
+
+export const SYSTEM_OPERATIONS = {
+  listAgents: operation({
+    method: 'GET',
+    path: '/api/v1/agents',
+    summary: 'List the agents that runs can be started of, with the marks of their tools.',
+    access: 'shared',
+    query: z.strictObject(pageQuery),
+    response: pageOf(agentView),
+    errors: [],
+    args: ({ query }, { caller }) => [query, caller],
+  }),
+  getHealth: operation({
+    calls: 'health',
+    method: 'GET',
+    path: '/api/v1/health',
+    summary: 'Say how the parts of the server are.',
+    access: 'shared',
+    response: health,
+    errors: [],
+    args: () => [],
+  }),
+  getStats: operation({
+    calls: 'stats',
+    method: 'GET',
+    path: '/api/v1/stats',
+    summary: 'Count runs, tasks, interruptions, events, tokens and dollars, and what ended lately.',
+    access: { tenant: 'viewer' },
+    response: stats,
+    errors: [],
+    args: (_input, { caller }) => [caller],
+  }),
+  getMetrics: operation({
+    calls: 'metrics',
+    method: 'GET',
+    path: '/api/v1/metrics',
+    summary: 'Read what Prometheus scrapes, in its text format.',
+    access: { installation: 'viewer' },
+    media: 'text/plain',
+    response: z.string(),
+    errors: [],
+    args: (_input, { caller }) => [caller],
+  }),
+};
