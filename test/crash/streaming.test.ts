@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { createEngine, type RunDelta } from '../../src/index.js';
 import { createEngineDatabase, describeEachDatabaseSlowly } from '../harness/database.js';
 import { ADMIN } from '../harness/engine.js';
@@ -41,9 +41,12 @@ describeEachDatabaseSlowly('a process that dies in the middle of a stream', (kin
       await expect.poll(() => first.said.err, { timeout: 90_000 }).toMatch(/^run_\w+\n/);
       const id = first.said.err.trim();
       const deltas: RunDelta[] = [];
-      // Only PostgreSQL lets a second process in. The segment of the dead one may go on there as well.
+      // Only PostgreSQL lets a second process in. This one executes nothing, so that the segment goes on in the second child.
       const onlooker =
-        databaseUrl === null ? null : await createEngine({ agents: [talker], databaseUrl, workerId: 'onlooker' });
+        databaseUrl === null
+          ? null
+          : await createEngine({ agents: [talker], databaseUrl, workerId: 'onlooker', role: 'api' });
+      onTestFinished(() => onlooker?.stop({ graceMs: 0 }));
       const following = (async () => {
         if (onlooker === null) return;
         const signal = AbortSignal.timeout(60_000);

@@ -1,5 +1,5 @@
 import { Agent } from '@openai/agents';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { createEngine, defineAgent } from '../../src/index.js';
 import { openDatabase } from '../../src/storage/database/database.js';
 import { appendEvents } from '../../src/storage/log/events.js';
@@ -17,6 +17,7 @@ describePostgres('the lock of a run', () => {
       tools: [effectTool('pay', 'unsafe', { approval: true })],
     });
     const engine = await createEngine({ ...options, agents: [defineAgent({ agent, grants: ['tool:call:pay'] })] });
+    onTestFinished(() => engine.stop({ graceMs: 0 }));
     const { id } = await runToRest(engine, 'payer');
     await engine.stop();
     const database = await openDatabase(options);

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DBOS } from '@dbos-inc/dbos-sdk';
 import { Agent } from '@openai/agents';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { createEngine, defineAgent, type EngineConfig } from '../../src/index.js';
 import { createEngineDatabase, describeBothDatabasesSlowly, describePostgres } from '../harness/database.js';
 import { runToRest } from '../harness/engine.js';
@@ -47,6 +47,7 @@ describeBothDatabasesSlowly('a process with workflows of its own', (kind) => {
     expect(await runToRest(engine, 'one')).toMatchObject({ status: 'completed' });
     await engine.stop();
     const next = await createEngine(config);
+    onTestFinished(() => next.stop({ graceMs: 0 }));
     expect(await runToRest(next, 'one')).toMatchObject({ status: 'completed' });
     await next.stop();
     await drop();
@@ -65,6 +66,7 @@ describePostgres('an engine beside a DBOS that the program has launched', () => 
     expect(await greet('ada')).toBe('hello ada');
     await DBOS.shutdown({ deregister: true });
     const engine = await createEngine(config);
+    onTestFinished(() => engine.stop({ graceMs: 0 }));
     expect(await runToRest(engine, 'one')).toMatchObject({ status: 'completed' });
     await engine.stop();
     await own.drop();

@@ -1,5 +1,5 @@
 import { Agent } from '@openai/agents';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import type { EventDraft } from '../../../src/core/log/event.js';
 import { createEngine, defineAgent } from '../../../src/index.js';
 import { openDatabase } from '../../../src/storage/database/database.js';
@@ -17,6 +17,7 @@ describeEachDatabaseSlowly('the log of a run that is over', (kind) => {
       agents: [defineAgent({ agent: new Agent({ name: 'quick', model: scripted([[say('done')]]) }) })],
     };
     let engine = await createEngine(config);
+    onTestFinished(() => engine.stop({ graceMs: 0 }));
     const { id } = await engine.startRun({ agent: 'quick', input: 'go' }, ADMIN);
     expect(await restOf(engine, id)).toMatchObject({ status: 'completed' });
     await engine.stop({ graceMs: 500 });

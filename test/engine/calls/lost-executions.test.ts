@@ -1,5 +1,5 @@
 import { Agent, Usage } from '@openai/agents';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { createEngine, defineAgent, defineTool, type EngineConfig, functionModel } from '../../../src/index.js';
 import { openDatabase } from '../../../src/storage/database/database.js';
@@ -29,6 +29,7 @@ describePostgres('a process that was taken over while it asked a model', () => {
       agents: [new Agent({ name: 'busy', model, modelSettings: { maxTokens: 100 } })],
     };
     const zombie = await createEngine(config);
+    onTestFinished(() => zombie.stop({ graceMs: 0 }));
     const beside = await openDatabase(database.options);
     const { id } = await zombie.startRun({ agent: 'busy', input: 'go' }, ADMIN);
     await expect.poll(() => asked).toBe(1);

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent } from '@openai/agents';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import type { DispatchLimits, TenantLimits } from '../../../src/core/queue/dispatch.js';
 import { SEGMENT_QUEUE } from '../../../src/engine/queue/segment-queue.js';
@@ -209,6 +209,7 @@ describePostgresSlowly('a worker that starts', () => {
     const database = await createEngineDatabase('postgres');
     const config = { ...database.options, workerId: 'test', agents: plain };
     const api = await createEngine({ ...config, role: 'api' });
+    onTestFinished(() => api.stop({ graceMs: 0 }));
     const runs = [await start(api, 'one'), await start(api, 'two'), await start(api, 'three')];
     await api.stop();
     const beside = await openDatabase(database.options);
@@ -221,6 +222,7 @@ describePostgresSlowly('a worker that starts', () => {
     await trx.rollback();
     await beside.close();
     const engine = await starting;
+    onTestFinished(() => engine.stop({ graceMs: 0 }));
     await finish(engine, runs);
     expect(order).toEqual(['one', 'two', 'three']);
     expect(most.get('worker')).toBe(1);

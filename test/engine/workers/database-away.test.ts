@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent } from '@openai/agents';
 import type pg from 'pg';
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { createEngine, defineAgent, type Engine, HoldfastError } from '../../../src/index.js';
 import { databaseTrouble } from '../../../src/storage/database/database-trouble.js';
 import { SilentConnections } from '../../../src/storage/database/silent-connections.js';
@@ -151,6 +151,7 @@ describePostgres('a connection that gives no answer', () => {
 
   it('fails the verbs that wait for it', async () => {
     const engine = await createEngine({ agents, databaseUrl: url, dataDir: database.options.dataDir, workerId: 'one' });
+    onTestFinished(() => engine.stop({ graceMs: 0 }));
     network.freeze(true);
     expect(await thrownBy(engine.listRuns({ limit: 1 }, ADMIN))).toMatchObject({ code: 'database_unreachable' });
     network.heal();
@@ -175,6 +176,7 @@ describeEachDatabase('an engine that fails after it began to beat', (kind) => {
     await sleep(2500);
     expect(said.filter((event) => event !== 'started')).toEqual([]);
     const next = await createEngine(config);
+    onTestFinished(() => next.stop({ graceMs: 0 }));
     expect(await next.isReady()).toBe(true);
     await next.stop();
     await database.drop();

@@ -1,5 +1,5 @@
 import { Agent, type Model } from '@openai/agents';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { createEngine, defineAgent, defineTool, type EngineConfig, functionModel } from '../../../src/index.js';
 import { openDatabase } from '../../../src/storage/database/database.js';
@@ -64,6 +64,7 @@ describePostgres('a superseded process', () => {
     };
     const fatal: string[] = [];
     const zombie = await createEngine({ ...config, onFatal: (error) => fatal.push(error.code) });
+    onTestFinished(() => zombie.stop({ graceMs: 0 }));
     const { id } = await zombie.startRun({ agent, input: 'go' }, ADMIN);
     const kinds = async () => (await eventsOf(zombie, id)).map((event) => event.kind);
     if (agent === 'answers') await until(() => asked === 1);
@@ -96,6 +97,7 @@ describePostgres('a superseded process', () => {
     const fatal: string[] = [];
     const config: EngineConfig = { ...database.options, workerId: 'test', agents };
     const zombie = await createEngine({ ...config, onFatal: (error) => fatal.push(error.message) });
+    onTestFinished(() => zombie.stop({ graceMs: 0 }));
     const behind = await openDatabase(database.options);
     const taken = async () => {
       await behind.knex.raw(
