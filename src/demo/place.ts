@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -35,6 +35,10 @@ const configWith = (model: string): string =>
   `import { demoConfig } from 'holdfast/demo';\n\nexport default demoConfig(${JSON.stringify({ model })});\n`;
 
 export const removePlace = ({ dir }: Place): Promise<void> => rm(dir, { recursive: true, force: true, maxRetries: 5 });
+
+/** The same at the end of the process, where a server may still be closing its files. */
+export const removePlaceNow = ({ dir }: Place): void =>
+  rmSync(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
 
 export const tokenIn = ({ tokenFile }: Place): string => readFileSync(tokenFile, 'utf8').trim();
 

@@ -7,7 +7,7 @@ import { demoFilesDir } from './config.js';
 import { showAnswer, showPayments, showVerdict } from './finale.js';
 import { notesOf, problemsOf, scriptedProblemsOf } from './judge.js';
 import { parseLedger } from './ledger.js';
-import { makePlace, type Place, paymentsIn, removePlace, tokenIn } from './place.js';
+import { makePlace, type Place, paymentsIn, removePlace, removePlaceNow, tokenIn } from './place.js';
 import { DemoServer } from './server.js';
 import { Stage } from './stage.js';
 import { Story, seconds } from './story.js';
@@ -15,7 +15,7 @@ import { Story, seconds } from './story.js';
 const SCRIPTED_TIMEOUT_MS = 120_000;
 const LIVE_TIMEOUT_MS = 600_000;
 const INTERRUPTED = 130;
-const STOP_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const INPUT = 'Pay the expense reports of June 2026.';
 
 export interface DemoOptions {
@@ -35,6 +35,12 @@ export async function runDemo(options: DemoOptions): Promise<number> {
   const timeout = AbortSignal.timeout(options.model === null ? SCRIPTED_TIMEOUT_MS : LIVE_TIMEOUT_MS);
   const place = await makePlace(options.model);
   const server = new DemoServer(place);
+  // The process also ends where nothing can be waited for, such as when the reader of its output goes away.
+  const leaveNothing = (): void => {
+    server.end();
+    removePlaceNow(place);
+  };
+  process.on('exit', leaveNothing);
   const signal = AbortSignal.any([interrupted.signal, timeout]);
   try {
     return await Promise.race([perform(options, story, place, server, signal), rejectWhen(signal)]);
@@ -46,6 +52,7 @@ export async function runDemo(options: DemoOptions): Promise<number> {
   } finally {
     await server.kill();
     await removePlace(place);
+    process.off('exit', leaveNothing);
     for (const name of STOP_SIGNALS) process.off(name, interrupt);
   }
 }

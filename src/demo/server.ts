@@ -61,10 +61,16 @@ export class DemoServer {
 
   /** Ends it as a power switch would: it can neither finish nor clean up anything. */
   async kill(): Promise<void> {
+    const child = this.end();
+    if (child !== null) await once(child, 'exit');
+  }
+
+  /** The same without a wait. Returns the process that is about to end, or null when none is there. */
+  end(): ChildProcess | null {
     const child = this.#child;
-    if (child === null || child.exitCode !== null || child.signalCode !== null) return;
+    if (child === null || child.exitCode !== null || child.signalCode !== null) return null;
     child.kill('SIGKILL');
-    await once(child, 'exit');
+    return child;
   }
 
   async stop(): Promise<void> {

@@ -1,10 +1,38 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, readlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { expect, it } from 'vitest';
 import { Program } from '../cli/program.js';
 import { SLOW } from '../harness/slow.js';
 
 const places = (): string[] => readdirSync(tmpdir()).filter((name) => name.startsWith('holdfast-demo-'));
+
+/** Processes whose directory is one of a demo. */
+const servers = (): string[] =>
+  readdirSync('/proc').filter((pid) => {
+    try {
+      return readlinkSync(`/proc/${pid}/cwd`).includes('holdfast-demo-');
+    } catch {
+      return false;
+    }
+  });
+
+const ENDS: Readonly<Record<string, (demo: Program) => unknown>> = {
+  'the reader of its output goes away': ({ child }) => child.stdout?.destroy(),
+  'its terminal is closed': ({ child }) => child.kill('SIGHUP'),
+  'it is interrupted': ({ child }) => child.kill('SIGINT'),
+};
+it.runIf(SLOW).each(Object.entries(ENDS))(
+  'the demo leaves no server and no directory when %s',
+  { timeout: 60_000 },
+  async (_why, end) => {
+    const before = { places: places(), servers: servers() };
+    const demo = new Program(['demo'], { cwd: tmpdir() });
+    await demo.printed(/up on PGlite/);
+    end(demo);
+    await demo.ended;
+    expect({ places: places(), servers: servers() }).toEqual(before);
+  },
+);
 
 it.runIf(SLOW)('the demo kills its server three times, and everything holds', { timeout: 140_000 }, async () => {
   const before = places();
