@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../../../src/storage/database/database.js';
 import { createTestDatabase, newDir, type TestDatabase } from '../../harness/database.js';
 import { SLOW } from '../../harness/slow.js';
+import { noSmallDisk, openSmallDisk } from '../../harness/small-disk.js';
 import { runChild } from '../child.js';
 
 const open = (dataDir: string): Promise<Database> => openDatabase({ databaseUrl: null, dataDir });
@@ -77,6 +78,24 @@ describe('The files of PGlite', () => {
     await db.close();
     expect(readdirSync(path)).toEqual(['pg']);
     rmSync(path, { recursive: true });
+  });
+
+  const why = SLOW ? noSmallDisk() : 'slow: HOLDFAST_TEST_SLOW=1 runs it';
+  test.skipIf(why !== null)('are not called broken where the disk is full, at a first start and later', async () => {
+    const disk = openSmallDisk(100);
+    const refused = { code: 'config_invalid', message: expect.stringContaining('cannot be used: ENOSPC.') };
+    try {
+      mkdirSync(join(disk.dir, 'new'));
+      cpSync(await copy(), join(disk.dir, 'old'), { recursive: true });
+      disk.fill();
+      await expect(open(join(disk.dir, 'new'))).rejects.toMatchObject(refused);
+      await expect(open(join(disk.dir, 'old'))).rejects.toMatchObject(refused);
+      disk.makeRoom();
+      await (await open(join(disk.dir, 'old'))).close();
+      await (await open(join(disk.dir, 'new'))).close();
+    } finally {
+      disk.close();
+    }
   });
 
   const DAMAGES: Record<string, (pg: string) => void> = {

@@ -6,7 +6,32 @@ import { makeDirectory } from '../data-dir/make-directory.js';
 import { PrivateNodeFS } from '../data-dir/private-files.js';
 
 /** What the system says of files that may be whole. */
-const REFUSALS: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EMFILE', 'ENFILE']);
+const REFUSALS: ReadonlySet<string> = new Set([
+  ...['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE'],
+]);
+/** The numbers that Emscripten has for them, and throws in an object without a message. */
+const NUMBERED: ReadonlyMap<unknown, string> = new Map([
+  ...([
+    [2, 'EACCES'],
+    [63, 'EPERM'],
+    [69, 'EROFS'],
+    [51, 'ENOSPC'],
+  ] as const),
+  ...([
+    [19, 'EDQUOT'],
+    [33, 'EMFILE'],
+    [41, 'ENFILE'],
+  ] as const),
+]);
+/** The words of PostgreSQL for them. */
+const WORDED: readonly (readonly [RegExp, string])[] = [
+  [/: Permission denied/, 'EACCES'],
+  [/: Operation not permitted/, 'EPERM'],
+  [/: Read-only file system/, 'EROFS'],
+  [/: No space left on device/, 'ENOSPC'],
+  [/: (?:Disk )?[Qq]uota exceeded/, 'EDQUOT'],
+  [/: (?:Too many open files|No file descriptors available)/, 'EMFILE'],
+];
 
 const SHARED_BUFFERS = '16MB';
 
@@ -34,15 +59,12 @@ export async function openFiles(dataDir: string): Promise<PGlite> {
     if (isNew) rmSync(mark);
     return db;
   } catch (cause) {
-    if (cause instanceof Error && 'code' in cause && REFUSALS.has(String(cause.code))) {
-      throw new HoldfastError(
-        'config_invalid',
-        `The embedded database in ${path} cannot be used: ${String(cause.code)}.`,
-        {
-          cause,
-          hint: 'Let this user read and write it and let the disk have room, or set HOLDFAST_DATA_DIR to another directory.',
-        },
-      );
+    const refusal = refusalIn(said, cause);
+    if (refusal !== null) {
+      throw new HoldfastError('config_invalid', `The embedded database in ${path} cannot be used: ${refusal}.`, {
+        cause,
+        hint: 'Let this user read and write it and let the disk have room, or set HOLDFAST_DATA_DIR to another directory.',
+      });
     }
     throw new HoldfastError(
       'database_corrupt',
@@ -54,9 +76,22 @@ export async function openFiles(dataDir: string): Promise<PGlite> {
   }
 }
 
+/** What the system refused; null where the files themselves may be broken. */
+function refusalIn(said: readonly string[], cause: unknown): string | null {
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : NUMBERED.get(numberOf(cause));
+  if (code !== undefined && REFUSALS.has(code)) return code;
+  const lines = said.filter((line) => /(?:PANIC|FATAL): /.test(line));
+  return WORDED.find(([words]) => lines.some((line) => words.test(line)))?.[1] ?? null;
+}
+
+const numberOf = (cause: unknown): unknown =>
+  typeof cause === 'object' && cause !== null ? Reflect.get(cause, 'errno') : undefined;
+
 /** PostgreSQL says why in its log; what PGlite throws is only that it stopped. */
 function reason(said: readonly string[], cause: unknown): string {
   const lines = said.flatMap((line) => /(?:PANIC|FATAL|DETAIL): +(.*)$/.exec(line)?.[1] ?? []);
   if (lines.length > 0) return lines.join(' ');
-  return cause instanceof Error && cause.message !== '' ? cause.message : String(cause);
+  if (cause instanceof Error && cause.message !== '') return cause.message;
+  const number = numberOf(cause);
+  return number === undefined ? String(cause) : `its files gave error ${String(number)} of Emscripten`;
 }
