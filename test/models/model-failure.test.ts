@@ -133,8 +133,24 @@ describe('a failed model call', () => {
     const page = `500 <!DOCTYPE html><html><head><title>502 Bad Gateway</title><style>b{}</style></head><body>
       <script>alert(1)</script><center>nginx &amp; friends</center></body></html>`;
     expect(classifyModelFailure(withFields(page, { status: 500 })).message).toBe('500 502 Bad Gateway nginx & friends');
+    const open = classifyModelFailure(new Error('<html>a < b<p>c</p><!-- d <script>e'));
+    expect(open.message).toBe('a < b c');
     const long = classifyModelFailure(new Error('🚀'.repeat(5_000))).message;
     expect(long.length).toBeLessThanOrEqual(2_000);
     expect(long.isWellFormed()).toBe(true);
   });
+
+  it.each(['<!--', '<script ', '<style></style', '<', '<a ', '</script <'])(
+    'reads a page of openings in the time of one that is closed: %s',
+    (opening) => {
+      const took = (page: string): number => {
+        const began = performance.now();
+        for (let n = 0; n < 3; n++) classifyModelFailure(new Error(page));
+        return performance.now() - began;
+      };
+      const size = 64 * 1024;
+      const plain = took(`<html>${'<b>word</b> '.repeat(size / 12)}`);
+      expect(took(`<html>${opening.repeat(size / opening.length)}`)).toBeLessThan(20 * plain + 100);
+    },
+  );
 });

@@ -11,7 +11,10 @@ const withoutSecrets = (text: string): string => withoutLooks(withoutKnownSecret
 const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', nbsp: ' ', '#39': "'" };
 const HTML = /<(?:!doctype|html|head|body|center|title|h1)\b/i;
 
-/** The text of an HTML page, as a proxy or a load balancer sends one in place of JSON; other texts as they are. */
+/**
+ * The text of an HTML page, as a proxy or a load balancer sends one in place of JSON; other texts as they are. What is opened and never
+ * closed goes on to the end: a pattern that looked for each end again would take seconds for a page of openings.
+ */
 function withoutHtml(text: string): string {
   const start = text.search(HTML);
   if (start === -1) return text;
@@ -19,9 +22,9 @@ function withoutHtml(text: string): string {
     text.slice(0, start) +
     text
       .slice(start)
-      .replace(/<!--[\s\S]*?-->/g, ' ')
-      .replace(/<(script|style|svg)\b[\s\S]*?<\/\1\s*>/gi, ' ')
-      .replace(/<[^>]*>/g, ' ')
+      .replace(/<!--[\s\S]*?(?:-->|$)/g, ' ')
+      .replace(/<(script|style|svg)\b[\s\S]*?(?:<\/\1\s{0,99}>|$)/gi, ' ')
+      .replace(/<[^<>]*>/g, ' ')
       .replace(/&(amp|lt|gt|quot|nbsp|#39);/gi, (entity, name: string) => ENTITIES[name.toLowerCase()] ?? entity)
   );
 }
