@@ -5,6 +5,7 @@ import { forgetStarts, keySegments } from '../../storage/queue/dispatch-limits.j
 import { forgetOldNotes } from '../../storage/queue/work-notes.js';
 import { beat, forgetOldWorkers } from '../../storage/queue/workers.js';
 import { cancelledAmong } from '../../storage/runs/runs.js';
+import { elapsedMs } from '../concurrency/elapsed.js';
 import { repeating } from '../concurrency/repeating.js';
 import { settleContainers } from '../containers/settle-containers.js';
 import { signLog } from '../evidence/sign-log.js';
@@ -57,7 +58,7 @@ export function startBeating(
 
   const heartbeat = async (): Promise<void> => {
     if (isSuperseded) return;
-    const askedAt = performance.now();
+    const askedAt = elapsedMs();
     const told = await beat(own, { ...world.worker, running: parts.running.runIds.length });
     if (told === null) {
       isSuperseded = true;

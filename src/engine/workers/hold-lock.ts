@@ -1,8 +1,9 @@
 import { HoldfastError } from '../../core/errors/errors.js';
 import type { Database, SessionLock } from '../../storage/database/database.js';
+import { END_WITHIN_MS, within } from '../../storage/database/within.js';
 import type { EngineLog } from '../parts.js';
 import type { ProcessGate } from './step-gate.js';
-import { type NotRegained, regainLock, type Worker } from './worker.js';
+import { regainLock, type Worker } from './worker.js';
 
 interface Held {
   readonly database: Database;
@@ -13,13 +14,16 @@ interface Held {
 
 /**
  * Keeps the lock of a worker: without it this process cannot know that it is the only one of its id, so that no step begins
- * until it is taken again. `lost` is called when that cannot be. Resolves what it holds when it is asked to release it.
+ * until it is taken again. `lost` is called when a newer process has the id.
+ * Returns a function that releases the lock and ends the wait for one.
  */
 export function holdLock(
   { database, worker, gate, log }: Held,
   lost: (error: HoldfastError) => void,
 ): () => Promise<void> {
   let lock: SessionLock = worker.lock;
+  let regaining: Promise<void> = Promise.resolve();
+  const released = new AbortController();
   const watch = (): void =>
     lock.onLost(() => {
       gate.shut();
@@ -27,21 +31,22 @@ export function holdLock(
         { component: 'worker', event: 'lock_lost', workerId: worker.id },
         'the connection that holds the lock of this worker was lost',
       );
-      void regainLock(database, worker, lock).then((again) => {
-        if (typeof again === 'string') return lost(reasonOf(again, worker.id));
-        lock = again;
-        gate.open();
-        watch();
-      });
+      regaining = regain().catch(() => undefined);
     });
+  const regain = async (): Promise<void> => {
+    const again = await regainLock(database, worker, lock, released.signal);
+    if (again === null) return lost(superseded(worker.id));
+    lock = again;
+    gate.open();
+    watch();
+  };
   watch();
-  return () => lock.release().catch(() => undefined);
+  return async () => {
+    released.abort();
+    await within(END_WITHIN_MS, regaining);
+    await lock.release().catch(() => undefined);
+  };
 }
 
-const reasonOf = (why: NotRegained, id: string): HoldfastError =>
-  why === 'superseded'
-    ? new HoldfastError('worker_superseded', `A newer process runs as worker ${id}, or others took it over.`)
-    : new HoldfastError(
-        'database_unreachable',
-        `Worker ${id} lost its lock, and the database stayed away for too long.`,
-      );
+const superseded = (id: string): HoldfastError =>
+  new HoldfastError('worker_superseded', `A newer process runs as worker ${id}, or others took it over.`);

@@ -11,6 +11,7 @@ import {
   takeSegments,
 } from '../../storage/dbos/takeover.js';
 import { markDead } from '../../storage/queue/workers.js';
+import { elapsedMs } from '../concurrency/elapsed.js';
 import type { Parts } from '../parts.js';
 import { rebuildLeft } from './rebuild-left.js';
 import { endStranded } from './sweep.js';
@@ -48,7 +49,7 @@ export function deathWatch(parts: Parts): () => Promise<void> {
 
   return async () => {
     const holders = await holdersOfSegments(knex, SEGMENT_WORKFLOW, worker.id);
-    const now = performance.now();
+    const now = elapsedMs();
     if (now - lookedAt > BLIND_AFTER_MS) lookAgain(now);
     lookedAt = now;
     for (const id of seen.keys()) if (!holders.some((one) => one.id === id)) seen.delete(id);

@@ -1,4 +1,5 @@
 import { HEARTBEAT_OLD_MS } from '../../core/queue/worker.js';
+import { elapsedMs } from '../concurrency/elapsed.js';
 
 /** Less than the time after which others may take a worker over: nobody does while the lease of a heartbeat lasts. */
 export const LEASE_MS = 2000;
@@ -14,8 +15,8 @@ export class WorkerLease {
   readonly #now: () => number;
   #until = Number.NEGATIVE_INFINITY;
 
-  /** `now` must count on while the process is suspended, and nobody may set it. */
-  constructor(isOwner: () => Promise<boolean>, now = (): number => performance.now()) {
+  /** `now` must count on while the process is suspended and while the machine sleeps, and nobody may set it. */
+  constructor(isOwner: () => Promise<boolean>, now = elapsedMs) {
     this.#isOwner = isOwner;
     this.#now = now;
   }

@@ -11,8 +11,6 @@ const LOCK_WAIT_MS = 3000;
 const NAME_WAIT_MS = 1000;
 const LOCK_RETRY_MS = 100;
 const NAMES_PER_HOST = 100;
-/** How long a worker tries to reach the database again; it starts nothing meanwhile. */
-const UNREACHABLE_MS = 10 * 60_000;
 
 export interface Worker {
   readonly id: string;
@@ -103,32 +101,30 @@ async function waitForLock(database: Database, id: string, wanted: Wanted): Prom
   }
 }
 
-/** Why a lock is not had again: a newer process has the worker id, or the database stays away. */
-export type NotRegained = 'superseded' | 'away';
-
 /**
  * Takes the lock again after its connection was lost. As long as no newer process has become this worker, whoever holds the lock is
  * this process's own session, of which the server does not know that its connection is gone, or somebody who looks: the session is
  * ended, and the lock waited for, for as long as the database needs. Nobody else can take the place of a worker while the database is
- * away, so that it is waited for, too.
+ * away, so that it is waited for, too, without a limit. Resolves null when a newer process has the worker id. Throws the reason of
+ * `stopping`, and holds nothing then.
  */
 export async function regainLock(
   database: Database,
   { id, epoch }: Pick<Worker, 'id' | 'epoch'>,
   lost: Pick<SessionLock, 'endSession'>,
-): Promise<SessionLock | NotRegained> {
-  const until = performance.now() + UNREACHABLE_MS;
-  while (performance.now() < until) {
+  stopping: AbortSignal,
+): Promise<SessionLock | null> {
+  for (;;) {
+    stopping.throwIfAborted();
     const lock = await database.tryLock(lockName(id)).catch(() => undefined);
     if (lock !== undefined) {
       const owns = await isOwner(database.knex, id, epoch).catch(() => undefined);
-      if (owns === true && lock !== null) return lock;
+      if (owns === true && lock !== null && !stopping.aborted) return lock;
       await lock?.release();
-      if (owns === false) return 'superseded';
+      if (owns === false) return null;
       // What a role may not end, the server ends when it notices.
       if (owns === true) await lost.endSession().catch(() => undefined);
     }
-    await sleep(LOCK_RETRY_MS);
+    await sleep(LOCK_RETRY_MS, undefined, { signal: stopping });
   }
-  return 'away';
 }
