@@ -12,7 +12,7 @@ const CHANGES: Readonly<Record<string, readonly (readonly [from: string, to: str
     ["name: 'segment:begin'", `name: 'segment:begin of ' + ${NAMED}`],
     ["name: 'segment:end'", `name: 'segment:end of ' + ${NAMED}`],
   ],
-  'workflows/model-turn/durable-model.js': [[`\`model:\${turn}\``, `\`model of \${${NAMED}}:\${turn}\``]],
+  'workflows/model-turn/ask-model.js': [[`\`model:\${turn}\``, `\`model of \${${NAMED}}:\${turn}\``]],
 };
 
 /**

@@ -10,8 +10,9 @@ import type { Usage } from '../../src/core/runs/run.js';
 import { unlessAborted } from '../../src/models/providers/abort.js';
 import { EarlierCalls } from '../../steps/calls/call-tool.js';
 import { durableProvider } from '../model-turn/durable-model.js';
+import { runFacts } from '../open-segment.js';
 import { openRecordedSegment, type RecordedPlace } from '../resume/rebuild-state.js';
-import { runFacts, work } from '../run-segment.js';
+import { runAgent } from '../run-agent.js';
 import { type LiveOptions, LiveSource, ONE_SEGMENT } from './live-replay-source.js';
 import { type Came, endedFromOutside, failure, RecordedEnds, ReplayFindings } from './replay-findings.js';
 import { execute, NO_GATE, type ReplayedRun, type ReplayPlace } from './replay-log.js';
@@ -61,7 +62,7 @@ export async function replayLive(
   let came: Came = { type: 'log_ends' };
   try {
     came = await unlessAborted(
-      execute(scope, () => work(workplace, scope)),
+      execute(scope, () => runAgent(workplace, scope)),
       signal,
     );
   } catch (error) {

@@ -9,8 +9,9 @@ import { EarlierCalls } from '../../steps/calls/call-tool.js';
 import type { StepContext } from '../../steps/context.js';
 import type { SettledInterruption } from '../../steps/segment/begin-segment.js';
 import { durableProvider } from '../model-turn/durable-model.js';
+import { type RunnableAgent, runFacts } from '../open-segment.js';
 import { openRecordedSegment, type RecordedPlace } from '../resume/rebuild-state.js';
-import { type RunnableAgent, runFacts, work } from '../run-segment.js';
+import { runAgent } from '../run-agent.js';
 import { inSegment, type SegmentContext } from '../segment-context.js';
 import { type Came, judgeEnding, RecordedEnds, ReplayFindings } from './replay-findings.js';
 import { LogEnds, ReplaySource } from './replay-source.js';
@@ -71,7 +72,7 @@ export async function replayLog(
       { turns: counted.turns, totalTokens },
       signal,
     );
-    const came = await execute(scope, () => work(workplace, scope));
+    const came = await execute(scope, () => runAgent(workplace, scope));
     signal.throwIfAborted();
     snapshot = judgeEnding(source, segment, ends, came, findings);
     if (snapshot === null) break;

@@ -112,3 +112,6 @@ export type RunView = z.infer<typeof runView>;
 
 export const listedRun = runView.extend({ cut: cutValues }).meta({ id: 'ListedRun' });
 export type ListedRun = z.infer<typeof listedRun>;
+
+/** The DBOS workflow of one segment. Permanent: the name is in the database. */
+export const SEGMENT_WORKFLOW = 'holdfast.segment';

@@ -1,8 +1,9 @@
 import { DBOS } from '@dbos-inc/dbos-sdk';
 import type { ModelProvider } from '@openai/agents';
-import { runSegment, SEGMENT_WORKFLOW } from '../../../workflows/run-segment.js';
+import { runSegment } from '../../../workflows/run-segment.js';
 import type { StepGate } from '../../../workflows/segment-context.js';
 import { environmentVariable } from '../../config.js';
+import { SEGMENT_WORKFLOW } from '../../core/runs/run.js';
 import { MultiModelProvider } from '../../models/providers/multi-model-provider.js';
 import { MultiModelProviderMap } from '../../models/providers/multi-model-provider-map.js';
 import { installSdkPatches } from '../agents/install-sdk-patches.js';

@@ -1,8 +1,8 @@
 import type { DBOSClient } from '@dbos-inc/dbos-sdk';
 import type { Knex } from 'knex';
 import type { SegmentQueue } from '../../../steps/context.js';
-import { SEGMENT_WORKFLOW } from '../../../workflows/run-segment.js';
 import { queueKey, queuePriority } from '../../core/queue/dispatch.js';
+import { SEGMENT_WORKFLOW } from '../../core/runs/run.js';
 import { rawConnection } from '../../storage/database/raw-connection.js';
 import { keyOf, keysOfRuns, type LimitedNames, namesAnything } from '../../storage/dbos/limited-names.js';
 import { copySegment, type KeyedSegment, removeSegment, withdrawSegments } from '../../storage/dbos/queued-segments.js';

@@ -1,5 +1,4 @@
 import { EXPORT_WORKFLOW } from '../../../workflows/export.js';
-import { SEGMENT_WORKFLOW } from '../../../workflows/run-segment.js';
 import { type Caller, mayOperate } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import {
@@ -10,6 +9,7 @@ import {
   statusesOf,
   TRIMMED,
 } from '../../core/retention/retention.js';
+import { SEGMENT_WORKFLOW } from '../../core/runs/run.js';
 import {
   askedChores,
   askForChore,

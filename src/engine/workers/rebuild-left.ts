@@ -1,5 +1,5 @@
 import { rebuildSegment } from '../../../steps/segment/rebuild-segment.js';
-import { SEGMENT_WORKFLOW } from '../../../workflows/run-segment.js';
+import { SEGMENT_WORKFLOW } from '../../core/runs/run.js';
 import { olderSegments } from '../../storage/dbos/older-segments.js';
 import { readRun } from '../../storage/runs/runs.js';
 import { RECORDING_VERSION } from '../dbos/recording-version.js';

@@ -1,4 +1,4 @@
-import { SEGMENT_WORKFLOW } from '../../../workflows/run-segment.js';
+import { SEGMENT_WORKFLOW } from '../../core/runs/run.js';
 import { Metrics } from '../../metrics/metrics.js';
 import { type Database, openDatabase } from '../../storage/database/database.js';
 import { migrate } from '../../storage/database/migrate.js';

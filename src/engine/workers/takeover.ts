@@ -1,5 +1,5 @@
-import { SEGMENT_WORKFLOW } from '../../../workflows/run-segment.js';
 import { HEARTBEAT_OLD_MS } from '../../core/queue/worker.js';
+import { SEGMENT_WORKFLOW } from '../../core/runs/run.js';
 import type { SessionLock } from '../../storage/database/database.js';
 import {
   endSessions,

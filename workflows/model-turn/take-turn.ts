@@ -1,0 +1,179 @@
+import { DBOS } from '@dbos-inc/dbos-sdk';
+import type { ModelRequest, ModelResponse } from '@openai/agents';
+import { HoldfastError } from '../../src/core/errors/errors.js';
+import { digestOf, toJson } from '../../src/core/json.js';
+import type { Wait } from '../../src/core/runs/ending.js';
+import { addUsage } from '../../src/core/runs/run.js';
+import { hasStep } from '../../src/storage/dbos/segment-rows.js';
+import type { ModelAnswer, ModelResult } from '../../steps/calls/call-model.js';
+import { withDatabaseRetry } from '../../steps/database-retry.js';
+import { modelResultOf, type RecordedAnswer } from '../replay/recorded-source.js';
+import { breatheInRecorded } from '../resume/rebuild-state.js';
+import { type SegmentContext, SegmentStop, stopFromHalt, type WrappedTool } from '../segment-context.js';
+import { type AskedCall, authorizeCalls, wrapperFinder } from '../tool-calls/authorize-calls.js';
+import { type AskedModel, askModel, chosenModel, responseOf } from './ask-model.js';
+import { withOwnCallIds, withRecordedIds } from './call-ids.js';
+import { afterCut, outputOrError } from './cut-answer.js';
+import { budgetWait } from './model-budgets.js';
+import { offeredNames, termsOf, toolNames } from './request-terms.js';
+import { shownRequest } from './run-scaffold.js';
+import { restoreHistory, trimHistory } from './trim-history.js';
+
+/** A turn whose request is in the log. */
+interface Turn {
+  readonly number: number;
+  readonly agent: string;
+  /** The name of the model in the log. */
+  readonly model: string;
+  readonly request: ModelRequest;
+  /** The key of `model.requested`. */
+  readonly requestedKey: string;
+  /** Null: the recording is over, or there is none. */
+  readonly recorded: RecordedAnswer | null;
+  readonly findWrapper: (call: AskedCall) => WrappedTool | undefined;
+}
+
+type Answer = Extract<ModelResult, { type: 'answer' }>;
+
+/** Takes one turn of the agent. Throws `SegmentStop` if the segment must end instead. */
+export async function takeTurn(scope: SegmentContext, model: AskedModel, asked: ModelRequest): Promise<ModelResponse> {
+  await checkLimits(scope);
+  const turn = beginTurn(scope, model, asked);
+  const result = await askOrReplay(scope, model, turn);
+  const answer = acceptAnswer(scope, turn, result);
+  await authorizeCalls(scope, turn.agent, answer.output, turn.findWrapper);
+  if (scope.state !== null && scope.parentCall === null) trimHistory(scope.state);
+  return responseOf(answer);
+}
+
+/** No model call happens after a limit, after a cancellation, or while a call waits for a decision. */
+async function checkLimits(scope: SegmentContext): Promise<void> {
+  await breatheInRecorded(scope);
+  // Only a worker that drains asks the database, so that nothing is waited for otherwise.
+  const drains = mayDrain(scope) && !(await wasAsked(scope, scope.turns + 1));
+  if (scope.stop !== null) throw new SegmentStop(scope.stop);
+  const { maxTurns, maxTotalTokens } = scope.run.limits;
+  if (scope.turns >= maxTurns) {
+    throw failWith(
+      scope,
+      'limit_turns',
+      `The run took ${scope.turns} turns and wanted another; its limit is ${maxTurns} (maxTurns).`,
+    );
+  }
+  if (maxTotalTokens !== null && scope.totalTokens >= maxTotalTokens) {
+    throw failWith(
+      scope,
+      'limit_tokens',
+      `The run used ${scope.totalTokens} tokens; its limit is ${maxTotalTokens} (maxTotalTokens).`,
+    );
+  }
+  // A cut never separates the segment from its recorded turns.
+  if (scope.recorded?.asked(scope.turns + 1) === true) return;
+  if (scope.turnsInSegment >= scope.turnsPerSegment || drains) throw stopWith(scope, { type: 'cut' });
+}
+
+/** A cut before the first turn of a segment would only begin the same segment again. */
+const mayDrain = (scope: SegmentContext): boolean =>
+  scope.recorded?.isOver !== false && scope.turnsInSegment > 0 && scope.isDraining();
+
+/** An earlier execution may have recorded more turns; a cut must not separate the segment from these either. */
+const wasAsked = ({ ctx }: SegmentContext, next: number): Promise<boolean> =>
+  withDatabaseRetry(() => hasStep(ctx.knex, DBOS.workflowID ?? '', `model:${next}`));
+
+/** Builds the request, counts the turn and logs `model.requested`. */
+function beginTurn(scope: SegmentContext, { name }: AskedModel, asked: ModelRequest): Turn {
+  const whole = restoreHistory(scope.state, asked);
+  const agent = currentAgent(scope);
+  const shown = shownRequest(scope, agent, whole);
+  const request = afterCut(scope, shown ?? whole);
+  const findWrapper = wrapperFinder(request);
+  const number = ++scope.turns;
+  scope.turnsInSegment++;
+  const isPause = scope.recorded?.pausesAt(number) === true;
+  const recorded = isPause ? null : (scope.recorded?.answer(number) ?? null);
+  const present = scope.run.model ?? name;
+  const model = recorded?.model ?? present;
+  const requested = scope.recorded?.modelAsked(number, model, present) ?? model;
+  const requestedKey = logRequest(scope, request, { turn: number, agent, model: requested }, shown !== null);
+  if (isPause) throw waitBefore(scope, null);
+  return { number, agent, model, request, requestedKey, recorded, findWrapper };
+}
+
+const currentAgent = (scope: SegmentContext): string => scope.state?.currentAgent.name ?? scope.run.agent;
+
+function logRequest(
+  scope: SegmentContext,
+  request: ModelRequest,
+  who: { turn: number; agent: string; model: string },
+  isChosen: boolean,
+): string {
+  const items = typeof request.input === 'string' ? [request.input] : request.input;
+  // Only items that are new to the model are digested, so that a turn costs the same in a long run as in a short one.
+  // A scaffold may show other items in each turn, so then all of them are digested.
+  const fresh = items.length >= scope.seenItems && !isChosen ? items.slice(scope.seenItems) : items;
+  scope.seenItems = isChosen ? 0 : items.length;
+  return scope.log.add('model.requested', {
+    ...who,
+    inputItems: items.length,
+    inputDigest: digestOf(toJson({ instructions: request.systemInstructions ?? null, items: fresh })),
+    ...(scope.recorded?.isBeforeTerms(who.turn) === true
+      ? { tools: toolNames(request) }
+      : { tools: offeredNames(request), terms: termsOf(request) }),
+  });
+}
+
+const askOrReplay = async (scope: SegmentContext, model: AskedModel, turn: Turn): Promise<ModelResult> =>
+  turn.recorded === null
+    ? askModel(scope, chosenModel(scope) ?? model, turn.request, turn.number)
+    : modelResultOf(turn.recorded);
+
+/** Logs the answer and gives its calls their ids. Throws `SegmentStop` for anything that is not an answer. */
+function acceptAnswer(scope: SegmentContext, turn: Turn, result: ModelResult): ModelAnswer {
+  const { number, agent, model, requestedKey } = turn;
+  switch (result.type) {
+    case 'halted':
+      throw stopWith(scope, stopFromHalt(result.why));
+    case 'failed': {
+      const failed = { turn: number, agent, model, error: { ...result.error } };
+      scope.log.add('model.failed', failed, requestedKey, result.charges);
+      throw stopWith(scope, { type: 'failed', error: result.error });
+    }
+    case 'exhausted':
+      throw waitBefore(scope, budgetWait(scope.run.id, { turn: number, agent }, result.budget, requestedKey));
+    case 'answer': {
+      const output = logAnswer(scope, turn, result);
+      const given = outputOrError(scope, number, result.finishReason, output);
+      if (given instanceof HoldfastError) throw stopWith(scope, { type: 'failed', error: given.view() });
+      return { ...result, output: given };
+    }
+  }
+}
+
+function logAnswer(scope: SegmentContext, turn: Turn, answer: Answer): ModelAnswer['output'] {
+  const { number, agent, model, requestedKey, recorded } = turn;
+  const { usage, responseId, route, cost, finishReason, charges = [] } = answer;
+  const output =
+    recorded === null ? withOwnCallIds(scope, number, answer.output) : withRecordedIds(scope, answer.output);
+  scope.usage = addUsage(scope.usage, usage);
+  scope.totalTokens += usage.totalTokens;
+  const terms = { ...(finishReason && { finishReason }), ...(route && { route }), ...(cost && { cost }) };
+  const answered = { turn: number, agent, model, responseId, output: [...output], usage, ...terms };
+  scope.log.add('model.responded', answered, requestedKey, charges);
+  return output;
+}
+
+const stopWith = (scope: SegmentContext, stop: NonNullable<SegmentContext['stop']>): SegmentStop => {
+  scope.stop = stop;
+  return new SegmentStop(stop);
+};
+
+const failWith = (scope: SegmentContext, code: 'limit_turns' | 'limit_tokens', message: string): SegmentStop =>
+  stopWith(scope, { type: 'failed', error: new HoldfastError(code, message).view() });
+
+/** Takes the turn back: the next segment asks the model for it. `wait` null: the wait is in the log. */
+function waitBefore(scope: SegmentContext, wait: Wait | null): SegmentStop {
+  scope.turns--;
+  scope.turnsInSegment--;
+  if (wait !== null) scope.waits.push(wait);
+  return stopWith(scope, { type: 'wait' });
+}

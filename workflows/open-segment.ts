@@ -1,0 +1,130 @@
+import type { Agent, ModelProvider } from '@openai/agents';
+import { parseGrants } from '../src/core/grants/grants.js';
+import { standingOf } from '../src/core/interruptions/standing.js';
+import type { Deltas } from '../src/core/log/delta.js';
+import { SUSPECT_AFTER } from '../src/core/queue/crashes.js';
+import { taskTypeIn } from '../src/core/routing/route-need.js';
+import type { RunTask } from '../src/core/tasks/run-task.js';
+import type { crashesOf } from '../src/storage/dbos/takeover.js';
+import { grantsOf, inputOf, limitsOf, metadataOf, type RunRow } from '../src/storage/runs/run-row.js';
+import type { StartableAgent } from '../steps/agents/start-child.js';
+import type { StepContext } from '../steps/context.js';
+import { type LoadedSegment, type SegmentStart, startOf } from '../steps/segment/begin-segment.js';
+import { logWriter } from '../steps/segment/write-log.js';
+import { durableProvider } from './model-turn/durable-model.js';
+import type { Workplace } from './run-agent.js';
+import { newSegmentContext, type RunFacts, type SegmentContext, type StepGate } from './segment-context.js';
+import { SegmentLog } from './segment-log.js';
+
+/** An agent as a worker runs it. */
+export interface RunnableAgent extends StartableAgent {
+  readonly agent: Agent;
+  readonly onDenied: 'stop' | 'tell';
+  readonly onTruncated: 'fail' | 'continue';
+  readonly separateRequester: RunFacts['separateRequester'];
+  readonly stream: boolean;
+  readonly mcp: RunFacts['mcp'];
+  readonly environment: RunFacts['environment'];
+  readonly scaffold: RunFacts['scaffold'];
+}
+
+export interface RunSegmentOptions {
+  readonly ctx: StepContext;
+  readonly agents: ReadonlyMap<string, RunnableAgent>;
+  readonly provider: ModelProvider;
+  readonly turnsPerSegment: number;
+  readonly gate: StepGate;
+  readonly isDraining: () => boolean;
+  readonly deltas: Deltas;
+  /** Says that this process executes a segment, until it leaves. */
+  readonly enter: (runId: string, segment: number) => { readonly leave: () => void };
+  /** Watches a run while a segment of it works: the signal fires on cancellation and when its time is over. */
+  readonly abortSignalFor: (
+    runId: string,
+    deadlineAtMs: number | null,
+  ) => { readonly signal: AbortSignal; readonly release: () => void };
+}
+
+/** A segment that has begun, with the rows that it starts from. */
+export interface BegunSegment extends Omit<LoadedSegment, 'run'> {
+  readonly start: Extract<SegmentStart, { type: 'begun' }>;
+  readonly run: RunRow;
+  readonly crashes: Awaited<ReturnType<typeof crashesOf>>;
+  /** Whether this execution recorded the beginning. */
+  readonly isFirst: boolean;
+}
+
+/** The recording that the segment executes from, and its task. */
+export interface LoadedFacts {
+  readonly recorded: SegmentContext['recorded'];
+  readonly task: RunTask | null;
+}
+
+/** Whether so many workers died with the segment that it must have a process to itself. */
+export const isSuspected = ({ crashes }: BegunSegment['crashes']): boolean => crashes >= SUSPECT_AFTER;
+
+/** The facts of a run that stay the same while it executes. */
+export const runFacts = (options: Workplace, run: RunRow, task: RunTask | null = null): RunFacts => ({
+  id: run.id,
+  tenant: run.tenant,
+  agent: run.agent,
+  input: inputOf(run),
+  sessionId: run.session_id,
+  grants: parseGrants(grantsOf(run), { allowEverything: true }),
+  limits: limitsOf(run),
+  onDenied: options.agents.get(run.agent)?.onDenied ?? 'stop',
+  onTruncated: options.agents.get(run.agent)?.onTruncated ?? 'fail',
+  separateRequester: options.agents.get(run.agent)?.separateRequester ?? [],
+  model: run.model,
+  rebuilt: run.rebuilt_segment,
+  mcp: options.agents.get(run.agent)?.mcp ?? {},
+  scaffold: options.agents.get(run.agent)?.scaffold ?? null,
+  environment: task?.environment ?? options.agents.get(run.agent)?.environment ?? null,
+  task,
+  taskType: taskTypeIn(metadataOf(run)),
+});
+
+/** Opens the context of a segment and logs its start. */
+export function openSegment(
+  options: RunSegmentOptions,
+  { start, run, earlier, state, crashes }: BegunSegment,
+  { recorded, task }: LoadedFacts,
+  signal: AbortSignal,
+): SegmentContext {
+  const { ctx, agents, gate, isDraining, turnsPerSegment } = options;
+  const { segment } = run;
+  const first = recorded?.first ?? segment;
+  const { parentKey, data } = startOf(first, start.settled);
+  const log = new SegmentLog(
+    segment,
+    parentKey,
+    logWriter(ctx, run.id, segment),
+    (draft) => recorded?.accepts(draft) ?? true,
+    recorded?.keys,
+  );
+  log.add('segment.started', data);
+  return newSegmentContext({
+    ctx,
+    agents,
+    run: runFacts(options, run, task),
+    segment,
+    first,
+    execution: ctx.newId(),
+    log,
+    gate,
+    isDraining,
+    signal,
+    signalWithoutLimit: () => options.abortSignalFor(run.id, null),
+    recorded,
+    earlier,
+    stored: state,
+    suspected: isSuspected(crashes),
+    turnsPerSegment,
+    turns: start.turns,
+    totalTokens: start.totalTokens,
+    provider: durableProvider(options.provider),
+    settled: start.settled,
+    standing: (start.standing ?? []).map(standingOf),
+    deltas: (run.stream ?? agents.get(run.agent)?.stream) === true ? options.deltas : null,
+  });
+}
