@@ -22,7 +22,13 @@ const METAPHORS: ReadonlySet<string> = new Set([
 
 export interface Uses {
   readonly idioms: number;
+  /** Different names: to use one once more is no new one. */
   readonly names: number;
+}
+
+interface Found {
+  readonly idioms: number;
+  readonly names: readonly string[];
 }
 
 const TOKEN = /\/\/[^\n]*|\/\*[\s\S]*?\*\/|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`|[A-Za-z_$][\w$]*/g;
@@ -33,11 +39,11 @@ const wordsIn = (name: string): string[] => name.split(/(?=[A-Z])|_/).map((word)
 const isMetaphor = (name: string): boolean => wordsIn(name).some((word) => METAPHORS.has(word));
 
 /** Counts the uses in source text: idioms in its comments and strings, metaphors in its names. */
-export function usesIn(source: string): Uses {
+export function usesIn(source: string): Found {
   const tokens = [...source.matchAll(TOKEN)].map(([token]) => token);
   return {
     idioms: tokens.reduce((sum, token) => sum + (isText(token) ? idiomsIn(token) : 0), 0),
-    names: tokens.filter((token) => !isText(token) && isMetaphor(token)).length,
+    names: tokens.filter((token) => !isText(token) && isMetaphor(token)),
   };
 }
 
@@ -54,9 +60,9 @@ const pathsIn = (folder: string, end: string): string[] =>
     return path.endsWith(end) ? [path] : [];
   });
 
-const sum = (uses: readonly Uses[]): Uses => ({
-  idioms: uses.reduce((total, one) => total + one.idioms, 0),
-  names: uses.reduce((total, one) => total + one.names, 0),
+const sum = (found: readonly Found[]): Uses => ({
+  idioms: found.reduce((total, { idioms }) => total + idioms, 0),
+  names: new Set(found.flatMap(({ names }) => names)).size,
 });
 
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
@@ -65,7 +71,7 @@ const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 export function vocabulary(): { readonly [place: string]: Uses } {
   const rooms = [...new Set(SOURCES.map(roomOf))].toSorted();
   const pages = [...pathsIn('docs', '.md'), 'README.md', 'CONTRIBUTING.md', 'AGENTS.md', 'CHANGELOG.md', 'SECURITY.md'];
-  const prose = (path: string): Uses => ({ idioms: idiomsIn(withoutRules(read(path))), names: 0 });
+  const prose = (path: string): Found => ({ idioms: idiomsIn(withoutRules(read(path))), names: [] });
   return {
     ...Object.fromEntries(
       rooms.map((room) => [
@@ -74,7 +80,7 @@ export function vocabulary(): { readonly [place: string]: Uses } {
       ]),
     ),
     docs: sum(pages.map(prose)),
-    'test titles': sum(pathsIn('test', '.ts').map((path) => ({ idioms: titleIdiomsIn(read(path)), names: 0 }))),
+    'test titles': sum(pathsIn('test', '.ts').map((path) => ({ idioms: titleIdiomsIn(read(path)), names: [] }))),
   };
 }
 

@@ -28,7 +28,7 @@ const DEQUEUED: readonly Hop[] = [
   { to: 'storage:dequeue' },
   { to: 'storage:dequeueStatement' },
   { to: 'engine:registerSegments', library: 'registerWorkflow' },
-  { to: 'workflows:agentRun' },
+  { to: 'workflows:runSegment' },
   { to: 'workflows:execute' },
 ];
 
@@ -40,7 +40,8 @@ export const WALKS: readonly Walk[] = [
       { to: 'http:createApp' },
       { to: 'http:serve' },
       { to: 'http:perform' },
-      { to: 'http:RUN_ROUTES', library: 'engine.startRun' },
+      { to: 'http:routeOf', via: 'call' },
+      { to: 'core/operations:RUN_OPERATIONS', via: 'args' },
       { to: 'engine:verbsOf', via: 'startRun' },
       { to: 'engine:startRun' },
       { to: 'engine:writeRun' },
@@ -49,12 +50,12 @@ export const WALKS: readonly Walk[] = [
       { to: 'engine:segmentQueue', from: 'engine:writeRun', via: 'enqueue' },
       ...DEQUEUED,
       { to: 'steps:beginSegment' },
-      { to: 'workflows:openScope', from: 'workflows:execute' },
-      { to: 'workflows:freshScope' },
+      { to: 'workflows:openSegment', from: 'workflows:execute' },
+      { to: 'workflows:newSegmentContext' },
       { to: 'workflows:work', from: 'workflows:execute' },
       { to: 'workflows:workOfAgent' },
-      { to: 'workflows:installAgentDoors', library: 'getAllTools' },
-      { to: 'workflows:guard' },
+      { to: 'workflows:patchAgent', library: 'getAllTools' },
+      { to: 'workflows:wrapTool' },
       { to: 'workflows:DurableModel', library: 'getResponse' },
       { to: 'workflows:takeTurn' },
       { to: 'workflows:askModel' },
@@ -69,13 +70,13 @@ export const WALKS: readonly Walk[] = [
     most: 30,
     hops: [
       { to: 'workflows:takeTurn' },
-      { to: 'workflows:planResponse' },
-      { to: 'workflows:planOne' },
+      { to: 'workflows:authorizeCalls' },
+      { to: 'workflows:authorizeOne' },
       { to: 'workflows:needsApproval' },
-      { to: 'workflows:planCall', from: 'workflows:planOne' },
+      { to: 'workflows:authorizeCall', from: 'workflows:authorizeOne' },
       { to: 'core:checksOf' },
       { to: 'core:checkCapability' },
-      { to: 'workflows:guard', library: 'needsApproval' },
+      { to: 'workflows:wrapTool', library: 'needsApproval' },
       { to: 'workflows:workOfAgent', library: 'runner.run' },
       { to: 'workflows:waitForApprovals' },
       { to: 'workflows:execute', library: 'segment:end' },
@@ -83,7 +84,9 @@ export const WALKS: readonly Walk[] = [
       { to: 'steps:OUTCOMES' },
       { to: 'steps/segment:ask' },
       { to: 'storage:insertInterruption' },
-      { to: 'http:INTERRUPTION_ROUTES', library: 'engine.decide' },
+      { to: 'http:routeOf', library: 'operation' },
+      { to: 'core/operations:INTERRUPTION_OPERATIONS', via: 'args' },
+      { to: 'core/operations:DECISION' },
       { to: 'engine:verbsOf', via: 'decide' },
       { to: 'engine:decide' },
       { to: 'core:judgeDecision' },
@@ -102,9 +105,9 @@ export const WALKS: readonly Walk[] = [
       { to: 'workflows:storedState' },
       { to: 'workflows:resumeState', from: 'workflows:stateOf' },
       { to: 'workflows:applyApprovals' },
-      { to: 'workflows:guard', library: 'invoke:' },
-      { to: 'workflows:invokeGuarded' },
-      { to: 'workflows:launchBatch' },
+      { to: 'workflows:wrapTool', library: 'invoke:' },
+      { to: 'workflows:awaitResult' },
+      { to: 'workflows:startCalls' },
       { to: 'workflows:runTool' },
       { to: 'workflows:bodyOf' },
       { to: 'workflows:durableStep', from: 'workflows:runTool' },
@@ -168,7 +171,7 @@ function bodyOf(place: string): string {
   return end < 0 ? rest : rest.slice(0, end);
 }
 
-const names = (text: string, name: string): boolean => new RegExp(`(?<![\\w.])${name}\\b`).test(text);
+const names = (text: string, name: string): boolean => new RegExp(`(?<!\\w|(?<!\\.\\.)\\.)${name}\\b`).test(text);
 
 /** What is wrong with a hop; null: the code has it. */
 function problemOf(hop: Hop, from: string): string | null {
@@ -186,8 +189,8 @@ function problemOf(hop: Hop, from: string): string | null {
 /** Functions that only list what there is: who follows a walk opens one entry of them. */
 const TABLES: ReadonlySet<string> = new Set([
   'http:createApp',
-  'http:RUN_ROUTES',
-  'http:INTERRUPTION_ROUTES',
+  'core/operations:RUN_OPERATIONS',
+  'core/operations:INTERRUPTION_OPERATIONS',
   'engine:verbsOf',
   'engine:startBeating',
 ]);

@@ -32,7 +32,7 @@ const requestIdOf = (response: Response): string => String(response.getHeader('X
 const isProbe = (path: string): boolean => OPEN_ROUTES.some((route) => route.path === path);
 
 /** Which route a request came to; what comes to none is one. */
-const routeOf = ({ path }: Request): string => ROUTE_PATHS.find(([shape]) => shape.test(path))?.[1] ?? 'none';
+const matchedRoute = ({ path }: Request): string => ROUTE_PATHS.find(([shape]) => shape.test(path))?.[1] ?? 'none';
 const ROUTE_PATHS = [...new Set(ROUTES.map((route) => route.path))].map(
   (path) => [new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`), path] as const,
 );
@@ -48,7 +48,12 @@ const begin =
     if (life.draining) response.set('Connection', 'close');
     response.once('close', () => {
       const seconds = (performance.now() - startedAt) / 1000;
-      engine.countRequest({ method: methodOf(method), route: routeOf(request), status: response.statusCode, seconds });
+      engine.countRequest({
+        method: methodOf(method),
+        route: matchedRoute(request),
+        status: response.statusCode,
+        seconds,
+      });
       if (isProbe(path)) return;
       const durationMs = Math.round(performance.now() - startedAt);
       const requestId = requestIdOf(response);
