@@ -28,7 +28,16 @@ export const roomOf = (path: string): string => {
 };
 
 /** Rooms whose folders are not shelves of what an engine can do, or that put everything together. */
-const WITHOUT_SHELVES: readonly string[] = ['http', 'cli', 'demo', 'metrics', 'datasets', 'object-store', 'proof'];
+const WITHOUT_SHELVES: readonly string[] = [
+  'http',
+  'cli',
+  'demo',
+  'metrics',
+  'datasets',
+  'object-store',
+  'proof',
+  'migrations',
+];
 
 /** The shelf of a file: the folder in its room. Null: it is in the room itself, or its room has no shelves. */
 export const shelfOf = (path: string): string | null => {

@@ -1,3 +1,4 @@
+import { ARCHITECTURE_BLOCKS } from './architecture.js';
 import { cliBlock } from './cli.js';
 import { errorsBlock } from './errors.js';
 import { EVENT_BLOCKS } from './events.js';
@@ -9,4 +10,5 @@ export const BLOCKS: { readonly [name: string]: () => string } = {
   errors: errorsBlock,
   settings: settingsBlock,
   ...EVENT_BLOCKS,
+  ...ARCHITECTURE_BLOCKS,
 };
