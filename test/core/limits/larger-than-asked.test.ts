@@ -49,10 +49,11 @@ const PLACES: Record<string, 'allowance' | 'factor' | 'name'> = {
   'src/core/secrets/secret-looks.ts': 'factor',
   'src/core/tasks/task-template.ts': 'allowance',
   'src/core/exports/bucket-place.ts': 'name',
+  'src/core/operations/fields.ts': 'factor',
   'src/engine/interruptions/approval-terms.ts': 'name',
   'src/http/app.ts': 'name',
   'src/http/auth/host.ts': 'factor',
-  'src/http/idempotency.ts': 'factor',
+  'src/http/routes.ts': 'name',
   'src/tools/swe/swe-edit.ts': 'factor',
 };
 
