@@ -12,6 +12,7 @@ import { GUARDED_ROUTES, METRICS_ROUTES } from './routes.js';
 import { limitBodies } from './wire/body-time.js';
 import { endable } from './wire/connections.js';
 import { createLife } from './wire/life.js';
+import { boundPipelines } from './wire/pipelines.js';
 import { createSlots } from './wire/slots.js';
 
 export interface HttpOptions {
@@ -105,7 +106,10 @@ export async function createHttpServer(engine: Engine, options: HttpOptions): Pr
     begin = resolve;
   });
   let handle: RequestListener = (request, response) => void app.then((ready) => ready(request, response));
-  const server = createServer(LIMITS, (request, response) => handle(request, response));
+  const server = createServer(
+    LIMITS,
+    boundPipelines((request, response) => handle(request, response)),
+  );
   server.maxHeadersCount = 100;
   limitBodies(server, bodyMs);
   const end = endable(server);
