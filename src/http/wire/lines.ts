@@ -3,6 +3,7 @@ import type { Request, Response } from 'express';
 import { HoldfastError } from '../../core/errors/errors.js';
 import type { BatchLine } from '../../core/tasks/task-batch.js';
 import { withoutSecrets } from '../../models/secrets/known-secrets.js';
+import { breathe } from '../../storage/database/breathe.js';
 import { assertShallow, parseJson } from './body.js';
 import { ownTime } from './body-time.js';
 
@@ -13,6 +14,7 @@ const TAKEN = [LINES_TYPE, 'application/jsonl', 'application/ndjson'];
 /** So much of a body is taken in while what came before is at work. */
 const AHEAD_BYTES = 1024 * 1024;
 const NEWLINE = 0x0a;
+const EMPTY_AT_ONCE = 1000;
 
 /** Those of a body that has none. */
 export const NO_LINES: AsyncIterable<BatchLine> = {
@@ -56,6 +58,7 @@ async function* linesOf(request: Request, { maxLineBytes, lineMs, signal }: Line
   const end = (): BatchLine | null => {
     line += 1;
     leftMs = lineMs;
+    if (length === 0) return null;
     const bytes = length > maxLineBytes ? null : Buffer.concat(parts);
     [parts, length] = [[], 0];
     return bytes === null ? { line, error: tooLong(maxLineBytes) } : parsed(line, bytes);
@@ -70,14 +73,17 @@ async function* linesOf(request: Request, { maxLineBytes, lineMs, signal }: Line
       leftMs -= performance.now() - askedAt;
       let from = 0;
       for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, from)) {
-        take(chunk.subarray(from, at));
+        if (at > from) take(chunk.subarray(from, at));
         from = at + 1;
         // More lines than one come in a piece, and each may wait for the work on the one before.
         signal.throwIfAborted();
         const one = end();
         if (one !== null) yield one;
+        // Lines that are refused wait for nothing, and many come in one piece.
+        if (one !== null || line % EMPTY_AT_ONCE === 0) await breathe(signal);
       }
       take(chunk.subarray(from));
+      await breathe(signal);
     }
     signal.throwIfAborted();
     const last = length > 0 ? end() : null;
