@@ -121,6 +121,63 @@ describe('the body of an answer', () => {
     await reader.cancel();
   });
 
+  it.each(['lines', 'events'] as const)(
+    'is not held back at the end of a line of a stream, whatever secrets begin as the next line does: %s',
+    async (form) => {
+      const { readable, writable } = cleanAnswer(scanOf(['}data: a-secret-0123456789']), 10_000, form);
+      const [writer, reader] = [writable.getWriter(), readable.getReader()];
+      for (const line of ['data: {"n":1}\n', 'data: {"n":2}\n']) {
+        void writer.write(Buffer.from(line));
+        expect(Buffer.from((await reader.read()).value ?? []).toString()).toBe(line);
+      }
+      void writer.write(Buffer.from('{"n":"}data: A-secret-0123'));
+      expect(Buffer.from((await reader.read()).value ?? []).toString()).toBe('{"n":"');
+      void writer.write(Buffer.from('456789"}\n'));
+      expect(Buffer.from((await reader.read()).value ?? []).toString()).toBe('[redacted]"}\n');
+      await reader.cancel();
+    },
+  );
+
+  it.each([
+    ['comments', 'events', ': PROCESSING\n\n'],
+    ['comments in pieces', 'events', ': PRO'],
+    ['blank lines', 'events', '\n'],
+    ['pings', 'events', 'event: ping\ndata: {"type": "ping"}\n\n'],
+    ['blank lines', 'lines', '\r\n'],
+    ['blanks before a whole answer', 'whole', ' \n'],
+  ] as const)('is given up when it has %s alone (%s)', async (_what, form, piece) => {
+    const { readable, writable } = cleanAnswer(scanOf([]), 60, form);
+    const writer = writable.getWriter();
+    const timer = setInterval(() => void writer.write(Buffer.from(piece)).catch(() => undefined), 5);
+    const read = async () => {
+      for await (const _piece of readable);
+    };
+    await expect(read()).rejects.toMatchObject({ name: 'TimeoutError', message: 'The server said nothing for 60 ms.' });
+    clearInterval(timer);
+  });
+
+  it.each([
+    ['an event', 'events', 'data: {"n":1}\n\n'],
+    ['a line that is long', 'events', 'data: 0123456789'],
+    ['a line', 'lines', '{"n":1}\n'],
+    ['a character', 'whole', 'x'],
+  ] as const)('goes on for as long as %s comes (%s)', async (_what, form, piece) => {
+    const { readable, writable } = cleanAnswer(scanOf([]), 500, form);
+    const writer = writable.getWriter();
+    const read = async () => {
+      let text = '';
+      for await (const bytes of readable) text += Buffer.from(bytes).toString();
+      return text;
+    };
+    const answer = read();
+    for (let n = 0; n < 12; n++) {
+      await writer.write(Buffer.from(piece));
+      await new Promise((resolve) => setTimeout(resolve, 60));
+    }
+    await writer.close();
+    expect(await answer).toBe(piece.repeat(12));
+  });
+
   it('is an error when it is empty', async () => {
     await expect(through([], [])).rejects.toThrow(/is empty/);
   });

@@ -31,6 +31,8 @@ export interface OpenModel extends AsyncDisposable {
   readonly model: Model;
   /** Settles when the server saw that its client is gone; undefined: there is no server. */
   readonly abandoned?: Promise<void>;
+  /** Settles when the server has the request; undefined: there is no server. */
+  readonly arrived?: Promise<void>;
 }
 
 export interface ModelUnderTest {
@@ -136,11 +138,14 @@ export function modelContract({ name, open }: ModelUnderTest): void {
     it.each(MODES)('ends when its signal fires, although the server never answers, %s', async (mode) => {
       await using opened = await open('slow');
       const abort = new AbortController();
-      setTimeout(() => abort.abort(new Error('cancelled by a person')), 100);
-      const error: unknown = await call(opened.model, requestOf({ signal: abort.signal }), mode).then(
+      const ended = call(opened.model, requestOf({ signal: abort.signal }), mode).then(
         () => 'it gave an answer',
         (caught: unknown) => caught,
       );
+      // A request that has not left yet when the signal fires never leaves, and no server sees its client go.
+      await opened.arrived;
+      setTimeout(() => abort.abort(new Error('cancelled by a person')), 20);
+      const error: unknown = await ended;
       expect(error).toBeInstanceOf(Error);
       expect(classifyModelFailure(error).retryable).toBe(false);
       await opened.abandoned;

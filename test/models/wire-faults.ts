@@ -1,7 +1,7 @@
 import { Socket } from 'node:net';
 import { HELLO } from './model.contract.js';
 import { begins, refuses, type Wire } from './servers/wire.js';
-import { type Answerer, htmlPage, reset, status, writePieces } from './servers/wire-server.js';
+import { type Answerer, drained, htmlPage, reset, status, writePieces } from './servers/wire-server.js';
 
 /** How a server breaks, and what a caller must then know. */
 export interface Fault {
@@ -89,12 +89,12 @@ export const LIMITS: readonly { readonly title: string; readonly answerer: (wire
     title: 'of many pieces',
     answerer: (wire) => async (response) => {
       begins(wire, response);
-      const [frame = ''] = wire.frames({ text: 'x'.repeat(1) });
-      const piece = Buffer.from(frame.repeat(Math.ceil((1024 * 1024) / frame.length)));
-      while (!response.destroyed) {
-        response.write(piece);
-        await new Promise((resolve) => setImmediate(resolve));
-      }
+      const frames = wire.frames({ text: 'x' });
+      const at = frames.findIndex((frame) => frame.includes('"x"'));
+      response.write(frames.slice(0, at).join(''));
+      // Pieces of a page each: a client must not read half a million of them before it has had enough.
+      const piece = Buffer.from(frames[at]?.replace('"x"', `"${'x'.repeat(2_048)}"`) ?? '');
+      while (!response.destroyed) if (!response.write(piece)) await drained(response);
     },
   },
 ];

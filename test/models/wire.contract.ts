@@ -79,6 +79,7 @@ export function wireContract(wired: WiredModel): void {
       return {
         model: await open(server.url),
         abandoned: server.abandoned,
+        arrived: server.arrived,
         [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
       };
     },
@@ -125,7 +126,8 @@ export function wireContract(wired: WiredModel): void {
       };
       const error: unknown = await run().catch((caught: unknown) => caught);
       expect(classifyModelFailure(error)).toMatchObject({ code: 'model_failed', retryable: true });
-      await server.abandoned;
+      // On a busy machine the time is over before the request has left.
+      if (server.received.length > 0) await server.abandoned;
     });
   });
 

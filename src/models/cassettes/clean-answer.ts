@@ -1,14 +1,20 @@
 import type { SecretScan } from '../../core/secrets/secret-matcher.js';
 import { ModelCallError } from '../failures/model-call-error.js';
+import { type AnswerForm, SaidLines } from './said-lines.js';
 
 /** Of a whole answer, so that a server that never ends it costs a bounded time and memory. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
 /**
  * The body of an answer as it came, piece by piece, without the secrets that `scan` finds. It fails with a
- * TimeoutError when nothing comes for `timeoutMs`, and with a ModelCallError when nothing came at all, and beyond 64 MiB.
+ * TimeoutError when nothing is said for `timeoutMs`, and with a ModelCallError when nothing came at all, and beyond 64 MiB.
  */
-export function cleanAnswer(scan: SecretScan, timeoutMs: number): TransformStream<Uint8Array, Uint8Array> {
+export function cleanAnswer(
+  scan: SecretScan,
+  timeoutMs: number,
+  form: AnswerForm = 'whole',
+): TransformStream<Uint8Array, Uint8Array> {
+  const said = new SaidLines(form);
   let sizeBytes = 0;
   let timer: NodeJS.Timeout | undefined;
   const watch = (controller: TransformStreamDefaultController<Uint8Array>): void => {
@@ -18,13 +24,14 @@ export function cleanAnswer(scan: SecretScan, timeoutMs: number): TransformStrea
   return new TransformStream({
     start: watch,
     transform: (bytes, controller) => {
-      watch(controller);
+      // One character for each byte leaves all else as it is.
+      const text = Buffer.from(bytes).toString('latin1');
+      if (said.hear(text)) watch(controller);
       sizeBytes += bytes.length;
       if (sizeBytes > MAX_BYTES)
         throw new ModelCallError('model_failed', 'The answer is larger than 64 MiB.', { retryable: false });
-      // One character for each byte leaves all else as it is.
-      const text = scan.push(Buffer.from(bytes).toString('latin1'));
-      if (text !== '') controller.enqueue(Buffer.from(text, 'latin1'));
+      const clean = form === 'whole' ? scan.push(text) : cleanLines(scan, text);
+      if (clean !== '') controller.enqueue(Buffer.from(clean, 'latin1'));
     },
     flush: (controller) => {
       clearTimeout(timer);
@@ -35,7 +42,18 @@ export function cleanAnswer(scan: SecretScan, timeoutMs: number): TransformStrea
   });
 }
 
-function silent(timeoutMs: number): Error {
+/** A line of JSON ends where it ends: no secret goes on in the next one, which may come much later. */
+function cleanLines(scan: SecretScan, text: string): string {
+  let clean = '';
+  let start = 0;
+  for (let end = text.indexOf('\n') + 1; end > 0; end = text.indexOf('\n', start) + 1) {
+    clean += scan.push(text.slice(start, end)) + scan.end();
+    start = end;
+  }
+  return start === text.length ? clean : clean + scan.push(text.slice(start));
+}
+
+export function silent(timeoutMs: number): Error {
   const error = new Error(`The server said nothing for ${timeoutMs} ms.`);
   error.name = 'TimeoutError';
   return error;

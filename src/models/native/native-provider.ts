@@ -59,7 +59,7 @@ export class NativeProvider implements ModelProvider {
     let unnamed = 0;
     const language = open({
       baseURL: destination.baseURL,
-      fetch: begunWithin(endpointFetch(destination), destination.timeoutMs),
+      fetch: endpointFetch(destination),
       generateId: () => `${UNNAMED}${unnamed++}`,
     })(modelName);
     const { cache = true } = this.#options;
@@ -102,21 +102,3 @@ export class NativeProvider implements ModelProvider {
     );
   }
 }
-
-/** Gives up a server that is silent before its answer; `endpointFetch` bounds the silence in an answer. */
-const begunWithin =
-  (send: typeof fetch, timeoutMs: number): typeof fetch =>
-  async (input, init) => {
-    const late = new AbortController();
-    const timer = setTimeout(() => {
-      const error = new Error(`The server said nothing for ${timeoutMs} ms.`);
-      error.name = 'TimeoutError';
-      late.abort(error);
-    }, timeoutMs);
-    const signal = init?.signal ? AbortSignal.any([init.signal, late.signal]) : late.signal;
-    try {
-      return await send(input, { ...init, signal });
-    } finally {
-      clearTimeout(timer);
-    }
-  };

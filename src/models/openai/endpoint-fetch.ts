@@ -1,4 +1,5 @@
-import { cleanAnswer } from '../cassettes/clean-answer.js';
+import { cleanAnswer, silent } from '../cassettes/clean-answer.js';
+import { answerForm } from '../cassettes/said-lines.js';
 import { cleanHeaders, errorAnswer } from '../failures/error-answer.js';
 import { failureText } from '../failures/failure-text.js';
 import { ModelCallError } from '../failures/model-call-error.js';
@@ -39,7 +40,19 @@ function send(
   destination.credentials.forEach(({ header, scheme }, index) => {
     headers.set(header, `${scheme}${values[index] ?? ''}`);
   });
-  return (destination.send ?? fetch)(url, { ...init, headers, redirect: 'manual' });
+  return begunWithin(destination, url, { ...init, headers, redirect: 'manual' });
+}
+
+/** Gives up a server that is silent before its answer; `cleanAnswer` bounds the silence in an answer. */
+async function begunWithin({ timeoutMs, send: leave }: Destination, url: URL, init: RequestInit): Promise<Response> {
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(silent(timeoutMs)), timeoutMs);
+  const signal = init.signal ? AbortSignal.any([init.signal, late.signal]) : late.signal;
+  try {
+    return await (leave ?? fetch)(url, { ...init, signal });
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** Null: every key is what it was. */
@@ -52,7 +65,8 @@ async function renewedOf({ credentials }: Destination, used: readonly string[]):
 async function heard(destination: Destination, response: Response): Promise<Response> {
   if (response.status >= 300 && response.status < 400) throw elsewhere(destination, response);
   const { status, statusText } = response;
-  const body = response.body?.pipeThrough(cleanAnswer(spokenScan(), destination.timeoutMs)) ?? null;
+  const form = answerForm(response.headers.get('content-type'));
+  const body = response.body?.pipeThrough(cleanAnswer(spokenScan(), destination.timeoutMs, form)) ?? null;
   const clean = new Response(body, { status, statusText, headers: cleanHeaders(response.headers) });
   // The SDK looks whether it is OpenAI that answered.
   Object.defineProperty(clean, 'url', { value: response.url });

@@ -6,6 +6,8 @@ import { endpointFetch } from './endpoint-fetch.js';
 
 type Options = Awaited<Parameters<OpenAI['request']>[0]>;
 
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
 /** What OpenAI alone has a use for: it says what machine and what account this is. */
 const OPENAI_HEADER = /^(?:x-stainless-|openai-)/;
 const NEEDED_HEADERS = new Set(['accept', 'content-type', 'user-agent']);
@@ -28,7 +30,8 @@ export class EndpointClient extends OpenAI {
       ...(isOpenai ? {} : { organization: null, project: null }),
       fetch: endpointFetch(endpoint),
       maxRetries: 0,
-      timeout: endpoint.timeoutMs,
+      // `endpointFetch` gives a silent server up; this is the longest that the package takes.
+      timeout: MAX_TIMER_MS,
       logLevel: 'off',
     });
     this.#endpoint = endpoint;

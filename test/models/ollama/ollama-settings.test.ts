@@ -187,8 +187,14 @@ describe('a call that is given up', () => {
         if (mode === 'whole') await model.getResponse(request);
         else for await (const { type } of model.getStreamedResponse(request)) types.push(type);
       };
-      setTimeout(() => abort.abort(new Error('the run was cancelled')), 50);
-      await expect(call()).rejects.toMatchObject({ name: 'AbortError', cause: { message: 'the run was cancelled' } });
+      const ended = expect(call()).rejects.toMatchObject({
+        name: 'AbortError',
+        cause: { message: 'the run was cancelled' },
+      });
+      // A request that has not left yet when the signal fires never leaves, and no server sees its client go.
+      await server.arrived;
+      setTimeout(() => abort.abort(new Error('the run was cancelled')), 20);
+      await ended;
       expect(types).not.toContain('response_done');
       await server.abandoned;
     }
@@ -213,6 +219,7 @@ describe('a call that is given up', () => {
       },
     });
     expect((await new Runner({ tracingDisabled: true }).run(agent, 'Hi')).finalOutput).toBe('Here.');
+    expect(server.received).toHaveLength(2);
     await server.abandoned;
   });
 });

@@ -3,7 +3,7 @@ import { OllamaModel } from '../../../src/models/ollama/ollama-model.js';
 import { SLOW } from '../../harness/slow.js';
 import { requestOf } from '../requests.js';
 import { chunk, cutAfter, lastChunk, says, saysInPieces, saysRaw } from '../servers/ollama-server.js';
-import { type Answerer, reset, wireServer } from '../servers/wire-server.js';
+import { type Answerer, drained, reset, wireServer } from '../servers/wire-server.js';
 import { ask, failing, message, textsIn } from './ask-ollama.js';
 
 /** The numbers are those of the cases that a model of Ollama must hold. */
@@ -76,10 +76,7 @@ describe('an answer that breaks off', () => {
     const endless: Answerer = async (response) => {
       const piece = Buffer.from(line(chunk({ thinking: 'x'.repeat(1024 * 1024) })));
       response.writeHead(200);
-      while (!response.destroyed) {
-        response.write(piece);
-        await new Promise((resolve) => setImmediate(resolve));
-      }
+      while (!response.destroyed) if (!response.write(piece)) await drained(response);
     };
     await using server = await wireServer(endless);
     const call = new OllamaModel('test', { baseURL: server.url }).getResponse(requestOf({}));

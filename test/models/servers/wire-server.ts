@@ -18,6 +18,8 @@ export type Answerer = (response: ServerResponse, request: Received) => Promise<
 export interface WireServer extends AsyncDisposable {
   readonly url: string;
   readonly received: readonly Received[];
+  /** Settles when the first request has arrived. */
+  readonly arrived: Promise<void>;
   /** Settles when the client of an answer that was left open is gone. */
   readonly abandoned: Promise<void>;
 }
@@ -25,6 +27,10 @@ export interface WireServer extends AsyncDisposable {
 /** A real HTTP server on loopback. The answers are given in turn, the last one again and again. */
 export async function wireServer(...answers: readonly Answerer[]): Promise<WireServer> {
   const received: Received[] = [];
+  let arrive = (): void => undefined;
+  const arrived = new Promise<void>((resolve) => {
+    arrive = resolve;
+  });
   let leave = (): void => undefined;
   const abandoned = new Promise<void>((resolve) => {
     leave = resolve;
@@ -43,6 +49,7 @@ export async function wireServer(...answers: readonly Answerer[]): Promise<WireS
       bytes,
     };
     received.push(one);
+    arrive();
     response.on('close', () => {
       if (!response.writableFinished) leave();
     });
@@ -54,6 +61,7 @@ export async function wireServer(...answers: readonly Answerer[]): Promise<WireS
   return {
     url: `http://127.0.0.1:${port}`,
     received,
+    arrived,
     abandoned,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
@@ -95,3 +103,16 @@ export async function writePieces(response: ServerResponse, pieces: Iterable<Uin
 export function* cutInto(bytes: Uint8Array, length: number): Iterable<Uint8Array> {
   for (let start = 0; start < bytes.length; start += length) yield bytes.subarray(start, start + length);
 }
+
+/** Waits until the client has read what was written, or is gone. */
+export const drained = (response: ServerResponse): Promise<void> =>
+  new Promise((resolve) => {
+    const settle = (): void => {
+      response.off('drain', settle);
+      response.off('close', settle);
+      resolve();
+    };
+    response.once('drain', settle);
+    response.once('close', settle);
+    if (response.destroyed) settle();
+  });
