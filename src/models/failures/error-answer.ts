@@ -1,3 +1,4 @@
+import { OLLAMA_CLOUD } from '../../core/models/ollama-address.js';
 import { boundedText } from '../providers/bounded-text.js';
 import { withoutKnownSecrets } from '../secrets/known-secrets.js';
 import { isRecord, textOf } from './failure-causes.js';
@@ -18,9 +19,24 @@ export async function errorAnswer(response: Response): Promise<Response> {
       return value === null ? [] : [[key, failureText(value)]];
     }),
   );
-  const clean = text === '' ? '' : JSON.stringify({ error: { ...fields, message: text } });
+  const rest = isRecord(said) && 'signin_url' in said ? { signin_url: signInLink(said) } : {};
+  const clean = text === '' ? '' : JSON.stringify({ error: { ...fields, message: text }, ...rest });
   const { status, statusText } = response;
   return new Response(clean, { status, statusText, headers: cleanHeaders(response.headers) });
+}
+
+const LINK_MAX = 500;
+
+/**
+ * Where Ollama asks a person to sign in: a page of Ollama's own, written so that nothing of it is more than a link. Null: the
+ * answer has no such link. The key in it is the public one of the machine.
+ */
+export function signInLink(said: unknown): string | null {
+  const link = textOf(said, 'signin_url');
+  if (link === null || link.length > LINK_MAX || !URL.canParse(link)) return null;
+  const { href, origin, username, password } = new URL(link);
+  if (origin !== OLLAMA_CLOUD || username !== '' || password !== '') return null;
+  return withoutKnownSecrets(href) === href ? href : null;
 }
 
 /** Headers as they came, without secrets and without what was said of the body as it came. */

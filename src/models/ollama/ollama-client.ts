@@ -1,9 +1,9 @@
 import { Ollama } from 'ollama/browser';
 import { z } from 'zod';
 import { HoldfastError } from '../../core/errors/errors.js';
-import { messageIn } from '../failures/error-answer.js';
+import { messageIn, signInLink } from '../failures/error-answer.js';
+import { isRecord } from '../failures/failure-causes.js';
 import { ModelCallError } from '../failures/model-call-error.js';
-import { DEFAULT_TIMEOUT_MS } from '../openai/endpoint.js';
 import { endpointFetch } from '../openai/endpoint-fetch.js';
 import { abortError, throwIfAborted } from '../providers/abort.js';
 import type { OllamaTarget } from './ollama-host.js';
@@ -26,16 +26,26 @@ class ChatClient extends Ollama {
 const changed = (what: string) => new HoldfastError('library_changed', `The ollama package is another one: ${what}.`);
 
 /** An answer that is not "200 OK", before the `ollama` package prints that it reads it. */
-class StatusError extends Error {
+export class StatusError extends Error {
   readonly status: number;
   readonly headers: Headers;
+  /** Whether the server wants a person to sign in, and the page for it. Null: it does not. */
+  readonly signIn: { readonly link: string | null } | null;
 
-  constructor(response: Response, body: string) {
-    super(body === '' ? `${response.status} ${response.statusText}` : body);
+  constructor(response: Response, said: unknown) {
+    super(messageIn(said) || `${response.status} ${response.statusText}`);
     this.name = 'OllamaStatusError';
+    this.signIn = isRecord(said) && 'signin_url' in said ? { link: signInLink(said) } : null;
     this.status = response.status;
     this.headers = response.headers;
   }
+}
+
+/** How requests leave, and how long the server may say nothing. */
+export interface OllamaWire {
+  readonly timeoutMs: number;
+  /** Null: by the `fetch` of the process. */
+  readonly send: typeof fetch | null;
 }
 
 /**
@@ -47,10 +57,10 @@ export async function* ollamaChunks(
   target: OllamaTarget,
   request: OllamaRequest,
   signal: AbortSignal | undefined,
-  send: typeof fetch | null = null,
+  wire: OllamaWire,
 ): AsyncGenerator<OllamaChunk, void, undefined> {
   throwIfAborted(signal);
-  const client = new ChatClient({ host: target.host, fetch: checkedFetch(target, signal, send) });
+  const client = new ChatClient({ host: target.host, fetch: checkedFetch(target, signal, wire) });
   let answer: Awaited<ReturnType<ChatClient['chunks']>> | undefined;
   try {
     answer = await client.chunks(request);
@@ -72,18 +82,17 @@ function parsed(chunk: unknown): OllamaChunk {
 function checkedFetch(
   { host, authorization }: OllamaTarget,
   signal: AbortSignal | undefined,
-  send: typeof fetch | null,
+  { timeoutMs, send }: OllamaWire,
 ): typeof fetch {
   const ask = endpointFetch({
     ...{ title: 'Ollama', baseURL: host, host, addressSetting: 'OLLAMA_HOST, or baseURL', headers: {} },
     credentials: authorization === null ? [] : [authorization],
-    timeoutMs: DEFAULT_TIMEOUT_MS,
-    send,
+    ...{ timeoutMs, send },
   });
   return async (input, init) => {
     const signals = [signal, init?.signal].filter((one) => one instanceof AbortSignal);
     const response = await ask(input, { ...init, signal: AbortSignal.any(signals) });
-    if (!response.ok) throw new StatusError(response, messageIn(await response.json().catch(() => null)) ?? '');
+    if (!response.ok) throw new StatusError(response, await response.json().catch(() => null));
     return response.body === null ? response : new Response(response.body.pipeThrough(ollamaLines()));
   };
 }

@@ -4,6 +4,7 @@ import { causesOf, isAbort, isNetwork, statusOf } from '../failures/failure-caus
 import { failureText } from '../failures/failure-text.js';
 import { ModelCallError } from '../failures/model-call-error.js';
 import { classifyModelFailure } from '../failures/model-failure.js';
+import { StatusError } from './ollama-client.js';
 import type { OllamaTarget } from './ollama-host.js';
 
 /**
@@ -16,7 +17,8 @@ export function ollamaFailure(error: unknown, target: OllamaTarget, responseStar
   if (error instanceof HoldfastError && !(error instanceof ModelCallError)) return error;
   const { code, message, retryable, retryAfterMs, hint: known } = classifyModelFailure(error);
   const statusCode = chain.map(statusOf).find((status) => status !== null) ?? null;
-  const hint = known ?? wayOut(target, code, statusCode, message, chain.some(isNetwork));
+  const refused = chain.find((item) => item instanceof StatusError);
+  const hint = known ?? signInOf(refused, target) ?? wayOut(target, code, statusCode, message, chain.some(isNetwork));
   return new ModelCallError(
     code === 'model_unknown' ? code : 'model_failed',
     failureText(`${target.model} at ${target.host}: ${message}`),
@@ -29,6 +31,13 @@ export function ollamaFailure(error: unknown, target: OllamaTarget, responseStar
       ...(hint === null ? {} : { hint }),
     },
   );
+}
+
+/** A server that is not signed in at Ollama's cloud needs no key of ours. */
+function signInOf(error: StatusError | undefined, { host }: OllamaTarget): string | null {
+  if (error?.signIn == null || (error.status !== 401 && error.status !== 403)) return null;
+  const { link } = error.signIn;
+  return `Sign in: run "ollama signin" at ${host}${link === null ? '' : `, or open ${link}`}.`;
 }
 
 function wayOut(target: OllamaTarget, code: string, status: number | null, message: string, network: boolean) {

@@ -109,7 +109,6 @@ class Conversation {
   #result(item: protocol.FunctionCallResultItem): void {
     const { text, images } = resultContent(item.output);
     const onTool = this.#toolImages === 'tool' && images.length > 0;
-    if (!onTool) this.#heldImages.push(...images);
     this.push({
       role: 'tool',
       content: text,
@@ -117,6 +116,8 @@ class Conversation {
       tool_name: item.name || (this.#names.get(item.callId) ?? ''),
       tool_call_id: item.callId,
     });
+    // The call is written with its first result, and what is held then belongs before it.
+    if (!onTool) this.#heldImages.push(...images);
   }
 
   #open(): Turn {

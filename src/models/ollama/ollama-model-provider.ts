@@ -1,8 +1,8 @@
 import type { ModelProvider } from '@openai/agents';
 import type { FieldError } from '../../core/errors/errors.js';
-import { isOllamaAddress, OLLAMA_ADDRESS } from '../../core/models/ollama-address.js';
 import { isSecret, missingAt } from '../secrets/secret.js';
 import { OllamaModel, type OllamaModelOptions } from './ollama-model.js';
+import { ollamaProblems } from './ollama-options.js';
 
 /**
  * Gives models of Ollama by name. Nothing is created before the first name and nothing is contacted before the first call;
@@ -21,13 +21,9 @@ export class OllamaModelProvider implements ModelProvider {
 
   /** What is wrong with the options, for whoever checks a configuration at start. */
   problems(): readonly FieldError[] {
-    const { baseURL, apiKey } = this.#options;
-    const problems: FieldError[] = [];
-    if (baseURL && !isOllamaAddress(baseURL))
-      problems.push({ pointer: '/baseURL', detail: `expected ${OLLAMA_ADDRESS}` });
+    const { apiKey } = this.#options;
     const problem = isSecret(apiKey) ? apiKey.problem : null;
-    if (problem) problems.push({ pointer: '/apiKey', detail: problem });
-    return problems;
+    return [...ollamaProblems(this.#options), ...(problem ? [{ pointer: '/apiKey', detail: problem }] : [])];
   }
 
   /** A key that is not there, for whoever starts to execute runs. */
@@ -41,7 +37,7 @@ export class OllamaModelProvider implements ModelProvider {
     return { apiKey, baseURL, ollamaApiKey, ollamaHost };
   }
 
-  /** Throws `model_unknown` for a blank name, for one that contradicts its host and for a cloud model without a key. */
+  /** Throws `config_invalid` for wrong options; `model_unknown` for a blank name, for one that contradicts its host and for a cloud model without a key. */
   async getModel(modelName = ''): Promise<OllamaModel> {
     const known = this.#models.get(modelName);
     if (known !== undefined) return known;

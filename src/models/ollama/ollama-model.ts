@@ -9,12 +9,14 @@ import type {
 } from '@openai/agents';
 import { sha256 } from '../../core/json.js';
 import { retryAdviceOf } from '../failures/retry-advice.js';
+import { DEFAULT_TIMEOUT_MS } from '../openai/endpoint.js';
 import { fitsSchema } from '../providers/json-schema.js';
 import { doneEvent, isOutputItem, reasoningEvent } from '../providers/response-events.js';
 import { OllamaAnswer } from './ollama-answer.js';
-import { ollamaChunks } from './ollama-client.js';
+import { type OllamaWire, ollamaChunks } from './ollama-client.js';
 import { ollamaFailure } from './ollama-failure.js';
 import { type OllamaHostOptions, type OllamaTarget, ollamaTarget } from './ollama-host.js';
+import { assertOllamaOptions } from './ollama-options.js';
 import { ollamaRecording } from './ollama-recording.js';
 import { finalRequest, type OllamaPlan, type OllamaRequestOptions, ollamaPlan } from './ollama-request.js';
 import { messageId, ollamaResponse } from './ollama-response.js';
@@ -23,6 +25,8 @@ import type { OllamaChunk, OllamaRequest } from './ollama-wire.js';
 export interface OllamaModelOptions extends OllamaHostOptions, OllamaRequestOptions {
   /** Take `<think>…</think>` at the beginning of an answer as thinking. Default false: it is text. */
   readonly extractThinking?: boolean;
+  /** How long the server may say nothing, before an answer and in it. Default and at most 300,000 ms. */
+  readonly timeoutMs?: number;
   /** Makes the id of each response, of which the ids of its items are made. Default: a digest of what went over the wire. */
   readonly newId?: () => string;
   /** How requests leave. Default: the `fetch` of the process. */
@@ -44,15 +48,17 @@ export class OllamaModel implements Model {
   readonly name: string;
   readonly target: OllamaTarget;
   readonly #options: OllamaModelOptions;
-  readonly #fetch: typeof fetch | undefined;
+  readonly #wire: OllamaWire;
   #cannotThink = false;
 
   /** Throws `model_unknown` or `config_invalid` when no host can be decided on for the name. */
   constructor(name: string, options: OllamaModelOptions = {}) {
+    assertOllamaOptions(options);
     this.name = name;
     this.target = ollamaTarget(name, options);
     this.#options = options;
-    this.#fetch = ollamaRecording(options);
+    const { timeoutMs = DEFAULT_TIMEOUT_MS } = options;
+    this.#wire = { timeoutMs, send: ollamaRecording(options) ?? null };
   }
 
   async getResponse(request: ModelRequest): Promise<ModelResponse> {
@@ -126,12 +132,12 @@ export class OllamaModel implements Model {
     request: OllamaRequest,
     signal: AbortSignal | undefined,
   ): AsyncIterable<OllamaChunk> {
-    if (!plan.thinkIsDefault) return yield* ollamaChunks(this.target, request, signal, this.#fetch);
+    if (!plan.thinkIsDefault) return yield* ollamaChunks(this.target, request, signal, this.#wire);
     const { think: _think, ...thoughtless } = request;
     if (!this.#cannotThink) {
       let started = false;
       try {
-        for await (const chunk of ollamaChunks(this.target, request, signal, this.#fetch)) {
+        for await (const chunk of ollamaChunks(this.target, request, signal, this.#wire)) {
           started = true;
           yield chunk;
         }
@@ -141,7 +147,7 @@ export class OllamaModel implements Model {
         this.#cannotThink = true;
       }
     }
-    yield* ollamaChunks(this.target, thoughtless, signal, this.#fetch);
+    yield* ollamaChunks(this.target, thoughtless, signal, this.#wire);
   }
 }
 

@@ -12,16 +12,17 @@ export interface ThinkPart {
  * everything else is given on exactly as it came.
  */
 export class ThinkTags {
-  #state: 'start' | 'thinking' | 'text' = 'start';
+  /** `after`: behind the closing tag, where blanks are of no answer. */
+  #state: 'start' | 'thinking' | 'after' | 'text' = 'start';
   /** What cannot be told apart yet: a tag that may go on in the next piece. */
   #held = '';
 
   add(piece: string): ThinkPart {
     this.#held += piece;
     if (this.#state === 'start') this.#begin();
-    if (this.#state === 'thinking') return this.#think();
-    if (this.#state === 'start') return { thinking: '', text: '' };
-    return { thinking: '', text: this.#take(this.#held.length) };
+    const thinking = this.#state === 'thinking' ? this.#think() : '';
+    if (this.#state === 'after') this.#skipBlanks();
+    return { thinking, text: this.#state === 'text' ? this.#take(this.#held.length) : '' };
   }
 
   /** What was still held back when the answer ended. */
@@ -40,13 +41,18 @@ export class ThinkTags {
     }
   }
 
-  #think(): ThinkPart {
+  #think(): string {
     const close = this.#held.indexOf(CLOSE);
-    if (close === -1) return { thinking: this.#take(this.#held.length - partialEnd(this.#held)), text: '' };
+    if (close === -1) return this.#take(this.#held.length - partialEnd(this.#held));
     const thinking = this.#take(close);
-    this.#held = this.#held.slice(CLOSE.length).trimStart();
-    this.#state = 'text';
-    return { thinking, text: this.#take(this.#held.length) };
+    this.#held = this.#held.slice(CLOSE.length);
+    this.#state = 'after';
+    return thinking;
+  }
+
+  #skipBlanks(): void {
+    this.#held = this.#held.trimStart();
+    if (this.#held !== '') this.#state = 'text';
   }
 
   #take(length: number): string {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { FieldError } from '../../core/errors/errors.js';
 import { fieldErrorsOf } from '../../core/field-errors.js';
 import { MODEL_PROVIDERS, type Quirks } from '../../core/models/model-provider-table.js';
+import { unknownNames } from '../../core/nearest-name.js';
 import { isKeyText, isSecret, type Secret } from '../secrets/secret.js';
 import { DEFAULT_TIMEOUT_MS } from './endpoint.js';
 
@@ -44,6 +45,12 @@ const header = z.unknown().superRefine((value, context) => {
   for (const { message } of error?.issues ?? []) context.addIssue({ code: 'custom', message });
 });
 
+/** How long a server may say nothing. */
+export const timeoutOption = z
+  .int('expected whole milliseconds')
+  .min(1, 'expected at least 1')
+  .max(DEFAULT_TIMEOUT_MS, `expected at most ${DEFAULT_TIMEOUT_MS}`);
+
 const known = Object.keys(MODEL_PROVIDERS);
 
 const shape = z.strictObject(
@@ -67,11 +74,7 @@ const shape = z.strictObject(
         omit: z.array(z.string().min(1), 'expected a list of names of fields').optional(),
       })
       .optional(),
-    timeoutMs: z
-      .int('expected whole milliseconds')
-      .min(1, 'expected at least 1')
-      .max(DEFAULT_TIMEOUT_MS, `expected at most ${DEFAULT_TIMEOUT_MS}`)
-      .optional(),
+    timeoutMs: timeoutOption.optional(),
     recordTo: z.string().min(1, 'expected the path of a directory').optional(),
   },
   'expected an object',
@@ -93,7 +96,11 @@ const hasUser = (address: string): boolean => new URL(address).username !== '' |
 /** Every field that is wrong, with what was expected. Values are not repeated. */
 export function problemsOf(options: OpenAICompatibleOptions): readonly FieldError[] {
   const { error } = shape.safeParse(options);
-  if (error !== undefined) return fieldErrorsOf(error);
+  if (error !== undefined) {
+    const unknown = unknownNames(options, Object.keys(shape.shape));
+    const named = new Map(unknown.map((field) => [field.pointer, field]));
+    return fieldErrorsOf(error).map((field) => named.get(field.pointer) ?? field);
+  }
   const { like, baseURL, key = null, headers = {} } = options;
   const problems: FieldError[] = [];
   const say = (pointer: string, detail: string): number => problems.push({ pointer, detail });

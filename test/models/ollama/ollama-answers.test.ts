@@ -1,5 +1,6 @@
 import { ModelBehaviorError, type ModelResponse } from '@openai/agents';
 import { describe, expect, it } from 'vitest';
+import { ThinkTags } from '../../../src/models/ollama/think-tags.js';
 import { chunk, lastChunk, says, saysRaw, toolCall } from '../servers/ollama-server.js';
 import { ask, callsIn, done, failing, message, textsIn, thought } from './ask-ollama.js';
 
@@ -166,6 +167,26 @@ describe('an answer', () => {
     const taken = await ask(says(...tagged, lastChunk()), {}, { extractThinking: true });
     expect(taken.response.output).toEqual([thought('Hm'), message('Yes <b></think>')]);
     expect(textsIn(taken.events).join('')).toBe('Yes <b></think>');
+  });
+
+  it.each([
+    '<think>Hm</think>\n\n Yes <b></think>',
+    '  <think>\n</think>',
+    '<think>no end </thin',
+    '<think></think> \n',
+    'Hi <think>',
+  ])('56: is the same in whatever pieces it comes: %j', (whole) => {
+    const told = (cuts: readonly number[]) => {
+      const tags = new ThinkTags();
+      const parts = [0, ...cuts].map((start, at) => tags.add(whole.slice(start, cuts[at] ?? whole.length)));
+      const all = [...parts, tags.end()];
+      return [all.map(({ thinking }) => thinking).join(''), all.map(({ text }) => text).join('')];
+    };
+    const together = told([]);
+    for (let first = 0; first <= whole.length; first++)
+      for (let second = first; second <= whole.length; second++)
+        expect(told([first, second]), `cut at ${first} and ${second}`).toEqual(together);
+    expect(told(Array.from(whole, (_char, at) => at + 1))).toEqual(together);
   });
 
   it.each(['<thin', ' <thought>', 'x <think>y</think>', '  two blanks'])(

@@ -44,6 +44,26 @@ describe('a call that Ollama refuses', () => {
     expect(classifyModelFailure(error)).toMatchObject({ code, retryable });
   });
 
+  const LINK = 'https://ollama.com/connect?name=my-box&key=c3NoLWVkMjU1MTkgQUFBQUMz';
+
+  it.each([
+    [
+      'of Ollama',
+      LINK,
+      /^Sign in: run "ollama signin" at .*, or open https:\/\/ollama\.com\/connect\?name=my-box&key=c3NoLWVkMjU1MTkgQUFBQUMz\.$/,
+    ],
+    ['of another host', 'https://evil.example/connect?name=x', /^Sign in: run "ollama signin" at \S+\.$/],
+    ['with a password', 'https://u:pass-0123456789@ollama.com/connect', /^Sign in: run "ollama signin" at \S+\.$/],
+    ['that is no address', 'ollama.com/\u001b[31m', /^Sign in: run "ollama signin" at \S+\.$/],
+    ['with what a terminal obeys', 'https://ollama.com/connect?name=\u001b[31m', /^[ -~]+$/],
+    ['that is too long', `https://ollama.com/connect?name=${'x'.repeat(2_000)}`, /^.{20,100}$/],
+  ])('90: a server that is not signed in says how, with a link %s', async (_what, signin_url, hint) => {
+    const error = await errorOf(status(401, JSON.stringify({ error: 'unauthorized', signin_url }), json));
+    expect(error).toMatchObject({ code: 'model_failed', statusCode: 401, retryable: false });
+    expect(error.hint).toMatch(hint);
+    expect(error.hint).not.toMatch(/Check the key/);
+  });
+
   it.each([
     [{ 'retry-after': '3' }, 3_000],
     [{ 'retry-after-ms': '1500' }, 1_500],

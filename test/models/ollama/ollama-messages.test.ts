@@ -5,7 +5,7 @@ import { OllamaModel } from '../../../src/models/ollama/ollama-model.js';
 import { SLOW } from '../../harness/slow.js';
 import { callItem, requestOf, resultItem, textItem } from '../requests.js';
 import { type Answerer, wireServer } from '../servers/wire-server.js';
-import { ask, done, messagesOf, refusal, sent } from './ask-ollama.js';
+import { ask, type Body, done, messagesOf, refusal, sent } from './ask-ollama.js';
 
 /** The numbers are those of the cases that a model of Ollama must hold; the next ones are in the files beside this one. */
 
@@ -196,6 +196,29 @@ describe('what was done', () => {
       { role: 'tool', content: 'x', tool_name: 'a', tool_call_id: 'c2' },
       { role: 'user', content: expect.any(String), images: [PNG] },
       { role: 'user', content: 'And?' },
+    ]);
+  });
+
+  it('18: images of results that are moved stand behind the call that gave them', async () => {
+    const picture = [{ type: 'input_image' as const, image: PNG }];
+    const input = [
+      ...[callItem('a', {}, 'c1'), callItem('a', {}, 'c2')],
+      ...[resultItem('c1', 'a', picture), resultItem('c2', 'a', picture)],
+      ...[callItem('a', {}, 'c3'), resultItem('c3', 'a', 'x')],
+    ];
+    const messages = JSON.parse(JSON.stringify(await messagesOf(input, { toolImages: 'user' })));
+    const shape = messages.map((one: Body) => [one['role'], [one['images']].flat().filter(Boolean).length]);
+    expect(shape).toEqual([
+      ...[
+        ['assistant', 0],
+        ['tool', 0],
+        ['tool', 0],
+        ['user', 2],
+      ],
+      ...[
+        ['assistant', 0],
+        ['tool', 0],
+      ],
     ]);
   });
 

@@ -1,6 +1,7 @@
 import { Agent, type ModelRequest, Runner } from '@openai/agents';
 import { describe, expect, it } from 'vitest';
 import { OllamaModel, type OllamaModelOptions } from '../../../src/models/ollama/ollama-model.js';
+import { OllamaModelProvider } from '../../../src/models/ollama/ollama-model-provider.js';
 import { requestOf } from '../requests.js';
 import { chunk, hangsAfter } from '../servers/ollama-server.js';
 import { type Answerer, silence, status, wireServer } from '../servers/wire-server.js';
@@ -133,6 +134,55 @@ describe('settings', () => {
       expect((await refusal(part)).message).toContain(Object.keys(part)[0]);
     },
   );
+});
+
+describe('options', () => {
+  const refused = (options: object): readonly string[] => {
+    const taken = new OllamaModelProvider(JSON.parse(JSON.stringify(options))).problems();
+    return taken.map(({ pointer, detail }) => `${pointer} ${detail}`);
+  };
+
+  it.each([
+    ['baseUrl', '/baseUrl is not known here; the nearest known name is baseURL'],
+    ['base_url', '/base_url is not known here; the nearest known name is baseURL'],
+    ['num_ctx', '/num_ctx is not known here; the nearest known name is numCtx'],
+    ['timoutMs', '/timoutMs is not known here; the nearest known name is timeoutMs'],
+    ['key', '/key is not known here'],
+    ['somethingElse', '/somethingElse is not known here'],
+  ])('that are not known are refused by name: %s', async (name, problem) => {
+    const options = JSON.parse(JSON.stringify({ [name]: 'http://127.0.0.1:1' }));
+    expect(refused(options)).toEqual([problem]);
+    expect(() => new OllamaModel('test', options)).toThrow(expect.objectContaining({ code: 'config_invalid' }));
+    const model = new OllamaModelProvider(options).getModel('test');
+    await expect(model).rejects.toMatchObject({
+      code: 'config_invalid',
+      message: expect.stringContaining(problem.replace(/^.(\w+) /, '$1: ')),
+    });
+  });
+
+  it('that are wrong are refused by name, without what they hold', () => {
+    const wrong = { baseURL: 7, numCtx: 0, keepAlive: {}, think: [], toolImages: 'both', timeoutMs: 300_001 };
+    expect(refused(wrong).map((one) => one.split(' ')[0])).toEqual([
+      '/baseURL',
+      '/numCtx',
+      '/keepAlive',
+      '/think',
+      '/toolImages',
+      '/timeoutMs',
+    ]);
+  });
+
+  it.each([
+    ['before an answer', silence],
+    ['during an answer', hangsAfter(chunk({ content: 'I' }))],
+  ])('timeoutMs gives a silent server up %s', async (_when, answerer) => {
+    const { whole, streamed } = await failing(answerer, {}, { timeoutMs: 150 });
+    for (const error of [whole, streamed])
+      expect(error).toMatchObject({
+        ...{ code: 'model_failed', retryable: true },
+        message: expect.stringContaining('The server said nothing for 150 ms.'),
+      });
+  });
 });
 
 describe('a model that cannot think', () => {
