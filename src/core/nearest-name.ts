@@ -23,9 +23,10 @@ const plain = (name: string): string => name.replaceAll(/[_-]/g, '').toLowerCase
 
 /** The known name that a wrong one was probably meant to be; null: none is near. */
 export function nearestName(name: string, known: readonly string[]): string | null {
+  const written = plain(name);
   const near = known
-    .map((one) => ({ one, changes: distance(plain(name), plain(one)) }))
-    .filter(({ one, changes }) => changes <= Math.max(1, Math.floor(Math.max(name.length, one.length) / 3)));
+    .map((one) => ({ one, changes: distance(written, plain(one)), length: Math.max(written.length, one.length) }))
+    .filter(({ changes, length }) => changes <= Math.max(1, Math.floor(length / 3)));
   return near.toSorted((a, b) => a.changes - b.changes)[0]?.one ?? null;
 }
 
