@@ -92,8 +92,8 @@ export const LIMITS: readonly { readonly title: string; readonly answerer: (wire
       const frames = wire.frames({ text: 'x' });
       const at = frames.findIndex((frame) => frame.includes('"x"'));
       response.write(frames.slice(0, at).join(''));
-      // Pieces of a page each: a client must not read half a million of them before it has had enough.
-      const piece = Buffer.from(frames[at]?.replace('"x"', `"${'x'.repeat(2_048)}"`) ?? '');
+      // Long pieces: a client that reads half a million short ones is busy for a minute on a slow machine.
+      const piece = Buffer.from(frames[at]?.replace('"x"', `"${'x'.repeat(32 * 1024)}"`) ?? '');
       while (!response.destroyed) if (!response.write(piece)) await drained(response);
     },
   },
