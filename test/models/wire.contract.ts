@@ -161,7 +161,8 @@ export function slowWireContract(wired: WiredModel): void {
   describe(`${name}, and its server that is slow`, () => comesInPieces(wired, [1, 2]));
   describe(`${name}, when its server never stops`, () => {
     printsNothing();
-    it.each(LIMITS)('gives up an answer that has no end: $title', async ({ answerer }) => {
+    // 64 MiB are read before that: work of seconds, of minutes on a machine that does much else.
+    it.each(LIMITS)('gives up an answer that has no end: $title', { timeout: 300_000 }, async ({ answerer }) => {
       await using server = await wireServer(answerer(wire));
       const error: unknown = await call(await open(server.url), requestOf({}), 'streamed').catch(
         (caught: unknown) => caught,

@@ -1,12 +1,13 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { z } from 'zod';
 import { readSettings, type Settings } from '../../config.js';
+import type { ProbeRow } from '../../models/providers/probe-model.js';
 import type { Doors } from '../doors.js';
 import { json, jsonOption } from '../options.js';
-import { plain, print, printJson } from '../print.js';
+import { plain, print, printJson, printTable } from '../print.js';
 import { type Finding, failed, ok } from './finding.js';
 
-const options = z.object({ json, cloud: z.boolean().default(false) });
+const options = z.object({ json, cloud: z.boolean().default(false), model: z.string().optional() });
 
 export const doctorCommand = (doors: Doors): Command =>
   new Command('doctor')
@@ -15,9 +16,17 @@ export const doctorCommand = (doors: Doors): Command =>
       '--cloud',
       'checks instead what [DBOS Cloud](operate/dbos-cloud.md) needs of this directory ' + 'before a deploy',
     )
+    .addOption(
+      new Option(
+        '--model <name>',
+        'asks a model instead, as the engine does, and says ' +
+          '[what works with its server](models.md#what-works-with-a-server)',
+      ).conflicts('cloud'),
+    )
     .addOption(jsonOption())
     .action(async (raw: unknown) => {
-      const { json: asJson, cloud } = options.parse(raw);
+      const { json: asJson, cloud, model } = options.parse(raw);
+      if (model !== undefined) return await examineModel(doors, model, asJson);
       const findings = await examine(doors, cloud);
       if (asJson) printJson(findings);
       else for (const finding of findings) printFinding(finding);
@@ -45,6 +54,25 @@ async function examine(doors: Doors, cloud: boolean): Promise<readonly Finding[]
   const { findings, tools, images } = await checkConfig(settings, doors);
   const beside = [...(await checkDatabase(settings, tools)), ...(await checkEngine(settings, images))];
   return [...first, ...files, ...findings, ...beside, await checkPort(settings)];
+}
+
+async function examineModel(doors: Doors, name: string, asJson: boolean): Promise<void> {
+  const { checkModel } = await import('./check-model.js');
+  const rows = await checkModel(readSettings(), doors, name);
+  if (asJson) printJson(rows);
+  else printRows(rows);
+  if (rows.some(({ status }) => status === 'fail')) process.exitCode = 1;
+}
+
+const HEADING = ['', 'CHECK', 'MS', 'IN', 'OUT', 'WHAT IT SHOWED'];
+const cell = (count: number | null): string => (count === null ? '' : String(count));
+
+function printRows(rows: readonly ProbeRow[]): void {
+  const cells = rows.map(({ status, check, ms, inputTokens, outputTokens, detail }) => [
+    ...[status, check, cell(ms), cell(inputTokens), cell(outputTokens), detail],
+  ]);
+  printTable(HEADING, cells);
+  for (const { check, wayOut } of rows) if (wayOut !== null) print(`${check}: ${plain(wayOut)}`);
 }
 
 function printFinding({ check, status, detail, wayOut }: Finding): void {

@@ -3,6 +3,7 @@ import {
   type Model,
   type ModelRequest,
   type ModelResponse,
+  type protocol,
   setTracingDisabled,
   withTrace,
 } from '@openai/agents';
@@ -174,16 +175,7 @@ class Probe {
 
   async #secondTurn(): Promise<Judged> {
     const output = this.#called?.output ?? [];
-    const results = output.flatMap((item): AgentInputItem[] =>
-      item.type === 'function_call'
-        ? [
-            {
-              ...{ type: 'function_call_result', name: item.name, callId: item.callId, status: 'completed' },
-              output: { type: 'text', text: '12 degrees' },
-            },
-          ]
-        : [],
-    );
+    const results = output.flatMap((item) => (item.type === 'function_call' ? [resultOf(item)] : []));
     const response = await this.#answer({ input: [ASKED_TOOL, ...output, ...results], tools: [TOOL] });
     const judged = spoken(response);
     if (judged.status !== 'ok' || textOfOutput(response).includes('12')) return judged;
@@ -213,6 +205,11 @@ class Probe {
     return broken(message, hint ?? ERRORS[code].hint);
   }
 }
+
+const resultOf = ({ name, callId }: protocol.FunctionCallItem): protocol.FunctionCallResultItem => ({
+  ...{ type: 'function_call_result', name, callId, status: 'completed' },
+  output: { type: 'text', text: '12 degrees' },
+});
 
 /** Whether a model said something, and why its answer ended. */
 function spoken(response: ModelResponse): Judged {

@@ -5,34 +5,12 @@ import { openaiCompatible } from '../../../src/engine/agents/model-providers.js'
 import { defineAgent, defineTool, type HoldfastConfig } from '../../../src/index.js';
 import { ADMIN, dataOf, openTestEngine, type TestEngine } from '../../harness/engine.js';
 import { SLOW } from '../../harness/slow.js';
+import { PROVIDERS } from '../../models/providers/all-providers.js';
 import { type FakeProvider, FINAL, serves, type Turn } from '../../models/providers/fake-provider.js';
-import {
-  ANTHROPIC,
-  GATEWAY,
-  LLAMACPP,
-  LMSTUDIO,
-  OPENAI,
-  TOGETHER,
-  VLLM,
-} from '../../models/providers/open-providers.js';
-import {
-  CEREBRAS,
-  DEEPSEEK,
-  FIREWORKS,
-  GOOGLE,
-  GROQ,
-  MISTRAL,
-  OPENROUTER,
-  XAI,
-} from '../../models/providers/strict-providers.js';
 import { type WireServer, wireServer } from '../../models/servers/wire-server.js';
 
 /** From the wire of each provider, as its documentation and its users describe it, to the end of a durable run. */
 
-const PROVIDERS: readonly FakeProvider[] = [
-  ...[MISTRAL, GROQ, CEREBRAS, FIREWORKS, DEEPSEEK, XAI, GOOGLE, OPENROUTER],
-  ...[VLLM, LLAMACPP, LMSTUDIO, TOGETHER, OPENAI, ANTHROPIC, GATEWAY],
-];
 const MODES = ['whole', 'streamed'] as const;
 const CASES = PROVIDERS.flatMap((provider) => MODES.map((mode) => ({ provider, mode, prefix: provider.prefix })));
 

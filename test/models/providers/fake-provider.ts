@@ -108,16 +108,29 @@ export function brokenHistory(body: Body): string | null {
 
 export const isTextual = (content: unknown): boolean => typeof content === 'string';
 
-const turnOf = (provider: FakeProvider, body: Body): Turn => {
+/** What the model says next, by the conversation. */
+export type NextTurn = (provider: FakeProvider, body: Body) => Turn;
+
+const scripted: NextTurn = (provider, body) => {
   const number = Math.min(3, assistantsOf(body).length + 1) as 1 | 2 | 3;
   const cities = [['Oslo', 'Rome'], ['Paris'], []][number - 1] ?? [];
   const calls = cities.map((city) => ({ id: provider.idOf(city), city }));
   return { number, thought: thoughtOf(number), calls, text: number === 3 ? FINAL : '' };
 };
 
+/** Calls the tool that it is offered, once; else it says one text. */
+export const obliging =
+  (text: string): NextTurn =>
+  (provider, body) => {
+    const before = assistantsOf(body).length;
+    const number = Math.min(3, before + 1) as 1 | 2 | 3;
+    const calls = before === 0 && 'tools' in body ? [{ id: provider.idOf('Oslo'), city: 'Oslo' }] : [];
+    return { number, thought: thoughtOf(number), calls, text: calls.length > 0 ? '' : text };
+  };
+
 /** Serves a provider: refuses what it refuses, and says the turn that comes next. */
 export const serves =
-  (provider: FakeProvider): Answerer =>
+  (provider: FakeProvider, turnOf: NextTurn = scripted): Answerer =>
   async (response, { body }) => {
     const broken = brokenHistory(body);
     const refusal =
