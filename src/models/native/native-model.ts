@@ -12,6 +12,7 @@ import { ModelCallError } from '../failures/model-call-error.js';
 import { retryAdviceOf } from '../failures/retry-advice.js';
 import type { Destination } from '../openai/endpoint.js';
 import { abortError, throwIfAborted } from '../providers/abort.js';
+import { finishReasonOf } from '../providers/finish-reason.js';
 import { argumentsEvent, doneEvent, isOutputItem, reasoningEvent } from '../providers/response-events.js';
 import { usageOf } from '../providers/streamed-response.js';
 import { NativeAnswer } from './native-answer.js';
@@ -102,7 +103,8 @@ export class NativeModel implements Model {
       // The adapter's name for an answer without an id.
       ...(id === 'FAKE_ID' ? {} : { responseId: id }),
       ...(rawUsage === undefined ? {} : { rawUsage }),
-      providerData: { finishReason: raw },
+      // Gemini ends an answer with calls as it ends one with words.
+      providerData: { finishReason: unified === 'tool-calls' && finishReasonOf(raw) === 'stop' ? 'tool_calls' : raw },
     };
   }
 
