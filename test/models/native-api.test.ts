@@ -100,7 +100,7 @@ describe.each(CASES)('$name, checked as the API checks, $mode', ({ like, strict,
     expect(output.map(({ type }) => type)).toEqual(['reasoning', 'message', 'function_call', 'function_call']);
     expect(output.every((item) => !('id' in item))).toBe(true);
     expect(JSON.stringify(output)).not.toContain(model);
-    expect(providerData).toEqual({ finishReason: like === 'google-native' ? 'STOP' : 'tool_use' });
+    expect(providerData).toEqual({ finishReason: like === 'google-native' ? 'tool_calls' : 'tool_use' });
   });
 
   it('gives calls without ids the same ids each time, and others in the next answer', async () => {
