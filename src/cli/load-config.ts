@@ -3,12 +3,12 @@ import { inspect } from 'node:util';
 import { createJiti } from 'jiti';
 import { z } from 'zod';
 import { HoldfastError } from '../core/errors/errors.js';
+import { isRecord } from '../core/json.js';
 import { tenantLimits } from '../core/queue/dispatch.js';
 import type { HoldfastConfig } from '../engine/agents/define.js';
 import { SHARED_MODULES } from '../engine/shared-modules.js';
 
-const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null;
-const anObject = (expected: string) => z.custom<object>(isObject, { error: `expected ${expected}` });
+const anObject = (expected: string) => z.custom<object>(isRecord, { error: `expected ${expected}` });
 
 const judgedLater = z.unknown().optional();
 
@@ -17,7 +17,7 @@ const configShape = z.strictObject({
   providers: z
     .record(
       z.string(),
-      z.custom<object>((value) => isObject(value) && typeof Reflect.get(Object(value), 'getModel') === 'function', {
+      z.custom<object>((value) => isRecord(value) && typeof Reflect.get(Object(value), 'getModel') === 'function', {
         error: 'expected a ModelProvider, which has getModel()',
       }),
     )
@@ -74,7 +74,7 @@ interface Problem {
 
 /** What is exported, with each field read once: a getter may throw, or say something else the second time. */
 function configIn(exported: unknown): HoldfastConfig | Problem {
-  if (!isObject(exported) || !('default' in Object(exported))) {
+  if (!isRecord(exported) || !('default' in Object(exported))) {
     return { problem: 'it has no default export; expected `export default defineConfig({ agents: […] })`' };
   }
   const parsed = configShape.safeParse(Reflect.get(Object(exported), 'default'));

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { canonical, type JsonValue, jsonValue } from './json.js';
+import { canonical, isObject, type JsonValue, jsonValue } from './json.js';
 import type { Allowance } from './limits/allowance.js';
 
 /** One operation of a JSON Patch (RFC 6902); `path` is a JSON pointer (RFC 6901). */
@@ -11,9 +11,6 @@ export const patchOperation = z.discriminatedUnion('op', [
 export type PatchOperation = z.infer<typeof patchOperation>;
 
 type Members = { readonly [key: string]: JsonValue };
-
-const isObject = (value: JsonValue): value is Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Members by key; of a list, whose length the patch does not change: elements by index. */
 function membersOf(from: JsonValue, to: JsonValue): readonly [Members, Members] | null {

@@ -31,6 +31,10 @@ export function isJson(value: unknown, depth = 0): value is JsonValue {
   return isPlainObject(value) && Object.values(value).every((item) => isJson(item, depth + 1));
 }
 
+/** Whether a value has members: an object or an array, of whatever kind. */
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null;
+
 /** Whether a value is an object and no array. */
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../json.js';
+import { isRecord } from '../json.js';
 import type { ModelCapability } from './router-config.js';
 
 const LONGEST_TASK_TYPE = 64;
@@ -48,9 +49,6 @@ export function needOf(request: AskedRequest, taskType: string | null, counted: 
     taskType: named ?? taskType,
   };
 }
-
-const isRecord = (value: unknown): value is { readonly [key: string]: unknown } =>
-  typeof value === 'object' && value !== null;
 
 /** Images stand in messages, and in the results of calls. */
 const DEEPEST_IMAGE = 4;

@@ -1,7 +1,8 @@
+import { isRecord } from '../../core/json.js';
 import { OLLAMA_CLOUD } from '../../core/models/ollama-address.js';
 import { boundedText } from '../providers/bounded-text.js';
 import { withoutKnownSecrets } from '../secrets/known-secrets.js';
-import { isRecord, textOf } from './failure-causes.js';
+import { textOf } from './failure-causes.js';
 import { failureText } from './failure-text.js';
 
 /**

@@ -1,7 +1,6 @@
-/** Reads errors of any library by their shape: names, codes, statuses and causes. */
+import { isRecord } from '../../core/json.js';
 
-export const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null;
+/** Reads errors of any library by their shape: names, codes, statuses and causes. */
 
 export function textOf(item: unknown, key: string): string | null {
   const value = isRecord(item) ? item[key] : undefined;

@@ -1,5 +1,6 @@
 import { ERRORS, type ErrorCode, HoldfastError } from '../../core/errors/errors.js';
-import { causesOf, isAbort, isNetwork, isRecord, isTimeout, statusOf, textOf } from './failure-causes.js';
+import { isRecord } from '../../core/json.js';
+import { causesOf, isAbort, isNetwork, isTimeout, statusOf, textOf } from './failure-causes.js';
 import { failureText } from './failure-text.js';
 import { FinalModelError, ModelCallError } from './model-call-error.js';
 import { retryAfterMs } from './retry-after.js';

@@ -1,7 +1,8 @@
 import { UserError } from '@openai/agents';
 import { HoldfastError } from '../../core/errors/errors.js';
+import { isRecord } from '../../core/json.js';
 import { messageIn } from '../failures/error-answer.js';
-import { causesOf, isRecord, textOf } from '../failures/failure-causes.js';
+import { causesOf, textOf } from '../failures/failure-causes.js';
 import type { Destination } from '../openai/endpoint.js';
 import { endpointFailure } from '../openai/endpoint-failure.js';
 

@@ -1,5 +1,5 @@
 import type { ModelResponse } from '@openai/agents';
-import { isRecord } from '../failures/failure-causes.js';
+import { isRecord } from '../../core/json.js';
 import type { SpokenText } from './native-answer.js';
 
 type Items = ModelResponse['output'];

@@ -7,7 +7,8 @@ import type {
   protocol,
   StreamEvent,
 } from '@openai/agents';
-import { isRecord, textOf } from '../failures/failure-causes.js';
+import { isRecord } from '../../core/json.js';
+import { textOf } from '../failures/failure-causes.js';
 import { ModelCallError } from '../failures/model-call-error.js';
 import { retryAdviceOf } from '../failures/retry-advice.js';
 import type { Destination } from '../openai/endpoint.js';

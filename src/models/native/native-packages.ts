@@ -1,11 +1,12 @@
 import type { Model } from '@openai/agents';
 import { HoldfastError } from '../../core/errors/errors.js';
+import { isRecord } from '../../core/json.js';
 import {
   ADAPTER_PACKAGE,
   type NativeProviderRow,
   type OptionalPackage,
 } from '../../core/models/native-provider-table.js';
-import { isRecord, textOf } from '../failures/failure-causes.js';
+import { textOf } from '../failures/failure-causes.js';
 import type { LanguageModel } from './native-language.js';
 
 /** Where the AI SDK sends its requests, and how. */

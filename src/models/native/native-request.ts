@@ -1,5 +1,5 @@
 import { type ModelRequest, UserError } from '@openai/agents';
-import { isRecord } from '../failures/failure-causes.js';
+import { isRecord } from '../../core/json.js';
 
 type Api = 'anthropic' | 'google';
 type Options = Readonly<Record<string, unknown>>;

@@ -1,4 +1,5 @@
 import { jsonrepair } from 'jsonrepair';
+import { isObject } from '../../core/json.js';
 
 /** Under which name the model sees arguments of an earlier call that are no JSON object. */
 const UNPARSED = 'unparsed_arguments';
@@ -32,7 +33,7 @@ export function argumentsText(value: unknown): { readonly text: string; readonly
 function objectIn(text: string): object | null {
   const value = parsed(text);
   if (typeof value === 'string') return objectIn(value);
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null;
+  return isObject(value) ? value : null;
 }
 
 function parsed(text: string): unknown {

@@ -1,8 +1,8 @@
 import { Ollama } from 'ollama/browser';
 import { z } from 'zod';
 import { HoldfastError } from '../../core/errors/errors.js';
+import { isRecord } from '../../core/json.js';
 import { messageIn, signInLink } from '../failures/error-answer.js';
-import { isRecord } from '../failures/failure-causes.js';
 import { ModelCallError } from '../failures/model-call-error.js';
 import { endpointFetch } from '../openai/endpoint-fetch.js';
 import { abortError, throwIfAborted } from '../providers/abort.js';

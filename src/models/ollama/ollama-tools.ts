@@ -1,4 +1,5 @@
 import { type ModelRequest, UserError } from '@openai/agents';
+import { isObject } from '../../core/json.js';
 import type { OllamaTool } from './ollama-wire.js';
 
 export interface OllamaToolOffer {
@@ -37,7 +38,7 @@ const namesOf = (tools: readonly OllamaTool[]) => tools.map((tool) => tool.funct
 function offer(kind: string, name: string, description: string | undefined, parameters: unknown): OllamaTool {
   if (name === '')
     throw new UserError(`The ${kind} "${description ?? ''}" has no name, so that the model cannot call it.`);
-  if (parameters !== undefined && parameters !== null && !isSchema(parameters)) {
+  if (parameters !== undefined && parameters !== null && !isObject(parameters)) {
     throw new UserError(`The ${kind} "${name}" has no JSON schema of an object as its parameters.`);
   }
   return {
@@ -45,9 +46,6 @@ function offer(kind: string, name: string, description: string | undefined, para
     function: { name, description: description ?? '', parameters: withProperties(parameters ?? { type: 'object' }) },
   };
 }
-
-const isSchema = (value: unknown): value is object =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Some templates fail on a tool without properties; every other schema goes through unchanged. */
 const withProperties = (schema: object): object =>

@@ -1,5 +1,5 @@
 import OpenAI from 'openai';
-import { isRecord } from '../failures/failure-causes.js';
+import { isRecord } from '../../core/json.js';
 import { quirkyRequest } from '../providers/quirky-request.js';
 import type { Endpoint } from './endpoint.js';
 import { endpointFetch } from './endpoint-fetch.js';

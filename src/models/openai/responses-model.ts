@@ -7,7 +7,8 @@ import {
   type StreamEvent,
   type Usage,
 } from '@openai/agents';
-import { isRecord, textOf } from '../failures/failure-causes.js';
+import { isRecord } from '../../core/json.js';
+import { textOf } from '../failures/failure-causes.js';
 import { CutAnswer } from '../failures/model-call-error.js';
 import { retryAdviceOf } from '../failures/retry-advice.js';
 import { isCutReason } from '../providers/answer-terms.js';

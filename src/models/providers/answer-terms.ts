@@ -1,5 +1,6 @@
 import type { ModelResponse, Usage } from '@openai/agents';
-import { isRecord, textOf } from '../failures/failure-causes.js';
+import { isRecord } from '../../core/json.js';
+import { textOf } from '../failures/failure-causes.js';
 import { finishReasonOf } from './finish-reason.js';
 
 interface Response {

@@ -1,5 +1,5 @@
 import type { AgentInputItem, ModelRequest, ModelResponse } from '@openai/agents';
-import { isRecord } from '../failures/failure-causes.js';
+import { isRecord } from '../../core/json.js';
 import type { AttemptTarget } from './model-attempt.js';
 
 /**

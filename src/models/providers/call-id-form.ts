@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import { isRecord } from '../../core/json.js';
 import type { Quirks } from '../../core/models/model-provider-table.js';
-import { isRecord } from '../failures/failure-causes.js';
 
 type Form = NonNullable<Quirks['callIds']>;
 

@@ -8,7 +8,7 @@ import {
   withTrace,
 } from '@openai/agents';
 import { ERRORS } from '../../core/errors/errors.js';
-import { isRecord } from '../failures/failure-causes.js';
+import { isRecord } from '../../core/json.js';
 import { failureText } from '../failures/failure-text.js';
 import { ModelCallError } from '../failures/model-call-error.js';
 import { classifyModelFailure } from '../failures/model-failure.js';

@@ -1,5 +1,6 @@
+import { isRecord } from '../../core/json.js';
 import type { Quirks } from '../../core/models/model-provider-table.js';
-import { isRecord, textOf } from '../failures/failure-causes.js';
+import { textOf } from '../failures/failure-causes.js';
 import { withCallIds } from './call-id-form.js';
 
 type Body = Readonly<Record<string, unknown>>;

@@ -3,6 +3,7 @@ import { basename, join } from 'node:path';
 import { parseDocument } from 'yaml';
 import { HoldfastError } from '../../../core/errors/errors.js';
 import { importHarbor } from '../../../core/harbor/harbor-import.js';
+import { isObject } from '../../../core/json.js';
 import { parseTask, type TaskDefinition } from '../../../core/tasks/task-definition.js';
 import { fileOf, type TaskFile } from '../../../core/tasks/task-file.js';
 import { shippedTasks } from '../../package-version.js';
@@ -81,9 +82,6 @@ function ofFolder(root: string): unknown {
   }
   return task;
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 type Put = (file: TaskFile) => boolean;
 

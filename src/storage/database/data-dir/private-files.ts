@@ -2,6 +2,7 @@ import { chmodSync, type Dirent, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { NodeFS } from '@electric-sql/pglite/nodefs';
 import { HoldfastError } from '../../../core/errors/errors.js';
+import { isRecord } from '../../../core/json.js';
 
 /** What a mode may give to others than the owner: nothing. */
 export const OTHERS = 0o077;
@@ -12,8 +13,6 @@ const DIRECTORY = 0o040_000;
 const closedMode = (mode: number): number => mode & ~OTHERS;
 
 type Call = (...args: unknown[]) => unknown;
-
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
 /** Puts a function of ours around one of PGlite's files. */
 function around(owner: unknown, name: string, make: (theirs: Call) => Call): void {
