@@ -168,7 +168,6 @@ export const EXCEPTIONS: readonly string[] = [
   'src/models/native/native-recording.ts -> src/models/cassettes/cassette.ts',
   'src/models/ollama/ollama-recording.ts -> src/models/cassettes/cassette-recorder.ts',
   'src/models/ollama/ollama-recording.ts -> src/models/cassettes/cassette.ts',
-  'src/models/openai/endpoint-fetch.ts -> src/models/cassettes/clean-answer.ts',
   'src/models/openai/openai-compatible-provider.ts -> src/models/cassettes/openai-recording.ts',
   'src/models/openai/openai-compatible-provider.ts -> src/models/dialects/dialect-of.ts',
   'src/models/providers/chat-model.ts -> src/models/dialects/chat-answer.ts',

@@ -17,7 +17,10 @@ afterAll(remove);
 
 function optionsIn(file: string, name: string): readonly (string | undefined)[] {
   const source = readFileSync(join(ROOT, file), 'utf8');
-  const shape = section(`\n${source.replace(`export interface ${name} {`, '# Options')}`, '# Options');
+  const shape = section(
+    `\n${source.replace(new RegExp(`export interface ${name} (?:extends [^{]*)?\\{`), '# Options')}`,
+    '# Options',
+  );
   return [...shape.slice(0, shape.indexOf('\n}')).matchAll(/^ {2}readonly (\w+)\??:/gm)].map(([, option]) => option);
 }
 
@@ -42,6 +45,16 @@ it('docs/models.md has every known provider, and no other', () => {
 it('docs/models.md has every option of openaiCompatible, and no other', () => {
   const options = optionsIn('src/models/openai/openai-compatible-options.ts', 'OpenAICompatibleOptions');
   expect(names(section(pageText('docs/models.md'), '## Your own'))).toEqual(options);
+});
+
+it('docs/models.md has every option of Ollama, and no other', () => {
+  const options = [
+    ...optionsIn('src/models/ollama/ollama-host.ts', 'OllamaHostOptions'),
+    ...optionsIn('src/models/ollama/ollama-settings.ts', 'OllamaSettingsOptions'),
+    ...optionsIn('src/models/ollama/ollama-messages.ts', 'OllamaMessagesOptions'),
+    ...optionsIn('src/models/ollama/ollama-model.ts', 'OllamaModelOptions'),
+  ];
+  expect(names(section(pageText('docs/models.md'), '## Ollama'))).toEqual(options);
 });
 
 it('docs/models.md has every native API with its package, and package.json the same versions', () => {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { SecretMatcher } from '../../src/core/secrets/secret-matcher.js';
-import { cleanAnswer } from '../../src/models/cassettes/clean-answer.js';
 import { failureText } from '../../src/models/failures/failure-text.js';
+import { cleanAnswer } from '../../src/models/providers/clean-answer.js';
 import { knowAddress, knowSecret, withoutKnownSecrets } from '../../src/models/secrets/known-secrets.js';
 import { SLOW } from '../harness/slow.js';
 

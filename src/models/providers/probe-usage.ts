@@ -1,13 +1,11 @@
 import type { ModelResponse } from '@openai/agents';
-import type { UsageParts } from '../../core/budgets/price.js';
-import { usagePartsOf } from '../budgets/usage-parts.js';
 import { chargedUsage } from './answer-terms.js';
 import type { ProbeRow } from './probe-model.js';
 
 /** What one answer is charged for, beside what its server said. */
 export interface ProbedUsage {
   /** Null: the server did not count. */
-  readonly charged: UsageParts | null;
+  readonly charged: { readonly inputTokens: number; readonly outputTokens: number } | null;
   /** Null: the server gave no total. */
   readonly total: number | null;
 }
@@ -18,7 +16,9 @@ const TOTALS = ['total_tokens', 'totalTokens', 'totalTokenCount'];
 export function probedUsage(response: ModelResponse): ProbedUsage {
   const { rawUsage = {} } = response;
   const totals = TOTALS.map((name) => rawUsage[name]).filter((count) => typeof count === 'number');
-  return { charged: usagePartsOf(chargedUsage(response) ?? undefined), total: totals[0] ?? null };
+  const { inputTokens, outputTokens } = chargedUsage(response) ?? { inputTokens: 0, outputTokens: 0 };
+  const charged = inputTokens + outputTokens === 0 ? null : { inputTokens, outputTokens };
+  return { charged, total: totals[0] ?? null };
 }
 
 const sum = (counts: readonly number[]): number => counts.reduce((all, count) => all + count, 0);

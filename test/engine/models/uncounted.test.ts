@@ -40,7 +40,7 @@ describe('an answer of Ollama that does not say what it took', () => {
   test.each(CASES.map(([what], at) => ({ what, at })))('has no price, and never zero: $what', async ({ at }) => {
     const { id } = await engine.engine.startRun({ agent: `a${at}`, input: 'go' }, ADMIN);
     expect(await restOf(engine.engine, id)).toMatchObject({ status: 'completed', output: 'Here.', costUsd: null });
-    const { items } = await engine.engine.listCharges(id, { limit: 10 }, ADMIN);
+    const { items } = await engine.engine.listCharges(id, { after: 0, limit: 10 }, ADMIN);
     expect(items).toMatchObject([{ state: 'unpriced', costUsd: null }]);
   });
 
@@ -48,7 +48,7 @@ describe('an answer of Ollama that does not say what it took', () => {
     const budget = { usd: '1', onExhausted: 'fail' as const };
     const { id } = await engine.engine.startRun({ agent: `a${at}`, input: 'go', budget }, ADMIN);
     const { costUsd } = await restOf(engine.engine, id);
-    const { items } = await engine.engine.listCharges(id, { limit: 10 }, ADMIN);
+    const { items } = await engine.engine.listCharges(id, { after: 0, limit: 10 }, ADMIN);
     expect(items).toMatchObject([{ state: 'assumed' }]);
     expect(Number(costUsd)).toBeGreaterThan(0.0001);
   });
