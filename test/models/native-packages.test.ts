@@ -25,7 +25,7 @@ function install(without: readonly string[]): void {
 }
 
 const PROGRAM = `
-import { MultiModelProvider } from './dist/src/models/multi-model-provider.js';
+import { MultiModelProvider } from './dist/src/models/providers/multi-model-provider.js';
 const provider = new MultiModelProvider({}, (name) => (name.endsWith('_API_KEY') ? 'sk-of-nobody' : null));
 for (const model of process.argv.slice(2))
   await provider.getModel(model).then(
