@@ -44,12 +44,12 @@ function send(
 }
 
 /** Gives up a server that is silent before its answer; `cleanAnswer` bounds the silence in an answer. */
-async function begunWithin({ timeoutMs, send: leave }: Destination, url: URL, init: RequestInit): Promise<Response> {
+async function begunWithin({ timeoutMs, send: fetchBy }: Destination, url: URL, init: RequestInit): Promise<Response> {
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(silent(timeoutMs)), timeoutMs);
   const signal = init.signal ? AbortSignal.any([init.signal, late.signal]) : late.signal;
   try {
-    return await (leave ?? fetch)(url, { ...init, signal });
+    return await (fetchBy ?? fetch)(url, { ...init, signal });
   } finally {
     clearTimeout(timer);
   }
