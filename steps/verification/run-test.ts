@@ -7,6 +7,7 @@ import type { CommandEnd, TestEnd } from '../../src/core/tasks/task-reward.js';
 import { type TaskVerification, TESTS_DIR, TRY_PATH, testFilesOf } from '../../src/core/tasks/task-verification.js';
 import type { EndedCommand } from '../../src/core/tools/tool-environment.js';
 import { directoriesOf } from '../containers/prepare-environment.js';
+import { type PlannedSuite, plannedSuite } from './run-suite.js';
 import type { JudgedEnvironment } from './verification-environment.js';
 
 /** How long commands may take, and how much of each stream is kept. */
@@ -50,9 +51,12 @@ export async function runTest(
 ): Promise<Timed<TestEnd>> {
   const { name, weight, rewardFiles } = test;
   if (bounds.leftMs <= 0) return { end: { ...NOT_RUN, name, weight, share: 0 }, tookMs: 0 };
-  const place = placeOf({ ...verification.files, ...test.files }, rewardFiles);
-  const { end, tookMs } = await judged(environment, test.command, test.timeoutSeconds, bounds, place);
-  const said = end === BLOCKED || end.timedOut ? { share: 0 } : await shareOfTest(environment, end, rewardFiles);
+  const files = { ...verification.files, ...test.files };
+  const suite = plannedSuite(test, files, environment.workdir);
+  const place = placeOf(files, rewardFiles, suite);
+  const argv = suite?.argv ?? test.command ?? [];
+  const { end, tookMs } = await judged(environment, argv, test.timeoutSeconds, bounds, place);
+  const said = end === BLOCKED || end.timedOut ? { share: 0 } : await shareOfTest(environment, end, test, suite);
   return { end: { ...end, name, weight, ...said }, tookMs };
 }
 
@@ -75,16 +79,17 @@ export const runCompile = (
   judged(environment, [TRY_PATH, ...argv], verification.timeoutSeconds, bounds, placeOf({}, []));
 
 /** Nothing of what was there before is left. */
-function placeOf(files: TaskFiles, rewardFiles: readonly string[]): JudgedPlace {
+function placeOf(files: TaskFiles, rewardFiles: readonly string[], suite: PlannedSuite | null = null): JudgedPlace {
   const directories = directoriesOf(TESTS_DIR, files);
+  const placed = Object.entries(files).map(([path, file]) => ({
+    path: posix.join(TESTS_DIR, path),
+    bytes: bytesOf(file),
+    mode: file.mode,
+  }));
   return {
-    remove: [TESTS_DIR, ...rewardFiles],
-    make: [TESTS_DIR, ...directories, ...rewardFiles.map((path) => posix.dirname(path))],
-    files: Object.entries(files).map(([path, file]) => ({
-      path: posix.join(TESTS_DIR, path),
-      bytes: bytesOf(file),
-      mode: file.mode,
-    })),
+    remove: [TESTS_DIR, ...rewardFiles, ...(suite?.remove ?? [])],
+    make: [TESTS_DIR, ...directories, ...rewardFiles.map((path) => posix.dirname(path)), ...(suite?.make ?? [])],
+    files: [...placed, ...(suite?.files ?? [])],
   };
 }
 
@@ -108,8 +113,13 @@ type Share = Pick<TestEnd, 'share' | 'why'>;
 const shareOfTest = async (
   environment: JudgedEnvironment,
   { exitCode }: CommandEnd,
-  rewardFiles: readonly string[],
+  { rewardFiles }: TaskVerification['tests'][number],
+  suite: PlannedSuite | null,
 ): Promise<Share> => {
+  if (suite !== null) {
+    const { share, why } = await suite.share(environment, exitCode);
+    return share >= 1 ? { share } : { share, why };
+  }
   if (rewardFiles.length === 0) return { share: Number(exitCode === 0) };
   const said = await shareIn(environment, rewardFiles);
   return said.share >= 1 ? { share: said.share } : said;

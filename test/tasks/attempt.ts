@@ -45,7 +45,7 @@ function write(root: string, files: TaskFiles): void {
 const commandsOf = ({
   verification: { tests, compile, lint },
 }: ResolvedTask): readonly [string, readonly string[]][] => [
-  ...tests.map(({ name, command }): [string, readonly string[]] => [name, command]),
+  ...tests.map(({ name, command = [] }): [string, readonly string[]] => [name, command]),
   ...(compile === null ? [] : [['compile', compile] as [string, readonly string[]]]),
   ...(lint === null ? [] : [['lint', lint] as [string, readonly string[]]]),
 ];

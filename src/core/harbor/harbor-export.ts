@@ -134,8 +134,21 @@ function dockerfileOf({ environment: { image, workdir }, initialFiles }: Resolve
   return [`FROM ${image}`, `WORKDIR ${workdir}`, ...copy, ''].join('\n');
 }
 
+type Test = ResolvedTask['verification']['tests'][number];
+
 /** In whole numbers, so that a shell can add them. */
 const MILLION = 1_000_000;
+
+/** Without a runner of ours: the runner of the language itself. */
+function plainCommand({ command, runner, suite = [] }: Pick<Test, 'command' | 'runner' | 'suite'>): readonly string[] {
+  const paths = suite.map((path) => `${TESTS_DIR}/${path}`);
+  if (runner === 'unittest') return ['env', 'PYTHONPATH=.', 'python3', '-m', 'unittest', ...paths];
+  if (runner === 'pytest') return ['env', 'PYTHONPATH=.', 'pytest', ...paths];
+  if (runner === 'node:test') return ['node', '--test', ...paths];
+  if (runner === 'jest') return ['jest', '--rootDir=/', ...paths];
+  if (runner === 'go test') return ['sh', '-c', `cp -R ${TESTS_DIR}/. . && go test ./...`];
+  return command ?? [];
+}
 
 function testScript({ verification: { tests }, environment: { workdir } }: ResolvedTask): string {
   const parts = tests.map(({ weight }) => Math.max(1, Math.round(weight * MILLION)));
@@ -154,8 +167,8 @@ function testScript({ verification: { tests }, environment: { workdir } }: Resol
     '  if timeout "$seconds" "$@"; then passed=$((passed + weight)) && echo "passed  $name"; else echo "failed  $name"; fi',
     '}',
     ...tests.map(
-      ({ name, command, timeoutSeconds }, index) =>
-        `check ${line([name, String(parts[index]), String(timeoutSeconds), ...command])}`,
+      ({ name, timeoutSeconds, ...test }, index) =>
+        `check ${line([name, String(parts[index]), String(timeoutSeconds), ...plainCommand(test)])}`,
     ),
     `printf '%d.%06d\\n' $((passed / ${all})) $((passed % ${all} * ${MILLION} / ${all})) >/logs/verifier/reward.txt`,
     '',
@@ -194,6 +207,10 @@ function notesOn(task: ResolvedTask, definition: TaskDefinition, imported: boole
     ...verification.tests.map((test): [string, boolean] => [
       `verification.tests ${test.name}: rewardFiles`,
       test.rewardFiles.length > 0 && !imported,
+    ]),
+    ...verification.tests.map((test): [string, boolean] => [
+      `verification.tests ${test.name}: runner`,
+      test.runner !== undefined,
     ]),
   ];
   const cores = environment.limits.cpuCores;

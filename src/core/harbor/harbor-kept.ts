@@ -58,7 +58,10 @@ export function keptText(task: ResolvedTask): string {
         ...checks,
         compile: checks.compile && all(checks.compile),
         lint: checks.lint && all(checks.lint),
-        tests: tests.map(({ files: _own, command, ...test }) => ({ ...test, command: all(command) })),
+        tests: tests.map(({ files: _own, command, ...test }) => ({
+          ...test,
+          ...(command !== undefined && { command: all(command) }),
+        })),
       },
     }),
   );

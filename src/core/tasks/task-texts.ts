@@ -38,7 +38,9 @@ export function changeTexts<T extends Templated>(task: T, change: Change): T {
       files: filesBy(change, verification.files, within('files')),
       tests: verification.tests.map((test, index) => ({
         ...test,
-        command: listBy(change, test.command, within('tests', index, 'command')),
+        ...(test.command !== undefined && {
+          command: listBy(change, test.command, within('tests', index, 'command')),
+        }),
         files: filesBy(change, test.files, within('tests', index, 'files')),
       })),
       compile: verification.compile && listBy(change, verification.compile, within('compile')),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { RECORDS_DIR } from '../containers/environment-spec.js';
-import { clashes, type TaskFile, type TaskFiles, taskFiles, taskText } from './task-file.js';
+import { clashes, pathProblem, type TaskFile, type TaskFiles, taskFiles, taskText } from './task-file.js';
 
 /** How it is found out what an agent has done: in a copy of its container, after it has ended. */
 
@@ -37,10 +37,29 @@ const place = taskText(4096).refine(
   'is not an absolute path without "//", "." and ".."',
 );
 
+/** Runners that Holdfast brings: they run the files of a suite. */
+export const SUITE_RUNNERS = ['unittest', 'pytest', 'node:test', 'jest', 'go test'] as const;
+/** What a command of the test reports. */
+export const REPORTS = ['tap', 'junit'] as const;
+export type SuiteRunner = (typeof SUITE_RUNNERS)[number];
+
+export const isSuite = (runner: string | undefined): runner is SuiteRunner =>
+  SUITE_RUNNERS.some((one) => one === runner);
+
 const taskTest = z.strictObject({
   name: taskText(200).min(1),
-  /** Begins in the workspace. It passes with exit code 0. */
-  command: taskCommand,
+  /** Begins in the workspace. It passes with exit code 0. Unset where a runner runs a suite. */
+  command: taskCommand.exactOptional(),
+  /** What runs the suite, or reads what the command reports. Unset: the exit code says whether it passed. */
+  runner: z.enum([...SUITE_RUNNERS, ...REPORTS]).exactOptional(),
+  /** The files that the runner runs, below `/tmp/tests`. */
+  suite: z
+    .array(z.string().refine((path) => pathProblem(path) === null, 'is no path below /tmp/tests'))
+    .min(1)
+    .max(1000)
+    .exactOptional(),
+  /** How many tests the runner must find. */
+  tests: z.int().min(1).max(1_000_000).exactOptional(),
   timeoutSeconds: z.int().min(1).max(LONGEST_TIMEOUT_SECONDS).default(60),
   weight: z.number().positive().max(1000).default(1),
   /** Of this test, beside those that all have. */
@@ -72,6 +91,7 @@ export const taskVerification = z
         context.addIssue({ code: 'custom', path: ['tests', index, ...path], message });
       if (names.has(test.name)) refuse(['name'], 'is the name of another test');
       names.add(test.name);
+      for (const [field, message] of runnerProblems(test)) refuse([field], message);
       for (const [path, file] of Object.entries(test.files)) {
         if (!sameFile(all.get(path) ?? file, file)) refuse(['files', path], 'is another file in another test');
         all.set(path, file);
@@ -81,6 +101,25 @@ export const taskVerification = z
       context.addIssue({ code: 'custom', path: ['files', path], message: 'is a file, and a directory of another one' });
   });
 export type TaskVerification = z.output<typeof taskVerification>;
+
+/** What does not go together in a test. */
+function runnerProblems({ command, runner, suite, tests, rewardFiles }: z.output<typeof taskTest>) {
+  const problems: (readonly [string, string])[] = [];
+  if (isSuite(runner)) {
+    if (suite === undefined) problems.push(['suite', `names the files that ${runner} runs`]);
+    if (command !== undefined)
+      problems.push(['command', `has no place beside the runner ${runner}, which runs \`suite\``]);
+    if (rewardFiles.length > 0) problems.push(['rewardFiles', `have no place beside the runner ${runner}`]);
+    return problems;
+  }
+  if (command === undefined) problems.push(['command', 'is missing']);
+  if (suite !== undefined) problems.push(['suite', `is for the runners ${SUITE_RUNNERS.join(', ')}`]);
+  if (runner === undefined && tests !== undefined) problems.push(['tests', 'needs a `runner`, which counts them']);
+  if (runner === 'tap' && rewardFiles.length > 0)
+    problems.push(['rewardFiles', 'have no place beside TAP, which is the output']);
+  if (runner === 'junit' && rewardFiles.length === 0) problems.push(['rewardFiles', 'name the JUnit report']);
+  return problems;
+}
 
 const sameFile = (a: TaskFile, b: TaskFile): boolean => JSON.stringify(a) === JSON.stringify(b);
 

@@ -130,7 +130,7 @@ it('says what it leaves out, and what comes from the host', () => {
   };
   const { task, notes } = read(config, { ...FILES, 'notes.md': 'x' });
   expect(task.environment.env).toEqual({ A: '2', B: 'two words' });
-  expect(task.verification.tests[0]?.command.slice(0, 2)).toEqual(['env', 'MODE=x']);
+  expect(task.verification.tests[0]?.command?.slice(0, 2)).toEqual(['env', 'MODE=x']);
   expect(notes).toEqual(
     expect.arrayContaining([
       'task.toml environment.gpus: without effect; kept in metadata.harbor',
