@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto';
 import { posix } from 'node:path';
+import { createUnzip } from 'node:zlib';
 import type { FoundEntry } from '../../src/core/containers/environment.js';
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import { textWindows } from '../../src/core/limits/search-text.js';
@@ -76,8 +78,9 @@ const plain = (text: string): string => text.slice(0, NOTE_LONGEST).toWellFormed
 
 const shown = (path: string): string => (path.length > NAME_SHOWN ? `${path.slice(0, NAME_SHOWN)}…` : path);
 
-async function* inPieces(...pieces: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
-  yield* pieces;
+async function* inPieces(first: Uint8Array, rest?: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield first;
+  if (rest !== undefined) yield* rest;
 }
 
 async function all(pieces: AsyncIterable<Uint8Array>): Promise<Buffer> {
@@ -85,6 +88,23 @@ async function all(pieces: AsyncIterable<Uint8Array>): Promise<Buffer> {
   for await (const piece of pieces) found.push(piece);
   return Buffer.concat(found);
 }
+
+const PACK = Buffer.from('PACK');
+const GZIP = Buffer.from([0x1f, 0x8b, 8]);
+/** Larger ones are not unpacked, and no more is unpacked of one. */
+const PACKED_MOST = 67_108_864;
+const UNPACKED_MOST = 1_073_741_824;
+
+/** Whether bytes begin as zlib's do, such as a loose object of git, or as gzip's. */
+const isCompressed = (head: Uint8Array): boolean => {
+  const [first = 0, second = 0] = head;
+  const isZlib = (first & 0x0f) === 8 && first >> 4 <= 7 && (first * 256 + second) % 31 === 0;
+  return isZlib || GZIP.equals(head.subarray(0, GZIP.length));
+};
+
+/** Of what git has of a file, unpacked. */
+const blobDigest = (bytes: Uint8Array): string =>
+  createHash('sha256').update(`blob ${bytes.length}\0`).update(bytes).digest('hex');
 
 /** One look at everything. */
 class Look {
@@ -96,6 +116,7 @@ class Look {
   readonly #findings: Finding[] = [];
   readonly #unseen: string[] = [];
   readonly #outputFiles: ReadonlySet<string>;
+  readonly #broughtBlobs: ReadonlySet<string>;
 
   constructor(task: ResolvedTask, signal: AbortSignal) {
     const { scanForExpectedOutputs, outputFiles } = task.antiHardcoding;
@@ -103,6 +124,7 @@ class Look {
     this.#signal = signal;
     this.#wanted = wantedOutputs(scanForExpectedOutputs ? (task.expectedOutputs ?? []) : []);
     this.#outputFiles = new Set(outputFiles.map((path) => posix.normalize(path)));
+    this.#broughtBlobs = new Set(Object.values(task.initialFiles).map((file) => blobDigest(bytesOf(file))));
   }
 
   found(): Looked {
@@ -143,9 +165,47 @@ class Look {
     const { initialFiles } = this.#task;
     const brought = Object.hasOwn(initialFiles, path) ? initialFiles[path] : undefined;
     const same = brought === undefined ? null : bytesOf(brought);
-    if (same === null || same.length !== size) return this.#search(path, content());
+    if (same === null || same.length !== size) return this.#whole(path, size, content());
     const bytes = await all(content());
-    if (!same.equals(bytes)) await this.#search(path, inPieces(bytes));
+    if (!same.equals(bytes)) await this.#whole(path, size, inPieces(bytes));
+  }
+
+  /** Looks through a file as it is, and through what it holds where it is compressed. */
+  async #whole(path: string, size: number, content: AsyncIterable<Uint8Array>): Promise<void> {
+    const pieces = content[Symbol.asyncIterator]();
+    const first = await pieces.next();
+    const head: Uint8Array = first.done === true ? Buffer.alloc(0) : first.value;
+    const file = inPieces(head, { [Symbol.asyncIterator]: () => pieces });
+    if (PACK.equals(head.subarray(0, PACK.length))) this.missed(`${shown(path)}: a pack of git, which is not unpacked`);
+    if (!isCompressed(head)) return this.#search(path, file);
+    if (size > PACKED_MOST) {
+      this.missed(`${shown(path)}: what is compressed in it, since it has more than ${PACKED_MOST} bytes`);
+      return this.#search(path, file);
+    }
+    const bytes = await all(file);
+    await this.#search(path, inPieces(bytes));
+    // To commit what the task brought is no copy of it.
+    const digest = createHash('sha256');
+    for await (const piece of this.#unpacked(path, bytes)) digest.update(piece);
+    if (!this.#broughtBlobs.has(digest.digest('hex'))) await this.#search(path, this.#unpacked(path, bytes));
+  }
+
+  async *#unpacked(path: string, bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+    const unzip = createUnzip();
+    unzip.end(bytes);
+    let size = 0;
+    try {
+      for await (const piece of unzip as AsyncIterable<Buffer>) {
+        size += piece.length;
+        if (size > UNPACKED_MOST)
+          return this.missed(`${shown(path)}: what comes behind ${UNPACKED_MOST} bytes that were unpacked`);
+        yield piece;
+      }
+    } catch {
+      // It begins as if it were compressed, and is not, or is cut. What could be unpacked was looked through.
+    } finally {
+      unzip.destroy();
+    }
   }
 
   async #search(path: string, pieces: AsyncIterable<Uint8Array>): Promise<void> {
@@ -160,7 +220,9 @@ class Look {
       await breathe(this.#signal);
     }
     for (const name of found) this.#canary(path, name);
-    for (const { text } of search.findings()) this.#findings.push({ kind: 'expected_output', place: path, text });
+    for (const { text } of search.findings())
+      if (!this.#findings.some((one) => one.text === text))
+        this.#findings.push({ kind: 'expected_output', place: path, text });
   }
 
   #canaries(place: string, small: string): void {

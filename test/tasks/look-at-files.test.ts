@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { appendFileSync, linkSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, expect, it } from 'vitest';
 import { tarEntries } from '../../src/containers/files/tar-entries.js';
 import type { FoundEntry } from '../../src/core/containers/environment.js';
@@ -64,6 +66,30 @@ it('finds nothing in what the task brought and in what computes', async () => {
     '.git/HEAD': 'ref: main\n',
   });
   expect(await look(dir, { place: 'answer', text: 'done' })).toEqual(CLEAN);
+});
+
+it('finds what is compressed, as git compresses its objects, and names what it does not unpack', async () => {
+  const loose = (text: string) => deflateSync(Buffer.from(`blob ${text.length}\0${text}`));
+  const dir = folderWith({});
+  const put = (path: string, bytes: Buffer): void => {
+    mkdirSync(dirname(join(dir, path)), { recursive: true });
+    writeFileSync(join(dir, path), bytes);
+  };
+  put('.git/objects/aa/brought', loose(NOTES));
+  put('.git/objects/bb/answer', loose(`print(${OUTPUT})`));
+  put('.git/objects/cc/fast', deflateSync(Buffer.from(`${'x'.repeat(500_000)} ${MARK}`), { level: 1 }));
+  put('kept.gz', gzipSync(Buffer.from(`a = ${OUTPUT}`)));
+  put('cut.gz', gzipSync(Buffer.concat([Buffer.from(`a = ${OUTPUT} `), randomBytes(300_000)])).subarray(0, 200_000));
+  put('xylophone', Buffer.from([0x78, 0x9c, 1, 2, 3]));
+  put('.git/objects/pack/pack-1.pack', Buffer.concat([Buffer.from('PACK'), randomBytes(100)]));
+  const found = await look(dir);
+  expect(found.findings.map(({ kind, place }) => `${kind} ${place}`).sort()).toEqual([
+    'canary .git/objects/cc/fast',
+    'expected_output .git/objects/bb/answer',
+    'expected_output cut.gz',
+    'expected_output kept.gz',
+  ]);
+  expect(found.unseen).toEqual(['.git/objects/pack/pack-1.pack: a pack of git, which is not unpacked']);
 });
 
 it('finds what the task brought where it was copied or changed', async () => {
