@@ -26,7 +26,7 @@ const { sentinel, writeSync } = globalThis.holdfast;
 delete globalThis.holdfast;
 let begun = false;
 
-export default async function* report(source) {
+async function* report(source) {
   if (begun) return;
   begun = true;
   let passed = 0, failed = 0, skipped = 0;
@@ -42,6 +42,7 @@ export default async function* report(source) {
   }
   writeSync(1, '\n' + sentinel + ' ' + passed + ' ' + failed + ' ' + skipped + '\n');
 }
+export { report as default };
 `;
 
 const MAIN = `

@@ -233,7 +233,7 @@ def names_in(place):
         return []
 
 
-program = subprocess.Popen(['/.holdfast/try', sys.executable, '-c', ${'PROGRAM_TEXT'}], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+program = subprocess.Popen(['/.holdfast/try', sys.executable, '-c', ${JSON.stringify(PROGRAM)}], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 peer = Judge(program.stdout, program.stdin)
 sys.meta_path.append(Found())
 sys.path.insert(0, TESTS)
@@ -338,7 +338,5 @@ if code not in (0, 1, 5):
 tell(len(counted.seen - bad - skipped), len(bad), len(skipped))
 `;
 
-const judge = JUDGE.replace('PROGRAM_TEXT', () => JSON.stringify(PROGRAM));
-
 /** The files of the runners, by the names of these. */
-export const PYTHON_RUNNERS = { unittest: judge + UNITTEST, pytest: judge + PYTEST } as const;
+export const PYTHON_RUNNERS = { unittest: JUDGE + UNITTEST, pytest: JUDGE + PYTEST } as const;
