@@ -30,7 +30,7 @@ const REPORT = `${REPORT_DIR}/report`;
 const REPORT_BYTES = 16_777_216;
 const SENTINEL_BYTES = 256;
 
-/** Runs a runner, whose output is its report. Its input is a line that nobody knows. Arguments: the program and its arguments. */
+/** Runs a runner, whose output is its report. Its input is a random line. Arguments: the program and its arguments. */
 const RUN_SUITE = `
 sentinel=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \\n')
 [ "\${#sentinel}" = 32 ] && printf '%s' "$sentinel" >${SENTINEL} || exit 74
