@@ -103,6 +103,28 @@ describeBothDatabasesSlowly('batches of tasks over HTTP', (kind) => {
     expect(await tasksNow()).toContain(first);
   });
 
+  test('another definition of the same name and version is refused, and the lines beside it are not', async () => {
+    const mine = { ...definition, name: 'add-once' };
+    const other = { ...mine, instruction: 'Add {{a}} and 3.' };
+    const byName = { task: { name: 'add-once', version: '1.0.0' }, agent };
+    const lines = linesOf({ task: mine, agent }, { task: other, agent }, byName, { task: mine, agent });
+    const answers = await send(lines, 'taken');
+    const error = { code: 'task_definition_taken', fields: [{ pointer: '/instruction' }] };
+    expect(answers).toMatchObject([
+      ...[
+        { line: 1, status: 'submitted' },
+        { line: 2, error },
+        { line: 3, status: 'submitted' },
+      ],
+      ...[
+        { line: 4, status: 'submitted' },
+        { end: true, submitted: 3, known: 0, failed: 1 },
+      ],
+    ]);
+    expect((await send(linesOf({ task: other, agent }, byName), 'taken-later')).slice(0, 1)).toMatchObject([{ error }]);
+    expectProblem(await door.ask('otto', 'POST', '/api/v1/tasks', { task: other, agent }), 'task_definition_taken');
+  });
+
   test('the same batch again is the same tasks, a changed line is refused, and keys outlive their place', async () => {
     const lines = many(120);
     const earlier = await counted();
@@ -177,14 +199,15 @@ describeBothDatabasesSlowly('batches of tasks over HTTP', (kind) => {
       { error: { code: 'task_definition_unknown' } },
       { error: { code: 'agent_unknown' } },
       { error: { code: 'task_definition_unknown' } },
-      ...[{ status: 'submitted' }, { status: 'submitted' }, { status: 'submitted' }, { status: 'submitted' }],
-      { submitted: 4, failed: 3 },
+      ...[{ status: 'submitted' }, { status: 'submitted' }],
+      ...[{ error: { code: 'task_definition_taken' } }, { status: 'submitted' }],
+      { submitted: 3, failed: 4 },
     ]);
     const caller = { actor: 'v', role: 'viewer', tenant: 'default' } as const;
     const hashes = await Promise.all(
       idsIn(answers).map(async (id) => (await door.engine.getTask(id, caller)).definitionHash),
     );
-    expect([hashes[0] === hashes[1], hashes[2] === hashes[3], hashes[0] === hashes[2]]).toEqual([true, true, false]);
+    expect(new Set(hashes).size).toBe(1);
   });
 
   test('takes no more than ten thousand, and says so', async () => {

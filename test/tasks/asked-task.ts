@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Engine, SubmitTask } from '../../src/index.js';
 import { BUSYBOX } from '../harness/docker.js';
 import { ADMIN } from '../harness/engine.js';
+import { ownVersion } from './own-version.js';
 
 /** A submitted task for the agent that asks, and the directory that its containers share with the test. */
 export interface AskedTask {
@@ -33,6 +34,6 @@ export async function submitAsked(
     },
     verification: { tests: [{ name: 'both', command: '[ "$(cat given file | tr "\\n" " ")" = "given one two " ]' }] },
   };
-  const { id, runId } = await engine.submitTask({ task, agent: 'asking' } as SubmitTask, ADMIN);
+  const { id, runId } = await engine.submitTask({ task: ownVersion(task), agent: 'asking' } as SubmitTask, ADMIN);
   return { id, runId, dir, log: () => readFileSync(join(dir, 'log'), 'utf8').trim().split('\n') };
 }

@@ -8,6 +8,7 @@ import { ADMIN, openTestEngine, type TestEngine } from '../harness/engine.js';
 import { dockerOf, labelled, leftOn } from '../harness/on-docker.js';
 import { noSmallDisk, openSmallDisk, type SmallDisk } from '../harness/small-disk.js';
 import { obedient, told } from './obedient.js';
+import { ownVersion } from './own-version.js';
 
 /** Agents that use up what there is, and engines that are full or go away: a result with a name, and nothing is left. */
 
@@ -27,7 +28,7 @@ const submit = (engine: Engine, commands: readonly string[], more: object = {}) 
       ],
     },
   };
-  return engine.submitTask({ task, agent: 'obedient' } as SubmitTask, ADMIN);
+  return engine.submitTask({ task: ownVersion(task), agent: 'obedient' } as SubmitTask, ADMIN);
 };
 
 const over = async (engine: Engine, commands: readonly string[], more: object = {}) => {

@@ -5,6 +5,7 @@ import { BUSYBOX, DOCKER_HOST, describeDockerSlowly, TOOLS } from '../harness/do
 import { ADMIN, dataOf, engineFor } from '../harness/engine.js';
 import { leftOn } from '../harness/on-docker.js';
 import { obedient, told } from './obedient.js';
+import { ownVersion } from './own-version.js';
 
 /** Agents that work on their tests in place of their task: what is found is what is true. */
 
@@ -100,7 +101,7 @@ describeDockerSlowly('an agent that tampers with its verification', () => {
     '$what',
     async ({ commands, task, shares }) => {
       const asked = {
-        task: { ...definition, instruction: told(...commands), ...task },
+        task: ownVersion({ ...definition, instruction: told(...commands), ...task }),
         agent: 'obedient',
       } as SubmitTask;
       const { id, runId } = await t.engine.submitTask(asked, ADMIN);

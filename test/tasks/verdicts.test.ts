@@ -6,6 +6,7 @@ import { DOCKER_HOST, describeDockerSlowly, TOOLS } from '../harness/docker.js';
 import { ADMIN, dataOf, engineFor } from '../harness/engine.js';
 import { leftOn } from '../harness/on-docker.js';
 import { obedient, told } from './obedient.js';
+import { ownVersion } from './own-version.js';
 
 /** Programs that attack the test which tries them. Each is wrong, and earns nothing. */
 
@@ -154,7 +155,10 @@ describeDockerSlowly('a verdict', () => {
   const t = engineFor('pglite', { agents: [obedient], dockerHost: DOCKER_HOST, concurrency: 3 });
 
   const verdictOf = async (...commands: readonly string[]) => {
-    const asked = { task: { ...definition, instruction: told(...commands), verification }, agent: 'obedient' };
+    const asked = {
+      task: ownVersion({ ...definition, instruction: told(...commands), verification }),
+      agent: 'obedient',
+    };
     const { id, runId } = await t.engine.submitTask(asked as SubmitTask, ADMIN);
     while (!['completed', 'failed'].includes((await t.engine.getRun(runId, ADMIN, { waitMs: 60_000 })).status));
     while ((await leftOn(DOCKER_HOST, runId)) > 0) await sleep(100);

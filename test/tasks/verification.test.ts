@@ -5,6 +5,7 @@ import { BUSYBOX, DOCKER_HOST, describeDocker, describeDockerSlowly } from '../h
 import { ADMIN, dataOf, engineFor, eventsOf } from '../harness/engine.js';
 import { containersOn, dockerOf, leftOn } from '../harness/on-docker.js';
 import { call, type Output, resultsIn, say, scripted } from '../harness/script.js';
+import { ownVersion } from './own-version.js';
 
 /** What becomes of tasks: agents that do them, do nothing, do a part, cheat or run into a limit, and engines that fail. */
 
@@ -99,7 +100,7 @@ function use() {
     },
   });
   const submit = (name: string, changes: object = {}, more: Partial<SubmitTask> = {}) =>
-    t.engine.submitTask({ task: { ...definition, ...changes } as Definition, agent: name, ...more }, ADMIN);
+    t.engine.submitTask({ task: ownVersion({ ...definition, ...changes }) as Definition, agent: name, ...more }, ADMIN);
   const over = async (name: string, changes: object = {}, more: Partial<SubmitTask> = {}) => {
     const { id, runId } = await submit(name, changes, more);
     await t.engine.getRun(runId, ADMIN, { waitMs: 60_000 });

@@ -33,6 +33,12 @@ export const TASK_ERRORS = {
     'No such task definition',
     'Check name and version, or submit the definition itself.',
   ),
+  task_definition_taken: row(
+    409,
+    'stop',
+    'Another task definition has this name and version',
+    'Give the changed task a new version, or name the one that was submitted before.',
+  ),
   task_over: row(
     409,
     'stop',

@@ -17,6 +17,7 @@ export const TASK_OPERATIONS = {
     response: taskView,
     errors: [
       'agent_unknown',
+      'task_definition_taken',
       'task_definition_unknown',
       'task_parameters_invalid',
       'reward_unknown',

@@ -44,7 +44,7 @@ export async function* submitTasks(
   let chunk: Line[] = [];
   let chars = 0;
   const write = async (): Promise<BatchAnswer[]> => {
-    const answers = await writeChunk(parts, chunk, caller);
+    const answers = await writeChunk(parts, chunk, caller, recent);
     [chunk, chars] = [[], 0];
     for (const answer of answers) counts['status' in answer ? answer.status : 'failed'] += 1;
     return answers;
@@ -109,14 +109,41 @@ const isUnknownDefinition = (one: Line): boolean => 'error' in one && one.error.
 const hasKey = (chunk: readonly Line[], one: Line): boolean =>
   'key' in one && chunk.some((other) => 'key' in other && other.key === one.key);
 
+/** Keeps the definitions of lines. Gives those that are refused, by their hashes. */
+async function keepDefinitions({ knex }: Parts['world'], tenant: string, lines: readonly Line[]) {
+  const refused = new Map<string, HoldfastError>();
+  const definitions = new Map(
+    lines.flatMap((one) => ('planned' in one ? [[one.planned.definition.hash, one.planned.definition] as const] : [])),
+  );
+  for (const [hash, definition] of definitions) {
+    try {
+      await knex.transaction((trx) => keepDefinition(trx, tenant, definition));
+    } catch (error) {
+      if (!(error instanceof HoldfastError && error.code === 'task_definition_taken')) throw error;
+      refused.set(hash, error);
+    }
+  }
+  return refused;
+}
+
 /** Writes what of a chunk is not there yet, in one transaction. */
-async function writeChunk(parts: Parts, chunk: readonly Line[], caller: Caller): Promise<BatchAnswer[]> {
+async function writeChunk(
+  parts: Parts,
+  asked: readonly Line[],
+  caller: Caller,
+  recent: RecentDefinitions,
+): Promise<BatchAnswer[]> {
   const { world } = parts;
   const { tenant } = caller;
-  const planned = chunk.filter((one): one is PlannedLine => 'planned' in one);
   // Definitions are kept before, one by one, so that transactions of batches that share some do not wait for each other in two orders.
-  const definitions = new Map(planned.map(({ planned: { definition } }) => [definition.hash, definition]));
-  for (const definition of definitions.values()) await keepDefinition(world.knex, tenant, definition);
+  const refused = await keepDefinitions(world, tenant, asked);
+  // What comes later may name what is kept.
+  if (refused.size > 0) recent.clear();
+  const chunk = asked.map((one) => {
+    const error = 'planned' in one ? refused.get(one.planned.definition.hash) : undefined;
+    return error === undefined ? one : failed(one.line, error);
+  });
+  const planned = chunk.filter((one): one is PlannedLine => 'planned' in one);
   for (let tries = 1; ; tries++) {
     const keys = planned.map((one) => one.key);
     const taken = await takenKeys(world.knex, { tenant, operation: OPERATION }, keys);

@@ -86,6 +86,8 @@ const namesOf = ({ name, version }: Pick<TaskDefinition, 'name' | 'version'>): s
 
 function remember(recent: RecentDefinitions, found: Definition): void {
   const names = namesOf(found.definition);
+  // Another definition of these names is refused when it is to be kept.
+  if ((recent.get(names)?.kept.hash ?? found.kept.hash) !== found.kept.hash) return;
   recent.delete(names);
   recent.set(names, found);
   const [oldest] = recent.keys();

@@ -7,7 +7,7 @@ import type { BatchAnswer, BatchLine } from '../../core/tasks/task-batch.js';
 export interface TaskVerbs {
   /**
    * Submits a task: a run of its agent in the environment of the task, which is verified and rewarded when the agent has ended. With an
-   * idempotency key as `startRun`. Throws `invalid_request`, `agent_unknown`, `task_definition_unknown`, `task_parameters_invalid`,
+   * idempotency key as `startRun`. Throws `invalid_request`, `agent_unknown`, `task_definition_unknown`, `task_definition_taken`, `task_parameters_invalid`,
    * `reward_unknown`.
    */
   submitTask(request: SubmitTask, caller: Caller, idempotencyKey?: string): Promise<TaskView>;

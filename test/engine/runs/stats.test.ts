@@ -36,7 +36,8 @@ const ZERO = { queued: 0, running: 0, paused: 0, completed: 0, failed: 0, cancel
 describeEachDatabase('statistics', (kind) => {
   const t = engineFor(kind, { agents: AGENTS, retries: { most: 0 } });
   const submit = async (agent: string, changes: Partial<typeof definition> | { difficulty: 'hard' } = {}) => {
-    const { runId } = await t.engine.submitTask({ task: { ...definition, ...changes }, agent }, ADMIN);
+    const version = `1.0.0-${Object.values(changes).join('-') || 'plain'}`;
+    const { runId } = await t.engine.submitTask({ task: { ...definition, version, ...changes }, agent }, ADMIN);
     await restOf(t.engine, runId);
     return runId;
   };

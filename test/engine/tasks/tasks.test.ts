@@ -94,12 +94,16 @@ describeEachDatabase('tasks', (kind) => {
     expect(await codeOf(submit({ seed: 1 }, 'k1'))).toBe('idempotency_key_reused');
     const named = await submit({ task: { name: 'add-up', version: '1.0.0' } });
     expect([named.definitionHash, named.id === first.id]).toEqual([first.definitionHash, false]);
-    // Of two with the same names the last one counts.
     const changed = { ...definition, instruction: 'Add {{a}} and 3.' };
-    const other = await submit({ task: changed });
+    await expect(submit({ task: changed })).rejects.toMatchObject({
+      ...{ code: 'task_definition_taken', status: 409 },
+      fields: [{ pointer: '/instruction', detail: expect.stringContaining('was "') }],
+    });
+    const other = await submit({ task: { ...changed, version: '1.0.1' } });
     expect(other.definitionHash).not.toBe(first.definitionHash);
-    expect((await submit({ task: { name: 'add-up', version: '1.0.0' } })).definitionHash).toBe(other.definitionHash);
-    await submit();
+    expect((await submit({ task: { ...definition, createdAt: '2026-01-01T00:00:00Z' } })).definitionHash).toBe(
+      first.definitionHash,
+    );
     expect((await submit({ task: { name: 'add-up', version: '1.0.0' } })).definitionHash).toBe(first.definitionHash);
     await expect(
       t.engine.submitTask(submission({ task: { name: 'add-up', version: '1.0.0' } }), OTHER),
@@ -130,7 +134,7 @@ describeEachDatabase('tasks', (kind) => {
     const named = (name: string, changes: object = {}) => ({ ...definition, name, ...changes });
     const a = await over({ task: named('list-a', { tags: ['x', 'y'] }) });
     const b = await over({ task: named('list-b', { category: 'words', tags: ['x'] }) });
-    const c = await submit({ task: named('list-b', { difficulty: 'hard' }), agent: 'asker' });
+    const c = await submit({ task: named('list-b', { difficulty: 'hard', version: '1.0.1' }), agent: 'asker' });
     expect((await restOf(t.engine, c.runId)).status).toBe('paused');
     const foreign = await t.engine.submitTask(submission({ task: named('list-a') }), OTHER);
     expect(await idsOf({ name: 'list-b' })).toEqual([c.id, b.id]);
