@@ -64,7 +64,7 @@ export interface Doors {
 }
 
 /** A process of the role `api`, which is this one. `onFatal` is told when it must not work on. */
-export async function installSdkPatches(
+export async function openDoors(
   databaseUrl: string,
   dataDir: string,
   onFatal: (error: HoldfastError) => void,

@@ -9,7 +9,7 @@ import { openNetwork } from '../workers/proxy.js';
 import { checkRows, connectionsOf, standing } from './check-rows.js';
 import { checkChains, checkEnds, checkLedger } from './check-runs.js';
 import { Place } from './crew.js';
-import { installSdkPatches } from './doors.js';
+import { openDoors } from './doors.js';
 import { rage } from './faults.js';
 import { entriesOf } from './ledger.js';
 import { People } from './people.js';
@@ -44,9 +44,7 @@ export async function soak({ minutes, seed, workers, say }: SoakOptions): Promis
   const postgres = await openOwnPostgres();
   const network = await openNetwork(postgres.url.replace(/postgres$/, 'soak'));
   const ledger = join(dataDir, 'ledger');
-  const doors = await installSdkPatches(network.url, dataDir, ({ message }) =>
-    problem(`the doors were shut: ${message}`),
-  );
+  const doors = await openDoors(network.url, dataDir, ({ message }) => problem(`the doors were shut: ${message}`));
   const env = { DATABASE_URL: network.url, LEDGER: ledger };
   const crew = Array.from({ length: workers }, (_, n) =>
     // The spared one leaves most of the work to those that may be hurt.

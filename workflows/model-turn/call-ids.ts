@@ -1,5 +1,6 @@
 import { itemsOfInput } from '../../src/core/agents/session.js';
 import { type JsonObject, plainText, sha256 } from '../../src/core/json.js';
+import { modelResponses } from '../sdk/sdk-internals.js';
 import type { SegmentContext } from '../segment-context.js';
 
 /** Ids are in names of steps and in keys of rows. */
@@ -15,7 +16,7 @@ function idsBefore(scope: SegmentContext): Set<string> {
   const ids = new Set<string>();
   for (const item of itemsOfInput(scope.run.input))
     if (item['type'] === 'function_call' && typeof item['callId'] === 'string') ids.add(item['callId']);
-  for (const { output } of scope.state?._modelResponses ?? [])
+  for (const { output } of scope.state === null ? [] : modelResponses(scope.state))
     for (const item of output) if (item.type === 'function_call') ids.add(item.callId);
   idsOfLoop.set(loop, ids);
   return ids;

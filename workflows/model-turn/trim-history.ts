@@ -18,6 +18,16 @@ import { itemsOfInput } from '../../src/core/agents/session.js';
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import { type JsonObject, toJson } from '../../src/core/json.js';
 import { findReachableAgent } from '../../src/tools/define/reachable-agents.js';
+import {
+  endedCalls,
+  firstOfLastResponse,
+  generatedItems,
+  originalInput,
+  setEndedCalls,
+  setGeneratedItems,
+  startWithItems,
+  workingAgent,
+} from '../sdk/sdk-internals.js';
 
 /**
  * Turns that are over, taken out of a state while its agent works. In each turn the SDK copies, writes as text and compares
@@ -28,7 +38,7 @@ import { findReachableAgent } from '../../src/tools/define/reachable-agents.js';
 type State = RunState<unknown, Agent>;
 
 export interface TrimmedHistory {
-  readonly originalInput: State['_originalInput'];
+  readonly originalInput: ReturnType<typeof originalInput>;
   readonly past: PastItem[];
   /** What of both the model reads. */
   readonly shown: AgentInputItem[];
@@ -46,7 +56,7 @@ export const trimmedHistory = (state: State | null): TrimmedHistory | undefined 
 /** Hides turns of the present segment that are over, too. To be called when the SDK waits for an answer. */
 export function trimHistory(state: State): void {
   const past = finishedItems(state);
-  if (hide(state, state._currentAgent, past)) dropEvidence(state, past);
+  if (hide(state, workingAgent(state), past)) dropEvidence(state, past);
 }
 
 /** Hides the first items of a state, which are those of `past`, where nothing could see the difference. */
@@ -57,12 +67,16 @@ function hide(
   history: () => AgentInputItem[] = () => historyOf(state, past),
 ): boolean {
   if (past.length === 0 || !isAlone(agent)) return false;
-  const { _originalInput: originalInput, _generatedItems: items } = state;
+  const begun = originalInput(state);
+  const items = generatedItems(state);
   // A model that changes what it is given must not change what is kept.
   const shown = structuredClone(history());
   const before = hidden.get(state) ?? {
-    ...{ originalInput, past: [], shown: [], ids: new Set<string>() },
-    givenItems: typeof originalInput === 'string' ? 1 : originalInput.length,
+    originalInput: begun,
+    past: [],
+    shown: [],
+    ids: new Set<string>(),
+    givenItems: typeof begun === 'string' ? 1 : begun.length,
   };
   const ids = shown.flatMap(idOf);
   // Of items that say the same id the SDK shows the last one alone.
@@ -72,19 +86,18 @@ function hide(
   before.shown.push(...shown);
   for (const id of ids) before.ids.add(id);
   hidden.set(state, before);
-  state._originalInput = [];
-  state._generatedItems = items.slice(past.length);
+  startWithItems(state, items.slice(past.length));
   return true;
 }
 
 /** What the model reads of the first items of a state. */
 function historyOf(state: State, past: readonly PastItem[]): AgentInputItem[] {
-  const { _generatedItems: items } = state;
+  const items = generatedItems(state);
   try {
-    state._generatedItems = items.slice(0, past.length);
+    setGeneratedItems(state, items.slice(0, past.length));
     return state.history;
   } finally {
-    state._generatedItems = items;
+    setGeneratedItems(state, items);
   }
 }
 
@@ -234,20 +247,16 @@ export function serializeHistory<T>(
   state: State,
   write: () => T,
 ): { readonly past: readonly PastItem[]; readonly rest: T } {
-  const {
-    _generatedItems: items,
-    _completedToolInvocations: calls,
-    _completedToolInvocationEvidence: evidence,
-  } = state;
+  const items = generatedItems(state);
+  const calls = endedCalls(state);
   const past = finishedItems(state);
   try {
-    state._generatedItems = items.slice(past.length);
+    setGeneratedItems(state, items.slice(past.length));
     dropEvidence(state, past);
     return { past, rest: write() };
   } finally {
-    state._generatedItems = items;
-    state._completedToolInvocations = calls;
-    state._completedToolInvocationEvidence = evidence;
+    setGeneratedItems(state, items);
+    setEndedCalls(state, calls);
   }
 }
 
@@ -255,8 +264,8 @@ export function serializeHistory<T>(
 export function dropEvidence(state: State, past: readonly PastItem[]): void {
   const over = new Set(past.flatMap((one) => (isResult(one) ? [`${one.agent}\n${one.rawItem.callId}`] : [])));
   const isOpen = (by: Agent, callId: string): boolean => !over.has(`${by.name}\n${callId}`);
-  state._completedToolInvocations = callsThat(isOpen, state._completedToolInvocations);
-  state._completedToolInvocationEvidence = callsThat(isOpen, state._completedToolInvocationEvidence);
+  const { invocations, evidence } = endedCalls(state);
+  setEndedCalls(state, { invocations: callsThat(isOpen, invocations), evidence: callsThat(isOpen, evidence) });
 }
 
 type CallsOfAgents<T> = Map<Agent, Map<string, T>>;
@@ -272,8 +281,8 @@ const isResult = (one: PastItem): one is PastResult =>
 
 /** What comes before the last response, up to where no call is open. */
 export function finishedItems(state: State): readonly PastItem[] {
-  const items = state._generatedItems;
-  const [last] = state._lastProcessedResponse?.newItems ?? [];
+  const items = generatedItems(state);
+  const last = firstOfLastResponse(state);
   const end = last === undefined ? items.length : items.indexOf(last);
   const past: PastItem[] = [];
   const open = new Set<string>();
@@ -308,5 +317,5 @@ export function restoreItems(state: State, start: Agent, past: readonly PastItem
       throw new HoldfastError('state_unreadable', `The agent ${name}, which has worked in the run, is gone.`);
     return found;
   };
-  state._generatedItems = [...past.map((one) => itemOf(one, named)), ...state._generatedItems];
+  setGeneratedItems(state, [...past.map((one) => itemOf(one, named)), ...generatedItems(state)]);
 }

@@ -10,6 +10,7 @@ import {
   trimLoadedHistory,
   trimmedHistory,
 } from '../model-turn/trim-history.js';
+import { forgetHandoffResponse } from '../sdk/sdk-internals.js';
 
 /** A call of an agent as a tool whose agent is in the middle of its work, as a state keeps it. */
 const suspendedAgent = z.object({
@@ -27,13 +28,10 @@ const withKept = z.object({ holdfast: kept.optional() });
 
 /**
  * The state of the agent that works as text: that of the SDK, and in a member of ours the turns that are over and the agents
- * behind tools that are not done. After a handoff the SDK cannot read the last response again: its tools and handoffs are
- * looked up at the new agent, who has others. That response is over by then; the SDK forgets it too where it resumes into a
- * handoff.
+ * behind tools that are not done.
  */
 export function stateText(state: RunState<unknown, Agent>, suspended: readonly SuspendedAgent[]): string {
-  const handedOff = (state._lastProcessedResponse?.handoffs.length ?? 0) > 0;
-  if (handedOff && state._currentStep?.type === 'next_step_run_again') state._lastProcessedResponse = undefined;
+  forgetHandoffResponse(state);
   const { past, rest } = serializeHistory(state, () => state.toJSON());
   const hidden = trimmedHistory(state);
   const originalInput = hidden?.originalInput ?? rest.originalInput;

@@ -16,6 +16,7 @@ import { asDurable } from '../model-turn/durable-model.js';
 import { endingBy, toolsWith } from '../model-turn/run-scaffold.js';
 import type { RecordedSource } from '../replay/recorded-source.js';
 import { currentSegment, type SegmentContext } from '../segment-context.js';
+import { assertMethod, assertRunStateFields } from './sdk-internals.js';
 import { inHook, refuse, unguarded, unsupportedAgent, unsupportedAgentInStep, unsupportedTool } from './unsupported.js';
 import { wrapTool } from './wrap-tool.js';
 
@@ -28,19 +29,10 @@ let installed = false;
 export function patchAgent(): void {
   if (installed) return;
   const { getAllTools, getEnabledHandoffs, getSystemPrompt, getPrompt } = Agent.prototype;
-  for (const [name, method] of Object.entries({
-    getAllTools,
-    getEnabledHandoffs,
-    getSystemPrompt,
-    getPrompt,
-  })) {
-    if (typeof method !== 'function')
-      throw new HoldfastError(
-        'library_changed',
-        `Agent.prototype.${name} of @openai/agents is not a function any more.`,
-      );
-  }
-  Agent.prototype.getAllTools = async function toolsThroughDoor(this: Agent, ...args: Parameters<typeof getAllTools>) {
+  for (const [name, method] of Object.entries({ getAllTools, getEnabledHandoffs, getSystemPrompt, getPrompt }))
+    assertMethod(`Agent.prototype.${name}`, method);
+  assertRunStateFields(new Agent({ name: 'any' }));
+  Agent.prototype.getAllTools = async function toolsInSegment(this: Agent, ...args: Parameters<typeof getAllTools>) {
     const scope = currentSegment();
     if (scope === undefined) return getAllTools.apply(this, args);
     if (scope === 'step') {
@@ -55,7 +47,7 @@ export function patchAgent(): void {
     if (unsupported !== undefined) return refuse(unsupported);
     return tools.map((tool) => (tool.type === 'function' ? wrapTool(scope, tool, args[0]) : tool));
   };
-  Agent.prototype.getEnabledHandoffs = async function handoffsThroughDoor(this: Agent, context: RunContext) {
+  Agent.prototype.getEnabledHandoffs = async function handoffsInSegment(this: Agent, context: RunContext) {
     const scope = currentSegment();
     if (scope === undefined) return getEnabledHandoffs.call(this, context);
     const enabled =
@@ -63,7 +55,7 @@ export function patchAgent(): void {
     const unsupported = enabled.map(({ agent }) => unsupportedAgent(agent)).find((problem) => problem !== null);
     return unsupported === undefined ? enabled : refuse(unsupported);
   } as typeof getEnabledHandoffs;
-  Agent.prototype.getSystemPrompt = async function instructionsThroughDoor(this: Agent, context: RunContext) {
+  Agent.prototype.getSystemPrompt = async function instructionsInSegment(this: Agent, context: RunContext) {
     const scope = currentSegment();
     if (typeof scope !== 'object' || typeof this.instructions !== 'function')
       return getSystemPrompt.call(this, context);
@@ -75,7 +67,7 @@ export function patchAgent(): void {
     );
     return said === null ? undefined : String(said);
   } as typeof getSystemPrompt;
-  Agent.prototype.getPrompt = async function promptThroughDoor(this: Agent, context: RunContext) {
+  Agent.prototype.getPrompt = async function promptInSegment(this: Agent, context: RunContext) {
     const scope = currentSegment();
     if (typeof scope !== 'object' || typeof this.prompt !== 'function') return getPrompt.call(this, context);
     const said = await callbackStep(

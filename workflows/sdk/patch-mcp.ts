@@ -12,6 +12,7 @@ import {
   standInFor,
 } from '../tool-calls/mcp-tools.js';
 import { overrideProperty } from './patch-agent.js';
+import { assertMethod } from './sdk-internals.js';
 
 const standIns = new AsyncLocalStorage<{ readonly agent: Agent; readonly servers: MCPServer[] }>();
 const instrumented = new WeakSet<Agent>();
@@ -35,14 +36,8 @@ let installed = false;
  */
 export function patchMcp(): void {
   if (installed) return;
-  const original: unknown = Agent.prototype.getMcpTools;
-  if (typeof original !== 'function') {
-    throw new HoldfastError(
-      'library_changed',
-      'Agent.prototype.getMcpTools of @openai/agents is not a function any more.',
-    );
-  }
-  const getMcpTools = Agent.prototype.getMcpTools;
+  const { getMcpTools } = Agent.prototype;
+  assertMethod('Agent.prototype.getMcpTools', getMcpTools);
   Agent.prototype.getMcpTools = async function durableMcpTools(this: Agent, ...args: Parameters<typeof getMcpTools>) {
     const scope = currentSegment();
     if (typeof scope !== 'object' || this.mcpServers.length === 0) return getMcpTools.apply(this, args);

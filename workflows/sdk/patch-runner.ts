@@ -6,7 +6,9 @@ import { chargedProvider } from '../model-turn/model-budgets.js';
 import { resumeState } from '../resume/resume-state.js';
 import { currentSegment, type SegmentContext, SegmentStop } from '../segment-context.js';
 import { waitForApprovals } from '../tool-calls/approvals.js';
-import { instrumentAgent } from './patch-agent.js';
+import { instrumentAgent, patchAgent } from './patch-agent.js';
+import { patchMcp } from './patch-mcp.js';
+import { assertMethod } from './sdk-internals.js';
 import { refuse, unsupportedAgent } from './unsupported.js';
 
 /** As the SDK bounds a run that says nothing else. */
@@ -20,6 +22,16 @@ interface Options {
   readonly session?: unknown;
 }
 
+/**
+ * Installs every patch through which the SDK reaches agents in a segment. `provider` null: no step will run an agent.
+ * Throws `library_changed`.
+ */
+export function installSdkPatches(provider: ModelProvider | null): void {
+  patchAgent();
+  patchMcp();
+  patchRunner(provider);
+}
+
 let models: ModelProvider | null = null;
 let installed = false;
 
@@ -27,14 +39,13 @@ let installed = false;
  * The door through which the SDK runs an agent. Inside a segment it keeps hold of the state of an agent behind a tool, so
  * that it can be suspended and go on; inside a step, where a judge may run, it lends the models of the engine.
  */
-export function patchRunner(provider: ModelProvider | null): void {
+function patchRunner(provider: ModelProvider | null): void {
   if (provider !== null) models = provider;
   if (installed) return;
   const original: unknown = Runner.prototype.run;
-  if (typeof original !== 'function')
-    throw new HoldfastError('library_changed', 'Runner.prototype.run of @openai/agents is not a function any more.');
+  assertMethod('Runner.prototype.run', original);
   const run = original as (this: Runner, ...args: Parameters<Run>) => ReturnType<Run>;
-  const runThroughDoor = async function runThroughDoor(this: Runner, ...args: Parameters<Run>) {
+  const runInSegment = async function runInSegment(this: Runner, ...args: Parameters<Run>) {
     const scope = currentSegment();
     if (scope === undefined) return run.apply(this, args);
     const unsupported = reachableAgents(args[0])
@@ -47,7 +58,7 @@ export function patchRunner(provider: ModelProvider | null): void {
     }
     return runLoop(scope, this, args, (...given) => run.apply(this, given));
   };
-  Runner.prototype.run = runThroughDoor as typeof Runner.prototype.run;
+  Runner.prototype.run = runInSegment as typeof Runner.prototype.run;
   installed = true;
 }
 

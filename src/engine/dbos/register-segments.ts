@@ -1,12 +1,12 @@
 import { DBOS } from '@dbos-inc/dbos-sdk';
 import type { ModelProvider } from '@openai/agents';
 import { runSegment } from '../../../workflows/run-segment.js';
+import { installSdkPatches } from '../../../workflows/sdk/patch-runner.js';
 import type { StepGate } from '../../../workflows/segment-context.js';
 import { environmentVariable } from '../../config.js';
 import { SEGMENT_WORKFLOW } from '../../core/runs/run.js';
 import { MultiModelProvider } from '../../models/providers/multi-model-provider.js';
 import { MultiModelProviderMap } from '../../models/providers/multi-model-provider-map.js';
-import { installSdkPatches } from '../agents/install-sdk-patches.js';
 import type { EngineConfig } from '../engine-config.js';
 import type { Parts } from '../parts.js';
 import { outsideRequests } from '../request.js';

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import { presentState } from '../../../workflows/resume/rebuild-state.js';
+import { installSdkPatches } from '../../../workflows/sdk/patch-runner.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { parseGrants } from '../../core/grants/grants.js';
 import type { KeyedEvent } from '../../core/log/recording.js';
@@ -14,7 +15,6 @@ import { grantsOf, type RunRow } from '../../storage/runs/run-row.js';
 import { type SnapshotRow, snapshotOf, soundState } from '../../storage/runs/snapshots.js';
 import { type RegisteredAgent, registerAgents } from '../agents/agent-registry.js';
 import { assertConfig } from '../agents/assert-config.js';
-import { installSdkPatches } from '../agents/install-sdk-patches.js';
 import { sideBySide } from '../concurrency/side-by-side.js';
 import { RECORDING_VERSION } from '../dbos/recording-version.js';
 import type { EngineConfig } from '../engine-config.js';
