@@ -17,7 +17,7 @@ import { type RunRow, runViewOf } from '../../src/storage/runs/run-row.js';
 import { findRun, updateRuns } from '../../src/storage/runs/runs.js';
 import { isoNow, type StepContext } from '../context.js';
 import { SYSTEM_ACTOR, settle, settleEach } from '../interruptions/settle.js';
-import { resumeDecided } from '../segment/resume-run.js';
+import { resumeDecided } from '../interruptions/settle-and-resume.js';
 
 /**
  * What follows from the end of a run, in the transaction that ends it and under `lockFamily`: no run below it works on, the

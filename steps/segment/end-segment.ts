@@ -23,7 +23,7 @@ import { endFamily, settleEndedChildren } from '../agents/family.js';
 import { isoNow, type StepContext } from '../context.js';
 import { transact } from '../database-retry.js';
 import { lockEventsOf, settleWhatIsThere } from '../interruptions/settle.js';
-import { resumeDecided } from './resume-run.js';
+import { resumeDecided } from '../interruptions/settle-and-resume.js';
 
 export interface SegmentEnd {
   readonly runId: string;

@@ -1,7 +1,5 @@
 import type { Knex } from 'knex';
-import { transact } from '../../../steps/database-retry.js';
-import { settleEach } from '../../../steps/interruptions/settle.js';
-import { resumeDecided } from '../../../steps/segment/resume-run.js';
+import { type Settling, settleAndResume } from '../../../steps/interruptions/settle-and-resume.js';
 import type { Caller } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { fieldErrorsOf, invalidRequest } from '../../core/field-errors.js';
@@ -28,25 +26,22 @@ import type { Parts } from '../parts.js';
  * none, is kept for the first that comes. The same id again is the same event.
  */
 export async function emitEvent(parts: Parts, name: string, request: EmitEvent, caller: Caller): Promise<EmittedEvent> {
-  const { world } = parts;
   const event = newEvent(parts, name, request, caller);
   const { tenant, id } = event;
-  const woken: string[] = [];
-  const row = await transact(world, async (trx) => {
-    woken.length = 0;
+  const emit = async (settling: Settling) => {
+    const { trx } = settling;
     await lockEventName(trx, tenant, event.name);
     const before = await findEmittedEvent(trx, tenant, id);
     if (before === undefined) {
       await assertTakes(trx, event);
-      woken.push(...(await deliver(parts, trx, event)));
-      if (woken.length === 0) await assertRoom(trx, event);
+      const delivered = await deliver(parts, settling, event);
+      if (delivered === 0) await assertRoom(trx, event);
       // Under another name the same id may come in this moment: then all of this is undone.
-      if (!(await insertEmittedEvent(trx, { ...event, delivered: woken.length }))) throw reused(id);
+      if (!(await insertEmittedEvent(trx, { ...event, delivered }))) throw reused(id);
     } else if (before.digest !== event.digest) throw reused(id);
     return before ?? (await findEmittedEvent(trx, tenant, id));
-  });
-  if (woken.length > 0) world.queue.wake();
-  for (const runId of woken) parts.changes.announce(runId);
+  };
+  const row = await settleAndResume(parts.world, emit, { retry: true });
   if (row === undefined) throw new HoldfastError('internal', `The event ${id} was written and is not there.`);
   return emittedEventOf(row);
 }
@@ -102,28 +97,25 @@ async function assertRoom(trx: Knex.Transaction, { tenant, name }: Event): Promi
 /** Waits that are settled by the same statements: what one of them takes in memory has a bound. */
 const AT_ONCE = 200;
 
-/** Settles every wait that the event matches. Returns the runs of the waits, one entry for each wait. */
-async function deliver(parts: Parts, trx: Knex.Transaction, event: Event): Promise<string[]> {
-  const { world } = parts;
+/** Settles every wait that the event matches. Returns how many these were. */
+async function deliver(parts: Parts, settling: Settling, event: Event): Promise<number> {
+  const { trx } = settling;
   const seen = await waitsForEvent(trx, event);
   await lockRuns(trx, [...new Set(seen.map((row) => row.run_id))]);
-  const settled: string[] = [];
+  let settled = 0;
   const value = { eventId: event.id, payload: event.payload };
-  const settling = { verdict: 'answer', actor: event.actor, message: null, value } as const;
+  const settlement = { verdict: 'answer', actor: event.actor, message: null, value } as const;
   for (let from = 0; from < seen.length; from += AT_ONCE) {
     const rows = await interruptionsByIds(
       trx,
       seen.slice(from, from + AT_ONCE).map(({ id }) => id),
     );
-    const waiting = rows.filter((row) => row.status === 'pending' && !isPast(row, world.now()));
-    await settleEach(
-      world,
-      trx,
-      waiting.map((row) => ({ row, settling })),
+    const waiting = rows.filter((row) => row.status === 'pending' && !isPast(row, parts.world.now()));
+    await settling.settleEach(
+      waiting.map((row) => ({ row, settling: settlement })),
+      waiting.map((row) => row.run_id),
     );
-    const runIds = waiting.map((row) => row.run_id);
-    await resumeDecided(world, trx, [...new Set(runIds)]);
-    settled.push(...runIds);
+    settled += waiting.length;
   }
   return settled;
 }

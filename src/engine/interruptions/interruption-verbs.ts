@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
-import { settle, vote } from '../../../steps/interruptions/settle.js';
+import { vote } from '../../../steps/interruptions/settle.js';
+import { settleAndResume } from '../../../steps/interruptions/settle-and-resume.js';
 import { requestersOf } from '../../../steps/segment/begin-segment.js';
-import { resumeLocked } from '../../../steps/segment/resume-run.js';
 import { raisedLimit } from '../../core/budgets/budget.js';
 import type { Caller } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
@@ -107,13 +107,14 @@ export async function decide(
   request: DecisionRequest,
   caller: Caller,
 ): Promise<InterruptionView> {
-  const { knex } = parts.world;
   const { actor } = caller;
   let overdue: string | null = null;
-  const made = knex.transaction(async (trx) => {
+  const made = settleAndResume(parts.world, async (settling) => {
+    const { trx } = settling;
     const { run, row } = await lockInterruption(trx, caller.tenant, id);
     if (row === undefined || run === undefined) throw unknown(id);
     assertNotErased(run);
+    settling.runIds.add(run.id);
     const choice = choiceOf(row, request);
     const said = await saidOnEach(trx, [row]);
     assertAsLogged(row, (await falseInterruptions(trx, [row], said, 'whole')).get(id) ?? []);
@@ -134,19 +135,14 @@ export async function decide(
     const extras = judgeExtras(parts, run, row, choice, actor);
     const made = { verdict, actor, message, value, extras };
     if (verdict === 'approve' && row.kind === 'budget') await raiseBudget(trx, row, value);
-    const [now] = await (judged === 'vote'
-      ? Promise.all([vote(parts.world, trx, row, made)])
-      : Promise.all([settle(parts.world, trx, row, made), resumeLocked(parts.world, trx, [run], row.id)]));
+    const now = judged === 'vote' ? await vote(parts.world, trx, row, made) : await settling.settle(run, row, made);
     return interruptionViewOf(now.row, [...said, now.decision]);
   });
-  const view = await made.catch(async (error: unknown) => {
+  return made.catch(async (error: unknown) => {
     // From here on everybody reads what this decision was refused for.
     if (overdue !== null) await expire(parts, overdue, id);
     throw error;
   });
-  parts.world.queue.wake();
-  parts.changes.announce(view.runId);
-  return view;
 }
 
 /** Throws `row_changed`: what somebody has changed in the database nobody decides. */

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
-import { settleEach, settlementByTime } from '../../../steps/interruptions/settle.js';
-import { resumeDecided } from '../../../steps/segment/resume-run.js';
+import { settlementByTime } from '../../../steps/interruptions/settle.js';
+import { type Settling, settleAndResume } from '../../../steps/interruptions/settle-and-resume.js';
 import { databaseTrouble } from '../../storage/database/database-trouble.js';
 import { falseInterruptions } from '../../storage/integrity/shown-rows.js';
 import type { InterruptionRow } from '../../storage/interruptions/interruption-rows.js';
@@ -49,9 +49,10 @@ export function dueWatch(parts: Parts): (isStopping: () => boolean) => Promise<v
     for (let more = true; more && !isStopping(); ) {
       let taken: readonly DueTimer[] = [];
       try {
-        await world.knex.transaction(async (trx) => {
+        await settleAndResume(world, async (settling) => {
+          const { trx } = settling;
           taken = await take(trx);
-          const kept = await settleTaken(parts, trx, taken);
+          const kept = await settleTaken(parts, settling, taken);
           // One whose interruption was settled in another way is over, too.
           await dropTimers(
             trx,
@@ -59,7 +60,6 @@ export function dueWatch(parts: Parts): (isStopping: () => boolean) => Promise<v
           );
           for (const { id, target } of taken) if (kept.has(target)) leave(id);
         });
-        tell(parts, taken);
       } catch (error) {
         if (taken.length === 0) throw error;
         await oneByOne(taken);
@@ -81,8 +81,9 @@ export function dueWatch(parts: Parts): (isStopping: () => boolean) => Promise<v
  * Settles interruptions whose time has come, under the locks of their runs. A timer can be changed in the database, so an interruption
  * is settled only if its own row says that its time is over, and that row says what the log says. Returns those that keep their timers.
  */
-async function settleTaken(parts: Parts, trx: Knex.Transaction, due: readonly Due[]): Promise<ReadonlySet<string>> {
+async function settleTaken(parts: Parts, settling: Settling, due: readonly Due[]): Promise<ReadonlySet<string>> {
   if (due.length === 0) return new Set();
+  const { trx } = settling;
   const rows = await interruptionsByIds(
     trx,
     due.map(({ target }) => target),
@@ -96,15 +97,12 @@ async function settleTaken(parts: Parts, trx: Knex.Transaction, due: readonly Du
     notExpired(parts, { runId: row.run_id, error: (changed.get(row.id) ?? []).map(({ what }) => what).join('; ') });
   const early = pending.filter((row) => !past.includes(row));
   await correctTimers(trx, early);
-  await settleEach(parts.world, trx, past.filter((row) => !isChanged(row)).map(settlementByTime));
-  await resumeDecided(parts.world, trx, [...new Set(due.map(({ runId }) => runId))]);
+  const settlements = past.filter((row) => !isChanged(row)).map(settlementByTime);
+  await settling.settleEach(
+    settlements,
+    due.map(({ runId }) => runId),
+  );
   return new Set([...past.filter(isChanged), ...early].map(({ id }) => id));
-}
-
-function tell(parts: Parts, due: readonly Pick<Due, 'runId'>[]): void {
-  if (due.length === 0) return;
-  parts.world.queue.wake();
-  for (const { runId } of due) parts.changes.announce(runId);
 }
 
 /**
@@ -117,9 +115,9 @@ export async function settlePast(parts: Parts, shown: readonly InterruptionRow[]
   if (of.length === 0) return false;
   let taken: readonly DueTimer[] = [];
   try {
-    await world.knex.transaction(async (trx) => {
-      taken = await takeDue(trx, { now: new Date(world.now()), except: [], limit: of.length, of });
-      await settleTaken(parts, trx, taken);
+    await settleAndResume(world, async (settling) => {
+      taken = await takeDue(settling.trx, { now: new Date(world.now()), except: [], limit: of.length, of });
+      await settleTaken(parts, settling, taken);
     });
   } catch (error) {
     if (databaseTrouble(error) !== null) throw error;
@@ -127,7 +125,6 @@ export async function settlePast(parts: Parts, shown: readonly InterruptionRow[]
     notExpired(parts, { error, count: of.length });
     return false;
   }
-  tell(parts, taken);
   return taken.length > 0;
 }
 
@@ -142,10 +139,9 @@ const notExpired = (
 
 /** Settles one interruption whose time has come. Does nothing when somebody decided before. */
 export async function expire(parts: Parts, runId: string, id: string): Promise<void> {
-  await parts.world.knex.transaction(async (trx) => {
-    const run = await lockRun(trx, runId);
-    if (run === undefined) return;
-    await settleTaken(parts, trx, [{ runId, target: id }]);
+  await settleAndResume(parts.world, async (settling) => {
+    settling.runIds.add(runId);
+    if ((await lockRun(settling.trx, runId)) === undefined) return;
+    await settleTaken(parts, settling, [{ runId, target: id }]);
   });
-  tell(parts, [{ runId }]);
 }
