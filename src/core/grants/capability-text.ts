@@ -7,7 +7,8 @@ import { containerPattern, containerRequest } from './capability-container.js';
 import { pathPattern, pathRequest } from './capability-path.js';
 import { notACapability } from './capability-problem.js';
 import { ANY, ONE, type Token } from './capability-trie.js';
-import { httpPattern, httpRequest, lenientTokens, withoutSuffix } from './capability-url.js';
+import { httpPattern, httpRequest } from './capability-url.js';
+import { lenientTokens, otherReadings } from './capability-url-lenient.js';
 import { nameRequest, serverToolPattern, serverToolRequest, wordPattern, wordRequest } from './capability-word.js';
 
 export interface ParsedCapability {
@@ -16,8 +17,8 @@ export interface ParsedCapability {
   readonly tokens: readonly Token[];
   /** The tokens that a grant which denies or asks is compared by, so that the comparison errs to restriction. */
   readonly lenient: readonly Token[];
-  /** A second reading of a request by such grants; null where there is none. */
-  readonly alike: readonly Token[] | null;
+  /** Further readings of a request by such grants. */
+  readonly alike: readonly (readonly Token[])[];
 }
 
 interface Domain {
@@ -30,14 +31,14 @@ interface Domain {
   ) => readonly Token[] | { readonly text: string; readonly tokens: readonly Token[] };
   /** Where a server may read two texts as one. */
   readonly lenient?: (tokens: readonly Token[]) => readonly Token[];
-  readonly alike?: (lenient: readonly Token[]) => readonly Token[] | null;
+  readonly alike?: (tokens: readonly Token[]) => readonly (readonly Token[])[];
 }
 
 const DOMAINS: ReadonlyMap<string, Domain> = new Map<string, Domain>([
   ['fs', { actions: ['read', 'write', 'delete', 'chmod'], pattern: pathPattern, request: pathRequest }],
   [
     'network',
-    { actions: ['http'], pattern: httpPattern, request: httpRequest, lenient: lenientTokens, alike: withoutSuffix },
+    { actions: ['http'], pattern: httpPattern, request: httpRequest, lenient: lenientTokens, alike: otherReadings },
   ],
   ['proc', { actions: ['exec'], pattern: commandPattern, request: commandRequest }],
   ['tool', { actions: ['call'], pattern: nameRequest, request: nameRequest }],
@@ -78,13 +79,13 @@ export function parseRequest(text: string): ParsedCapability {
     'tokens' in request
       ? parsed(`${domain}:${action}:${request.text}`, known, [domain, action, ...request.tokens])
       : parsed(text, known, [domain, action, ...request]);
-  return { ...made, alike: known.alike?.(made.lenient) ?? null };
+  return { ...made, alike: known.alike?.(made.tokens) ?? [] };
 }
 
 const parsed = (text: string, { lenient }: Domain, tokens: readonly Token[]): ParsedCapability => ({
   ...{ text, tokens },
   lenient: lenient?.(tokens) ?? tokens,
-  alike: null,
+  alike: [],
 });
 
 function fieldsOf(text: string): readonly [string, string, string] {

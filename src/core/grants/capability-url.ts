@@ -63,7 +63,7 @@ function assertOneReading(decoded: string): void {
 }
 
 /** What a text is after each time that it is decoded, with the text itself. */
-function decodings(first: string): readonly string[] {
+export function decodings(first: string): readonly string[] {
   const texts = [first];
   for (let text: string | null = first; text !== null && texts.length <= DECODING_LIMIT; ) {
     const again = decodeOnce(text);
@@ -71,46 +71,6 @@ function decodings(first: string): readonly string[] {
     if (text !== null) texts.push(text);
   }
   return texts;
-}
-
-/** The tokens before the scheme of a URL: domain, action, method. */
-const BEFORE_SCHEME = 3;
-const WEB_PORTS: ReadonlySet<Token> = new Set(['', '80', '443']);
-
-/**
- * The tokens that a grant which restricts (`deny`, `ask`) is compared by, so that the comparison errs to restriction. The scheme is
- * left out, ports 80 and 443 are one port, and the path is read as the most lenient server reads it.
- */
-export function lenientTokens(tokens: readonly Token[]): readonly Token[] {
-  const [scheme, first, rest, port, ...path] = tokens.slice(BEFORE_SCHEME);
-  if (first === undefined || rest === undefined || port === undefined || scheme === undefined) return tokens;
-  const host: readonly Token[] = ['', first, rest, WEB_PORTS.has(port) ? '' : port];
-  const segments = path.flatMap((token): readonly Token[] => (typeof token === 'string' ? lenient(token) : [token]));
-  return [...tokens.slice(0, BEFORE_SCHEME), ...host, ...segments];
-}
-
-/** The same request where a server takes a suffix of the last segment, such as `.json`, for the format of the answer; else null. */
-export function withoutSuffix(tokens: readonly Token[]): readonly Token[] | null {
-  const last = tokens.at(-1);
-  if (tokens.length <= BEFORE_SCHEME + 4 || typeof last !== 'string') return null;
-  const name = /^(.+)\.[a-z0-9]{1,8}$/.exec(last)?.[1];
-  return name === undefined ? null : [...tokens.slice(0, -1), name];
-}
-
-/**
- * A segment without what some server overlooks: escapes, the form of Unicode, case, accents, invisible characters, what begins a
- * query, a parameter or a stream of a file, dots at the end, and spaces at both ends.
- */
-function lenient(segment: string): readonly string[] {
-  const last = decodings(segment).at(-1) ?? segment;
-  const plain = last.normalize('NFKD').replace(/[\u0300-\u036f\p{Cf}\p{Default_Ignorable_Code_Point}]/gu, '');
-  const names = plain.toUpperCase().toLowerCase().split(/[/\\]/);
-  return names.map((name) =>
-    (name.split(/[?#;]|::?\$/, 1)[0] ?? '')
-      .replaceAll('+', ' ')
-      .trimStart()
-      .replace(/[. ]+$/, ''),
-  );
 }
 
 function decodeOnce(text: string): string | null {

@@ -48,7 +48,7 @@ export const cautioning = (layer: GrantLayer, asked: Compared): readonly Grant[]
 
 const restricting = (grants: PatternTrie<Grant>, { lenient, alike }: Compared, steps?: Steps): readonly Grant[] => [
   ...grants.find(lenient, steps),
-  ...(alike === null ? [] : grants.find(alike, steps)),
+  ...alike.flatMap((reading) => grants.find(reading, steps)),
 ];
 export type Compared = Pick<ParsedCapability, 'tokens' | 'lenient' | 'alike'>;
 

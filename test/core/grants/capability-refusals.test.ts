@@ -209,6 +209,15 @@ describe('a denied place stays denied however it is spelled', () => {
     'https://h.example/i%CC%81t/x',
     'https://h.example/it.json',
     'https://h.example/it::$DATA',
+    'https://h.example/it%20.json',
+    'https://h.example/it..json',
+    'https://h.example/it%E1%9A%80',
+    'https://h.example/%20/it/x',
+    'https://h.example/%C2%AD/it',
+    'https://h.example/%23/it/x.json',
+    'https://h.example/it%E2%88%95x',
+    'https://h.example/it%E2%81%84x',
+    'https://h.example/it%E2%88%96x',
     'http://h.example/it/x',
     'http://h.example:443/it/x',
     'https://h.example:80/it/x',
@@ -219,6 +228,30 @@ describe('a denied place stays denied however it is spelled', () => {
       { capability: 'network:http:get https://h.example/it/**', effect: 'ask' },
     ];
     expect(effectOf(asking, `network:http:get ${url}`)).not.toBe('allow');
+  });
+
+  it('and a place by itself, or one with any name in it, in each of the readings of a server', () => {
+    const one = (path: string, request: string) =>
+      effectOf(
+        ['network:http:get', { capability: `network:http:get https://h.example${path}`, effect: 'deny' }],
+        `network:http:get https://h.example${request}`,
+      );
+    for (const request of [
+      '/it',
+      '/it/',
+      '/it/%20',
+      '/it/%C2%AD/',
+      '/it%3F/x',
+      '/it%23/x/y',
+      '/it.json%3Fa/b',
+      '/it/%3Fx',
+    ])
+      expect(one('/it', request), request).toBe('deny');
+    for (const request of ['/a/it', '/%20/it', '/a%3Fb/it', '/a%3F/it.json', '/%C2%AD/it'])
+      expect(one('/*/it', request), request).toBe('deny');
+    for (const request of ['/%20', '/+', '/%3Fx', '/%23/it']) expect(one('/', request), request).toBe('deny');
+    for (const request of ['/it/x', '/x/it', '/its%3F/x', '/x%3F/it'])
+      expect(one('/it', request), request).toBe('allow');
   });
 
   it('and a grant that asks allows nothing that is only alike', () => {
