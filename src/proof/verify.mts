@@ -92,7 +92,20 @@ const bytesOf = (base64: string): Buffer | null => {
   return bytes.toString('base64') === base64 ? bytes : null;
 };
 
-/** JSON in which no object has a member twice: programs do not agree on which of the two counts. */
+/** Where a number ends that begins here, if there is one. */
+function afterNumber(text: string, at: number): number {
+  const number = /-?[0-9][-+.0-9Ee]*/y;
+  number.lastIndex = at;
+  const written = number.exec(text)?.[0];
+  if (written === undefined) return at;
+  must(JSON.stringify(Number(written)) === written, `the number ${written} is not written as RFC 8785 does`);
+  return at + written.length - 1;
+}
+
+/**
+ * JSON in which no object has a member twice, and each number is written as RFC 8785 writes it: programs do not agree on which of the two
+ * counts, and on what a number is that no double can be.
+ */
 function parseStrictly(text: string): Json {
   const value: Json = JSON.parse(text);
   // The text is JSON from here on.
@@ -105,12 +118,16 @@ function parseStrictly(text: string): Json {
     else if (sign === '}' || sign === ']') open.pop();
     if (sign === '{' || sign === ',') isName = open.at(-1) !== null;
     else if (sign === '[' || sign === ':') isName = false;
-    if (sign !== '"') continue;
+    if (sign !== '"') {
+      at = afterNumber(text, at);
+      continue;
+    }
     const start = at;
     for (at++; text[at] !== '"'; at++) if (text[at] === '\\') at++;
+    const name: string = JSON.parse(text.slice(start, at + 1));
+    must(name.isWellFormed(), 'a text has half of a pair of surrogates');
     const names = open.at(-1);
     if (!isName || names === null || names === undefined) continue;
-    const name: string = JSON.parse(text.slice(start, at + 1));
     must(!names.has(name), `an object has the member "${name}" twice`);
     names.add(name);
   }
@@ -579,23 +596,52 @@ export function givenOf(keys: readonly string[], read: (path: string) => string)
   return given;
 }
 
+/** The text of a file, which must be UTF-8: programs do not agree on what else it says. */
+export const textOfFile = (path: string): string =>
+  new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(readFileSync(path));
+
+const USAGE =
+  'usage: node verify.mjs <proof.json> --key <public key, or @file> [--key …] [--checkpoint <note> [--consistency <json>]]';
+
+/** What the arguments of the program say; null: something else than it knows. */
+function optionsOf(args: readonly string[]) {
+  const given: { [name: string]: string[] } = { '--key': [], '--checkpoint': [], '--consistency': [] };
+  const files: string[] = [];
+  for (let at = 0; at < args.length; at++) {
+    const arg = args[at] ?? '';
+    if (!arg.startsWith('--')) {
+      files.push(arg);
+      continue;
+    }
+    const value = args[++at];
+    if (!Object.hasOwn(given, arg) || value === undefined || value.startsWith('--')) return null;
+    given[arg]?.push(value);
+  }
+  const { '--key': keys = [], '--checkpoint': checkpoints = [], '--consistency': proofs = [] } = given;
+  const [file] = files;
+  const isMore = files.length > 1 || checkpoints.length > 1 || proofs.length > checkpoints.length;
+  return file === undefined || keys.length === 0 || isMore
+    ? null
+    : { file, keys, other: checkpoints[0], proof: proofs[0] };
+}
+
+/** A line for a terminal: what a proof names must not move its cursor, hide or begin a line. */
+const shown = (line: string): string =>
+  line.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, (sign) => `\\u{${(sign.codePointAt(0) ?? 0).toString(16)}}`);
+
 /** The program. Gives its exit code. */
-export function main(args: readonly string[], print: (line: string) => void): number {
-  const valuesOf = (name: string): string[] => args.flatMap((arg, at) => (args[at - 1] === name ? [arg] : []));
-  const [file] = args.filter((arg, at) => !arg.startsWith('--') && !args[at - 1]?.startsWith('--'));
-  const [other] = valuesOf('--checkpoint');
-  const [consistency] = valuesOf('--consistency');
-  if (file === undefined || valuesOf('--key').length === 0) {
-    print(
-      'usage: node verify.mjs <proof.json> --key <public key, or @file> [--key …] [--checkpoint <note> --consistency <json>]',
-    );
+export function main(args: readonly string[], write: (line: string) => void): number {
+  const print = (line: string) => write(shown(line));
+  const asked = optionsOf(args);
+  if (asked === null) {
+    print(USAGE);
     return 2;
   }
   try {
-    const keys = givenOf(valuesOf('--key'), (path) => readFileSync(path, 'utf8'));
-    const proof = consistency === undefined ? [] : JSON.parse(readFileSync(consistency, 'utf8')).proof;
-    const second = other === undefined ? null : { note: readFileSync(other, 'utf8'), proof };
-    const report = checkProof(readFileSync(file, 'utf8'), keys, second);
+    const keys = givenOf(asked.keys, textOfFile);
+    const proof = asked.proof === undefined ? [] : JSON.parse(textOfFile(asked.proof)).proof;
+    const second = asked.other === undefined ? null : { note: textOfFile(asked.other), proof };
+    const report = checkProof(textOfFile(asked.file), keys, second);
     for (const line of report.proven) print(`proven      ${line}`);
     for (const line of report.notProven) print(`not proven  ${line}`);
     print(report.problem === null ? 'ok' : `NOT PROVEN: ${report.problem}`);

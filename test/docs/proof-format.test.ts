@@ -128,6 +128,11 @@ describe('the verifier of proofs', () => {
       (one) => one.replace('"checkpoint":"', '"checkpoint":"x\\n'),
       /another number of lines/,
     ],
+    ['a number that no double is', (one) => one.replace('"maxDurationMs":null', '"maxDurationMs":1e999'), /RFC 8785/],
+    ['a number with more digits', (one) => one.replace('"v":1', '"v":1.00000000000000000001'), /the number 1\.0+1 is/],
+    ['a number in another way', (one) => one.replace('"v":1', '"v":1e0'), /the number 1e0 is not written/],
+    ['a minus before zero', (one) => one.replace('"index":0', '"index":-0'), /the number -0 is not written/],
+    ['half of a surrogate', (one) => one.replace('"kind":"', '"kind":"\\ud800'), /half of a pair/],
     ['a key that is none', (one) => one.replace('"keys":["', '"keys":["x'), /is no public key/],
   ];
   it.each(changes)('refuses %s', (_what, change, problem) => {

@@ -220,6 +220,22 @@ describeEachDatabase('a proof', (kind) => {
     expect(main([file], (line) => said.push(line))).toBe(2);
     expect(main([file, '--key', '@/none'], (line) => said.push(line))).toBe(2);
     expect(said.at(-1)).toContain('cannot be read');
+    // What it does not know, it does not pass over: a comparison that was asked for would be left out.
+    for (const more of [['--chekpoint', keys], [keys], ['--consistency', keys], ['--checkpoint'], [`--key=${key}`]]) {
+      expect(
+        main([file, '--key', key, ...more], (line) => said.push(line)),
+        more.join(' '),
+      ).toBe(2);
+      expect(said.at(-1)).toMatch(/^usage: /);
+    }
+    writeFileSync(file, Buffer.concat([Buffer.from(JSON.stringify(bundle)), Buffer.of(0xff)]));
+    expect(main([file, '--key', key], (line) => said.push(line))).toBe(2);
+    const ok = '\u001b[2K\rok\n\u2028ok';
+    writeFileSync(file, `{${JSON.stringify(ok)}:1,${JSON.stringify(ok)}:1}`);
+    expect(main([file, '--key', key], (line) => said.push(line))).toBe(1);
+    expect(said.at(-1)).toMatch(
+      /^NOT PROVEN: an object has the member "\\u\{1b\}\[2K\\u\{d\}ok\\u\{a\}\\u\{2028\}ok" twice$/,
+    );
     writeFileSync(file, JSON.stringify({ ...bundle, events: bundle.events.slice(0, -1) }));
     expect(main([file, '--key', key], (line) => said.push(line))).toBe(1);
     expect(said.at(-1)).toMatch(/NOT PROVEN: .*its end is missing/);

@@ -1,9 +1,9 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { Argument, Command } from 'commander';
 import { z } from 'zod';
 import { HoldfastError } from '../../../core/errors/errors.js';
 import { consistencyView } from '../../../core/evidence/log-view.js';
-import { checkProof, givenOf, type ProofReport } from '../../../proof/verify.mjs';
+import { checkProof, givenOf, type ProofReport, textOfFile } from '../../../proof/verify.mjs';
 import { connect } from '../../connect.js';
 import { idArgument, json, jsonOption, misuse } from '../../options.js';
 import { plain, print, printJson } from '../../print.js';
@@ -51,6 +51,7 @@ async function exportTo(run: string, { out, payloads }: Options): Promise<void> 
 
 function check(file: string, { json: asJson, key, checkpoint, consistency }: Options): void {
   if (key.length === 0) throw misuse('proof check needs --key: a public key that you have from somebody you trust.');
+  if (consistency !== undefined && checkpoint === undefined) throw misuse('--consistency goes with --checkpoint.');
   const keys = givenOf(key, read);
   const other = checkpoint === undefined ? null : { note: read(checkpoint), proof: proofIn(consistency) };
   const report = checkProof(read(file), keys, other);
@@ -75,7 +76,7 @@ const proofIn = (file: string | undefined): readonly string[] => {
 
 function read(file: string): string {
   try {
-    return readFileSync(file, 'utf8');
+    return textOfFile(file);
   } catch (error) {
     throw misuse(`The file ${file} cannot be read: ${whyOf(error)}.`);
   }
