@@ -1,6 +1,8 @@
 import type { Knex } from 'knex';
 import { HoldfastError } from '../../src/core/errors/errors.js';
+import { type AskedCall, falseCall } from '../../src/core/integrity/begin-calls.js';
 import { argumentsFault, falseAtBegin, falseCount, storedRow } from '../../src/core/integrity/begin-rows.js';
+import type { FalseRow } from '../../src/core/integrity/copied-rows.js';
 import { type AllowedElsewhere, allowedBy } from '../../src/core/interruptions/allowed-elsewhere.js';
 import type { ArgumentEdit, DecisionView, InterruptionReason } from '../../src/core/interruptions/interruption.js';
 import type { StandingDecisionView, StandingRule } from '../../src/core/interruptions/standing.js';
@@ -14,6 +16,7 @@ import type { DecisionRow, InterruptionRow } from '../../src/storage/interruptio
 import { interruptionViewOf, waitOf } from '../../src/storage/interruptions/interruptions.js';
 import { type StandingThen, standingViewOf } from '../../src/storage/interruptions/standing-decisions.js';
 import { readEvent } from '../../src/storage/log/read-events.js';
+import { callsAtBegin } from '../../src/storage/runs/calls.js';
 import { type ResumedWork, resumeWork } from '../../src/storage/runs/resume-work.js';
 import { limitsOf, type RunRow } from '../../src/storage/runs/run-row.js';
 import { readRun, startWork } from '../../src/storage/runs/runs.js';
@@ -196,10 +199,29 @@ export async function compareBegin(
       interruptions: rows.interruptions.map((row) => storedRow('interruptions', row, run)),
       decisions: rows.decisions.map((row) => storedRow('decisions', row, run)),
       standing_decisions: rows.standing.map((row) => storedRow('standing_decisions', row, run)),
-    }) ?? rows.interruptions.map((row) => argumentsFault(row, facts)).find((one) => one !== null);
-  if (wrong == null) return null;
+    }) ??
+    rows.interruptions.map((row) => argumentsFault(row, facts)).find((one) => one !== null) ??
+    (await withDatabaseRetry(() => changedCall(knex, run, rows.interruptions)));
+  if (wrong === null) return null;
   const { table, row, column, what } = wrong;
   return refused(run.id, `${column === null ? '' : `${column} of `}the row ${row} of ${table}: ${what}`);
+}
+
+/** The first call of which the run has waited for something, and whose row is not as the pause has left it; null: there is none. */
+async function changedCall(
+  knex: StepContext['knex'],
+  run: RunRow,
+  interruptions: readonly InterruptionRow[],
+): Promise<FalseRow | null> {
+  // A segment that takes the place of another one goes on with what that has done by then.
+  if (run.rebuilt_segment === run.segment) return null;
+  const asked = interruptions.flatMap((row): AskedCall[] => {
+    const { call_id: callId, origin_run_id: origin, reason } = row;
+    return callId === null || origin !== null ? [] : [{ callId, reason, wait: waitOf(row) }];
+  });
+  if (asked.length === 0) return null;
+  const ids = asked.map(({ callId }) => callId);
+  return falseCall(asked, await callsAtBegin(knex, run.id, ids));
 }
 
 /**

@@ -50,9 +50,13 @@ function pathOf(tokens: readonly Token[]): {
   const names: Token[] = [];
   let end: number | null = null;
   for (const token of tokens.slice(BEFORE_PATH)) {
-    for (const name of typeof token === 'string' ? plain(token).split(SEPARATORS) : [token]) {
-      names.push(typeof name === 'string' ? nameOf(name) : name);
-      if (end === null && typeof name === 'string' && PATH_END.test(name)) end = names.length;
+    if (typeof token !== 'string') {
+      names.push(token);
+      continue;
+    }
+    for (const name of plain(token).split(SEPARATORS)) {
+      names.push(nameOf(name));
+      if (end === null && PATH_END.test(name)) end = names.length;
     }
   }
   return { names, ended: end === null || end === names.length ? null : names.slice(0, end) };

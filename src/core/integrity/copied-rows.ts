@@ -1,7 +1,6 @@
 import { nextDayOf } from '../budgets/budget.js';
 import { statusAfter } from '../interruptions/interruption.js';
 import { canonical, digestOf } from '../json.js';
-import type { EventKind } from '../log/event.js';
 import { verdictsFor } from '../runs/ending.js';
 import { charges } from './charge-copies.js';
 import { type CopiedTable, isSaid, type Said, type StoredRow, saidText, shown } from './copied-table.js';
@@ -139,7 +138,15 @@ const standing: CopiedTable<StandingFact> = {
 };
 
 /** A call that ends with its run, or that a fork took over in the middle of its work, ends without its row. */
-const outcomeOf = ({ outcomes }: CallFact): Said => (outcomes === null ? undefined : { oneOf: [...outcomes, null] });
+function outcomeOf({ outcomes }: CallFact, facts: LoggedFacts): Said {
+  if (outcomes !== null) return { oneOf: [...outcomes, null] };
+  // What a fork took over in the middle of its work may have ended there.
+  return isAtRest(facts) && facts.forked === null ? null : undefined;
+}
+
+/** Nothing of a run works that waits for a decision: its log has all that it did. */
+const isAtRest = ({ status, waits }: LoggedFacts): boolean => status === 'paused' && waits;
+const isAtWork = (facts: LoggedFacts): boolean => facts.end === null && !isAtRest(facts);
 
 const HOLDER = { because: 'which execution on which worker holds the call changes when one is lost' };
 
@@ -147,14 +154,15 @@ const HOLDER = { because: 'which execution on which worker holds the call change
  * An execution that dies leaves rows of calls that it could not log. Where a later one does not go on with these calls, the log never
  * knows them: the segment was rebuilt, or the run was ended from outside. An unsafe call is logged before it begins.
  */
-const isCutOff = (end: EventKind, rebuilt: readonly number[]): boolean => rebuilt.length > 0 || end !== 'run.completed';
+const isCutOff = ({ end, rebuilt }: LoggedFacts): boolean =>
+  end !== null && (rebuilt.length > 0 || end.kind !== 'run.completed');
 
 const calls: CopiedTable<CallFact> = {
   key: ['call_id'],
   facts: ({ calls: known }) => known,
   // A call that never ran has none.
   required: () => false,
-  ahead: ({ end, rebuilt }, row) => end === null || (isCutOff(end.kind, rebuilt) && row['effect'] !== 'unsafe'),
+  ahead: (facts, row) => isAtWork(facts) || (isCutOff(facts) && row['effect'] !== 'unsafe'),
   columns: {
     run_id: OF_THE_LOG,
     call_id: { because: 'it names the row' },

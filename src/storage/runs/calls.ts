@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import type { CallAtBegin } from '../../core/integrity/begin-calls.js';
 import { type AllowedElsewhere, allowedElsewhere } from '../../core/interruptions/allowed-elsewhere.js';
 import type { Settlement } from '../../core/interruptions/settlement.js';
 import { type CallWait, callWait } from '../../core/interruptions/wait.js';
@@ -171,6 +172,24 @@ export async function settleCall(db: Knex, intent: CallIntent, outcome: CallOutc
 
 /** The ids of all calls of which a run has an intent or an outcome. */
 export const callsOfRun = (db: Knex, runId: string) => calls(db).where({ run_id: runId }).select('call_id');
+
+/** The rows of some calls of a run as a segment begins with them, by call. */
+export async function callsAtBegin(
+  db: Knex,
+  runId: string,
+  callIds: readonly string[],
+): Promise<ReadonlyMap<string, CallAtBegin>> {
+  const rows: (Pick<CallRow, 'call_id' | 'waiting' | 'origin_run_id'> & { ended: boolean })[] = await calls(db)
+    .where({ run_id: runId })
+    .whereRaw('call_id = any(?)', [[...callIds]])
+    .select('call_id', 'waiting', 'origin_run_id', db.raw('outcome is not null as ended'));
+  return new Map(
+    rows.map(({ call_id: id, ended, waiting = null, origin_run_id: origin = null }) => [
+      id,
+      { ended, waiting, origin },
+    ]),
+  );
+}
 
 /**
  * Keeps what a call waits for. Its n-th wait is kept once, and only while the call has no outcome; of an unsafe call, only
