@@ -11,25 +11,30 @@ export type HostFolder = z.output<typeof hostFolder>;
 /** Paths of which no link is left. */
 export interface MountPlace {
   readonly folders: readonly HostFolder[];
+  /** The folders as the configuration names them, which whoever asks is told. */
+  readonly named: readonly string[];
   /** What no container is given: the data directory, with the database of all tenants, the signing key, exports and secrets. */
   readonly kept: readonly string[];
 }
 
-/** Why a mount may not be; null: it may. `real` is its source without links. */
+/**
+ * Why a mount may not be; null: it may. `real` is its source without links; null: one of them leads nowhere. Of what is in no folder that the
+ * configuration names it says the same, whatever there is: who asks is a tenant, and the host is everybody's.
+ */
 export function mountProblem(
   { source, readOnly }: EnvironmentSpec['mounts'][number],
-  real: string,
-  { folders, kept }: MountPlace,
+  real: string | null,
+  { folders, named, kept }: MountPlace,
 ): string | null {
-  const where = real === source ? source : `${source}, which is ${real},`;
-  if (isKeptFromContainers(real)) return `${where} is a place of the host that no container may see`;
+  const isIn = (path: string) => (folder: string) => path === folder || path.startsWith(`${folder}/`);
+  if (real === null && [...named, ...folders.map(({ path }) => path)].some(isIn(source)))
+    return `${source} is a link that leads nowhere`;
+  const within = real === null ? [] : folders.filter(({ path }) => isIn(real)(path));
+  if (real === null || within.length === 0)
+    return `${source} is in no folder that the configuration names in hostFolders: ${named.join(', ') || 'none'}`;
+  if (isKeptFromContainers(real)) return `${source} is a place of the host that no container may see`;
   if (kept.some((one) => meet(one, real)))
-    return `${where} is, holds or is in what Holdfast keeps: its data directory, exports, checkpoints, keys and tokens`;
-  const within = folders.filter(({ path }) => real === path || real.startsWith(`${path}/`));
-  if (within.length === 0) {
-    const known = folders.map(({ path }) => path).join(', ') || 'none';
-    return `${where} is in no folder that the configuration names in hostFolders: ${known}`;
-  }
+    return `${source} is, holds or is in what Holdfast keeps: its data directory, exports, checkpoints, keys and tokens`;
   if (readOnly || within.some(({ writable }) => writable)) return null;
-  return `${where} may be mounted read only; hostFolders names no writable folder that it is in`;
+  return `${source} may be mounted read only; hostFolders names no writable folder that it is in`;
 }

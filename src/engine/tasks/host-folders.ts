@@ -51,12 +51,15 @@ export class HostFolders {
     const kept = [...this.#kept, ...this.#kept.map(real)];
     const keptFromTasks = [...kept, ...this.#keptFromTasks, ...this.#keptFromTasks.map(real)];
     const ofAgents = new Set(of === 'task' ? [] : this.#ofAgents.map(({ path }) => real(path)));
-    const placeOf = (at: string) => ({ folders, kept: ofAgents.has(at) ? kept : keptFromTasks });
+    const shown = this.#folders.map(({ path }) => path);
+    const placeOf = (at: string | null) => ({
+      ...{ folders, named: shown },
+      kept: at !== null && ofAgents.has(at) ? kept : keptFromTasks,
+    });
     return new Map(
       mounts.flatMap((mount, index) => {
         const at = realOf(mount.source);
-        const problem =
-          at === null ? `${mount.source} is a link that leads nowhere` : mountProblem(mount, at, placeOf(at));
+        const problem = mountProblem(mount, at, placeOf(at));
         return problem === null ? [] : [[index, problem] as const];
       }),
     );

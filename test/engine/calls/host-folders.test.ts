@@ -102,6 +102,41 @@ describe('What an environment of a task is given', () => {
     expect(problem(at('keys/of-others'))).toBeUndefined();
   });
 
+  test('is refused in one way outside of these folders, which says nothing of what there is on the host', () => {
+    const config = {
+      agents: [],
+      dataDir,
+      hostFolders: [join(host, 'books')],
+      exportDir: join(host, 'other', 'exports'),
+    };
+    const folders = new HostFolders(config, [], [join(host, 'out', 'key')]);
+    symlinkSync('/nowhere', join(host, 'nowhere'));
+    const said = (source: string) =>
+      ['task', 'any'].map((of) =>
+        folders.problems(environmentSpec.parse({ image, ...mounting(source) }), of as 'task' | 'any').get(0),
+      );
+    const places = [
+      dataDir,
+      join(dataDir, 'pg'),
+      host,
+      join(host, 'other'),
+      join(host, 'out', 'key'),
+      '/etc',
+      '/etc/mtab',
+    ];
+    for (const source of [
+      ...places,
+      join(host, 'books', 'data'),
+      join(host, 'books', 'etc'),
+      join(host, 'nowhere'),
+      '/none',
+    ])
+      for (const one of said(source))
+        expect(one).toBe(
+          `${source} is in no folder that the configuration names in hostFolders: ${join(host, 'books')}`,
+        );
+  });
+
   test('is looked at again before a container is made, when a link leads elsewhere by then', async () => {
     const folders = new HostFolders({ agents: [], dataDir, hostFolders: [join(host, 'books')] }, []);
     const engine = new DockerEngine('unix:///nowhere/engine.sock', {
