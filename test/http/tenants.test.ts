@@ -182,6 +182,57 @@ describeEachDatabase('two tenants', (kind) => {
     expect(await ofDefault()).toEqual(before);
   });
 
+  test('are told nothing by ids of the other one in a query, beside an id of their own, in a body, or by a cursor', async () => {
+    const own = runView.parse((await door.ask('zoe', 'POST', '/api/v1/runs', { agent: 'payer', input: 'mine' })).json);
+    await door.ask('zoe', 'GET', `/api/v1/runs/${own.id}?wait=20`);
+    const lists = walked.filter(({ method, path }) => method === 'GET' && !path.includes('{'));
+    const asked: string[] = [];
+    for (const { path, query, operation } of lists.filter((one) => scopeOf(one.operation) === 'tenant')) {
+      for (const name of Object.keys((query as { shape?: object }).shape ?? {}))
+        for (const id of secrets.filter((_, index) => (index + asked.length) % 3 === 0))
+          asked.push(`${path}?${name}=${encodeURIComponent(id)}`);
+      const page = await door.ask('vera', 'GET', `${path}?limit=1`);
+      const cursor = page.status === 200 ? Object(page.json).nextCursor : null;
+      if (cursor !== null && cursor !== undefined) asked.push(`${path}?cursor=${encodeURIComponent(cursor)}`);
+      expect(page.status, operation).toBeLessThan(500);
+    }
+    expect(asked.length).toBeGreaterThan(60);
+    for (const path of asked) {
+      const answer = await door.ask('zoe', 'GET', path);
+      expect(answer.status, path).toBeLessThan(500);
+      // A refusal may say again what was asked.
+      const told = secretsIn(answer).filter((id) => !path.includes(id));
+      expect(answer.status < 300 ? secretsIn(answer) : told, path).toEqual([]);
+    }
+    const [over = '', other = '', , , standingOf = '', interruption = '', standing = ''] = secrets;
+    const before = await ofDefault();
+    const refused: readonly (readonly [method: string, path: string, body?: unknown])[] = [
+      ['GET', `runs/${own.id}/diff/${over}`],
+      ['GET', `runs/${over}/diff/${own.id}`],
+      ['DELETE', `runs/${own.id}/standing-decisions/${standing}`],
+      ['POST', `runs/${own.id}/fork`, { at: `${over}:2` }],
+      ['POST', `runs/${over}/fork`, { at: `${own.id}:2` }],
+      ['POST', `interruptions/${interruption}/approve`, {}],
+      ['GET', `runs/${encodeURIComponent(`${own.id}/../${other}`)}`],
+      ['GET', `runs/${standingOf}%00`],
+      ['GET', `runs/${standingOf.toUpperCase()}`],
+      ['POST', 'tasks', { task: { name: 'of-default', version: '1.0.0' }, agent: 'rare' }],
+    ];
+    for (const [method, path, body] of refused) {
+      const answer = await door.ask('zoe', method, `/api/v1/${path}`, body);
+      expect(answer.status, `${path}: ${answer.text}`).toBeGreaterThanOrEqual(400);
+      expect(answer.status, `${path}: ${answer.text}`).toBeLessThan(500);
+    }
+    const tenant = { 'X-Tenant': 'default', Tenant: 'default', 'X-Holdfast-Tenant': 'default' };
+    expect(secretsIn(await door.ask('zoe', 'GET', '/api/v1/runs?limit=200', undefined, tenant))).toEqual([]);
+    const events = await door.ask('zoe', 'GET', '/api/v1/events?limit=200', undefined, { 'Last-Event-ID': '0' });
+    expect(secretsIn(events)).toEqual([]);
+    // A name that both have is of each.
+    const talk = await door.ask('zoe', 'POST', '/api/v1/runs', { agent: 'echo', input: 'mine', sessionId: 'talk' });
+    expect(talk.status, talk.text).toBeLessThan(300);
+    expect(await ofDefault()).toEqual(before);
+  });
+
   test('share what proves the log and describes the server, which names nothing of either', async () => {
     for (const { method, path, operation } of walked.filter((one) => scopeOf(one.operation) === 'shared')) {
       const answer = await door.ask('zoe', method, pathOf(path, samples[operation]));
