@@ -207,7 +207,7 @@ export async function compareBegin(
   return refused(run.id, `${column === null ? '' : `${column} of `}the row ${row} of ${table}: ${what}`);
 }
 
-/** The first call of which the run has waited for something, and whose row is not as the pause has left it; null: there is none. */
+/** The first call that the run has waited for and whose row is not as the pause has left it; null: there is none. */
 async function changedCall(
   knex: StepContext['knex'],
   run: RunRow,

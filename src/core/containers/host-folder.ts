@@ -11,7 +11,7 @@ export type HostFolder = z.output<typeof hostFolder>;
 /** Paths of which no link is left. */
 export interface MountPlace {
   readonly folders: readonly HostFolder[];
-  /** The folders as the configuration names them, which whoever asks is told. */
+  /** The folders as the configuration names them. A refusal tells them. */
   readonly named: readonly string[];
   /** What no container is given: the data directory, with the database of all tenants, the signing key, exports and secrets. */
   readonly kept: readonly string[];

@@ -23,8 +23,8 @@ export function lenientTokens(tokens: readonly Token[]): readonly Token[] {
 }
 
 /**
- * The further readings of a request, each by itself and together. A path ends at an encoded "?" (`/a%3F/b` is `/a`); a name of which nothing
- * is left is passed over (`/a/%20/b` is `/a/b`); a suffix of the last name is the format of the answer (`/a.json` is `/a`).
+ * The further readings of a request, each by itself and together. A path ends at an encoded "?" (`/a%3F/b` is `/a`); a name without a
+ * character left is passed over (`/a/%20/b` is `/a/b`); a suffix of the last name is the format of the answer (`/a.json` is `/a`).
  */
 export function otherReadings(tokens: readonly Token[]): readonly (readonly Token[])[] {
   const head = lenientTokens(tokens).slice(0, BEFORE_PATH);

@@ -35,6 +35,7 @@ const ROOT = join(import.meta.dirname, '../../..');
 const PLACES: Record<string, 'allowance' | 'factor' | 'name'> = {
   'src/core/grants/capability-command.ts': 'factor',
   'src/core/grants/capability-url.ts': 'factor',
+  'src/core/grants/capability-url-lenient.ts': 'factor',
   'src/core/exports/chat-row.ts': 'factor',
   'src/core/harbor/harbor-dockerfile.ts': 'factor',
   'src/core/harbor/harbor-export.ts': 'factor',
