@@ -37,5 +37,6 @@ export async function up(knex: Knex): Promise<void> {
   // Containers carry this id, so that two databases on one engine can tell theirs apart.
   await knex('holdfast.instance').insert({ id: randomBytes(5).toString('hex') });
   await knex.raw('INSERT INTO holdfast.system_event_head DEFAULT VALUES');
-  await knex('holdfast.chores').insert({ name: 'system_events', due_at: knex.fn.now() });
+  await knex.raw(`INSERT INTO holdfast.chores (name, due_at)
+    VALUES ('system_events', now()), ('retention', now() + interval '1 hour'), ('compact', '-infinity')`);
 }

@@ -38,7 +38,13 @@ const letGo = (): void => {
 const agent = (name: string, model: string) => defineAgent({ agent: new Agent({ name, model: `fake/${model}` }) });
 const AGENTS = [agent('one', 'slow'), agent('two', 'slow'), agent('other', 'quick'), agent('tasked', 'busy')];
 const taskIn = (image: string) => ({
-  ...{ name: 'add-up', version: '1.0.0', category: 'math', difficulty: 'easy' as const, instruction: 'Add up.' },
+  ...{
+    name: `add-up-${image.split(':')[0]}`,
+    version: '1.0.0',
+    category: 'math',
+    difficulty: 'easy' as const,
+    instruction: 'Add up.',
+  },
   environment: { image },
   verification: { tests: [{ name: 'adds', command: 'true' }] },
 });

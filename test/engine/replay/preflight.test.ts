@@ -147,13 +147,11 @@ describeEachDatabaseSlowly('a preflight', (kind) => {
     });
   });
 
-  it('refuses a database that lacks migrations, or has newer ones', async () => {
+  it('refuses a database that has migrations of a newer build', async () => {
     await stopped(async () => {
       const last = '(select max(id) from holdfast.migrations)';
       await changed(`update holdfast.migrations set name = name || '_later' where id = ${last}`, []);
       await expect(flown(buildOf())).rejects.toMatchObject({ code: 'database_newer' });
-      await changed(`delete from holdfast.migrations where id = ${last}`, []);
-      await expect(flown(buildOf())).rejects.toMatchObject({ code: 'database_older' });
     });
   });
 

@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { MIGRATIONS, type Migration } from '../../../migrations/index.js';
+import { openExisting } from '../../../src/storage/database/data-dir/existing-database.js';
 import { type Database, openDatabase } from '../../../src/storage/database/database.js';
 import { migrate, schemaState } from '../../../src/storage/database/migrate.js';
 import { createTestDatabase, describeEachDatabase, type TestDatabase } from '../../harness/database.js';
@@ -41,6 +42,35 @@ describeEachDatabase('Migrating', (kind) => {
     expect(await migrate(db.knex)).toEqual({ applied: [] });
     expect(await schemaState(db.knex)).toEqual({ current: NAMES, pending: [], newer: [] });
     await db.knex('holdfast.runs').select();
+  });
+
+  test('gives an empty database the rows that the engine works with', async () => {
+    await migrate(db.knex);
+    expect(await db.knex('holdfast.chores').orderBy('name').pluck('name')).toEqual([
+      'compact',
+      'retention',
+      'system_events',
+    ]);
+    expect(await db.knex('holdfast.instance').select()).toHaveLength(1);
+    expect(await db.knex('holdfast.system_event_head').select()).toHaveLength(1);
+  });
+
+  test('a database that lacks migrations is refused by a reader that migrates nothing', async () => {
+    const own = await createTestDatabase(kind);
+    try {
+      expect(await openExisting(own.options)).toBe(null);
+      const opened = await openDatabase(own.options);
+      await migrate(opened.knex);
+      await opened.close();
+      const later = [...MIGRATIONS, migration('9999-later', 'SELECT 1')];
+      await expect(openExisting(own.options, later)).rejects.toMatchObject({
+        code: 'database_older',
+        message: expect.stringContaining('9999-later'),
+      });
+      await (await openExisting(own.options))?.close();
+    } finally {
+      await own.drop();
+    }
   });
 
   test('applies only what is missing', async () => {

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { MIGRATIONS, type Migration } from '../../../../migrations/index.js';
 import { HoldfastError } from '../../../core/errors/errors.js';
 import { type Database, type DatabaseOptions, openDatabase } from '../database.js';
 import { refuseNewer, schemaState } from '../migrate.js';
@@ -9,13 +10,16 @@ import { databaseExists } from '../postgres/postgres-place.js';
  * Opens a database that is there, at the schema of this build; null: there is none, or nothing of ours is in it. Makes and migrates nothing.
  * Throws `database_older` and `database_newer`, and what opening it throws.
  */
-export async function openExisting(options: DatabaseOptions): Promise<Database | null> {
+export async function openExisting(
+  options: DatabaseOptions,
+  migrations: readonly Migration[] = MIGRATIONS,
+): Promise<Database | null> {
   const { databaseUrl, dataDir } = options;
   const isThere = databaseUrl === null ? existsSync(join(dataDir, 'pg')) : await databaseExists(databaseUrl);
   if (!isThere) return null;
   const database = await openAlone(options);
   try {
-    const state = await schemaState(database.knex);
+    const state = await schemaState(database.knex, migrations);
     refuseNewer(state);
     if (state.current.length > 0 && state.pending.length > 0)
       throw new HoldfastError(
