@@ -38,13 +38,13 @@ export {
   openaiCompatible,
 } from './engine/agents/model-providers.js';
 export { createEngine } from './engine/create-engine.js';
+export type { Engine } from './engine/engine.js';
 export type { EngineConfig } from './engine/engine-config.js';
 export { secret } from './engine/secrets/secret.js';
 export { consumeResult } from './engine/standalone/consume-result.js';
 export { type RunAgentOptions, runAgent } from './engine/standalone/run-agent.js';
 export type { RunStateBackend } from './engine/standalone/run-state-backend.js';
 export { RunStateStore } from './engine/standalone/run-state-store.js';
-export type { Engine } from './engine/verbs.js';
 export type { NativeApiOptions } from './models/native/native-options.js';
 export { OllamaModel } from './models/ollama/ollama-model.js';
 export type { OpenAICompatibleOptions } from './models/openai/openai-compatible-options.js';

@@ -35,11 +35,13 @@ import { providerOf, registerSegments } from './dbos/register-segments.js';
 import { tryAgainSooner } from './dbos/retry-door.js';
 import { shutDbosDown } from './dbos/shut-dbos-down.js';
 import { STEP_FORMAT } from './dbos/step-format.js';
+import { type Engine, engineOf } from './engine.js';
 import { type EngineConfig, withDefaults } from './engine-config.js';
 import { signAtEnd } from './evidence/sign-log.js';
 import { ExportQueue } from './exports/export-queue.js';
 import { openBuckets } from './exports/open-object-store.js';
 import { Changes } from './log/changes.js';
+import { longWorkOf } from './long-work.js';
 import { Measuring } from './ops/measuring.js';
 import { Summaries } from './ops/summaries.js';
 import { WriteWatch } from './ops/write-watch.js';
@@ -48,13 +50,12 @@ import { Dispatch } from './queue/dispatch.js';
 import { assertNoLimits, limitedIn, limitsIn } from './queue/dispatch-limits.js';
 import { Looks } from './queue/looks.js';
 import { SEGMENT_QUEUE, segmentQueue, WAKE_CHANNEL } from './queue/segment-queue.js';
+import { cancellations } from './runs/cancel-run.js';
 import { declaredSecrets, knowAll, secretFiles } from './secrets/declared-secrets.js';
 import { DeltaHub } from './streaming/delta-hub.js';
 import { SystemFeed } from './streaming/system-events.js';
 import { HostFolders } from './tasks/host-folders.js';
 import { TaskOrder } from './tasks/task-order.js';
-import type { Engine } from './verbs.js';
-import { verbsOf } from './verbs-of.js';
 import { startBeating } from './workers/beat.js';
 import { holdLock } from './workers/hold-lock.js';
 import { Leave } from './workers/leave.js';
@@ -176,6 +177,8 @@ async function launch(
   const retries = taskRetries.parse(config.retries ?? {});
   const stalls = stallsConfig.parse(config.stalls ?? {});
   const exports = new ExportQueue(theClient);
+  const ending = new AbortController();
+  let stopping: Promise<void> | undefined;
   const parts: Parts = {
     ...{ world, database, agents, models: provider, changes, deltas, running, anchor, exports },
     ...{ role, crashLimit, stillAfterMs, log, build: BUILD, retention, order, retries, stalls },
@@ -184,6 +187,9 @@ async function launch(
     loop: new LoopWatch(log, metrics),
     writes: new WriteWatch(database.knex),
     ...{ summaries: new Summaries(database.knex), system: new SystemFeed(database.knex) },
+    cancel: cancellations({ world, changes, running }),
+    long: longWorkOf(world, ending.signal),
+    isStopping: () => stopping !== undefined,
   };
   begun.endsWith(() => parts.loop.close());
   const gate = new ProcessGate((runId) => markAlone(database.knex, id, epoch, runId));
@@ -228,8 +234,6 @@ async function launch(
   deltas.greet();
   begun.endsWith(() => deltas.close());
 
-  const ending = new AbortController();
-  let stopping: Promise<void> | undefined;
   const stop = (options: { readonly graceMs?: number } = {}): Promise<void> => {
     stopping ??= (async () => {
       leave.begin();
@@ -271,5 +275,5 @@ async function launch(
   isWhole = true;
   world.queue.wake();
   log.info({ component: 'engine', event: 'started', epoch, role, database: database.kind }, 'the engine works');
-  return verbsOf(parts, { stop, isStopping: () => stopping !== undefined, ending: ending.signal });
+  return engineOf(parts, stop);
 }

@@ -14,9 +14,11 @@ import type { RegisteredAgent } from './agents/agent-registry.js';
 import type { Anchor } from './evidence/anchor.js';
 import type { ExportQueue } from './exports/export-queue.js';
 import type { Changes } from './log/changes.js';
+import type { LongWork } from './long-work.js';
 import type { Measuring } from './ops/measuring.js';
 import type { Summaries } from './ops/summaries.js';
 import type { WriteWatch } from './ops/write-watch.js';
+import type { CancelRun } from './runs/cancel-run.js';
 import type { DeltaHub } from './streaming/delta-hub.js';
 import type { SystemFeed } from './streaming/system-events.js';
 import type { HostFolders } from './tasks/host-folders.js';
@@ -62,6 +64,9 @@ export interface Parts {
   readonly stalls: Stalls;
   readonly hostFolders: HostFolders;
   readonly ceilings: Ceilings;
+  readonly cancel: CancelRun;
+  readonly long: LongWork;
+  readonly isStopping: () => boolean;
   readonly log: EngineLog;
 }
 

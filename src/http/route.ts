@@ -4,7 +4,7 @@ import { HoldfastError } from '../core/errors/errors.js';
 import { invalidRequest } from '../core/field-errors.js';
 import type { JsonObject } from '../core/json.js';
 import type { Input, Operation, Request } from '../core/operations/operation.js';
-import type { Engine } from '../engine/verbs.js';
+import type { Engine } from '../engine/engine.js';
 import { namedTrouble } from '../storage/database/named-trouble.js';
 import { parseInput, unstorableIn } from './input.js';
 import type { Streamed } from './wire/sse.js';

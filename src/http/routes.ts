@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { NO_INPUT, type Operation } from '../core/operations/operation.js';
 import { type MethodOf, OPERATIONS, type OperationName, type Operations } from '../core/operations/table.js';
-import type { Engine } from '../engine/verbs.js';
+import type { Engine } from '../engine/engine.js';
 import { openApiDocument } from './openapi.js';
 import { OPEN_ROUTES } from './probes.js';
 import { type GuardedRoute, guarded, json, type Reply, type Route } from './route.js';

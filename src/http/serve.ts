@@ -1,8 +1,8 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { HoldfastError } from '../core/errors/errors.js';
+import type { Engine } from '../engine/engine.js';
 import type { EngineLog } from '../engine/parts.js';
 import { allowanceOfRequest, inOneRequest } from '../engine/request.js';
-import type { Engine } from '../engine/verbs.js';
 import { withoutKnownSecrets } from '../models/secrets/known-secrets.js';
 import { assertMay, identify, type TokenCheck } from './auth/gate.js';
 import type { Identity } from './auth/tokens.js';

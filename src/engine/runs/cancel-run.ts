@@ -18,14 +18,16 @@ interface Asked {
   readonly request: StopRequest;
 }
 
-type CancelRun = (id: string, reason: string | null, caller: Caller) => Promise<RunView>;
+type CancelParts = Pick<Parts, 'world' | 'changes' | 'running'>;
+
+export type CancelRun = (id: string, reason: string | null, caller: Caller) => Promise<RunView>;
 
 /**
  * Cancellations: a run and those below it are stopped. One that waits is over at once; one that works is asked to, and what it has in flight
  * is aborted. A run that has ended by itself before it saw the request has ended. What many ask for in the same moment is done in transactions
  * for many, but for runs of a family and those that somebody else holds: each of these is done by itself, and nobody waits for it.
  */
-export function cancellations(parts: Parts): CancelRun {
+export function cancellations(parts: CancelParts): CancelRun {
   const stop = together<Asked, void>({
     atMost: AT_ONCE,
     key: ({ id }) => id,
@@ -43,7 +45,7 @@ export function cancellations(parts: Parts): CancelRun {
 }
 
 /** Cancels one run with those below it. Throws `run_over`. */
-export async function stopByItself(parts: Parts, { id, request }: Asked): Promise<void> {
+export async function stopByItself(parts: Pick<Parts, 'world' | 'running'>, { id, request }: Asked): Promise<void> {
   const { world } = parts;
   const stopping = await world.knex.transaction(async (trx) => {
     const run = await lockFamily(trx, id);
@@ -60,7 +62,7 @@ function isToStop({ id, status, cancel_requested_at: asked }: RunRow): boolean {
 }
 
 /** Stops those of the runs that nobody holds and that are in no family. Of each of these it says that it is done, or throws why it is not. */
-async function stopTogether(parts: Parts, all: readonly Asked[]): Promise<ReadonlyMap<string, () => void>> {
+async function stopTogether(parts: CancelParts, all: readonly Asked[]): Promise<ReadonlyMap<string, () => void>> {
   const requests = new Map(all.map(({ id, request }) => [id, request]));
   const done = new Map<string, () => void>();
   const stopping = await parts.world.knex.transaction(async (trx: Knex.Transaction) => {
@@ -77,7 +79,7 @@ async function stopTogether(parts: Parts, all: readonly Asked[]): Promise<Readon
   return done;
 }
 
-function tell({ running, world }: Parts, stopping: readonly string[]): void {
+function tell({ running, world }: Pick<Parts, 'world' | 'running'>, stopping: readonly string[]): void {
   for (const one of stopping) running.cancel(one);
   world.queue.wake();
 }

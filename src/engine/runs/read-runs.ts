@@ -3,7 +3,7 @@ import type { Caller } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import type { RunDelta } from '../../core/log/delta.js';
 import type { RunEvent } from '../../core/log/event.js';
-import type { Page } from '../../core/page.js';
+import type { Page, PageOf } from '../../core/page.js';
 import { isOver, type ListedRun, type RunStatus, type RunView } from '../../core/runs/run.js';
 import { atOneMoment } from '../../storage/database/one-moment.js';
 import { shownRun } from '../../storage/integrity/legible-rows.js';
@@ -14,7 +14,6 @@ import { findRun, findStatus } from '../../storage/runs/runs.js';
 import type { Watch } from '../log/changes.js';
 import type { Parts } from '../parts.js';
 import type { DeltaFeed } from '../streaming/delta-feed.js';
-import type { Engine } from '../verbs.js';
 import { withPreviews } from './previews.js';
 
 /**
@@ -71,11 +70,16 @@ export async function getRun(
   }
 }
 
-export async function listRuns(
-  parts: Parts,
-  filter: Parameters<Engine['listRuns']>[0],
-  caller: Caller,
-): Promise<Page<ListedRun>> {
+interface RunFilter extends PageOf {
+  readonly status?: RunStatus;
+  readonly agent?: string;
+  /** Only runs that calls of this run started. */
+  readonly parent?: string;
+  /** Only runs that are about this one, and are not erased. */
+  readonly subject?: string;
+}
+
+export async function listRuns(parts: Parts, filter: RunFilter, caller: Caller): Promise<Page<ListedRun>> {
   const { page, seen } = await atOneMoment(parts.world.knex, async (trx) => {
     const page = await listRunRows(trx, { ...filter, tenant: caller.tenant });
     return { page, seen: await shownOf(trx, page.rows, 'short') };

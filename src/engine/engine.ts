@@ -1,0 +1,60 @@
+import { HoldfastError } from '../core/errors/errors.js';
+import { ANYTIME, IMMEDIATE } from './immediate-operations.js';
+import { namingTrouble } from './named-verbs.js';
+import { OPERATIONS } from './operations.js';
+import type { Parts } from './parts.js';
+
+/** The methods of a table, without the parts of the engine that they work with. */
+type Methods<Table> = {
+  readonly [Name in keyof Table]: Table[Name] extends (parts: Parts, ...given: infer Given) => infer Result
+    ? (...given: Given) => Result
+    : never;
+};
+
+/** The engine. The server, the command line and the library call these methods and nothing else. */
+export interface Engine extends Methods<typeof OPERATIONS>, Methods<typeof IMMEDIATE>, Methods<typeof ANYTIME> {
+  /** Drains and closes: no new segment starts, those that run end at their next step or within `graceMs`. */
+  stop(options?: { readonly graceMs?: number }): Promise<void>;
+}
+
+type Method = (...given: unknown[]) => unknown;
+type Does = (parts: Parts, ...given: unknown[]) => unknown;
+
+/** Makes methods of the functions of a table. */
+function methods<Table extends { readonly [name: string]: (parts: Parts, ...given: never[]) => unknown }>(
+  table: Table,
+  methodOf: (does: Does) => Method,
+): Methods<Table> {
+  // Each function takes what its method takes, which no type of a list can say of all of them.
+  const made = Object.entries(table).map(([name, does]) => [name, methodOf(does as Does)]);
+  return Object.fromEntries(made) as Methods<Table>;
+}
+
+/** The methods of a launched engine over its parts. */
+export function engineOf(parts: Parts, stop: Engine['stop']): Engine {
+  const working = (): Parts => {
+    if (parts.isStopping()) throw new HoldfastError('engine_not_running', 'The engine is stopping.');
+    return parts;
+  };
+  return namingTrouble<Engine>({
+    ...methods(
+      OPERATIONS,
+      (does) =>
+        async (...given) =>
+          does(working(), ...given),
+    ),
+    ...methods(
+      IMMEDIATE,
+      (does) =>
+        (...given) =>
+          does(working(), ...given),
+    ),
+    ...methods(
+      ANYTIME,
+      (does) =>
+        (...given) =>
+          does(parts, ...given),
+    ),
+    stop,
+  });
+}

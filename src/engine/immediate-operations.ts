@@ -1,0 +1,62 @@
+import type { Session } from '@openai/agents';
+import type { Caller } from '../core/caller.js';
+import type { SystemEvent, SystemGap } from '../core/log/system-event.js';
+import type { Health } from '../core/ops/health.js';
+import type { ShownTrajectory } from '../core/trajectories/trajectory.js';
+import type { TrajectoryFilter } from '../core/trajectories/trajectory-filter.js';
+import type { AnsweredRequest } from '../metrics/metrics.js';
+import { namingTrouble } from './named-verbs.js';
+import { health, isReady } from './ops/health.js';
+import type { Parts } from './parts.js';
+import { databaseSession } from './runs/database-session.js';
+import { streamEvents, streamRun } from './runs/read-runs.js';
+import type { RunStateBackend } from './standalone/run-state-backend.js';
+import { savedStateBackend } from './standalone/saved-state-backend.js';
+import type { FromPlace } from './streaming/system-events.js';
+import { streamSystemEvents } from './streaming/system-events.js';
+import { submitTasks } from './tasks/submit-batch.js';
+import { streamTrajectories } from './trajectories/trajectory-verbs.js';
+
+/** What gives something at once, such as a stream to be read. Once the engine stops, each of these throws `engine_not_running`. */
+export const IMMEDIATE = {
+  /** Events after `after`, then those that come, until the run is over and all were given, or the signal fires. */
+  streamEvents,
+  /**
+   * The same, and between the events what models say while they answer, if the run streams: see docs/streaming.md. A caller who
+   * reads slowly loses deltas, never events. What has a `seq` is an event.
+   */
+  streamRun,
+  /**
+   * Records with their steps, newest first, one in memory at a time. Of one whose steps take more than 32 MiB `nextStep` is not
+   * null: `getTrajectory` has the rest. Throws `invalid_request`.
+   */
+  streamTrajectories: (parts: Parts, filter: TrajectoryFilter, caller: Caller): AsyncIterable<ShownTrajectory> =>
+    streamTrajectories(parts, filter, caller),
+  /**
+   * Submits many tasks, some in each transaction, and gives an answer for each line in its order, then one with the counts. Under the
+   * same key the same lines are the same tasks.
+   */
+  submitTasks,
+  /** The same, then what comes, until the signal fires. What has a `seq` is an event. */
+  streamSystemEvents: (
+    parts: Parts,
+    options: FromPlace & { readonly signal: AbortSignal },
+    caller: Caller,
+  ): AsyncIterable<SystemEvent | SystemGap> => streamSystemEvents(parts, options, caller),
+  /** A session for a program that runs agents itself with the Agents SDK. Its writes throw `session_busy`, `session_full`. */
+  openSession: (parts: Parts, id: string, caller: Caller): Session =>
+    namingTrouble(databaseSession(parts.world.knex, caller.tenant, id)),
+  /** Where a `RunStateStore` keeps the state of a run that is not run by the engine. */
+  runStateBackend: (parts: Parts, name: string, caller: Caller): RunStateBackend =>
+    namingTrouble(savedStateBackend(parts.world.knex, caller.tenant, name)),
+};
+
+/** What the engine says of itself, also while it stops. */
+export const ANYTIME = {
+  /** Counts an answer to a request. */
+  countRequest: (parts: Parts, request: AnsweredRequest): void => parts.metrics.requested(request),
+  /** Of each part, within seconds. */
+  health: (parts: Parts): Promise<Health> => health(parts, parts.isStopping()),
+  /** Whether requests should be sent here. */
+  isReady: (parts: Parts): Promise<boolean> => isReady(parts, parts.isStopping()),
+};

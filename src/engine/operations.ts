@@ -1,0 +1,368 @@
+import { counted } from '../../steps/exports/counted-work.js';
+import type { AgentView } from '../core/agents/agent-view.js';
+import type { SessionItem } from '../core/agents/session.js';
+import type { ChargeView } from '../core/budgets/charge.js';
+import type { SpendFilter, SpendView } from '../core/budgets/spend.js';
+import type { Caller } from '../core/caller.js';
+import type { AnchoredReport, ConsistencyView, LogEntryView, LogReport } from '../core/evidence/log-view.js';
+import type { ProofBundle } from '../core/evidence/proof.js';
+import type { EmitEvent, EmittedEvent } from '../core/interruptions/emitted-event.js';
+import type { DecisionRequest, InterruptionView } from '../core/interruptions/interruption.js';
+import type { StandingDecisionView } from '../core/interruptions/standing.js';
+import type { RepairReport, RepairRequest } from '../core/log/repair.js';
+import type { StateAt } from '../core/log/state-at.js';
+import type { VerifyRange } from '../core/log/verify-log.js';
+import type { Stats } from '../core/ops/stats.js';
+import type { Page, PageOf } from '../core/page.js';
+import type { WorkerStop, WorkerView } from '../core/queue/worker.js';
+import type { ForkRun, RetryRun } from '../core/replay/fork-request.js';
+import type { ReplayReport, ReplayRequest } from '../core/replay/replay.js';
+import type { RunDiff } from '../core/replay/run-diff.js';
+import type { EraseRun, ErasureView } from '../core/retention/erasure.js';
+import type { SubjectErasureView } from '../core/retention/subject-erasure.js';
+import type { RunStatus, RunView } from '../core/runs/run.js';
+import type { LiftedWork, LiftWork, SetAsideList } from '../core/runs/set-aside.js';
+import type { RewardView } from '../core/tasks/reward.js';
+import type { RequeueTask, TaskFilter, TaskView } from '../core/tasks/task.js';
+import type { ShownTrajectory, TrajectorySummary } from '../core/trajectories/trajectory.js';
+import type { TrajectoryFilter } from '../core/trajectories/trajectory-filter.js';
+import type { Exposition } from '../metrics/metrics.js';
+import type { AccessRow } from '../storage/ops/access-log.js';
+import { insertAccess } from '../storage/ops/access-log.js';
+import { listAgents } from './agents/list-agents.js';
+import { listCharges, listSpend } from './budgets/charge-verbs.js';
+import type { UntilSignal } from './concurrency/in-line.js';
+import { checkpointNow, exportProof, getConsistency, getLog, listLogEntries } from './evidence/log-verbs.js';
+import { withAnchor, withAnchors } from './evidence/verify-anchor.js';
+import { verifyWholeLog } from './evidence/verify-entries.js';
+import { verifyRun, verifyRuns } from './evidence/verify-runs.js';
+import { cancelExport, getExport, listExports, startExport } from './exports/export-verbs.js';
+import { emitEvent } from './interruptions/emit-event.js';
+import { decide, getInterruption, listInterruptions } from './interruptions/interruption-verbs.js';
+import { listStandingDecisions, revokeStandingDecision } from './interruptions/standing-verbs.js';
+import { repairRun } from './log/repair-run.js';
+import { stateAt } from './log/state-at.js';
+import { exposeMetrics } from './ops/measuring.js';
+import { stats } from './ops/stats.js';
+import type { Parts } from './parts.js';
+import { diffRuns } from './replay/diff-runs.js';
+import { forkRun, retryRun } from './replay/fork-run.js';
+import { replayRun } from './replay/replay-run.js';
+import { deleteRun } from './retention/delete-run.js';
+import { eraseRun } from './retention/erase-run.js';
+import { eraseSubject, getSubjectErasure } from './retention/erase-subject.js';
+import { askForRetention, previewRetention } from './retention/retention.js';
+import { getRun, listEvents, listRuns } from './runs/read-runs.js';
+import { deleteSession, getSession, listSessionItems, listSessions } from './runs/session-verbs.js';
+import { liftWork, listSetAside } from './runs/set-aside-verbs.js';
+import { startRun } from './runs/start-run.js';
+import type { FromPlace, SystemEventPage } from './streaming/system-events.js';
+import { listSystemEvents } from './streaming/system-events.js';
+import { requeueTask } from './tasks/requeue-task.js';
+import { listRewards, rewardRun } from './tasks/reward-verbs.js';
+import { submitTask } from './tasks/submit-task.js';
+import { cancelTask, getTask, listTasks } from './tasks/task-verbs.js';
+import { getTrajectory, listTrajectories } from './trajectories/trajectory-verbs.js';
+import { getWorker, listWorkers, stopWorker } from './workers/worker-verbs.js';
+
+/** A page of a list whose cursor is a place in it. */
+interface AfterPlace {
+  readonly after: number;
+  readonly limit: number;
+}
+
+/** What clients ask the engine to do. Once the engine stops, each of them throws `engine_not_running`. */
+export const OPERATIONS = {
+  /**
+   * Starts a run. With an idempotency key, the same request again gives the same run; another request under the same key is
+   * `idempotency_key_reused`. Throws `session_busy`, `session_full`, `agent_unknown`, `grants_widened`, `capability_invalid`, `invalid_request`.
+   */
+  startRun,
+  /** Waits up to `waitMs` until the run is paused or over. Throws `run_unknown`. */
+  getRun,
+  /** Newest first. Long inputs and outputs are cut, and `cut` says so. */
+  listRuns,
+  /** Asks a run to stop; a model call or tool in flight is aborted. Repeating it is no error. Throws `run_unknown`, `run_over`. */
+  cancelRun: (parts: Parts, id: string, reason: string | null, caller: Caller): Promise<RunView> =>
+    parts.cancel(id, reason, caller),
+  /** Removes a run that has not begun, without a trace. Throws `run_unknown` (also of a deleted one), `run_begun`, `run_referenced`. */
+  deleteRun,
+  /**
+   * Erases the content of a run that is over, for good; its log still verifies. Repeating it is no error. Throws `run_unknown`,
+   * `run_not_over`, `invalid_request`.
+   */
+  eraseRun: (parts: Parts, id: string, request: EraseRun, caller: Caller): Promise<ErasureView> =>
+    counted(parts.world, { tenant: caller.tenant, name: `erase ${id}` }, () => eraseRun(parts, id, request, caller)),
+  /**
+   * Erases all runs of a subject, in the background where they are many. Throws `run_not_over` where some are not over and are not to be
+   * cancelled, `invalid_request`.
+   */
+  eraseSubject,
+  /** How far it is. Throws `erasure_unknown`. */
+  getSubjectErasure: (parts: Parts, id: string, caller: Caller): Promise<SubjectErasureView> =>
+    getSubjectErasure(parts, id, caller),
+  /** What would go now by the retention of the configuration: of the caller's tenant, or of all of them. Throws `forbidden`. */
+  previewRetention,
+  /** Has a worker do that now, in the background. Gives what will go. Throws `forbidden`. */
+  askForRetention,
+  /**
+   * Makes a run that takes over the log of another one up to an event, with edits, and goes on live from there. Throws
+   * `run_unknown`, `fork_invalid`, `agent_unknown`, `invalid_request`, `rate_limited`; with an idempotency key as `startRun` does. When the
+   * signal fires before it is made, its reason is thrown and nothing is made.
+   */
+  forkRun: (
+    parts: Parts,
+    id: string,
+    request: ForkRun,
+    caller: Caller,
+    idempotencyKey?: string,
+    options?: UntilSignal,
+  ): Promise<RunView> =>
+    parts.long.forking({ name: `fork ${id}`, caller, ...options }, (signal) =>
+      forkRun(parts, id, request, caller, idempotencyKey, signal),
+    ),
+  /** Goes on from the last good point of a failed run, in a run of its own. Throws `run_not_failed`, and as `forkRun` does. */
+  retryRun: (
+    parts: Parts,
+    id: string,
+    request: RetryRun,
+    caller: Caller,
+    idempotencyKey?: string,
+    options?: UntilSignal,
+  ): Promise<RunView> =>
+    parts.long.forking({ name: `retry ${id}`, caller, ...options }, (signal) =>
+      retryRun(parts, id, request, caller, idempotencyKey, signal),
+    ),
+  /** Events after the sequence number `after`, oldest first, as many as 4 MiB of payloads hold. Throws `run_unknown`. */
+  listEvents,
+  /**
+   * The record of a run, with its steps after the step `after`: at most `limit`, 1000 by default, and so many as 32 MiB hold; the
+   * last one that is given is `nextStep` while more follow. Totals and scores are those of all. Throws `run_unknown`, `rate_limited`.
+   */
+  getTrajectory: (
+    parts: Parts,
+    id: string,
+    caller: Caller,
+    options: UntilSignal & { readonly after?: number; readonly limit?: number } = {},
+  ): Promise<ShownTrajectory> => {
+    const { signal: until, ...steps } = options;
+    return parts.long.records((signal) => getTrajectory(parts, id, caller, steps, signal), until);
+  },
+  /** Trajectories without their steps, newest first. Throws `invalid_request`. */
+  listTrajectories: (
+    parts: Parts,
+    filter: TrajectoryFilter & PageOf,
+    caller: Caller,
+  ): Promise<Page<TrajectorySummary>> => listTrajectories(parts, filter, caller),
+  /**
+   * Says what a run was worth, also after it is over: the next version, which counts from now on. The last one said again by the
+   * same actor is the same version. Throws `run_unknown`, `invalid_request`.
+   */
+  rewardRun,
+  /** What was said of a run, oldest first, after the version `after`. Throws `run_unknown`. */
+  listRewards: (parts: Parts, id: string, options: AfterPlace, caller: Caller): Promise<Page<RewardView>> =>
+    listRewards(parts, id, options, caller),
+  /**
+   * Verifies the log of a run, or a range of its events: what it says of itself, what row, head and key of the run say, and how far a
+   * signed checkpoint commits to it.
+   * Throws `run_unknown`, `invalid_request` (a range that the log does not have), `rate_limited`.
+   */
+  verifyRun: (
+    parts: Parts,
+    id: string,
+    caller: Caller,
+    range?: VerifyRange,
+    options?: UntilSignal,
+  ): Promise<AnchoredReport> =>
+    parts.long.reading({ name: `verify ${id}`, caller, ...options }, async (signal) =>
+      withAnchor(parts, await verifyRun(parts, id, caller, range, signal)),
+    ),
+  /** Verifies all runs that fit, newest first, each as `verifyRun` does. A page may end before its limit where logs are long. */
+  verifyRuns: (
+    parts: Parts,
+    filter: { readonly status?: RunStatus; readonly agent?: string } & PageOf,
+    caller: Caller,
+    options?: UntilSignal,
+  ): Promise<Page<AnchoredReport>> =>
+    parts.long.reading(
+      { name: `verify runs from ${filter.cursor ?? 'the newest'}`, caller, ...options },
+      async (signal) => {
+        const { items, nextCursor } = await verifyRuns(parts, filter, caller, signal);
+        return { items: await withAnchors(parts, items), nextCursor };
+      },
+    ),
+  /**
+   * Says what is broken of a log, and what is lost by it; with `apply`, makes a run that goes on from the last event up to which it is
+   * whole. Repeating it gives the same run. Throws `run_unknown`, `run_erased`, `log_whole`, `log_lost`, `repair_repeats`, `run_not_over`,
+   * `invalid_request`, `agent_unknown`, `rate_limited`.
+   */
+  repairRun: (
+    parts: Parts,
+    id: string,
+    request: RepairRequest,
+    caller: Caller,
+    options?: UntilSignal,
+  ): Promise<RepairReport> =>
+    parts.long.forking({ name: `repair ${id}`, caller, ...options }, (signal) =>
+      repairRun(parts, id, request, caller, signal),
+    ),
+  /**
+   * The state that the log of a run folds to after an event; undefined: the last. Throws `run_unknown`, `invalid_request`, `log_broken`,
+   * `state_unreadable` (payloads were erased), `rate_limited`.
+   */
+  stateAt: (
+    parts: Parts,
+    id: string,
+    at: number | undefined,
+    caller: Caller,
+    options?: UntilSignal,
+  ): Promise<StateAt> =>
+    parts.long.reading({ name: `state ${id}`, caller, ...options }, (signal) => stateAt(parts, id, at, caller, signal)),
+  /** Where two runs part, and what each did from there. Throws `run_unknown`, `rate_limited`. */
+  diffRuns: (parts: Parts, a: string, b: string, caller: Caller, options?: UntilSignal): Promise<RunDiff> =>
+    parts.long.reading({ name: `diff ${a} ${b}`, caller, ...options }, (signal) =>
+      diffRuns(parts, a, b, caller, signal),
+    ),
+  /**
+   * Executes the agents of today against the log of a run, without effect, and says where they part from it; with `liveModel` their models
+   * are asked. Throws `run_unknown`, `run_erased`, `invalid_request`, `rate_limited` (four live ones are at work, or too many others wait), and the
+   * reason of the signal when it fires.
+   */
+  replayRun: (
+    parts: Parts,
+    id: string,
+    request: ReplayRequest,
+    caller: Caller,
+    options?: UntilSignal,
+  ): Promise<ReplayReport> => {
+    const line = request.liveModel === true ? parts.long.liveReplays : parts.long.replays;
+    return line({ name: `replay ${id}`, caller, ...options }, (signal) =>
+      replayRun(parts, id, request, caller, signal),
+    );
+  },
+  /** What proves the log of a run to others. Throws `run_unknown`, `run_not_anchored`, `log_broken`, `payload_too_large`, `rate_limited`. */
+  exportProof: (
+    parts: Parts,
+    id: string,
+    options: UntilSignal & { readonly payloads: boolean },
+    caller: Caller,
+  ): Promise<ProofBundle> =>
+    parts.long.reading({ name: `proof ${id}`, caller, ...options }, (signal) =>
+      exportProof(parts, id, { payloads: options.payloads, signal }, caller),
+    ),
+  /** The log over all runs, and its newest signed checkpoint. */
+  getLog,
+  /** Enters what runs have done into that log, and signs it now. */
+  checkpointNow,
+  /** Entries from the index `after`, in order. Of other tenants the leaf alone. */
+  listLogEntries: (parts: Parts, options: AfterPlace, caller: Caller): Promise<Page<LogEntryView>> =>
+    listLogEntries(parts, options, caller),
+  /** Throws `invalid_request` where the log has no such sizes, `log_broken`. */
+  getConsistency: (
+    parts: Parts,
+    sizes: { readonly earlier: number; readonly size: number },
+  ): Promise<ConsistencyView> => getConsistency(parts, sizes),
+  /** Verifies the log over all runs. Of other tenants it names no run. Throws `rate_limited`. */
+  verifyLog: (parts: Parts, caller: Caller, options?: UntilSignal): Promise<LogReport> =>
+    parts.long.reading({ name: 'verify log', caller, ...options }, (signal) =>
+      verifyWholeLog(parts, caller.tenant, signal),
+    ),
+  /** Starts an export of trajectories into a folder of the export directory. Throws `invalid_request`. */
+  startExport,
+  /** Throws `export_unknown`. */
+  getExport,
+  /** Exports, newest first. */
+  listExports,
+  /** Asks an export to stop. Repeating it is no error. Throws `export_unknown`, `export_over`. */
+  cancelExport,
+  /** What the model calls of a run cost, in the order of its turns, after the first `after`. Throws `run_unknown`. */
+  listCharges: (parts: Parts, id: string, options: AfterPlace, caller: Caller): Promise<Page<ChargeView>> =>
+    listCharges(parts, id, options, caller),
+  /** What the caller's tenant has spent, by day, agent or model. */
+  listSpend: (parts: Parts, filter: SpendFilter & PageOf, caller: Caller): Promise<Page<SpendView>> =>
+    listSpend(parts, filter, caller),
+  /** The inbox, oldest first. Long arguments are cut, and `cut` says so. */
+  listInterruptions,
+  getInterruption,
+  /**
+   * Settles an interruption once, or adds one of the approvals that it needs. The same decision by the same actor again gives
+   * the same answer; another one throws `decision_conflict`. Also throws `interruption_unknown`, `interruption_expired`,
+   * `interruption_cancelled`, `verdict_not_allowed`, `digest_mismatch`, `plain_approval_only`, `invalid_request` (an answer
+   * or edited arguments that do not fit), `capability_denied` (an edit that needs what the run is not granted),
+   * `capability_invalid` (a scope that is not written like grants). What throws decides nothing.
+   */
+  decide: (parts: Parts, id: string, decision: DecisionRequest, caller: Caller): Promise<InterruptionView> =>
+    decide(parts, id, decision, caller),
+  /** Decisions that hold for later calls of a run, oldest first, revoked ones too. Throws `run_unknown`. */
+  listStandingDecisions: (
+    parts: Parts,
+    runId: string,
+    filter: PageOf,
+    caller: Caller,
+  ): Promise<Page<StandingDecisionView>> => listStandingDecisions(parts, runId, filter, caller),
+  /**
+   * From the next segment on, calls ask again. Repeating it gives the same answer. Throws `run_unknown`,
+   * `standing_decision_unknown`, `run_over`.
+   */
+  revokeStandingDecision,
+  /** Sessions, newest first. */
+  listSessions,
+  /** Throws `session_unknown`. */
+  getSession,
+  /** Items after the place `after`, in order. Throws `session_unknown`. */
+  listSessionItems: (parts: Parts, id: string, options: AfterPlace, caller: Caller): Promise<Page<SessionItem>> =>
+    listSessionItems(parts, id, options, caller),
+  /** Removes a session with its items; its runs stay. Throws `session_unknown`, `session_busy`. */
+  deleteSession,
+  /**
+   * Tells runs that something happened: settles every wait that it matches, or is kept for the first that comes. The same
+   * `eventId` again is the same event. Throws `invalid_request`, `run_unknown`, `run_over`, `idempotency_key_reused`,
+   * `payload_too_large`, `events_full`.
+   */
+  emitEvent: (parts: Parts, name: string, event: EmitEvent, caller: Caller): Promise<EmittedEvent> =>
+    emitEvent(parts, name, event, caller),
+  /**
+   * Submits a task: a run of its agent in the environment of the task, which is verified and rewarded when the agent has ended. With an
+   * idempotency key as `startRun`. Throws `invalid_request`, `agent_unknown`, `task_definition_unknown`, `task_definition_taken`,
+   * `task_parameters_invalid`,
+   * `reward_unknown`.
+   */
+  submitTask,
+  /** Throws `task_unknown`. */
+  getTask,
+  /** Tasks, newest first. Throws `invalid_request`. */
+  listTasks: (parts: Parts, filter: TaskFilter & PageOf, caller: Caller): Promise<Page<TaskView>> =>
+    listTasks(parts, filter, caller),
+  /** Stops a task with its run. Repeating it is no error. Throws `task_unknown`, `task_over`. */
+  cancelTask,
+  /**
+   * Gives a task new attempts that failed by an error and that none follows. With `attempts`, repeating it does nothing more. Throws
+   * `task_unknown`, `task_not_dead`, `run_erased`, `agent_unknown`.
+   */
+  requeueTask: (parts: Parts, id: string, request: RequeueTask, caller: Caller): Promise<TaskView> =>
+    requeueTask(parts, id, request, caller),
+  /** What happens in the whole system, as far as it is of the caller's tenant; what is of none, for callers with a role in the installation. Oldest first. docs/system-events.md. */
+  listSystemEvents: (
+    parts: Parts,
+    options: FromPlace & { readonly limit: number },
+    caller: Caller,
+  ): Promise<SystemEventPage> => listSystemEvents(parts, options, caller),
+  /** The processes of this database, by id. They serve all tenants. */
+  listWorkers: (parts: Parts, filter: PageOf): Promise<Page<WorkerView>> => listWorkers(parts, filter),
+  /** Throws `worker_unknown`. */
+  getWorker,
+  /** Asks a worker to stop; it sees that within a second. Repeating it is no error. Throws `worker_unknown`. */
+  stopWorker: (parts: Parts, id: string, how: WorkerStop): Promise<WorkerView> => stopWorker(parts, id, how),
+  /** Work beside the runs, of all tenants, that is not begun any more since processes died with it; the newest 100. docs/operate/workers.md. */
+  listSetAside: (parts: Parts): Promise<SetAsideList> => listSetAside(parts),
+  /** Forgets the deaths with a piece of work, so that it is begun again. Repeating it is no error. */
+  liftWork: (parts: Parts, work: LiftWork): Promise<LiftedWork> => liftWork(parts, work),
+  /** The agents of the configuration, in its order. */
+  listAgents: (parts: Parts, filter: PageOf, caller: Caller): Promise<Page<AgentView>> =>
+    listAgents(parts, filter, caller),
+  /** What Prometheus reads of this process and of the database. Throws `forbidden` where the caller has no role in the installation. */
+  metrics: (parts: Parts, caller: Caller): Promise<Exposition> => exposeMetrics(parts.measuring, caller),
+  stats: (parts: Parts, caller: Caller): Promise<Stats> => stats(parts, caller.tenant),
+  /** Writes one row of the access log. */
+  recordAccess: (parts: Parts, entry: AccessRow): Promise<void> => insertAccess(parts.world.knex, entry),
+};
