@@ -42,7 +42,7 @@ export const WALKS: readonly Walk[] = [
       { to: 'http:perform' },
       { to: 'http:routeOf', via: 'call' },
       { to: 'core/operations:RUN_OPERATIONS', via: 'args' },
-      { to: 'engine:verbsOf', via: 'startRun' },
+      { to: 'engine:OPERATIONS', via: 'startRun' },
       { to: 'engine:startRun' },
       { to: 'engine:writeRun' },
       { to: 'storage:insertRun' },
@@ -89,7 +89,7 @@ export const WALKS: readonly Walk[] = [
       { to: 'http:routeOf', library: 'operation' },
       { to: 'core/operations:INTERRUPTION_OPERATIONS', via: 'args' },
       { to: 'core/operations:DECISION' },
-      { to: 'engine:verbsOf', via: 'decide' },
+      { to: 'engine:OPERATIONS', via: 'decide' },
       { to: 'engine:decide' },
       { to: 'core:judgeDecision' },
       { to: 'steps:settleAndResume', from: 'engine:decide' },
@@ -196,7 +196,7 @@ const TABLES: ReadonlySet<string> = new Set([
   'http:createApp',
   'core/operations:RUN_OPERATIONS',
   'core/operations:INTERRUPTION_OPERATIONS',
-  'engine:verbsOf',
+  'engine:OPERATIONS',
   'engine:startBeating',
 ]);
 

@@ -18,7 +18,7 @@ interface Asked {
   readonly request: StopRequest;
 }
 
-type CancelParts = Pick<Parts, 'world' | 'changes' | 'running'>;
+type CancelScope = Pick<Parts, 'world' | 'changes' | 'running'>;
 
 export type CancelRun = (id: string, reason: string | null, caller: Caller) => Promise<RunView>;
 
@@ -27,7 +27,7 @@ export type CancelRun = (id: string, reason: string | null, caller: Caller) => P
  * is aborted. A run that has ended by itself before it saw the request has ended. What many ask for in the same moment is done in transactions
  * for many, but for runs of a family and those that somebody else holds: each of these is done by itself, and nobody waits for it.
  */
-export function cancellations(parts: CancelParts): CancelRun {
+export function cancellations(parts: CancelScope): CancelRun {
   const stop = together<Asked, void>({
     atMost: AT_ONCE,
     key: ({ id }) => id,
@@ -62,7 +62,7 @@ function isToStop({ id, status, cancel_requested_at: asked }: RunRow): boolean {
 }
 
 /** Stops those of the runs that nobody holds and that are in no family. Of each of these it says that it is done, or throws why it is not. */
-async function stopTogether(parts: CancelParts, all: readonly Asked[]): Promise<ReadonlyMap<string, () => void>> {
+async function stopTogether(parts: CancelScope, all: readonly Asked[]): Promise<ReadonlyMap<string, () => void>> {
   const requests = new Map(all.map(({ id, request }) => [id, request]));
   const done = new Map<string, () => void>();
   const stopping = await parts.world.knex.transaction(async (trx: Knex.Transaction) => {
