@@ -1,21 +1,47 @@
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/harness/longest-first.js';
 
+/** Tests of pure functions: no database, process, network or disk. */
+const UNIT = [
+  'test/core/**/*.test.ts',
+  'test/engine/agents/agent-registry.test.ts',
+  'test/engine/calls/thrown-text.test.ts',
+  'test/engine/dbos/step-format.test.ts',
+  'test/engine/models/deltas.test.ts',
+  'test/engine/queue/looks.test.ts',
+  'test/engine/workers/{running-segments,step-gate,worker-lease}.test.ts',
+  'test/export/read-ahead.test.ts',
+  'test/http/wire/{host,input}.test.ts',
+  'test/models/{clean-deltas,function-model,model-failure,streamed-response}.test.ts',
+  'test/models/routing/*.test.ts',
+  'test/soak/slope.test.ts',
+  'test/storage/database/pglite-statement.test.ts',
+];
+
+/** The same files, and more of them run: on PGlite alone, on the PostgreSQL that the environment names, or with what takes long. */
+const rest = (): string => {
+  if (process.env['HOLDFAST_TEST_SLOW'] === '1') return 'slow';
+  return process.env['HOLDFAST_TEST_POSTGRES_URL'] === undefined ? 'integration' : 'postgres';
+};
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
     globalSetup: ['test/harness/global-setup.ts'],
+    maxWorkers: 2,
+    sequence: { sequencer: LongestFirst },
+    projects: [
+      { extends: true, test: { name: 'unit', include: UNIT } },
+      { extends: true, test: { name: rest(), include: ['test/**/*.test.ts'], exclude: UNIT } },
+    ],
     testTimeout: 90_000,
     hookTimeout: 120_000,
     // A busy machine is no reason to fail: what is waited for comes, or never does.
     expect: { poll: { timeout: 60_000 } },
-    maxWorkers: 2,
     maxConcurrency: 2,
     pool: 'forks',
     // All processors are at work: threads that help to collect garbage would only wait for each other.
     execArgv: ['--single-threaded-gc'],
     // The libraries below take over a second to load: a process loads them once for all its files.
     isolate: false,
-    sequence: { sequencer: LongestFirst },
   },
 });
