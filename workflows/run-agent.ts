@@ -15,7 +15,7 @@ import { toJson } from '../src/core/json.js';
 import type { EventData } from '../src/core/log/event.js';
 import type { Ending } from '../src/core/runs/ending.js';
 import { withoutKnownSecrets } from '../src/models/secrets/known-secrets.js';
-import { breathe } from '../src/storage/database/breathe.js';
+import { breathe } from '../src/storage/database/timing.js';
 import { prepareEnvironment } from '../steps/containers/prepare-environment.js';
 import { durableStep } from './durable-step.js';
 import { restoreOutput } from './model-turn/trim-history.js';

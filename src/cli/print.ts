@@ -1,6 +1,6 @@
 import { HoldfastError } from '../core/errors/errors.js';
 import { withoutKnownSecrets, withoutSecrets } from '../models/secrets/known-secrets.js';
-import { namedTrouble } from '../storage/database/named-trouble.js';
+import { namedTrouble } from '../storage/database/database-trouble.js';
 
 const NARROWEST = 60;
 const PIPE_WIDTH = 160;

@@ -1,4 +1,4 @@
-import { namedTrouble } from '../storage/database/named-trouble.js';
+import { namedTrouble } from '../storage/database/database-trouble.js';
 import { inOneRequest } from './request.js';
 
 type Method = (...args: unknown[]) => unknown;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ERRORS, HoldfastError } from '../core/errors/errors.js';
-import { namedTrouble } from '../storage/database/named-trouble.js';
+import { namedTrouble } from '../storage/database/database-trouble.js';
 
 /** The body of every answer that is not a success: RFC 9457, with `code`, `hint`, `requestId` and `errors` added. */
 export const problem = z

@@ -5,7 +5,7 @@ import { invalidRequest } from '../core/field-errors.js';
 import type { JsonObject } from '../core/json.js';
 import type { Input, Operation, Request } from '../core/operations/operation.js';
 import type { Engine } from '../engine/engine.js';
-import { namedTrouble } from '../storage/database/named-trouble.js';
+import { namedTrouble } from '../storage/database/database-trouble.js';
 import { parseInput, unstorableIn } from './input.js';
 import type { Streamed } from './wire/sse.js';
 

@@ -7,7 +7,7 @@ import type { Knex } from 'knex';
 import type { ChildResult } from '../../src/core/interruptions/settlement.js';
 import type { EventDraft } from '../../src/core/log/event.js';
 import { isOver } from '../../src/core/runs/run.js';
-import { sideBySide } from '../../src/storage/database/one-flight.js';
+import { sideBySide } from '../../src/storage/database/transactions.js';
 import type { InterruptionRow } from '../../src/storage/interruptions/interruption-rows.js';
 import { pendingOfEach, waitOf } from '../../src/storage/interruptions/interruptions.js';
 import { appendEvents, appendToEach } from '../../src/storage/log/events.js';

@@ -11,13 +11,13 @@ import { falseRun, isDefinition } from '../../src/core/runs/ended-run.js';
 import type { RewardView } from '../../src/core/tasks/reward.js';
 import { foldTrajectory, trajectoryRunOf } from '../../src/core/trajectories/trajectory.js';
 import { chargesOfRuns, type TurnCharges } from '../../src/storage/budgets/charges.js';
-import { breathe, inBreaths } from '../../src/storage/database/breathe.js';
+import { breathe, inBreaths } from '../../src/storage/database/timing.js';
 import { type RunToExport, readDefinitions, readListed } from '../../src/storage/exports/export-runs.js';
 import { logSizes, readLogs } from '../../src/storage/log/read-events.js';
 import type { RunRow } from '../../src/storage/runs/run-row.js';
 import { runs } from '../../src/storage/runs/runs.js';
 import { lastRewards } from '../../src/storage/tasks/rewards.js';
-import { runFactsOf } from '../../src/storage/trajectories/read-trajectory.js';
+import { runFactsOf } from '../../src/storage/trajectories/trajectories.js';
 
 /** A log with more bytes of payloads than this is in no export: a row is made in memory. */
 const LOG_BYTES_MAX = 64 * 1024 * 1024;

@@ -6,7 +6,7 @@ import { cleanInParts, type Redaction, redactFamily, redactorOf } from '../../sr
 import type { JsonValue } from '../../src/core/json.js';
 import { Allowance } from '../../src/core/limits/allowance.js';
 import { withoutKnownSecrets } from '../../src/models/secrets/known-secrets.js';
-import { breathe, inBreaths } from '../../src/storage/database/breathe.js';
+import { breathe, inBreaths } from '../../src/storage/database/timing.js';
 
 /** Of one run, all slices together. */
 const REDACTION_MS = 1000;

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import type { InterruptionRow } from '../../src/storage/interruptions/interruption-rows.js';
-import { lockRuns, queueDecided } from '../../src/storage/runs/decided-runs.js';
 import type { RunRow } from '../../src/storage/runs/run-row.js';
+import { lockRuns, queueDecided } from '../../src/storage/runs/runs-to-resume.js';
 import type { StepContext } from '../context.js';
 import { withDatabaseRetry } from '../database-retry.js';
 import { type InterruptionSettlement, type SettledRow, type Settlement, settle, settleEach } from './settle.js';

@@ -17,9 +17,9 @@ import { interruptionViewOf, waitOf } from '../../src/storage/interruptions/inte
 import { type StandingThen, standingViewOf } from '../../src/storage/interruptions/standing-decisions.js';
 import { readEvent } from '../../src/storage/log/read-events.js';
 import { callsAtBegin } from '../../src/storage/runs/calls.js';
-import { type ResumedWork, resumeWork } from '../../src/storage/runs/resume-work.js';
 import { limitsOf, type RunRow } from '../../src/storage/runs/run-row.js';
 import { readRun, startWork } from '../../src/storage/runs/runs.js';
+import { type ResumedWork, resumeWork } from '../../src/storage/runs/runs-to-resume.js';
 import { tellBegun } from '../../src/storage/tasks/task-events.js';
 import { EarlierCalls } from '../calls/call-tool.js';
 import type { StepContext } from '../context.js';

@@ -1,5 +1,5 @@
 import { isOver } from '../../src/core/runs/run.js';
-import { cancelQueued, type OlderSegment } from '../../src/storage/dbos/older-segments.js';
+import { cancelQueued, type OlderSegment } from '../../src/storage/dbos/segment-rows.js';
 import {
   carryInterruptions,
   decisionsOfSegment,

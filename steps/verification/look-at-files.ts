@@ -14,7 +14,7 @@ import {
 import type { ResolvedTask } from '../../src/core/tasks/resolve-task.js';
 import { bytesOf } from '../../src/core/tasks/task-file.js';
 import type { Finding } from '../../src/core/tasks/task-reward.js';
-import { breathe, inBreaths } from '../../src/storage/database/breathe.js';
+import { breathe, inBreaths } from '../../src/storage/database/timing.js';
 import type { Said } from '../exports/said-by-run.js';
 
 const WITHIN_MS = 600_000;

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { BAND_WIDTH, KEY_SEPARATOR, queueKey, queuePriority } from '../../src/core/queue/dispatch.js';
 import type { Database } from '../../src/storage/database/database.js';
+import type { Dequeue, Limits } from '../../src/storage/dbos/dequeue.js';
 import { type Dequeued, dequeue } from '../../src/storage/dbos/dequeue.js';
-import type { Dequeue, Limits } from '../../src/storage/dbos/dequeue-statement.js';
 import { keepLimits, type LimitRow } from '../../src/storage/queue/dispatch-limits.js';
 import { describeEachDatabase } from '../harness/database.js';
 import { SLOW } from '../harness/slow.js';

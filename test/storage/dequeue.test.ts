@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { KEY_SEPARATOR, queueKey, queuePriority } from '../../src/core/queue/dispatch.js';
 import type { Database } from '../../src/storage/database/database.js';
-import { dequeue } from '../../src/storage/dbos/dequeue.js';
-import { type Dequeue, dequeueStatement } from '../../src/storage/dbos/dequeue-statement.js';
+import { type Dequeue, dequeue, dequeueStatement } from '../../src/storage/dbos/dequeue.js';
 import { keyAnew } from '../../src/storage/dbos/limited-names.js';
 import { keepLimits, keySegments, type LimitRow } from '../../src/storage/queue/dispatch-limits.js';
 import { insertRun as insertRunRow } from '../../src/storage/runs/runs.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Database } from '../../src/storage/database/database.js';
-import { strandedRuns } from '../../src/storage/dbos/stranded.js';
+import { strandedRuns } from '../../src/storage/dbos/strays.js';
 import { insertRun } from '../../src/storage/runs/runs.js';
 import { describeEachDatabase } from '../harness/database.js';
 import { openLeftDatabase } from './database/left-database.js';

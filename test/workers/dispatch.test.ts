@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { WAKE_CHANNEL } from '../../src/engine/queue/segment-queue.js';
-import { listenOn } from '../../src/storage/database/postgres/postgres-listen.js';
+import { listenOn } from '../../src/storage/database/postgres/postgres-connections.js';
 import { describePostgresSlowly } from '../harness/database.js';
 import { paymentsOf } from './agents.js';
 import { type Fleet, openFleet } from './fleet.js';

@@ -4,7 +4,7 @@ import { type Standing, standingOf } from '../../src/core/interruptions/standing
 import { sha256 } from '../../src/core/json.js';
 import { areWhole, type RecordedSegment, segmentsOf } from '../../src/core/log/recording.js';
 import type { Ending } from '../../src/core/runs/ending.js';
-import { breathe } from '../../src/storage/database/breathe.js';
+import { breathe } from '../../src/storage/database/timing.js';
 import { keptStateOf } from '../../src/storage/integrity/begin-events.js';
 import { decisionsOf, interruptionsByIds } from '../../src/storage/interruptions/interruptions.js';
 import { standingByIds } from '../../src/storage/interruptions/standing-decisions.js';

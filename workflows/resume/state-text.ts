@@ -1,7 +1,7 @@
 import { type Agent, RunState } from '@openai/agents';
 import { z } from 'zod';
 import { isObject, jsonValue } from '../../src/core/json.js';
-import { breathe } from '../../src/storage/database/breathe.js';
+import { breathe } from '../../src/storage/database/timing.js';
 import {
   type PastItem,
   pastItem,

@@ -1,7 +1,6 @@
 import { APPLICATION, RECORDING_VERSION } from '../../engine/dbos/recording-version.js';
 import type { Database } from '../../storage/database/database.js';
-import { strandedRuns } from '../../storage/dbos/stranded.js';
-import { livingWorkers, newestVersion, type Stray, straysOf } from '../../storage/dbos/strays.js';
+import { livingWorkers, newestVersion, type Stray, strandedRuns, straysOf } from '../../storage/dbos/strays.js';
 import { hasSegments } from '../../storage/dbos/takeover.js';
 import { type Finding, fail, ok, warn } from './finding.js';
 

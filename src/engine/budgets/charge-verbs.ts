@@ -3,8 +3,7 @@ import type { SpendFilter, SpendView } from '../../core/budgets/spend.js';
 import type { Caller } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import type { Page, PageOf } from '../../core/page.js';
-import { listChargeRows } from '../../storage/budgets/charges.js';
-import { readSpend } from '../../storage/budgets/spend.js';
+import { listChargeRows, readSpend } from '../../storage/budgets/charges.js';
 import { findRun } from '../../storage/runs/runs.js';
 import type { Parts } from '../parts.js';
 

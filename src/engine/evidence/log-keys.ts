@@ -14,7 +14,7 @@ import {
 import { knowSecret } from '../../models/secrets/known-secrets.js';
 import { fileSecret, type Secret } from '../../models/secrets/secret.js';
 import { makeKeyFile, readKeyFile, replaceKeyFile } from '../../storage/database/data-dir/key-file.js';
-import { addPublicKey, publicKeysOf, readPublicKeys } from '../../storage/evidence/public-key-file.js';
+import { addPublicKey, publicKeysOf, readPublicKeys } from '../../storage/evidence/checkpoint-file.js';
 
 /** With which keys checkpoints of the log are signed and checked. */
 export interface LogKeys {

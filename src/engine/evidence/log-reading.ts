@@ -6,7 +6,7 @@ import type { Head } from '../../core/log/chain.js';
 import { LogCheck, type LoggedEvent } from '../../core/log/check-log.js';
 import { type Broken, type Fault, fault } from '../../core/log/invariant.js';
 import { endFault, reportOn, rowFault, type VerifyReport } from '../../core/log/verify-log.js';
-import { breathe } from '../../storage/database/breathe.js';
+import { breathe } from '../../storage/database/timing.js';
 import { type ClaimRow, readClaim, readLogPage } from '../../storage/evidence/log-pages.js';
 import { fits, type KeptFold } from '../../storage/log/fold-snapshots.js';
 

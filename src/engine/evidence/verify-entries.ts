@@ -3,7 +3,7 @@ import { openCheckpoint } from '../../core/evidence/checkpoint.js';
 import { leafOf } from '../../core/evidence/log-entry.js';
 import type { LogReport } from '../../core/evidence/log-view.js';
 import { rootRecipe, TreeEdge } from '../../core/evidence/merkle.js';
-import { breathe } from '../../storage/database/breathe.js';
+import { breathe } from '../../storage/database/timing.js';
 import { changedSince, unentered, unexplained, unlinked, vanished } from '../../storage/evidence/log-check.js';
 import { newestCheckpoints } from '../../storage/evidence/log-checkpoints.js';
 import { readEntries } from '../../storage/evidence/log-entries.js';

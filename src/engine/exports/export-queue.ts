@@ -4,7 +4,7 @@ import type { StepContext } from '../../../steps/context.js';
 import { dropStaging } from '../../../steps/exports/begin-export.js';
 import { EXPORT_WORKFLOW, exportRun } from '../../../workflows/export.js';
 import { HoldfastError } from '../../core/errors/errors.js';
-import { rawConnection } from '../../storage/database/raw-connection.js';
+import { rawConnection } from '../../storage/database/transactions.js';
 import { endDeadExports, leftExports, requeueExports } from '../../storage/dbos/left-exports.js';
 import { listenNow, wakeDispatcher } from '../dbos/dispatcher-door.js';
 import type { EngineLog } from '../parts.js';

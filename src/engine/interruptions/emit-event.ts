@@ -17,8 +17,8 @@ import {
   waitsForEvent,
 } from '../../storage/interruptions/emitted-events.js';
 import { interruptionsByIds, isPast } from '../../storage/interruptions/interruptions.js';
-import { lockRuns } from '../../storage/runs/decided-runs.js';
 import { findRun } from '../../storage/runs/runs.js';
+import { lockRuns } from '../../storage/runs/runs-to-resume.js';
 import type { Parts } from '../parts.js';
 
 /**

@@ -3,7 +3,7 @@ import { HoldfastError } from '../../core/errors/errors.js';
 import type { JsonObject } from '../../core/json.js';
 import { Allowance } from '../../core/limits/allowance.js';
 import type { InterruptionRow } from '../../storage/interruptions/interruption-rows.js';
-import type { RunOfCall } from '../../storage/runs/runs-of-calls.js';
+import type { RunOfCall } from '../../storage/runs/runs-to-resume.js';
 import { toolSpecOf } from '../../tools/define/define-tool.js';
 import { findReachableAgent } from '../../tools/define/reachable-agents.js';
 import type { RegisteredAgent } from '../agents/agent-registry.js';

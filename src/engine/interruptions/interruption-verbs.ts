@@ -13,7 +13,7 @@ import { canonical, type JsonObject, type JsonValue, plainText, toJson } from '.
 import { nanosOf, usdOf } from '../../core/money.js';
 import type { Page } from '../../core/page.js';
 import { raiseLimit } from '../../storage/budgets/budgets.js';
-import { atOneMoment } from '../../storage/database/one-moment.js';
+import { atOneMoment } from '../../storage/database/transactions.js';
 import { shownInterruption } from '../../storage/integrity/legible-rows.js';
 import { falseInterruptions, type Long } from '../../storage/integrity/shown-rows.js';
 import type { InterruptionRow } from '../../storage/interruptions/interruption-rows.js';
@@ -30,7 +30,7 @@ import {
 } from '../../storage/interruptions/interruptions.js';
 import { cursorAfter } from '../../storage/runs/run-list.js';
 import { assertNotErased } from '../../storage/runs/runs.js';
-import { runsOfCalls } from '../../storage/runs/runs-of-calls.js';
+import { runsOfCalls } from '../../storage/runs/runs-to-resume.js';
 import type { Parts } from '../parts.js';
 import { beginningOf, isLong } from '../runs/previews.js';
 import { expire, settlePast } from '../workers/settle-due.js';

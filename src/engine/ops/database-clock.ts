@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { databaseTimeMs } from '../../storage/database/clock.js';
+import { databaseTimeMs } from '../../storage/database/columns.js';
 import { elapsedMs } from '../concurrency/elapsed.js';
 
 /**

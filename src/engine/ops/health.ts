@@ -1,5 +1,5 @@
 import type { Check, Health } from '../../core/ops/health.js';
-import { within } from '../../storage/database/within.js';
+import { within } from '../../storage/database/timing.js';
 import { workSetAside } from '../../storage/queue/work-notes.js';
 import type { Parts } from '../parts.js';
 

@@ -1,7 +1,7 @@
 import { type Caller, mayOperate } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import type { Exposition, Metrics } from '../../metrics/metrics.js';
-import { within } from '../../storage/database/within.js';
+import { within } from '../../storage/database/timing.js';
 import { type Measures, readMeasures } from '../../storage/ops/measures.js';
 import type { Parts } from '../parts.js';
 import { SEGMENT_QUEUE } from '../queue/segment-queue.js';

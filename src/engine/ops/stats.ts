@@ -1,6 +1,6 @@
 import type { Stats } from '../../core/ops/stats.js';
 import { RUN_STATUSES, type RunStatus } from '../../core/runs/run.js';
-import { sumSpend } from '../../storage/budgets/spend.js';
+import { sumSpend } from '../../storage/budgets/charges.js';
 import { countPending } from '../../storage/interruptions/interruptions.js';
 import { countEvents } from '../../storage/log/read-events.js';
 import { countRuns, sumTokens } from '../../storage/runs/run-list.js';

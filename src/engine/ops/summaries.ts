@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import type { Summary } from '../../core/ops/stats.js';
-import { within } from '../../storage/database/within.js';
+import { within } from '../../storage/database/timing.js';
 import { readSummary } from '../../storage/tasks/task-stats.js';
 
 /** However often one asks, the database is looked at no more often for each tenant. */

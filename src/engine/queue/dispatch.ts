@@ -1,6 +1,6 @@
 import type { Metrics } from '../../metrics/metrics.js';
 import type { Database } from '../../storage/database/database.js';
-import { notify } from '../../storage/database/notify.js';
+import { notify } from '../../storage/database/transactions.js';
 import { type Dequeued, dequeue } from '../../storage/dbos/dequeue.js';
 import type { QueueDoor } from '../dbos/dequeue-door.js';
 import { APPLICATION, RECORDING_VERSION } from '../dbos/recording-version.js';

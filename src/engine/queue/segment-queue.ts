@@ -3,7 +3,7 @@ import type { Knex } from 'knex';
 import type { SegmentQueue } from '../../../steps/context.js';
 import { queueKey, queuePriority } from '../../core/queue/dispatch.js';
 import { SEGMENT_WORKFLOW } from '../../core/runs/run.js';
-import { rawConnection } from '../../storage/database/raw-connection.js';
+import { rawConnection } from '../../storage/database/transactions.js';
 import { keyOf, keysOfRuns, type LimitedNames, namesAnything } from '../../storage/dbos/limited-names.js';
 import { copySegment, type KeyedSegment, removeSegment, withdrawSegments } from '../../storage/dbos/queued-segments.js';
 import { workflowIdOf } from '../../storage/dbos/workflow-id.js';

@@ -16,14 +16,13 @@ import { type Rebinding, rebindingOf, rebound } from '../../core/replay/rebindin
 import type { RunLimits, RunView } from '../../core/runs/run.js';
 import { copyPins } from '../../storage/agents/mcp-lists.js';
 import type { KeptEnvironment } from '../../storage/containers/environments.js';
-import { breathe } from '../../storage/database/breathe.js';
-import { asLogged } from '../../storage/integrity/as-logged.js';
+import { breathe } from '../../storage/database/timing.js';
+import { asLogged } from '../../storage/integrity/copied-rows.js';
 import { appendEvents, createLog } from '../../storage/log/events.js';
 import { readKeyedEvents } from '../../storage/log/keyed-events.js';
 import { readEvent } from '../../storage/log/read-events.js';
 import { copyCalls, copyInterruptions, copyStanding } from '../../storage/replay/forks.js';
-import { assertNotErasing } from '../../storage/retention/subject-starts.js';
-import { copySubjects, subjectsOf } from '../../storage/retention/subjects.js';
+import { assertNotErasing, copySubjects, subjectsOf } from '../../storage/retention/subjects.js';
 import { grantsOf, inputOf, limitsOf, metadataOf, type RunRow } from '../../storage/runs/run-row.js';
 import { assertNotErased, insertRun, lockRun, type NewRun } from '../../storage/runs/runs.js';
 import { agentNamed, type Parts } from '../parts.js';

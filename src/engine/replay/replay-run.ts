@@ -5,7 +5,7 @@ import { HoldfastError } from '../../core/errors/errors.js';
 import { fieldErrorsOf, invalidRequest } from '../../core/field-errors.js';
 import type { GrantSet } from '../../core/grants/grants.js';
 import { type ReplayReport, type ReplayRequest, replayRequest } from '../../core/replay/replay.js';
-import { atOneMoment } from '../../storage/database/one-moment.js';
+import { atOneMoment } from '../../storage/database/transactions.js';
 import { markTool, type ToolMark } from '../../storage/replay/tool-marks.js';
 import type { RunRow } from '../../storage/runs/run-row.js';
 import type { RegisteredAgent } from '../agents/agent-registry.js';

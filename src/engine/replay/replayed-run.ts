@@ -10,7 +10,7 @@ import { EVENT_DATA } from '../../core/log/event.js';
 import type { KeyedEvent } from '../../core/log/recording.js';
 import type { McpDefinition } from '../../core/tools/mcp.js';
 import { readList } from '../../storage/agents/mcp-lists.js';
-import { asLogged } from '../../storage/integrity/as-logged.js';
+import { asLogged } from '../../storage/integrity/copied-rows.js';
 import { decisionsOf, interruptionsByIds } from '../../storage/interruptions/interruptions.js';
 import { standingByIds } from '../../storage/interruptions/standing-decisions.js';
 import { readKeyedEvents } from '../../storage/log/keyed-events.js';

@@ -1,9 +1,8 @@
 import type { Caller } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import type { RunView } from '../../core/runs/run.js';
-import { deleteRunRows, forkOf, hasBegun } from '../../storage/retention/delete-run.js';
-import { enterLoss, lossDraft } from '../../storage/retention/loss-entries.js';
-import { insertRemovedRun } from '../../storage/retention/remove-run.js';
+import { deleteRunRows, forkOf, hasBegun, insertRemovedRun } from '../../storage/retention/erase-run.js';
+import { enterLoss, lossDraft } from '../../storage/retention/lost-rows.js';
 import { lockFamily } from '../../storage/runs/families.js';
 import { runViewOf } from '../../storage/runs/run-row.js';
 import { findRun } from '../../storage/runs/runs.js';

@@ -4,10 +4,9 @@ import type { CopyElsewhere } from '../../core/retention/erasure.js';
 import { isOver } from '../../core/runs/run.js';
 import { removeSegments } from '../../storage/dbos/segment-rows.js';
 import { exportsWith } from '../../storage/exports/exported-runs.js';
-import { eraseContent } from '../../storage/retention/erase-run.js';
+import { eraseContent, removeRun } from '../../storage/retention/erase-run.js';
 import { copiesOf, type Erasing, insertErasure, readerOf } from '../../storage/retention/erasures.js';
-import { enterLoss, lossDraft } from '../../storage/retention/loss-entries.js';
-import { removeRun } from '../../storage/retention/remove-run.js';
+import { enterLoss, lossDraft } from '../../storage/retention/lost-rows.js';
 import { lockFamily } from '../../storage/runs/families.js';
 import type { RunRow } from '../../storage/runs/run-row.js';
 

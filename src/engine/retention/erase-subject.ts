@@ -19,10 +19,12 @@ import {
   finishErasureRequest,
   holdErasureRequest,
   insertErasureRequest,
+  leftOfSubject,
+  lockSubject,
   openErasureOf,
+  runsOfSubject,
   takeErasureRequest,
-} from '../../storage/retention/erasure-requests.js';
-import { leftOfSubject, lockSubject, runsOfSubject } from '../../storage/retention/subjects.js';
+} from '../../storage/retention/subjects.js';
 import { readRun } from '../../storage/runs/runs.js';
 import type { Parts } from '../parts.js';
 import { stopByItself } from '../runs/cancel-run.js';

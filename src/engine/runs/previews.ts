@@ -1,6 +1,6 @@
 import type { CutValues } from '../../core/page.js';
 import { shownBeginning } from '../../models/secrets/known-secrets.js';
-import { type Cut, PREVIEW_BYTES } from '../../storage/runs/previews.js';
+import { type Cut, PREVIEW_BYTES } from '../../storage/runs/page-rows.js';
 
 /** So much of a long value is shown, in characters. */
 const SHOWN_CHARS = 1000;

@@ -5,7 +5,7 @@ import type { RunDelta } from '../../core/log/delta.js';
 import type { RunEvent } from '../../core/log/event.js';
 import type { Page, PageOf } from '../../core/page.js';
 import { isOver, type ListedRun, type RunStatus, type RunView } from '../../core/runs/run.js';
-import { atOneMoment } from '../../storage/database/one-moment.js';
+import { atOneMoment } from '../../storage/database/transactions.js';
 import { shownRun } from '../../storage/integrity/legible-rows.js';
 import { shownOf } from '../../storage/integrity/shown-rows.js';
 import { readEvents } from '../../storage/log/read-events.js';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { HoldfastError } from '../../core/errors/errors.js';
-import { makeDirectory } from '../../storage/database/data-dir/make-directory.js';
+import { makeDirectory } from '../../storage/database/data-dir/private-files.js';
 import type { RunStateBackend } from './run-state-backend.js';
 
 /** A state in a file that only its owner may read. Writing replaces the file at once and is on the disk when it returns. */

@@ -3,7 +3,7 @@ import { counted } from '../../../steps/exports/counted-work.js';
 import { requestersOf } from '../../../steps/segment/begin-segment.js';
 import { taskDefinition } from '../../core/tasks/task-definition.js';
 import { databaseTrouble } from '../../storage/database/database-trouble.js';
-import { asLogged } from '../../storage/integrity/as-logged.js';
+import { asLogged } from '../../storage/integrity/copied-rows.js';
 import { readKeyedEvents } from '../../storage/log/keyed-events.js';
 import { inputOf, metadataOf } from '../../storage/runs/run-row.js';
 import { lockRun } from '../../storage/runs/runs.js';

@@ -15,8 +15,7 @@ import { readHead } from '../../storage/log/read-events.js';
 import { assertNotErased, findRun, lockRun } from '../../storage/runs/runs.js';
 import { judgeTask } from '../../storage/tasks/end-task.js';
 import { insertReward, lastReward, listRewardRows } from '../../storage/tasks/rewards.js';
-import { runFactsOf } from '../../storage/trajectories/read-trajectory.js';
-import { judgeTrajectory } from '../../storage/trajectories/trajectories.js';
+import { judgeTrajectory, runFactsOf } from '../../storage/trajectories/trajectories.js';
 import type { Parts } from '../parts.js';
 
 const unknown = (id: string): HoldfastError =>

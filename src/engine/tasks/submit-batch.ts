@@ -5,7 +5,7 @@ import { sha256 } from '../../core/json.js';
 import { Allowance } from '../../core/limits/allowance.js';
 import { BATCH_TASKS_MAX, type BatchAnswer, type BatchLine, batchTask } from '../../core/tasks/task-batch.js';
 import { databaseTrouble } from '../../storage/database/database-trouble.js';
-import { sideBySide } from '../../storage/database/one-flight.js';
+import { sideBySide } from '../../storage/database/transactions.js';
 import { takenKeys } from '../../storage/runs/idempotency.js';
 import { keepDefinition } from '../../storage/tasks/task-definitions.js';
 import { tasksOfRuns } from '../../storage/tasks/tasks.js';

@@ -7,7 +7,7 @@ import { plainText } from '../../core/json.js';
 import type { Page } from '../../core/page.js';
 import { isOver } from '../../core/runs/run.js';
 import { type TaskFilter, type TaskView, taskFilter } from '../../core/tasks/task.js';
-import { atOneMoment } from '../../storage/database/one-moment.js';
+import { atOneMoment } from '../../storage/database/transactions.js';
 import { shownTask } from '../../storage/integrity/legible-rows.js';
 import { type Shown, shownOf } from '../../storage/integrity/shown-rows.js';
 import { lockFamily } from '../../storage/runs/families.js';

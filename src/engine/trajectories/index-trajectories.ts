@@ -5,8 +5,12 @@ import { diversityOf } from '../../core/trajectories/trajectory-score.js';
 import { lockRun, readRun } from '../../storage/runs/runs.js';
 import { endedTask } from '../../storage/tasks/end-task.js';
 import { lastReward } from '../../storage/tasks/rewards.js';
-import { readTrajectory, runFactsOf } from '../../storage/trajectories/read-trajectory.js';
-import { insertTrajectory, sketchesBefore } from '../../storage/trajectories/trajectories.js';
+import {
+  insertTrajectory,
+  readTrajectory,
+  runFactsOf,
+  sketchesBefore,
+} from '../../storage/trajectories/trajectories.js';
 import { isDone, shortDue, takeDue } from '../../storage/trajectories/trajectories-due.js';
 import type { Parts } from '../parts.js';
 import { chore } from '../workers/chore.js';

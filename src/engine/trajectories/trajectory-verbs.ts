@@ -10,16 +10,14 @@ import {
   type TrajectorySummary,
 } from '../../core/trajectories/trajectory.js';
 import { type TrajectoryFilter, trajectoryFilter } from '../../core/trajectories/trajectory-filter.js';
-import { atOneMoment } from '../../storage/database/one-moment.js';
-import { alsoUnread } from '../../storage/integrity/legible.js';
-import { shownRun } from '../../storage/integrity/legible-rows.js';
+import { atOneMoment } from '../../storage/database/transactions.js';
+import { alsoUnread, shownRun } from '../../storage/integrity/legible-rows.js';
 import { shownOf } from '../../storage/integrity/shown-rows.js';
 import { cursorAfter } from '../../storage/runs/run-list.js';
 import type { RunRow } from '../../storage/runs/run-row.js';
 import { assertNotErased, findRun } from '../../storage/runs/runs.js';
 import { lastRewards } from '../../storage/tasks/rewards.js';
-import { readTrajectory } from '../../storage/trajectories/read-trajectory.js';
-import { listTrajectoryRows, summaryOf } from '../../storage/trajectories/trajectory-list.js';
+import { listTrajectoryRows, readTrajectory, summaryOf } from '../../storage/trajectories/trajectories.js';
 import type { Parts } from '../parts.js';
 import { indexShortDue } from './index-trajectories.js';
 

@@ -1,6 +1,6 @@
 import { rebuildSegment } from '../../../steps/segment/rebuild-segment.js';
 import { SEGMENT_WORKFLOW } from '../../core/runs/run.js';
-import { olderSegments } from '../../storage/dbos/older-segments.js';
+import { olderSegments } from '../../storage/dbos/segment-rows.js';
 import { readRun } from '../../storage/runs/runs.js';
 import { RECORDING_VERSION } from '../dbos/recording-version.js';
 import type { Parts } from '../parts.js';

@@ -6,7 +6,7 @@ import { HoldfastError } from '../../core/errors/errors.js';
 import { canonical } from '../../core/json.js';
 import { isGivenUp } from '../../core/queue/crashes.js';
 import { isOver, SEGMENT_WORKFLOW } from '../../core/runs/run.js';
-import { type StrandedRun, strandedRuns } from '../../storage/dbos/stranded.js';
+import { type StrandedRun, strandedRuns } from '../../storage/dbos/strays.js';
 import { crashesOf, requeue, segmentsUnder } from '../../storage/dbos/takeover.js';
 import { workflowIdOf } from '../../storage/dbos/workflow-id.js';
 import { appendEvents } from '../../storage/log/events.js';

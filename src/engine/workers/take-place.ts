@@ -1,8 +1,8 @@
 import { SEGMENT_WORKFLOW } from '../../core/runs/run.js';
 import { Metrics } from '../../metrics/metrics.js';
 import { type Database, openDatabase } from '../../storage/database/database.js';
+import { namedTrouble } from '../../storage/database/database-trouble.js';
 import { migrate } from '../../storage/database/migrate.js';
-import { namedTrouble } from '../../storage/database/named-trouble.js';
 import { Begun } from '../begun.js';
 import type { Waiting } from '../concurrency/when-there.js';
 import { RECORDING_VERSION } from '../dbos/recording-version.js';

@@ -1,6 +1,6 @@
 import type { Allowance } from '../../core/limits/allowance.js';
 import { withoutKnownSecrets, withoutSecrets } from '../../models/secrets/known-secrets.js';
-import { breathe } from '../../storage/database/breathe.js';
+import { breathe } from '../../storage/database/timing.js';
 
 /** So deep a body is taken apart: into its members, and those that are lists or objects into theirs. */
 const DEPTH = 2;

@@ -3,7 +3,7 @@ import type { Request, Response } from 'express';
 import { HoldfastError } from '../../core/errors/errors.js';
 import type { BatchLine } from '../../core/tasks/task-batch.js';
 import { withoutSecrets } from '../../models/secrets/known-secrets.js';
-import { breathe } from '../../storage/database/breathe.js';
+import { breathe } from '../../storage/database/timing.js';
 import { assertShallow, parseJson } from './body.js';
 import { ownTime } from './body-time.js';
 

@@ -1,3 +1,5 @@
+import { HoldfastError } from '../../core/errors/errors.js';
+
 /**
  * What keeps a database from doing what it was asked, where that passes. `away`: its connection is lost, it is stopping or
  * starting, or it does not let its user in. `full`: it has no room on its disk, or in its memory. `read_only`: it takes no writes, as a replica
@@ -29,4 +31,47 @@ export function databaseTrouble(error: unknown): DatabaseTrouble | null {
   const known = TROUBLES.find((trouble) => CODES[trouble].test(String(code ?? '')));
   const said = SAID.find(([words]) => words.test(text))?.[1];
   return known ?? said ?? (SOCKET.test(text) ? 'away' : null);
+}
+
+/** Codes of PostgreSQL for a user or a database that it does not let in any more, with what is said of each. */
+const REFUSALS: Readonly<Record<string, readonly [string, string]>> = {
+  '28P01': [
+    'PostgreSQL refuses the password of DATABASE_URL.',
+    'Give the user that password again, or correct DATABASE_URL and start again.',
+  ],
+  '28000': [
+    'PostgreSQL does not let the user of DATABASE_URL in.',
+    'Look at pg_hba.conf and at the rights of the user, or correct DATABASE_URL and start again.',
+  ],
+  '3D000': [
+    'The database of DATABASE_URL does not exist any more.',
+    'Restore it, or correct DATABASE_URL and start again.',
+  ],
+};
+
+/** The code of PostgreSQL for a text that has a character of no encoding; of what Holdfast sends that is NUL alone. */
+const NOT_IN_ENCODING = '22021';
+
+const codeOf = (thrown: unknown): unknown => ((thrown ?? {}) as { readonly code?: unknown }).code;
+
+/** What the driver threw, as an error of the table: `database_unreachable`, `database_full`, `database_read_only`, or `invalid_request` for NUL in a text. Null: the database has no such trouble. */
+export function namedTrouble(thrown: unknown): HoldfastError | null {
+  if (thrown instanceof HoldfastError) return null;
+  if (codeOf(thrown) === NOT_IN_ENCODING)
+    return new HoldfastError('invalid_request', 'A text holds NUL (U+0000), which the database does not keep.', {
+      cause: thrown,
+      hint: 'Leave the character out.',
+    });
+  const trouble = databaseTrouble(thrown);
+  if (trouble === 'full')
+    return new HoldfastError('database_full', 'The database has no room for what it was to keep.', { cause: thrown });
+  if (trouble === 'read_only')
+    return new HoldfastError('database_read_only', 'The database takes no writes.', { cause: thrown });
+  if (trouble !== 'away') return null;
+  const code = codeOf(thrown);
+  const [message, hint] = (typeof code === 'string' ? REFUSALS[code] : undefined) ?? [];
+  return new HoldfastError('database_unreachable', message ?? 'The database does not answer.', {
+    cause: thrown,
+    ...(hint === undefined ? {} : { hint }),
+  });
 }

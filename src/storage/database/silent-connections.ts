@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream';
 import type pg from 'pg';
 import { newClient } from './postgres/postgres-place.js';
 import { PreparedClient } from './postgres/prepared-client.js';
-import { END_WITHIN_MS, within } from './within.js';
+import { END_WITHIN_MS, within } from './timing.js';
 
 export interface Patience {
   readonly lookEveryMs: number;

@@ -1,4 +1,4 @@
-import { NOW_MS } from '../database/clock.js';
+import { NOW_MS } from '../database/columns.js';
 import { CALL_COLUMNS, type CallOutcomeRow } from '../runs/calls.js';
 
 /** Whoever can ask the database of DBOS: a pool. */

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import type { ErrorView } from '../../core/errors/errors.js';
 import { canonical } from '../../core/json.js';
-import { NOW_MS } from '../database/clock.js';
+import { NOW_MS } from '../database/columns.js';
 import type { ExportRow } from '../exports/exports.js';
 
 /** A worker whose heartbeat is older than this does not export any more; that another one does the same would do no harm. */

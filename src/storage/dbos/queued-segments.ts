@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { NOW_MS } from '../database/clock.js';
+import { NOW_MS } from '../database/columns.js';
 
 /** Cancels segments that wait in the queue. Nothing happens to one that a worker has taken: it finds its run over. */
 export async function withdrawSegments(trx: Knex.Transaction, workflowIds: readonly string[]): Promise<void> {

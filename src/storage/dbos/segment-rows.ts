@@ -1,6 +1,10 @@
 import type { Knex } from 'knex';
+import type { RunStatus } from '../../core/runs/run.js';
+import { NOW_MS } from '../database/columns.js';
+import { OLD } from '../queue/workers.js';
 import type { RunRow } from '../runs/run-row.js';
-import { workflowIdOf } from './workflow-id.js';
+import { hasSegments } from './takeover.js';
+import { runIdSql, segmentSql, workflowIdOf, workflowIdSql } from './workflow-id.js';
 
 /** Tables of DBOS that hold what was recorded of a workflow, and do not go with its status. */
 const RECORDED = ['workflow_input', 'workflow_output', 'operation_outputs'];
@@ -39,4 +43,82 @@ export async function hasStep(db: Knex, workflowId: string, name: string): Promi
     .where({ workflow_uuid: workflowId, function_name: name })
     .first('function_id');
   return step !== undefined;
+}
+
+/** A run that is not over, and the recording version of its segment; null: nothing of it is recorded. */
+export interface LiveRun {
+  readonly id: string;
+  readonly tenant: string;
+  readonly agent: string;
+  readonly status: RunStatus;
+  readonly segment: number;
+  readonly version: string | null;
+}
+
+const NOT_OVER = `r.status in ('queued', 'running', 'paused')`;
+
+export async function countLiveRuns(db: Knex): Promise<number> {
+  const { rows } = await db.raw(`select count(*)::int as n from holdfast.runs r where ${NOT_OVER}`);
+  return rows[0].n;
+}
+
+/** Runs of all tenants that are not over, by their ids, after one of them ('': from the first). */
+export async function liveRuns(db: Knex, after: string, limit: number): Promise<LiveRun[]> {
+  const recorded = (await hasSegments(db))
+    ? `(select s.application_version from dbos.workflow_status s
+         where s.workflow_uuid = ${workflowIdSql('r')} and s.status in ('ENQUEUED', 'PENDING', 'DELAYED'))`
+    : 'null';
+  const { rows } = await db.raw(
+    `select r.id, r.tenant, r.agent, r.status, r.segment, ${recorded} as version
+       from holdfast.runs r where ${NOT_OVER} and r.id > ? order by r.id limit ?`,
+    [after, limit],
+  );
+  return rows;
+}
+
+/** A segment in the queue of which a part was recorded under a recording version before the present one. */
+export interface OlderSegment {
+  readonly workflowId: string;
+  readonly runId: string;
+  readonly segment: number;
+  readonly version: number;
+}
+
+/** Workers that take segments of their recording version from the queue. */
+const TAKES = `role <> 'api' and stopped_at is null and stop_asked is null
+     and heartbeat_at >= now() - ${OLD}`;
+
+/** Segments in the queue of recording versions before `version`, for which no worker of their version lives. */
+export async function olderSegments(
+  db: Knex,
+  { workflow, version, limit }: { readonly workflow: string; readonly version: number; readonly limit: number },
+): Promise<readonly OlderSegment[]> {
+  if (!(await hasSegments(db))) return [];
+  const { rows }: { rows: OlderSegment[] } = await db.raw(
+    `with versions as materialized (
+       select v::int as version from (
+         select distinct application_version as v from dbos.workflow_status
+          where status = 'ENQUEUED' and name = :workflow and application_version is not null) queued
+        where v ~ '^[0-9]{1,9}$')
+     select workflow_uuid as "workflowId", v.version,
+            ${runIdSql('workflow_uuid')} as "runId", ${segmentSql('workflow_uuid')} as segment
+       from versions v
+       join dbos.workflow_status s
+         on s.status = 'ENQUEUED' and s.name = :workflow and s.application_version = v.version::text
+      where v.version < :version
+        and not exists (select from holdfast.workers w where w.recording_version = v.version and ${TAKES})
+      order by s.created_at
+      limit :limit`,
+    { workflow, version, limit },
+  );
+  return rows;
+}
+
+/** Takes a segment out of the queue for good. False: somebody has taken it. */
+export async function cancelQueued(trx: Knex.Transaction, { workflowId, version }: OlderSegment): Promise<boolean> {
+  const now = trx.raw(NOW_MS);
+  const cancelled = await trx('dbos.workflow_status')
+    .where({ workflow_uuid: workflowId, status: 'ENQUEUED', application_version: String(version) })
+    .update({ status: 'CANCELLED', completed_at: now, updated_at: now });
+  return cancelled > 0;
 }

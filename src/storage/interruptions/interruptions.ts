@@ -17,7 +17,7 @@ import { type PlacedWait, placedWait } from '../../core/interruptions/wait.js';
 import { canonical, type JsonValue } from '../../core/json.js';
 import type { ApprovalTerms } from '../../core/runs/ending.js';
 import type { Rows } from '../database/columns.js';
-import { inOneFlight } from '../database/one-flight.js';
+import { inOneFlight } from '../database/transactions.js';
 import { type PageRows, rowsOfPage } from '../runs/page-rows.js';
 import { runColumns } from '../runs/run-columns.js';
 import { decodeCursor, type Placed, placeBy } from '../runs/run-list.js';

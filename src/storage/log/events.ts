@@ -5,7 +5,7 @@ import { dataHash, genesis, type Head } from '../../core/log/chain.js';
 import type { EventDraft } from '../../core/log/event.js';
 import type { RunState } from '../../core/log/state.js';
 import { isOver } from '../../core/runs/run.js';
-import { inOneFlight } from '../database/one-flight.js';
+import { inOneFlight } from '../database/transactions.js';
 import { keepsFold } from './keep-fold.js';
 import {
   type EventRow,

@@ -3,7 +3,7 @@ import { HoldfastError } from '../../core/errors/errors.js';
 import { LogCheck } from '../../core/log/check-log.js';
 import type { Broken } from '../../core/log/invariant.js';
 import { isReadable, type KeyedEvent } from '../../core/log/recording.js';
-import { breathe } from '../database/breathe.js';
+import { breathe } from '../database/timing.js';
 import { loggedOf } from '../evidence/log-pages.js';
 import { rowsOfPage } from '../runs/page-rows.js';
 import { BEFORE_ALL } from './read-events.js';

@@ -3,7 +3,7 @@ import { HoldfastError } from '../../core/errors/errors.js';
 import type { JsonValue } from '../../core/json.js';
 import type { RunEvent, ToldEvent } from '../../core/log/event.js';
 import type { LoggedEvent } from '../../core/trajectories/step-fold.js';
-import { inBreaths } from '../database/breathe.js';
+import { inBreaths } from '../database/timing.js';
 import { type PageRows, rowsOfPage } from '../runs/page-rows.js';
 import type { EventRow } from './write-events.js';
 

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import { z } from 'zod';
 import { RUN_STATUSES } from '../../core/runs/run.js';
-import { inOneFlight } from '../database/one-flight.js';
+import { inOneFlight } from '../database/transactions.js';
 import { deadSql } from '../tasks/tasks.js';
 
 /** What is going on in the whole database, as numbers. */

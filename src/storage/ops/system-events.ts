@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import { canonical, type JsonObject } from '../../core/json.js';
 import type { SystemEvent, SystemEventDraft, SystemEventFilter } from '../../core/log/system-event.js';
-import { inOneFlight } from '../database/one-flight.js';
+import { inOneFlight } from '../database/transactions.js';
 import { rowsOfPage } from '../runs/page-rows.js';
 
 /** A row as the driver gives it: int8 as text. */

@@ -14,7 +14,7 @@ import {
 } from '../../core/replay/begun-calls.js';
 import type { Rebinding } from '../../core/replay/rebinding.js';
 import { isOver } from '../../core/runs/run.js';
-import { breathe } from '../database/breathe.js';
+import { breathe } from '../database/timing.js';
 import { runs } from '../runs/runs.js';
 
 /** A statement takes 65,535 values. */

@@ -10,6 +10,7 @@ import type { RunRow } from '../runs/run-row.js';
 import { runs } from '../runs/runs.js';
 import { ATTEMPT } from '../tasks/task-attempts.js';
 import { eraseTaskOf } from '../tasks/tasks.js';
+import type { Erasing } from './erasures.js';
 import { REPAIRED } from './lost-rows.js';
 import { forgetSubjects } from './subjects.js';
 
@@ -61,7 +62,7 @@ export async function eraseContent(trx: Knex.Transaction, run: RunRow): Promise<
 }
 
 /** What was told to the run: events for it alone, and those that settled a wait of it. */
-export async function eraseToldEvents(trx: Knex.Transaction, { id, tenant }: RunRow): Promise<void> {
+async function eraseToldEvents(trx: Knex.Transaction, { id, tenant }: RunRow): Promise<void> {
   const events = () => trx('holdfast.emitted_events');
   await events().where({ run_id: id, status: 'kept' }).delete();
   const empty = { payload: 'null', digest: '', key: null, name: ERASED_NAME };
@@ -98,4 +99,47 @@ function errorOf({ error }: RunRow): string | null {
   const { code } = errorView.parse(JSON.parse(error));
   const known = isErrorCode(code) ? code : 'run_failed';
   return canonical({ code: known, message: ERASED, hint: ERRORS[known].hint });
+}
+
+/** Whether a segment of the run has begun: of a fork, one of its own. */
+export async function hasBegun(db: Knex, run: Pick<RunRow, 'id' | 'recorded_seq'>): Promise<boolean> {
+  const own = db('holdfast.events')
+    .where({ run_id: run.id, kind: 'segment.started' })
+    .where('seq', '>', run.recorded_seq ?? 0);
+  return (await own.first('seq')) !== undefined;
+}
+
+/** A run that was forked from this one; null: none was. */
+export async function forkOf(db: Knex, id: string): Promise<string | null> {
+  const row = await runs(db).where({ forked_from_run_id: id }).first('id');
+  return row?.id ?? null;
+}
+
+/** Removes a run with all that hangs on it. The session that it was in is free. */
+export async function deleteRunRows(trx: Knex.Transaction, id: string): Promise<void> {
+  await trx('holdfast.emitted_events').where({ run_id: id }).delete();
+  await trx('holdfast.dispatch_starts').where({ run_id: id }).delete();
+  await runs(trx).where({ id }).delete();
+}
+
+/** Keeps that a run was removed, by whom and why, and where its log ended: one that is missing without it was taken away. */
+export async function insertRemovedRun(
+  trx: Knex.Transaction,
+  runId: string,
+  { actor, reason }: Erasing,
+): Promise<void> {
+  await trx.raw(
+    `insert into holdfast.removed_runs (run_id, tenant, seq, hash, state_hash, actor, reason)
+     select run_id, tenant, seq, hash, state_hash, ?, ? from holdfast.run_heads where run_id = ?`,
+    [actor, reason, runId],
+  );
+}
+
+/** Removes a run that is over with everything of it but what it cost, under the lock of its row. */
+export async function removeRun(trx: Knex.Transaction, run: RunRow, by: Erasing): Promise<void> {
+  await insertRemovedRun(trx, run.id, by);
+  await eraseToldEvents(trx, run);
+  await leaveExports(trx, run);
+  if (run.session_id !== null) await removeItemsOfRun(trx, run.tenant, run.session_id, run.id);
+  await deleteRunRows(trx, run.id);
 }

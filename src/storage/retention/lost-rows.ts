@@ -1,7 +1,10 @@
 import type { Knex } from 'knex';
+import { HoldfastError } from '../../core/errors/errors.js';
+import type { Loss, LossEntry } from '../../core/evidence/log-entry.js';
 import { sha256 } from '../../core/json.js';
 import { callOutcome } from '../../core/log/event.js';
 import type { LostCall, LostDecision } from '../../core/log/repair.js';
+import { appendEntries, entryRows, lockLog } from '../evidence/log-rows.js';
 
 /** The natural key of the event by which a repaired run names its source. It stays when its payload is erased. */
 export const REPAIRED = 'repaired';
@@ -77,4 +80,33 @@ export async function takesEvents(db: Knex, runId: string): Promise<boolean> {
   if (head === undefined || sha256(head.state) !== head.state_hash) return false;
   const beyond = await db('holdfast.events').where({ run_id: runId }).where('seq', '>', head.seq).first('seq');
   return beyond === undefined;
+}
+
+/** What is entered of a run that loses something, read while its head is still there. */
+type LossDraft = Omit<LossEntry, 'previous'>;
+
+export async function lossDraft(
+  trx: Knex.Transaction,
+  runId: string,
+  { loss, actor, reason }: { readonly loss: Loss; readonly actor: string; readonly reason: string },
+): Promise<LossDraft | null> {
+  const head = await trx('holdfast.run_heads').where({ run_id: runId }).first('tenant', 'seq', 'hash');
+  return head === undefined ? null : { v: 1, loss, runId, ...head, actor, reason };
+}
+
+/**
+ * Enters it into the log over all runs, as the last statement of the transaction that takes it away. A log that is broken takes
+ * no entry, and keeps nobody from erasing: the loss then has no entry, which verifying says.
+ */
+export async function enterLoss(trx: Knex.Transaction, draft: LossDraft | null): Promise<void> {
+  if (draft === null) return;
+  await lockLog(trx);
+  const { runId: run_id, loss, seq } = draft;
+  if ((await entryRows(trx).where({ run_id, loss, seq }).first('index')) !== undefined) return;
+  const before = await entryRows(trx).where({ run_id }).whereNull('loss').orderBy('seq', 'desc').first('hashes');
+  try {
+    await appendEntries(trx, [{ ...draft, previous: before?.hashes.slice(0, 64) ?? null }]);
+  } catch (error) {
+    if (!(error instanceof HoldfastError && error.code === 'log_broken')) throw error;
+  }
 }

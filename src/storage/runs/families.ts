@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import { OVER, type RunStatus, type Usage } from '../../core/runs/run.js';
 import type { Rows } from '../database/columns.js';
-import { inOneFlight } from '../database/one-flight.js';
+import { inOneFlight } from '../database/transactions.js';
 import { runColumns } from './run-columns.js';
 import { ancestorsOf, type RunRow } from './run-row.js';
 import { runs } from './runs.js';

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import { columnsOf } from '../database/columns.js';
-import { previewBytes, previewOf } from './previews.js';
+import { previewBytes, previewOf } from './page-rows.js';
 import type { RunRow } from './run-row.js';
 
 const COLUMNS: { readonly [C in keyof RunRow]-?: true } = {

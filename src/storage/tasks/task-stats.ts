@@ -3,7 +3,7 @@ import { type Summary, summary } from '../../core/ops/stats.js';
 import { OVER, RUN_STATUSES } from '../../core/runs/run.js';
 import { DIFFICULTIES } from '../../core/tasks/task-definition.js';
 import { BROKEN, TRAJECTORY_RESULTS } from '../../core/trajectories/trajectory-result.js';
-import { inOneFlight } from '../database/one-flight.js';
+import { inOneFlight } from '../database/transactions.js';
 
 /** A look that takes longer is given up: there is too much to look at, or the database has other things to do. */
 const TIMEOUT = `set local statement_timeout = '3s'`;

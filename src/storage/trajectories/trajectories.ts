@@ -1,14 +1,34 @@
 import type { Knex } from 'knex';
 import { z } from 'zod';
+import type { Integrity } from '../../core/integrity/integrity.js';
 import { canonical } from '../../core/json.js';
+import type { RewardView } from '../../core/tasks/reward.js';
 import type { Sketch } from '../../core/trajectories/sketch.js';
-import type { Trajectory } from '../../core/trajectories/trajectory.js';
+import {
+  type RunFacts,
+  type StepWindow,
+  type Trajectory,
+  type TrajectorySummary,
+  trajectoryFold,
+  trajectoryRunOf,
+} from '../../core/trajectories/trajectory.js';
+import { asksForEnded, type TrajectoryFilter } from '../../core/trajectories/trajectory-filter.js';
 import type { TrajectoryResult } from '../../core/trajectories/trajectory-result.js';
+import { trajectoryCounts } from '../../core/trajectories/trajectory-score.js';
+import { chargesByTurn } from '../budgets/charges.js';
+import { seenEnvironment } from '../containers/environments.js';
+import { breathe } from '../database/timing.js';
+import { shownRun } from '../integrity/legible-rows.js';
+import { readLoggedEvents } from '../log/read-events.js';
 import { appendSystemEvent } from '../ops/system-events.js';
+import type { PageRows } from '../runs/page-rows.js';
+import { lightRunColumns } from '../runs/run-columns.js';
+import { newestFirst, type Placed } from '../runs/run-list.js';
 import type { RunRow } from '../runs/run-row.js';
+import { lastReward } from '../tasks/rewards.js';
 
 /** A row of `holdfast.trajectories` as the driver gives it. */
-export interface TrajectoryRow {
+interface TrajectoryRow {
   run_id: string;
   tenant: string;
   agent: string;
@@ -91,9 +111,104 @@ export async function judgeTrajectory(
 }
 
 /** Null: it is not there yet. */
-export async function diversityOfRun(db: Knex, runId: string): Promise<number | null> {
+async function diversityOfRun(db: Knex, runId: string): Promise<number | null> {
   const row: Pick<TrajectoryRow, 'diversity'> | undefined = await db('holdfast.trajectories')
     .where({ run_id: runId })
     .first('diversity');
   return row?.diversity ?? null;
 }
+
+/** At most so many are in memory at once. */
+const EVENTS_AT_ONCE = 100;
+
+/** What of a run only its row, and who judged it, say. Of a row that cannot be read `run.integrity` says so. */
+export const runFactsOf = (row: RunRow, reward: RunFacts['reward']): RunFacts => ({
+  run: shownRun(row, [], []),
+  executionTimeMs: Number(row.active_ms),
+  scaffold: row.scaffold,
+  cancelReason: row.cancel_reason,
+  reward,
+});
+
+/**
+ * Reads the log of a run into its record; holds of it the steps of the window, and of the others counts. Throws the reason of the signal
+ * when it fires.
+ */
+export async function readTrajectory(
+  db: Knex,
+  row: RunRow,
+  window: StepWindow,
+  signal?: AbortSignal,
+): Promise<{ readonly record: Trajectory; readonly sketch: () => Sketch }> {
+  const charges = await chargesByTurn(db, row.id);
+  const fold = trajectoryFold(runFactsOf(row, await lastReward(db, row.id)), {
+    chargesOf: (turn) => charges.get(turn) ?? [],
+    window,
+    diversityScore: await diversityOfRun(db, row.id),
+    environment: await seenEnvironment(db, row.id),
+  });
+  let after = 0;
+  for (;;) {
+    const events = await readLoggedEvents(db, row.id, after, EVENTS_AT_ONCE);
+    for (const event of events.rows) {
+      fold.push(event);
+      await breathe(signal);
+    }
+    if (!events.more) return fold.end();
+    after = events.rows.at(-1)?.seq ?? after;
+  }
+}
+
+type Read = Pick<TrajectoryRow, 'models' | 'steps' | 'counts' | 'quality' | 'diversity' | 'score_version'>;
+
+/** A run, and what its log says of it; null: it was not read yet. */
+type ListedRow = Placed<RunRow> & { readonly [C in keyof Read]: Read[C] | null };
+
+/**
+ * A page of runs by the time of their creation, newest first, and one more row when there is a next page. What only the log of
+ * a run that is over says is answered from the rows of those, in their order; everything else from the runs.
+ */
+export async function listTrajectoryRows(
+  db: Knex,
+  tenant: string,
+  filter: TrajectoryFilter,
+  page: { readonly limit: number; readonly cursor?: string },
+): Promise<PageRows<ListedRow>> {
+  const by = asksForEnded(filter) ? { table: 't', id: 't.run_id' } : { table: 'r', id: 'r.id' };
+  const query = db('holdfast.runs as r')
+    [asksForEnded(filter) ? 'join' : 'leftJoin']('holdfast.trajectories as t', 't.run_id', 'r.id')
+    .where({ [`${by.table}.tenant`]: tenant })
+    .select(lightRunColumns(db, 'r'))
+    .select('t.models', 't.steps', 't.counts', 't.quality', 't.diversity', 't.score_version');
+  narrow(query, filter, by.table);
+  const at = `${by.table}.created_at`;
+  return newestFirst(db, query, page, { at, id: by.id, bytes: ROW_BYTES });
+}
+
+const ROW_BYTES = `octet_length(r.metadata) + coalesce(octet_length(r.error), 0)`;
+
+function narrow(query: Knex.QueryBuilder, filter: TrajectoryFilter, table: string): void {
+  const { result, status, agent, model, task, tag, minReward, maxReward, from, to } = filter;
+  if (status !== undefined) query.where({ 'r.status': status });
+  if (agent !== undefined) query.where({ [`${table}.agent`]: agent });
+  if (from !== undefined) query.whereRaw(`${table}.created_at >= ?::timestamptz`, [from]);
+  if (to !== undefined) query.whereRaw(`${table}.created_at < ?::timestamptz`, [to]);
+  if (result !== undefined) query.where({ 't.result': result });
+  if (task !== undefined) query.where({ 't.task_id': task });
+  if (model !== undefined) query.whereRaw('t.models @> array[?]::text[]', [model]);
+  if (tag !== undefined) query.whereRaw('t.tags @> array[?]::text[]', [tag]);
+  if (minReward !== undefined) query.where('t.reward', '>=', minReward);
+  if (maxReward !== undefined) query.where('t.reward', '<=', maxReward);
+}
+
+export const summaryOf = (row: ListedRow, reward: RewardView | null, integrity: Integrity): TrajectorySummary => ({
+  ...trajectoryRunOf(runFactsOf(row, reward)),
+  model: row.models?.[0] ?? null,
+  models: row.models ?? [],
+  totalSteps: row.steps,
+  counts: row.counts === null ? null : trajectoryCounts.parse(JSON.parse(row.counts)),
+  qualityScore: row.quality,
+  diversityScore: row.diversity,
+  scoreVersion: row.score_version,
+  integrity,
+});

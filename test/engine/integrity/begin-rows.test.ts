@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { defineAgent, defineTool } from '../../../src/index.js';
 import { revokeStanding } from '../../../src/storage/interruptions/standing-decisions.js';
 import { appendEvents } from '../../../src/storage/log/events.js';
-import { resumeWork } from '../../../src/storage/runs/resume-work.js';
+import { resumeWork } from '../../../src/storage/runs/runs-to-resume.js';
 import { compareBegin } from '../../../steps/segment/begin-segment.js';
 import { describeBothDatabasesSlowly } from '../../harness/database.js';
 import { ADMIN, BOB, eventsOf, openTestEngine, restOf, runToRest, type TestEngine } from '../../harness/engine.js';

@@ -13,7 +13,7 @@ import { grantsToday } from '../../../src/engine/replay/replayed-run.js';
 import { jsonText } from '../../../src/http/wire/json-text.js';
 import { defineAgent, defineTool, functionModel } from '../../../src/index.js';
 import { knowSecret, withoutSecrets } from '../../../src/models/secrets/known-secrets.js';
-import { breathe } from '../../../src/storage/database/breathe.js';
+import { breathe } from '../../../src/storage/database/timing.js';
 import { describeBothDatabasesSlowly } from '../../harness/database.js';
 import { ADMIN, engineFor, restOf } from '../../harness/engine.js';
 import { call, resultsIn, say } from '../../harness/script.js';

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } 
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { makeDirectory } from '../../../src/storage/database/data-dir/make-directory.js';
+import { makeDirectory } from '../../../src/storage/database/data-dir/private-files.js';
 
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Database, openDatabase } from '../../../src/storage/database/database.js';
-import { inOneFlight } from '../../../src/storage/database/one-flight.js';
+import { inOneFlight } from '../../../src/storage/database/transactions.js';
 import { createTestDatabase, describeEachDatabase, type TestDatabase } from '../../harness/database.js';
 
 /** Statements that are sent together. */

@@ -5,7 +5,7 @@ import {
   endsTransaction,
   listenCommand,
   onlyReads,
-} from '../../../src/storage/database/pglite/pglite-statement.js';
+} from '../../../src/storage/database/pglite/pglite-wire.js';
 
 describe('The text of a statement', () => {
   test('begins a transaction', () => {

@@ -1,8 +1,7 @@
 import { lstatSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { HoldfastError } from '../../../core/errors/errors.js';
-import { makeDirectory } from './make-directory.js';
-import { closePath, closeTree, OTHERS } from './private-files.js';
+import { closePath, closeTree, makeDirectory, OTHERS } from './private-files.js';
 
 const WRITABLE_BY_ALL = 0o002;
 

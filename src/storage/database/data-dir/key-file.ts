@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { linkSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { makeDirectory } from './make-directory.js';
+import { makeDirectory } from './private-files.js';
 
 const OWNER_ALONE = 0o600;
 

@@ -1,5 +1,5 @@
-import { chmodSync, type Dirent, readdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, type Dirent, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { NodeFS } from '@electric-sql/pglite/nodefs';
 import { HoldfastError } from '../../../core/errors/errors.js';
 import { isRecord } from '../../../core/json.js';
@@ -69,4 +69,21 @@ function closeEntry(parent: string, one: Dirent): void {
 export function closePath(path: string): void {
   const mode = statSync(path, { throwIfNoEntry: false })?.mode;
   if (mode !== undefined && (mode & OTHERS) !== 0) chmodSync(path, closedMode(mode & 0o7777));
+}
+
+/**
+ * Makes a directory, and those above it that are missing, for this user alone. Throws what `mkdirSync` throws. Its own way of
+ * making several tries for ever where a directory that is there takes none, as /proc.
+ */
+export function makeDirectory(path: string): void {
+  const missing: string[] = [];
+  for (let at = resolve(path); !existsSync(at); at = dirname(at)) missing.unshift(at);
+  for (const one of missing) {
+    try {
+      mkdirSync(one, { mode: 0o700 });
+    } catch (error) {
+      // Another process was faster.
+      if (statSync(one, { throwIfNoEntry: false })?.isDirectory() !== true) throw error;
+    }
+  }
 }

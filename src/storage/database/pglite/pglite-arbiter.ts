@@ -1,8 +1,8 @@
 import { HoldfastError } from '../../../core/errors/errors.js';
 import { type Door, enterTransaction, Lease, transactionHere } from './pglite-lease.js';
 import type { PgliteSession, TransactionStatus } from './pglite-session.js';
-import { beginsReadOnly, beginsTransaction, endsTransaction, onlyReads } from './pglite-statement.js';
 import type { Message, Send } from './pglite-wire.js';
+import { beginsReadOnly, beginsTransaction, endsTransaction, onlyReads } from './pglite-wire.js';
 
 export interface Statement {
   readonly text: string;

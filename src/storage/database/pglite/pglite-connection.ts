@@ -1,17 +1,17 @@
 import { AsyncResource } from 'node:async_hooks';
 import { EventEmitter } from 'node:events';
+import pg from 'pg';
 import { HoldfastError } from '../../../core/errors/errors.js';
 import { PgliteArbiter } from './pglite-arbiter.js';
 import type { Door } from './pglite-lease.js';
 import type { PgliteSession, TransactionStatus } from './pglite-session.js';
-import { listenCommand } from './pglite-statement.js';
-import type { Bind, Describe, Execute, Message, Send } from './pglite-wire.js';
+import { type Bind, type Describe, type Execute, listenCommand, type Message, type Send } from './pglite-wire.js';
 
 /**
  * The protocol end of one virtual connection: `pg.Client` talks to it as to its socket. Collects the messages of one
  * statement up to its sync and hands them to the arbiter. Names of statements are the session's, which connections share.
  */
-export class PgliteConnection extends EventEmitter {
+class PgliteConnection extends EventEmitter {
   readonly stream = { destroy: (): void => this.end() };
   /** Read by `pg.Client`. */
   _connecting = false;
@@ -145,5 +145,42 @@ export class PgliteConnection extends EventEmitter {
     else this.#channels.delete(command.channel);
     const send: Send = (wire) => wire.query('UNLISTEN holdfast_nobody');
     return { text: statement.text, sends: [send] };
+  }
+}
+
+/** Virtual connections cost nothing: a transaction that waits for the session must not keep others from a connection. */
+const CONNECTIONS_MAX = 10_000;
+
+type Connected = (error: Error | undefined, client: pg.PoolClient | undefined, done: () => void) => void;
+
+/** A `pg.Pool` whose clients share PGlite's session: no socket, no wire, otherwise pg as it is. */
+export class PglitePool extends pg.Pool {
+  constructor(session: PgliteSession, door: Door) {
+    const connections = new WeakMap<pg.ClientBase, PgliteConnection>();
+    class Client extends pg.Client {
+      constructor() {
+        const connection = new PgliteConnection(session, door);
+        // What is sent before an answer waits in the connection: pg will not keep it in the client any more.
+        const config = { application_name: 'holdfast', connection, pipeline: true };
+        super(config);
+        connections.set(this, connection);
+      }
+    }
+    super({ Client, max: CONNECTIONS_MAX, allowExitOnIdle: true });
+    this.on('release', (_error, client) => connections.get(client)?.abandon());
+  }
+
+  override connect(): Promise<pg.PoolClient>;
+  override connect(callback: Connected): void;
+  // `pool.query` goes this way too. pg calls back in the async context of whoever set a client free; the promise keeps
+  // that of the caller, which says where its statement stands.
+  override connect(callback?: Connected): Promise<pg.PoolClient> | undefined {
+    const connected = super.connect();
+    if (callback === undefined) return connected;
+    connected.then(
+      (client) => callback(undefined, client, () => client.release()),
+      (error: Error) => callback(error, undefined, () => {}),
+    );
+    return undefined;
   }
 }

@@ -2,8 +2,7 @@ import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
 import { HoldfastError } from '../../../core/errors/errors.js';
-import { makeDirectory } from '../data-dir/make-directory.js';
-import { PrivateNodeFS } from '../data-dir/private-files.js';
+import { makeDirectory, PrivateNodeFS } from '../data-dir/private-files.js';
 
 /** What the system says of files that may be whole. */
 const REFUSALS: ReadonlySet<string> = new Set([

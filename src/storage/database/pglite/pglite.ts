@@ -4,10 +4,10 @@ import type { Pool } from 'pg';
 import { lockDataDir } from '../data-dir/data-dir-lock.js';
 import type { Database, OwnConnection, SessionLock } from '../database.js';
 import { silentLog } from '../knex-log.js';
-import { END_WITHIN_MS, within } from '../within.js';
+import { END_WITHIN_MS, within } from '../timing.js';
+import { PglitePool } from './pglite-connection.js';
 import { openFiles } from './pglite-files.js';
 import { followContexts } from './pglite-lease.js';
-import { PglitePool } from './pglite-pool.js';
 import { PgliteSession } from './pglite-session.js';
 
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 60_000;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type pg from 'pg';
 import type { SessionLock } from '../database.js';
-import { END_WITHIN_MS, within } from '../within.js';
+import { END_WITHIN_MS, within } from '../timing.js';
 import { newClient } from './postgres-place.js';
 
 const PING_EVERY_MS = 1_000;

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { HoldfastError } from '../../../core/errors/errors.js';
-import { END_WITHIN_MS, within } from '../within.js';
+import { END_WITHIN_MS, within } from '../timing.js';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 /** Of a connection of its own, whose statements are all short. */

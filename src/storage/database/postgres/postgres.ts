@@ -3,10 +3,9 @@ import knex, { type Knex } from 'knex';
 import pg from 'pg';
 import type { Database, OwnConnection, SessionLock } from '../database.js';
 import { silentLog } from '../knex-log.js';
-import { PostgresOwnConnection } from '../own-connection.js';
 import { SilentConnections } from '../silent-connections.js';
-import { END_WITHIN_MS, within } from '../within.js';
-import { listenOn } from './postgres-listen.js';
+import { END_WITHIN_MS, within } from '../timing.js';
+import { listenOn, PostgresOwnConnection } from './postgres-connections.js';
 import { endHolderOf, lockOn } from './postgres-lock.js';
 import { connectionTo, ensureDatabase } from './postgres-place.js';
 

@@ -1,12 +1,54 @@
 import type { Knex } from 'knex';
-import { inOneFlight } from '../database/one-flight.js';
+import { inOneFlight } from '../database/transactions.js';
 import type { DecisionRow, InterruptionRow } from '../interruptions/interruption-rows.js';
 import { decisionsOfSegment, interruptionsOfSegment } from '../interruptions/interruptions.js';
 import { type StandingThen, standingThen } from '../interruptions/standing-decisions.js';
 import { callsOfRun } from './calls.js';
+import { runColumns } from './run-columns.js';
 import type { RunRow } from './run-row.js';
-import { startingWork } from './runs.js';
+import { runs, startingWork } from './runs.js';
 import { type SnapshotRow, snapshotOf, soundState } from './snapshots.js';
+
+/**
+ * Reads runs and holds their rows until the transaction ends: those of a family that are deeper later, as everywhere; of one depth, in
+ * the order of their ids.
+ */
+export const lockRuns = async (trx: Knex.Transaction, ids: readonly string[]): Promise<readonly RunRow[]> =>
+  runs(trx)
+    .whereRaw('id = any(?)', [[...ids]])
+    .orderByRaw('json_array_length(ancestors::json), id')
+    .forNoKeyUpdate()
+    .select(runColumns(trx));
+
+/** Makes those runs `queued` that wait for nothing undecided but what is being `settled`. Gives their ids. */
+export async function queueDecided(
+  trx: Knex.Transaction,
+  ids: readonly string[],
+  settled: string | null,
+): Promise<ReadonlySet<string>> {
+  const undecided = trx('holdfast.interruptions as i')
+    .whereRaw('i.run_id = runs.id')
+    .where('i.status', 'pending')
+    .select('i.id');
+  if (settled !== null) undecided.whereNot({ 'i.id': settled });
+  const change = { status: 'queued', updated_at: trx.fn.now() as unknown as Date } as const;
+  const queued = await runs(trx)
+    .whereRaw('id = any(?)', [[...ids]])
+    .whereNotExists(undecided)
+    .update(change)
+    .returning('id');
+  return new Set(queued.map(({ id }) => id));
+}
+
+/** What of its run says what a call may do. */
+export type RunOfCall = Pick<RunRow, 'agent' | 'grants'>;
+
+/** That of several runs, by their ids. */
+export async function runsOfCalls(db: Knex, ids: readonly string[]): Promise<ReadonlyMap<string, RunOfCall>> {
+  if (ids.length === 0) return new Map();
+  const rows = await runs(db).whereIn('id', ids).select('id', 'agent', 'grants');
+  return new Map(rows.map(({ id, agent, grants }) => [id, { agent, grants }]));
+}
 
 /** What a segment goes on from that is not the first of its run. */
 export interface ResumedWork {

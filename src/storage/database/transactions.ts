@@ -58,3 +58,52 @@ async function untilTrouble<T>(connection: ClientBase, work: (connection: Client
     throw troubles.length === 0 ? error : troubles[0];
   }
 }
+
+type Statement = Pick<Knex.QueryBuilder, 'toSQL'>;
+type RowsOf<Rows extends readonly object[]> = { -readonly [I in keyof Rows]: Rows[I][] };
+
+/**
+ * Sends statements together, and gives the rows of each. They are executed in their order on one connection: one that comes
+ * after a lock reads what those who held it before have committed. knex promises no order of statements that nobody waits for.
+ */
+export async function inOneFlight<Rows extends readonly object[]>(
+  db: Knex,
+  statements: { readonly [I in keyof Rows]: Statement },
+): Promise<RowsOf<Rows>> {
+  return rawConnection(db, async (connection) => {
+    const answers = await Promise.all(statements.map((statement) => sent(connection, statement)));
+    // The caller says what rows its statements give.
+    return answers as RowsOf<Rows>;
+  });
+}
+
+async function sent(connection: ClientBase, statement: Statement): Promise<object[]> {
+  const { sql, bindings } = statement.toSQL().toNative();
+  const { rows } = await connection.query<object>(sql, [...bindings]);
+  return rows;
+}
+
+/**
+ * Waits for all of several works in one transaction: the statements that they send at the same time travel together. Throws what
+ * failed first, and not what failed because nothing goes on in a transaction after that.
+ */
+export async function sideBySide(works: readonly Promise<void>[]): Promise<void> {
+  const failed: unknown[] = [];
+  await Promise.all(works.map((work) => work.catch((error: unknown) => failed.push(error))));
+  if (failed.length > 0) throw failed.find((error) => !isAborted(error)) ?? failed[0];
+}
+
+const isAborted = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === '25P02';
+
+/** Notifies the listeners of a channel, once per payload and in order. A payload has less than 8,000 bytes. */
+export async function notify(db: Knex, channel: string, payloads: readonly string[]): Promise<void> {
+  // Equal payloads of one transaction arrive once; none of ours are equal.
+  await db.raw('select pg_notify(?, payload) from unnest(?::text[]) with ordinality as p(payload, n) order by n', [
+    channel,
+    [...payloads],
+  ]);
+}
+
+/** Reads in a transaction that cannot write and sees one moment: what others commit meanwhile none of its statements sees. */
+export const atOneMoment = <T>(db: Knex, read: (trx: Knex.Transaction) => Promise<T>): Promise<T> =>
+  db.transaction(read, { readOnly: true, isolationLevel: 'repeatable read' });
