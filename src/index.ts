@@ -49,7 +49,7 @@ export type { NativeApiOptions } from './models/native/native-options.js';
 export { OllamaModel } from './models/ollama/ollama-model.js';
 export type { OpenAICompatibleOptions } from './models/openai/openai-compatible-options.js';
 export { functionModel } from './models/providers/function-model.js';
-export { MultiModelProviderMap } from './models/providers/multi-model-provider-map.js';
+export { MultiModelProviderMap } from './models/providers/multi-model-provider.js';
 export type { Secret } from './models/secrets/secret.js';
 export { bashTool } from './tools/container/bash.js';
 export { containerEditTool } from './tools/container/container-edit.js';

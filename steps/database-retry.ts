@@ -1,7 +1,6 @@
 import type { Knex } from 'knex';
 import pRetry, { AbortError } from 'p-retry';
 import { databaseTrouble } from '../src/storage/database/database-trouble.js';
-import type { StepContext } from './context.js';
 
 /** Whether an error is one of a database that is away or full, and not of what was asked. */
 export const isTransient = (error: unknown): boolean => databaseTrouble(error) !== null;
@@ -42,5 +41,5 @@ function untilItPasses<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /** A transaction of ours, made again when it could not be made. */
-export const transact = <T>(ctx: StepContext, work: (trx: Knex.Transaction) => Promise<T>): Promise<T> =>
+export const transact = <T>(ctx: { readonly knex: Knex }, work: (trx: Knex.Transaction) => Promise<T>): Promise<T> =>
   withDatabaseRetry(() => ctx.knex.transaction(work));

@@ -12,7 +12,6 @@ import type { StepContext } from '../steps/context.js';
 import { type LoadedSegment, type SegmentStart, startOf } from '../steps/segment/begin-segment.js';
 import { logWriter } from '../steps/segment/write-log.js';
 import { durableProvider } from './model-turn/durable-model.js';
-import type { Workplace } from './run-agent.js';
 import { newSegmentContext, type RunFacts, type SegmentContext, type StepGate } from './segment-context.js';
 import { SegmentLog } from './segment-log.js';
 
@@ -44,6 +43,9 @@ export interface RunSegmentOptions {
     deadlineAtMs: number | null,
   ) => { readonly signal: AbortSignal; readonly release: () => void };
 }
+
+/** The agents and models that a segment works with. */
+export type Workplace = Pick<RunSegmentOptions, 'agents' | 'provider'>;
 
 /** A segment that has begun, with the rows that it starts from. */
 export interface BegunSegment extends Omit<LoadedSegment, 'run'> {

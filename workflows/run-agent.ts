@@ -19,16 +19,13 @@ import { breathe } from '../src/storage/database/timing.js';
 import { prepareEnvironment } from '../steps/containers/prepare-environment.js';
 import { durableStep } from './durable-step.js';
 import { restoreOutput } from './model-turn/trim-history.js';
-import type { RunnableAgent, RunSegmentOptions } from './open-segment.js';
+import type { RunnableAgent, Workplace } from './open-segment.js';
 import { storedState } from './resume/rebuild-state.js';
 import { resumeState } from './resume/resume-state.js';
 import { stateText } from './resume/state-text.js';
 import { type RunFacts, type SegmentContext, stopFromHalt } from './segment-context.js';
 import { waitForApprovals } from './tool-calls/approvals.js';
 import { verifyRun } from './verification/verify-run.js';
-
-/** The part of a worker that an agent needs. */
-export type Workplace = Pick<RunSegmentOptions, 'agents' | 'provider'>;
 
 /** Lets the agent work and verifies the result. Throws only for failures that are not the run's own. */
 export const runAgent = async (options: Workplace, scope: SegmentContext): Promise<Ending> =>

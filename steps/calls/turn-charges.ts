@@ -5,8 +5,7 @@ import type { Purse } from '../../src/core/budgets/purse.js';
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import { usdOf, usdOrNull } from '../../src/core/money.js';
 import type { NamedPrice } from '../../src/models/budgets/price-book.js';
-import { requestTokens } from '../../src/models/budgets/request-tokens.js';
-import { usagePartsOf } from '../../src/models/budgets/usage-parts.js';
+import { requestTokens, usagePartsOf } from '../../src/models/budgets/usage-tokens.js';
 import type { Admission, AttemptTarget, AttemptWatch, Refusal } from '../../src/models/providers/model-attempt.js';
 import {
   type AttemptKey,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { DBOS } from '@dbos-inc/dbos-sdk';
 import { Runner } from '@openai/agents';
-import { openDatabase } from '../../src/storage/database/database.js';
+import { openDatabase } from '../../src/storage/database/open-database.js';
 import type { Job, Side } from './side.js';
 import { steppedAgent } from './stepped-agent.js';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { APPLICATION, RECORDING_VERSION } from '../../src/engine/dbos/recording-version.js';
-import { openDatabase } from '../../src/storage/database/database.js';
+import { openDatabase } from '../../src/storage/database/open-database.js';
 import { createEngineDatabase, describePostgresSlowly, type TestDatabase } from '../harness/database.js';
 import { Program } from './program.js';
 

@@ -7,7 +7,7 @@ import { checkDatabase } from '../../src/cli/doctor/check-database.js';
 import type { Finding } from '../../src/cli/doctor/finding.js';
 import { readSettings } from '../../src/config.js';
 import { createEngine, defineAgent, defineTool, type Engine } from '../../src/index.js';
-import { openDatabase } from '../../src/storage/database/database.js';
+import { openDatabase } from '../../src/storage/database/open-database.js';
 import { ROOT } from '../docs/pages.js';
 import {
   createEngineDatabase,

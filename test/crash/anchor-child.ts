@@ -7,7 +7,7 @@ import { parsePublicKey } from '../../src/core/evidence/signed-note.js';
 import { createEngine, defineAgent, type Engine } from '../../src/index.js';
 import { CheckpointObjects } from '../../src/object-store/checkpoint-objects.js';
 import { ObjectStore } from '../../src/object-store/object-store.js';
-import { openDatabase } from '../../src/storage/database/database.js';
+import { openDatabase } from '../../src/storage/database/open-database.js';
 import { say, scripted } from '../harness/script.js';
 import { BUCKET, KEYS, REGION } from '../object-store/s3-server.js';
 import { REVIEWER } from './careful-person.js';

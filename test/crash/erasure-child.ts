@@ -1,7 +1,7 @@
 import { Agent } from '@openai/agents';
 import { createEngine, defineAgent, subAgent } from '../../src/index.js';
 import { checkProof } from '../../src/proof/verify.mjs';
-import { openDatabase } from '../../src/storage/database/database.js';
+import { openDatabase } from '../../src/storage/database/open-database.js';
 import { call, say, scripted } from '../harness/script.js';
 import { REVIEWER } from './careful-person.js';
 import { canariesIn, passTime, ranIn, statesOf } from './erased-rows.js';

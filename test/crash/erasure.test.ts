@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { makeLogKey } from '../../src/engine/evidence/log-keys.js';
-import { openDatabase } from '../../src/storage/database/database.js';
+import { openDatabase } from '../../src/storage/database/open-database.js';
 import { describeEachDatabaseSlowly } from '../harness/database.js';
 import { tryEach } from './ledger.js';
 import { stopped } from './other-process.js';

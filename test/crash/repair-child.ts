@@ -1,5 +1,5 @@
 import { createEngine } from '../../src/index.js';
-import { openDatabase } from '../../src/storage/database/database.js';
+import { openDatabase } from '../../src/storage/database/open-database.js';
 import { drive, REVIEWER } from './careful-person.js';
 import { arm, install } from './kill-switch.js';
 import { print, reportOf } from './report.js';

@@ -50,7 +50,7 @@ it('docs/models.md has every option of openaiCompatible, and no other', () => {
 it('docs/models.md has every option of Ollama, and no other', () => {
   const options = [
     ...optionsIn('src/models/ollama/ollama-host.ts', 'OllamaHostOptions'),
-    ...optionsIn('src/models/ollama/ollama-settings.ts', 'OllamaSettingsOptions'),
+    ...optionsIn('src/models/ollama/ollama-options.ts', 'OllamaSettingsOptions'),
     ...optionsIn('src/models/ollama/ollama-messages.ts', 'OllamaMessagesOptions'),
     ...optionsIn('src/models/ollama/ollama-model.ts', 'OllamaModelOptions'),
   ];

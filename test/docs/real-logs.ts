@@ -11,7 +11,7 @@ import {
   type StepResult,
   subAgent,
 } from '../../src/index.js';
-import { openDatabase } from '../../src/storage/database/database.js';
+import { openDatabase } from '../../src/storage/database/open-database.js';
 import { createEngineDatabase } from '../harness/database.js';
 import { BUSYBOX, DOCKER_HOST, hasDocker } from '../harness/docker.js';
 import { ADMIN, restOf } from '../harness/engine.js';

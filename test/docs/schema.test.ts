@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { GUARDED_ROUTES } from '../../src/http/routes.js';
-import { openDatabase } from '../../src/storage/database/database.js';
+import { openDatabase } from '../../src/storage/database/open-database.js';
 import { createEngineDatabase, describeEachDatabase } from '../harness/database.js';
 import { codes, pageText, ROOT, section } from './pages.js';
 import { dumpSchema, type SchemaDump } from './schema.js';

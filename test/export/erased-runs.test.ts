@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { eraseLocked } from '../../src/engine/retention/erase-locked.js';
 import { createEngine, type StartExport } from '../../src/index.js';
-import { openDatabase } from '../../src/storage/database/database.js';
+import { openDatabase } from '../../src/storage/database/open-database.js';
 import { createEngineDatabase, describePostgresSlowly } from '../harness/database.js';
 import { ADMIN, openTestEngine, restOf, type TestEngine } from '../harness/engine.js';
 import { SLOW } from '../harness/slow.js';

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import pg from 'pg';
 import { describe } from 'vitest';
-import { type DatabaseOptions, openDatabase } from '../../src/storage/database/database.js';
+import type { DatabaseOptions } from '../../src/storage/database/database.js';
+import { openDatabase } from '../../src/storage/database/open-database.js';
 import { SLOW } from './slow.js';
 
 export type DatabaseKind = 'pglite' | 'postgres';

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll } from 'vitest';
 import { type Caller, createEngine, type Engine, type EngineConfig, type RunEvent } from '../../src/index.js';
-import { type Database, openDatabase } from '../../src/storage/database/database.js';
+import type { Database } from '../../src/storage/database/database.js';
+import { openDatabase } from '../../src/storage/database/open-database.js';
 import { createEngineDatabase, type DatabaseKind } from './database.js';
 
 export const ADMIN: Caller = { actor: 'ada', role: 'admin', tenant: 'default', installation: 'operator' };

@@ -1,5 +1,5 @@
 import { createEngine } from '../../src/index.js';
-import { openDatabase } from '../../src/storage/database/database.js';
+import { openDatabase } from '../../src/storage/database/open-database.js';
 
 /**
  * Starts an engine once on the database of the environment: what it leaves is what tests copy. In a copy the hourly retention must not

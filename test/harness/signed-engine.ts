@@ -3,7 +3,7 @@ import type { Knex } from 'knex';
 import { afterEach, beforeEach } from 'vitest';
 import { makeLogKey } from '../../src/engine/evidence/log-keys.js';
 import { createEngine, type Engine } from '../../src/index.js';
-import { openDatabase } from '../../src/storage/database/database.js';
+import { openDatabase } from '../../src/storage/database/open-database.js';
 import { createEngineDatabase, type DatabaseKind, type TestDatabase } from './database.js';
 import { echoAgent } from './echo-agent.js';
 

@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs';
 import { DBOS } from '@dbos-inc/dbos-sdk';
-import { openDatabase } from '../../src/storage/database/database.js';
+import { openDatabase } from '../../src/storage/database/open-database.js';
 
 /**
  * A program on bare DBOS, without Holdfast, that shows one hole: its effect happens, then it dies before DBOS has

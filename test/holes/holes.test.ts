@@ -7,7 +7,7 @@ import { Agent, Runner, RunState, tool } from '@openai/agents';
 import { afterAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineAgent, defineTool, functionModel } from '../../src/index.js';
-import { openDatabase } from '../../src/storage/database/database.js';
+import { openDatabase } from '../../src/storage/database/open-database.js';
 import { createTestDatabase } from '../harness/database.js';
 import { decideAndRest, openTestEngine, runToRest } from '../harness/engine.js';
 import { call, resultsIn, say, scripted } from '../harness/script.js';

@@ -6,7 +6,7 @@ import { HoldfastError } from '../../src/core/errors/errors.js';
 import { runView } from '../../src/core/runs/run.js';
 import { asHoldfastError, toProblem } from '../../src/http/problem.js';
 import { createHttpServer } from '../../src/http/server.js';
-import { openDatabase } from '../../src/storage/database/database.js';
+import { openDatabase } from '../../src/storage/database/open-database.js';
 import { bearer, collectingLog, type Door, expectProblem, openDoor, options, TOKENS } from './door.js';
 
 let door: Door;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { SYSTEM_EVENT_DATA, type SystemEvent, systemEvent } from '../../src/core/log/system-event.js';
 import { runView } from '../../src/core/runs/run.js';
-import { openDatabase } from '../../src/storage/database/database.js';
+import { openDatabase } from '../../src/storage/database/open-database.js';
 import { describeBothDatabasesSlowly } from '../harness/database.js';
 import { type Actor, type Door, expectProblem, openDoor } from './door.js';
 import { openStream, type Stream } from './event-stream.js';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { usagePartsOf } from '../../src/models/budgets/usage-parts.js';
-import { chatUsage } from '../../src/models/dialects/chat-usage.js';
+import { usagePartsOf } from '../../src/models/budgets/usage-tokens.js';
+import { chatUsage } from '../../src/models/dialects/chat-answer.js';
 import { dialectOf } from '../../src/models/dialects/dialect-of.js';
 
 it.each([

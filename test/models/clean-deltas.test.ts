@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { ModelDelta } from '../../src/core/log/delta.js';
-import { CleanDeltas } from '../../src/models/providers/clean-deltas.js';
+import { CleanDeltas } from '../../src/models/providers/streamed-response.js';
 import { knowSecret } from '../../src/models/secrets/known-secrets.js';
 
 const KEY = 'Dk83mZq0LpXw72TbVr19';

@@ -3,8 +3,11 @@ import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { MODEL_PROVIDERS } from '../../src/core/models/model-provider-table.js';
 import { functionModel } from '../../src/models/providers/function-model.js';
-import { MultiModelProvider, parseModelName } from '../../src/models/providers/multi-model-provider.js';
-import { MultiModelProviderMap } from '../../src/models/providers/multi-model-provider-map.js';
+import {
+  MultiModelProvider,
+  MultiModelProviderMap,
+  parseModelName,
+} from '../../src/models/providers/multi-model-provider.js';
 import { requestOf, textItem } from './requests.js';
 import { responds, textOutput } from './servers/openai-server.js';
 import { wireServer } from './servers/wire-server.js';

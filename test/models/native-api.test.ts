@@ -1,7 +1,7 @@
 import { Agent, type AgentInputItem, type Model, Runner, UserError } from '@openai/agents';
 import { describe, expect, it } from 'vitest';
 import { nativeApi } from '../../src/engine/agents/model-providers.js';
-import { usagePartsOf } from '../../src/models/budgets/usage-parts.js';
+import { usagePartsOf } from '../../src/models/budgets/usage-tokens.js';
 import { classifyModelFailure } from '../../src/models/failures/model-failure.js';
 import type { NativeApiOptions } from '../../src/models/native/native-options.js';
 import { call, MODES, type Mode, textIn } from './model.contract.js';

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { costOf } from '../../src/core/budgets/price.js';
 import { usdOf } from '../../src/core/money.js';
 import { PRICE_LIST_VERSION, PriceBook } from '../../src/models/budgets/price-book.js';
-import { usagePartsOf } from '../../src/models/budgets/usage-parts.js';
+import { usagePartsOf } from '../../src/models/budgets/usage-tokens.js';
 
 const NOW = Date.UTC(2026, 10, 22, 12);
 

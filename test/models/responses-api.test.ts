@@ -1,6 +1,6 @@
 import { Agent, type AgentInputItem, Runner, webSearchTool } from '@openai/agents';
 import { describe, expect, it } from 'vitest';
-import { usagePartsOf } from '../../src/models/budgets/usage-parts.js';
+import { usagePartsOf } from '../../src/models/budgets/usage-tokens.js';
 import { MultiModelProvider } from '../../src/models/providers/multi-model-provider.js';
 import { call, MODES } from './model.contract.js';
 import { requestOf } from './requests.js';

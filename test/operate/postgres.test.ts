@@ -3,7 +3,7 @@ import { Agent } from '@openai/agents';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
 import { createEngine, defineAgent, defineTool, type Engine, type EngineConfig } from '../../src/index.js';
-import { openDatabase } from '../../src/storage/database/database.js';
+import { openDatabase } from '../../src/storage/database/open-database.js';
 import { pageText, section } from '../docs/pages.js';
 import {
   createEngineDatabase,

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { seededRandom } from '../../src/core/seeded-random.js';
-import { openDatabase } from '../../src/storage/database/database.js';
+import { openDatabase } from '../../src/storage/database/open-database.js';
 import { openOwnPostgres } from '../harness/own-postgres.js';
 import { openNetwork } from '../workers/proxy.js';
 import { checkRows, connectionsOf, standing } from './check-rows.js';

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Database, openDatabase } from '../../src/storage/database/database.js';
+import type { Database } from '../../src/storage/database/database.js';
+import { openDatabase } from '../../src/storage/database/open-database.js';
 import { type Checkpoint, keepOutput, keepStep, readHistory } from '../../src/storage/dbos/checkpoints.js';
 import { rowOf } from '../../src/storage/runs/calls.js';
 import { insertRun } from '../../src/storage/runs/runs.js';

@@ -23,7 +23,8 @@ import {
   standingOf,
   useEnvironment,
 } from '../../src/storage/containers/environments.js';
-import { type Database, openDatabase } from '../../src/storage/database/database.js';
+import type { Database } from '../../src/storage/database/database.js';
+import { openDatabase } from '../../src/storage/database/open-database.js';
 import { insertRun } from '../../src/storage/runs/runs.js';
 import { createEngineDatabase, describeEachDatabase, type TestDatabase } from '../harness/database.js';
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { EventDraft } from '../../src/core/log/event.js';
-import { type Database, openDatabase } from '../../src/storage/database/database.js';
+import type { Database } from '../../src/storage/database/database.js';
+import { openDatabase } from '../../src/storage/database/open-database.js';
 import { appendEvents, createLog, extendLog } from '../../src/storage/log/events.js';
 import { readEvents, readHead, readLogs } from '../../src/storage/log/read-events.js';
 import type { LogTail } from '../../src/storage/log/write-events.js';

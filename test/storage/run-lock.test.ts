@@ -1,7 +1,7 @@
 import { Agent } from '@openai/agents';
 import { expect, it, onTestFinished } from 'vitest';
 import { createEngine, defineAgent } from '../../src/index.js';
-import { openDatabase } from '../../src/storage/database/database.js';
+import { openDatabase } from '../../src/storage/database/open-database.js';
 import { appendEvents } from '../../src/storage/log/events.js';
 import { lockRun } from '../../src/storage/runs/runs.js';
 import { effectTool } from '../crash/effect-tool.js';

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Database, openDatabase } from '../../src/storage/database/database.js';
+import type { Database } from '../../src/storage/database/database.js';
+import { openDatabase } from '../../src/storage/database/open-database.js';
 import { createTestDatabase, describeEachDatabase, describePostgres, type TestDatabase } from '../harness/database.js';
 import { SLOW } from '../harness/slow.js';
 

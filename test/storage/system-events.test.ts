@@ -3,8 +3,9 @@ import type { AppliedBudget } from '../../src/core/budgets/budget.js';
 import type { EventDraft } from '../../src/core/log/event.js';
 import { SYSTEM_EVENT_DATA, type SystemEvent, type SystemEventDraft } from '../../src/core/log/system-event.js';
 import { raiseLimit, reserve } from '../../src/storage/budgets/budgets.js';
-import { type Database, openDatabase } from '../../src/storage/database/database.js';
+import type { Database } from '../../src/storage/database/database.js';
 import { migrate } from '../../src/storage/database/migrate.js';
+import { openDatabase } from '../../src/storage/database/open-database.js';
 import { createLog, extendLog } from '../../src/storage/log/events.js';
 import {
   appendSystemEvent,

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Database, openDatabase } from '../../src/storage/database/database.js';
+import type { Database } from '../../src/storage/database/database.js';
+import { openDatabase } from '../../src/storage/database/open-database.js';
 import { createLog } from '../../src/storage/log/events.js';
 import { readEvents, readHead } from '../../src/storage/log/read-events.js';
 import { insertRun } from '../../src/storage/runs/runs.js';
@@ -21,7 +22,7 @@ type Writing = typeof writing extends fc.Arbitrary<infer W> ? W : never;
 /** Reads plans and writes by them; where it knows the end of the log and does not look, without a look at it, as segments do. */
 const WRITER = `
   import { createInterface } from 'node:readline';
-  import { openDatabase } from './database/database.js';
+  import { openDatabase } from './database/open-database.js';
   import { appendEvents, extendLog } from './log/events.js';
   const database = await openDatabase(OPTIONS);
   const context = { at: new Date().toISOString(), worker: 'NAME' };

@@ -1,8 +1,7 @@
 import { type Model, type ModelRequest, type ModelResponse, Usage } from '@openai/agents';
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import { isObject, type JsonValue, toJson } from '../../src/core/json.js';
-import { httpStatusOf } from '../../src/models/failures/http-status.js';
-import { FinalModelError } from '../../src/models/failures/model-call-error.js';
+import { FinalModelError, httpStatusOf } from '../../src/models/failures/model-call-error.js';
 import { classifyModelFailure } from '../../src/models/failures/model-failure.js';
 import { finishReasonIn, isCutReason } from '../../src/models/providers/answer-terms.js';
 import type { AttemptTarget } from '../../src/models/providers/model-attempt.js';

@@ -13,8 +13,9 @@ import { durableProvider } from '../model-turn/durable-model.js';
 import { runFacts } from '../open-segment.js';
 import { openRecordedSegment, type RecordedPlace } from '../resume/rebuild-state.js';
 import { runAgent } from '../run-agent.js';
+import { type Came, endedFromOutside, failure, RecordedEnds } from './judge-ending.js';
 import { type LiveOptions, LiveSource, ONE_SEGMENT } from './live-replay-source.js';
-import { type Came, endedFromOutside, failure, RecordedEnds, ReplayFindings } from './replay-findings.js';
+import { ReplayFindings } from './replay-findings.js';
 import { execute, NO_GATE, type ReplayedRun, type ReplayPlace } from './replay-log.js';
 
 /** So long may it take: whoever asked for it waits for the answer. */

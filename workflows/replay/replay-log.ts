@@ -13,7 +13,8 @@ import { type RunnableAgent, runFacts } from '../open-segment.js';
 import { openRecordedSegment, type RecordedPlace } from '../resume/rebuild-state.js';
 import { runAgent } from '../run-agent.js';
 import { inSegment, type SegmentContext } from '../segment-context.js';
-import { type Came, judgeEnding, RecordedEnds, ReplayFindings } from './replay-findings.js';
+import { type Came, judgeEnding, RecordedEnds } from './judge-ending.js';
+import { ReplayFindings } from './replay-findings.js';
 import { LogEnds, ReplaySource } from './replay-source.js';
 
 /** All that a replay knows of a run. It reads nothing while it executes. */

@@ -7,7 +7,7 @@ import { eventName, type RecordedSegment } from '../../src/core/log/recording.js
 import type { ToolResult } from '../../steps/calls/call-tool.js';
 import type { RepeatableCall } from '../../steps/calls/execute-again.js';
 import { type RecordedAnswer, RecordedSource, waitOf } from './recorded-source.js';
-import type { ReplayFindings } from './replay-findings.js';
+import type { ReplayFindings, RunEnd } from './replay-findings.js';
 
 /** Thrown through the SDK where the log does not go on: what would come now, nobody has recorded. */
 export class LogEnds extends Error {
@@ -17,12 +17,10 @@ export class LogEnds extends Error {
   }
 }
 
-/** How the log of a run ends; null: it does not yet, or the segment is not its last. */
-export type RunEnd = Extract<EventDraft, { kind: 'run.completed' | 'run.failed' | 'run.cancelled' }>;
-
 export interface ReplayedPart {
   readonly snapshot: string | null;
   readonly standing: readonly Standing[];
+  /** Null: the log has not ended, or this is not the run's last segment. */
   readonly end: RunEnd | null;
   /** Numbers of events, by key. */
   readonly seqOf: ReadonlyMap<string, number>;

@@ -1,14 +1,23 @@
 import type { Allowance } from '../limits/allowance.js';
-import type { TaskDefinition } from './task-definition.js';
+import type { RandomizedInput } from './task-chance.js';
 import type { TaskFile, TaskFiles } from './task-file.js';
-import { firstOf } from './task-parameter.js';
+import { firstOf, type TaskParameter } from './task-parameter.js';
 import { filledLength, fillIn, placeholdersIn } from './task-template.js';
+import type { TaskVerification } from './task-verification.js';
 
 /** The texts of a task in which placeholders are filled in. */
-type Templated = Pick<
-  TaskDefinition,
-  'instruction' | 'initialFiles' | 'verification' | 'expectedOutputs' | 'solution' | 'parameters' | 'antiHardcoding'
->;
+interface Templated {
+  readonly instruction: string;
+  readonly initialFiles: TaskFiles;
+  readonly verification: TaskVerification;
+  readonly expectedOutputs: readonly string[] | null;
+  readonly solution: { readonly script: string | null; readonly files: TaskFiles } | null;
+  readonly parameters: Readonly<Record<string, TaskParameter>>;
+  readonly antiHardcoding: {
+    readonly canaries: readonly string[];
+    readonly randomizedInputs: Readonly<Record<string, RandomizedInput>>;
+  };
+}
 
 type Path = readonly PropertyKey[];
 type Change = (text: string, path: Path) => string;

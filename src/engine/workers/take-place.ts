@@ -1,8 +1,9 @@
 import { SEGMENT_WORKFLOW } from '../../core/runs/run.js';
 import { Metrics } from '../../metrics/metrics.js';
-import { type Database, openDatabase } from '../../storage/database/database.js';
+import type { Database } from '../../storage/database/database.js';
 import { namedTrouble } from '../../storage/database/database-trouble.js';
 import { migrate } from '../../storage/database/migrate.js';
+import { openDatabase } from '../../storage/database/open-database.js';
 import { Begun } from '../begun.js';
 import type { Waiting } from '../concurrency/when-there.js';
 import { RECORDING_VERSION } from '../dbos/recording-version.js';

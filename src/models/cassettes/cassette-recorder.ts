@@ -3,8 +3,7 @@ import type { JsonObject } from '../../core/json.js';
 import { starredSecrets } from '../secrets/known-secrets.js';
 import { badCassette, CASSETTE_VERSION, type CassetteExchange, type CassetteHead, toPiece } from './cassette.js';
 import { addToCassette, assertCassetteOf } from './cassette-file.js';
-import { type WireRequest, wireRequest } from './cassette-request.js';
-import { knowHeaders, starredIn, starredPieces } from './cassette-secrets.js';
+import { knowHeaders, starredIn, starredPieces, type WireRequest, wireRequest } from './cassette-request.js';
 
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 /** What a client of a model looks at. All else may say whose account it is. */

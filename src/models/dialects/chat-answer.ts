@@ -2,14 +2,93 @@ import { type ModelResponse, type protocol, Usage } from '@openai/agents';
 import { messageIn } from '../failures/error-answer.js';
 import { failureText } from '../failures/failure-text.js';
 import { CutAnswer, ModelCallError } from '../failures/model-call-error.js';
-import { isCutReason } from '../providers/answer-terms.js';
-import { emptyAnswer, isEmptyAnswer } from '../providers/empty-answer.js';
-import { finishReasonOf, isFailedReason } from '../providers/finish-reason.js';
+import { emptyAnswer, finishReasonOf, isCutReason, isEmptyAnswer, isFailedReason } from '../providers/answer-terms.js';
 import { type CallPiece, ChatCalls, type OpenCall } from './chat-calls.js';
-import { ChatThoughts } from './chat-thoughts.js';
-import { chatUsage } from './chat-usage.js';
-import type { Dialect } from './dialect.js';
-import { fieldsIn, isFields, textIn, type UnknownFields } from './unknown-fields.js';
+import { type Dialect, fieldsIn, isFields, type Thought, textIn, type UnknownFields } from './dialect.js';
+
+/** Puts the reasoning of one answer together, in whatever fields it comes. */
+class ChatThoughts {
+  readonly #texts: string[] = [];
+  readonly #details: Record<string, unknown>[] = [];
+  #field: Thought['field'] = null;
+
+  /** Takes the reasoning of a message or of a piece of one, and of parts of its content. Gives what is new of the text. */
+  add(message: UnknownFields, inContent: string): string {
+    const details = Array.isArray(message['reasoning_details']) ? message['reasoning_details'].filter(isFields) : [];
+    for (const detail of details) this.#addDetail(detail);
+    // Some give the same text under both names.
+    const field = (['reasoning', 'reasoning_content'] as const).find((name) => textIn(message, name) !== '');
+    if (field !== undefined) this.#field ??= field;
+    const said = field === undefined ? '' : textIn(message, field);
+    const text =
+      said || inContent || details.map((detail) => textIn(detail, 'text') || textIn(detail, 'summary')).join('');
+    if (text !== '') this.#texts.push(text);
+    return text;
+  }
+
+  /** Null: the model said nothing of what it thought. */
+  get thought(): Thought | null {
+    const text = this.#texts.join('');
+    if (text === '' && this.#details.length === 0) return null;
+    return { text, field: this.#field, details: this.#details };
+  }
+
+  /** A stream gives the text of one entry in many pieces; the signature comes with the last one. */
+  #addDetail(detail: UnknownFields): void {
+    const last = this.#details.at(-1);
+    const name =
+      detail['type'] === 'reasoning.text' ? 'text' : detail['type'] === 'reasoning.summary' ? 'summary' : null;
+    if (name === null || last === undefined || last['type'] !== detail['type'] || last['index'] !== detail['index']) {
+      this.#details.push({ ...detail });
+      return;
+    }
+    const given = Object.fromEntries(Object.entries(detail).filter(([, value]) => value !== null));
+    Object.assign(last, given, { [name]: textIn(last, name) + textIn(detail, name) });
+  }
+}
+
+/** A count of tokens; null where the server gave none. */
+const count = (fields: UnknownFields, ...names: readonly string[]): number | null => {
+  for (const name of names) {
+    const value = fields[name];
+    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value;
+  }
+  return null;
+};
+
+/**
+ * Returns what an answer used; null where the server does not say both sides. `total_tokens` is what a provider charges by, so
+ * tokens of the total that neither side has are counted: as input where exactly the cached ones are missing, else as output.
+ */
+export function chatUsage(raw: unknown, dialect: Dialect): Usage | null {
+  const said = fieldsIn(raw);
+  const ofInput = fieldsIn(said['prompt_tokens_details'] ?? said['input_tokens_details']);
+  const ofOutput = fieldsIn(said['completion_tokens_details'] ?? said['output_tokens_details']);
+  const cached =
+    count(ofInput, 'cached_tokens') ??
+    count(said, 'prompt_cache_hit_tokens', 'cached_tokens', 'cache_read_input_tokens') ??
+    0;
+  const written = count(ofInput, 'cache_write_tokens') ?? count(said, 'cache_creation_input_tokens') ?? 0;
+  const reasoning = count(ofOutput, 'reasoning_tokens') ?? count(said, 'reasoning_tokens');
+  const total = count(said, 'total_tokens') || null;
+  let input = count(said, 'prompt_tokens', 'input_tokens');
+  let output = count(said, 'completion_tokens', 'output_tokens');
+  if (input === null && output !== null && total !== null) input = Math.max(0, total - output);
+  if (output === null && input !== null && total !== null) output = Math.max(0, total - input);
+  if (input === null || output === null || input + output === 0) return null;
+  const missing = total === null ? 0 : total - input - output;
+  if (missing > 0 && missing === cached + written && missing !== reasoning) input += missing;
+  else if (missing > 0) output += missing;
+  else if (total === null && reasoning !== null && (dialect.reasoningBeside || reasoning > output)) output += reasoning;
+  return new Usage({
+    requests: 1,
+    inputTokens: input,
+    outputTokens: output,
+    totalTokens: input + output,
+    inputTokensDetails: { cached_tokens: cached, ...(written === 0 ? {} : { cache_write_tokens: written }) },
+    outputTokensDetails: { reasoning_tokens: Math.min(reasoning ?? Math.max(0, missing), output) },
+  });
+}
 
 const WITHHELD = "The provider's content filter withheld the answer.";
 

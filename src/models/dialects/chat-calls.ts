@@ -1,4 +1,4 @@
-import { fieldsIn, isFields, textIn, type UnknownFields } from './unknown-fields.js';
+import { fieldsIn, isFields, textIn, type UnknownFields } from './dialect.js';
 
 /** A call as its pieces have given it so far. */
 export interface OpenCall {

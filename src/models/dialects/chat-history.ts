@@ -1,7 +1,7 @@
 import type { AgentInputItem, ModelRequest, protocol } from '@openai/agents';
 import { argumentsObject } from '../ollama/ollama-arguments.js';
 import type { Dialect, PastTurn, Thought } from './dialect.js';
-import { fieldsIn, isFields, type UnknownFields } from './unknown-fields.js';
+import { fieldsIn, isFields, type UnknownFields } from './dialect.js';
 
 /**
  * A conversation as the API of a dialect takes it. What the model said becomes whole messages here, of the fields that the dialect

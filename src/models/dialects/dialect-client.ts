@@ -1,6 +1,6 @@
 import type OpenAI from 'openai';
 import type { ChatAnswer } from './chat-answer.js';
-import { fieldsIn, type UnknownFields } from './unknown-fields.js';
+import { fieldsIn, type UnknownFields } from './dialect.js';
 
 type Create = OpenAI['chat']['completions']['create'];
 

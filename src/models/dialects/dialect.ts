@@ -1,5 +1,3 @@
-import type { UnknownFields } from './unknown-fields.js';
-
 /** What a model thought before an answer, as its provider said it. */
 export interface Thought {
   readonly text: string;
@@ -50,3 +48,17 @@ export const thoughtAs =
   (field: 'reasoning' | 'reasoning_content') =>
   ({ thought }: PastTurn): UnknownFields =>
     thought === null || thought.text === '' ? {} : { [field]: thought.text };
+
+/** A JSON object whose fields nobody has checked. */
+export type UnknownFields = Readonly<Record<string, unknown>>;
+
+export const isFields = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+export const fieldsIn = (value: unknown): UnknownFields => (isFields(value) ? value : {});
+
+/** The text of a field; empty for everything else. */
+export const textIn = (fields: UnknownFields, name: string): string => {
+  const value = fields[name];
+  return typeof value === 'string' ? value : '';
+};

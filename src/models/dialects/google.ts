@@ -1,5 +1,4 @@
-import { type Dialect, STANDARD } from './dialect.js';
-import { fieldsIn, textIn, type UnknownFields } from './unknown-fields.js';
+import { type Dialect, fieldsIn, STANDARD, textIn, type UnknownFields } from './dialect.js';
 
 /** By which Google's documentation lets calls in that Gemini did not make itself, and so did not sign. */
 const UNSIGNED = 'skip_thought_signature_validator';

@@ -1,6 +1,6 @@
 import type { Dialect } from './dialect.js';
+import { fieldsIn, isFields, textIn, type UnknownFields } from './dialect.js';
 import { TOLERANT } from './tolerant.js';
-import { fieldsIn, isFields, textIn, type UnknownFields } from './unknown-fields.js';
 
 /** LM Studio refuses a `tool_choice` that is an object. A named tool is offered alone and required. */
 export const LMSTUDIO: Dialect = { ...TOLERANT, name: 'lmstudio', request: withPlainChoice };

@@ -1,5 +1,5 @@
+import type { UnknownFields } from './dialect.js';
 import { type Dialect, type PastTurn, STANDARD } from './dialect.js';
-import type { UnknownFields } from './unknown-fields.js';
 
 /**
  * The dialect of servers that the provider table does not know. A server gets back the fields of its own under the names by which

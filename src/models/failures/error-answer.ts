@@ -1,9 +1,25 @@
 import { isRecord } from '../../core/json.js';
 import { OLLAMA_CLOUD } from '../../core/models/ollama-address.js';
-import { boundedText } from '../providers/bounded-text.js';
 import { withoutKnownSecrets } from '../secrets/known-secrets.js';
 import { textOf } from './failure-causes.js';
 import { failureText } from './failure-text.js';
+
+const MAX_CHARS = 64 * 1024;
+
+/** The text of an error page, of which no more than 64 KiB are read; a body that breaks off is no other error. */
+async function boundedText(response: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  try {
+    for await (const bytes of response.body ?? []) {
+      text += decoder.decode(bytes, { stream: true });
+      if (text.length > MAX_CHARS) break;
+    }
+  } catch {
+    // What came before is enough.
+  }
+  return text;
+}
 
 /**
  * An answer that is not "200 OK" in OpenAI's form, whatever form it had: its text short, readable and without secrets, and so its

@@ -1,5 +1,6 @@
 import type { ModelResponse, Usage } from '@openai/agents';
 import { HoldfastError } from '../../core/errors/errors.js';
+import { causesOf, statusOf } from './failure-causes.js';
 
 /** What a request ends with for good: asking again would only do again what was done. Its code is that of the run that fails. */
 export class FinalModelError extends HoldfastError {}
@@ -62,4 +63,14 @@ export class CutAnswer extends ModelCallError {
     });
     this.response = responseId === null ? response : { ...response, responseId };
   }
+}
+
+/** The HTTP status that a model's server failed with; null: it failed without one. The status of our own errors is not it. */
+export function httpStatusOf(error: unknown): number | null {
+  for (const item of causesOf(error)) {
+    const status =
+      item instanceof HoldfastError ? (item instanceof ModelCallError ? item.statusCode : null) : statusOf(item);
+    if (status !== null) return status;
+  }
+  return null;
 }

@@ -1,11 +1,33 @@
+import { type ModelRetryAdvice, UserError } from '@openai/agents';
 import { ERRORS, type ErrorCode, HoldfastError } from '../../core/errors/errors.js';
 import { isRecord } from '../../core/json.js';
+import type { AttemptFailure } from '../../core/routing/route-failure.js';
 import { causesOf, isAbort, isNetwork, isTimeout, statusOf, textOf } from './failure-causes.js';
 import { failureText } from './failure-text.js';
-import { FinalModelError, ModelCallError } from './model-call-error.js';
-import { retryAfterMs } from './retry-after.js';
+import { FinalModelError, httpStatusOf, ModelCallError } from './model-call-error.js';
 
-export interface ModelFailure {
+const LONGEST_MS = 24 * 60 * 60 * 1000;
+
+/**
+ * What a server asks a caller to wait, in milliseconds, at most a day: `retry-after-ms` (OpenAI), or `Retry-After` in
+ * seconds or as a date (RFC 9110, 10.2.3). Null: nothing understandable was said.
+ */
+function retryAfterMs(headers: Headers, now: number): number | null {
+  const exact = amount(headers.get('retry-after-ms'));
+  if (exact !== null) return bounded(exact);
+  const text = headers.get('retry-after');
+  const seconds = amount(text);
+  if (seconds !== null) return bounded(seconds * 1000);
+  const date = text === null ? Number.NaN : Date.parse(text);
+  return Number.isNaN(date) ? null : bounded(date - now);
+}
+
+const amount = (text: string | null): number | null =>
+  text !== null && /^\s*\d+(?:\.\d+)?\s*$/.test(text) ? Number(text) : null;
+
+const bounded = (ms: number): number => Math.round(Math.min(Math.max(ms, 0), LONGEST_MS));
+
+interface ModelFailure {
   readonly code: ErrorCode;
   /** Without keys, readable, at most 2,000 characters. */
   readonly message: string;
@@ -81,3 +103,41 @@ const firstOf = (chain: readonly unknown[], test: (item: unknown) => boolean): n
 };
 
 const isHeaders = (value: unknown): value is Headers => value instanceof Headers;
+
+/** Reads the error of an attempt. `timedOut`: the router itself gave it up. */
+export function attemptFailureOf(error: unknown, timedOut: boolean): AttemptFailure {
+  const { message, retryable, retryAfterMs } = classifyModelFailure(error);
+  const chain = causesOf(error);
+  return {
+    status: httpStatusOf(error),
+    codes: chain.flatMap((item) => [textOf(item, 'code'), textOf(item, 'type')].filter((code) => code !== null)),
+    message,
+    passes: timedOut || (retryable && !(error instanceof FinalModelError)),
+    retryAfterMs,
+    timedOut,
+    unsent: error instanceof UserError || (error instanceof HoldfastError && !(error instanceof ModelCallError)),
+  };
+}
+
+/**
+ * What the Runner's retry policy needs to know about a failed call. A part of an answer that was handed out stays where it
+ * is: the Runner, unlike a durable run, has no way to take it back, so it must not ask again.
+ */
+export function retryAdviceOf(error: unknown): ModelRetryAdvice | undefined {
+  if (!(error instanceof ModelCallError)) return undefined;
+  const { retryable, retryAfterMs, responseStarted, statusCode } = error;
+  const wait = retryAfterMs === null ? {} : { retryAfterMs };
+  return {
+    suggested: retryable && !responseStarted,
+    responseStarted,
+    reason: error.message,
+    ...wait,
+    ...(responseStarted ? { replaySafety: 'unsafe' } : {}),
+    normalized: {
+      ...wait,
+      ...(statusCode === null ? {} : { statusCode }),
+      isNetworkError: causesOf(error).some(isNetwork),
+      isAbort: false,
+    },
+  };
+}

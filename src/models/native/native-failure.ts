@@ -4,7 +4,7 @@ import { isRecord } from '../../core/json.js';
 import { messageIn } from '../failures/error-answer.js';
 import { causesOf, textOf } from '../failures/failure-causes.js';
 import type { Destination } from '../openai/endpoint.js';
-import { endpointFailure } from '../openai/endpoint-failure.js';
+import { endpointFailure } from '../openai/endpoint-calls.js';
 
 /** The kinds of Anthropic's errors by the status that they have outside of a stream. */
 const STATUS_OF_KIND: { readonly [kind: string]: number } = {

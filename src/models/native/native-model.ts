@@ -10,18 +10,17 @@ import type {
 import { isRecord } from '../../core/json.js';
 import { textOf } from '../failures/failure-causes.js';
 import { ModelCallError } from '../failures/model-call-error.js';
-import { retryAdviceOf } from '../failures/retry-advice.js';
+import { retryAdviceOf } from '../failures/model-failure.js';
 import type { Destination } from '../openai/endpoint.js';
 import { abortError, throwIfAborted } from '../providers/abort.js';
-import { finishReasonOf } from '../providers/finish-reason.js';
+import { finishReasonOf } from '../providers/answer-terms.js';
 import { argumentsEvent, doneEvent, isOutputItem, reasoningEvent } from '../providers/response-events.js';
 import { usageOf } from '../providers/streamed-response.js';
 import { NativeAnswer } from './native-answer.js';
 import { nativeFailure } from './native-failure.js';
-import { ownItems } from './native-items.js';
-import type { LanguageModel } from './native-language.js';
+import type { LanguageModel } from './native-options.js';
 import type { NativePackages } from './native-packages.js';
-import { nativeRequest } from './native-request.js';
+import { nativeRequest, ownItems } from './native-request.js';
 
 interface NativeModelParts {
   readonly name: string;

@@ -7,7 +7,7 @@ import {
   type OptionalPackage,
 } from '../../core/models/native-provider-table.js';
 import { textOf } from '../failures/failure-causes.js';
-import type { LanguageModel } from './native-language.js';
+import type { LanguageModel } from './native-options.js';
 
 /** Where the AI SDK sends its requests, and how. */
 export interface NativeSettings {

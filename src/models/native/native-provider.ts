@@ -1,7 +1,10 @@
 import type { Model, ModelProvider } from '@openai/agents';
+import { z } from 'zod';
 import { type FieldError, HoldfastError } from '../../core/errors/errors.js';
 import { pointerTo } from '../../core/field-errors.js';
 import { NATIVE_PROVIDERS, type NativeProviderRow } from '../../core/models/native-provider-table.js';
+import { badCassette, type Cassette } from '../cassettes/cassette.js';
+import { recordingFetch } from '../cassettes/cassette-recorder.js';
 import { credentialOf, type Destination, endpointOf } from '../openai/endpoint.js';
 import { endpointFetch } from '../openai/endpoint-fetch.js';
 import type { Variable } from '../openai/openai-compatible-provider.js';
@@ -10,7 +13,27 @@ import { UNNAMED } from './native-answer.js';
 import { NativeModel } from './native-model.js';
 import { type NativeApiOptions, nativeProblems } from './native-options.js';
 import { nativePackages } from './native-packages.js';
-import { nativeRecording } from './native-recording.js';
+
+/** What shapes the requests to an API of its own. */
+const shaping = z.strictObject({ cache: z.boolean() });
+
+function nativeRecording(
+  directory: string,
+  api: 'anthropic' | 'google',
+  cache: boolean,
+  send: typeof fetch | null,
+): typeof fetch {
+  return recordingFetch({ directory, settings: api === 'anthropic' ? { cache } : {} }, send ?? fetch);
+}
+
+/** Returns how the recorded model was asked, or null for a cassette of another API. Throws `cassette_invalid`. */
+export function nativeRecorded({ name, head }: Cassette): NativeApiOptions | null {
+  if (head.api === 'google') return { like: 'google-native', key: null };
+  if (head.api !== 'anthropic') return null;
+  const { data } = shaping.safeParse(head.settings);
+  if (data === undefined) throw badCassette(`The settings of the cassette "${name}" are none of Anthropic's API.`);
+  return { like: 'anthropic-native', key: null, cache: data.cache };
+}
 
 /**
  * Gives models of Anthropic's and Google's own APIs. Packages are loaded, and keys are looked for, with the first name. Nothing is

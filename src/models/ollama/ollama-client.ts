@@ -1,14 +1,91 @@
+import { AgentsError } from '@openai/agents';
 import { Ollama } from 'ollama/browser';
 import { z } from 'zod';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { isRecord } from '../../core/json.js';
 import { messageIn, signInLink } from '../failures/error-answer.js';
+import { causesOf, isAbort, isNetwork, statusOf } from '../failures/failure-causes.js';
+import { failureText } from '../failures/failure-text.js';
 import { ModelCallError } from '../failures/model-call-error.js';
+import { classifyModelFailure } from '../failures/model-failure.js';
 import { endpointFetch } from '../openai/endpoint-fetch.js';
 import { abortError, throwIfAborted } from '../providers/abort.js';
 import type { OllamaTarget } from './ollama-host.js';
-import { ollamaLines } from './ollama-lines.js';
 import { type OllamaChunk, type OllamaRequest, ollamaChunk } from './ollama-wire.js';
+
+/** Longer than any answer of one line: what exceeds it is no answer of Ollama. */
+const MAX_LINE_CHARS = 16 * 1024 * 1024;
+/** Of a whole answer, so that a server that never ends it costs a bounded time and memory. */
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+
+const line = z.looseObject({ done: z.boolean().nullish(), error: z.unknown().optional() });
+
+/**
+ * Passes on the lines of an answer, whole and not blank, up to the one that is done. The stream fails with a ModelCallError
+ * for a line that is no JSON object, for the server's `{"error": …}` and for an answer that ends before it is done: the
+ * parser of the `ollama` package would print the first to the console and lose the others.
+ */
+function ollamaLines(): TransformStream<Uint8Array, Uint8Array> {
+  const decoder = new TextDecoder();
+  const encoder = new TextEncoder();
+  let held = '';
+  let isDone = false;
+  let sizeBytes = 0;
+
+  const pass = (text: string, controller: TransformStreamDefaultController<Uint8Array>): void => {
+    if (isDone || text.trim() === '') return;
+    isDone = isLast(text);
+    controller.enqueue(encoder.encode(`${text.trim()}\n`));
+  };
+  const take = (text: string, controller: TransformStreamDefaultController<Uint8Array>): void => {
+    const parts = text.split('\n');
+    const end = parts.pop() ?? '';
+    for (const part of parts) {
+      pass(held + part, controller);
+      held = '';
+    }
+    held += end;
+    if (held.length > MAX_LINE_CHARS) throw tooLong('a line is longer than any answer');
+  };
+  return new TransformStream({
+    transform: (bytes, controller) => {
+      sizeBytes += bytes.length;
+      if (sizeBytes > MAX_ANSWER_BYTES) throw tooLong('it is larger than 64 MiB');
+      take(decoder.decode(bytes, { stream: true }), controller);
+    },
+    flush: (controller) => {
+      take(`${decoder.decode()}\n`, controller);
+      if (!isDone) throw broken('it ended before it was done', '');
+    },
+  });
+}
+
+function isLast(text: string): boolean {
+  const parsed = line.safeParse(json(text));
+  if (!parsed.success) throw broken('a line of it is not a JSON object', text);
+  const { done, error } = parsed.data;
+  if (error !== undefined && error !== null) {
+    const said = typeof error === 'string' ? error : JSON.stringify(error);
+    throw new ModelCallError('model_failed', failureText(said), { retryable: true });
+  }
+  return done === true;
+}
+
+function json(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const tooLong = (why: string) =>
+  new ModelCallError('model_failed', `The answer is broken: ${why}.`, { retryable: false });
+
+const broken = (why: string, text: string) =>
+  new ModelCallError('model_failed', `The answer is broken: ${why}${text === '' ? '' : `: ${failureText(text)}`}.`, {
+    retryable: true,
+  });
 
 /**
  * The door to the `ollama` package. Its entry for browsers is used: that for Node reads the file that an image's base64
@@ -26,7 +103,7 @@ class ChatClient extends Ollama {
 const changed = (what: string) => new HoldfastError('library_changed', `The ollama package is another one: ${what}.`);
 
 /** An answer that is not "200 OK", before the `ollama` package prints that it reads it. */
-export class StatusError extends Error {
+class StatusError extends Error {
   readonly status: number;
   readonly headers: Headers;
   /** Whether the server wants a person to sign in, and the page for it. Null: it does not. */
@@ -95,4 +172,45 @@ function checkedFetch(
     if (!response.ok) throw new StatusError(response, await response.json().catch(() => null));
     return response.body === null ? response : new Response(response.body.pipeThrough(ollamaLines()));
   };
+}
+
+/**
+ * What a failed call throws: a ModelCallError that names the model, its host and the way out. Wrong requests, wrong answers
+ * and aborts stay what they are.
+ */
+export function ollamaFailure(error: unknown, target: OllamaTarget, responseStarted: boolean): unknown {
+  const chain = causesOf(error);
+  if (isAbort(error) || error instanceof AgentsError) return error;
+  if (error instanceof HoldfastError && !(error instanceof ModelCallError)) return error;
+  const { code, message, retryable, retryAfterMs, hint: known } = classifyModelFailure(error);
+  const statusCode = chain.map(statusOf).find((status) => status !== null) ?? null;
+  const refused = chain.find((item) => item instanceof StatusError);
+  const hint = known ?? signInOf(refused, target) ?? wayOut(target, code, statusCode, message, chain.some(isNetwork));
+  return new ModelCallError(
+    code === 'model_unknown' ? code : 'model_failed',
+    failureText(`${target.model} at ${target.host}: ${message}`),
+    {
+      statusCode: error instanceof ModelCallError ? error.statusCode : statusCode,
+      retryable,
+      retryAfterMs,
+      responseStarted,
+      cause: error,
+      ...(hint === null ? {} : { hint }),
+    },
+  );
+}
+
+/** A server that is not signed in at Ollama's cloud needs no key of ours. */
+function signInOf(error: StatusError | undefined, { host }: OllamaTarget): string | null {
+  if (error?.signIn == null || (error.status !== 401 && error.status !== 403)) return null;
+  const { link } = error.signIn;
+  return `Sign in: run "ollama signin" at ${host}${link === null ? '' : `, or open ${link}`}.`;
+}
+
+function wayOut(target: OllamaTarget, code: string, status: number | null, message: string, network: boolean) {
+  if (code === 'model_unknown') return `Run "ollama pull ${target.model}" on ${target.host}, or use another model.`;
+  if (status === 401 || status === 403) return `Check the key for ${target.host}.`;
+  if (network) return 'Start the Ollama server, or set OLLAMA_HOST to where it runs.';
+  if (/does not support tools/i.test(message)) return 'Use a model that supports tools, or an agent without tools.';
+  return null;
 }

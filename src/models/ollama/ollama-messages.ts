@@ -1,7 +1,97 @@
 import { type AgentInputItem, type protocol, UserError } from '@openai/agents';
 import { argumentsObject } from './ollama-arguments.js';
-import { assistantContent, resultContent, userContent } from './ollama-content.js';
 import type { OllamaCall, OllamaMessage } from './ollama-wire.js';
+
+/** What standard base64 never holds. An expression that has to match a whole image overflows the stack. */
+const FOREIGN = /[^A-Za-z0-9+/]/;
+const DATA_URL = /^data:(?:(?:image|audio)\/[\w.+-]{1,100})?(?:;[\w.=+-]{1,100}){0,10};base64,/i;
+
+/**
+ * The base64 of an image or a sound, as Ollama takes it: from a data URL, bare base64 or bytes. Throws a UserError that
+ * names the part for everything else; an address is not fetched here, because reading the network needs a capability.
+ */
+function mediaBase64(value: unknown, part: string): string {
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('base64');
+  if (typeof value !== 'string') {
+    throw new UserError(`${part}: Ollama takes the data itself, not a reference to an uploaded file.`);
+  }
+  if (/^https?:\/\//i.test(value)) {
+    throw new UserError(`${part}: Ollama takes no addresses; fetch the data first and give it as a data URL.`);
+  }
+  const data = value.replace(DATA_URL, '').replace(/\s+/g, '');
+  if (!isBase64(data)) {
+    throw new UserError(`${part}: not the base64 of an image or a sound, nor a data URL with it.`);
+  }
+  return data;
+}
+
+/** Standard base64 with its padding, as Go's decoder on the other side wants it. */
+function isBase64(data: string): boolean {
+  const padding = data.endsWith('==') ? 2 : data.endsWith('=') ? 1 : 0;
+  return data.length > padding && data.length % 4 === 0 && !FOREIGN.test(data.slice(0, data.length - padding));
+}
+
+/** The text and the images of one message. */
+interface OllamaContent {
+  readonly text: string;
+  readonly images: readonly string[];
+}
+
+const joined = (texts: readonly string[], images: readonly string[]): OllamaContent => ({
+  text: texts.join('\n'),
+  images,
+});
+
+const refused = (part: string) => new UserError(`Ollama cannot take the part "${part}" of a message.`);
+
+function userContent(content: string | readonly protocol.UserContent[]): OllamaContent {
+  if (typeof content === 'string') return joined([content], []);
+  const texts: string[] = [];
+  const images: string[] = [];
+  for (const part of content) {
+    if (part.type === 'input_text') texts.push(part.text);
+    else if (part.type === 'input_image') images.push(mediaBase64(part.image, 'input_image'));
+    else if (part.type === 'audio') images.push(mediaBase64(part.audio, 'audio'));
+    else throw refused(part.type);
+  }
+  return joined(texts, images);
+}
+
+function assistantContent(content: string | readonly protocol.AssistantContent[]): OllamaContent {
+  if (typeof content === 'string') return joined([content], []);
+  const texts: string[] = [];
+  const images: string[] = [];
+  for (const part of content) {
+    if (part.type === 'output_text') texts.push(part.text);
+    else if (part.type === 'refusal') texts.push(part.refusal);
+    else if (part.type === 'image') images.push(mediaBase64(part.image, 'image'));
+    else if (typeof part.transcript === 'string') texts.push(part.transcript);
+    else throw refused(part.type);
+  }
+  return joined(texts, images);
+}
+
+function resultContent(output: protocol.FunctionCallResultItem['output']): OllamaContent {
+  if (typeof output === 'string') return joined([output], []);
+  const texts: string[] = [];
+  const images: string[] = [];
+  for (const part of Array.isArray(output) ? output : [output]) {
+    if (part.type === 'input_text' || part.type === 'text') texts.push(part.text);
+    else if (part.type === 'input_image' || part.type === 'image') images.push(mediaBase64(imageOf(part), part.type));
+    else if (part.type === 'input_file' || part.type === 'file') throw refused(part.type);
+    // What a tool of another library left there is JSON for the model.
+    else texts.push(JSON.stringify(part) ?? '');
+  }
+  return joined(texts, images);
+}
+
+/** A result names its image in five ways; of those, only the data itself is of use here. */
+function imageOf(part: protocol.InputImage | protocol.ToolOutputImage): unknown {
+  const { image } = part;
+  if (typeof image !== 'object' || image === null) return image;
+  if ('data' in image) return image.data;
+  return 'url' in image ? image.url : image;
+}
 
 export interface OllamaMessagesOptions {
   /** Where the images of a tool's result go. Some models refuse them on the tool's message. Default 'tool'. */

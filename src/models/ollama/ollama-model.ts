@@ -7,20 +7,47 @@ import type {
   ModelRetryAdviceRequest,
   StreamEvent,
 } from '@openai/agents';
-import { sha256 } from '../../core/json.js';
-import { retryAdviceOf } from '../failures/retry-advice.js';
+import { z } from 'zod';
+import { jsonObject, sha256 } from '../../core/json.js';
+import { badCassette, type Cassette } from '../cassettes/cassette.js';
+import { recordingFetch } from '../cassettes/cassette-recorder.js';
+import { retryAdviceOf } from '../failures/model-failure.js';
 import { DEFAULT_TIMEOUT_MS } from '../openai/endpoint.js';
 import { fitsSchema } from '../providers/json-schema.js';
 import { doneEvent, isOutputItem, reasoningEvent } from '../providers/response-events.js';
 import { OllamaAnswer } from './ollama-answer.js';
-import { type OllamaWire, ollamaChunks } from './ollama-client.js';
-import { ollamaFailure } from './ollama-failure.js';
+import { type OllamaWire, ollamaChunks, ollamaFailure } from './ollama-client.js';
 import { type OllamaHostOptions, type OllamaTarget, ollamaTarget } from './ollama-host.js';
 import { assertOllamaOptions } from './ollama-options.js';
-import { ollamaRecording } from './ollama-recording.js';
 import { finalRequest, type OllamaPlan, type OllamaRequestOptions, ollamaPlan } from './ollama-request.js';
 import { messageId, ollamaResponse } from './ollama-response.js';
 import type { OllamaChunk, OllamaRequest } from './ollama-wire.js';
+
+/** The options that shape what is sent and how it is read: those that a recording is played with. */
+const shaping = z.object({
+  numCtx: z.number().optional(),
+  keepAlive: z.union([z.number(), z.string()]).optional(),
+  think: z.union([z.boolean(), z.string()]).optional(),
+  options: jsonObject.optional(),
+  toolImages: z.enum(['tool', 'user']).optional(),
+  extractThinking: z.boolean().optional(),
+});
+
+/** How the requests of a model leave: recorded, if its options say so. */
+function ollamaRecording({ fetch: send, recordTo, ...options }: OllamaModelOptions): typeof fetch | undefined {
+  if (recordTo === undefined) return send;
+  const settings = jsonObject.parse(JSON.parse(JSON.stringify(shaping.parse(options))));
+  return recordingFetch({ directory: recordTo, settings }, send);
+}
+
+/** The options of the model that was recorded. Throws `cassette_invalid`. */
+export function ollamaRecorded({ name, head }: Cassette): OllamaModelOptions {
+  const parsed = shaping.safeParse(head.settings);
+  if (!parsed.success)
+    throw badCassette(`The settings of the cassette "${name}" are none of an Ollama model.`, parsed.error);
+  const set = Object.entries(parsed.data).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(set);
+}
 
 export interface OllamaModelOptions extends OllamaHostOptions, OllamaRequestOptions {
   /** Take `<think>…</think>` at the beginning of an answer as thinking. Default false: it is text. */

@@ -1,3 +1,4 @@
+import { type ModelSettings, UserError } from '@openai/agents';
 import { z } from 'zod';
 import { type FieldError, HoldfastError } from '../../core/errors/errors.js';
 import { fieldErrorsOf } from '../../core/field-errors.js';
@@ -5,6 +6,7 @@ import { isOllamaAddress, OLLAMA_ADDRESS } from '../../core/models/ollama-addres
 import { unknownNames } from '../../core/nearest-name.js';
 import { timeoutOption } from '../openai/openai-compatible-options.js';
 import { isSecret, type Secret } from '../secrets/secret.js';
+import type { OllamaRequest } from './ollama-wire.js';
 
 const address = z
   .string(`expected ${OLLAMA_ADDRESS}`)
@@ -47,3 +49,100 @@ export function assertOllamaOptions(options: object): void {
   const said = fields.map(({ pointer, detail }) => `${pointer.slice(1)}: ${detail}`).join('; ');
   throw new HoldfastError('config_invalid', `The Ollama models cannot work like this: ${said}.`, { fields });
 }
+
+export interface OllamaSettingsOptions {
+  /** Tokens of the context. Without it the server decides, often 4,096. */
+  readonly numCtx?: number;
+  /** How long the model stays loaded: seconds, or a duration as "10m"; 0 unloads it at once, -1 never. */
+  readonly keepAlive?: number | string;
+  /** Whether or how hard a model thinks when `modelSettings.reasoning` does not say; left out for models that cannot. */
+  readonly think?: boolean | string;
+  /** Any other option of the model, such as `top_k`, under Ollama's name. */
+  readonly options?: Readonly<Record<string, unknown>>;
+}
+
+/** `modelSettings.providerData`: fields of the request under Ollama's names; every other name is an option of the model. */
+const provided = z.looseObject({
+  keep_alive: z.union([z.number(), z.string()]).optional(),
+  think: z.union([z.boolean(), z.string()]).optional(),
+  format: z.union([z.string(), z.record(z.string(), z.unknown())]).optional(),
+  truncate: z.boolean().optional(),
+  logprobs: z.boolean().optional(),
+  top_logprobs: z.int().min(0).max(20).optional(),
+  options: z.record(z.string(), z.unknown()).optional(),
+  model: z.undefined('comes from the name of the model').optional(),
+  messages: z.undefined('come from the input').optional(),
+  tools: z.undefined('come from the agent').optional(),
+  stream: z.undefined('is decided by the call').optional(),
+});
+
+interface OllamaSettings {
+  readonly fields: Pick<OllamaRequest, 'keep_alive' | 'think' | 'truncate' | 'logprobs' | 'top_logprobs' | 'options'>;
+  readonly format: string | object | null;
+  /** `think` comes from the options of the provider, not from who asked for this call. */
+  readonly thinkIsDefault: boolean;
+}
+
+/** Settings of a call under Ollama's names. Only what is set is sent. Throws a UserError that names a wrong setting. */
+export function ollamaSettings(model: string, settings: ModelSettings, options: OllamaSettingsOptions): OllamaSettings {
+  const parsed = provided.safeParse(settings.providerData ?? {});
+  if (!parsed.success) {
+    const wrong = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
+    throw new UserError(`modelSettings.providerData is not valid for Ollama: ${wrong.join('; ')}.`);
+  }
+  const { keep_alive, think, format, truncate, logprobs, top_logprobs, options: nested, ...rest } = parsed.data;
+  const asked = effort(settings.reasoning?.effort) ?? think;
+  const thinking = asked ?? options.think;
+  const keepAlive = keep_alive ?? options.keepAlive;
+  const whole = truncate ?? (settings.truncation === 'disabled' ? false : undefined);
+  const all = onlySet({
+    num_ctx: options.numCtx,
+    ...options.options,
+    temperature: settings.temperature,
+    top_p: settings.topP,
+    frequency_penalty: settings.frequencyPenalty,
+    presence_penalty: settings.presencePenalty,
+    num_predict: settings.maxTokens,
+    ...rest,
+    ...nested,
+  });
+  return {
+    fields: {
+      ...(keepAlive === undefined ? {} : { keep_alive: keepAlive }),
+      ...(thinking === undefined ? {} : { think: levelled(model, thinking) }),
+      ...(whole === undefined ? {} : { truncate: whole }),
+      ...(logprobs === undefined && top_logprobs === undefined ? {} : { logprobs: logprobs ?? true }),
+      ...(top_logprobs === undefined ? {} : { top_logprobs }),
+      ...(Object.keys(all).length === 0 ? {} : { options: all }),
+    },
+    format: format ?? null,
+    thinkIsDefault: asked === undefined && thinking !== undefined,
+  };
+}
+
+const EFFORTS: Readonly<Record<string, boolean | string>> = {
+  none: false,
+  minimal: 'low',
+  low: 'low',
+  medium: 'medium',
+  high: 'high',
+  xhigh: 'max',
+  max: 'max',
+};
+
+function effort(asked: string | null | undefined): boolean | string | undefined {
+  if (asked === undefined || asked === null) return undefined;
+  const think = Object.hasOwn(EFFORTS, asked) ? EFFORTS[asked] : undefined;
+  if (think !== undefined) return think;
+  throw new UserError(`reasoning.effort is "${asked}"; Ollama knows ${Object.keys(EFFORTS).join(', ')}.`);
+}
+
+/** gpt-oss always thinks and takes only a level: it ignores true and false. */
+function levelled(model: string, think: boolean | string): boolean | string {
+  const isGptOss = /(?:^|\/)gpt-oss(?:[:-]|$)/i.test(model);
+  if (!isGptOss || typeof think === 'string') return think;
+  return think ? 'medium' : 'low';
+}
+
+const onlySet = (values: object): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));

@@ -1,8 +1,7 @@
 import { cleanHeaders, errorAnswer } from '../failures/error-answer.js';
 import { failureText } from '../failures/failure-text.js';
 import { ModelCallError } from '../failures/model-call-error.js';
-import { cleanAnswer, silent } from '../providers/clean-answer.js';
-import { answerForm } from '../providers/said-lines.js';
+import { answerForm, cleanAnswer, silent } from '../providers/clean-answer.js';
 import { spokenScan } from '../secrets/known-secrets.js';
 import type { Destination } from './endpoint.js';
 

@@ -1,6 +1,6 @@
 import OpenAI from 'openai';
 import { isRecord } from '../../core/json.js';
-import { quirkyRequest } from '../providers/quirky-request.js';
+import { quirkyRequest } from '../providers/call-id-form.js';
 import type { Endpoint } from './endpoint.js';
 import { endpointFetch } from './endpoint-fetch.js';
 

@@ -11,11 +11,21 @@ import { MODEL_PROVIDERS, type ModelProviderRow } from '../../core/models/model-
 import { openaiRecording } from '../cassettes/openai-recording.js';
 import type { Dialect } from '../dialects/dialect.js';
 import { dialectOf } from '../dialects/dialect-of.js';
+import { ChatModel } from '../providers/chat-model.js';
 import { fileSecret, missingAt, type Secret, variableSecret } from '../secrets/secret.js';
 import { type Endpoint, endpointOf } from './endpoint.js';
-import { endpointModel } from './endpoint-model.js';
 import { EndpointClient } from './openai-client.js';
 import { isWebAddress, type OpenAICompatibleOptions, problemsOf, WEB } from './openai-compatible-options.js';
+import { ResponsesModel } from './responses-model.js';
+
+/** A model at an endpoint. Recordings of older builds name no dialect, and are played by the SDK's own model. */
+function endpointModel(api: 'responses' | 'chat', client: EndpointClient, endpoint: Endpoint, name: string): Model {
+  if (api === 'responses') return new ResponsesModel(client, endpoint, name);
+  const { dialect } = endpoint;
+  return dialect === null
+    ? new OpenAIChatCompletionsModel(client, name, { strictFeatureValidation: true })
+    : new ChatModel(client, endpoint, dialect, name);
+}
 
 /** A variable of the environment; null where it is not set or empty. */
 export type Variable = (name: string) => string | null;

@@ -10,10 +10,8 @@ import {
 import { isRecord } from '../../core/json.js';
 import { textOf } from '../failures/failure-causes.js';
 import { CutAnswer } from '../failures/model-call-error.js';
-import { retryAdviceOf } from '../failures/retry-advice.js';
-import { isCutReason } from '../providers/answer-terms.js';
-import { emptyAnswer, isEmptyAnswer } from '../providers/empty-answer.js';
-import { finishReasonOf } from '../providers/finish-reason.js';
+import { retryAdviceOf } from '../failures/model-failure.js';
+import { emptyAnswer, finishReasonOf, isCutReason, isEmptyAnswer } from '../providers/answer-terms.js';
 import { usageOf } from '../providers/streamed-response.js';
 import type { Endpoint } from './endpoint.js';
 import { streamedOf, wholeOf } from './endpoint-calls.js';

@@ -12,7 +12,7 @@ import { chatInput } from '../dialects/chat-history.js';
 import type { Dialect } from '../dialects/dialect.js';
 import { dialectClient } from '../dialects/dialect-client.js';
 import { ModelCallError } from '../failures/model-call-error.js';
-import { retryAdviceOf } from '../failures/retry-advice.js';
+import { retryAdviceOf } from '../failures/model-failure.js';
 import type { Endpoint } from '../openai/endpoint.js';
 import { streamedOf, wholeOf } from '../openai/endpoint-calls.js';
 import type { EndpointClient } from '../openai/openai-client.js';

@@ -12,10 +12,55 @@ import { isRecord } from '../../core/json.js';
 import { failureText } from '../failures/failure-text.js';
 import { ModelCallError } from '../failures/model-call-error.js';
 import { classifyModelFailure } from '../failures/model-failure.js';
-import { finishReasonIn } from './answer-terms.js';
+import { chargedUsage, finishReasonIn } from './answer-terms.js';
 import { fitsSchema } from './json-schema.js';
-import { type ProbedUsage, probedUsage, usageRow } from './probe-usage.js';
 import { streamedResponse } from './streamed-response.js';
+
+/** What one answer is charged for, beside what its server said. */
+interface ProbedUsage {
+  /** Null: the server did not count. */
+  readonly charged: { readonly inputTokens: number; readonly outputTokens: number } | null;
+  /** Null: the server gave no total. */
+  readonly total: number | null;
+}
+
+/** What the APIs call the total of one answer. */
+const TOTALS = ['total_tokens', 'totalTokens', 'totalTokenCount'];
+
+function probedUsage(response: ModelResponse): ProbedUsage {
+  const { rawUsage = {} } = response;
+  const totals = TOTALS.map((name) => rawUsage[name]).filter((count) => typeof count === 'number');
+  const { inputTokens, outputTokens } = chargedUsage(response) ?? { inputTokens: 0, outputTokens: 0 };
+  const charged = inputTokens + outputTokens === 0 ? null : { inputTokens, outputTokens };
+  return { charged, total: totals[0] ?? null };
+}
+
+const sum = (counts: readonly number[]): number => counts.reduce((all, count) => all + count, 0);
+
+/** Whether the tokens that are charged are those that the server counts. */
+function usageRow(usages: readonly ProbedUsage[]): ProbeRow {
+  const counted = usages.flatMap(({ charged }) => charged ?? []);
+  const inputTokens = sum(counted.map((one) => one.inputTokens));
+  const outputTokens = sum(counted.map((one) => one.outputTokens));
+  const row = { check: 'usage', ms: null, inputTokens, outputTokens };
+  const unknown = usages.length - counted.length;
+  if (unknown > 0)
+    return {
+      ...{ ...row, status: 'warn', detail: `${unknown} of ${usages.length} answers have no count of tokens` },
+      wayOut: 'Expect calls without a price: a budget in dollars cannot count them.',
+    };
+  const totals = usages.flatMap(({ total }) => total ?? []);
+  const charged = inputTokens + outputTokens;
+  if (totals.length < usages.length)
+    return { ...row, status: 'ok', detail: `${charged} tokens are charged; the server gives no total`, wayOut: null };
+  const total = sum(totals);
+  if (total === charged)
+    return { ...row, status: 'ok', detail: `${charged} tokens are charged, as the server counts them`, wayOut: null };
+  return {
+    ...{ ...row, status: 'warn', detail: `${charged} tokens are charged, and the server counts ${total}` },
+    wayOut: 'Compare with the bill of the provider: a budget counts what is charged.',
+  };
+}
 
 /** What one question to a server showed. `skip`: it was not asked, because of what failed before. */
 export interface ProbeRow {
@@ -29,7 +74,7 @@ export interface ProbeRow {
   readonly wayOut: string | null;
 }
 
-export interface ProbeLimits {
+interface ProbeLimits {
   /** For all questions together. */
   readonly withinMs: number;
   /** For each answer. */

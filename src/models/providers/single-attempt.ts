@@ -1,12 +1,10 @@
 import type { Model, ModelRequest, ModelResponse, StreamEvent, Usage } from '@openai/agents';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { causesOf, isUnreached } from '../failures/failure-causes.js';
-import { httpStatusOf } from '../failures/http-status.js';
-import { CutAnswer, FinalModelError, ModelCallError } from '../failures/model-call-error.js';
+import { CutAnswer, FinalModelError, httpStatusOf, ModelCallError } from '../failures/model-call-error.js';
 import { throwIfAborted, unlessAborted } from './abort.js';
-import { chargedUsage, finishReasonIn, isCutReason } from './answer-terms.js';
+import { chargedUsage, emptyAnswer, finishReasonIn, isCutReason, isEmptyAnswer } from './answer-terms.js';
 import { markedItems, requestFor } from './answered-by.js';
-import { emptyAnswer, isEmptyAnswer } from './empty-answer.js';
 import {
   type Admission,
   type AttemptContext,

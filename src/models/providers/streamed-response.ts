@@ -2,10 +2,42 @@ import { setImmediate as breath } from 'node:timers/promises';
 import { type Model, type ModelRequest, type ModelResponse, type StreamEvent, Usage } from '@openai/agents';
 import { toJson } from '../../core/json.js';
 import type { ModelDelta } from '../../core/log/delta.js';
+import type { SecretScan } from '../../core/secrets/secret-matcher.js';
 import { ModelCallError } from '../failures/model-call-error.js';
+import { shownScan } from '../secrets/known-secrets.js';
 import { abortError } from './abort.js';
-import { CleanDeltas } from './clean-deltas.js';
 import { RawDeltas } from './raw-deltas.js';
+
+/**
+ * Hands out what a model says piece by piece, without secrets, also where one is split over pieces: what may be the beginning of one
+ * waits for the next piece of the same text.
+ */
+export class CleanDeltas {
+  readonly #give: (delta: ModelDelta) => void;
+  readonly #texts = new Map<string, { readonly scan: SecretScan; last: ModelDelta }>();
+
+  constructor(give: (delta: ModelDelta) => void) {
+    this.#give = give;
+  }
+
+  push(delta: ModelDelta): void {
+    const key = delta.type === 'arguments' ? `arguments ${delta.callId}` : delta.type;
+    const text = this.#texts.get(key) ?? { scan: shownScan(), last: delta };
+    text.last = delta;
+    this.#texts.set(key, text);
+    this.#say(delta, text.scan.push(delta.delta));
+  }
+
+  /** Hands out what waits. */
+  end(): void {
+    for (const { scan, last } of this.#texts.values()) this.#say(last, scan.end());
+    this.#texts.clear();
+  }
+
+  #say(about: ModelDelta, delta: string): void {
+    if (delta !== '') this.#give({ ...about, delta });
+  }
+}
 
 type Done = Extract<StreamEvent, { type: 'response_done' }>;
 

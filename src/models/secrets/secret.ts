@@ -1,8 +1,64 @@
-import { existsSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { constants, existsSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { FieldError } from '../../core/errors/errors.js';
-import { readCommand } from './secret-command.js';
-import { readSecretFile } from './secret-file.js';
+
+const TIMEOUT_MS = 10_000;
+const COMMAND_OUTPUT_BYTES_MAX = 64 * 1024;
+
+/** What a program prints. Throws an error that says how it ended; what it printed is not repeated, as it may hold the secret. */
+function readCommand(
+  [program = '', ...args]: readonly string[],
+  env: { readonly [name: string]: string },
+): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const options = {
+      env,
+      timeout: TIMEOUT_MS,
+      maxBuffer: COMMAND_OUTPUT_BYTES_MAX,
+      killSignal: 'SIGKILL',
+      windowsHide: true,
+    } as const;
+    const child = execFile(program, args, options, (error, stdout) => {
+      if (error === null) resolve(stdout.trim());
+      else reject(new Error(whyOf(error)));
+    });
+    // A program that asks for a password gets none.
+    child.stdin?.on('error', () => undefined);
+    child.stdin?.end();
+  });
+}
+
+function whyOf({ code, killed, signal }: { code?: unknown; killed?: boolean; signal?: unknown }): string {
+  if (code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER') return 'it printed more than 64 KiB';
+  if (killed === true) return `it did not end within ${TIMEOUT_MS / 1000} seconds`;
+  if (typeof code === 'number') return `it ended with exit code ${code}`;
+  return typeof code === 'string' ? `it cannot be started (${code})` : `it was ended by ${String(signal)}`;
+}
+
+const FILE_BYTES_MAX = 64 * 1024;
+
+/** The content of a regular file. Throws an error that names what is wrong, without the content. */
+async function readSecretFile(path: string): Promise<string> {
+  let file: Awaited<ReturnType<typeof open>>;
+  try {
+    // A pipe without a writer would keep the opening for ever.
+    file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  } catch (error) {
+    throw new Error(`it cannot be read (${codeOf(error)})`);
+  }
+  try {
+    if (!(await file.stat()).isFile()) throw new Error('it is not a file');
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(FILE_BYTES_MAX + 1), 0, FILE_BYTES_MAX + 1, 0);
+    if (bytesRead > FILE_BYTES_MAX) throw new Error('it is larger than 64 KiB');
+    return buffer.toString('utf8', 0, bytesRead).trim();
+  } finally {
+    await file.close();
+  }
+}
+
+const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : 'unknown');
 
 /**
  * Where a key is, and how it is read. It holds no value: what is read stays in the memory of whoever uses it. It is read when

@@ -1,6 +1,5 @@
 import type { Knex } from 'knex';
 import type { Pool } from 'pg';
-import { openPostgres } from './postgres/postgres.js';
 
 /** A lock of this process's session; it goes with the session, however that ends. */
 export interface SessionLock {
@@ -50,11 +49,4 @@ export interface DatabaseOptions {
   readonly dataDir: string;
   /** Connections of DBOS's pool; the embedded database has none. */
   readonly poolSize?: number;
-}
-
-/** Opens the database; throws `database_unreachable`, `database_corrupt` or `data_dir_in_use`. */
-export async function openDatabase(options: DatabaseOptions): Promise<Database> {
-  // Loaded where it is needed: a process with a PostgreSQL starts sooner.
-  if (options.databaseUrl === null) return (await import('./pglite/pglite.js')).openPglite(options.dataDir);
-  return openPostgres(options.databaseUrl, options.poolSize ?? 20);
 }

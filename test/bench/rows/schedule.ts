@@ -1,7 +1,7 @@
 import { queueKey, queuePriority } from '../../../src/core/queue/dispatch.js';
 import { RECORDING_VERSION } from '../../../src/engine/dbos/recording-version.js';
 import { SEGMENT_QUEUE } from '../../../src/engine/queue/segment-queue.js';
-import { openDatabase } from '../../../src/storage/database/database.js';
+import { openDatabase } from '../../../src/storage/database/open-database.js';
 import type { Limits } from '../../../src/storage/dbos/dequeue.js';
 import { dequeue } from '../../../src/storage/dbos/dequeue.js';
 import { keepLimits } from '../../../src/storage/queue/dispatch-limits.js';

@@ -1,7 +1,7 @@
 import type { EventDraft } from '../../../src/core/log/event.js';
 import { callDigest } from '../../../src/core/runs/call.js';
 import { createEngine, type Engine, LOCAL_CALLER } from '../../../src/index.js';
-import { openDatabase } from '../../../src/storage/database/database.js';
+import { openDatabase } from '../../../src/storage/database/open-database.js';
 import { appendEvents, createLog } from '../../../src/storage/log/events.js';
 import { insertRun } from '../../../src/storage/runs/runs.js';
 import { newPlace, type Place } from '../place.js';

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { demoConfig } from '../../../src/demo/config.js';
 import { MultiModelProvider, OllamaModelProvider } from '../../../src/engine/agents/model-providers.js';
 import { OllamaModel } from '../../../src/models/ollama/ollama-model.js';
-import { MultiModelProviderMap } from '../../../src/models/providers/multi-model-provider-map.js';
+import { MultiModelProviderMap } from '../../../src/models/providers/multi-model-provider.js';
 
 const NAMES = [
   ...(['OLLAMA_HOST', 'OLLAMA_API_KEY', 'OPENAI_API_KEY', 'OPENAI_BASE_URL', 'VLLM_BASE_URL'] as const),

@@ -10,7 +10,7 @@ import {
   functionModel,
   runAgent,
 } from '../../../src/index.js';
-import { openDatabase } from '../../../src/storage/database/database.js';
+import { openDatabase } from '../../../src/storage/database/open-database.js';
 import { createEngineDatabase, describeEachDatabase, describeEachDatabaseSlowly } from '../../harness/database.js';
 import {
   ADMIN,

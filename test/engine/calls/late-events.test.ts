@@ -2,7 +2,7 @@ import { Agent } from '@openai/agents';
 import { expect, it, onTestFinished } from 'vitest';
 import type { EventDraft } from '../../../src/core/log/event.js';
 import { createEngine, defineAgent } from '../../../src/index.js';
-import { openDatabase } from '../../../src/storage/database/database.js';
+import { openDatabase } from '../../../src/storage/database/open-database.js';
 import { appendEvents } from '../../../src/storage/log/events.js';
 import { createEngineDatabase, describeEachDatabaseSlowly } from '../../harness/database.js';
 import { ADMIN, restOf } from '../../harness/engine.js';

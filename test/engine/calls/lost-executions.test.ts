@@ -2,7 +2,7 @@ import { Agent, Usage } from '@openai/agents';
 import { expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { createEngine, defineAgent, defineTool, type EngineConfig, functionModel } from '../../../src/index.js';
-import { openDatabase } from '../../../src/storage/database/database.js';
+import { openDatabase } from '../../../src/storage/database/open-database.js';
 import { createEngineDatabase, describeEachDatabase, describePostgres } from '../../harness/database.js';
 import { ADMIN, engineFor, runToRest } from '../../harness/engine.js';
 import { call, scripted } from '../../harness/script.js';

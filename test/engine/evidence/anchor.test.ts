@@ -7,7 +7,7 @@ import { verifyConsistency } from '../../../src/core/evidence/merkle.js';
 import { parsePublicKey } from '../../../src/core/evidence/signed-note.js';
 import { makeLogKey } from '../../../src/engine/evidence/log-keys.js';
 import { createEngine, defineAgent, type Engine } from '../../../src/index.js';
-import { openDatabase } from '../../../src/storage/database/database.js';
+import { openDatabase } from '../../../src/storage/database/open-database.js';
 import { enterMoved } from '../../../src/storage/evidence/log-entries.js';
 import { createEngineDatabase, describeEachDatabaseSlowly, type TestDatabase } from '../../harness/database.js';
 import { ADMIN, runToRest } from '../../harness/engine.js';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Invariant } from '../../../src/core/log/invariant.js';
 import type { VerifyReport } from '../../../src/core/log/verify-log.js';
 import { createEngine, type Engine, type RunEvent } from '../../../src/index.js';
-import { openDatabase } from '../../../src/storage/database/database.js';
+import { openDatabase } from '../../../src/storage/database/open-database.js';
 import { createEngineDatabase, describeEachDatabase, type TestDatabase } from '../../harness/database.js';
 import { echoAgent } from '../../harness/echo-agent.js';
 import { ADMIN, eventsOf, restOf } from '../../harness/engine.js';

@@ -6,7 +6,7 @@ import { leafOf } from '../../../src/core/evidence/log-entry.js';
 import { TreeEdge, verifyConsistency } from '../../../src/core/evidence/merkle.js';
 import { makeLogKey } from '../../../src/engine/evidence/log-keys.js';
 import { createEngine, type Engine } from '../../../src/index.js';
-import { openDatabase } from '../../../src/storage/database/database.js';
+import { openDatabase } from '../../../src/storage/database/open-database.js';
 import { readEntries } from '../../../src/storage/evidence/log-entries.js';
 import { appendEvents } from '../../../src/storage/log/events.js';
 import { chainAnew } from '../../harness/chain-anew.js';

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { together } from '../../../src/engine/concurrency/together.js';
 import { createEngine, defineAgent, defineTool } from '../../../src/index.js';
-import { openDatabase } from '../../../src/storage/database/database.js';
+import { openDatabase } from '../../../src/storage/database/open-database.js';
 import { createEngineDatabase, describeEachDatabase, describePostgres } from '../../harness/database.js';
 import { ADMIN, engineFor, kindsOf, restOf, runToRest } from '../../harness/engine.js';
 import { call, say, scripted } from '../../harness/script.js';

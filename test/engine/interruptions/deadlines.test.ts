@@ -3,7 +3,8 @@ import { Agent } from '@openai/agents';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { createEngine, defineAgent, defineTool, type Engine, waitForEventTool } from '../../../src/index.js';
-import { type Database, openDatabase } from '../../../src/storage/database/database.js';
+import type { Database } from '../../../src/storage/database/database.js';
+import { openDatabase } from '../../../src/storage/database/open-database.js';
 import {
   createEngineDatabase,
   describeBothDatabasesSlowly,

@@ -2,7 +2,8 @@ import { Agent } from '@openai/agents';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
 import { createEngine, defineAgent, defineTool, type Engine, HoldfastError } from '../../../src/index.js';
-import { type Database, openDatabase } from '../../../src/storage/database/database.js';
+import type { Database } from '../../../src/storage/database/database.js';
+import { openDatabase } from '../../../src/storage/database/open-database.js';
 import {
   createEngineDatabase,
   describeEachDatabase,

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { DispatchLimits, TenantLimits } from '../../../src/core/queue/dispatch.js';
 import { SEGMENT_QUEUE } from '../../../src/engine/queue/segment-queue.js';
 import { type Caller, createEngine, defineAgent, defineTool, type Engine, functionModel } from '../../../src/index.js';
-import { openDatabase } from '../../../src/storage/database/database.js';
+import { openDatabase } from '../../../src/storage/database/open-database.js';
 import { createEngineDatabase, describeEachDatabaseSlowly, describePostgresSlowly } from '../../harness/database.js';
 import { ADMIN, openTestEngine, restOf, type TestEngine } from '../../harness/engine.js';
 import { call, resultsIn, say, textOf } from '../../harness/script.js';

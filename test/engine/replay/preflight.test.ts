@@ -5,7 +5,7 @@ import { sha256 } from '../../../src/core/json.js';
 import type { PreflightRun } from '../../../src/core/replay/preflight.js';
 import { preflight } from '../../../src/engine/replay/preflight.js';
 import { createEngine, defineAgent, defineTool, type Engine, type EngineConfig } from '../../../src/index.js';
-import { openDatabase } from '../../../src/storage/database/database.js';
+import { openDatabase } from '../../../src/storage/database/open-database.js';
 import {
   createEngineDatabase,
   describeEachDatabaseSlowly,

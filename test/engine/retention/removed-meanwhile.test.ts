@@ -2,7 +2,7 @@ import pg from 'pg';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { removeLocked } from '../../../src/engine/retention/erase-locked.js';
 import { createEngine, type Engine } from '../../../src/index.js';
-import { openDatabase } from '../../../src/storage/database/database.js';
+import { openDatabase } from '../../../src/storage/database/open-database.js';
 import { createEngineDatabase, describePostgresSlowly, type TestDatabase } from '../../harness/database.js';
 import { echoAgent } from '../../harness/echo-agent.js';
 import { ADMIN, runToRest } from '../../harness/engine.js';

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { DatabaseClock } from '../../../src/engine/ops/database-clock.js';
-import { type Database, openDatabase } from '../../../src/storage/database/database.js';
+import type { Database } from '../../../src/storage/database/database.js';
+import { openDatabase } from '../../../src/storage/database/open-database.js';
 import { createTestDatabase, describeEachDatabase, type TestDatabase } from '../../harness/database.js';
 
 const HOUR_MS = 3_600_000;

@@ -3,7 +3,7 @@ import { HEARTBEAT_OLD_MS } from '../../../src/core/queue/worker.js';
 import { countingSleep, elapsedMs } from '../../../src/engine/concurrency/elapsed.js';
 import { DatabaseClock } from '../../../src/engine/ops/database-clock.js';
 import { WorkerLease } from '../../../src/engine/workers/worker-lease.js';
-import { openDatabase } from '../../../src/storage/database/database.js';
+import { openDatabase } from '../../../src/storage/database/open-database.js';
 import { createTestDatabase } from '../../harness/database.js';
 
 const HOUR_MS = 3_600_000;

@@ -3,7 +3,7 @@ import { Agent } from '@openai/agents';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { createEngine, defineAgent, defineTool } from '../../../src/index.js';
-import { openDatabase } from '../../../src/storage/database/database.js';
+import { openDatabase } from '../../../src/storage/database/open-database.js';
 import { createEngineDatabase, describeEachDatabaseSlowly, describePostgresSlowly } from '../../harness/database.js';
 import { ADMIN, engineFor, eventsOf, restOf, runToRest } from '../../harness/engine.js';
 import { call, scripted } from '../../harness/script.js';

@@ -2,7 +2,7 @@ import { Agent, type Model } from '@openai/agents';
 import { expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { createEngine, defineAgent, defineTool, type EngineConfig, functionModel } from '../../../src/index.js';
-import { openDatabase } from '../../../src/storage/database/database.js';
+import { openDatabase } from '../../../src/storage/database/open-database.js';
 import { createEngineDatabase, describePostgres } from '../../harness/database.js';
 import { ADMIN, eventsOf, restOf } from '../../harness/engine.js';
 import { call, resultsIn, say, scripted } from '../../harness/script.js';

@@ -1,6 +1,6 @@
 import { ModelBehaviorError, type ModelResponse } from '@openai/agents';
 import { describe, expect, it } from 'vitest';
-import { ThinkTags } from '../../../src/models/ollama/think-tags.js';
+import { ThinkTags } from '../../../src/models/ollama/ollama-answer.js';
 import { chunk, lastChunk, says, saysRaw, toolCall } from '../servers/ollama-server.js';
 import { ask, callsIn, done, failing, message, textsIn, thought } from './ask-ollama.js';
 

@@ -1,10 +1,9 @@
 import type { ModelRequest } from '@openai/agents';
 import { describe, expect, it } from 'vitest';
 import { ollamaAddress } from '../../../src/core/models/ollama-address.js';
-import { ollamaTarget } from '../../../src/models/ollama/ollama-host.js';
+import { ollamaTarget, parseOllamaName } from '../../../src/models/ollama/ollama-host.js';
 import { OllamaModel } from '../../../src/models/ollama/ollama-model.js';
 import { OllamaModelProvider } from '../../../src/models/ollama/ollama-model-provider.js';
-import { parseOllamaName } from '../../../src/models/ollama/ollama-name.js';
 import { MultiModelProvider } from '../../../src/models/providers/multi-model-provider.js';
 import { fileSecret } from '../../../src/models/secrets/secret.js';
 import { printed } from '../printed.js';

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { createEngine, type Engine } from '../../../src/index.js';
-import { openDatabase } from '../../../src/storage/database/database.js';
+import { openDatabase } from '../../../src/storage/database/open-database.js';
 import { compactFiles } from '../../../src/storage/database/pglite/compact.js';
 import { createEngineDatabase, type TestDatabase } from '../../harness/database.js';
 import { echoAgent } from '../../harness/echo-agent.js';

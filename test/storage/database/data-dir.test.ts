@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { checkDataDir } from '../../../src/cli/doctor/check-files.js';
 import { readSettings } from '../../../src/config.js';
 import { takeDataDir } from '../../../src/storage/database/data-dir/data-dir.js';
-import { openDatabase } from '../../../src/storage/database/database.js';
+import { openDatabase } from '../../../src/storage/database/open-database.js';
 import { SLOW } from '../../harness/slow.js';
 
 const modeOf = (path: string): number => statSync(path).mode & 0o777;

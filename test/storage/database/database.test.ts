@@ -1,8 +1,9 @@
 import { AsyncResource } from 'node:async_hooks';
 import type pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { type Database, openDatabase } from '../../../src/storage/database/database.js';
+import type { Database } from '../../../src/storage/database/database.js';
 import { namedTrouble } from '../../../src/storage/database/database-trouble.js';
+import { openDatabase } from '../../../src/storage/database/open-database.js';
 import { createTestDatabase, describeEachDatabase, type TestDatabase } from '../../harness/database.js';
 
 const ENDED = 'this transaction has ended badly';

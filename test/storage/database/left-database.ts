@@ -1,6 +1,7 @@
 import { Agent } from '@openai/agents';
 import { createEngine } from '../../../src/index.js';
-import { type Database, openDatabase } from '../../../src/storage/database/database.js';
+import type { Database } from '../../../src/storage/database/database.js';
+import { openDatabase } from '../../../src/storage/database/open-database.js';
 import { createEngineDatabase, type DatabaseKind } from '../../harness/database.js';
 
 /** A database that an engine has made its tables in and left, without one that works on it. */

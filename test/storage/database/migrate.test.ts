@@ -2,8 +2,9 @@ import type { Knex } from 'knex';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { MIGRATIONS, type Migration } from '../../../migrations/index.js';
 import { openExisting } from '../../../src/storage/database/data-dir/existing-database.js';
-import { type Database, openDatabase } from '../../../src/storage/database/database.js';
+import type { Database } from '../../../src/storage/database/database.js';
 import { migrate, schemaState } from '../../../src/storage/database/migrate.js';
+import { openDatabase } from '../../../src/storage/database/open-database.js';
 import { createTestDatabase, describeEachDatabase, type TestDatabase } from '../../harness/database.js';
 
 const NAMES = MIGRATIONS.map(({ name }) => name);

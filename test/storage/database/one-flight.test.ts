@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Database, openDatabase } from '../../../src/storage/database/database.js';
+import type { Database } from '../../../src/storage/database/database.js';
+import { openDatabase } from '../../../src/storage/database/open-database.js';
 import { inOneFlight } from '../../../src/storage/database/transactions.js';
 import { createTestDatabase, describeEachDatabase, type TestDatabase } from '../../harness/database.js';
 

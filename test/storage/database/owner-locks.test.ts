@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { reserve } from '../../../src/storage/budgets/budgets.js';
-import { type Database, openDatabase } from '../../../src/storage/database/database.js';
+import type { Database } from '../../../src/storage/database/database.js';
 import { migrate } from '../../../src/storage/database/migrate.js';
+import { openDatabase } from '../../../src/storage/database/open-database.js';
 import { fence } from '../../../src/storage/dbos/takeover.js';
 import { beat } from '../../../src/storage/queue/workers.js';
 import { claimCall } from '../../../src/storage/runs/calls.js';

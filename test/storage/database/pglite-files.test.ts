@@ -1,7 +1,8 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Database, openDatabase } from '../../../src/storage/database/database.js';
+import type { Database } from '../../../src/storage/database/database.js';
+import { openDatabase } from '../../../src/storage/database/open-database.js';
 import { createTestDatabase, newDir, type TestDatabase } from '../../harness/database.js';
 import { SLOW } from '../../harness/slow.js';
 import { noSmallDisk, openSmallDisk } from '../../harness/small-disk.js';
@@ -11,7 +12,7 @@ const open = (dataDir: string): Promise<Database> => openDatabase({ databaseUrl:
 
 // Commits numbers one by one, in pairs of rows, and says each one that was acknowledged.
 const WRITE = `
-import { openDatabase } from './database/database.js';
+import { openDatabase } from './database/open-database.js';
 const db = await openDatabase({ databaseUrl: null, dataDir: DIR });
 await db.pool.query('CREATE TABLE IF NOT EXISTS numbers (n int, half text, PRIMARY KEY (n, half))');
 for (let n = FROM; ; n += 1) {

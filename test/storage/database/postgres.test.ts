@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:net';
 import { afterAll, describe, expect, test } from 'vitest';
-import { openDatabase } from '../../../src/storage/database/database.js';
+import { openDatabase } from '../../../src/storage/database/open-database.js';
 import { describePostgres, onServer, testDatabaseUrl } from '../../harness/database.js';
 
 const open = (databaseUrl: string) => openDatabase({ databaseUrl, dataDir: '/nowhere' });

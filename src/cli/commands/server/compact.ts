@@ -13,7 +13,7 @@ export const compactCommand = (): Command =>
           'compact is for the embedded database. On PostgreSQL autovacuum does it, and VACUUM FULL: see docs/operate/retention.md.',
         );
       // Loaded when needed: the other commands start without a database.
-      const { openDatabase } = await import('../../../storage/database/database.js');
+      const { openDatabase } = await import('../../../storage/database/open-database.js');
       const { compactFiles } = await import('../../../storage/database/pglite/compact.js');
       const { migrate } = await import('../../../storage/database/migrate.js');
       const database = await openDatabase({ databaseUrl, dataDir });

@@ -6,7 +6,7 @@ export const migrateCommand = (): Command =>
   new Command('migrate').description('Bring the database up to this build; `serve` does it too.').action(async () => {
     const { databaseUrl, dataDir } = readSettings();
     // Loaded when needed: the other commands start without a database.
-    const { openDatabase } = await import('../../../storage/database/database.js');
+    const { openDatabase } = await import('../../../storage/database/open-database.js');
     const { migrate } = await import('../../../storage/database/migrate.js');
     const database = await openDatabase({ databaseUrl, dataDir });
     try {

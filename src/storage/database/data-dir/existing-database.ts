@@ -2,8 +2,9 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { MIGRATIONS, type Migration } from '../../../../migrations/index.js';
 import { HoldfastError } from '../../../core/errors/errors.js';
-import { type Database, type DatabaseOptions, openDatabase } from '../database.js';
+import type { Database, DatabaseOptions } from '../database.js';
 import { refuseNewer, schemaState } from '../migrate.js';
+import { openDatabase } from '../open-database.js';
 import { databaseExists } from '../postgres/postgres-place.js';
 
 /**

@@ -1,4 +1,4 @@
-import type { Usage } from '@openai/agents';
+import type { ModelRequest, Usage } from '@openai/agents';
 import type { UsageParts } from '../../core/budgets/price.js';
 
 const whole = (count: unknown): number => (Number.isSafeInteger(count) && Number(count) > 0 ? Number(count) : 0);
@@ -26,4 +26,18 @@ export function usagePartsOf(usage: Usage | undefined): UsageParts | null {
     cacheWriteTokens: Math.min(inputTokens, sumOf(usage?.inputTokensDetails, WRITTEN)),
     reasoningTokens: Math.min(outputTokens, sumOf(usage?.outputTokensDetails, REASONING)),
   };
+}
+
+/** Few tokens are shorter, in any script. */
+const BYTES_PER_TOKEN = 3;
+/** What an image or another file that is sent along is taken for: its bytes say nothing. */
+const FILE = 'x'.repeat(2000 * BYTES_PER_TOKEN);
+const FILE_FIELDS: ReadonlySet<string> = new Set(['image', 'imageUrl', 'image_url', 'file', 'audio', 'data']);
+
+/** How many tokens a request has, estimated from above: what is reserved for it. */
+export function requestTokens({ systemInstructions, input, tools, handoffs, outputType }: ModelRequest): number {
+  const text = JSON.stringify([systemInstructions, input, tools, handoffs, outputType], (field, value: unknown) =>
+    typeof value === 'string' && value.length > FILE.length && FILE_FIELDS.has(field) ? FILE : value,
+  );
+  return Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN);
 }
