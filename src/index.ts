@@ -13,7 +13,7 @@ export { type Interruption, type WaitRequest, waitFor } from './core/interruptio
 export type { RunDelta } from './core/log/delta.js';
 export type { RunEvent } from './core/log/event.js';
 export type { RunView, StartRun } from './core/runs/run.js';
-export type { RewardFacts, RewardFunction } from './core/tasks/reward-function.js';
+export type { RewardFacts, RewardFunction } from './core/tasks/reward.js';
 export type { SubmitTask, TaskFilter, TaskView } from './core/tasks/task.js';
 export type {
   IsolatedContext,

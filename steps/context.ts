@@ -2,7 +2,7 @@ import type { Knex } from 'knex';
 import type { Budgets } from '../src/core/budgets/budget.js';
 import type { EnvironmentEngine } from '../src/core/containers/environment.js';
 import type { Band } from '../src/core/queue/dispatch.js';
-import type { RewardFunction } from '../src/core/tasks/reward-function.js';
+import type { RewardFunction } from '../src/core/tasks/reward.js';
 import type { McpDefinition } from '../src/core/tools/mcp.js';
 import type { Meter } from '../src/metrics/meter.js';
 import type { PriceBook } from '../src/models/budgets/price-book.js';

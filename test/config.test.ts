@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { environmentVariable, pinDbosIdentity, readSettings, SETTINGS } from '../src/config.js';
 import { HoldfastError } from '../src/core/errors/errors.js';
-import { OBJECT_STORE_KEYS } from '../src/core/exports/object-store-keys.js';
+import { OBJECT_STORE_KEYS } from '../src/core/exports/bucket-place.js';
 import { MODEL_PROVIDERS } from '../src/core/models/model-provider-table.js';
 
 const OF_PROVIDERS = Object.values(MODEL_PROVIDERS).flatMap(({ keyVariable, urlVariable }) => [

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DBOS } from '@dbos-inc/dbos-sdk';
 import { HoldfastError } from '../src/core/errors/errors.js';
-import { suspectWaitsMs } from '../src/core/queue/crashes.js';
+import { suspectWaitsMs } from '../src/core/queue/worker.js';
 import type { Ending } from '../src/core/runs/ending.js';
 import { isOver, NO_USAGE } from '../src/core/runs/run.js';
 import { crashesOf } from '../src/storage/dbos/takeover.js';

@@ -3,15 +3,14 @@ import type { Agent, FunctionTool, Model, ModelProvider, RunContext, RunState } 
 import type { AgentEnvironment } from '../src/core/containers/environment.js';
 import { HoldfastError } from '../src/core/errors/errors.js';
 import type { GrantSet } from '../src/core/grants/grants.js';
-import type { AllowedElsewhere } from '../src/core/interruptions/allowed-elsewhere.js';
 import type { WaitDecision } from '../src/core/interruptions/settlement.js';
-import type { Standing } from '../src/core/interruptions/standing.js';
+import type { AllowedElsewhere, Standing } from '../src/core/interruptions/standing.js';
 import type { JsonValue } from '../src/core/json.js';
 import type { Deltas } from '../src/core/log/delta.js';
 import type { CallOutcome, EventData } from '../src/core/log/event.js';
 import type { Ending, Wait } from '../src/core/runs/ending.js';
 import { NO_USAGE, type RunLimits, type Usage } from '../src/core/runs/run.js';
-import type { RunTask } from '../src/core/tasks/run-task.js';
+import type { RunTask } from '../src/core/tasks/resolve-task.js';
 import type { McpRules } from '../src/core/tools/mcp.js';
 import type { ToolSpec } from '../src/core/tools/tool.js';
 import type { CallOutcomeRow } from '../src/storage/runs/calls.js';

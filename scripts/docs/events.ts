@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import { EVENT_DATA, EVENT_KINDS, runEvent } from '../../src/core/log/event.js';
-import { EVENT_TEXTS } from '../../src/core/log/event-texts.js';
+import { EVENT_TEXTS, SYSTEM_EVENT_TEXTS } from '../../src/core/log/event-texts.js';
 import { INVARIANTS } from '../../src/core/log/invariant.js';
 import { EMPTY_STATE } from '../../src/core/log/state.js';
 import { SYSTEM_EVENT_DATA, SYSTEM_EVENT_KINDS, systemEvent } from '../../src/core/log/system-event.js';
-import { SYSTEM_EVENT_TEXTS } from '../../src/core/log/system-event-texts.js';
 import { code, fieldTable, json, table } from './markdown.js';
 
 /** The names of the fields of a payload, in the order of its schema. */

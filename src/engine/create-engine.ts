@@ -4,7 +4,7 @@ import type { ModelProvider } from '@openai/agents';
 import { storedLists } from '../../steps/calls/pin-mcp-tools.js';
 import type { StepContext } from '../../steps/context.js';
 import { HoldfastError } from '../core/errors/errors.js';
-import { stallsConfig } from '../core/queue/stalls.js';
+import { stallsConfig } from '../core/queue/worker.js';
 import { retentionOf } from '../core/retention/retention.js';
 import { schedulingConfig } from '../core/tasks/scheduling.js';
 import { taskRetries } from '../core/tasks/task-retries.js';

@@ -3,7 +3,7 @@ import type { Caller } from '../core/caller.js';
 import type { SystemEvent, SystemGap } from '../core/log/system-event.js';
 import type { Health } from '../core/ops/health.js';
 import type { ShownTrajectory } from '../core/trajectories/trajectory.js';
-import type { TrajectoryFilter } from '../core/trajectories/trajectory-filter.js';
+import type { TrajectoryFilter } from '../core/trajectories/trajectory-result.js';
 import type { AnsweredRequest } from '../metrics/metrics.js';
 import { namingTrouble } from './named-verbs.js';
 import { health, isReady } from './ops/health.js';

@@ -1,5 +1,5 @@
 import { HoldfastError } from '../core/errors/errors.js';
-import { type CheckpointLine, checkpointLineOf } from '../core/evidence/checkpoint-line.js';
+import { type CheckpointLine, checkpointLineOf } from '../core/evidence/checkpoint.js';
 import type { BucketPlace } from '../core/exports/bucket-place.js';
 import { textBody } from './bodies.js';
 import type { ObjectStore } from './object-store.js';

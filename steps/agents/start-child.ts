@@ -11,7 +11,7 @@ import {
 } from '../../src/core/agents/sub-agent.js';
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import { type GrantSet, grantsToJson } from '../../src/core/grants/grants.js';
-import { delegateGrants } from '../../src/core/grants/grants-delegation.js';
+import { delegateGrants } from '../../src/core/grants/grants-narrowing.js';
 import { toJson } from '../../src/core/json.js';
 import { EVENT_DATA, type EventData } from '../../src/core/log/event.js';
 import { isOver, type RunLimits } from '../../src/core/runs/run.js';

@@ -1,7 +1,7 @@
 import type { StepNote } from '../../src/core/agents/scaffold-step.js';
 import type { AgentEnvironment } from '../../src/core/containers/environment.js';
-import { type AllowedElsewhere, begunElsewhereText } from '../../src/core/interruptions/allowed-elsewhere.js';
 import type { Settlement, WaitDecision } from '../../src/core/interruptions/settlement.js';
+import { type AllowedElsewhere, begunElsewhereText } from '../../src/core/interruptions/standing.js';
 import { type CallWait, isInterruption } from '../../src/core/interruptions/wait.js';
 import type { CallOutcome } from '../../src/core/log/event.js';
 import { BodyLost, EffectUnknown, judgeCall, unknownEffectText } from '../../src/core/runs/call.js';

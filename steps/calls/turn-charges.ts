@@ -1,7 +1,7 @@
+import type { Purse } from '../../src/core/budgets/budget.js';
 import { type AppliedBudget, type ExhaustedBudget, exhaustedText } from '../../src/core/budgets/budget.js';
 import type { AnswerCost, Charge } from '../../src/core/budgets/charge.js';
 import { costOf, highestCostOf } from '../../src/core/budgets/price.js';
-import type { Purse } from '../../src/core/budgets/purse.js';
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import { usdOf, usdOrNull } from '../../src/core/money.js';
 import type { NamedPrice } from '../../src/models/budgets/price-book.js';

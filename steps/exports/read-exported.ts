@@ -5,9 +5,9 @@ import { type Conversation, isAssistant } from '../../src/core/exports/conversat
 import { foldConversation } from '../../src/core/exports/conversation-fold.js';
 import type { ExportFormat, SkipReason } from '../../src/core/exports/export.js';
 import type { ExportedRun } from '../../src/core/exports/export-row.js';
+import { falseRun, isDefinition } from '../../src/core/integrity/begin-rows.js';
 import { asJson, jsonValue } from '../../src/core/json.js';
 import type { ToldEvent } from '../../src/core/log/event.js';
-import { falseRun, isDefinition } from '../../src/core/runs/ended-run.js';
 import type { RewardView } from '../../src/core/tasks/reward.js';
 import { foldTrajectory, trajectoryRunOf } from '../../src/core/trajectories/trajectory.js';
 import { chargesOfRuns, type TurnCharges } from '../../src/storage/budgets/charges.js';

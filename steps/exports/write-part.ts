@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import type { Knex } from 'knex';
 import { type ErrorView, HoldfastError } from '../../src/core/errors/errors.js';
+import { splitOf } from '../../src/core/exports/dataset-card.js';
 import { datasetFields } from '../../src/core/exports/dataset-field.js';
 import { addSkipped, type ExportRequest, type Skipped } from '../../src/core/exports/export.js';
-import { splitOf } from '../../src/core/exports/split.js';
 import type { JsonObject } from '../../src/core/json.js';
 import { evalLogFile } from '../../src/datasets/eval-log-file.js';
 import { jsonlFile } from '../../src/datasets/jsonl-file.js';

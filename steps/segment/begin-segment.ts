@@ -1,11 +1,17 @@
 import type { Knex } from 'knex';
 import { HoldfastError } from '../../src/core/errors/errors.js';
-import { type AskedCall, falseCall } from '../../src/core/integrity/begin-calls.js';
-import { argumentsFault, falseAtBegin, falseCount, storedRow } from '../../src/core/integrity/begin-rows.js';
+import {
+  type AskedCall,
+  argumentsFault,
+  falseAtBegin,
+  falseCall,
+  falseCount,
+  storedRow,
+} from '../../src/core/integrity/begin-rows.js';
 import type { FalseRow } from '../../src/core/integrity/copied-rows.js';
-import { type AllowedElsewhere, allowedBy } from '../../src/core/interruptions/allowed-elsewhere.js';
 import type { ArgumentEdit, DecisionView, InterruptionReason } from '../../src/core/interruptions/interruption.js';
 import type { StandingDecisionView, StandingRule } from '../../src/core/interruptions/standing.js';
+import { type AllowedElsewhere, allowedBy } from '../../src/core/interruptions/standing.js';
 import type { PlacedWait } from '../../src/core/interruptions/wait.js';
 import type { JsonValue } from '../../src/core/json.js';
 import { EVENT_DATA } from '../../src/core/log/event.js';

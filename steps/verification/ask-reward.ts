@@ -1,6 +1,6 @@
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import type { JsonValue } from '../../src/core/json.js';
-import type { RunTask } from '../../src/core/tasks/run-task.js';
+import type { RunTask } from '../../src/core/tasks/resolve-task.js';
 import { type Evidence, givenReward, type TaskVerified, type Verdict } from '../../src/core/tasks/task-reward.js';
 import type { ToolEnvironment } from '../../src/core/tools/tool-environment.js';
 import { unlessAborted } from '../../src/models/providers/abort.js';

@@ -1,7 +1,7 @@
 import { isEnvironmentTrouble } from '../../src/core/errors/environment-errors.js';
 import { type ErrorView, HoldfastError } from '../../src/core/errors/errors.js';
 import { EffectUnknown } from '../../src/core/runs/call.js';
-import type { RunTask } from '../../src/core/tasks/run-task.js';
+import type { RunTask } from '../../src/core/tasks/resolve-task.js';
 import { type Halt, haltOf } from '../calls/call-model.js';
 import type { StepContext } from '../context.js';
 import { isTransient } from '../database-retry.js';

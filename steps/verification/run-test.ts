@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import type { JudgedPlace } from '../../src/core/containers/environment.js';
 import { HoldfastError } from '../../src/core/errors/errors.js';
-import { shareOf } from '../../src/core/tasks/reward-file.js';
+import { shareOf } from '../../src/core/tasks/reward.js';
 import { bytesOf, type TaskFiles } from '../../src/core/tasks/task-file.js';
 import type { CommandEnd, TestEnd } from '../../src/core/tasks/task-reward.js';
 import { type TaskVerification, TESTS_DIR, TRY_PATH, testFilesOf } from '../../src/core/tasks/task-verification.js';

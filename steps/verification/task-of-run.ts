@@ -1,8 +1,8 @@
 import { environmentSpec } from '../../src/core/containers/environment-spec.js';
 import { jsonObject } from '../../src/core/json.js';
 import { Allowance } from '../../src/core/limits/allowance.js';
+import type { RunTask } from '../../src/core/tasks/resolve-task.js';
 import { resolveTask } from '../../src/core/tasks/resolve-task.js';
-import type { RunTask } from '../../src/core/tasks/run-task.js';
 import { type TaskDefinition, taskDefinition } from '../../src/core/tasks/task-definition.js';
 import { DEFAULT_WEIGHTS, type SignalWeights } from '../../src/core/tasks/task-reward.js';
 import type { RunRow } from '../../src/storage/runs/run-row.js';

@@ -5,7 +5,7 @@ import { interruptionView } from '../../src/core/interruptions/interruption.js';
 import { pageOf } from '../../src/core/operations/fields.js';
 import type { OperationName } from '../../src/core/operations/table.js';
 import { workerView } from '../../src/core/queue/worker.js';
-import { subjectErasureView } from '../../src/core/retention/subject-erasure.js';
+import { subjectErasureView } from '../../src/core/retention/erasure.js';
 import { type RunView, runView } from '../../src/core/runs/run.js';
 import { taskView } from '../../src/core/tasks/task.js';
 import { GUARDED_ROUTES } from '../../src/http/routes.js';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { NATIVE_PROVIDERS } from '../../src/core/models/native-provider-table.js';
+import { NATIVE_PROVIDERS } from '../../src/core/models/model-provider-table.js';
 
 /** Holdfast as it is where the optional packages are not installed: a copy of the build beside links to all other packages. */
 

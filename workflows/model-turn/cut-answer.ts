@@ -1,7 +1,7 @@
 import type { AgentInputItem, ModelRequest } from '@openai/agents';
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import type { JsonObject } from '../../src/core/json.js';
-import { said } from '../../src/core/trajectories/said.js';
+import { said } from '../../src/core/trajectories/trajectory-step.js';
 import type { SegmentContext } from '../segment-context.js';
 
 /** So often in a row a model may answer again; each time is a turn that is paid for. */

@@ -1,6 +1,5 @@
 import type { Agent, FunctionToolResult, ModelRequest } from '@openai/agents';
-import { endingStep, plainStep, type Scaffold, shapedBy } from '../../src/core/agents/scaffold.js';
-import { shownBy } from '../../src/core/agents/scaffold-history.js';
+import { endingStep, plainStep, type Scaffold, shapedBy, shownBy } from '../../src/core/agents/scaffold.js';
 import type { StepResult } from '../../src/core/agents/scaffold-step.js';
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import { type JsonObject, toJson } from '../../src/core/json.js';

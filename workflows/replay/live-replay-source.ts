@@ -1,11 +1,11 @@
-import { Purse } from '../../src/core/budgets/purse.js';
+import { Purse } from '../../src/core/budgets/budget.js';
 import { ERRORS } from '../../src/core/errors/errors.js';
 import type { JsonValue } from '../../src/core/json.js';
 import type { CallOutcome, EventData, EventDraft } from '../../src/core/log/event.js';
 import type { RecordedSegment } from '../../src/core/log/recording.js';
 import { usdOf } from '../../src/core/money.js';
+import { type AskedBefore, RecordedCalls } from '../../src/core/replay/begun-calls.js';
 import { type LiveStop, namedCalls } from '../../src/core/replay/live-replay.js';
-import { type AskedBefore, RecordedCalls } from '../../src/core/replay/recorded-calls.js';
 import { namedValue } from '../../src/core/replay/replay.js';
 import type { Wait } from '../../src/core/runs/ending.js';
 import type { ToolResult } from '../../steps/calls/call-tool.js';

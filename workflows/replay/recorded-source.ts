@@ -1,5 +1,5 @@
 import type { StartedChild } from '../../src/core/agents/sub-agent.js';
-import type { Purse } from '../../src/core/budgets/purse.js';
+import type { Purse } from '../../src/core/budgets/budget.js';
 import { HoldfastError, isErrorCode } from '../../src/core/errors/errors.js';
 import type { Standing } from '../../src/core/interruptions/standing.js';
 import type { CallWait } from '../../src/core/interruptions/wait.js';

@@ -3,7 +3,7 @@ import { HoldfastError } from '../../src/core/errors/errors.js';
 import type { GrantSet } from '../../src/core/grants/grants.js';
 import type { Standing } from '../../src/core/interruptions/standing.js';
 import { areWhole, type KeyedEvent, segmentsOf } from '../../src/core/log/recording.js';
-import type { RunTask } from '../../src/core/tasks/run-task.js';
+import type { RunTask } from '../../src/core/tasks/resolve-task.js';
 import type { RunRow } from '../../src/storage/runs/run-row.js';
 import { EarlierCalls } from '../../steps/calls/call-tool.js';
 import type { StepContext } from '../../steps/context.js';

@@ -1,11 +1,10 @@
 import type { Agent, RunState, RunToolApprovalItem } from '@openai/agents';
 import { HoldfastError } from '../../src/core/errors/errors.js';
-import { elsewhereText } from '../../src/core/interruptions/allowed-elsewhere.js';
 import type { Standing } from '../../src/core/interruptions/standing.js';
+import { elsewhereText } from '../../src/core/interruptions/standing.js';
 import { canonical } from '../../src/core/json.js';
 import type { CallOutcome } from '../../src/core/log/event.js';
-import { rewriteArguments } from '../../src/core/runs/rewrite-arguments.js';
-import { knowsResult, rewriteResult } from '../../src/core/runs/rewrite-result.js';
+import { knowsResult, rewriteArguments, rewriteResult } from '../../src/core/runs/rewrite-call.js';
 import { findReachableAgent } from '../../src/tools/define/reachable-agents.js';
 import type { SettledInterruption } from '../../steps/segment/begin-segment.js';
 import { applyBudgetDecisions } from '../model-turn/model-budgets.js';

@@ -1,6 +1,6 @@
 import type { Agent, RunState } from '@openai/agents';
 import { HoldfastError } from '../../src/core/errors/errors.js';
-import { isSeparate } from '../../src/core/interruptions/separation.js';
+import { isSeparate } from '../../src/core/interruptions/decision.js';
 import type { ApprovalTerms } from '../../src/core/runs/ending.js';
 import type { AuthorizedCall, SegmentContext } from '../segment-context.js';
 

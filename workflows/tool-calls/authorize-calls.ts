@@ -1,6 +1,6 @@
 import type { ModelRequest } from '@openai/agents';
 import { HoldfastError } from '../../src/core/errors/errors.js';
-import { checksOf, strictest } from '../../src/core/grants/required-capabilities.js';
+import { checksOf, strictest } from '../../src/core/grants/capability.js';
 import { type Standing, standingFor } from '../../src/core/interruptions/standing.js';
 import { type JsonObject, type JsonValue, plainText, toJson } from '../../src/core/json.js';
 import { approvalText, callDigest } from '../../src/core/runs/call.js';

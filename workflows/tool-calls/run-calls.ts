@@ -1,6 +1,6 @@
 import { DBOS, DBOSWorkflowConflictError } from '@dbos-inc/dbos-sdk';
 import { HoldfastError } from '../../src/core/errors/errors.js';
-import { elsewhereText } from '../../src/core/interruptions/allowed-elsewhere.js';
+import { elsewhereText } from '../../src/core/interruptions/standing.js';
 import { type CallWait, waitText } from '../../src/core/interruptions/wait.js';
 import { digestOf } from '../../src/core/json.js';
 import type { CallOutcome } from '../../src/core/log/event.js';

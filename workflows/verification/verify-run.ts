@@ -1,6 +1,6 @@
 import type { JsonValue } from '../../src/core/json.js';
 import type { Ending } from '../../src/core/runs/ending.js';
-import type { RunTask } from '../../src/core/tasks/run-task.js';
+import type { RunTask } from '../../src/core/tasks/resolve-task.js';
 import {
   type CommandEnd,
   judgedAgain,

@@ -1,5 +1,6 @@
+import { z } from 'zod';
 import { HoldfastError } from '../errors/errors.js';
-import type { JsonObject, JsonValue } from '../json.js';
+import { type JsonObject, type JsonValue, jsonObject } from '../json.js';
 import type { CallOutcome } from '../log/event.js';
 import type { ToolEnvironment } from '../tools/tool-environment.js';
 import { type StepNote, type StepResult, stepResult } from './scaffold-step.js';
@@ -44,7 +45,7 @@ export const plainStep = (call: ScaffoldCall, note: StepNote | undefined): StepR
 });
 
 /** Asks a scaffold. Throws `scaffold_failed`. */
-export function askScaffold<T>(name: string, member: string, ask: () => T): T {
+function askScaffold<T>(name: string, member: string, ask: () => T): T {
   try {
     return ask();
   } catch (error) {
@@ -93,3 +94,29 @@ export function endingStep(
   const isOver = terminal === undefined ? done !== undefined : askScaffold(name, 'terminal', () => terminal(steps));
   return isOver ? (done ?? steps.at(-1) ?? null) : null;
 }
+
+const shownItems = z.array(jsonObject).min(1).max(100_000);
+
+/**
+ * What a scaffold shows of a conversation. It gets a copy. Throws `scaffold_failed` where it gives something else than items, or takes
+ * a call and its result apart: providers of models refuse such a conversation.
+ */
+export function shownBy(
+  { name, history }: Pick<Scaffold, 'name' | 'history'>,
+  items: readonly JsonObject[],
+): readonly JsonObject[] {
+  if (history === undefined) return items;
+  const shown = shownItems.safeParse(askScaffold(name, 'history', () => history(structuredClone(items))));
+  if (!shown.success) throw failed(name, `gave no list of items: ${shown.error.issues[0]?.message ?? ''}`);
+  const open = new Set<JsonValue | undefined>();
+  for (const { type, callId } of shown.data) {
+    if (type === 'function_call') open.add(callId);
+    if (type === 'function_call_result' && !open.delete(callId))
+      throw failed(name, `shows the result of the call ${String(callId)} without the call before it`);
+  }
+  const cut = items.find(({ type, callId }) => type === 'function_call_result' && open.has(callId));
+  if (cut !== undefined) throw failed(name, `shows the call ${String(cut['callId'])} without its result`);
+  return shown.data;
+}
+
+const failed = (name: string, how: string): HoldfastError => scaffoldFailed(name, 'history', how);

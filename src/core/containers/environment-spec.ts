@@ -46,7 +46,7 @@ const KEPT_IN_CONTAINERS = [RECORDS_DIR, SECRETS_DIR, EGRESS_DIR, '/dev', '/proc
 /** Whether a path of a container cannot be a workspace. */
 export const isTakenInContainers = (target: string): boolean => KEPT_IN_CONTAINERS.some((kept) => meet(target, kept));
 
-export const resourceLimits = z.strictObject({
+const resourceLimits = z.strictObject({
   memoryMb: z.int().min(16).max(1_048_576).nullable().default(2048),
   cpuCores: z.number().min(0.01).max(1024).nullable().default(1),
   /** Bound of what is written to the root file system, on the few engines that enforce one. */
@@ -57,7 +57,7 @@ export const resourceLimits = z.strictObject({
 
 const capability = z.string().regex(/^(ALL|(CAP_)?[A-Z][A-Z_]{2,40})$/, 'is no capability of Linux, such as NET_RAW');
 
-export const securityConfig = z.strictObject({
+const securityConfig = z.strictObject({
   /** `none`: not even the names of other hosts. `open`: whatever the engine's bridge reaches, its own host too. */
   networkMode: z.enum(['none', 'open']).default('none'),
   /** Hosts that may be reached although the mode is `none`: `host`, `*.suffix`, each with a `:port` or with 80 and 443. */
@@ -163,4 +163,17 @@ export function unenforceable({ limits, security }: EnvironmentSpec): readonly s
       ? ['security.allowedEgress: with the networkMode open there are no bounds']
       : []),
   ];
+}
+
+/** The fields of a spec that let what is in its container reach beyond it, or weaken what keeps it there. As pointers within the spec. */
+export function reachOf({ mounts, security }: EnvironmentSpec): readonly string[] {
+  const { networkMode, dropCapabilities, noNewPrivileges, seccompProfile } = security;
+  const reaching: readonly (readonly [string, boolean])[] = [
+    ['/mounts', mounts.length > 0],
+    ['/security/networkMode', networkMode === 'open'],
+    ['/security/dropCapabilities', !dropCapabilities.includes('ALL')],
+    ['/security/noNewPrivileges', !noNewPrivileges],
+    ['/security/seccompProfile', seccompProfile !== null],
+  ];
+  return reaching.flatMap(([pointer, reaches]) => (reaches ? [pointer] : []));
 }

@@ -1,13 +1,9 @@
+import { MODEL_ERRORS, SUB_AGENT_ERRORS, TOOL_ERRORS } from './agent-errors.js';
 import { ENVIRONMENT_ERRORS } from './environment-errors.js';
-import { ERASURE_ERRORS } from './erasure-errors.js';
 import { type ErrorRow, row } from './error-row.js';
-import { EXPORT_ERRORS } from './export-errors.js';
-import { MODEL_ERRORS } from './model-errors.js';
+import { ERASURE_ERRORS, EXPORT_ERRORS, PROOF_ERRORS } from './evidence-errors.js';
 import { PROCESS_ERRORS } from './process-errors.js';
-import { PROOF_ERRORS } from './proof-errors.js';
-import { SUB_AGENT_ERRORS } from './sub-agent-errors.js';
 import { TASK_ERRORS } from './task-errors.js';
-import { TOOL_ERRORS } from './tool-errors.js';
 
 type Rows = Readonly<Record<string, ErrorRow>>;
 

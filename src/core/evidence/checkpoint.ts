@@ -1,10 +1,11 @@
+import { z } from 'zod';
 import { type NoteKey, openNote, type SigningKey, signersOf, signNote } from './signed-note.js';
 
 /**
  * A checkpoint of the log (C2SP tlog-checkpoint, https://c2sp.org/tlog-checkpoint): how many entries it has, and the root of the
  * tree over them, as a signed note. The first line, the origin, is the name of the key.
  */
-export interface Checkpoint {
+interface Checkpoint {
   readonly origin: string;
   readonly size: number;
   /** 64 hex digits. */
@@ -48,4 +49,17 @@ export function openCheckpoint(
   if (signedBy === undefined) return 'no key that is trusted here has signed it';
   if (signedBy.name !== read.origin) return 'it is of another log';
   return { ...read, note, signedBy };
+}
+
+/** A checkpoint as it is written outside the database: a signed note, and when it was written. */
+const checkpointLine = z.object({ at: z.string(), note: z.string() });
+export type CheckpointLine = z.infer<typeof checkpointLine>;
+
+/** Null: it is none. */
+export function checkpointLineOf(text: string): CheckpointLine | null {
+  try {
+    return checkpointLine.parse(JSON.parse(text));
+  } catch {
+    return null;
+  }
 }

@@ -1,5 +1,5 @@
 import type { FieldError } from '../errors/errors.js';
-import { OBJECT_STORE_KEYS } from '../exports/object-store-keys.js';
+import { OBJECT_STORE_KEYS } from '../exports/bucket-place.js';
 import { MODEL_PROVIDERS } from '../models/model-provider-table.js';
 import { header, type Kind, modelServer, optional, type Setting, type Variables, valueIn } from '../setting.js';
 

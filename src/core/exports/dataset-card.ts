@@ -2,11 +2,22 @@ import { z } from 'zod';
 import { type JsonObject, type JsonValue, sha256 } from '../json.js';
 import { datasetFields, fieldLines } from './dataset-field.js';
 import { type ExportEncoding, type ExportFile, type ExportRequest, endingOf, type Skipped } from './export.js';
-import { SPLITS } from './split.js';
+
+const SPLITS = ['train', 'validation'] as const;
+type Split = (typeof SPLITS)[number];
+
+/**
+ * Which split a task is in: the first 32 bits of the SHA-256 of its key, as a part of one, are below `validation`. The same
+ * task is in the same split of every export, and a larger part has what a smaller one has.
+ */
+export const splitOf = (task: string, validation: number): Split =>
+  Number.parseInt(sha256(task).slice('sha256:'.length, 'sha256:'.length + 8), 16) / 2 ** 32 < validation
+    ? 'validation'
+    : 'train';
 
 /** What a folder of an export says of itself: the dataset card that Hugging Face `datasets` reads, and the manifest. */
 
-export interface ExportFacts {
+interface ExportFacts {
   readonly id: string;
   readonly tenant: string;
   readonly request: ExportRequest;

@@ -3,13 +3,19 @@
  * become lists of tokens, and all comparing is done on those (capability-trie.ts). Adding a domain is one line in DOMAINS.
  */
 import { commandPattern, commandRequest } from './capability-command.js';
-import { containerPattern, containerRequest } from './capability-container.js';
 import { pathPattern, pathRequest } from './capability-path.js';
 import { notACapability } from './capability-problem.js';
 import { ANY, ONE, type Token } from './capability-trie.js';
-import { httpPattern, httpRequest } from './capability-url.js';
-import { lenientTokens, otherReadings } from './capability-url-lenient.js';
-import { nameRequest, serverToolPattern, serverToolRequest, wordPattern, wordRequest } from './capability-word.js';
+import { httpPattern, httpRequest, lenientTokens, otherReadings } from './capability-url.js';
+import {
+  containerPattern,
+  containerRequest,
+  nameRequest,
+  serverToolPattern,
+  serverToolRequest,
+  wordPattern,
+  wordRequest,
+} from './capability-word.js';
 
 export interface ParsedCapability {
   /** The normalised text. */

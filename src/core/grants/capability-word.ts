@@ -1,3 +1,4 @@
+import { pathPattern, pathRequest } from './capability-path.js';
 import { notACapability } from './capability-problem.js';
 import { ONE, type Token } from './capability-trie.js';
 
@@ -34,4 +35,20 @@ export function serverToolPattern(scope: string): readonly Token[] {
   if (!scope.endsWith('/*')) return serverToolRequest(scope);
   const server = scope.slice(0, -2);
   return [...nameRequest(server), ONE];
+}
+
+/** A shell runs whatever its command says: more than that it may be asked for a grant cannot say. */
+const SHELL = 'shell';
+
+/** In the container of a run: `exec:shell`, and paths to read and to write. */
+export const containerRequest = (scope: string, action: string): readonly Token[] =>
+  action === 'exec' ? shell(scope) : pathRequest(scope);
+
+/** As a request; paths with `*` and `**`. */
+export const containerPattern = (scope: string, action: string): readonly Token[] =>
+  action === 'exec' ? shell(scope) : pathPattern(scope);
+
+function shell(scope: string): readonly Token[] {
+  if (scope !== SHELL) throw notACapability(`In a container, what is executed is "${SHELL}".`);
+  return [scope];
 }

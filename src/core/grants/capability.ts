@@ -1,5 +1,6 @@
 import { HoldfastError } from '../errors/errors.js';
 import type { CapabilityCheck } from '../log/event.js';
+import type { ToolSpec } from '../tools/tool.js';
 import { type ParsedCapability, parseRequest } from './capability-text.js';
 import { cautioning, covering, type Grant, type GrantLayer, type GrantSet, stricterFirst } from './grants.js';
 
@@ -65,3 +66,21 @@ const denied = (capability: string, reason: string): CapabilityCheck => ({
 function readable(requested: unknown): string {
   return typeof requested === 'string' ? requested.slice(0, KEPT_CHARACTERS).toWellFormed() : `(${typeof requested})`;
 }
+
+/** What a call of a tool needs, checked against the grants of its run. A tool that cannot say it is denied. */
+export function checksOf(grants: GrantSet, spec: ToolSpec, input: unknown): CapabilityCheck[] {
+  try {
+    return spec.capabilitiesOf(input).map((capability) => checkCapability(grants, capability));
+  } catch (error) {
+    const reason = `the tool could not say what it needs: ${error instanceof Error ? error.message : String(error)}`;
+    return [{ capability: `tool:call:${spec.name}`, effect: 'deny', rule: null, reason }];
+  }
+}
+
+const STRICTNESS = { allow: 0, ask: 1, deny: 2 } as const;
+
+export const strictest = (checks: readonly CapabilityCheck[]): 'allow' | 'ask' | 'deny' =>
+  checks.reduce<'allow' | 'ask' | 'deny'>(
+    (worst, { effect }) => (STRICTNESS[effect] > STRICTNESS[worst] ? effect : worst),
+    'allow',
+  );

@@ -4,6 +4,7 @@ import { Steps } from './capability-trie.js';
 import {
   type Compared,
   covering,
+  type Grant,
   type GrantInput,
   type GrantLayer,
   type GrantSet,
@@ -41,7 +42,7 @@ export function narrowGrants(agent: GrantSet, requested: readonly GrantInput[]):
 }
 
 /** Of all comparisons of one request together, also of one that asks for what a child may hold. */
-export const NARROWING_STEPS = 10_000_000;
+const NARROWING_STEPS = 10_000_000;
 
 /** A layer that allows nothing, written down so that it survives being stored. */
 const nothing = (layer: number) =>
@@ -60,3 +61,52 @@ function missing(layer: GrantLayer, asked: Compared, input: GrantInput | undefin
   );
   return allowing.length > 0 ? null : 'no single grant of the agent covers it.';
 }
+
+interface Delegated {
+  readonly grants: GrantSet;
+  /** What the child was to hold and its parent may not pass on, in the order of the set: it does not hold it. */
+  readonly missing: readonly string[];
+}
+
+/**
+ * What a child run holds: the layers of its own agent, every layer of its parent with what that may pass on, and what the call
+ * asks for. As every layer must allow and the strictest decides, a child can do nothing that its agent may not do or that its
+ * parent may not pass on, at any depth.
+ *
+ * Of a layer of the parent `deny` always stays, and `allow` and `ask` with `delegate`. An `ask` without it denies: what the
+ * parent itself does only after a person was asked, and may not pass on, no wider grant passes on beside it.
+ * Asking for more is no error here; `missing` says what was not given. Throws `capability_invalid`.
+ */
+export function delegateGrants(parent: GrantSet, agent: GrantSet, requested?: readonly GrantInput[]): Delegated {
+  const inherited = parent.layers.map((layer) => layer.grants.flatMap(passedOn));
+  const asked = requested === undefined ? [] : [parseRows(requested, BARE).map(({ grant }) => grant)];
+  const own = agent.layers.map((layer) => layer.grants);
+  const layers = [...own, ...inherited, ...asked];
+  const rows = layers.flatMap((grants, layer) =>
+    (grants.length > 0 ? grants : NOTHING).map((grant) => ({ ...grant, layer })),
+  );
+  const grants = grantSet(parseRows(rows, BARE));
+  const wanted = asked.at(0) ?? own.flat();
+  const held = grants.layers.slice(own.length, own.length + inherited.length);
+  const steps = new Steps(NARROWING_STEPS);
+  const missing = parseRows(wanted, BARE)
+    .filter(({ grant }) => grant.effect !== 'deny')
+    .filter((row) => held.some((layer) => !covers(covering(layer, row, steps))))
+    .map(({ grant }) => grant.capability);
+  return { grants, missing: [...new Set(missing)].sort() };
+}
+
+/** What a run asks for, it may pass on as far as its agent may. */
+const BARE = { delegate: true, layer: 0, allowEverything: true } as const;
+
+/** A layer that allows nothing, written down so that it survives being stored. */
+const NOTHING: readonly Grant[] = [{ capability: EVERYTHING, effect: 'deny', use: true, delegate: true, layer: 0 }];
+
+function passedOn(grant: Grant): Grant[] {
+  if (grant.effect === 'deny') return [grant];
+  if (grant.delegate) return [{ ...grant, use: true }];
+  return grant.effect === 'ask' ? [{ ...grant, effect: 'deny' }] : [];
+}
+
+const covers = (matching: readonly Grant[]): boolean =>
+  matching.length > 0 && matching.every((grant) => grant.effect !== 'deny');

@@ -1,7 +1,6 @@
 import { digestOf, sha256 } from '../json.js';
 import { bytesOf, type TaskFile } from '../tasks/task-file.js';
-import { type Place, toHere } from './harbor-places.js';
-import { ROOT_DIR } from './harbor-relocation.js';
+import { type Place, ROOT_DIR, toHere } from './harbor-places.js';
 
 /** What an engine builds the image of a task from. */
 export interface HarborBuild {

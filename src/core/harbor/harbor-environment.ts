@@ -1,12 +1,21 @@
 import { environmentSpec, isTakenInContainers } from '../containers/environment-spec.js';
 import { HoldfastError } from '../errors/errors.js';
 import type { TaskFile, TaskFiles } from '../tasks/task-file.js';
-import { literally } from '../tasks/task-template.js';
+import { literally } from '../tasks/task-texts.js';
 import { harborBuild } from './harbor-build.js';
 import { type HarborConfig, mebibytesOf } from './harbor-config.js';
 import { absolute, type Copied, type Dockerfile, readDockerfile } from './harbor-dockerfile.js';
-import { logPlaces, type Place, toHere, usualPlaces } from './harbor-places.js';
-import { directoriesNamedIn, directoriesOfFilesIn, isWithin, ROOT_DIR, relocationOf } from './harbor-relocation.js';
+import {
+  directoriesNamedIn,
+  directoriesOfFilesIn,
+  isWithin,
+  logPlaces,
+  type Place,
+  ROOT_DIR,
+  relocationOf,
+  toHere,
+  usualPlaces,
+} from './harbor-places.js';
 
 /** What a directory of Harbor says of the container of its task. */
 

@@ -2,7 +2,7 @@ import { fieldErrorsOf } from '../field-errors.js';
 import type { JsonObject } from '../json.js';
 import { DIFFICULTIES, parseTask, type TaskDefinition, type TaskInput } from '../tasks/task-definition.js';
 import type { TaskFile } from '../tasks/task-file.js';
-import { literally } from '../tasks/task-template.js';
+import { literally } from '../tasks/task-texts.js';
 import type { HarborBuild } from './harbor-build.js';
 import { type HarborConfig, harborConfig, slugOf, tagsIn, unreadKeys } from './harbor-config.js';
 import { asText, environmentOf, plainOf, refused, textAt } from './harbor-environment.js';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { HoldfastError } from '../errors/errors.js';
 import type { JsonObject } from '../json.js';
 import type { ResolvedTask } from '../tasks/resolve-task.js';
-import { literally } from '../tasks/task-template.js';
+import { literally } from '../tasks/task-texts.js';
 
 /**
  * What a task says that Harbor cannot: kept as one text in `metadata.holdfast` of its `task.toml`, so that an import has it again. Its

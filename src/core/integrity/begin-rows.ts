@@ -1,10 +1,13 @@
-import { type JsonValue, sha256 } from '../json.js';
+import type { InterruptionReason } from '../interruptions/interruption.js';
+import { type PlacedWait, placedWait } from '../interruptions/wait.js';
+import { canonical, type JsonValue, sha256 } from '../json.js';
+import { EVENT_DATA, type EventKind, type ToldEvent } from '../log/event.js';
 import type { RunState } from '../log/state.js';
 import { callDigest } from '../runs/call.js';
 import type { Usage } from '../runs/run.js';
 import { COPIES, type CopyName, type FalseRow, falseRows, NO_COPIES, type StoredCopies } from './copied-rows.js';
 import { type Cell, type Column, type StoredRow, shown } from './copied-table.js';
-import type { LoggedFacts } from './logged-facts.js';
+import { LoggedFacts } from './logged-facts.js';
 
 /** What of a row follows from the events of a run that its begin and its decisions have, whatever came between. */
 export const AT_BEGIN: { readonly [name in CopyName]?: readonly string[] } = {
@@ -49,7 +52,7 @@ function cellOf(value: unknown): Cell {
 const AT_SEGMENT = { ...AT_BEGIN, runs: [...(AT_BEGIN.runs ?? []), 'recorded_seq', 'rebuilt_segment'] };
 
 /** The counters of a run as a segment begins with them. */
-export interface BeginCounts {
+interface BeginCounts {
   readonly id: string;
   readonly segment: number;
   readonly turns: number;
@@ -126,3 +129,76 @@ interface InterruptedCall {
   readonly arguments: string;
   readonly digest: string;
 }
+
+/** What a segment goes on with of a call that its run has waited for: its row, as nothing but the log can have left it. */
+
+/** What was asked about a call, as its row says it, which was compared with the log. */
+export interface AskedCall {
+  readonly callId: string;
+  readonly reason: InterruptionReason;
+  /** Null: it is asked whether the call may run. */
+  readonly wait: PlacedWait | null;
+}
+
+/** The row of a call when a segment begins. */
+export interface CallAtBegin {
+  readonly ended: boolean;
+  /** What it waits for, as the column has it. */
+  readonly waiting: string | null;
+  /** The run that a fork took it over from. */
+  readonly origin: string | null;
+}
+
+/**
+ * The first call whose row is not as the pause before has left it; null: all are. A call that was to be approved has none, one that waits has what
+ * it waits for, and none of them has an outcome: the body of a call would not run by a decision, or under another one.
+ */
+export function falseCall(asked: readonly AskedCall[], rows: ReadonlyMap<string, CallAtBegin>): FalseRow | null {
+  for (const one of asked) {
+    const row = rows.get(one.callId);
+    const found = faultOf(one, row);
+    if (found !== null) return { table: 'calls', row: one.callId, ...found };
+  }
+  return null;
+}
+
+function faultOf({ reason, wait }: AskedCall, row: CallAtBegin | undefined): Pick<FalseRow, 'column' | 'what'> | null {
+  if (row === undefined)
+    return wait === null ? null : { column: null, what: 'the row of a call that waits is missing' };
+  if (row.ended) return { column: 'outcome', what: 'it has one, and the log says that the call has not ended' };
+  if (wait !== null) {
+    const isSame = waitIn(row.waiting) === canonical(wait);
+    return isSame ? null : { column: 'waiting', what: 'it is not what the log says that the call waits for' };
+  }
+  // A fork asks again about a call that was begun in its source.
+  const begun = reason === 'unknown_effect' || row.origin !== null;
+  return begun ? null : { column: null, what: 'the log says that the call has not begun' };
+}
+
+/** Null: nothing that a call can wait for. */
+function waitIn(waiting: string | null): string | null {
+  try {
+    return canonical(placedWait.parse(JSON.parse(waiting ?? 'null')));
+  } catch {
+    return null;
+  }
+}
+
+/** The column of a run that is over that does not say what its log says; null: all do. Looks at an event at a time. */
+export function* falseRun(
+  row: { readonly id: string; readonly tenant: string },
+  log: readonly ToldEvent[],
+): Generator<void, FalseRow | null> {
+  const facts = new LoggedFacts();
+  for (const { seq, kind, at, data } of log) {
+    if (!Object.hasOwn(EVENT_DATA, kind)) continue;
+    const parsed = EVENT_DATA[kind as EventKind].safeParse(data);
+    if (parsed.success) facts.take(kind as EventKind, parsed.data as never, { seq, at });
+    yield;
+  }
+  const [first] = falseRows(facts, row.id, { ...NO_COPIES, runs: [storedRow('runs', row, row)] }, 1, {});
+  return first ?? null;
+}
+
+/** Whether a definition is the one that its hash is of. */
+export const isDefinition = (hash: string, definition: string): boolean => sha256(definition) === hash;

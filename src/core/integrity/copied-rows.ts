@@ -2,10 +2,9 @@ import { nextDayOf } from '../budgets/budget.js';
 import { statusAfter } from '../interruptions/interruption.js';
 import { canonical, digestOf } from '../json.js';
 import { verdictsFor } from '../runs/ending.js';
-import { charges } from './charge-copies.js';
 import { type CopiedTable, isSaid, type Said, type StoredRow, saidText, shown } from './copied-table.js';
 import type { CallFact, DecisionFact, InterruptionFact, LoggedFacts, StandingFact } from './logged-facts.js';
-import { RUN_COLUMNS } from './run-copies.js';
+import { charges, RUN_COLUMNS } from './row-copies.js';
 
 const near = (at: string | null): Said => (at === null ? undefined : { near: at });
 const OF_THE_LOG = { because: 'it names the log' };

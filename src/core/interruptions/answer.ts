@@ -3,7 +3,7 @@ import { type FieldError, HoldfastError } from '../errors/errors.js';
 import { fieldErrorsOf } from '../field-errors.js';
 import { canonical, type JsonObject, type JsonValue } from '../json.js';
 import type { Allowance } from '../limits/allowance.js';
-import { spendSchemaWork } from '../limits/schema-work.js';
+import { spendSchemaWork } from '../limits/linear-schema.js';
 
 /** What the answer to a question must be. */
 interface Answerable {

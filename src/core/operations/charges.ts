@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { chargeView } from '../budgets/charge.js';
-import { spendQuery, spendView } from '../budgets/spend.js';
+import { chargeView, spendQuery, spendView } from '../budgets/charge.js';
 import { idPath, pageOf, pageQuery, sequence } from './fields.js';
 import { operation } from './operation.js';
 

@@ -1,6 +1,5 @@
-import { eraseRun, erasureView } from '../retention/erasure.js';
+import { eraseRun, eraseSubject, erasureView, subjectErasureView } from '../retention/erasure.js';
 import { retentionView } from '../retention/retention.js';
-import { eraseSubject, subjectErasureView } from '../retention/subject-erasure.js';
 import { idPath } from './fields.js';
 import { operation } from './operation.js';
 

@@ -3,7 +3,7 @@ import { OBJECT_STORE_CODES } from '../errors/object-store-errors.js';
 import { anchoredReport } from '../evidence/log-view.js';
 import { nameText } from '../json.js';
 import { repairReport, repairRequest } from '../log/repair.js';
-import { stateAt } from '../log/state-at.js';
+import { stateAt } from '../log/state.js';
 import { verifyRange } from '../log/verify-log.js';
 import { runDiff } from '../replay/run-diff.js';
 import { runStatus } from '../runs/run.js';

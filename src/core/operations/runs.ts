@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { ErrorCode } from '../errors/errors.js';
 import { nameText } from '../json.js';
-import { forkRun, retryRun } from '../replay/fork-request.js';
+import { forkRun, retryRun } from '../replay/fork.js';
 import { replayReport, replayRequest } from '../replay/replay.js';
-import { subjectName } from '../retention/subject-erasure.js';
+import { subjectName } from '../retention/erasure.js';
 import { listedRun, runStatus, runView, startRun } from '../runs/run.js';
 import { idPath, idText, optionalKey, pageOf, pageQuery } from './fields.js';
 import { operation } from './operation.js';

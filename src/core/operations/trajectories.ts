@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { giveReward, rewardView } from '../tasks/reward.js';
 import { STEPS_LIMIT, shownTrajectory, trajectorySummary } from '../trajectories/trajectory.js';
-import { trajectoryFilter } from '../trajectories/trajectory-filter.js';
+import { trajectoryFilter } from '../trajectories/trajectory-result.js';
 import { idPath, pageOf, pageQuery, sequence } from './fields.js';
 import { operation } from './operation.js';
 

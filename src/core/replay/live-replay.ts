@@ -3,7 +3,7 @@ import { type JsonObject, type JsonValue, jsonValue, sameJson, toJson } from '..
 import type { EventData } from '../log/event.js';
 import { usdText } from '../money.js';
 import { errorView, usage } from '../runs/run.js';
-import { said } from '../trajectories/said.js';
+import { said } from '../trajectories/trajectory-step.js';
 
 /** How many calls that the run had made, and its replay has not, are named. */
 const NAMED_CALLS = 20;

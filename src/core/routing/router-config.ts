@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { usdText } from '../money.js';
 import { ROUTE_STRATEGIES } from './route.js';
 
-export const CAPABILITIES = ['tools', 'vision', 'structured_output'] as const;
+const CAPABILITIES = ['tools', 'vision', 'structured_output'] as const;
 export type ModelCapability = (typeof CAPABILITIES)[number];
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1;

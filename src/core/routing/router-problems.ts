@@ -10,7 +10,7 @@ export const routerNamed = (model: string): string | null =>
   model.startsWith(ROUTER_PREFIX) ? model.slice(ROUTER_PREFIX.length) : null;
 
 /** Shares make 1 but for rounding. */
-const NEAR = 1e-9;
+export const NEAR = 1e-9;
 
 /** The routers of a configuration, or everything that is wrong with it, by RFC 6901 pointers below `/routers`. */
 export function readRouters(given: unknown): {
@@ -25,7 +25,7 @@ export function readRouters(given: unknown): {
   return { plans, problems };
 }
 
-function sumProblems(name: string, config: RouterConfig): FieldError[] {
+export function sumProblems(name: string, config: RouterConfig): FieldError[] {
   if (config.strategy === 'load_balanced') {
     const weight = (one: (typeof config.candidates)[number]): number =>
       typeof one === 'string' ? 1 : (one.weight ?? 1);
@@ -48,7 +48,7 @@ function sumProblems(name: string, config: RouterConfig): FieldError[] {
 export const pointerOf = (router: string, { path }: { readonly path: string }): string =>
   `/routers/${router}/${path.replaceAll('.', '/')}`;
 
-function referenceProblems(plans: readonly RouterPlan[]): FieldError[] {
+export function referenceProblems(plans: readonly RouterPlan[]): FieldError[] {
   const byName = new Map(plans.map((plan) => [plan.name, plan]));
   const problems: FieldError[] = [];
   const done = new Set<string>();

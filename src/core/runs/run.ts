@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { sessionId } from '../agents/session.js';
 import { askedBudget, runBudget } from '../budgets/budget.js';
 import { integrity } from '../integrity/integrity.js';
-import { jsonObject, jsonValue } from '../json.js';
+import { type JsonObject, jsonObject, jsonValue, nameText } from '../json.js';
 import { usdText } from '../money.js';
 import { cutValues } from '../page.js';
-import { subjectNames } from '../retention/subject-erasure.js';
+import { subjectNames } from '../retention/erasure.js';
 
 export const RUN_STATUSES = ['queued', 'running', 'paused', 'completed', 'failed', 'cancelled'] as const;
 export const runStatus = z.enum(RUN_STATUSES);
@@ -115,3 +115,24 @@ export type ListedRun = z.infer<typeof listedRun>;
 
 /** The DBOS workflow of one segment. Permanent: the name is in the database. */
 export const SEGMENT_WORKFLOW = 'holdfast.segment';
+
+const TAGS_MAX = 50;
+
+const tag = nameText.max(100);
+const label = nameText.nullable().catch(null);
+const seedLabel = z.int().nullable().catch(null);
+
+/** What a run says of itself in its metadata that lists are narrowed by. What has another shape is no label. */
+export function labelsOf(metadata: JsonObject): {
+  readonly taskId: string | null;
+  readonly tags: string[];
+  readonly seed: number | null;
+} {
+  const { taskId = null, tags, seed = null } = metadata;
+  const named = (Array.isArray(tags) ? tags : []).flatMap((one: unknown) => tag.safeParse(one).data ?? []);
+  return {
+    taskId: label.parse(taskId),
+    tags: [...new Set(named)].slice(0, TAGS_MAX),
+    seed: seedLabel.parse(seed),
+  };
+}

@@ -1,13 +1,15 @@
+import type { AgentEnvironment } from '../containers/environment.js';
 import { HoldfastError } from '../errors/errors.js';
+import type { JsonObject } from '../json.js';
 import type { Allowance } from '../limits/allowance.js';
-import { canaryText, drawn, drawnNumbers } from './task-chance.js';
 import { type TaskDefinition, taskHashOf } from './task-definition.js';
-import { chooseParameters, type ParameterValue } from './task-parameter.js';
+import { canaryText, chooseParameters, drawn, drawnNumbers, type ParameterValue } from './task-parameter.js';
+import type { SignalWeights } from './task-reward.js';
 import { fillTask } from './task-texts.js';
 import { testFilesOf } from './task-verification.js';
 
 /** What who submits a task says of it. */
-export interface TaskChoice {
+interface TaskChoice {
   readonly parameters: Readonly<Record<string, unknown>>;
   /** Decides everything random: a whole number from 0. Not for agents: canaries come from it. */
   readonly seed: number;
@@ -62,4 +64,17 @@ export function resolveTask(
 function refused(fields: readonly { readonly pointer: string; readonly detail: string }[]): HoldfastError {
   const said = fields.slice(0, 5).map(({ pointer, detail }) => `${pointer}: ${detail}`);
   return new HoldfastError('task_parameters_invalid', `${said.join('; ')}.`, { fields });
+}
+
+/** The task that a run executes, as the run has it. */
+export interface RunTask {
+  readonly id: string;
+  readonly definitionHash: string;
+  readonly resolved: ResolvedTask;
+  /** Where the agent works, and what is made anew for the tests. */
+  readonly environment: AgentEnvironment;
+  readonly parameters: JsonObject;
+  readonly weights: SignalWeights;
+  /** Of the configuration; null: the weighted signals. */
+  readonly rewardFunction: string | null;
 }

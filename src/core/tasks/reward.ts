@@ -1,7 +1,9 @@
 import { createHmac } from 'node:crypto';
 import { z } from 'zod';
-import { canonical, digestOf, nameText, plainText } from '../json.js';
-import { sized } from '../limits/sized.js';
+import { canonical, digestOf, type JsonObject, type JsonValue, nameText, plainText } from '../json.js';
+import { sized } from '../limits/allowance.js';
+import type { ToolEnvironment } from '../tools/tool-environment.js';
+import type { Evidence, GivenReward, Verdict } from './task-reward.js';
 
 /** Beyond this no reward means anything, and sums stay exact enough. */
 const REWARD_MAX = 1_000_000;
@@ -83,3 +85,40 @@ export const rewardHash = (seal: RewardSeal, dataHash: string): string => {
   const { runId, tenant, version, actor, at, headSeq, headHash, prevHash } = seal;
   return digestOf({ v: 1, runId, tenant, version, actor, at, headSeq, headHash, prevHash, dataHash });
 };
+
+/** What a reward function knows of the run that it judges. */
+export interface RewardFacts {
+  readonly task: {
+    readonly name: string;
+    readonly version: string;
+    readonly parameters: JsonObject;
+    readonly seed: number;
+    readonly metadata: JsonObject;
+  };
+  readonly runId: string;
+  /** What the agent said in the end; null: a limit ended it. */
+  readonly output: JsonValue;
+  readonly evidence: Evidence;
+  /** What the weighted signals give. */
+  readonly verdict: Verdict;
+  /** Where the tests ran. A command runs once, also when the function is executed again after a crash. */
+  readonly environment: ToolEnvironment;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Gives the reward of a run in place of the weighted signals. Whether it is verified stays with the tests. It is executed again after a
+ * crash until its outcome is kept. What it throws makes the result of the task an error.
+ */
+export type RewardFunction = (facts: RewardFacts) => GivenReward | Promise<GivenReward>;
+
+const written = z.union([z.number(), z.object({ reward: z.number() }).transform(({ reward }) => reward)]);
+
+/** What a test has written of how much of it passed, from 0 to 1: a number, or an object whose `reward` is one. Anything else is 0. */
+export function shareOf(text: string): number {
+  try {
+    return Math.min(1, Math.max(0, written.safeParse(JSON.parse(text)).data ?? 0));
+  } catch {
+    return 0;
+  }
+}

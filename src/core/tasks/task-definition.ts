@@ -3,9 +3,8 @@ import { environmentSpec } from '../containers/environment-spec.js';
 import { HoldfastError } from '../errors/errors.js';
 import { fieldErrorsOf } from '../field-errors.js';
 import { canonical, digestOf, jsonObject } from '../json.js';
-import { randomizedInput } from './task-chance.js';
 import { clashes, pathProblem, taskFiles, taskText } from './task-file.js';
-import { placeholderName, taskParameter } from './task-parameter.js';
+import { placeholderName, randomizedInput, taskParameter } from './task-parameter.js';
 import { placeholderProblems } from './task-texts.js';
 import { taskVerification, testFilesOf } from './task-verification.js';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { plainText } from '../json.js';
-import { sized } from '../limits/sized.js';
+import { sized } from '../limits/allowance.js';
 
 /** Files of a task: those that an agent begins with, those of its tests, those of its solution. */
 

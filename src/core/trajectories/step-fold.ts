@@ -1,10 +1,30 @@
+import { z } from 'zod';
 import type { ChargeView } from '../budgets/charge.js';
 import { exitCodeAfter, type SeenEnvironment, shownEnvironment } from '../containers/step-environment.js';
-import { withWritten } from '../exports/written-files.js';
-import type { EventData, ToldEvent } from '../log/event.js';
+import { sha256 } from '../json.js';
+import type { CallOutcome, EventData, ToldEvent } from '../log/event.js';
 import { NO_USAGE, type Usage } from '../runs/run.js';
-import { said } from './said.js';
 import type { TrajectoryCall, TrajectoryStep } from './trajectory-step.js';
+import { said } from './trajectory-step.js';
+
+type Files = TrajectoryStep['state']['files'];
+
+/** A step names the files that were written last, at most so many. */
+const FILES_MAX = 100;
+
+/** What `write_file` takes and gives. */
+const asked = z.object({ path: z.string(), content: z.string() });
+const wrote = z.object({ sizeBytes: z.int() });
+
+/** The files that a run has written, after one more call of it has ended; the one that was written last is the last. */
+function withWritten(files: Files, call: TrajectoryCall | undefined, outcome: CallOutcome): Files {
+  if (call?.tool !== 'write_file' || outcome.type !== 'output') return files;
+  const [{ data: file }, { data: written }] = [asked.safeParse(call.arguments), wrote.safeParse(outcome.output)];
+  // A tool of somebody else may have the same name.
+  if (file === undefined || written?.sizeBytes !== Buffer.byteLength(file.content)) return files;
+  const { path, content } = file;
+  return [...files.filter((one) => one.path !== path), { path, digest: sha256(content) }].slice(-FILES_MAX);
+}
 
 /** An event of a log, and who wrote it, which is no part of it. */
 export type LoggedEvent = ToldEvent & { readonly worker?: string | null };
@@ -12,7 +32,7 @@ export type LoggedEvent = ToldEvent & { readonly worker?: string | null };
 /** What the attempts of a turn cost. */
 export type ChargesOfTurn = (turn: number) => readonly ChargeView[];
 
-export interface StepFold {
+interface StepFold {
   /** Takes the next event. Gives the steps that nothing later belongs to any more, in order. */
   push(event: LoggedEvent): readonly TrajectoryStep[];
   /** Gives the steps that are left. The last one of a run that is over is `done`, and has its reward. */

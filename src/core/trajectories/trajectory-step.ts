@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { stepNote } from '../agents/scaffold-step.js';
 import { usageParts } from '../budgets/price.js';
-import { jsonObject, jsonValue } from '../json.js';
+import { isObject, type JsonObject, jsonObject, jsonValue } from '../json.js';
 import { callOutcome, capabilityCheck } from '../log/event.js';
 import { usdText } from '../money.js';
 import { route } from '../routing/route.js';
@@ -91,3 +91,27 @@ export const trajectoryStep = z
   })
   .meta({ id: 'TrajectoryStep' });
 export type TrajectoryStep = z.infer<typeof trajectoryStep>;
+
+const texts = (items: unknown, field: 'content' | 'rawContent', types: readonly string[]): string[] =>
+  isObject(items) && Array.isArray(items[field])
+    ? items[field].flatMap((part: unknown) =>
+        isObject(part) && types.includes(String(part['type'])) && typeof part['text'] === 'string'
+          ? [part['text']]
+          : [],
+      )
+    : [];
+
+/** The text of the messages, or of the reasoning, among the items of a response; null: there is none. */
+export function said(output: readonly JsonObject[], type: 'message' | 'reasoning'): string | null {
+  const parts = output
+    .filter(
+      (item) =>
+        item['type'] === type || (type === 'message' && item['type'] === undefined && item['role'] === 'assistant'),
+    )
+    .flatMap((item) =>
+      type === 'message'
+        ? texts(item, 'content', ['output_text'])
+        : [...texts(item, 'content', ['input_text']), ...texts(item, 'rawContent', ['reasoning_text'])],
+    );
+  return parts.length === 0 ? null : parts.join('\n');
+}

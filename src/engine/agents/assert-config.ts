@@ -1,13 +1,11 @@
 import { z } from 'zod';
-import { ceilings } from '../../core/containers/ceilings.js';
-import { hostFolder } from '../../core/containers/host-folder.js';
+import { ceilings, hostFolder } from '../../core/containers/ceilings.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { fieldErrorsOf } from '../../core/field-errors.js';
 import { LONGEST_MS } from '../../core/interruptions/wait.js';
 import { nameText } from '../../core/json.js';
 import { ollamaAddress } from '../../core/models/ollama-address.js';
-import { stallsConfig } from '../../core/queue/stalls.js';
-import { workerRole } from '../../core/queue/worker.js';
+import { stallsConfig, workerRole } from '../../core/queue/worker.js';
 import { retentionConfig } from '../../core/retention/retention.js';
 import { schedulingConfig } from '../../core/tasks/scheduling.js';
 import { taskRetries } from '../../core/tasks/task-retries.js';

@@ -1,7 +1,7 @@
 import type { ModelProvider } from '@openai/agents';
 import { highestCostOf } from '../../core/budgets/price.js';
 import { type FieldError, HoldfastError } from '../../core/errors/errors.js';
-import type { CostOf } from '../../core/routing/route-fit.js';
+import type { CostOf } from '../../core/routing/route-order.js';
 import type { RouterPlan } from '../../core/routing/router-plan.js';
 import { pointerOf, ROUTER_PREFIX, readRouters, routerNamed } from '../../core/routing/router-problems.js';
 import type { PriceBook } from '../../models/budgets/price-book.js';

@@ -1,5 +1,4 @@
-import type { ChargeView } from '../../core/budgets/charge.js';
-import type { SpendFilter, SpendView } from '../../core/budgets/spend.js';
+import type { ChargeView, SpendFilter, SpendView } from '../../core/budgets/charge.js';
 import type { Caller } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import type { Page, PageOf } from '../../core/page.js';

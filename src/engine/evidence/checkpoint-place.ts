@@ -1,4 +1,4 @@
-import type { CheckpointLine } from '../../core/evidence/checkpoint-line.js';
+import type { CheckpointLine } from '../../core/evidence/checkpoint.js';
 import type { CheckpointObjects } from '../../object-store/checkpoint-objects.js';
 import { CheckpointFile } from '../../storage/evidence/checkpoint-file.js';
 

@@ -2,8 +2,8 @@ import type { FunctionTool } from '@openai/agents';
 import { z } from 'zod';
 import { differenceOf } from '../../core/difference.js';
 import { HoldfastError } from '../../core/errors/errors.js';
+import { checksOf } from '../../core/grants/capability.js';
 import { parseGrants } from '../../core/grants/grants.js';
-import { checksOf } from '../../core/grants/required-capabilities.js';
 import type { ApprovalExtras, Choice } from '../../core/interruptions/decision.js';
 import type { Always, ArgumentEdit } from '../../core/interruptions/interruption.js';
 import {
@@ -15,8 +15,7 @@ import {
 } from '../../core/interruptions/standing.js';
 import { canonical, isObject, type JsonObject, type JsonValue, jsonObject } from '../../core/json.js';
 import type { Allowance } from '../../core/limits/allowance.js';
-import { schemaInLinearTime } from '../../core/limits/linear-schema.js';
-import { spendSchemaWork } from '../../core/limits/schema-work.js';
+import { schemaInLinearTime, spendSchemaWork } from '../../core/limits/linear-schema.js';
 import { callDigest } from '../../core/runs/call.js';
 import type { InterruptionRow } from '../../storage/interruptions/interruption-rows.js';
 import { capabilitiesOf } from '../../storage/interruptions/interruptions.js';

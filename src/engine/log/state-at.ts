@@ -2,7 +2,7 @@ import type { Caller } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { genesis } from '../../core/log/chain.js';
 import { LogCheck } from '../../core/log/check-log.js';
-import type { StateAt } from '../../core/log/state-at.js';
+import type { StateAt } from '../../core/log/state.js';
 import { readClaim } from '../../storage/evidence/log-pages.js';
 import { soundPlace } from '../../storage/log/fold-snapshots.js';
 import { logPages } from '../evidence/log-reading.js';

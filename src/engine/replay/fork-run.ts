@@ -2,13 +2,13 @@ import type { Caller } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { fieldErrorsOf, invalidRequest } from '../../core/field-errors.js';
 import { digestOf, toJson } from '../../core/json.js';
-import { retryPoint } from '../../core/replay/fork.js';
 import {
   type ForkRun,
   forkRun as forkShape,
   type RetryRun,
+  retryPoint,
   retryRun as retryShape,
-} from '../../core/replay/fork-request.js';
+} from '../../core/replay/fork.js';
 import type { RunView } from '../../core/runs/run.js';
 import type { RunRow } from '../../storage/runs/run-row.js';
 import { assertNotErased, findRun } from '../../storage/runs/runs.js';

@@ -9,9 +9,9 @@ import { type GrantSet, grantsToJson, parseGrants } from '../../core/grants/gran
 import { digestOf, type JsonObject, toJson } from '../../core/json.js';
 import type { EventData, EventDraft } from '../../core/log/event.js';
 import type { KeyedEvent } from '../../core/log/recording.js';
+import type { Onward } from '../../core/replay/fork.js';
 import { type ForkPlan, planFork } from '../../core/replay/fork.js';
 import type { ForkEdit } from '../../core/replay/fork-edits.js';
-import type { Onward } from '../../core/replay/fork-request.js';
 import { type Rebinding, rebindingOf, rebound } from '../../core/replay/rebinding.js';
 import type { RunLimits, RunView } from '../../core/runs/run.js';
 import { copyPins } from '../../storage/agents/mcp-lists.js';

@@ -8,7 +8,7 @@ import {
   type EraseSubject,
   eraseSubject as eraseShape,
   type SubjectErasureView,
-} from '../../core/retention/subject-erasure.js';
+} from '../../core/retention/erasure.js';
 import { isOver } from '../../core/runs/run.js';
 import { exportsOfErasure } from '../../storage/exports/exported-runs.js';
 import type { NamedWork } from '../../storage/queue/work-notes.js';

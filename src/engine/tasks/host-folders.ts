@@ -1,7 +1,7 @@
 import { lstatSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import { type HostFolder, hostFolder, mountProblem } from '../../core/containers/ceilings.js';
 import type { EnvironmentSpec } from '../../core/containers/environment-spec.js';
-import { type HostFolder, hostFolder, mountProblem } from '../../core/containers/host-folder.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { isBucketText } from '../../core/exports/bucket-place.js';
 import type { RegisteredAgent } from '../agents/agent-registry.js';

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import { type Caller, mayAct } from '../../core/caller.js';
 import { aboveCeilings } from '../../core/containers/ceilings.js';
-import { reachOf } from '../../core/containers/reach.js';
+import { reachOf } from '../../core/containers/environment-spec.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { fieldErrorsOf, invalidRequest } from '../../core/field-errors.js';
 import { canonical, digestOf, type JsonObject, toJson } from '../../core/json.js';

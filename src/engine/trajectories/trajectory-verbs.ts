@@ -9,7 +9,7 @@ import {
   STEPS_MAX_CHARS,
   type TrajectorySummary,
 } from '../../core/trajectories/trajectory.js';
-import { type TrajectoryFilter, trajectoryFilter } from '../../core/trajectories/trajectory-filter.js';
+import { type TrajectoryFilter, trajectoryFilter } from '../../core/trajectories/trajectory-result.js';
 import { atOneMoment } from '../../storage/database/transactions.js';
 import { alsoUnread, shownRun } from '../../storage/integrity/legible-rows.js';
 import { shownOf } from '../../storage/integrity/shown-rows.js';

@@ -4,7 +4,7 @@ import { isoNow } from '../../../steps/context.js';
 import { counted } from '../../../steps/exports/counted-work.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { canonical } from '../../core/json.js';
-import { isGivenUp } from '../../core/queue/crashes.js';
+import { isGivenUp } from '../../core/queue/worker.js';
 import { isOver, SEGMENT_WORKFLOW } from '../../core/runs/run.js';
 import { type StrandedRun, strandedRuns } from '../../storage/dbos/strays.js';
 import { crashesOf, requeue, segmentsUnder } from '../../storage/dbos/takeover.js';

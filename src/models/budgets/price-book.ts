@@ -8,7 +8,7 @@ import {
   type Rate,
 } from '../../core/budgets/price.js';
 import { digestOf } from '../../core/json.js';
-import { NATIVE_PROVIDERS } from '../../core/models/native-provider-table.js';
+import { NATIVE_PROVIDERS } from '../../core/models/model-provider-table.js';
 import { parseModelName } from '../providers/multi-model-provider.js';
 
 /** Of the package `@pydantic/genai-prices`, whose list is in it. */

@@ -1,7 +1,7 @@
 import type { AnthropicProvider } from '@ai-sdk/anthropic';
 import { z } from 'zod';
 import type { FieldError } from '../../core/errors/errors.js';
-import { NATIVE_PROVIDERS } from '../../core/models/native-provider-table.js';
+import { NATIVE_PROVIDERS } from '../../core/models/model-provider-table.js';
 import { problemsOf } from '../openai/openai-compatible-options.js';
 import type { Secret } from '../secrets/secret.js';
 

@@ -5,7 +5,7 @@ import {
   ADAPTER_PACKAGE,
   type NativeProviderRow,
   type OptionalPackage,
-} from '../../core/models/native-provider-table.js';
+} from '../../core/models/model-provider-table.js';
 import { textOf } from '../failures/failure-causes.js';
 import type { LanguageModel } from './native-options.js';
 

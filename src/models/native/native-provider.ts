@@ -2,7 +2,7 @@ import type { Model, ModelProvider } from '@openai/agents';
 import { z } from 'zod';
 import { type FieldError, HoldfastError } from '../../core/errors/errors.js';
 import { pointerTo } from '../../core/field-errors.js';
-import { NATIVE_PROVIDERS, type NativeProviderRow } from '../../core/models/native-provider-table.js';
+import { NATIVE_PROVIDERS, type NativeProviderRow } from '../../core/models/model-provider-table.js';
 import { badCassette, type Cassette } from '../cassettes/cassette.js';
 import { recordingFetch } from '../cassettes/cassette-recorder.js';
 import { credentialOf, type Destination, endpointOf } from '../openai/endpoint.js';

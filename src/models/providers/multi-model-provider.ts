@@ -1,8 +1,7 @@
 import { resolve } from 'node:path';
 import { getDefaultOpenAIClient, type Model, type ModelProvider, OpenAIProvider } from '@openai/agents';
 import { HoldfastError } from '../../core/errors/errors.js';
-import { MODEL_PROVIDERS } from '../../core/models/model-provider-table.js';
-import { NATIVE_PROVIDERS } from '../../core/models/native-provider-table.js';
+import { MODEL_PROVIDERS, NATIVE_PROVIDERS } from '../../core/models/model-provider-table.js';
 import { ReplayModelProvider } from '../cassettes/replay-model-provider.js';
 import { NativeProvider } from '../native/native-provider.js';
 import { OllamaModelProvider } from '../ollama/ollama-model-provider.js';

@@ -1,7 +1,13 @@
 import type { ErrorView } from '../../core/errors/errors.js';
 import { KEPT_ATTEMPTS, type Route, type RouteAttempt, type RouteOutcome } from '../../core/routing/route.js';
-import { type AttemptFailure, consequenceOf } from '../../core/routing/route-failure.js';
-import { backoffMs, type CandidateProgress, type NextAttempt, nextAttempt } from '../../core/routing/route-progress.js';
+import {
+  type AttemptFailure,
+  backoffMs,
+  type CandidateProgress,
+  consequenceOf,
+  type NextAttempt,
+  nextAttempt,
+} from '../../core/routing/route-failure.js';
 import type { Candidate, RouterPlan } from '../../core/routing/router-plan.js';
 import type { Refusal } from '../providers/model-attempt.js';
 import { type CandidateReason, RouteFailed } from './route-failed.js';

@@ -1,9 +1,8 @@
 import type { Model, ModelProvider, ModelRequest, ModelResponse, StreamEvent } from '@openai/agents';
 import type { Route, RouteOutcome } from '../../core/routing/route.js';
 import { breakerResultOf, outcomeOf } from '../../core/routing/route-failure.js';
-import { type CostOf, countsTokens, unfitness } from '../../core/routing/route-fit.js';
 import { needOf } from '../../core/routing/route-need.js';
-import { armOf, orderOf } from '../../core/routing/route-order.js';
+import { armOf, type CostOf, countsTokens, orderOf, unfitness } from '../../core/routing/route-order.js';
 import type { RouterPlan } from '../../core/routing/router-plan.js';
 import { FinalModelError } from '../failures/model-call-error.js';
 import { attemptFailureOf } from '../failures/model-failure.js';

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
+import type { SpendFilter, SpendView } from '../../core/budgets/charge.js';
 import { CHARGE_STATES, type Charge, type ChargeState, type ChargeView, priceName } from '../../core/budgets/charge.js';
-import type { SpendFilter, SpendView } from '../../core/budgets/spend.js';
 import { usdOf, usdOrNull } from '../../core/money.js';
 import { type PageRows, rowsOfPage } from '../runs/page-rows.js';
 

@@ -1,6 +1,5 @@
 import type { Knex } from 'knex';
-import { boundsOf, type Crashes, SUSPECT_AFTER } from '../../core/queue/crashes.js';
-import { HEARTBEAT_OLD_MS } from '../../core/queue/worker.js';
+import { boundsOf, type Crashes, HEARTBEAT_OLD_MS, SUSPECT_AFTER } from '../../core/queue/worker.js';
 import { NOW_MS } from '../database/columns.js';
 import { forgiveLeaving } from '../queue/work-notes.js';
 import { lockWorker } from '../queue/workers.js';

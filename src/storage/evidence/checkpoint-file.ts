@@ -2,7 +2,7 @@ import { appendFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { z } from 'zod';
-import { type CheckpointLine, checkpointLineOf } from '../../core/evidence/checkpoint-line.js';
+import { type CheckpointLine, checkpointLineOf } from '../../core/evidence/checkpoint.js';
 import { readKeyFile } from '../database/data-dir/key-file.js';
 import { makeDirectory } from '../database/data-dir/private-files.js';
 

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { labelsOf } from '../../core/runs/run-labels.js';
+import { labelsOf } from '../../core/runs/run.js';
 import { metadataOf, type RunRow } from '../runs/run-row.js';
 
 /** Stands where a name was that somebody chose. */

@@ -1,8 +1,8 @@
 import type { Knex } from 'knex';
 import { HoldfastError } from '../../core/errors/errors.js';
-import type { AllowedElsewhere } from '../../core/interruptions/allowed-elsewhere.js';
 import { argumentEdit } from '../../core/interruptions/interruption.js';
 import type { Settlement } from '../../core/interruptions/settlement.js';
+import type { AllowedElsewhere } from '../../core/interruptions/standing.js';
 import { type CallWait, callWait, placedWait } from '../../core/interruptions/wait.js';
 import { canonical, sha256 } from '../../core/json.js';
 import {

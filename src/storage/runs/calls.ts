@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
-import type { CallAtBegin } from '../../core/integrity/begin-calls.js';
-import { type AllowedElsewhere, allowedElsewhere } from '../../core/interruptions/allowed-elsewhere.js';
+import type { CallAtBegin } from '../../core/integrity/begin-rows.js';
 import type { Settlement } from '../../core/interruptions/settlement.js';
+import { type AllowedElsewhere, allowedElsewhere } from '../../core/interruptions/standing.js';
 import { type CallWait, callWait } from '../../core/interruptions/wait.js';
 import { canonical, type JsonValue } from '../../core/json.js';
 import { type CallOutcome, callOutcome } from '../../core/log/event.js';

@@ -9,8 +9,7 @@ import {
   grantsToJson,
   parseGrants,
 } from '../../../src/core/grants/grants.js';
-import { delegateGrants } from '../../../src/core/grants/grants-delegation.js';
-import { narrowGrants } from '../../../src/core/grants/grants-narrowing.js';
+import { delegateGrants, narrowGrants } from '../../../src/core/grants/grants-narrowing.js';
 
 const loaded = (inputs: readonly GrantInput[]): GrantSet => parseGrants(inputs, { allowEverything: true });
 const stored = (set: GrantSet): GrantSet => loaded(JSON.parse(JSON.stringify(grantsToJson(set))));

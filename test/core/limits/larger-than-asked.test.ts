@@ -18,10 +18,9 @@ import type { RunEvent } from '../../../src/core/log/event.js';
 import { startRun } from '../../../src/core/runs/run.js';
 import { resolveTask } from '../../../src/core/tasks/resolve-task.js';
 import { giveReward } from '../../../src/core/tasks/reward.js';
-import { drawn, drawnNumbers } from '../../../src/core/tasks/task-chance.js';
 import { parseTask, type TaskInput } from '../../../src/core/tasks/task-definition.js';
-import { chooseParameters } from '../../../src/core/tasks/task-parameter.js';
-import { filledLength, fillIn } from '../../../src/core/tasks/task-template.js';
+import { chooseParameters, drawn, drawnNumbers } from '../../../src/core/tasks/task-parameter.js';
+import { filledLength, fillIn } from '../../../src/core/tasks/task-texts.js';
 import { jsonText } from '../../../src/http/wire/json-text.js';
 import { pageText, rows, section } from '../../docs/pages.js';
 import { aTask } from '../tasks/a-task.js';
@@ -35,12 +34,10 @@ const ROOT = join(import.meta.dirname, '../../..');
 const PLACES: Record<string, 'allowance' | 'factor' | 'name'> = {
   'src/core/grants/capability-command.ts': 'factor',
   'src/core/grants/capability-url.ts': 'factor',
-  'src/core/grants/capability-url-lenient.ts': 'factor',
   'src/core/exports/chat-row.ts': 'factor',
   'src/core/harbor/harbor-dockerfile.ts': 'factor',
   'src/core/harbor/harbor-export.ts': 'factor',
   'src/core/harbor/harbor-places.ts': 'factor',
-  'src/core/harbor/harbor-relocation.ts': 'factor',
   'src/core/log/likeness.ts': 'factor',
   'src/core/limits/linear-pattern.ts': 'allowance',
   'src/core/tools/mcp.ts': 'name',
@@ -48,7 +45,7 @@ const PLACES: Record<string, 'allowance' | 'factor' | 'name'> = {
   'src/core/exports/redaction.ts': 'allowance',
   'src/core/secrets/secret-forms.ts': 'factor',
   'src/core/secrets/secret-looks.ts': 'factor',
-  'src/core/tasks/task-template.ts': 'allowance',
+  'src/core/tasks/task-texts.ts': 'allowance',
   'src/core/exports/bucket-place.ts': 'name',
   'src/core/operations/fields.ts': 'factor',
   'src/engine/interruptions/approval-terms.ts': 'name',

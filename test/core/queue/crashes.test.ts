@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isGivenUp, suspectWaitsMs } from '../../../src/core/queue/crashes.js';
+import { isGivenUp, suspectWaitsMs } from '../../../src/core/queue/worker.js';
 
 it.each([
   // Deaths, of which alone, the limit, and whether the run ends.

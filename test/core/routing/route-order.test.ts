@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { CostOf } from '../../../src/core/routing/route-fit.js';
 import type { RouteNeed } from '../../../src/core/routing/route-need.js';
+import type { CostOf } from '../../../src/core/routing/route-order.js';
 import { armOf, orderOf } from '../../../src/core/routing/route-order.js';
 import type { RouterConfig } from '../../../src/core/routing/router-config.js';
 import { planOf } from '../../../src/core/routing/router-plan.js';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type CandidateProgress, nextAttempt } from '../../../src/core/routing/route-progress.js';
+import { type CandidateProgress, nextAttempt } from '../../../src/core/routing/route-failure.js';
 
 const fresh: CandidateProgress = { group: 0, tries: 0, readyAt: 0, last: false, out: false };
 const failed = (readyAt: number): CandidateProgress => ({ ...fresh, tries: 1, readyAt });

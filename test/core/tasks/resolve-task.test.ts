@@ -3,9 +3,9 @@ import { expect, it } from 'vitest';
 import { HoldfastError } from '../../../src/core/errors/errors.js';
 import { Allowance } from '../../../src/core/limits/allowance.js';
 import { resolveTask } from '../../../src/core/tasks/resolve-task.js';
-import { drawn, type RandomizedInput } from '../../../src/core/tasks/task-chance.js';
 import { parseTask, type TaskInput, taskHashOf } from '../../../src/core/tasks/task-definition.js';
-import { fillIn, literally, placeholdersIn } from '../../../src/core/tasks/task-template.js';
+import { drawn, type RandomizedInput } from '../../../src/core/tasks/task-parameter.js';
+import { fillIn, literally, placeholdersIn } from '../../../src/core/tasks/task-texts.js';
 import { aTask } from './a-task.js';
 
 const seeds = fc.nat({ max: Number.MAX_SAFE_INTEGER });

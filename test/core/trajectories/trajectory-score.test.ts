@@ -1,7 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { likeness, type Sketch, sketching } from '../../../src/core/trajectories/sketch.js';
-import { diversityOf, qualityOf, type TrajectoryCounts } from '../../../src/core/trajectories/trajectory-score.js';
+import {
+  diversityOf,
+  likeness,
+  qualityOf,
+  type Sketch,
+  sketching,
+  type TrajectoryCounts,
+} from '../../../src/core/trajectories/trajectory-score.js';
 
 const CLEAN: TrajectoryCounts = {
   ...{ steps: 3, copiedSteps: 0, unanswered: 0, calls: 2, invalid: 0 },

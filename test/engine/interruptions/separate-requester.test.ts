@@ -1,7 +1,7 @@
 import { Agent } from '@openai/agents';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { isSeparate } from '../../../src/core/interruptions/separation.js';
+import { isSeparate } from '../../../src/core/interruptions/decision.js';
 import { type Caller, defineAgent, defineTool, type RunView, subAgent } from '../../../src/index.js';
 import { describeBothDatabasesSlowly } from '../../harness/database.js';
 import { ADMIN, BOB, engineFor, eventsOf, restOf, runToRest } from '../../harness/engine.js';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { ForkRun } from '../../../src/core/replay/fork-request.js';
+import type { ForkRun } from '../../../src/core/replay/fork.js';
 import type { RunEvent, RunView } from '../../../src/index.js';
 import { describeEachDatabaseSlowly, FEW_STRIDE } from '../../harness/database.js';
 import { ADMIN, engineFor, eventsOf, restOf, type TestEngine } from '../../harness/engine.js';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import { z } from 'zod';
-import type { SubjectErasureView } from '../../../core/retention/subject-erasure.js';
+import type { SubjectErasureView } from '../../../core/retention/erasure.js';
 import type { Client } from '../../client.js';
 import { connect } from '../../connect.js';
 import { idArgument, json, jsonOption, messageOption, misuse } from '../../options.js';

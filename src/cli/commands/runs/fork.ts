@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Command, Option } from 'commander';
 import { z } from 'zod';
 import { fieldErrorsOf, invalidRequest } from '../../../core/field-errors.js';
-import { forkRun } from '../../../core/replay/fork-request.js';
+import { forkRun } from '../../../core/replay/fork.js';
 import type { RunView } from '../../../core/runs/run.js';
 import { connect } from '../../connect.js';
 import { idArgument, json, jsonArgument, jsonOption, misuse } from '../../options.js';

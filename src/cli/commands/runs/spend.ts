@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
-import { spendFilter } from '../../../core/budgets/spend.js';
+import { spendFilter } from '../../../core/budgets/charge.js';
 import { connect } from '../../connect.js';
 import { cursor, cursorOption, json, jsonOption, limit, limitOption, printMore } from '../../options.js';
 import { printJson, printTable } from '../../print.js';

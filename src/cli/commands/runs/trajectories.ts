@@ -1,8 +1,7 @@
 import { Command, Option } from 'commander';
 import { z } from 'zod';
 import { RUN_STATUSES } from '../../../core/runs/run.js';
-import { trajectoryFilter } from '../../../core/trajectories/trajectory-filter.js';
-import { TRAJECTORY_RESULTS } from '../../../core/trajectories/trajectory-result.js';
+import { TRAJECTORY_RESULTS, trajectoryFilter } from '../../../core/trajectories/trajectory-result.js';
 import { connect } from '../../connect.js';
 import {
   cursor,

@@ -1,0 +1,117 @@
+import { type ErrorRow, row } from './error-row.js';
+
+/** Errors of calls of models, of routers over them and of their recordings. */
+export const MODEL_ERRORS = {
+  model_failed: row(
+    502,
+    'retry',
+    'The model call failed',
+    'Read the detail; check the key, the name of the model and the provider.',
+  ),
+  model_refused: row(
+    502,
+    'stop',
+    'The provider refuses the model call',
+    'Read the detail; check the key, the account and what the model takes.',
+  ),
+  answer_truncated: row(
+    502,
+    'stop',
+    'The answer of the model was cut at its limit of tokens',
+    'Raise maxTokens of the model settings, give the agent smaller steps, or let it go on (onTruncated).',
+  ),
+  answer_filtered: row(
+    502,
+    'stop',
+    'The content filter of the provider withheld an answer',
+    'Read the answer in the log; change what is asked, or the model.',
+  ),
+  model_unknown: row(
+    400,
+    'stop',
+    'No provider for this model',
+    'Use one of the prefixes in the detail or add a provider.',
+  ),
+  route_impossible: row(
+    422,
+    'stop',
+    'No model of the router can serve the request',
+    'Add a candidate that can; the detail says what each lacks.',
+  ),
+  route_failed: row(
+    502,
+    'retry',
+    'No model of the router answered',
+    'Read the detail, which has the reason of each; try again when one of them works.',
+  ),
+  cassette_invalid: row(
+    500,
+    'stop',
+    'A recording of a model cannot be used',
+    'Read the detail; docs/cassettes.md says what a cassette is.',
+  ),
+  cassette_unmatched: row(
+    500,
+    'stop',
+    'The request is on no cassette',
+    'Ask as it was recorded, or record it again: docs/cassettes.md.',
+  ),
+} as const satisfies Record<string, ErrorRow>;
+
+/** How the body of a tool can fail: part of the one table of errors (error-table.ts). */
+export const TOOL_ERRORS = {
+  tool_timeout: row(500, 'stop', 'A tool took too long', 'Raise its timeoutMs, or make it faster.'),
+  tool_memory: row(
+    500,
+    'stop',
+    'A tool took more memory than it may',
+    'Raise limits.memoryMb of the tool, or have it hold less at once.',
+  ),
+  tool_cpu: row(
+    500,
+    'stop',
+    'A tool computed for longer than it may',
+    'Raise limits.cpuSeconds of the tool, or make it faster.',
+  ),
+  tool_exited: row(
+    500,
+    'stop',
+    'The thread or process of a tool ended',
+    'Read the detail; the log has what it wrote to its standard error.',
+  ),
+  tool_failed: row(500, 'stop', 'A tool failed', 'Read the detail; the tool threw it.'),
+  tool_raised: row(
+    500,
+    'stop',
+    'A tool without an errorFunction failed, which ends the run',
+    'Read the detail. With an errorFunction of the SDK the model reads why it failed instead.',
+  ),
+} as const;
+
+/** Errors of calls that run another agent. */
+export const SUB_AGENT_ERRORS = {
+  sub_agent_failed: row(
+    502,
+    'stop',
+    'A sub-agent did not complete its job',
+    'Read the run that the detail names; it says why it failed.',
+  ),
+  sub_agent_cancelled: row(
+    409,
+    'stop',
+    'The run of a sub-agent was cancelled',
+    'Read the run that the detail names; it says by whom and why.',
+  ),
+  sub_agent_too_deep: row(
+    409,
+    'stop',
+    'Too many sub-agents below one another',
+    'Raise maxDepth of the tool (at most 10), or let an agent above do the job.',
+  ),
+  sub_agent_cycle: row(
+    409,
+    'stop',
+    'A sub-agent is at work above itself',
+    'Give the job to another agent, or take the tool away from the agents below.',
+  ),
+} as const satisfies Record<string, ErrorRow>;
