@@ -4,10 +4,10 @@ import { runCommandLine } from './cli/command-line.js';
 import type { Doors } from './cli/doors.js';
 import { printError } from './cli/print.js';
 import type { Settings } from './config.js';
+import type { EngineLog } from './core/ops/log-record.js';
 import { type LogFields, logRecord } from './core/ops/log-record.js';
 import { watchStrayThrows } from './engine/dbos/stray-throws.js';
 import { SILENT } from './engine/engine-config.js';
-import type { EngineLog } from './engine/parts.js';
 import { knowSettings } from './engine/secrets/setting-secrets.js';
 import { shownBeginning, withoutKnownSecrets } from './models/secrets/known-secrets.js';
 

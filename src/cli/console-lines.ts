@@ -1,5 +1,5 @@
 import { format } from 'node:util';
-import type { EngineLog } from '../engine/parts.js';
+import type { EngineLog } from '../core/ops/log-record.js';
 
 /**
  * Puts into the log what libraries and tools write to standard error through the console, and the warnings of Node.js: they would stand

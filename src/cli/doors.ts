@@ -1,8 +1,8 @@
 import type { Settings } from '../config.js';
 import type { Token } from '../core/access-token.js';
+import type { EngineLog } from '../core/ops/log-record.js';
 import type { HoldfastConfig } from '../engine/agents/define.js';
 import type { Engine } from '../engine/engine.js';
-import type { EngineLog } from '../engine/parts.js';
 import type { Client } from './client.js';
 
 export interface HttpServer {

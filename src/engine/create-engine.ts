@@ -37,6 +37,7 @@ import { shutDbosDown } from './dbos/shut-dbos-down.js';
 import { STEP_FORMAT } from './dbos/step-format.js';
 import { type Engine, engineOf } from './engine.js';
 import { type EngineConfig, withDefaults } from './engine-config.js';
+import type { EngineContext } from './engine-context.js';
 import { signAtEnd } from './evidence/sign-log.js';
 import { ExportQueue } from './exports/export-queue.js';
 import { openBuckets } from './exports/open-object-store.js';
@@ -45,7 +46,6 @@ import { longWorkOf } from './long-work.js';
 import { Measuring } from './ops/measuring.js';
 import { Summaries } from './ops/summaries.js';
 import { WriteWatch } from './ops/write-watch.js';
-import type { Parts } from './parts.js';
 import { Dispatch } from './queue/dispatch.js';
 import { assertNoLimits, limitedIn, limitsIn } from './queue/dispatch-limits.js';
 import { Looks } from './queue/looks.js';
@@ -148,7 +148,7 @@ async function launch(
   const limited = limitedIn(limits, agents.values());
   const looks = new Looks(() => wakeDispatcher(SEGMENT_QUEUE));
   const lease = new WorkerLease(() => isOwner(database.knex, id, epoch));
-  const world: StepContext = {
+  const stepContext: StepContext = {
     knex: database.knex,
     queue: segmentQueue(theClient, { looks, self, limited }),
     worker: { id, epoch },
@@ -170,8 +170,8 @@ async function launch(
   };
   const endBodies = keepBodies(config, log);
   begun.endsWith(endBodies);
-  begun.endsWith(() => world.mcp.close());
-  begun.endsWith(() => world.environments?.close());
+  begun.endsWith(() => stepContext.mcp.close());
+  begun.endsWith(() => stepContext.environments?.close());
   const retention = retentionOf(config.retention);
   const order = new TaskOrder(config.scheduling === undefined ? null : schedulingConfig.parse(config.scheduling));
   const retries = taskRetries.parse(config.retries ?? {});
@@ -179,23 +179,23 @@ async function launch(
   const exports = new ExportQueue(theClient);
   const ending = new AbortController();
   let stopping: Promise<void> | undefined;
-  const parts: Parts = {
-    ...{ world, database, agents, models: provider, changes, deltas, running, anchor, exports },
+  const context: EngineContext = {
+    ...{ stepContext, database, agents, models: provider, changes, deltas, running, anchor, exports },
     ...{ role, crashLimit, stillAfterMs, log, build: BUILD, retention, order, retries, stalls },
     ...{ hostFolders, ceilings: defaults.ceilings },
-    ...{ metrics, measuring: new Measuring({ world, running, role, metrics, build: BUILD }, capacity) },
+    ...{ metrics, measuring: new Measuring({ stepContext, running, role, metrics, build: BUILD }, capacity) },
     loop: new LoopWatch(log, metrics),
     writes: new WriteWatch(database.knex),
     ...{ summaries: new Summaries(database.knex), system: new SystemFeed(database.knex) },
-    cancel: cancellations({ world, changes, running }),
-    long: longWorkOf(world, ending.signal),
+    cancel: cancellations({ stepContext, changes, running }),
+    long: longWorkOf(stepContext, ending.signal),
     isStopping: () => stopping !== undefined,
   };
-  begun.endsWith(() => parts.loop.close());
+  begun.endsWith(() => context.loop.close());
   const gate = new ProcessGate((runId) => markAlone(database.knex, id, epoch, runId));
   const leave = new Leave(running);
-  registerSegments(config, parts, { gate: progressGate(gate, running), isLeaving: () => leave.hasBegun, provider });
-  exports.register(world);
+  registerSegments(config, context, { gate: progressGate(gate, running), isLeaving: () => leave.hasBegun, provider });
+  exports.register(stepContext);
   tryAgainSooner();
   begun.endsWith(() => DBOS.shutdown({ deregister: true }));
   const system = { systemDatabaseUrl: database.url, systemDatabasePool: database.pool, serializer: STEP_FORMAT };
@@ -226,7 +226,7 @@ async function launch(
   }
   // What this process puts into the queue it knows; to hear of it would only make it look twice.
   const unlisten = await database.listen(WAKE_CHANNEL, (from) => {
-    if (from !== self) world.queue.wake();
+    if (from !== self) stepContext.queue.wake();
   });
   begun.endsWith(unlisten);
   // One process owns PGlite: there are no others to hear from.
@@ -246,15 +246,15 @@ async function launch(
       await shutDbosDown(database, options.graceMs);
       await endBodies();
       await stopBeating();
-      await signAtEnd(parts);
-      await world.mcp.close();
-      world.environments?.close();
+      await signAtEnd(context);
+      await stepContext.mcp.close();
+      stepContext.environments?.close();
       await client?.destroy();
       await markStopped(database.knex, id, epoch).catch(() => undefined);
       await releaseLock();
       await database.close();
       metrics.close();
-      parts.loop.close();
+      context.loop.close();
     })().finally(leaveProcess);
     return stopping;
   };
@@ -265,15 +265,15 @@ async function launch(
     void stop({ graceMs: 0 });
   });
   const stopAsked = leave.onAsked(config.onStopAsked ?? (() => void stop()));
-  const stopBeating = startBeating(parts, { clock, lease }, { superseded: fatal, stopAsked });
+  const stopBeating = startBeating(context, { clock, lease }, { superseded: fatal, stopAsked });
   begun.endsWith(stopBeating);
   const releaseLock = holdLock({ database, worker, gate, log }, fatal);
   begun.endsWith(releaseLock);
-  await settleLeft(parts, id, worker.left);
+  await settleLeft(context, id, worker.left);
   await keySegments(database.knex, SEGMENT_QUEUE);
-  await rebuildLeft(parts);
+  await rebuildLeft(context);
   isWhole = true;
-  world.queue.wake();
+  stepContext.queue.wake();
   log.info({ component: 'engine', event: 'started', epoch, role, database: database.kind }, 'the engine works');
-  return engineOf(parts, stop);
+  return engineOf(context, stop);
 }

@@ -1,11 +1,11 @@
 import { join, resolve } from 'node:path';
 import { ceilings } from '../core/containers/ceilings.js';
 import type { HoldfastError } from '../core/errors/errors.js';
+import type { OBJECT_STORE_KEYS } from '../core/exports/bucket-place.js';
+import type { EngineLog } from '../core/ops/log-record.js';
 import type { WorkerRole } from '../core/queue/worker.js';
 import type { Secret } from '../models/secrets/secret.js';
 import type { HoldfastConfig } from './agents/define.js';
-import type { ObjectStoreConfig } from './exports/open-object-store.js';
-import type { EngineLog } from './parts.js';
 
 export interface EngineConfig extends HoldfastConfig {
   /** PostgreSQL; null: the embedded PGlite in `dataDir`. */
@@ -84,3 +84,13 @@ export const withDefaults = (config: EngineConfig) => ({
   ceilings: ceilings.parse(config.ceilings ?? {}),
   log: config.log ?? SILENT,
 });
+
+export type ObjectStoreKey = keyof typeof OBJECT_STORE_KEYS;
+
+/** A store that speaks S3. */
+export interface ObjectStoreConfig extends Partial<Readonly<Record<ObjectStoreKey, string | Secret>>> {
+  /** Null or left out: Amazon S3. */
+  readonly endpoint?: string | null;
+  /** Default `us-east-1`. */
+  readonly region?: string;
+}

@@ -1,12 +1,12 @@
 import { HoldfastError } from '../core/errors/errors.js';
+import type { EngineContext } from './engine-context.js';
 import { ANYTIME, IMMEDIATE } from './immediate-operations.js';
 import { namingTrouble } from './named-verbs.js';
 import { OPERATIONS } from './operations.js';
-import type { Parts } from './parts.js';
 
-/** The methods of a table, without the parts of the engine that they work with. */
+/** The methods of a table, without the context of the engine. */
 type Methods<Table> = {
-  readonly [Name in keyof Table]: Table[Name] extends (parts: Parts, ...given: infer Given) => infer Result
+  readonly [Name in keyof Table]: Table[Name] extends (context: EngineContext, ...given: infer Given) => infer Result
     ? (...given: Given) => Result
     : never;
 };
@@ -18,10 +18,10 @@ export interface Engine extends Methods<typeof OPERATIONS>, Methods<typeof IMMED
 }
 
 type Method = (...given: unknown[]) => unknown;
-type Does = (parts: Parts, ...given: unknown[]) => unknown;
+type Does = (context: EngineContext, ...given: unknown[]) => unknown;
 
 /** Makes methods of the functions of a table. */
-function methods<Table extends { readonly [name: string]: (parts: Parts, ...given: never[]) => unknown }>(
+function methods<Table extends { readonly [name: string]: (context: EngineContext, ...given: never[]) => unknown }>(
   table: Table,
   methodOf: (does: Does) => Method,
 ): Methods<Table> {
@@ -30,11 +30,11 @@ function methods<Table extends { readonly [name: string]: (parts: Parts, ...give
   return Object.fromEntries(made) as Methods<Table>;
 }
 
-/** The methods of a launched engine over its parts. */
-export function engineOf(parts: Parts, stop: Engine['stop']): Engine {
-  const working = (): Parts => {
-    if (parts.isStopping()) throw new HoldfastError('engine_not_running', 'The engine is stopping.');
-    return parts;
+/** The methods of a launched engine over its context. */
+export function engineOf(context: EngineContext, stop: Engine['stop']): Engine {
+  const working = (): EngineContext => {
+    if (context.isStopping()) throw new HoldfastError('engine_not_running', 'The engine is stopping.');
+    return context;
   };
   return namingTrouble<Engine>({
     ...methods(
@@ -53,7 +53,7 @@ export function engineOf(parts: Parts, stop: Engine['stop']): Engine {
       ANYTIME,
       (does) =>
         (...given) =>
-          does(parts, ...given),
+          does(context, ...given),
     ),
     stop,
   });

@@ -5,9 +5,9 @@ import type { Health } from '../core/ops/health.js';
 import type { ShownTrajectory } from '../core/trajectories/trajectory.js';
 import type { TrajectoryFilter } from '../core/trajectories/trajectory-result.js';
 import type { AnsweredRequest } from '../metrics/metrics.js';
+import type { EngineContext } from './engine-context.js';
 import { namingTrouble } from './named-verbs.js';
 import { health, isReady } from './ops/health.js';
-import type { Parts } from './parts.js';
 import { databaseSession } from './runs/database-session.js';
 import { streamEvents, streamRun } from './runs/read-runs.js';
 import type { RunStateBackend } from './standalone/run-state-backend.js';
@@ -30,8 +30,11 @@ export const IMMEDIATE = {
    * Records with their steps, newest first, one in memory at a time. Of one whose steps take more than 32 MiB `nextStep` is not
    * null: `getTrajectory` has the rest. Throws `invalid_request`.
    */
-  streamTrajectories: (parts: Parts, filter: TrajectoryFilter, caller: Caller): AsyncIterable<ShownTrajectory> =>
-    streamTrajectories(parts, filter, caller),
+  streamTrajectories: (
+    context: EngineContext,
+    filter: TrajectoryFilter,
+    caller: Caller,
+  ): AsyncIterable<ShownTrajectory> => streamTrajectories(context, filter, caller),
   /**
    * Submits many tasks, some in each transaction, and gives an answer for each line in its order, then one with the counts. Under the
    * same key the same lines are the same tasks.
@@ -39,24 +42,24 @@ export const IMMEDIATE = {
   submitTasks,
   /** The same, then what comes, until the signal fires. What has a `seq` is an event. */
   streamSystemEvents: (
-    parts: Parts,
+    context: EngineContext,
     options: FromPlace & { readonly signal: AbortSignal },
     caller: Caller,
-  ): AsyncIterable<SystemEvent | SystemGap> => streamSystemEvents(parts, options, caller),
+  ): AsyncIterable<SystemEvent | SystemGap> => streamSystemEvents(context, options, caller),
   /** A session for a program that runs agents itself with the Agents SDK. Its writes throw `session_busy`, `session_full`. */
-  openSession: (parts: Parts, id: string, caller: Caller): Session =>
-    namingTrouble(databaseSession(parts.world.knex, caller.tenant, id)),
+  openSession: (context: EngineContext, id: string, caller: Caller): Session =>
+    namingTrouble(databaseSession(context.stepContext.knex, caller.tenant, id)),
   /** Where a `RunStateStore` keeps the state of a run that is not run by the engine. */
-  runStateBackend: (parts: Parts, name: string, caller: Caller): RunStateBackend =>
-    namingTrouble(savedStateBackend(parts.world.knex, caller.tenant, name)),
+  runStateBackend: (context: EngineContext, name: string, caller: Caller): RunStateBackend =>
+    namingTrouble(savedStateBackend(context.stepContext.knex, caller.tenant, name)),
 };
 
 /** What the engine says of itself, also while it stops. */
 export const ANYTIME = {
   /** Counts an answer to a request. */
-  countRequest: (parts: Parts, request: AnsweredRequest): void => parts.metrics.requested(request),
+  countRequest: (context: EngineContext, request: AnsweredRequest): void => context.metrics.requested(request),
   /** Of each part, within seconds. */
-  health: (parts: Parts): Promise<Health> => health(parts, parts.isStopping()),
+  health: (context: EngineContext): Promise<Health> => health(context, context.isStopping()),
   /** Whether requests should be sent here. */
-  isReady: (parts: Parts): Promise<boolean> => isReady(parts, parts.isStopping()),
+  isReady: (context: EngineContext): Promise<boolean> => isReady(context, context.isStopping()),
 };

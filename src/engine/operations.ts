@@ -30,6 +30,7 @@ import { insertAccess } from '../storage/ops/access-log.js';
 import { listAgents } from './agents/list-agents.js';
 import { listCharges, listSpend } from './budgets/charge-verbs.js';
 import type { UntilSignal } from './concurrency/in-line.js';
+import type { EngineContext } from './engine-context.js';
 import { checkpointNow, exportProof, getConsistency, getLog, listLogEntries } from './evidence/log-verbs.js';
 import { withAnchor, withAnchors } from './evidence/verify-anchor.js';
 import { verifyWholeLog } from './evidence/verify-entries.js';
@@ -42,7 +43,6 @@ import { repairRun } from './log/repair-run.js';
 import { stateAt } from './log/state-at.js';
 import { exposeMetrics } from './ops/measuring.js';
 import { stats } from './ops/stats.js';
-import type { Parts } from './parts.js';
 import { diffRuns } from './replay/diff-runs.js';
 import { forkRun, retryRun } from './replay/fork-run.js';
 import { replayRun } from './replay/replay-run.js';
@@ -81,24 +81,26 @@ export const OPERATIONS = {
   /** Newest first. Long inputs and outputs are cut, and `cut` says so. */
   listRuns,
   /** Asks a run to stop; a model call or tool in flight is aborted. Repeating it is no error. Throws `run_unknown`, `run_over`. */
-  cancelRun: (parts: Parts, id: string, reason: string | null, caller: Caller): Promise<RunView> =>
-    parts.cancel(id, reason, caller),
+  cancelRun: (context: EngineContext, id: string, reason: string | null, caller: Caller): Promise<RunView> =>
+    context.cancel(id, reason, caller),
   /** Removes a run that has not begun, without a trace. Throws `run_unknown` (also of a deleted one), `run_begun`, `run_referenced`. */
   deleteRun,
   /**
    * Erases the content of a run that is over, for good; its log still verifies. Repeating it is no error. Throws `run_unknown`,
    * `run_not_over`, `invalid_request`.
    */
-  eraseRun: (parts: Parts, id: string, request: EraseRun, caller: Caller): Promise<ErasureView> =>
-    counted(parts.world, { tenant: caller.tenant, name: `erase ${id}` }, () => eraseRun(parts, id, request, caller)),
+  eraseRun: (context: EngineContext, id: string, request: EraseRun, caller: Caller): Promise<ErasureView> =>
+    counted(context.stepContext, { tenant: caller.tenant, name: `erase ${id}` }, () =>
+      eraseRun(context, id, request, caller),
+    ),
   /**
    * Erases all runs of a subject, in the background where they are many. Throws `run_not_over` where some are not over and are not to be
    * cancelled, `invalid_request`.
    */
   eraseSubject,
   /** How far it is. Throws `erasure_unknown`. */
-  getSubjectErasure: (parts: Parts, id: string, caller: Caller): Promise<SubjectErasureView> =>
-    getSubjectErasure(parts, id, caller),
+  getSubjectErasure: (context: EngineContext, id: string, caller: Caller): Promise<SubjectErasureView> =>
+    getSubjectErasure(context, id, caller),
   /** What would go now by the retention of the configuration: of the caller's tenant, or of all of them. Throws `forbidden`. */
   previewRetention,
   /** Has a worker do that now, in the background. Gives what will go. Throws `forbidden`. */
@@ -109,27 +111,27 @@ export const OPERATIONS = {
    * signal fires before it is made, its reason is thrown and nothing is made.
    */
   forkRun: (
-    parts: Parts,
+    context: EngineContext,
     id: string,
     request: ForkRun,
     caller: Caller,
     idempotencyKey?: string,
     options?: UntilSignal,
   ): Promise<RunView> =>
-    parts.long.forking({ name: `fork ${id}`, caller, ...options }, (signal) =>
-      forkRun(parts, id, request, caller, idempotencyKey, signal),
+    context.long.forking({ name: `fork ${id}`, caller, ...options }, (signal) =>
+      forkRun(context, id, request, caller, idempotencyKey, signal),
     ),
   /** Goes on from the last good point of a failed run, in a run of its own. Throws `run_not_failed`, and as `forkRun` does. */
   retryRun: (
-    parts: Parts,
+    context: EngineContext,
     id: string,
     request: RetryRun,
     caller: Caller,
     idempotencyKey?: string,
     options?: UntilSignal,
   ): Promise<RunView> =>
-    parts.long.forking({ name: `retry ${id}`, caller, ...options }, (signal) =>
-      retryRun(parts, id, request, caller, idempotencyKey, signal),
+    context.long.forking({ name: `retry ${id}`, caller, ...options }, (signal) =>
+      retryRun(context, id, request, caller, idempotencyKey, signal),
     ),
   /** Events after the sequence number `after`, oldest first, as many as 4 MiB of payloads hold. Throws `run_unknown`. */
   listEvents,
@@ -138,55 +140,55 @@ export const OPERATIONS = {
    * last one that is given is `nextStep` while more follow. Totals and scores are those of all. Throws `run_unknown`, `rate_limited`.
    */
   getTrajectory: (
-    parts: Parts,
+    context: EngineContext,
     id: string,
     caller: Caller,
     options: UntilSignal & { readonly after?: number; readonly limit?: number } = {},
   ): Promise<ShownTrajectory> => {
     const { signal: until, ...steps } = options;
-    return parts.long.records((signal) => getTrajectory(parts, id, caller, steps, signal), until);
+    return context.long.records((signal) => getTrajectory(context, id, caller, steps, signal), until);
   },
   /** Trajectories without their steps, newest first. Throws `invalid_request`. */
   listTrajectories: (
-    parts: Parts,
+    context: EngineContext,
     filter: TrajectoryFilter & PageOf,
     caller: Caller,
-  ): Promise<Page<TrajectorySummary>> => listTrajectories(parts, filter, caller),
+  ): Promise<Page<TrajectorySummary>> => listTrajectories(context, filter, caller),
   /**
    * Says what a run was worth, also after it is over: the next version, which counts from now on. The last one said again by the
    * same actor is the same version. Throws `run_unknown`, `invalid_request`.
    */
   rewardRun,
   /** What was said of a run, oldest first, after the version `after`. Throws `run_unknown`. */
-  listRewards: (parts: Parts, id: string, options: AfterPlace, caller: Caller): Promise<Page<RewardView>> =>
-    listRewards(parts, id, options, caller),
+  listRewards: (context: EngineContext, id: string, options: AfterPlace, caller: Caller): Promise<Page<RewardView>> =>
+    listRewards(context, id, options, caller),
   /**
    * Verifies the log of a run, or a range of its events: what it says of itself, what row, head and key of the run say, and how far a
    * signed checkpoint commits to it.
    * Throws `run_unknown`, `invalid_request` (a range that the log does not have), `rate_limited`.
    */
   verifyRun: (
-    parts: Parts,
+    context: EngineContext,
     id: string,
     caller: Caller,
     range?: VerifyRange,
     options?: UntilSignal,
   ): Promise<AnchoredReport> =>
-    parts.long.reading({ name: `verify ${id}`, caller, ...options }, async (signal) =>
-      withAnchor(parts, await verifyRun(parts, id, caller, range, signal)),
+    context.long.reading({ name: `verify ${id}`, caller, ...options }, async (signal) =>
+      withAnchor(context, await verifyRun(context, id, caller, range, signal)),
     ),
   /** Verifies all runs that fit, newest first, each as `verifyRun` does. A page may end before its limit where logs are long. */
   verifyRuns: (
-    parts: Parts,
+    context: EngineContext,
     filter: { readonly status?: RunStatus; readonly agent?: string } & PageOf,
     caller: Caller,
     options?: UntilSignal,
   ): Promise<Page<AnchoredReport>> =>
-    parts.long.reading(
+    context.long.reading(
       { name: `verify runs from ${filter.cursor ?? 'the newest'}`, caller, ...options },
       async (signal) => {
-        const { items, nextCursor } = await verifyRuns(parts, filter, caller, signal);
-        return { items: await withAnchors(parts, items), nextCursor };
+        const { items, nextCursor } = await verifyRuns(context, filter, caller, signal);
+        return { items: await withAnchors(context, items), nextCursor };
       },
     ),
   /**
@@ -195,31 +197,33 @@ export const OPERATIONS = {
    * `invalid_request`, `agent_unknown`, `rate_limited`.
    */
   repairRun: (
-    parts: Parts,
+    context: EngineContext,
     id: string,
     request: RepairRequest,
     caller: Caller,
     options?: UntilSignal,
   ): Promise<RepairReport> =>
-    parts.long.forking({ name: `repair ${id}`, caller, ...options }, (signal) =>
-      repairRun(parts, id, request, caller, signal),
+    context.long.forking({ name: `repair ${id}`, caller, ...options }, (signal) =>
+      repairRun(context, id, request, caller, signal),
     ),
   /**
    * The state that the log of a run folds to after an event; undefined: the last. Throws `run_unknown`, `invalid_request`, `log_broken`,
    * `state_unreadable` (payloads were erased), `rate_limited`.
    */
   stateAt: (
-    parts: Parts,
+    context: EngineContext,
     id: string,
     at: number | undefined,
     caller: Caller,
     options?: UntilSignal,
   ): Promise<StateAt> =>
-    parts.long.reading({ name: `state ${id}`, caller, ...options }, (signal) => stateAt(parts, id, at, caller, signal)),
+    context.long.reading({ name: `state ${id}`, caller, ...options }, (signal) =>
+      stateAt(context, id, at, caller, signal),
+    ),
   /** Where two runs part, and what each did from there. Throws `run_unknown`, `rate_limited`. */
-  diffRuns: (parts: Parts, a: string, b: string, caller: Caller, options?: UntilSignal): Promise<RunDiff> =>
-    parts.long.reading({ name: `diff ${a} ${b}`, caller, ...options }, (signal) =>
-      diffRuns(parts, a, b, caller, signal),
+  diffRuns: (context: EngineContext, a: string, b: string, caller: Caller, options?: UntilSignal): Promise<RunDiff> =>
+    context.long.reading({ name: `diff ${a} ${b}`, caller, ...options }, (signal) =>
+      diffRuns(context, a, b, caller, signal),
     ),
   /**
    * Executes the agents of today against the log of a run, without effect, and says where they part from it; with `liveModel` their models
@@ -227,43 +231,43 @@ export const OPERATIONS = {
    * reason of the signal when it fires.
    */
   replayRun: (
-    parts: Parts,
+    context: EngineContext,
     id: string,
     request: ReplayRequest,
     caller: Caller,
     options?: UntilSignal,
   ): Promise<ReplayReport> => {
-    const line = request.liveModel === true ? parts.long.liveReplays : parts.long.replays;
+    const line = request.liveModel === true ? context.long.liveReplays : context.long.replays;
     return line({ name: `replay ${id}`, caller, ...options }, (signal) =>
-      replayRun(parts, id, request, caller, signal),
+      replayRun(context, id, request, caller, signal),
     );
   },
   /** What proves the log of a run to others. Throws `run_unknown`, `run_not_anchored`, `log_broken`, `payload_too_large`, `rate_limited`. */
   exportProof: (
-    parts: Parts,
+    context: EngineContext,
     id: string,
     options: UntilSignal & { readonly payloads: boolean },
     caller: Caller,
   ): Promise<ProofBundle> =>
-    parts.long.reading({ name: `proof ${id}`, caller, ...options }, (signal) =>
-      exportProof(parts, id, { payloads: options.payloads, signal }, caller),
+    context.long.reading({ name: `proof ${id}`, caller, ...options }, (signal) =>
+      exportProof(context, id, { payloads: options.payloads, signal }, caller),
     ),
   /** The log over all runs, and its newest signed checkpoint. */
   getLog,
   /** Enters what runs have done into that log, and signs it now. */
   checkpointNow,
   /** Entries from the index `after`, in order. Of other tenants the leaf alone. */
-  listLogEntries: (parts: Parts, options: AfterPlace, caller: Caller): Promise<Page<LogEntryView>> =>
-    listLogEntries(parts, options, caller),
+  listLogEntries: (context: EngineContext, options: AfterPlace, caller: Caller): Promise<Page<LogEntryView>> =>
+    listLogEntries(context, options, caller),
   /** Throws `invalid_request` where the log has no such sizes, `log_broken`. */
   getConsistency: (
-    parts: Parts,
+    context: EngineContext,
     sizes: { readonly earlier: number; readonly size: number },
-  ): Promise<ConsistencyView> => getConsistency(parts, sizes),
+  ): Promise<ConsistencyView> => getConsistency(context, sizes),
   /** Verifies the log over all runs. Of other tenants it names no run. Throws `rate_limited`. */
-  verifyLog: (parts: Parts, caller: Caller, options?: UntilSignal): Promise<LogReport> =>
-    parts.long.reading({ name: 'verify log', caller, ...options }, (signal) =>
-      verifyWholeLog(parts, caller.tenant, signal),
+  verifyLog: (context: EngineContext, caller: Caller, options?: UntilSignal): Promise<LogReport> =>
+    context.long.reading({ name: 'verify log', caller, ...options }, (signal) =>
+      verifyWholeLog(context, caller.tenant, signal),
     ),
   /** Starts an export of trajectories into a folder of the export directory. Throws `invalid_request`. */
   startExport,
@@ -274,11 +278,11 @@ export const OPERATIONS = {
   /** Asks an export to stop. Repeating it is no error. Throws `export_unknown`, `export_over`. */
   cancelExport,
   /** What the model calls of a run cost, in the order of its turns, after the first `after`. Throws `run_unknown`. */
-  listCharges: (parts: Parts, id: string, options: AfterPlace, caller: Caller): Promise<Page<ChargeView>> =>
-    listCharges(parts, id, options, caller),
+  listCharges: (context: EngineContext, id: string, options: AfterPlace, caller: Caller): Promise<Page<ChargeView>> =>
+    listCharges(context, id, options, caller),
   /** What the caller's tenant has spent, by day, agent or model. */
-  listSpend: (parts: Parts, filter: SpendFilter & PageOf, caller: Caller): Promise<Page<SpendView>> =>
-    listSpend(parts, filter, caller),
+  listSpend: (context: EngineContext, filter: SpendFilter & PageOf, caller: Caller): Promise<Page<SpendView>> =>
+    listSpend(context, filter, caller),
   /** The inbox, oldest first. Long arguments are cut, and `cut` says so. */
   listInterruptions,
   getInterruption,
@@ -289,15 +293,15 @@ export const OPERATIONS = {
    * or edited arguments that do not fit), `capability_denied` (an edit that needs what the run is not granted),
    * `capability_invalid` (a scope that is not written like grants). What throws decides nothing.
    */
-  decide: (parts: Parts, id: string, decision: DecisionRequest, caller: Caller): Promise<InterruptionView> =>
-    decide(parts, id, decision, caller),
+  decide: (context: EngineContext, id: string, decision: DecisionRequest, caller: Caller): Promise<InterruptionView> =>
+    decide(context, id, decision, caller),
   /** Decisions that hold for later calls of a run, oldest first, revoked ones too. Throws `run_unknown`. */
   listStandingDecisions: (
-    parts: Parts,
+    context: EngineContext,
     runId: string,
     filter: PageOf,
     caller: Caller,
-  ): Promise<Page<StandingDecisionView>> => listStandingDecisions(parts, runId, filter, caller),
+  ): Promise<Page<StandingDecisionView>> => listStandingDecisions(context, runId, filter, caller),
   /**
    * From the next segment on, calls ask again. Repeating it gives the same answer. Throws `run_unknown`,
    * `standing_decision_unknown`, `run_over`.
@@ -308,8 +312,12 @@ export const OPERATIONS = {
   /** Throws `session_unknown`. */
   getSession,
   /** Items after the place `after`, in order. Throws `session_unknown`. */
-  listSessionItems: (parts: Parts, id: string, options: AfterPlace, caller: Caller): Promise<Page<SessionItem>> =>
-    listSessionItems(parts, id, options, caller),
+  listSessionItems: (
+    context: EngineContext,
+    id: string,
+    options: AfterPlace,
+    caller: Caller,
+  ): Promise<Page<SessionItem>> => listSessionItems(context, id, options, caller),
   /** Removes a session with its items; its runs stay. Throws `session_unknown`, `session_busy`. */
   deleteSession,
   /**
@@ -317,8 +325,8 @@ export const OPERATIONS = {
    * `eventId` again is the same event. Throws `invalid_request`, `run_unknown`, `run_over`, `idempotency_key_reused`,
    * `payload_too_large`, `events_full`.
    */
-  emitEvent: (parts: Parts, name: string, event: EmitEvent, caller: Caller): Promise<EmittedEvent> =>
-    emitEvent(parts, name, event, caller),
+  emitEvent: (context: EngineContext, name: string, event: EmitEvent, caller: Caller): Promise<EmittedEvent> =>
+    emitEvent(context, name, event, caller),
   /**
    * Submits a task: a run of its agent in the environment of the task, which is verified and rewarded when the agent has ended. With an
    * idempotency key as `startRun`. Throws `invalid_request`, `agent_unknown`, `task_definition_unknown`, `task_definition_taken`,
@@ -329,38 +337,40 @@ export const OPERATIONS = {
   /** Throws `task_unknown`. */
   getTask,
   /** Tasks, newest first. Throws `invalid_request`. */
-  listTasks: (parts: Parts, filter: TaskFilter & PageOf, caller: Caller): Promise<Page<TaskView>> =>
-    listTasks(parts, filter, caller),
+  listTasks: (context: EngineContext, filter: TaskFilter & PageOf, caller: Caller): Promise<Page<TaskView>> =>
+    listTasks(context, filter, caller),
   /** Stops a task with its run. Repeating it is no error. Throws `task_unknown`, `task_over`. */
   cancelTask,
   /**
    * Gives a task new attempts that failed by an error and that none follows. With `attempts`, repeating it does nothing more. Throws
    * `task_unknown`, `task_not_dead`, `run_erased`, `agent_unknown`.
    */
-  requeueTask: (parts: Parts, id: string, request: RequeueTask, caller: Caller): Promise<TaskView> =>
-    requeueTask(parts, id, request, caller),
+  requeueTask: (context: EngineContext, id: string, request: RequeueTask, caller: Caller): Promise<TaskView> =>
+    requeueTask(context, id, request, caller),
   /** What happens in the whole system, as far as it is of the caller's tenant; what is of none, for callers with a role in the installation. Oldest first. docs/system-events.md. */
   listSystemEvents: (
-    parts: Parts,
+    context: EngineContext,
     options: FromPlace & { readonly limit: number },
     caller: Caller,
-  ): Promise<SystemEventPage> => listSystemEvents(parts, options, caller),
+  ): Promise<SystemEventPage> => listSystemEvents(context, options, caller),
   /** The processes of this database, by id. They serve all tenants. */
-  listWorkers: (parts: Parts, filter: PageOf): Promise<Page<WorkerView>> => listWorkers(parts, filter),
+  listWorkers: (context: EngineContext, filter: PageOf): Promise<Page<WorkerView>> => listWorkers(context, filter),
   /** Throws `worker_unknown`. */
   getWorker,
   /** Asks a worker to stop; it sees that within a second. Repeating it is no error. Throws `worker_unknown`. */
-  stopWorker: (parts: Parts, id: string, how: WorkerStop): Promise<WorkerView> => stopWorker(parts, id, how),
+  stopWorker: (context: EngineContext, id: string, how: WorkerStop): Promise<WorkerView> =>
+    stopWorker(context, id, how),
   /** Work beside the runs, of all tenants, that is not begun any more since processes died with it; the newest 100. docs/operate/workers.md. */
-  listSetAside: (parts: Parts): Promise<SetAsideList> => listSetAside(parts),
+  listSetAside: (context: EngineContext): Promise<SetAsideList> => listSetAside(context),
   /** Forgets the deaths with a piece of work, so that it is begun again. Repeating it is no error. */
-  liftWork: (parts: Parts, work: LiftWork): Promise<LiftedWork> => liftWork(parts, work),
+  liftWork: (context: EngineContext, work: LiftWork): Promise<LiftedWork> => liftWork(context, work),
   /** The agents of the configuration, in its order. */
-  listAgents: (parts: Parts, filter: PageOf, caller: Caller): Promise<Page<AgentView>> =>
-    listAgents(parts, filter, caller),
+  listAgents: (context: EngineContext, filter: PageOf, caller: Caller): Promise<Page<AgentView>> =>
+    listAgents(context, filter, caller),
   /** What Prometheus reads of this process and of the database. Throws `forbidden` where the caller has no role in the installation. */
-  metrics: (parts: Parts, caller: Caller): Promise<Exposition> => exposeMetrics(parts.measuring, caller),
-  stats: (parts: Parts, caller: Caller): Promise<Stats> => stats(parts, caller.tenant),
+  metrics: (context: EngineContext, caller: Caller): Promise<Exposition> => exposeMetrics(context.measuring, caller),
+  stats: (context: EngineContext, caller: Caller): Promise<Stats> => stats(context, caller.tenant),
   /** Writes one row of the access log. */
-  recordAccess: (parts: Parts, entry: AccessRow): Promise<void> => insertAccess(parts.world.knex, entry),
+  recordAccess: (context: EngineContext, entry: AccessRow): Promise<void> =>
+    insertAccess(context.stepContext.knex, entry),
 };

@@ -1,7 +1,7 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { HoldfastError } from '../core/errors/errors.js';
+import type { EngineLog } from '../core/ops/log-record.js';
 import type { Engine } from '../engine/engine.js';
-import type { EngineLog } from '../engine/parts.js';
 import { allowanceOfRequest, inOneRequest } from '../engine/request.js';
 import { withoutKnownSecrets } from '../models/secrets/known-secrets.js';
 import { assertMay, identify, type TokenCheck } from './auth/gate.js';

@@ -14,7 +14,7 @@ export interface LogFields {
 }
 
 /** A line of the log as machines read it, without its time and its level. */
-export interface LogRecord {
+interface LogRecord {
   readonly component: string;
   readonly event: string;
   readonly taskId?: string;
@@ -135,4 +135,12 @@ export function logRecord(
     message: line.clean(message),
     ...(Object.keys(data).length === 0 ? {} : { data: size > DATA_MAX ? { cut: true, characters: size } : data }),
   };
+}
+
+/** Where the engine says what an operator should know. */
+export interface EngineLog {
+  readonly debug: (fields: LogFields, message: string) => void;
+  readonly info: (fields: LogFields, message: string) => void;
+  readonly warn: (fields: LogFields, message: string) => void;
+  readonly error: (fields: LogFields, message: string) => void;
 }

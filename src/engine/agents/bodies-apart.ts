@@ -1,6 +1,6 @@
+import type { EngineLog } from '../../core/ops/log-record.js';
 import { isolatedPool } from '../../tools/isolated/isolated-pool.js';
 import type { EngineConfig } from '../engine-config.js';
-import type { EngineLog } from '../parts.js';
 
 /**
  * Threads and processes of tools belong to the engine from now on: what they write goes into its log. Gives how to end them.

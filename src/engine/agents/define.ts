@@ -15,7 +15,6 @@ import type { RetriesConfig } from '../../core/tasks/task-retries.js';
 import type { McpRules } from '../../core/tools/mcp.js';
 import type { Secret } from '../../models/secrets/secret.js';
 import type { DeclaredTool } from '../../tools/define/define-tool.js';
-import type { EvidenceConfig } from '../evidence/evidence-config.js';
 
 /** A container, and where the secrets are that it gets as files in /run/secrets, by their names. */
 export type EnvironmentDeclaration = Omit<EnvironmentInput, 'secrets'> & {
@@ -107,3 +106,15 @@ export const defineAgent = (declaration: AgentDeclaration): AgentDeclaration => 
 
 /** Gives a configuration its type: `export default defineConfig({ agents: […] })` in `holdfast.config.ts`. */
 export const defineConfig = (config: HoldfastConfig): HoldfastConfig => config;
+
+/** How the log over all runs is signed. */
+interface EvidenceConfig {
+  /** Where the signing key is: `secret.file('/run/secrets/signing-key')`. */
+  readonly signingKey?: Secret;
+  /** Earlier keys, as `holdfast signing-key` prints them. Those of a key file stand beside it. */
+  readonly publicKeys?: readonly string[];
+  /** A file, `-` for standard output, or a place in an object store: `s3://bucket/prefix`. Default: `checkpoints.jsonl` in the data directory. */
+  readonly checkpoints?: string;
+  /** How often what has happened is entered and signed. Default 5000. */
+  readonly intervalMs?: number;
+}

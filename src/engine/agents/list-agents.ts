@@ -4,13 +4,13 @@ import { HoldfastError } from '../../core/errors/errors.js';
 import type { Page, PageOf } from '../../core/page.js';
 import { marksAmong } from '../../storage/replay/tool-marks.js';
 import { PAGE_BYTES } from '../../storage/runs/page-rows.js';
-import type { Parts } from '../parts.js';
+import type { EngineContext } from '../engine-context.js';
 import type { RegisteredAgent } from './agent-registry.js';
 import { toolVersionsOf } from './tool-versions.js';
 
 /** The agents of the configuration in its order, with what replays have found of their tools. Throws `invalid_request`. */
 export async function listAgents(
-  { world, agents }: Parts,
+  { stepContext, agents }: EngineContext,
   { limit, cursor }: PageOf,
   { tenant }: Caller,
 ): Promise<Page<AgentView>> {
@@ -23,7 +23,7 @@ export async function listAgents(
     });
   const left = all.slice(place + 1);
   const page = pageOf(left, limit);
-  const items = await withMarks(world.knex, tenant, page);
+  const items = await withMarks(stepContext.knex, tenant, page);
   const last = page.length < left.length ? page.at(-1) : undefined;
   return { items, nextCursor: last === undefined ? null : Buffer.from(last.name).toString('base64url') };
 }
@@ -39,7 +39,7 @@ function pageOf(agents: readonly RegisteredAgent[], limit: number): readonly Reg
 }
 
 async function withMarks(
-  knex: Parts['world']['knex'],
+  knex: EngineContext['stepContext']['knex'],
   tenant: string,
   agents: readonly RegisteredAgent[],
 ): Promise<AgentView[]> {

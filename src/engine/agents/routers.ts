@@ -1,6 +1,7 @@
 import type { ModelProvider } from '@openai/agents';
 import { highestCostOf } from '../../core/budgets/price.js';
 import { type FieldError, HoldfastError } from '../../core/errors/errors.js';
+import type { EngineLog } from '../../core/ops/log-record.js';
 import type { CostOf } from '../../core/routing/route-order.js';
 import type { RouterPlan } from '../../core/routing/router-plan.js';
 import { pointerOf, ROUTER_PREFIX, readRouters, routerNamed } from '../../core/routing/router-problems.js';
@@ -9,7 +10,6 @@ import { failureText } from '../../models/failures/failure-text.js';
 import { wait } from '../../models/providers/abort.js';
 import { RouterProvider } from '../../models/routing/router-provider.js';
 import { reachableAgents } from '../../tools/define/reachable-agents.js';
-import type { EngineLog } from '../parts.js';
 import type { RegisteredAgent } from './agent-registry.js';
 import type { HoldfastConfig } from './define.js';
 

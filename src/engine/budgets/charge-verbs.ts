@@ -4,16 +4,16 @@ import { HoldfastError } from '../../core/errors/errors.js';
 import type { Page, PageOf } from '../../core/page.js';
 import { listChargeRows, readSpend } from '../../storage/budgets/charges.js';
 import { findRun } from '../../storage/runs/runs.js';
-import type { Parts } from '../parts.js';
+import type { EngineContext } from '../engine-context.js';
 
 /** What the model calls of a run cost, in the order of its turns. Throws `run_unknown`. */
 export async function listCharges(
-  parts: Parts,
+  context: EngineContext,
   runId: string,
   { after, limit }: { readonly after: number; readonly limit: number },
   caller: Caller,
 ): Promise<Page<ChargeView>> {
-  const { knex } = parts.world;
+  const { knex } = context.stepContext;
   const run = await findRun(knex, caller.tenant, runId);
   if (run === undefined) throw new HoldfastError('run_unknown', `There is no run ${JSON.stringify(runId)}.`);
   const { rows: items, more } = await listChargeRows(knex, run.id, { after, limit });
@@ -22,7 +22,7 @@ export async function listCharges(
 
 /** What the caller's tenant has spent, by day, agent or model. Throws `invalid_request` for a cursor that no page gave. */
 export async function listSpend(
-  parts: Parts,
+  context: EngineContext,
   { limit, cursor, ...filter }: SpendFilter & PageOf,
   caller: Caller,
 ): Promise<Page<SpendView>> {
@@ -33,6 +33,6 @@ export async function listSpend(
     });
   }
   const of = { ...filter, tenant: caller.tenant };
-  const { rows: items, more } = await readSpend(parts.world.knex, of, { after, limit });
+  const { rows: items, more } = await readSpend(context.stepContext.knex, of, { after, limit });
   return { items, nextCursor: more ? Buffer.from(items.at(-1)?.name ?? '').toString('base64url') : null };
 }

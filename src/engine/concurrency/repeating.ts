@@ -1,4 +1,4 @@
-import type { EngineLog } from '../parts.js';
+import type { EngineLog } from '../../core/ops/log-record.js';
 
 export interface Repeating {
   /** For the log. */

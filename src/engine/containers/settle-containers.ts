@@ -1,5 +1,5 @@
 import { reapOrphans, settleEnvironments } from '../../../steps/containers/settle-environments.js';
-import type { Parts } from '../parts.js';
+import type { EngineContext } from '../engine-context.js';
 import { besideTheBeat } from '../workers/beside-the-beat.js';
 
 /** Beyond this an engine that is away is asked again at the next beat. */
@@ -7,18 +7,21 @@ const WITHIN_MS = 60_000;
 const REAP_EVERY_MS = 60_000;
 
 /** Stops and removes containers beside the beat of a worker; what fails is tried again. */
-export function settleContainers(parts: Parts): { readonly begin: () => void; readonly stop: () => Promise<void> } {
-  const { world, log } = parts;
+export function settleContainers(context: EngineContext): {
+  readonly begin: () => void;
+  readonly stop: () => Promise<void>;
+} {
+  const { stepContext, log } = context;
   const stopping = new AbortController();
   let reapAt = 0;
   let failed = false;
   const work = async (): Promise<void> => {
     const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(WITHIN_MS)]);
     try {
-      await settleEnvironments(world, signal);
-      if (world.now() >= reapAt) {
-        const orphans = await reapOrphans(world, signal);
-        reapAt = world.now() + REAP_EVERY_MS;
+      await settleEnvironments(stepContext, signal);
+      if (stepContext.now() >= reapAt) {
+        const orphans = await reapOrphans(stepContext, signal);
+        reapAt = stepContext.now() + REAP_EVERY_MS;
         if (orphans > 0)
           log.info(
             { component: 'containers', event: 'orphans_removed', containers: orphans },
@@ -39,7 +42,7 @@ export function settleContainers(parts: Parts): { readonly begin: () => void; re
   const beside = besideTheBeat(work);
   return {
     begin: () => {
-      if (world.environments !== null) beside.begin();
+      if (stepContext.environments !== null) beside.begin();
     },
     stop: () => {
       stopping.abort();

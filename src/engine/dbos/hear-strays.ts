@@ -1,5 +1,5 @@
 import { getGlobalTraceProvider } from '@openai/agents';
-import type { EngineLog } from '../parts.js';
+import type { EngineLog } from '../../core/ops/log-record.js';
 import { hearerOf, watchStrayThrows } from './stray-throws.js';
 
 type Listener = (...args: unknown[]) => void;

@@ -1,7 +1,7 @@
 import { DBOS, type DBOSConfig } from '@dbos-inc/dbos-sdk';
 import { pinDbosIdentity } from '../../config.js';
 import { HoldfastError } from '../../core/errors/errors.js';
-import type { EngineLog } from '../parts.js';
+import type { EngineLog } from '../../core/ops/log-record.js';
 import { APPLICATION, RECORDING_VERSION } from './recording-version.js';
 
 /** Packages that the SDK asks for in DBOS Cloud alone. */

@@ -1,7 +1,7 @@
 import { DBOS } from '@dbos-inc/dbos-sdk';
 import { HoldfastError } from '../../core/errors/errors.js';
+import type { EngineLog } from '../../core/ops/log-record.js';
 import { SILENT } from '../engine-config.js';
-import type { EngineLog } from '../parts.js';
 import { hearStrays } from './hear-strays.js';
 
 /** Where a process says that it has an engine; the same in every copy of this module. */

@@ -7,7 +7,7 @@ import { environmentVariable } from '../../config.js';
 import { SEGMENT_WORKFLOW } from '../../core/runs/run.js';
 import { MultiModelProvider, MultiModelProviderMap } from '../../models/providers/multi-model-provider.js';
 import type { EngineConfig } from '../engine-config.js';
-import type { Parts } from '../parts.js';
+import type { EngineContext } from '../engine-context.js';
 import { outsideRequests } from '../request.js';
 
 const DEFAULT_TURNS_PER_SEGMENT = 50;
@@ -15,7 +15,7 @@ const DEFAULT_TURNS_PER_SEGMENT = 50;
 /** Makes the workflow of segments known to DBOS, with the models and agents of a configuration. */
 export function registerSegments(
   config: EngineConfig,
-  parts: Parts,
+  context: EngineContext,
   process: { readonly gate: StepGate; readonly isLeaving: () => boolean; readonly provider: ModelProvider },
 ): void {
   installSdkPatches(process.provider);
@@ -23,13 +23,16 @@ export function registerSegments(
     gate: process.gate,
     provider: process.provider,
     isDraining: process.isLeaving,
-    ctx: parts.world,
-    agents: parts.agents,
+    ctx: context.stepContext,
+    agents: context.agents,
     turnsPerSegment: config.turnsPerSegment ?? DEFAULT_TURNS_PER_SEGMENT,
-    deltas: parts.deltas,
-    enter: (runId: string, segment: number) => parts.running.arrive(runId, segment),
+    deltas: context.deltas,
+    enter: (runId: string, segment: number) => context.running.arrive(runId, segment),
     abortSignalFor: (runId: string, deadlineAtMs: number | null) =>
-      parts.running.watch(runId, deadlineAtMs === null ? null : Math.max(0, deadlineAtMs - parts.world.now())),
+      context.running.watch(
+        runId,
+        deadlineAtMs === null ? null : Math.max(0, deadlineAtMs - context.stepContext.now()),
+      ),
   };
   const run = (runId: string, segment: number) => outsideRequests(() => runSegment(options, runId, segment));
   DBOS.registerWorkflow(run, { name: SEGMENT_WORKFLOW });

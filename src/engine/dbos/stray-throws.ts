@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs';
 import { codeAround, LateThrow, stackOf } from '../../../steps/calls/late-throws.js';
+import type { EngineLog } from '../../core/ops/log-record.js';
 import { withoutKnownSecrets } from '../../models/secrets/known-secrets.js';
-import type { EngineLog } from '../parts.js';
 
 const EVENTS = ['uncaughtException', 'unhandledRejection'] as const;
 

@@ -3,11 +3,11 @@ import { HoldfastError } from '../../core/errors/errors.js';
 import { openCheckpoint, type SignedCheckpoint, signCheckpoint } from '../../core/evidence/checkpoint.js';
 import type { LogView } from '../../core/evidence/log-view.js';
 import type { SigningKey } from '../../core/evidence/signed-note.js';
+import type { EngineLog } from '../../core/ops/log-record.js';
 import { databaseTrouble } from '../../storage/database/database-trouble.js';
 import { keepCheckpoint, newestCheckpoints } from '../../storage/evidence/log-checkpoints.js';
 import { enterMoved, movedAfter } from '../../storage/evidence/log-entries.js';
 import { logSize } from '../../storage/evidence/log-rows.js';
-import type { EngineLog } from '../parts.js';
 import type { CheckpointPlace } from './checkpoint-place.js';
 import { EntryWatch } from './entry-watch.js';
 import type { LogKeys } from './log-keys.js';
@@ -27,7 +27,7 @@ export interface Apart {
   readonly sign: (work: () => Promise<void>) => Promise<void>;
 }
 
-export interface AnchorParts {
+export interface AnchorOptions {
   readonly knex: Knex;
   readonly keys: LogKeys;
   /** Reads them again: somebody may have put another key into their file. */
@@ -51,7 +51,7 @@ export interface Newest {
  * the same.
  */
 export class Anchor {
-  readonly #parts: AnchorParts;
+  readonly #options: AnchorOptions;
   readonly #watch: EntryWatch;
   #keys: LogKeys;
   #nextAt: number;
@@ -62,11 +62,11 @@ export class Anchor {
   /** Up to where this process knows that the log is signed, outside. */
   #signed = -1;
 
-  constructor(parts: AnchorParts) {
-    this.#parts = parts;
-    this.#keys = parts.keys;
-    this.#watch = new EntryWatch(parts.knex);
-    this.#nextAt = performance.now() + parts.intervalMs;
+  constructor(options: AnchorOptions) {
+    this.#options = options;
+    this.#keys = options.keys;
+    this.#watch = new EntryWatch(options.knex);
+    this.#nextAt = performance.now() + options.intervalMs;
   }
 
   get keys(): LogKeys {
@@ -74,7 +74,7 @@ export class Anchor {
   }
 
   get place(): CheckpointPlace {
-    return this.#parts.place;
+    return this.#options.place;
   }
 
   get isDue(): boolean {
@@ -83,10 +83,10 @@ export class Anchor {
 
   /** Throws `work_crashes` alone: what else fails is told, and done later. */
   async beat(apart: Apart | null): Promise<void> {
-    this.#nextAt = performance.now() + this.#parts.intervalMs;
-    await this.#pass({ restMs: this.#parts.intervalMs, batches: BATCHES_AT_ONCE, apart }).catch((error: unknown) => {
+    this.#nextAt = performance.now() + this.#options.intervalMs;
+    await this.#pass({ restMs: this.#options.intervalMs, batches: BATCHES_AT_ONCE, apart }).catch((error: unknown) => {
       if (error instanceof HoldfastError && error.code === 'work_crashes') throw error;
-      this.#parts.log.warn(
+      this.#options.log.warn(
         { component: 'evidence', event: 'not_signed', error: String(error) },
         'the log of all runs could not be signed; it is tried again',
       );
@@ -121,9 +121,9 @@ export class Anchor {
   async #readKeys(): Promise<void> {
     if (!this.#keys.inFile) return;
     try {
-      this.#keys = await this.#parts.readKeys();
+      this.#keys = await this.#options.readKeys();
     } catch (error) {
-      this.#parts.log.warn(
+      this.#options.log.warn(
         { component: 'evidence', event: 'keys_not_read', error: String(error) },
         'the keys of the log could not be read again; those that were read before stay',
       );
@@ -142,7 +142,7 @@ export class Anchor {
 
   /** Where a run cannot be entered, those beside it are, and it is named. Null: another worker does so. */
   async #enterBatch(restMs: number): Promise<{ readonly after: string | null } | null> {
-    const { knex } = this.#parts;
+    const { knex } = this.#options;
     try {
       const entered = await enterMoved(knex, { after: this.#after, limit: RUNS_AT_ONCE, restMs });
       if (entered !== null && this.#after === '') this.#left = null;
@@ -155,13 +155,13 @@ export class Anchor {
 
   /** Run by run. */
   async #enterApart(restMs: number, apart: Apart | null): Promise<{ readonly after: string | null }> {
-    const { knex } = this.#parts;
+    const { knex } = this.#options;
     const ids = await movedAfter(knex, this.#after, RUNS_AT_ONCE);
     let left: string | null = null;
     const leave = (runId: string, why: string): void => {
       left = `run ${runId} cannot be entered into the log of all runs: ${why}`.slice(0, PROBLEM_CHARS);
       if (left !== this.#left)
-        this.#parts.log.error(
+        this.#options.log.error(
           { component: 'evidence', event: 'run_not_entered', runId, error: why },
           'a run cannot be entered into the log of all runs; the others are',
         );
@@ -182,7 +182,7 @@ export class Anchor {
 
   /** The newest checkpoint that a known key has signed: of the place outside, else of the database. */
   async newest(): Promise<Newest | null> {
-    const { knex, place } = this.#parts;
+    const { knex, place } = this.#options;
     const keys = this.#keys;
     if (keys.trusted.length === 0) return null;
     const outside = this.#newestOf(await place.newest((note) => this.#isSigned(note)));
@@ -203,7 +203,7 @@ export class Anchor {
 
   /** Signs the log as it is, if it extends what was signed before. What does not is never signed. */
   async #sign(whole: boolean): Promise<void> {
-    const { knex, place, now } = this.#parts;
+    const { knex, place, now } = this.#options;
     const keys = this.#keys;
     if (keys.signing === null) return;
     if (!whole && (await logSize(knex)) === this.#signed) return;
@@ -231,7 +231,7 @@ export class Anchor {
 
   #tell(problem: string | null): void {
     if (problem !== null && problem !== this.#problem)
-      this.#parts.log.error(
+      this.#options.log.error(
         { component: 'evidence', event: 'signing_stopped', problem },
         'the log of all runs is not signed any more; see docs/evidence.md',
       );
@@ -239,7 +239,7 @@ export class Anchor {
   }
 
   async view(): Promise<LogView> {
-    const { knex, place } = this.#parts;
+    const { knex, place } = this.#options;
     const keys = this.#keys;
     const newest = await this.newest();
     return {

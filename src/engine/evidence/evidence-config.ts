@@ -13,18 +13,6 @@ import { Anchor } from './anchor.js';
 import { type CheckpointPlace, inBucket, inFile, standardOutput } from './checkpoint-place.js';
 import { openLogKeys } from './log-keys.js';
 
-/** How the log over all runs is signed. */
-export interface EvidenceConfig {
-  /** Where the signing key is: `secret.file('/run/secrets/signing-key')`. */
-  readonly signingKey?: Secret;
-  /** Earlier keys, as `holdfast signing-key` prints them. Those of a key file stand beside it. */
-  readonly publicKeys?: readonly string[];
-  /** A file, `-` for standard output, or a place in an object store: `s3://bucket/prefix`. Default: `checkpoints.jsonl` in the data directory. */
-  readonly checkpoints?: string;
-  /** How often what has happened is entered and signed. Default 5000. */
-  readonly intervalMs?: number;
-}
-
 const DEFAULT_INTERVAL_MS = 5000;
 
 const shape = z.strictObject({

@@ -12,26 +12,26 @@ import { logSize } from '../../storage/evidence/log-rows.js';
 import { readTree } from '../../storage/evidence/log-tree.js';
 import { readEvents, readHead } from '../../storage/log/read-events.js';
 import { findRun } from '../../storage/runs/runs.js';
-import type { Parts } from '../parts.js';
+import type { EngineContext } from '../engine-context.js';
 import { fewAtATime } from './log-reading.js';
 import { signLog } from './sign-log.js';
 
 const EVENTS_AT_ONCE = 500;
 
-export const getLog = (parts: Parts): Promise<LogView> => parts.anchor.view();
+export const getLog = (context: EngineContext): Promise<LogView> => context.anchor.view();
 
-export async function checkpointNow(parts: Parts): Promise<LogView> {
-  await signLog(parts, (apart) => parts.anchor.all(apart));
-  return parts.anchor.view();
+export async function checkpointNow(context: EngineContext): Promise<LogView> {
+  await signLog(context, (apart) => context.anchor.all(apart));
+  return context.anchor.view();
 }
 
 /** Of entries of other tenants, only the leaf is told. */
 export async function listLogEntries(
-  parts: Parts,
+  context: EngineContext,
   { after, limit }: { readonly after: number; readonly limit: number },
   caller: Caller,
 ): Promise<Page<LogEntryView>> {
-  const { rows, more } = await listEntryRows(parts.world.knex, { after, limit });
+  const { rows, more } = await listEntryRows(context.stepContext.knex, { after, limit });
   const items = rows.map((one) => ({
     index: one.index,
     leaf: one.leaf,
@@ -41,38 +41,38 @@ export async function listLogEntries(
 }
 
 export async function getConsistency(
-  parts: Parts,
+  context: EngineContext,
   { earlier, size }: { readonly earlier: number; readonly size: number },
 ): Promise<ConsistencyView> {
-  const entries = await logSize(parts.world.knex);
+  const entries = await logSize(context.stepContext.knex);
   if (earlier > size || size > entries) {
     const detail = `expected sizes that rise, up to ${entries}`;
     throw new HoldfastError('invalid_request', `The log has no such part: ${detail}.`, {
       fields: [{ pointer: '/size', detail }],
     });
   }
-  return { earlier, size, proof: [...(await readTree(parts.world.knex, consistencyRecipe(earlier, size)))] };
+  return { earlier, size, proof: [...(await readTree(context.stepContext.knex, consistencyRecipe(earlier, size)))] };
 }
 
 export async function exportProof(
-  parts: Parts,
+  context: EngineContext,
   id: string,
   { payloads, signal }: { readonly payloads: boolean; readonly signal?: AbortSignal },
   caller: Caller,
 ): Promise<ProofBundle> {
-  const { knex } = parts.world;
+  const { knex } = context.stepContext;
   const run = await findRun(knex, caller.tenant, id);
   const head = await readHead(knex, id);
   if (run === undefined || head === undefined)
     throw new HoldfastError('run_unknown', `There is no run ${JSON.stringify(id)}.`);
-  const newest = await parts.anchor.newest();
+  const newest = await context.anchor.newest();
   const size = newest?.checkpoint.size ?? 0;
   const entry = (await entriesOfRun(knex, id)).findLast(({ index }) => index < size);
-  if (newest === null || entry === undefined) throw notAnchored(parts, id);
+  if (newest === null || entry === undefined) throw notAnchored(context, id);
   const events: ProofBundle['events'] = [];
   // What is read is counted as it comes; the answer counts itself once more when it is written.
   const allowance = new Allowance();
-  for await (const few of wholeLog(parts, id, signal))
+  for await (const few of wholeLog(context, id, signal))
     for (const event of few)
       events.push(provenEventOf(event, payloads && !holdsSecret(event) ? head.runKey : null, allowance));
   return {
@@ -83,26 +83,26 @@ export async function exportProof(
     entry: provenEntryOf(entry),
     inclusion: [...(await readTree(knex, inclusionRecipe(entry.index, size)))],
     checkpoint: newest.checkpoint.note,
-    keys: parts.anchor.keys.trusted.map(({ text }) => text),
-    handovers: [...parts.anchor.keys.handovers],
+    keys: context.anchor.keys.trusted.map(({ text }) => text),
+    handovers: [...context.anchor.keys.handovers],
   };
 }
 
-const notAnchored = (parts: Parts, id: string): HoldfastError =>
+const notAnchored = (context: EngineContext, id: string): HoldfastError =>
   new HoldfastError('run_not_anchored', `No signed checkpoint commits to an event of run ${id}.`, {
     hint:
-      parts.anchor.keys.signing === null
+      context.anchor.keys.signing === null
         ? 'This server has no signing key: set HOLDFAST_SIGNING_KEY_FILE; see docs/evidence.md.'
         : 'Wait some seconds, or sign what has happened up to now with `holdfast checkpoint --now`.',
   });
 
 async function* wholeLog(
-  parts: Parts,
+  context: EngineContext,
   id: string,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<readonly RunEvent[], void> {
   for (let after = 0; ; ) {
-    const { rows, more } = await readEvents(parts.world.knex, id, after, EVENTS_AT_ONCE);
+    const { rows, more } = await readEvents(context.stepContext.knex, id, after, EVENTS_AT_ONCE);
     yield* fewAtATime(rows, signal);
     after = rows.at(-1)?.seq ?? after;
     if (!more) return;

@@ -16,26 +16,26 @@ import { logSize } from '../../storage/evidence/log-rows.js';
 import { readTree } from '../../storage/evidence/log-tree.js';
 import { readHeads } from '../../storage/log/read-events.js';
 import { repairOf } from '../../storage/retention/lost-rows.js';
-import type { Parts } from '../parts.js';
+import type { EngineContext } from '../engine-context.js';
 import type { Newest } from './anchor.js';
 
 /** Adds to what a run's own log says what the log over all runs says of it. Throws `run_unknown` when the run was removed meanwhile. */
-export async function withAnchor(parts: Parts, report: VerifyReport): Promise<AnchoredReport> {
-  const [anchored] = await withAnchors(parts, [report]);
+export async function withAnchor(context: EngineContext, report: VerifyReport): Promise<AnchoredReport> {
+  const [anchored] = await withAnchors(context, [report]);
   if (anchored === undefined) throw new HoldfastError('run_unknown', `The run ${report.runId} was removed meanwhile.`);
   return anchored;
 }
 
 /** The same of many runs, in as many statements as of one. Those that were removed meanwhile are left out. */
-export async function withAnchors(parts: Parts, reports: readonly VerifyReport[]): Promise<AnchoredReport[]> {
-  const { knex } = parts.world;
+export async function withAnchors(context: EngineContext, reports: readonly VerifyReport[]): Promise<AnchoredReport[]> {
+  const { knex } = context.stepContext;
   const ids = reports.map(({ runId }) => runId);
   const heads = await readHeads(knex, ids);
-  const seen = await readSeen(parts, ids);
+  const seen = await readSeen(context, ids);
   const anchored: AnchoredReport[] = [];
   for (const report of reports) {
     const head = heads.get(report.runId) ?? UNKNOWN;
-    const { anchor, broken } = verifyAnchor(parts, seen, report.runId, head);
+    const { anchor, broken } = verifyAnchor(context, seen, report.runId, head);
     // What is wrong with the log itself says more than a row beside it.
     const chain = report.broken?.invariant === 'copied_rows' ? null : report.broken;
     const found = chain ?? broken ?? report.broken ?? whyUnexplained(seen, report);
@@ -61,10 +61,10 @@ interface Seen {
   readonly proofs: ReadonlyMap<number, readonly string[]>;
 }
 
-async function readSeen(parts: Parts, ids: readonly string[]): Promise<Seen> {
-  const { knex } = parts.world;
+async function readSeen(context: EngineContext, ids: readonly string[]): Promise<Seen> {
+  const { knex } = context.stepContext;
   const entries = await entriesOfRuns(knex, ids);
-  const newest = await parts.anchor.newest();
+  const newest = await context.anchor.newest();
   const size = newest === null ? 0 : await logSize(knex);
   const events = new Map(
     (
@@ -79,7 +79,7 @@ async function readSeen(parts: Parts, ids: readonly string[]): Promise<Seen> {
     ...of.losses.filter(({ index }) => index < (newest?.checkpoint.size ?? 0)),
   ]);
   const proofs = await proofsOf(
-    parts,
+    context,
     signed.map(({ index }) => index),
     newest?.checkpoint.size ?? 0,
   );
@@ -91,16 +91,16 @@ const signedOf = (entries: readonly IndexedEntry[], newest: Newest | null): Inde
 
 /** Where a part of the tree is missing, entry by entry: those that are not below it have their proof. */
 async function proofsOf(
-  { world }: Parts,
+  { stepContext }: EngineContext,
   indexes: readonly number[],
   size: number,
 ): Promise<ReadonlyMap<number, readonly string[]>> {
   const all = inOneRecipe(indexes.map((index) => inclusionRecipe(index, size)));
-  const proofs = await readTree(world.knex, all).catch(() => null);
+  const proofs = await readTree(stepContext.knex, all).catch(() => null);
   if (proofs !== null) return new Map(indexes.map((index, place) => [index, proofs[place] ?? []]));
   const each = new Map<number, readonly string[]>();
   for (const index of indexes)
-    each.set(index, await readTree(world.knex, inclusionRecipe(index, size)).catch(() => []));
+    each.set(index, await readTree(stepContext.knex, inclusionRecipe(index, size)).catch(() => []));
   return each;
 }
 
@@ -111,7 +111,7 @@ interface Anchored {
 
 /** Compares the log of a run with what the log over all runs says of it, and says how far a checkpoint commits to it. */
 function verifyAnchor(
-  parts: Parts,
+  context: EngineContext,
   seen: Seen,
   runId: string,
   { seq: events, moved }: { readonly seq: number; readonly moved: boolean },
@@ -134,7 +134,7 @@ function verifyAnchor(
     };
   const entered = entries.at(-1)?.seq ?? 0;
   const seq = broken === null ? (signed?.seq ?? 0) : 0;
-  const why = seq >= events ? null : whyNot(parts, { entered, events, signed: newest !== null });
+  const why = seq >= events ? null : whyNot(context, { entered, events, signed: newest !== null });
   const by = seq === 0 ? null : newest;
   return {
     anchor: {
@@ -197,10 +197,10 @@ function whyNotIncluded({ proofs }: Seen, entry: IndexedEntry | IndexedLoss, { c
 }
 
 function whyNot(
-  parts: Parts,
+  context: EngineContext,
   { entered, events, signed }: { entered: number; events: number; signed: boolean },
 ): string {
-  if (!signed && parts.anchor.keys.signing === null)
+  if (!signed && context.anchor.keys.signing === null)
     return 'no checkpoint is signed, and this server has no key to sign one';
   return entered < events
     ? 'what came last waits for its entry in the log'

@@ -9,7 +9,7 @@ import { newestCheckpoints } from '../../storage/evidence/log-checkpoints.js';
 import { readEntries } from '../../storage/evidence/log-entries.js';
 import { logSize } from '../../storage/evidence/log-rows.js';
 import { readTree } from '../../storage/evidence/log-tree.js';
-import type { Parts } from '../parts.js';
+import type { EngineContext } from '../engine-context.js';
 
 const ENTRIES_AT_ONCE = 2000;
 const PROBLEMS_MAX = 20;
@@ -22,15 +22,15 @@ type Problem = LogReport['problems'][number];
  * it, and every entry with the event that it commits to. Names the first problems, at most 20; a run only to its own tenant. Throws the
  * reason of the signal when it fires.
  */
-export async function verifyWholeLog(parts: Parts, tenant: string, signal?: AbortSignal): Promise<LogReport> {
-  const { knex } = parts.world;
+export async function verifyWholeLog(context: EngineContext, tenant: string, signal?: AbortSignal): Promise<LogReport> {
+  const { knex } = context.stepContext;
   const problems: Problem[] = [];
   const found: Found = (what, run) => {
     if (problems.length < PROBLEMS_MAX) problems.push({ what, runId: run?.tenant === tenant ? run.runId : null });
   };
   const tree = new Remade(knex, found, signal);
   await tree.goOn();
-  const { checkpoints, size, key, outside } = await checkCheckpoints(parts, tree, found, signal);
+  const { checkpoints, size, key, outside } = await checkCheckpoints(context, tree, found, signal);
   signal?.throwIfAborted();
   for (const one of await changedSince(knex, PROBLEMS_MAX))
     found(`entry ${one.index} commits to event ${one.seq} of a run, which is missing or says something else`, one);
@@ -101,12 +101,12 @@ interface Seen {
 }
 
 async function checkCheckpoints(
-  parts: Parts,
+  context: EngineContext,
   tree: Remade,
   found: Found,
   signal: AbortSignal | undefined,
 ): Promise<Seen> {
-  const { place, keys } = parts.anchor;
+  const { place, keys } = context.anchor;
   const seen: Seen = { checkpoints: 0, size: null, key: null, outside: false };
   // Who has no key at all can tell no checkpoint from another.
   if (keys.trusted.length === 0) return seen;
@@ -120,19 +120,19 @@ async function checkCheckpoints(
     if (size > tree.size) await tree.goOn();
     if (size > tree.size)
       return found(`${where}: a checkpoint of ${size} entries was signed, and ${tree.size} of them are there`);
-    if ((await rootAt(parts, size)) !== root)
+    if ((await rootAt(context, size)) !== root)
       return found(`${where}: the first ${size} entries of the log are not those that were signed`);
     if (size < (seen.size ?? 0) || (size === seen.size && seen.outside)) return;
     Object.assign(seen, { size, key: signedBy.text, outside });
   };
   // Where it is hidden, what is read below says nothing.
-  await parts.anchor.newest();
+  await context.anchor.newest();
   for await (const { at, note } of place.lines()) await check(note, `the checkpoint of ${at} in ${place.name}`, true);
-  for (const { size, note } of await newestCheckpoints(parts.world.knex, STORED_MAX))
+  for (const { size, note } of await newestCheckpoints(context.stepContext.knex, STORED_MAX))
     await check(note, `the stored checkpoint of ${size} entries`, false);
   return seen;
 }
 
 /** The hashes of the tree were compared with the entries before. */
-const rootAt = (parts: Parts, size: number): Promise<string | null> =>
-  readTree(parts.world.knex, rootRecipe(size)).catch(() => null);
+const rootAt = (context: EngineContext, size: number): Promise<string | null> =>
+  readTree(context.stepContext.knex, rootRecipe(size)).catch(() => null);

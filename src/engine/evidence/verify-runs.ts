@@ -9,7 +9,7 @@ import { type ClaimedRun, readClaimed } from '../../storage/integrity/copied-row
 import { readFolds, soundPlace } from '../../storage/log/fold-snapshots.js';
 import { BEFORE_ALL } from '../../storage/log/read-events.js';
 import { encodeCursor } from '../../storage/runs/run-list.js';
-import type { Parts } from '../parts.js';
+import type { EngineContext } from '../engine-context.js';
 import { fewAtATime, LogReading, logPages } from './log-reading.js';
 
 /** A page of many runs ends with the run by which it has so many events, so that no request takes for ever. */
@@ -19,16 +19,16 @@ const EVENTS_TOGETHER = 1000;
 
 /** Verifies the log of a run, or a range of it. Memory is bounded by a few pages of events, however long the log is. */
 export async function verifyRun(
-  parts: Parts,
+  context: EngineContext,
   id: string,
   caller: Caller,
   range: VerifyRange = {},
   signal?: AbortSignal,
 ): Promise<VerifyReport> {
-  const row = await readClaim(parts.world.knex, caller.tenant, id);
+  const row = await readClaim(context.stepContext.knex, caller.tenant, id);
   if (row === undefined) throw new HoldfastError('run_unknown', `There is no run ${JSON.stringify(id)}.`);
   assertRange(row, range);
-  return verifyLong(parts, row, range, signal);
+  return verifyLong(context, row, range, signal);
 }
 
 function assertRange({ id, seq }: ClaimRow, { from = 1, to = seq ?? 0 }: VerifyRange): void {
@@ -47,17 +47,17 @@ function assertRange({ id, seq }: ClaimRow, { from = 1, to = seq ?? 0 }: VerifyR
 
 /** Verifies all runs that fit, newest first, a page of them at a time. What is removed meanwhile is left out. */
 export async function verifyRuns(
-  parts: Parts,
+  context: EngineContext,
   filter: { readonly status?: RunStatus; readonly agent?: string; readonly limit: number; readonly cursor?: string },
   caller: Caller,
   signal?: AbortSignal,
 ): Promise<Page<VerifyReport>> {
-  const rows = await listClaims(parts.world.knex, { ...filter, tenant: caller.tenant });
+  const rows = await listClaims(context.stepContext.knex, { ...filter, tenant: caller.tenant });
   const reports: VerifyReport[] = [];
   let taken = 0;
   let events = 0;
   for (const group of groupsOf(rows.slice(0, filter.limit))) {
-    const verified = await verifyTogether(parts, group, signal);
+    const verified = await verifyTogether(context, group, signal);
     reports.push(...verified);
     taken += group.length;
     for (const one of verified) events += one.events;
@@ -85,11 +85,11 @@ function groupsOf(rows: readonly ClaimRow[]): ClaimRow[][] {
 }
 
 async function verifyTogether(
-  parts: Parts,
+  context: EngineContext,
   rows: readonly ClaimRow[],
   signal: AbortSignal | undefined,
 ): Promise<VerifyReport[]> {
-  const { knex } = parts.world;
+  const { knex } = context.stepContext;
   const claimed =
     rows.length > 1
       ? await readClaimed(
@@ -102,7 +102,7 @@ async function verifyTogether(
   const reports: VerifyReport[] = [];
   // Where there is more than the heads say, or than is read at once, one log may have cut off another.
   if (together === null || together.more || together.rows.length >= limit) {
-    for (const row of rows) reports.push(...(await unlessRemoved(() => verifyLong(parts, row, {}, signal))));
+    for (const row of rows) reports.push(...(await unlessRemoved(() => verifyLong(context, row, {}, signal))));
     return reports;
   }
   const logs = new Map<string, LoggedEvent[]>(rows.map(({ id }) => [id, []]));
@@ -111,7 +111,7 @@ async function verifyTogether(
     const { claim, copies } = claimed.get(row.id) ?? { claim: row, copies: null };
     const reading = new LogReading(claim, { copies });
     for await (const few of fewAtATime(logs.get(row.id) ?? [], signal)) if (!reading.take(few)) break;
-    const report = async () => unlessErased(parts, claim, {}, await reading.report(knex), signal);
+    const report = async () => unlessErased(context, claim, {}, await reading.report(knex), signal);
     reports.push(...(await unlessRemoved(report)));
   }
   return reports;
@@ -128,24 +128,24 @@ async function unlessRemoved(verify: () => Promise<VerifyReport>): Promise<Verif
 
 /** A run that is erased while its log is read has payloads that are gone, and a key that was there before. */
 async function unlessErased(
-  parts: Parts,
+  context: EngineContext,
   row: ClaimRow,
   range: VerifyRange,
   said: VerifyReport,
   signal: AbortSignal | undefined,
 ): Promise<VerifyReport> {
   if (said.ok || row.key === null) return said;
-  const now = await readClaim(parts.world.knex, row.tenant, row.id);
-  return now === undefined || now.key !== null ? said : verifyLong(parts, now, range, signal);
+  const now = await readClaim(context.stepContext.knex, row.tenant, row.id);
+  return now === undefined || now.key !== null ? said : verifyLong(context, now, range, signal);
 }
 
 async function verifyLong(
-  parts: Parts,
+  context: EngineContext,
   seen: ClaimRow,
   range: VerifyRange,
   signal: AbortSignal | undefined,
 ): Promise<VerifyReport> {
-  const { knex } = parts.world;
+  const { knex } = context.stepContext;
   const { from = 1, to } = range;
   const whole = from === 1 && to === undefined ? (await readClaimed(knex, [seen.id])).get(seen.id) : undefined;
   const { claim: row, copies } = whole ?? { claim: seen, copies: null };
@@ -156,5 +156,5 @@ async function verifyLong(
   const bounds = { ...(to !== undefined && { to }), ...(since !== null && { since }) };
   const reading = new LogReading(row, { folds, copies, ...bounds });
   for await (const page of logPages(knex, row.id, since?.seq ?? BEFORE_ALL, signal)) if (!reading.take(page)) break;
-  return unlessErased(parts, row, range, await reading.report(knex), signal);
+  return unlessErased(context, row, range, await reading.report(knex), signal);
 }

@@ -4,10 +4,10 @@ import type { StepContext } from '../../../steps/context.js';
 import { dropStaging } from '../../../steps/exports/begin-export.js';
 import { EXPORT_WORKFLOW, exportRun } from '../../../workflows/export.js';
 import { HoldfastError } from '../../core/errors/errors.js';
+import type { EngineLog } from '../../core/ops/log-record.js';
 import { rawConnection } from '../../storage/database/transactions.js';
 import { endDeadExports, leftExports, requeueExports } from '../../storage/dbos/left-exports.js';
 import { listenNow, wakeDispatcher } from '../dbos/dispatcher-door.js';
-import type { EngineLog } from '../parts.js';
 
 const EXPORT_QUEUE = 'holdfast.exports';
 /** Exports that a process works on at once: each holds a part in memory. */
@@ -25,11 +25,11 @@ export class ExportQueue {
   }
 
   /** Makes the workflow known to DBOS; before the launch. */
-  register(world: StepContext): void {
+  register(ctx: StepContext): void {
     const work = async (id: string): Promise<void> => {
       this.#running.add(id);
       try {
-        await exportRun(world, id);
+        await exportRun(ctx, id);
       } finally {
         this.#running.delete(id);
       }
@@ -56,8 +56,8 @@ export class ExportQueue {
    * Puts exports back into the queue that nobody works on: their worker is gone, or this process has given them up. Work that
    * is done twice is done to the same end. Exports whose workflow can never go on end by name.
    */
-  async watch(world: StepContext, log: EngineLog): Promise<void> {
-    const { knex, worker } = world;
+  async watch(ctx: StepContext, log: EngineLog): Promise<void> {
+    const { knex, worker } = ctx;
     const left = await leftExports(knex, EXPORT_WORKFLOW, worker.id);
     const idle = left.flatMap(({ id, executor }) => (executor === worker.id && !this.#running.has(id) ? [id] : []));
     const stray = idle.filter((id) => this.#suspects.has(id));
@@ -72,6 +72,6 @@ export class ExportQueue {
       this.wake();
     }
     const error = new HoldfastError('export_failed', 'The workflow of the export cannot go on.').view();
-    for (const row of await endDeadExports(knex, EXPORT_WORKFLOW, error)) await dropStaging(world, row);
+    for (const row of await endDeadExports(knex, EXPORT_WORKFLOW, error)) await dropStaging(ctx, row);
   }
 }

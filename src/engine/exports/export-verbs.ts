@@ -23,22 +23,22 @@ import {
   listExportRows,
 } from '../../storage/exports/exports.js';
 import { cursorAfter } from '../../storage/runs/run-list.js';
-import type { Parts } from '../parts.js';
+import type { EngineContext } from '../engine-context.js';
 
 /** Starts an export of the caller's own runs, in one transaction with its workflow. */
-export async function startExport(parts: Parts, request: StartExport, caller: Caller): Promise<ExportView> {
+export async function startExport(context: EngineContext, request: StartExport, caller: Caller): Promise<ExportView> {
   const parsed = startExportShape.safeParse(request);
   if (!parsed.success) throw invalidRequest(fieldErrorsOf(parsed.error));
-  const { world } = parts;
-  const id = `exp_${world.newId().replaceAll('-', '')}`;
+  const { stepContext } = context;
+  const id = `exp_${stepContext.newId().replaceAll('-', '')}`;
   const { tenant, actor } = caller;
-  const folder = placeFor(world, { tenant, id }, parsed.data.to);
-  const row = await transact(world, async (trx) => {
+  const folder = placeFor(stepContext, { tenant, id }, parsed.data.to);
+  const row = await transact(stepContext, async (trx) => {
     const made = await insertExport(trx, { id, tenant, actor, folder, asked: parsed.data });
-    await parts.exports.enqueue(trx, id);
+    await context.exports.enqueue(trx, id);
     return made;
   });
-  parts.exports.wake();
+  context.exports.wake();
   return exportViewOf(row);
 }
 
@@ -54,23 +54,23 @@ function placeFor({ exportDir, buckets }: StepContext, whose: Whose, { folder = 
   throw invalidRequest([{ pointer: '/to/s3', detail }]);
 }
 
-async function known({ world }: Parts, id: string, caller: Caller): Promise<ExportRow> {
-  const row = await findExport(world.knex, caller.tenant, id);
+async function known({ stepContext }: EngineContext, id: string, caller: Caller): Promise<ExportRow> {
+  const row = await findExport(stepContext.knex, caller.tenant, id);
   if (row !== undefined) return row;
   throw new HoldfastError('export_unknown', `There is no export ${JSON.stringify(id)}.`);
 }
 
-export async function getExport(parts: Parts, id: string, caller: Caller): Promise<ExportView> {
-  const row = await known(parts, id, caller);
-  return exportViewOf(row, (await countGone(parts.world.knex, [id])).get(id));
+export async function getExport(context: EngineContext, id: string, caller: Caller): Promise<ExportView> {
+  const row = await known(context, id, caller);
+  return exportViewOf(row, (await countGone(context.stepContext.knex, [id])).get(id));
 }
 
 export async function listExports(
-  parts: Parts,
+  context: EngineContext,
   filter: { readonly limit: number; readonly cursor?: string },
   caller: Caller,
 ): Promise<Page<ExportView>> {
-  const { knex } = parts.world;
+  const { knex } = context.stepContext;
   const page = await listExportRows(knex, { ...filter, tenant: caller.tenant });
   const gone = await countGone(
     knex,
@@ -80,9 +80,9 @@ export async function listExports(
 }
 
 /** Asks an export to stop; it does so within a page of runs. Repeating it is no error. */
-export async function cancelExport(parts: Parts, id: string, caller: Caller): Promise<ExportView> {
-  const row = await known(parts, id, caller);
+export async function cancelExport(context: EngineContext, id: string, caller: Caller): Promise<ExportView> {
+  const row = await known(context, id, caller);
   if (isExportOver(row.status)) throw new HoldfastError('export_over', `The export ${id} is ${row.status}.`);
-  await askToCancel(parts.world.knex, id);
-  return getExport(parts, id, caller);
+  await askToCancel(context.stepContext.knex, id);
+  return getExport(context, id, caller);
 }

@@ -7,18 +7,8 @@ import { webAddress } from '../../core/setting.js';
 import { HeldSecret } from '../../models/secrets/held-secret.js';
 import { literalSecret, type Secret } from '../../models/secrets/secret.js';
 import { type CredentialSource, ObjectStore } from '../../object-store/object-store.js';
-import type { EngineConfig } from '../engine-config.js';
+import type { EngineConfig, ObjectStoreConfig, ObjectStoreKey } from '../engine-config.js';
 import { secret } from '../secrets/secret.js';
-
-type Part = keyof typeof OBJECT_STORE_KEYS;
-
-/** A store that speaks S3. */
-export interface ObjectStoreConfig extends Partial<Readonly<Record<Part, string | Secret>>> {
-  /** Null or left out: Amazon S3. */
-  readonly endpoint?: string | null;
-  /** Default `us-east-1`. */
-  readonly region?: string;
-}
 
 const DEFAULT_REGION = 'us-east-1';
 const EXPORT_TIMES = { idleMs: 30_000, patienceMs: 120_000 };
@@ -58,7 +48,7 @@ function openObjectStore(
 }
 
 function credentialsOf(keys: Omit<ObjectStoreConfig, 'endpoint' | 'region'>): CredentialSource {
-  const held = (part: Part): HeldSecret | null => {
+  const held = (part: ObjectStoreKey): HeldSecret | null => {
     const found = keys[part] ?? ofEnvironment(part);
     return found === null ? null : new HeldSecret(typeof found === 'string' ? literalSecret(found) : found);
   };
@@ -86,7 +76,7 @@ function credentialsOf(keys: Omit<ObjectStoreConfig, 'endpoint' | 'region'>): Cr
   };
 }
 
-function ofEnvironment(part: Part): Secret | null {
+function ofEnvironment(part: ObjectStoreKey): Secret | null {
   const { variable } = OBJECT_STORE_KEYS[part];
   const file = environmentVariable(`${variable}_FILE`);
   if (file !== null) return secret.file(file);

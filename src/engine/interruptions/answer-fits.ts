@@ -4,16 +4,16 @@ import type { JsonValue } from '../../core/json.js';
 import type { InterruptionRow } from '../../storage/interruptions/interruption-rows.js';
 import { waitOf } from '../../storage/interruptions/interruptions.js';
 import { toolSpecNamed } from '../agents/tool-named.js';
-import type { Parts } from '../parts.js';
+import type { EngineContext } from '../engine-context.js';
 import { allowanceOfRequest } from '../request.js';
 
 /**
  * Holds an answer against what it must be: the choices or the schema of its question, and, where it stands for the output
  * of the tool, the shape of that. Throws `invalid_request` with a pointer to every wrong field.
  */
-export function assertFits(parts: Parts, runAgent: string, row: InterruptionRow, value: JsonValue): void {
+export function assertFits(context: EngineContext, runAgent: string, row: InterruptionRow, value: JsonValue): void {
   const tool = row.tool ?? '';
-  const spec = toolSpecNamed(parts, { runAgent, agent: row.agent, tool });
+  const spec = toolSpecNamed(context, { runAgent, agent: row.agent, tool });
   const wait = waitOf(row)?.spec;
   if (wait?.kind === 'question') {
     refuse(answerProblems(wait, value, allowanceOfRequest()), (problem) => problem);

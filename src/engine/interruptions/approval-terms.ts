@@ -22,7 +22,7 @@ import { capabilitiesOf } from '../../storage/interruptions/interruptions.js';
 import { grantsOf, type RunRow } from '../../storage/runs/run-row.js';
 import { isDeclared, toolSpecOf } from '../../tools/define/define-tool.js';
 import { toolNamed } from '../agents/tool-named.js';
-import type { Parts } from '../parts.js';
+import type { EngineContext } from '../engine-context.js';
 import { allowanceOfRequest } from '../request.js';
 
 /**
@@ -30,13 +30,13 @@ import { allowanceOfRequest } from '../request.js';
  * call judges both again. Throws `invalid_request`, `capability_denied`, `capability_invalid`.
  */
 export function judgeExtras(
-  parts: Parts,
+  context: EngineContext,
   run: RunRow,
   row: InterruptionRow,
   choice: Choice,
   actor: string,
 ): ApprovalExtras {
-  const tool = toolNamed(parts, { runAgent: run.agent, agent: row.agent, tool: row.tool ?? '' });
+  const tool = toolNamed(context, { runAgent: run.agent, agent: row.agent, tool: row.tool ?? '' });
   const edit = choice.arguments === null ? null : editOf(run, row, choice.arguments, tool);
   const { always } = choice;
   if (always === null) return { edit, always, standing: null };
@@ -95,7 +95,7 @@ function takesNull(schema: JsonValue | undefined): boolean {
   if (!isObject(schema)) return false;
   const { type, anyOf, oneOf } = schema;
   if (type === 'null' || (Array.isArray(type) && type.includes('null'))) return true;
-  return [anyOf, oneOf].some((parts) => Array.isArray(parts) && parts.some(takesNull));
+  return [anyOf, oneOf].some((context) => Array.isArray(context) && context.some(takesNull));
 }
 
 const jsonSchemaOf = (tool: FunctionTool): JsonObject | null =>

@@ -19,14 +19,19 @@ import {
 import { interruptionsByIds, isPast } from '../../storage/interruptions/interruptions.js';
 import { findRun } from '../../storage/runs/runs.js';
 import { lockRuns } from '../../storage/runs/runs-to-resume.js';
-import type { Parts } from '../parts.js';
+import type { EngineContext } from '../engine-context.js';
 
 /**
  * Tells runs that something happened outside. In one transaction it settles every wait that it matches or, when there is
  * none, is kept for the first that comes. The same id again is the same event.
  */
-export async function emitEvent(parts: Parts, name: string, request: EmitEvent, caller: Caller): Promise<EmittedEvent> {
-  const event = newEvent(parts, name, request, caller);
+export async function emitEvent(
+  context: EngineContext,
+  name: string,
+  request: EmitEvent,
+  caller: Caller,
+): Promise<EmittedEvent> {
+  const event = newEvent(context, name, request, caller);
   const { tenant, id } = event;
   const emit = async (settling: Settling) => {
     const { trx } = settling;
@@ -34,29 +39,34 @@ export async function emitEvent(parts: Parts, name: string, request: EmitEvent, 
     const before = await findEmittedEvent(trx, tenant, id);
     if (before === undefined) {
       await assertTakes(trx, event);
-      const delivered = await deliver(parts, settling, event);
+      const delivered = await deliver(context, settling, event);
       if (delivered === 0) await assertRoom(trx, event);
       // Under another name the same id may come in this moment: then all of this is undone.
       if (!(await insertEmittedEvent(trx, { ...event, delivered }))) throw reused(id);
     } else if (before.digest !== event.digest) throw reused(id);
     return before ?? (await findEmittedEvent(trx, tenant, id));
   };
-  const row = await settleAndResume(parts.world, emit, { retry: true });
+  const row = await settleAndResume(context.stepContext, emit, { retry: true });
   if (row === undefined) throw new HoldfastError('internal', `The event ${id} was written and is not there.`);
   return emittedEventOf(row);
 }
 
-function newEvent(parts: Parts, name: string, request: EmitEvent, caller: Caller): Omit<NewEmittedEvent, 'delivered'> {
+function newEvent(
+  context: EngineContext,
+  name: string,
+  request: EmitEvent,
+  caller: Caller,
+): Omit<NewEmittedEvent, 'delivered'> {
   const named = eventName.safeParse(name);
   if (!named.success) throw invalidRequest(fieldErrorsOf(named.error, '/path/name'));
   const parsed = emitBody.safeParse(request);
   if (!parsed.success) throw invalidRequest(fieldErrorsOf(parsed.error));
   const { key = null, runId = null, eventId } = parsed.data;
   const payload = payloadOf(parsed.data.payload);
-  const now = parts.world.now();
+  const now = context.stepContext.now();
   return {
     ...{ tenant: caller.tenant, actor: caller.actor, name: named.data, key, runId, payload },
-    id: eventId ?? `evt_${parts.world.newId().replaceAll('-', '')}`,
+    id: eventId ?? `evt_${context.stepContext.newId().replaceAll('-', '')}`,
     digest: digestOf({ name: named.data, key, runId, payload }),
     ...{ emittedAt: new Date(now), expiresAt: new Date(now + KEPT_EVENTS.ttlMs) },
   };
@@ -98,7 +108,7 @@ async function assertRoom(trx: Knex.Transaction, { tenant, name }: Event): Promi
 const AT_ONCE = 200;
 
 /** Settles every wait that the event matches. Returns how many these were. */
-async function deliver(parts: Parts, settling: Settling, event: Event): Promise<number> {
+async function deliver(context: EngineContext, settling: Settling, event: Event): Promise<number> {
   const { trx } = settling;
   const seen = await waitsForEvent(trx, event);
   await lockRuns(trx, [...new Set(seen.map((row) => row.run_id))]);
@@ -110,7 +120,7 @@ async function deliver(parts: Parts, settling: Settling, event: Event): Promise<
       trx,
       seen.slice(from, from + AT_ONCE).map(({ id }) => id),
     );
-    const waiting = rows.filter((row) => row.status === 'pending' && !isPast(row, parts.world.now()));
+    const waiting = rows.filter((row) => row.status === 'pending' && !isPast(row, context.stepContext.now()));
     await settling.settleEach(
       waiting.map((row) => ({ row, settling: settlement })),
       waiting.map((row) => row.run_id),

@@ -8,7 +8,7 @@ import { toolSpecOf } from '../../tools/define/define-tool.js';
 import { findReachableAgent } from '../../tools/define/reachable-agents.js';
 import type { RegisteredAgent } from '../agents/agent-registry.js';
 import { toolNamed } from '../agents/tool-named.js';
-import type { Parts } from '../parts.js';
+import type { EngineContext } from '../engine-context.js';
 import { checksFor, problemOf } from './approval-terms.js';
 
 /** Why a call would not run now, and where that is. */
@@ -21,11 +21,11 @@ interface Unfit {
  * Why a call that waits for an approval would not run as this process knows its tool: the tool is gone, its arguments no longer fit,
  * or it needs by now what the run is denied. Null: nothing is known against it.
  */
-export function unfitNow(parts: Pick<Parts, 'agents'>, run: RunOfCall, row: InterruptionRow): Unfit | null {
-  const registered = parts.agents.get(run.agent);
+export function unfitNow(context: Pick<EngineContext, 'agents'>, run: RunOfCall, row: InterruptionRow): Unfit | null {
+  const registered = context.agents.get(run.agent);
   if (row.kind !== 'approval' || row.tool === null || registered === undefined) return null;
   const { tool: name } = row;
-  const tool = toolNamed(parts, { runAgent: run.agent, agent: row.agent, tool: name });
+  const tool = toolNamed(context, { runAgent: run.agent, agent: row.agent, tool: name });
   if (tool === undefined)
     return isGone(registered, row.agent, name) ? { pointer: '/tool', text: `the tool ${name} is gone` } : null;
   // Written by the engine from arguments that the tool has parsed.
@@ -59,8 +59,8 @@ export function isGone({ agent: start, scaffold }: RegisteredAgent, name: string
 }
 
 /** Throws `call_unfit`, so that nobody approves what would be refused when it is about to run. */
-export function assertRunsNow(parts: Parts, run: RunOfCall, row: InterruptionRow, isEdited: boolean): void {
-  const unfit = unfitNow(parts, run, row);
+export function assertRunsNow(context: EngineContext, run: RunOfCall, row: InterruptionRow, isEdited: boolean): void {
+  const unfit = unfitNow(context, run, row);
   // Edited arguments are judged for themselves.
   if (unfit === null || (isEdited && unfit.pointer === '/arguments')) return;
   const hint =

@@ -30,7 +30,7 @@ import {
 import { cursorAfter } from '../../storage/runs/run-list.js';
 import { assertNotErased } from '../../storage/runs/runs.js';
 import { runsOfCalls } from '../../storage/runs/runs-to-resume.js';
-import type { Parts } from '../parts.js';
+import type { EngineContext } from '../engine-context.js';
 import { beginningOf, isLong } from '../runs/previews.js';
 import { expire, settlePast } from '../workers/settle-due.js';
 import { assertFits } from './answer-fits.js';
@@ -45,7 +45,7 @@ const unknown = (id: string): HoldfastError =>
  * would run as this process knows its tool. In a transaction that sees one moment.
  */
 async function viewsOf(
-  parts: Parts,
+  context: EngineContext,
   knex: Knex.Transaction,
   rows: readonly InterruptionRow[],
   long: Long,
@@ -64,16 +64,16 @@ async function viewsOf(
   );
   return rows.map((row) => {
     const run = waits(row) ? runs.get(row.run_id) : undefined;
-    const unfit = run === undefined ? null : (unfitNow(parts, run, row)?.text ?? null);
+    const unfit = run === undefined ? null : (unfitNow(context, run, row)?.text ?? null);
     return shownInterruption(row, decisions, { unfit, integrity: seen.get(row.id) ?? [] });
   });
 }
 
-export async function getInterruption(parts: Parts, id: string, caller: Caller): Promise<InterruptionView> {
-  const { knex } = parts.world;
+export async function getInterruption(context: EngineContext, id: string, caller: Caller): Promise<InterruptionView> {
+  const { knex } = context.stepContext;
   const find = async (db: Knex) => [(await findInterruption(db, caller.tenant, id)) ?? []].flat();
-  await settlePast(parts, await find(knex));
-  const [view] = await atOneMoment(knex, async (trx) => viewsOf(parts, trx, await find(trx), 'whole'));
+  await settlePast(context, await find(knex));
+  const [view] = await atOneMoment(knex, async (trx) => viewsOf(context, trx, await find(trx), 'whole'));
   if (view === undefined) throw unknown(id);
   return view;
 }
@@ -85,30 +85,30 @@ function listed(view: InterruptionView, args: string): ListedInterruption {
 }
 
 export async function listInterruptions(
-  parts: Parts,
+  context: EngineContext,
   filter: InterruptionFilter & { readonly limit: number; readonly cursor?: string },
   caller: Caller,
 ): Promise<Page<ListedInterruption>> {
-  const { knex } = parts.world;
+  const { knex } = context.stepContext;
   const list = (db: Knex) => listInterruptionRows(db, { ...filter, tenant: caller.tenant });
-  await settlePast(parts, (await list(knex)).rows);
+  await settlePast(context, (await list(knex)).rows);
   const { page, views } = await atOneMoment(knex, async (trx) => {
     const page = await list(trx);
-    return { page, views: await viewsOf(parts, trx, page.rows, 'short') };
+    return { page, views: await viewsOf(context, trx, page.rows, 'short') };
   });
   const items = views.map((view, at) => listed(view, page.rows[at]?.arguments ?? ''));
   return { items, nextCursor: cursorAfter(page) };
 }
 
 export async function decide(
-  parts: Parts,
+  context: EngineContext,
   id: string,
   request: DecisionRequest,
   caller: Caller,
 ): Promise<InterruptionView> {
   const { actor } = caller;
   let overdue: string | null = null;
-  const made = settleAndResume(parts.world, async (settling) => {
+  const made = settleAndResume(context.stepContext, async (settling) => {
     const { trx } = settling;
     const { run, row } = await lockInterruption(trx, caller.tenant, id);
     if (row === undefined || run === undefined) throw unknown(id);
@@ -118,7 +118,7 @@ export async function decide(
     const said = await saidOnEach(trx, [row]);
     assertAsLogged(row, (await falseInterruptions(trx, [row], said, 'whole')).get(id) ?? []);
     const before = interruptionViewOf(row, said);
-    if (row.status === 'pending' && isPast(row, parts.world.now())) {
+    if (row.status === 'pending' && isPast(row, context.stepContext.now())) {
       overdue = run.id;
       throw new HoldfastError(
         'interruption_expired',
@@ -128,18 +128,19 @@ export async function decide(
     const judged = judgeDecision(before, request.digest, choice, actor);
     if (judged === 'same') return before;
     const { verdict, message, value } = choice;
-    if (verdict === 'answer') assertFits(parts, run.agent, row, value);
+    if (verdict === 'answer') assertFits(context, run.agent, row, value);
     if (before.separateRequester) assertSeparate(before, verdict, actor, await requestersOf(trx, run.id));
-    if (verdict === 'approve') assertRunsNow(parts, run, row, choice.arguments !== null);
-    const extras = judgeExtras(parts, run, row, choice, actor);
+    if (verdict === 'approve') assertRunsNow(context, run, row, choice.arguments !== null);
+    const extras = judgeExtras(context, run, row, choice, actor);
     const made = { verdict, actor, message, value, extras };
     if (verdict === 'approve' && row.kind === 'budget') await raiseBudget(trx, row, value);
-    const now = judged === 'vote' ? await vote(parts.world, trx, row, made) : await settling.settle(run, row, made);
+    const now =
+      judged === 'vote' ? await vote(context.stepContext, trx, row, made) : await settling.settle(run, row, made);
     return interruptionViewOf(now.row, [...said, now.decision]);
   });
   return made.catch(async (error: unknown) => {
     // From here on everybody reads what this decision was refused for.
-    if (overdue !== null) await expire(parts, overdue, id);
+    if (overdue !== null) await expire(context, overdue, id);
     throw error;
   });
 }

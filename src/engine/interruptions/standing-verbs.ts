@@ -9,24 +9,24 @@ import { findStanding, listStandingRows, revokeStanding } from '../../storage/in
 import { appendEvents } from '../../storage/log/events.js';
 import type { RunRow } from '../../storage/runs/run-row.js';
 import { findRun, lockRun } from '../../storage/runs/runs.js';
-import type { Parts } from '../parts.js';
+import type { EngineContext } from '../engine-context.js';
 
-async function runOf(parts: Parts, id: string, caller: Caller): Promise<RunRow> {
-  const run = await findRun(parts.world.knex, caller.tenant, id);
+async function runOf(context: EngineContext, id: string, caller: Caller): Promise<RunRow> {
+  const run = await findRun(context.stepContext.knex, caller.tenant, id);
   if (run === undefined) throw new HoldfastError('run_unknown', `There is no run ${JSON.stringify(id)}.`);
   return run;
 }
 
 /** The standing decisions of a run, oldest first, revoked ones too. Throws `run_unknown`. */
 export async function listStandingDecisions(
-  parts: Parts,
+  context: EngineContext,
   runId: string,
   { limit, cursor }: PageOf,
   caller: Caller,
 ): Promise<Page<StandingDecisionView>> {
-  const run = await runOf(parts, runId, caller);
+  const run = await runOf(context, runId, caller);
   const after = cursor === undefined ? {} : { after: cursor };
-  const { rows: items, more } = await listStandingRows(parts.world.knex, run.id, { ...after, limit });
+  const { rows: items, more } = await listStandingRows(context.stepContext.knex, run.id, { ...after, limit });
   return { items, nextCursor: more ? (items.at(-1)?.id ?? null) : null };
 }
 
@@ -35,13 +35,13 @@ export async function listStandingDecisions(
  * `run_unknown`, `standing_decision_unknown`, `run_over`.
  */
 export async function revokeStandingDecision(
-  parts: Parts,
+  context: EngineContext,
   runId: string,
   id: string,
   caller: Caller,
 ): Promise<StandingDecisionView> {
-  const { id: known } = await runOf(parts, runId, caller);
-  const view = await parts.world.knex.transaction(async (trx) => {
+  const { id: known } = await runOf(context, runId, caller);
+  const view = await context.stepContext.knex.transaction(async (trx) => {
     const run = await lockRun(trx, known);
     const before = await findStanding(trx, known, id);
     if (run === undefined || before === undefined) {
@@ -59,9 +59,9 @@ export async function revokeStandingDecision(
       kind: 'standing_decision.revoked',
       data: { id, actor: caller.actor },
     };
-    await appendEvents(trx, known, [revoked], { at: isoNow(parts.world), worker: null });
+    await appendEvents(trx, known, [revoked], { at: isoNow(context.stepContext), worker: null });
     return (await findStanding(trx, known, id)) ?? before;
   });
-  parts.changes.announce(known);
+  context.changes.announce(known);
   return view;
 }

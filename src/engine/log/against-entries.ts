@@ -2,18 +2,18 @@ import { leafOf } from '../../core/evidence/log-entry.js';
 import type { Broken } from '../../core/log/invariant.js';
 import { eventsAt } from '../../storage/evidence/log-check.js';
 import { entriesOfRun } from '../../storage/evidence/log-entries.js';
-import type { Parts } from '../parts.js';
+import type { EngineContext } from '../engine-context.js';
 
 /**
  * What entries of the log over all runs say against a log whose chain is whole up to an event: the first event that is missing or
  * another one, and the last before the first that is another one. An entry that was changed itself says nothing.
  */
 export async function againstEntries(
-  parts: Parts,
+  context: EngineContext,
   runId: string,
   chained: number,
 ): Promise<{ readonly broken: Broken | null; readonly valid: number }> {
-  const { knex } = parts.world;
+  const { knex } = context.stepContext;
   const entries = (await entriesOfRun(knex, runId)).filter((entry) => entry.leaf === leafOf(entry));
   const at = new Map((await eventsAt(knex, entries)).map((event) => [event.seq, event]));
   let before = 0;

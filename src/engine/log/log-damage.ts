@@ -11,10 +11,10 @@ import { readKeyedEvents } from '../../storage/log/keyed-events.js';
 import { callsBeside, countOutside, decisionsBeside, repairOf } from '../../storage/retention/lost-rows.js';
 import type { RunRow } from '../../storage/runs/run-row.js';
 import { assertNotErased, findRun } from '../../storage/runs/runs.js';
+import type { EngineContext } from '../engine-context.js';
 import { logPages } from '../evidence/log-reading.js';
 import { withAnchor } from '../evidence/verify-anchor.js';
 import { verifyRun } from '../evidence/verify-runs.js';
-import type { Parts } from '../parts.js';
 import { againstEntries } from './against-entries.js';
 
 const READABLE_MAX = 100;
@@ -32,22 +32,27 @@ export interface Damage {
  * Finds the last event up to which a log is whole, by its chain and by the entries of the log over all runs, and what came after
  * it. Throws `run_unknown`, `run_erased`, `log_whole`, and the reason of the signal when it fires.
  */
-export async function damageOf(parts: Parts, id: string, caller: Caller, signal?: AbortSignal): Promise<Damage> {
-  const { knex } = parts.world;
+export async function damageOf(
+  context: EngineContext,
+  id: string,
+  caller: Caller,
+  signal?: AbortSignal,
+): Promise<Damage> {
+  const { knex } = context.stepContext;
   const run = await findRun(knex, caller.tenant, id);
   const claim = run && (await readClaim(knex, caller.tenant, id));
   if (run === undefined || claim === undefined)
     throw new HoldfastError('run_unknown', `There is no run ${JSON.stringify(id)}.`);
   assertNotErased(run);
-  const own = await verifyRun(parts, id, caller, {}, signal);
-  const chain = await goThrough(parts, claim, signal);
-  const entries = await againstEntries(parts, id, chain.valid);
+  const own = await verifyRun(context, id, caller, {}, signal);
+  const chain = await goThrough(context, claim, signal);
+  const entries = await againstEntries(context, id, chain.valid);
   const { valid } = entries;
   const broken = valid < chain.valid ? entries.broken : (chain.broken ?? own.broken ?? entries.broken);
-  if (broken === null) throw await nothingBroken(parts, id, own);
+  if (broken === null) throw await nothingBroken(context, id, own);
   const plan = planFork(await readKeyedEvents(knex, id, valid, signal), valid, []);
-  const after = await readLost(parts, claim, valid, signal);
-  const calls = await lostCalls(parts, id, plan, after);
+  const after = await readLost(context, claim, valid, signal);
+  const calls = await lostCalls(context, id, plan, after);
   const known = new Set(plan.events.flatMap((one) => (one.kind === 'interruption.decided' ? [one.data.id] : [])));
   const report: RepairReport = {
     ...{ runId: id, status: run.status, broken, valid },
@@ -62,11 +67,11 @@ export async function damageOf(parts: Parts, id: string, caller: Caller, signal?
 }
 
 async function nothingBroken(
-  parts: Parts,
+  context: EngineContext,
   id: string,
   own: Awaited<ReturnType<typeof verifyRun>>,
 ): Promise<HoldfastError> {
-  const { broken } = await withAnchor(parts, own);
+  const { broken } = await withAnchor(context, own);
   if (broken === null) return new HoldfastError('log_whole', `The log of run ${id} verifies.`);
   return new HoldfastError(
     'log_whole',
@@ -81,9 +86,13 @@ interface Chain {
 }
 
 /** How far the chain is whole by itself. Rows that stand before the first event are none of it. */
-async function goThrough({ world }: Parts, { id, tenant, key }: ClaimRow, signal?: AbortSignal): Promise<Chain> {
+async function goThrough(
+  { stepContext }: EngineContext,
+  { id, tenant, key }: ClaimRow,
+  signal?: AbortSignal,
+): Promise<Chain> {
   const check = LogCheck.fromStart(id, tenant, key);
-  for await (const page of logPages(world.knex, id, 0, signal)) {
+  for await (const page of logPages(stepContext.knex, id, 0, signal)) {
     for (const event of page) {
       const broken = check.next(event);
       if (broken !== null) return { valid: check.head.seq, broken };
@@ -98,10 +107,15 @@ interface After {
   readonly begun: ReadonlyMap<string, Omit<LostCall, 'unsafe'>>;
 }
 
-async function readLost({ world }: Parts, { id, key }: ClaimRow, valid: number, signal?: AbortSignal): Promise<After> {
+async function readLost(
+  { stepContext }: EngineContext,
+  { id, key }: ClaimRow,
+  valid: number,
+  signal?: AbortSignal,
+): Promise<After> {
   const events: LostEvent[] = [];
   const begun = new Map<string, Omit<LostCall, 'unsafe'>>();
-  for await (const page of logPages(world.knex, id, valid, signal)) {
+  for await (const page of logPages(stepContext.knex, id, valid, signal)) {
     for (const event of page) {
       const whole = fitsItself(event, key);
       const { seq, kind, at } = event;
@@ -126,9 +140,14 @@ function noteCall(begun: Map<string, Omit<LostCall, 'unsafe'>>, { kind, data }: 
 }
 
 /** What was begun and the repaired run does not know: by the rows of the run, and by what is left of its log. */
-async function lostCalls(parts: Parts, id: string, { begun, events }: ForkPlan, after: After): Promise<LostCall[]> {
+async function lostCalls(
+  context: EngineContext,
+  id: string,
+  { begun, events }: ForkPlan,
+  after: After,
+): Promise<LostCall[]> {
   const known = new Set([...begun.keys(), ...events.flatMap(endedCall)]);
-  const rows = await callsBeside(parts.world.knex, id, known);
+  const rows = await callsBeside(context.stepContext.knex, id, known);
   const kept = new Set(rows.map(({ callId }) => callId));
   const logged = [...after.begun.values()].filter(({ callId }) => !known.has(callId) && !kept.has(callId));
   return [...rows, ...logged].map((call) => ({

@@ -11,7 +11,7 @@ import {
 } from '../../core/log/repair.js';
 import { isOver } from '../../core/runs/run.js';
 import { REPAIRED, repairOf } from '../../storage/retention/lost-rows.js';
-import type { Parts } from '../parts.js';
+import type { EngineContext } from '../engine-context.js';
 import { makeFork } from '../replay/make-fork.js';
 import { AlreadyStarted } from '../runs/start-run.js';
 import { stopBroken } from '../workers/stop-broken.js';
@@ -26,7 +26,7 @@ const NAMED_MAX = 20;
  * `forkRun` does.
  */
 export async function repairRun(
-  parts: Parts,
+  context: EngineContext,
   id: string,
   request: RepairRequest,
   caller: Caller,
@@ -35,14 +35,14 @@ export async function repairRun(
   const parsed = repairRequest.safeParse(request);
   if (!parsed.success) throw invalidRequest(fieldErrorsOf(parsed.error));
   const { apply, accept } = parsed.data;
-  const seen = await damageOf(parts, id, caller, signal);
+  const seen = await damageOf(context, id, caller, signal);
   if (!apply || seen.report.repairedBy !== null) return seen.report;
   assertRepairable(seen, accept);
-  if (!isOver(seen.run.status)) await stopBroken(parts, id, caller);
+  if (!isOver(seen.run.status)) await stopBroken(context, id, caller);
   // What it did until it was stopped counts too.
-  const damage = isOver(seen.run.status) ? seen : await damageOf(parts, id, caller, signal);
+  const damage = isOver(seen.run.status) ? seen : await damageOf(context, id, caller, signal);
   assertRepairable(damage, accept);
-  return { ...damage.report, repairedBy: await goOn(parts, damage, accept, caller, signal) };
+  return { ...damage.report, repairedBy: await goOn(context, damage, accept, caller, signal) };
 }
 
 function assertRepairable({ report, calls }: Damage, accept: readonly string[]): void {
@@ -75,7 +75,7 @@ const named = (calls: readonly LostCall[]): string => {
 };
 
 async function goOn(
-  parts: Parts,
+  context: EngineContext,
   { run, report: { broken, valid, lost } }: Damage,
   accept: readonly string[],
   caller: Caller,
@@ -83,7 +83,7 @@ async function goOn(
 ): Promise<string> {
   const { seq, invariant } = broken;
   const made = await makeFork(
-    parts,
+    context,
     {
       ...{ why: 'repair', key: REPAIRED, source: run, at: () => valid, upTo: valid },
       ...{

@@ -5,21 +5,21 @@ import { LogCheck } from '../../core/log/check-log.js';
 import type { StateAt } from '../../core/log/state.js';
 import { readClaim } from '../../storage/evidence/log-pages.js';
 import { soundPlace } from '../../storage/log/fold-snapshots.js';
+import type { EngineContext } from '../engine-context.js';
 import { logPages } from '../evidence/log-reading.js';
-import type { Parts } from '../parts.js';
 
 /**
  * The state of a run after one of its events (undefined: the last), folded from the last place before it whose state is kept. What
  * is folded is verified. Throws `run_unknown`, `invalid_request`, `log_broken`, `state_unreadable`.
  */
 export async function stateAt(
-  parts: Parts,
+  context: EngineContext,
   id: string,
   at: number | undefined,
   caller: Caller,
   signal?: AbortSignal,
 ): Promise<StateAt> {
-  const { knex } = parts.world;
+  const { knex } = context.stepContext;
   const row = await readClaim(knex, caller.tenant, id);
   if (row === undefined) throw new HoldfastError('run_unknown', `There is no run ${JSON.stringify(id)}.`);
   const last = row.seq ?? 0;

@@ -1,36 +1,36 @@
 import type { Check, Health } from '../../core/ops/health.js';
 import { within } from '../../storage/database/timing.js';
 import { workSetAside } from '../../storage/queue/work-notes.js';
-import type { Parts } from '../parts.js';
+import type { EngineContext } from '../engine-context.js';
 
 const WITHIN_MS = 2000;
 const ASIDE_COUNTED = 100;
 const PASS: Check = { status: 'pass' };
 
-async function databaseOf({ world: { knex }, writes }: Parts): Promise<Check> {
+async function databaseOf({ stepContext: { knex }, writes }: EngineContext): Promise<Check> {
   const answers = await checked('fail', async () => knex.raw('select 1'));
   return answers.status === 'pass' ? writes.look() : answers;
 }
 
 /** Looks at no containers: where they are away, requests are answered all the same. */
-export const isReady = async (parts: Parts, isStopping: boolean): Promise<boolean> =>
-  !isStopping && (await databaseOf(parts)).status === 'pass';
+export const isReady = async (context: EngineContext, isStopping: boolean): Promise<boolean> =>
+  !isStopping && (await databaseOf(context)).status === 'pass';
 
-export async function health(parts: Parts, isStopping: boolean): Promise<Health> {
-  const { environments } = parts.world;
+export async function health(context: EngineContext, isStopping: boolean): Promise<Health> {
+  const { environments } = context.stepContext;
   const [database, work, containers] = await Promise.all([
-    databaseOf(parts),
-    workOf(parts),
+    databaseOf(context),
+    workOf(context),
     // Runs that need no container go on without it, and the others wait.
     environments === null ? null : checked('warn', () => environments.look()),
   ]);
   const engine: Check = isStopping ? { status: 'fail', detail: 'stopping' } : PASS;
-  const checks = { database, engine, loop: parts.loop.check(), work, ...(containers === null ? {} : { containers }) };
-  return { status: worstOf(Object.values(checks)), version: parts.build, database: parts.database.kind, checks };
+  const checks = { database, engine, loop: context.loop.check(), work, ...(containers === null ? {} : { containers }) };
+  return { status: worstOf(Object.values(checks)), version: context.build, database: context.database.kind, checks };
 }
 
 /** What it is only those are told whose it is. */
-async function workOf({ world: { knex, crashLimit } }: Parts): Promise<Check> {
+async function workOf({ stepContext: { knex, crashLimit } }: EngineContext): Promise<Check> {
   let found: Check = PASS;
   const looked = workSetAside(knex, { crashLimit, tenant: null, limit: ASIDE_COUNTED }).then(
     ({ length }) => {

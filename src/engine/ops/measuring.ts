@@ -1,10 +1,12 @@
+import type { StepContext } from '../../../steps/context.js';
 import { type Caller, mayOperate } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
+import type { WorkerRole } from '../../core/queue/worker.js';
 import type { Exposition, Metrics } from '../../metrics/metrics.js';
 import { within } from '../../storage/database/timing.js';
 import { type Measures, readMeasures } from '../../storage/ops/measures.js';
-import type { Parts } from '../parts.js';
 import { SEGMENT_QUEUE } from '../queue/segment-queue.js';
+import type { RunningSegments } from '../workers/running-segments.js';
 
 /** However often one scrapes, the database is looked at no more often. */
 const EVERY_MS = 5000;
@@ -14,9 +16,17 @@ const WITHIN_MS = 4000;
 type Gauge = ReturnType<Metrics['gauge']>;
 type Counted = 'runs' | 'interruptions' | 'workers' | 'environments';
 
+interface MeasuringContext {
+  readonly stepContext: StepContext;
+  readonly running: RunningSegments;
+  readonly metrics: Metrics;
+  readonly role: WorkerRole;
+  readonly build: string;
+}
+
 /** What is going on in the whole database, and how much room this process has, for Prometheus. */
 export class Measuring {
-  readonly #parts: Pick<Parts, 'world' | 'running' | 'metrics'>;
+  readonly #context: Omit<MeasuringContext, 'role' | 'build'>;
   readonly #counted: { readonly [name in Counted]: { readonly gauge: Gauge; readonly label: string } };
   readonly #plain: { readonly [name in Exclude<keyof Measures, Counted>]: Gauge };
   readonly #up: Gauge;
@@ -24,9 +34,9 @@ export class Measuring {
   #lookedAt = Number.NEGATIVE_INFINITY;
   #looking: Promise<void> | null = null;
 
-  constructor(parts: Pick<Parts, 'world' | 'running' | 'role' | 'build' | 'metrics'>, capacity: number) {
-    this.#parts = parts;
-    const { metrics } = parts;
+  constructor(context: MeasuringContext, capacity: number) {
+    this.#context = context;
+    const { metrics } = context;
     const counted = (name: string, help: string, label: string) => ({
       gauge: metrics.gauge(name, help, [label]),
       label,
@@ -48,12 +58,12 @@ export class Measuring {
     this.#up = metrics.gauge('database_up', 'Whether the database said so in time: 1 or 0.');
     this.#running = metrics.gauge('worker_running_segments', 'Segments that work in this process.');
     metrics.gauge('worker_capacity_segments', 'How many may at once.').set(capacity);
-    const labels = { version: parts.build, worker: parts.world.worker.id, role: parts.role };
+    const labels = { version: context.build, worker: context.stepContext.worker.id, role: context.role };
     metrics.gauge('build_info', 'What this process is; always 1.', ['version', 'worker', 'role']).set(labels, 1);
   }
 
   async expose(): Promise<Exposition> {
-    const { metrics, running } = this.#parts;
+    const { metrics, running } = this.#context;
     this.#running.set(running.runIds.length);
     if (performance.now() - this.#lookedAt >= EVERY_MS) {
       this.#looking ??= this.#look().finally(() => {
@@ -65,9 +75,9 @@ export class Measuring {
   }
 
   async #look(): Promise<void> {
-    const { world, running } = this.#parts;
+    const { stepContext, running } = this.#context;
     const found: Measures[] = [];
-    const read = readMeasures(world.knex, { queue: SEGMENT_QUEUE, here: running.runIds });
+    const read = readMeasures(stepContext.knex, { queue: SEGMENT_QUEUE, here: running.runIds });
     await within(
       WITHIN_MS,
       read.then((measures) => void found.push(measures)),

@@ -4,16 +4,16 @@ import { sumSpend } from '../../storage/budgets/charges.js';
 import { countPending } from '../../storage/interruptions/interruptions.js';
 import { countEvents } from '../../storage/log/read-events.js';
 import { countRuns, sumTokens } from '../../storage/runs/run-list.js';
-import type { Parts } from '../parts.js';
+import type { EngineContext } from '../engine-context.js';
 
-export async function stats(parts: Parts, tenant: string): Promise<Stats> {
-  const { knex } = parts.world;
+export async function stats(context: EngineContext, tenant: string): Promise<Stats> {
+  const { knex } = context.stepContext;
   const counts = await countRuns(knex, tenant);
   const runs = Object.fromEntries(RUN_STATUSES.map((status) => [status, counts[status] ?? 0])) as Record<
     RunStatus,
     number
   >;
-  const summary = await parts.summaries.of(tenant);
+  const summary = await context.summaries.of(tenant);
   return {
     runs,
     pendingInterruptions: await countPending(knex, tenant),

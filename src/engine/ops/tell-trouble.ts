@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
+import type { EngineLog } from '../../core/ops/log-record.js';
 import type { Metrics } from '../../metrics/metrics.js';
 import { type DatabaseTrouble, databaseTrouble } from '../../storage/database/database-trouble.js';
-import type { EngineLog } from '../parts.js';
 
 /** Everything is tried again, and would be told each time. */
 const TOLD_FOR_MS = 10_000;

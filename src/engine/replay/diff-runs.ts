@@ -9,19 +9,19 @@ import { isCompared, Likeness } from '../../core/log/likeness.js';
 import { RestCount, type RunDiff } from '../../core/replay/run-diff.js';
 import type { RunRow } from '../../storage/runs/run-row.js';
 import { findRun } from '../../storage/runs/runs.js';
+import type { EngineContext } from '../engine-context.js';
 import { logPages } from '../evidence/log-reading.js';
-import type { Parts } from '../parts.js';
 import { allowanceOfRequest } from '../request.js';
 
 /** Where two runs part: goes through both logs side by side, in bounded memory. */
 export async function diffRuns(
-  parts: Parts,
+  context: EngineContext,
   a: string,
   b: string,
   caller: Caller,
   signal?: AbortSignal,
 ): Promise<RunDiff> {
-  const { knex } = parts.world;
+  const { knex } = context.stepContext;
   const rows = [await rowOf(knex, a, caller), await rowOf(knex, b, caller)] as const;
   const sides = [new Side(knex, rows[0], signal), new Side(knex, rows[1], signal)] as const;
   try {

@@ -12,12 +12,12 @@ import {
 import type { RunView } from '../../core/runs/run.js';
 import type { RunRow } from '../../storage/runs/run-row.js';
 import { assertNotErased, findRun } from '../../storage/runs/runs.js';
-import type { Parts } from '../parts.js';
+import type { EngineContext } from '../engine-context.js';
 import { makeFork } from './make-fork.js';
 
 /** Makes a run that has the log of another one up to an event, with edits, and goes on live from there. */
 export async function forkRun(
-  parts: Parts,
+  context: EngineContext,
   id: string,
   request: ForkRun,
   caller: Caller,
@@ -27,16 +27,16 @@ export async function forkRun(
   const parsed = forkShape.safeParse(request);
   if (!parsed.success) throw invalidRequest(fieldErrorsOf(parsed.error));
   const { at: asked, input, edits = [], ...onward } = parsed.data;
-  const source = await sourceOf(parts, id, caller);
+  const source = await sourceOf(context, id, caller);
   const at = seqOf(id, asked);
   const fingerprint = digestOf([id, toJson(parsed.data)]);
   const fork = { why: 'fork', source, at: () => at, input, edits, onward, fingerprint } as const;
-  return makeFork(parts, { ...fork, ...(signal && { signal }) }, caller, idempotencyKey);
+  return makeFork(context, { ...fork, ...(signal && { signal }) }, caller, idempotencyKey);
 }
 
 /** Goes on from the last good point of a failed run, in a run of its own. Throws `run_not_failed`. */
 export async function retryRun(
-  parts: Parts,
+  context: EngineContext,
   id: string,
   request: RetryRun,
   caller: Caller,
@@ -45,15 +45,15 @@ export async function retryRun(
 ): Promise<RunView> {
   const parsed = retryShape.safeParse(request);
   if (!parsed.success) throw invalidRequest(fieldErrorsOf(parsed.error));
-  const source = await sourceOf(parts, id, caller);
+  const source = await sourceOf(context, id, caller);
   if (source.status !== 'failed') throw new HoldfastError('run_not_failed', `Run ${id} is ${source.status}.`);
   const fingerprint = digestOf(['retry', id, toJson(parsed.data)]);
   const fork = { why: 'retry', source, at: retryPoint, input: undefined, edits: [], onward: parsed.data } as const;
-  return makeFork(parts, { ...fork, fingerprint, ...(signal && { signal }) }, caller, idempotencyKey);
+  return makeFork(context, { ...fork, fingerprint, ...(signal && { signal }) }, caller, idempotencyKey);
 }
 
-async function sourceOf(parts: Parts, id: string, caller: Caller): Promise<RunRow> {
-  const row = await findRun(parts.world.knex, caller.tenant, id);
+async function sourceOf(context: EngineContext, id: string, caller: Caller): Promise<RunRow> {
+  const row = await findRun(context.stepContext.knex, caller.tenant, id);
   if (row === undefined) throw new HoldfastError('run_unknown', `There is no run ${JSON.stringify(id)}.`);
   assertNotErased(row);
   return row;

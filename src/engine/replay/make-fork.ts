@@ -25,7 +25,7 @@ import { copyCalls, copyInterruptions, copyStanding } from '../../storage/replay
 import { assertNotErasing, copySubjects, subjectsOf } from '../../storage/retention/subjects.js';
 import { grantsOf, inputOf, limitsOf, metadataOf, type RunRow } from '../../storage/runs/run-row.js';
 import { assertNotErased, insertRun, lockRun, type NewRun } from '../../storage/runs/runs.js';
-import { agentNamed, type Parts } from '../parts.js';
+import { agentNamed, type EngineContext } from '../engine-context.js';
 import { AlreadyStarted, assertMetadata, limitsUnder, newRunId, takeKey, viewOf } from '../runs/start-run.js';
 import { assertEditFits } from './edit-fits.js';
 import { filesForFork, takeFiles } from './fork-files.js';
@@ -67,56 +67,56 @@ export interface AskedFork extends Fork {
  * signal when it fires before all is written.
  */
 export async function makeFork(
-  parts: Parts,
+  context: EngineContext,
   fork: AskedFork,
   caller: Caller,
   idempotencyKey?: string,
 ): Promise<RunView> {
-  const { world } = parts;
+  const { stepContext } = context;
   const { source, why: operation, fingerprint } = fork;
   const { tenant } = caller;
-  const id = newRunId(parts);
+  const id = newRunId(context);
   try {
-    await world.knex.transaction(async (trx) => {
+    await stepContext.knex.transaction(async (trx) => {
       const locked = await lockRun(trx, source.id);
       if (locked !== undefined) assertNotErased(locked);
       await fork.under?.(trx);
-      await writeFork(parts, trx, fork, { id, tenant, actor: caller.actor }, () =>
+      await writeFork(context, trx, fork, { id, tenant, actor: caller.actor }, () =>
         takeKey(trx, { tenant, operation, key: idempotencyKey, fingerprint, runId: id }),
       );
     });
   } catch (error) {
     if (!(error instanceof AlreadyStarted)) throw error;
-    return viewOf(parts, caller, error.runId);
+    return viewOf(context, caller, error.runId);
   }
-  world.queue.wake();
-  return viewOf(parts, caller, id);
+  stepContext.queue.wake();
+  return viewOf(context, caller, id);
 }
 
 /** Writes a fork as a run of its own, with its log and its first segment. `actor`: who asks for it, beside who asked for its source. `claim` is asked when its row is there. */
 export async function writeFork(
-  parts: Parts,
+  context: EngineContext,
   trx: Knex.Transaction,
   fork: Fork,
   { id, tenant, actor }: Pick<NewRun, 'id' | 'tenant'> & { readonly actor: string | null },
   claim: () => Promise<void>,
 ): Promise<void> {
-  const { world } = parts;
+  const { stepContext } = context;
   const { why } = fork;
   const log = await readKeyedEvents(trx, fork.source.id, fork.upTo ?? null, fork.signal);
   const source = asLogged(fork.source, log);
-  const run = pinnedOf(parts, { ...fork, source }, { id, tenant });
+  const run = pinnedOf(context, { ...fork, source }, { id, tenant });
   const at = fork.at(log);
   const plan = planFork(log, at, fork.edits);
   const files = fork.files ?? (await filesForFork(trx, { runId: source.id, seq: at, log, plan }));
   for (const [number, edit] of fork.edits.entries())
-    assertEditFits(parts, source.agent, plan, edit, `/edits/${number}`);
+    assertEditFits(context, source.agent, plan, edit, `/edits/${number}`);
   const { turns, usage, segment } = plan;
   const model = fork.onward.model ?? source.model;
   const place = { runId: source.id, seq: at, recordedSeq: plan.events.length + 2 };
   await assertNotErasing(trx, tenant, await subjectsOf(trx, source.id));
   await insertRun(trx, { ...run, fork: { ...place, segment, turns, usage, model } });
-  if (files !== null) await takeFiles(trx, files, { id, tenant, now: world.now() });
+  if (files !== null) await takeFiles(trx, files, { id, tenant, now: stepContext.now() });
   await claim();
   await createLog(trx, id, tenant, randomBytes(32).toString('hex'));
   const binding = rebindingOf(plan.events, id, run.policyVersion);
@@ -133,15 +133,15 @@ export async function writeFork(
       ...(fork.repair === undefined ? {} : { repair: fork.repair }),
     },
   };
-  const context = { at: isoNow(world), worker: null };
-  await appendEvents(trx, id, [createdEvent(run, requestedBy), forked], context);
+  const stamp = { at: isoNow(stepContext), worker: null };
+  await appendEvents(trx, id, [createdEvent(run, requestedBy), forked], stamp);
   const copied = [...plan.events, ...noLongerStanding(plan.events)];
   for (let from = 0; from < copied.length; from += EVENTS_AT_ONCE) {
     await breathe(fork.signal);
     const copies = copied.slice(from, from + EVENTS_AT_ONCE).map((one) => rebound(one, binding));
-    await appendEvents(trx, id, copies, context);
+    await appendEvents(trx, id, copies, stamp);
   }
-  await world.queue.enqueue(trx, [{ run, segment, band: 'new' }]);
+  await stepContext.queue.enqueue(trx, [{ run, segment, band: 'new' }]);
 }
 
 /** What stands in the source allows nothing in the fork. */
@@ -160,12 +160,12 @@ function noLongerStanding(events: readonly EventDraft[]): EventDraft[] {
 type Pinned = NewRun & { readonly policyVersion: string };
 
 /** What the fork is and may do, by its source, by what was asked for, and by its agent as it is now. */
-function pinnedOf(parts: Parts, { source, input, onward }: Fork, to: Pick<NewRun, 'id' | 'tenant'>): Pinned {
-  const agent = agentNamed(parts, source.agent);
+function pinnedOf(context: EngineContext, { source, input, onward }: Fork, to: Pick<NewRun, 'id' | 'tenant'>): Pinned {
+  const agent = agentNamed(context, source.agent);
   assertModelAllowed(agent, onward.model, source.model);
   const grants = grantsUnder(agent.grants, source);
   // It is a budget of its own: what the source has spent is the source's.
-  const budget = budgetOfRun(parts.world.budgets, agent.name, limitsOf(source).budget);
+  const budget = budgetOfRun(context.stepContext.budgets, agent.name, limitsOf(source).budget);
   return {
     ...{ ...to, agent: agent.name, agentVersion: agent.version, agentHash: agent.definitionHash },
     ...{ priority: source.priority, stream: source.stream, taskId: source.task_id },

@@ -5,7 +5,7 @@ import { invalidRequest } from '../../core/field-errors.js';
 import { nanosOf } from '../../core/money.js';
 import type { ReplayReport } from '../../core/replay/replay.js';
 import { limitsOf, type RunRow } from '../../storage/runs/run-row.js';
-import { agentNamed, type Parts } from '../parts.js';
+import { agentNamed, type EngineContext } from '../engine-context.js';
 import { replayPlace } from './replay-place.js';
 import { grantsToday, type StoredRun } from './replayed-run.js';
 import { unreplayed } from './unreplayed.js';
@@ -24,19 +24,19 @@ interface LiveRequest {
  * when it fires.
  */
 export async function replayLiveModel(
-  { world, agents, models }: Parts,
+  { stepContext, agents, models }: EngineContext,
   { replayed, lists, refused }: StoredRun,
   { from = 1, executePure, maxUsd, signal }: LiveRequest,
 ): Promise<ReplayReport> {
   const { run } = replayed;
   const report = { runId: run.id, mode: 'live_model', from } as const;
   if (refused !== null) return unreplayed(report, refused);
-  if (maxUsd === undefined) assertUnbudgeted(world, run);
+  if (maxUsd === undefined) assertUnbudgeted(stepContext, run);
   try {
     const grants = grantsToday(run, agentNamed({ agents }, run.agent));
     const place = replayPlace(agents, lists);
-    const { now, prices } = world;
-    const budgets = { onExhausted: 'fail', outputTokens: world.budgets.outputTokens } as const;
+    const { now, prices } = stepContext;
+    const budgets = { onExhausted: 'fail', outputTokens: stepContext.budgets.outputTokens } as const;
     const { findings, live, executed } = await replayLive(
       { ...place, ctx: { ...place.ctx, now, prices, budgets }, provider: models },
       { ...replayed, grants },
@@ -56,7 +56,7 @@ export async function replayLiveModel(
 }
 
 /** What a replay costs is charged to no run: where runs are bounded, it has a bound of its own. */
-function assertUnbudgeted({ budgets }: Parts['world'], run: RunRow): void {
+function assertUnbudgeted({ budgets }: EngineContext['stepContext'], run: RunRow): void {
   const { id, tenant, agent } = run;
   if (budgetsFor(budgets, { id, tenant, agent, budget: limitsOf(run).budget }).length === 0) return;
   const detail = 'is needed: budgets apply to the run, and a live replay is not charged to them';

@@ -9,7 +9,7 @@ import { atOneMoment } from '../../storage/database/transactions.js';
 import { markTool, type ToolMark } from '../../storage/replay/tool-marks.js';
 import type { RunRow } from '../../storage/runs/run-row.js';
 import type { RegisteredAgent } from '../agents/agent-registry.js';
-import { agentNamed, type Parts } from '../parts.js';
+import { agentNamed, type EngineContext } from '../engine-context.js';
 import { type Repeat, repeatCalls } from './repeat-calls.js';
 import { replayLiveModel } from './replay-live-model.js';
 import { replayPlace } from './replay-place.js';
@@ -22,7 +22,7 @@ import { unreplayed } from './unreplayed.js';
  * the signal when it fires.
  */
 export async function replayRun(
-  parts: Parts,
+  context: EngineContext,
   id: string,
   request: ReplayRequest,
   { tenant }: Caller,
@@ -30,19 +30,19 @@ export async function replayRun(
 ): Promise<ReplayReport> {
   const parsed = replayRequest.safeParse(request);
   if (!parsed.success) throw invalidRequest(fieldErrorsOf(parsed.error));
-  const { world, agents } = parts;
+  const { stepContext, agents } = context;
   const { from, executePure = false, liveModel = false, maxUsd } = parsed.data;
   if (maxUsd !== undefined && !liveModel)
     throw invalidRequest([{ pointer: '/maxUsd', detail: 'bounds a replay with liveModel' }]);
-  const stored = await readStored(world.knex, tenant, id, signal);
+  const stored = await readStored(stepContext.knex, tenant, id, signal);
   const events = stored.replayed.log.at(-1)?.seq ?? 0;
   if (from !== undefined && from > events && stored.refused === null)
     throw invalidRequest([{ pointer: '/from', detail: `is beyond the log, which has ${events} events` }]);
-  if (liveModel) return replayLiveModel(parts, stored, { from, executePure, maxUsd, signal });
+  if (liveModel) return replayLiveModel(context, stored, { from, executePure, maxUsd, signal });
   const marks: ToolMark[] = [];
-  const repeat = executePure ? { now: world.now, signal, found: (mark: ToolMark) => marks.push(mark) } : null;
+  const repeat = executePure ? { now: stepContext.now, signal, found: (mark: ToolMark) => marks.push(mark) } : null;
   const report = await replayStored(agents, stored, grantsToday, { from, repeat, signal });
-  for (const mark of marks) await markTool(world.knex, tenant, mark);
+  for (const mark of marks) await markTool(stepContext.knex, tenant, mark);
   return report;
 }
 

@@ -6,15 +6,15 @@ import { enterLoss, lossDraft } from '../../storage/retention/lost-rows.js';
 import { lockFamily } from '../../storage/runs/families.js';
 import { runViewOf } from '../../storage/runs/run-row.js';
 import { findRun } from '../../storage/runs/runs.js';
-import type { Parts } from '../parts.js';
+import type { EngineContext } from '../engine-context.js';
 
 /**
  * Removes a run that never began, as if it had not been started: its rows, its key, its place in the queue. What has begun has
  * a log, which is kept. A worker that takes the run at the same time either finds nothing, or has taken it and keeps it.
  */
-export async function deleteRun(parts: Parts, id: string, caller: Caller): Promise<RunView> {
-  const { world } = parts;
-  const deleted = await world.knex.transaction(async (trx) => {
+export async function deleteRun(context: EngineContext, id: string, caller: Caller): Promise<RunView> {
+  const { stepContext } = context;
+  const deleted = await stepContext.knex.transaction(async (trx) => {
     const seen = await findRun(trx, caller.tenant, id);
     const run = seen && (await lockFamily(trx, id));
     if (run === undefined) throw new HoldfastError('run_unknown', `There is no run ${JSON.stringify(id)}.`);
@@ -29,7 +29,7 @@ export async function deleteRun(parts: Parts, id: string, caller: Caller): Promi
       throw new HoldfastError('run_referenced', `Run ${id} executes task ${run.task_id}: cancel the task.`);
     const fork = await forkOf(trx, id);
     if (fork !== null) throw new HoldfastError('run_referenced', `Run ${fork} was forked from run ${id} and names it.`);
-    if (!(await world.queue.remove(trx, { runId: id, segment: run.segment })))
+    if (!(await stepContext.queue.remove(trx, { runId: id, segment: run.segment })))
       throw new HoldfastError('run_begun', `Run ${id} was just taken by a worker.`);
     const by = { actor: caller.actor, reason: 'It had not begun.' };
     const draft = await lossDraft(trx, id, { loss: 'removed', ...by });
@@ -38,6 +38,6 @@ export async function deleteRun(parts: Parts, id: string, caller: Caller): Promi
     await enterLoss(trx, draft);
     return run;
   });
-  parts.changes.announce(id);
+  context.changes.announce(id);
   return runViewOf(deleted, []);
 }

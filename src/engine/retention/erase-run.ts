@@ -12,7 +12,7 @@ import {
 import { exportsWith } from '../../storage/exports/exported-runs.js';
 import { copiesOf, type Erasing, familyToErase, findErasure } from '../../storage/retention/erasures.js';
 import { findRun } from '../../storage/runs/runs.js';
-import type { Parts } from '../parts.js';
+import type { EngineContext } from '../engine-context.js';
 import { assertOver, eraseLocked, type Gone } from './erase-locked.js';
 
 const FAMILY_AT_ONCE = 100;
@@ -26,10 +26,15 @@ const LOOK_EVERY_MS = 100;
  * each in a transaction of its own and the run itself last: who repeats the request after a crash goes on where it ended.
  * Repeating it is no error.
  */
-export async function eraseRun(parts: Parts, id: string, request: EraseRun, caller: Caller): Promise<ErasureView> {
+export async function eraseRun(
+  context: EngineContext,
+  id: string,
+  request: EraseRun,
+  caller: Caller,
+): Promise<ErasureView> {
   const parsed = eraseShape.safeParse(request);
   if (!parsed.success) throw invalidRequest(fieldErrorsOf(parsed.error));
-  const { knex } = parts.world;
+  const { knex } = context.stepContext;
   const seen = await findRun(knex, caller.tenant, id);
   if (seen === undefined) throw unknown(id);
   assertOver(seen);
@@ -38,7 +43,7 @@ export async function eraseRun(parts: Parts, id: string, request: EraseRun, call
   const copies: CopyElsewhere[] = [];
   const exports = new Set<string>();
   const erase = async (one: string): Promise<void> => {
-    const done = await eraseOne(parts, one, by);
+    const done = await eraseOne(context, one, by);
     if (done === null) return;
     erased.push(one);
     copies.push(...done.copies);
@@ -66,12 +71,12 @@ const unknown = (id: string): HoldfastError =>
   new HoldfastError('run_unknown', `There is no run ${JSON.stringify(id)}.`);
 
 /** Null: it was erased before, or is gone. Throws `run_not_over`. */
-async function eraseOne(parts: Parts, id: string, by: Erasing): Promise<Exclude<Gone, string> | null> {
+async function eraseOne(context: EngineContext, id: string, by: Erasing): Promise<Exclude<Gone, string> | null> {
   for (let waitedMs = 0; ; waitedMs += LOOK_EVERY_MS) {
-    const outcome = await parts.world.knex.transaction((trx) => eraseLocked(trx, id, by));
+    const outcome = await context.stepContext.knex.transaction((trx) => eraseLocked(trx, id, by));
     if (outcome === 'before') return null;
     if (outcome !== 'ending') {
-      parts.changes.announce(id);
+      context.changes.announce(id);
       return outcome;
     }
     if (waitedMs >= ENDS_WITHIN_MS)

@@ -26,7 +26,7 @@ import {
   takeErasureRequest,
 } from '../../storage/retention/subjects.js';
 import { readRun } from '../../storage/runs/runs.js';
-import type { Parts } from '../parts.js';
+import type { EngineContext } from '../engine-context.js';
 import { stopByItself } from '../runs/cancel-run.js';
 import { chore } from '../workers/chore.js';
 import { eraseLocked } from './erase-locked.js';
@@ -42,12 +42,16 @@ const LOOK_AGAIN_SECONDS = 2;
  * no run of it starts until then. A second request while one is open is the same. Throws `run_not_over` where runs of the
  * subject are not over and are not to be cancelled.
  */
-export async function eraseSubject(parts: Parts, request: EraseSubject, caller: Caller): Promise<SubjectErasureView> {
+export async function eraseSubject(
+  context: EngineContext,
+  request: EraseSubject,
+  caller: Caller,
+): Promise<SubjectErasureView> {
   const parsed = eraseShape.safeParse(request);
   if (!parsed.success) throw invalidRequest(fieldErrorsOf(parsed.error));
   const { subject, cancel, dryRun } = parsed.data;
   const { tenant, actor } = caller;
-  const { knex, newId } = parts.world;
+  const { knex, newId } = context.stepContext;
   const reason = plainText(parsed.data.reason);
   if (dryRun) {
     const none = { id: null, erased: 0, exports: [], requestedAt: null, finishedAt: null };
@@ -64,8 +68,8 @@ export async function eraseSubject(parts: Parts, request: EraseSubject, caller: 
   const until = performance.now() + ANSWER_WITHIN_MS;
   const taken = await takeErasureRequest(knex, made.id);
   if (taken !== undefined)
-    await counted(parts.world, workOf(taken), () => workOn(parts, taken, () => performance.now() > until));
-  return getSubjectErasure(parts, made.id, caller);
+    await counted(context.stepContext, workOf(taken), () => workOn(context, taken, () => performance.now() > until));
+  return getSubjectErasure(context, made.id, caller);
 }
 
 async function assertAllOver(trx: Knex.Transaction, tenant: string, subject: string): Promise<void> {
@@ -76,8 +80,12 @@ async function assertAllOver(trx: Knex.Transaction, tenant: string, subject: str
     });
 }
 
-export async function getSubjectErasure(parts: Parts, id: string, { tenant }: Caller): Promise<SubjectErasureView> {
-  const { knex } = parts.world;
+export async function getSubjectErasure(
+  context: EngineContext,
+  id: string,
+  { tenant }: Caller,
+): Promise<SubjectErasureView> {
+  const { knex } = context.stepContext;
   const row = await findErasureRequest(knex, tenant, id);
   if (row === undefined) throw new HoldfastError('erasure_unknown', `There is no erasure ${JSON.stringify(id)}.`);
   const left = row.subject === null ? { left: 0, notOver: [] } : await leftOfSubject(knex, tenant, row.subject);
@@ -87,17 +95,17 @@ export async function getSubjectErasure(parts: Parts, id: string, { tenant }: Ca
 }
 
 /** Works on one request that somebody has left, if there is one. */
-export async function goOnErasing(parts: Parts, isStopping: () => boolean): Promise<void> {
-  const taken = await takeErasureRequest(parts.world.knex, null);
+export async function goOnErasing(context: EngineContext, isStopping: () => boolean): Promise<void> {
+  const taken = await takeErasureRequest(context.stepContext.knex, null);
   if (taken === undefined) return;
   // One that is left out holds up no other: who looked at it is not asked again for a while.
-  await chore(parts, workOf(taken), () => workOn(parts, taken, isStopping));
+  await chore(context, workOf(taken), () => workOn(context, taken, isStopping));
 }
 
 const workOf = ({ tenant, id }: ErasureRequestRow): NamedWork => ({ tenant, name: `erasure ${id}` });
 
-async function workOn(parts: Parts, request: ErasureRequestRow, isStopping: () => boolean): Promise<void> {
-  const { knex } = parts.world;
+async function workOn(context: EngineContext, request: ErasureRequestRow, isStopping: () => boolean): Promise<void> {
+  const { knex } = context.stepContext;
   const { id, tenant, subject } = request;
   if (subject === null) return;
   let after = '';
@@ -105,7 +113,7 @@ async function workOn(parts: Parts, request: ErasureRequestRow, isStopping: () =
     const ids = await runsOfSubject(knex, { tenant, subject }, after, RUNS_AT_ONCE);
     for (const one of ids) {
       if (isStopping()) break;
-      await eraseFor(parts, request, one);
+      await eraseFor(context, request, one);
     }
     after = ids.at(-1) ?? after;
     if (ids.length < RUNS_AT_ONCE) break;
@@ -120,23 +128,27 @@ async function workOn(parts: Parts, request: ErasureRequestRow, isStopping: () =
 }
 
 /** What is not over yet is left for the next look, and so is one that fails: it holds up no other. */
-async function eraseFor(parts: Parts, { id, cancel, actor, reason }: ErasureRequestRow, runId: string): Promise<void> {
-  const { knex } = parts.world;
+async function eraseFor(
+  context: EngineContext,
+  { id, cancel, actor, reason }: ErasureRequestRow,
+  runId: string,
+): Promise<void> {
+  const { knex } = context.stepContext;
   try {
     const run = await readRun(knex, runId);
     // Those below a run are cancelled with it: alone, the run above would go on without them.
     if (cancel && run !== undefined && !isOver(run.status) && run.parent_run_id === null) {
-      await stopByItself(parts, { id: runId, request: { actor, reason: null } });
-      parts.changes.announce(runId);
+      await stopByItself(context, { id: runId, request: { actor, reason: null } });
+      context.changes.announce(runId);
     }
     await knex.transaction(async (trx) => {
       const outcome = await eraseLocked(trx, runId, { actor, reason, requestId: id });
       if (typeof outcome !== 'string') await countErased(trx, id);
     });
-    parts.changes.announce(runId);
+    context.changes.announce(runId);
   } catch (error) {
     if (error instanceof HoldfastError && (error.code === 'run_not_over' || error.code === 'run_over')) return;
-    parts.log.warn(
+    context.log.warn(
       { component: 'erasure', event: 'run_kept', runId, erasure: id, error: String(error) },
       'a run could not be erased; it is tried again',
     );

@@ -26,7 +26,7 @@ import {
   trimRecordings,
   trimRows,
 } from '../../storage/retention/retention.js';
-import type { Parts } from '../parts.js';
+import type { EngineContext } from '../engine-context.js';
 import { chore, ofAll } from '../workers/chore.js';
 import { eraseLocked, removeLocked } from './erase-locked.js';
 
@@ -48,15 +48,15 @@ const WORKFLOWS = [SEGMENT_WORKFLOW, EXPORT_WORKFLOW];
  * Does what the configuration says of what is old, whenever it is due, one worker at a time and in small transactions: each is
  * done or not, whatever dies in between, and who comes next goes on with what is left.
  */
-export async function retain(parts: Parts, isStopping: () => boolean): Promise<void> {
-  const { knex } = parts.world;
+export async function retain(context: EngineContext, isStopping: () => boolean): Promise<void> {
+  const { knex } = context.stepContext;
   if (await takeChore(knex, CHORE, TAKEN_MS)) {
-    await chore(parts, ofAll(CHORE), () => sweepOf(parts, { chore: CHORE, tenant: null, isStopping }));
+    await chore(context, ofAll(CHORE), () => sweepOf(context, { chore: CHORE, tenant: null, isStopping }));
     await putOffChore(knex, CHORE, isStopping() ? 0 : EVERY_MS);
   }
   for (const { name, tenant } of await askedChores(knex, OF_TENANT, ASKED_AT_ONCE)) {
     if (isStopping() || !(await takeChore(knex, name, TAKEN_MS))) continue;
-    await chore(parts, { tenant, name }, () => sweepOf(parts, { chore: name, tenant, isStopping }));
+    await chore(context, { tenant, name }, () => sweepOf(context, { chore: name, tenant, isStopping }));
     await (isStopping() ? putOffChore(knex, name, 0) : endAskedChore(knex, name));
   }
 }
@@ -68,12 +68,12 @@ interface Sweep {
   readonly isStopping: () => boolean;
 }
 
-async function sweepOf(parts: Parts, sweep: Sweep): Promise<void> {
-  const { retention } = parts;
-  const { knex } = parts.world;
+async function sweepOf(context: EngineContext, sweep: Sweep): Promise<void> {
+  const { retention } = context;
+  const { knex } = context.stepContext;
   const { chore: name, tenant, isStopping } = sweep;
   for (const rule of rulesOf(retention.runs, tenant))
-    for (const status of statusesOf(rule)) await followRule(parts, { ...rule, status }, sweep);
+    for (const status of statusesOf(rule)) await followRule(context, { ...rule, status }, sweep);
   for (const what of TRIMMED) {
     const days = retention.days[what];
     // Events of the system go in the order of all tenants.
@@ -91,43 +91,43 @@ const rulesOf = (rules: readonly RetentionRule[], tenant: string | null): readon
     : rules.filter((rule) => (rule.tenant ?? tenant) === tenant).map((rule) => ({ ...rule, tenant }));
 
 async function followRule(
-  parts: Parts,
+  context: EngineContext,
   rule: RetentionRule & RuleStatus,
   { chore: name, isStopping }: Sweep,
 ): Promise<void> {
-  const { knex } = parts.world;
+  const { knex } = context.stepContext;
   let gone = 0;
   let after: PlaceInRule | null = null;
   while (!isStopping()) {
     const due: PlaceInRule[] = await runsUnder(knex, rule, after, RUNS_AT_ONCE);
     for (const { id } of due) {
       if (isStopping()) break;
-      if (await letGo(parts, id, rule)) gone++;
+      if (await letGo(context, id, rule)) gone++;
     }
     after = due.at(-1) ?? after;
     if (due.length < RUNS_AT_ONCE) break;
     await putOffChore(knex, name, TAKEN_MS);
   }
   if (gone > 0)
-    parts.log.info(
+    context.log.info(
       { component: 'retention', event: 'runs_gone', runs: gone, rule: reasonOfRule(rule) },
       'runs went by retention',
     );
 }
 
 /** False: it could not go yet. It is looked at again the next time. */
-async function letGo(parts: Parts, id: string, rule: RetentionRule): Promise<boolean> {
+async function letGo(context: EngineContext, id: string, rule: RetentionRule): Promise<boolean> {
   const by = { actor: ACTOR, reason: reasonOfRule(rule) };
   const work = rule.do === 'erase' ? eraseLocked : removeLocked;
   try {
-    const outcome = await parts.world.knex.transaction((trx) => work(trx, id, by));
+    const outcome = await context.stepContext.knex.transaction((trx) => work(trx, id, by));
     if (typeof outcome === 'string') return false;
-    parts.changes.announce(id);
+    context.changes.announce(id);
     return true;
   } catch (error) {
     // A run above it, or a fork of that, still works and may read its result. One that fails otherwise holds up no other.
     if (!(error instanceof HoldfastError && error.code === 'run_not_over'))
-      parts.log.warn(
+      context.log.warn(
         { component: 'retention', event: 'run_kept', runId: id, error: String(error) },
         'a run could not go by retention; it is tried again',
       );
@@ -145,20 +145,20 @@ function assertMay(caller: Caller, of: RetentionOf, role: Parameters<typeof mayO
 
 /** What would go now. Nothing goes. Throws `forbidden`. */
 export async function previewRetention(
-  parts: Parts,
+  context: EngineContext,
   caller: Caller,
   of: RetentionOf = 'tenant',
 ): Promise<RetentionView> {
-  const { knex } = parts.world;
+  const { knex } = context.stepContext;
   const tenant = of === 'tenant' ? caller.tenant : null;
   assertMay(caller, of, 'viewer');
   const counted = (n: number) => ({ count: Math.min(n, COUNTED), atLeast: n > COUNTED });
   const runs: RetentionView['runs'] = [];
-  for (const rule of parts.retention.runs)
+  for (const rule of context.retention.runs)
     runs.push({ rule, ...counted(await countUnder(knex, rule, tenant, COUNTED + 1)) });
   const trimmed: RetentionView['trimmed'] = [];
   for (const what of TRIMMED) {
-    const olderThanDays = parts.retention.days[what];
+    const olderThanDays = context.retention.days[what];
     if (olderThanDays === null) continue;
     const trimming = { days: olderThanDays, tenant, limit: COUNTED + 1, workflows: WORKFLOWS };
     trimmed.push({ what, olderThanDays, ...counted(await countToTrim(knex, what, trimming)) });
@@ -168,16 +168,16 @@ export async function previewRetention(
 
 /** Makes it due now: a worker begins with it within seconds. Throws `forbidden`. */
 export async function askForRetention(
-  parts: Parts,
+  context: EngineContext,
   caller: Caller,
   of: RetentionOf = 'tenant',
 ): Promise<RetentionView> {
-  const { knex } = parts.world;
+  const { knex } = context.stepContext;
   assertMay(caller, of, 'operator');
   await (of === 'installation'
     ? putOffChore(knex, CHORE, 0)
     : askForChore(knex, `${OF_TENANT}${caller.tenant}`, caller.tenant));
-  return previewRetention(parts, caller, of);
+  return previewRetention(context, caller, of);
 }
 
 const notOperating = ({ actor }: Caller): HoldfastError =>

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import { type Stop, type StopRequest, stopEach, stopRun } from '../../../steps/agents/family.js';
+import type { StepContext } from '../../../steps/context.js';
 import type { Caller } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { plainText } from '../../core/json.js';
@@ -8,7 +9,8 @@ import { lockFamily, takeAlone } from '../../storage/runs/families.js';
 import { type RunRow, runViewOf } from '../../storage/runs/run-row.js';
 import { findRun } from '../../storage/runs/runs.js';
 import { together } from '../concurrency/together.js';
-import type { Parts } from '../parts.js';
+import type { Changes } from '../log/changes.js';
+import type { RunningSegments } from '../workers/running-segments.js';
 
 /** Runs that one transaction cancels. */
 const AT_ONCE = 100;
@@ -18,7 +20,11 @@ interface Asked {
   readonly request: StopRequest;
 }
 
-type CancelScope = Pick<Parts, 'world' | 'changes' | 'running'>;
+interface CancelScope {
+  readonly stepContext: StepContext;
+  readonly changes: Changes;
+  readonly running: RunningSegments;
+}
 
 export type CancelRun = (id: string, reason: string | null, caller: Caller) => Promise<RunView>;
 
@@ -27,31 +33,31 @@ export type CancelRun = (id: string, reason: string | null, caller: Caller) => P
  * is aborted. A run that has ended by itself before it saw the request has ended. What many ask for in the same moment is done in transactions
  * for many, but for runs of a family and those that somebody else holds: each of these is done by itself, and nobody waits for it.
  */
-export function cancellations(parts: CancelScope): CancelRun {
+export function cancellations(context: CancelScope): CancelRun {
   const stop = together<Asked, void>({
     atMost: AT_ONCE,
     key: ({ id }) => id,
-    doAll: (all) => stopTogether(parts, all),
-    doOne: (one) => stopByItself(parts, one),
+    doAll: (all) => stopTogether(context, all),
+    doOne: (one) => stopByItself(context, one),
   });
   return async (id, reason, caller) => {
-    const seen = await findRun(parts.world.knex, caller.tenant, id);
+    const seen = await findRun(context.stepContext.knex, caller.tenant, id);
     if (seen === undefined) throw new HoldfastError('run_unknown', `There is no run ${JSON.stringify(id)}.`);
     await stop({ id, request: { actor: caller.actor, reason: reason === null ? null : plainText(reason) } });
-    parts.changes.announce(id);
-    const row = await findRun(parts.world.knex, caller.tenant, id);
+    context.changes.announce(id);
+    const row = await findRun(context.stepContext.knex, caller.tenant, id);
     return runViewOf(row ?? seen, []);
   };
 }
 
 /** Cancels one run with those below it. Throws `run_over`. */
-export async function stopByItself(parts: Pick<Parts, 'world' | 'running'>, { id, request }: Asked): Promise<void> {
-  const { world } = parts;
-  const stopping = await world.knex.transaction(async (trx) => {
+export async function stopByItself(context: Omit<CancelScope, 'changes'>, { id, request }: Asked): Promise<void> {
+  const { stepContext } = context;
+  const stopping = await stepContext.knex.transaction(async (trx) => {
     const run = await lockFamily(trx, id);
-    return run === undefined || !isToStop(run) ? [] : stopRun(world, trx, run, request);
+    return run === undefined || !isToStop(run) ? [] : stopRun(stepContext, trx, run, request);
   });
-  tell(parts, stopping);
+  tell(context, stopping);
 }
 
 /** Throws `run_over`. */
@@ -62,10 +68,10 @@ function isToStop({ id, status, cancel_requested_at: asked }: RunRow): boolean {
 }
 
 /** Stops those of the runs that nobody holds and that are in no family. Of each of these it says that it is done, or throws why it is not. */
-async function stopTogether(parts: CancelScope, all: readonly Asked[]): Promise<ReadonlyMap<string, () => void>> {
+async function stopTogether(context: CancelScope, all: readonly Asked[]): Promise<ReadonlyMap<string, () => void>> {
   const requests = new Map(all.map(({ id, request }) => [id, request]));
   const done = new Map<string, () => void>();
-  const stopping = await parts.world.knex.transaction(async (trx: Knex.Transaction) => {
+  const stopping = await context.stepContext.knex.transaction(async (trx: Knex.Transaction) => {
     const stops: Stop[] = [];
     for (const run of await takeAlone(trx, [...requests.keys()])) {
       const request = requests.get(run.id);
@@ -73,13 +79,13 @@ async function stopTogether(parts: CancelScope, all: readonly Asked[]): Promise<
       done.set(run.id, () => void isToStop(run));
       if (!isOver(run.status) && run.cancel_requested_at === null) stops.push({ run, request });
     }
-    return stopEach(parts.world, trx, stops);
+    return stopEach(context.stepContext, trx, stops);
   });
-  tell(parts, stopping);
+  tell(context, stopping);
   return done;
 }
 
-function tell({ running, world }: Pick<Parts, 'world' | 'running'>, stopping: readonly string[]): void {
+function tell({ running, stepContext }: Omit<CancelScope, 'changes'>, stopping: readonly string[]): void {
   for (const one of stopping) running.cancel(one);
-  world.queue.wake();
+  stepContext.queue.wake();
 }

@@ -11,8 +11,8 @@ import { shownOf } from '../../storage/integrity/shown-rows.js';
 import { readEvents } from '../../storage/log/read-events.js';
 import { cursorAfter, listRunRows } from '../../storage/runs/run-list.js';
 import { findRun, findStatus } from '../../storage/runs/runs.js';
+import type { EngineContext } from '../engine-context.js';
 import type { Watch } from '../log/changes.js';
-import type { Parts } from '../parts.js';
 import type { DeltaFeed } from '../streaming/delta-feed.js';
 import { withPreviews } from './previews.js';
 
@@ -20,23 +20,23 @@ import { withPreviews } from './previews.js';
  * How often one looks again for what another process did; where there is none, or where the run is at work in this one, only
  * for what was missed.
  */
-const lookAgainMs = (parts: Parts, runId: string): number =>
-  parts.database.kind === 'pglite' || parts.running.has(runId) ? 5000 : 250;
+const lookAgainMs = (context: EngineContext, runId: string): number =>
+  context.database.kind === 'pglite' || context.running.has(runId) ? 5000 : 250;
 const BATCH = 500;
 
 const unknown = (id: string): HoldfastError =>
   new HoldfastError('run_unknown', `There is no run ${JSON.stringify(id)}.`);
 
 /** Of a run that is looked at again and again: what it was given may be large. */
-async function statusOf(parts: Parts, id: string, caller: Caller): Promise<RunStatus> {
-  const status = await findStatus(parts.world.knex, caller.tenant, id);
+async function statusOf(context: EngineContext, id: string, caller: Caller): Promise<RunStatus> {
+  const status = await findStatus(context.stepContext.knex, caller.tenant, id);
   if (status === undefined) throw unknown(id);
   return status;
 }
 
 /** With what of it is not what its log says: row and log are read as of one moment. */
-const viewOf = (parts: Parts, id: string, caller: Caller): Promise<RunView> =>
-  atOneMoment(parts.world.knex, async (trx) => {
+const viewOf = (context: EngineContext, id: string, caller: Caller): Promise<RunView> =>
+  atOneMoment(context.stepContext.knex, async (trx) => {
     const row = await findRun(trx, caller.tenant, id);
     if (row === undefined) throw unknown(id);
     const { pending = [], integrity = [] } = (await shownOf(trx, [row], 'whole')).get(id) ?? {};
@@ -46,24 +46,24 @@ const viewOf = (parts: Parts, id: string, caller: Caller): Promise<RunView> =>
 const isSettled = (status: RunStatus): boolean => status === 'paused' || isOver(status);
 
 export async function getRun(
-  parts: Parts,
+  context: EngineContext,
   id: string,
   caller: Caller,
   options: { readonly waitMs?: number; readonly signal?: AbortSignal } = {},
 ): Promise<RunView> {
   const until = performance.now() + (options.waitMs ?? 0);
-  const watch = parts.changes.watch(id, 'run');
+  const watch = context.changes.watch(id, 'run');
   try {
     for (;;) {
-      const status = await statusOf(parts, id, caller);
+      const status = await statusOf(context, id, caller);
       const left = until - performance.now();
       const isLast = left <= 0 || options.signal?.aborted === true;
       if (isSettled(status) || isLast) {
-        const view = await viewOf(parts, id, caller);
+        const view = await viewOf(context, id, caller);
         // It may have gone on since.
         if (isLast || isSettled(view.status)) return view;
       }
-      await watch.changed(Math.min(left, lookAgainMs(parts, id)), options.signal);
+      await watch.changed(Math.min(left, lookAgainMs(context, id)), options.signal);
     }
   } finally {
     watch.close();
@@ -79,8 +79,8 @@ interface RunFilter extends PageOf {
   readonly subject?: string;
 }
 
-export async function listRuns(parts: Parts, filter: RunFilter, caller: Caller): Promise<Page<ListedRun>> {
-  const { page, seen } = await atOneMoment(parts.world.knex, async (trx) => {
+export async function listRuns(context: EngineContext, filter: RunFilter, caller: Caller): Promise<Page<ListedRun>> {
+  const { page, seen } = await atOneMoment(context.stepContext.knex, async (trx) => {
     const page = await listRunRows(trx, { ...filter, tenant: caller.tenant });
     return { page, seen: await shownOf(trx, page.rows, 'short') };
   });
@@ -93,13 +93,13 @@ export async function listRuns(parts: Parts, filter: RunFilter, caller: Caller):
 }
 
 export async function listEvents(
-  parts: Parts,
+  context: EngineContext,
   id: string,
   options: { readonly after: number; readonly limit: number },
   caller: Caller,
 ): Promise<Page<RunEvent>> {
-  await statusOf(parts, id, caller);
-  const { rows: items, more } = await readEvents(parts.world.knex, id, options.after, options.limit);
+  await statusOf(context, id, caller);
+  const { rows: items, more } = await readEvents(context.stepContext.knex, id, options.after, options.limit);
   return { items, nextCursor: more ? String(items.at(-1)?.seq ?? 0) : null };
 }
 
@@ -109,24 +109,24 @@ interface StreamOptions {
 }
 
 export async function* streamEvents(
-  parts: Parts,
+  context: EngineContext,
   id: string,
   options: StreamOptions,
   caller: Caller,
 ): AsyncIterable<RunEvent> {
-  for await (const one of follow(parts, id, options, caller, false)) if ('seq' in one) yield one;
+  for await (const one of follow(context, id, options, caller, false)) if ('seq' in one) yield one;
 }
 
 export const streamRun = (
-  parts: Parts,
+  context: EngineContext,
   id: string,
   options: StreamOptions,
   caller: Caller,
-): AsyncIterable<RunEvent | RunDelta> => follow(parts, id, options, caller, true);
+): AsyncIterable<RunEvent | RunDelta> => follow(context, id, options, caller, true);
 
 /** Events from the database, and between them, when wanted, what models say while they answer. */
 async function* follow(
-  parts: Parts,
+  context: EngineContext,
   id: string,
   options: StreamOptions,
   caller: Caller,
@@ -134,14 +134,14 @@ async function* follow(
 ): AsyncIterable<RunEvent | RunDelta> {
   let { after } = options;
   const { signal } = options;
-  const watch = parts.changes.watch(id, 'log');
-  let deltas: ReturnType<Parts['deltas']['open']> | null = null;
+  const watch = context.changes.watch(id, 'log');
+  let deltas: ReturnType<EngineContext['deltas']['open']> | null = null;
   try {
     for (;;) {
       // The status is read first: what a run that is over has said is all in its log.
-      const status = await statusOf(parts, id, caller);
-      if (wantsDeltas && !isOver(status)) deltas ??= parts.deltas.open(id, () => watch.poke());
-      const events = await readEvents(parts.world.knex, id, after, BATCH);
+      const status = await statusOf(context, id, caller);
+      if (wantsDeltas && !isOver(status)) deltas ??= context.deltas.open(id, () => watch.poke());
+      const events = await readEvents(context.stepContext.knex, id, after, BATCH);
       for (const event of events.rows) {
         const turn = answeredTurn(event);
         if (deltas !== null && turn !== null) {
@@ -156,7 +156,7 @@ async function* follow(
       if (signal.aborted) return;
       if (events.more) continue;
       if (isOver(status)) return;
-      yield* untilChanged(watch, deltas?.feed ?? null, lookAgainMs(parts, id), signal);
+      yield* untilChanged(watch, deltas?.feed ?? null, lookAgainMs(context, id), signal);
     }
   } finally {
     deltas?.close();

@@ -11,7 +11,7 @@ import { takeIdempotencyKey } from '../../storage/runs/idempotency.js';
 import { type RunRow, runViewOf } from '../../storage/runs/run-row.js';
 import { findRun } from '../../storage/runs/runs.js';
 import type { RegisteredAgent } from '../agents/agent-registry.js';
-import { agentNamed, type Parts } from '../parts.js';
+import { agentNamed, type EngineContext } from '../engine-context.js';
 import { type PlannedRun, writeRun } from './write-run.js';
 
 const METADATA_BYTES = 16_384;
@@ -45,21 +45,21 @@ export async function takeKey(
 
 /** Writes the run, its first event and its first segment in one transaction. */
 export async function startRun(
-  parts: Parts,
+  context: EngineContext,
   request: StartRun,
   caller: Caller,
   idempotencyKey?: string,
 ): Promise<RunView> {
   const parsed = startRunShape.safeParse(request);
   if (!parsed.success) throw invalidRequest(fieldErrorsOf(parsed.error));
-  const agent = agentNamed(parts, parsed.data.agent, '/agent');
+  const agent = agentNamed(context, parsed.data.agent, '/agent');
   const asked = toJson(parsed.data.input);
   const metadata = assertMetadata(parsed.data.metadata);
-  const { world } = parts;
-  const id = newRunId(parts);
+  const { stepContext } = context;
+  const id = newRunId(context);
   const planned: PlannedRun = {
     ...{ id, tenant: caller.tenant, agent, input: asked, metadata },
-    ...{ grants: grantsUnder(agent, parsed.data.grants), limits: limitsOfStart(parts, agent, parsed.data) },
+    ...{ grants: grantsUnder(agent, parsed.data.grants), limits: limitsOfStart(context, agent, parsed.data) },
     ...{ priority: parsed.data.priority ?? NEW_RUN_PRIORITY, stream: parsed.data.stream ?? null },
     ...{ sessionId: parsed.data.sessionId ?? null, subjects: parsed.data.subjects ?? [], taskId: null },
     requestedBy: [caller.actor],
@@ -68,34 +68,35 @@ export async function startRun(
   const key = { tenant: caller.tenant, operation: 'start_run', key: idempotencyKey, fingerprint, runId: id };
   let row: RunRow;
   try {
-    row = await world.knex.transaction(async (trx) => {
-      const inserted = await writeRun(world, trx, planned, () => takeKey(trx, key));
+    row = await stepContext.knex.transaction(async (trx) => {
+      const inserted = await writeRun(stepContext, trx, planned, () => takeKey(trx, key));
       // A session changes what the run has.
       return planned.sessionId === null ? inserted : ((await findRun(trx, caller.tenant, id)) ?? inserted);
     });
   } catch (error) {
     if (!(error instanceof AlreadyStarted)) throw error;
-    return viewOf(parts, caller, error.runId);
+    return viewOf(context, caller, error.runId);
   }
-  world.queue.wake();
-  world.metrics.runStarted(agent.name);
+  stepContext.queue.wake();
+  stepContext.metrics.runStarted(agent.name);
   return runViewOf(row, []);
 }
 
-export const newRunId = ({ world }: Pick<Parts, 'world'>): string => `run_${world.newId().replaceAll('-', '')}`;
+export const newRunId = ({ stepContext }: Pick<EngineContext, 'stepContext'>): string =>
+  `run_${stepContext.newId().replaceAll('-', '')}`;
 
 /** What a run may take: no more than its agent, and what budgets say. */
 export function limitsOfStart(
-  { world }: Pick<Parts, 'world'>,
+  { stepContext }: Pick<EngineContext, 'stepContext'>,
   agent: RegisteredAgent,
   asked: Pick<StartRun, 'maxTurns' | 'maxTotalTokens' | 'maxDurationMs' | 'budget'>,
 ): RunLimits {
-  const budget = budgetOfRun(world.budgets, agent.name, asked.budget);
+  const budget = budgetOfRun(stepContext.budgets, agent.name, asked.budget);
   return { ...limitsUnder(agent.limits, asked), ...(budget && { budget }) };
 }
 
-export async function viewOf(parts: Parts, caller: Caller, id: string): Promise<RunView> {
-  const row = await findRun(parts.world.knex, caller.tenant, id);
+export async function viewOf(context: EngineContext, caller: Caller, id: string): Promise<RunView> {
+  const row = await findRun(context.stepContext.knex, caller.tenant, id);
   if (row === undefined) throw new HoldfastError('run_unknown', `There is no run ${id}.`);
   return runViewOf(row, []);
 }

@@ -35,7 +35,7 @@ export interface PlannedRun {
  * as it was inserted: a session changes what the run has.
  */
 export async function writeRun(
-  world: StepContext,
+  ctx: StepContext,
   trx: Knex.Transaction,
   run: PlannedRun,
   claim: () => Promise<void>,
@@ -62,8 +62,8 @@ export async function writeRun(
     requestedBy: [...run.requestedBy],
   };
   const created = { key: 'created', parentKey: null, kind: 'run.created', data } as const;
-  const context = { at: isoNow(world), worker: null };
-  await extendLog(trx, log, loaded === null ? [created] : [created, loaded], context);
-  await world.queue.enqueue(trx, [{ run: { ...of, priority }, segment: 0, band: 'new' }]);
+  const stamp = { at: isoNow(ctx), worker: null };
+  await extendLog(trx, log, loaded === null ? [created] : [created, loaded], stamp);
+  await ctx.queue.enqueue(trx, [{ run: { ...of, priority }, segment: 0, band: 'new' }]);
   return inserted;
 }

@@ -1,10 +1,10 @@
 import type { Knex } from 'knex';
+import type { StepContext } from '../../../steps/context.js';
 import { type Caller, mayOperate } from '../../core/caller.js';
 import type { SystemEvent, SystemEventFilter, SystemEventPlace, SystemGap } from '../../core/log/system-event.js';
 import type { Page } from '../../core/page.js';
 import { placeSystemEvents, readSystemEvents } from '../../storage/ops/system-events.js';
 import { Changes, type Watch } from '../log/changes.js';
-import type { Parts } from '../parts.js';
 import { type SystemReader, SystemTail } from './system-tail.js';
 
 /** How often one looks for those who wait; also what other processes have told is found then. */
@@ -101,6 +101,11 @@ export class SystemFeed {
   }
 }
 
+interface SystemFeedContext {
+  readonly stepContext: Pick<StepContext, 'knex'>;
+  readonly system: SystemFeed;
+}
+
 export interface SystemEventPage extends Page<SystemEvent> {
   /** Events up to this number are gone by retention. */
   readonly trimmed: number;
@@ -114,14 +119,14 @@ export interface FromPlace extends SystemEventFilter {
 const readerOf = (caller: Caller) => ({ tenant: caller.tenant, shared: mayOperate(caller, 'viewer') });
 
 export async function listSystemEvents(
-  { world, system }: Pick<Parts, 'world' | 'system'>,
+  { stepContext, system }: SystemFeedContext,
   { after, limit, ...filter }: FromPlace & { readonly limit: number },
   caller: Caller,
 ): Promise<SystemEventPage> {
   await system.look();
   const from = after === 'now' ? Number.MAX_SAFE_INTEGER : after;
   const asked = { ...filter, ...readerOf(caller), after: from, limit };
-  const { events: items, more, head } = await readSystemEvents(world.knex, asked);
+  const { events: items, more, head } = await readSystemEvents(stepContext.knex, asked);
   const next = more ? String(items.at(-1)?.seq ?? 0) : null;
   return { items, nextCursor: after === 'now' ? String(head.position) : next, trimmed: head.trimmed };
 }
@@ -130,7 +135,7 @@ export async function listSystemEvents(
  * Events after a place, then those that come, until the signal fires. Where some of them are gone by retention, that is said first.
  */
 export async function* streamSystemEvents(
-  { world, system }: Pick<Parts, 'world' | 'system'>,
+  { stepContext, system }: SystemFeedContext,
   { after, signal, ...filter }: FromPlace & { readonly signal: AbortSignal },
   caller: Caller,
 ): AsyncIterable<SystemEvent | SystemGap> {
@@ -139,7 +144,7 @@ export async function* streamSystemEvents(
   try {
     await system.look();
     const from = after === 'now' ? Number.MAX_SAFE_INTEGER : after;
-    const { head } = await readSystemEvents(world.knex, { ...reader, after: from, limit: 1 });
+    const { head } = await readSystemEvents(stepContext.knex, { ...reader, after: from, limit: 1 });
     // A place that does not exist yet is of another database, or of what this one has lost.
     let seen = Math.min(from, head.position);
     while (!signal.aborted) {

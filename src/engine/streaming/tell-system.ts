@@ -1,7 +1,7 @@
 import { takeChore } from '../../storage/database/chores.js';
 import { tellQueueDepth } from '../../storage/ops/system-events.js';
 import { tellHealth } from '../../storage/queue/workers.js';
-import type { Parts } from '../parts.js';
+import type { EngineContext } from '../engine-context.js';
 import { SEGMENT_QUEUE } from '../queue/segment-queue.js';
 
 const CHORE = 'system_events';
@@ -11,7 +11,7 @@ const EVERY_MS = 5000;
  * Tells what is true without a transaction that makes it so: that a worker fell silent, and how long the queue is. One process at a
  * time looks, and what changed is kept together with what was told of it. Gives every event its place. Throws nothing.
  */
-export async function tellSystem({ world: { knex }, system, log }: Parts): Promise<void> {
+export async function tellSystem({ stepContext: { knex }, system, log }: EngineContext): Promise<void> {
   try {
     if (await takeChore(knex, CHORE, EVERY_MS)) {
       await knex.transaction(async (trx) => {

@@ -13,8 +13,8 @@ import { readKeyedEvents } from '../../storage/log/keyed-events.js';
 import { errorOf, type RunRow } from '../../storage/runs/run-row.js';
 import { ATTEMPT } from '../../storage/tasks/task-attempts.js';
 import type { TaskRow } from '../../storage/tasks/tasks.js';
+import { agentNamed, type EngineContext } from '../engine-context.js';
 import { LogReading, logPages } from '../evidence/log-reading.js';
-import { agentNamed, type Parts } from '../parts.js';
 import { writeFork } from '../replay/make-fork.js';
 import { newRunId } from '../runs/start-run.js';
 
@@ -28,9 +28,13 @@ export interface LastAttempt {
  * Writes the next attempt of a task as a fork of the last one, at the latest moment of which the files are kept. Gives the id of its run;
  * null: there is no such moment, and nothing was written. Throws as a fork does.
  */
-export async function goOn(parts: Parts, trx: Knex.Transaction, attempt: LastAttempt): Promise<string | null> {
+export async function goOn(
+  context: EngineContext,
+  trx: Knex.Transaction,
+  attempt: LastAttempt,
+): Promise<string | null> {
   const { task, last, definition } = attempt;
-  if (!mayGoOn(parts, attempt)) return null;
+  if (!mayGoOn(context, attempt)) return null;
   const moments = await keptMoments(trx, last);
   if (moments.length === 0) return null;
   await assertWhole(trx, last);
@@ -39,12 +43,12 @@ export async function goOn(parts: Parts, trx: Knex.Transaction, attempt: LastAtt
     const at = attemptPoint(log, seq);
     const files = at === null ? null : await holdSnapshot(trx, snapshot);
     if (at === null || files === null) continue;
-    const id = newRunId(parts);
+    const id = newRunId(context);
     const { maxTurns, timeoutSeconds } = definition;
     const onward = { maxTurns, maxDurationMs: timeoutSeconds * 1000 };
     const fork = { why: 'retry', key: ATTEMPT, source: last, at: () => at, files, onward } as const;
     await writeFork(
-      parts,
+      context,
       trx,
       { ...fork, input: undefined, edits: [] },
       { id, tenant: task.tenant, actor: null },
@@ -59,8 +63,8 @@ export async function goOn(parts: Parts, trx: Knex.Transaction, attempt: LastAtt
  * Whether it is worth trying: not for a task that a person has put back, which begins anew, and not with an agent that is another one by
  * now, or is granted something else: it might not do again what the log says.
  */
-function mayGoOn(parts: Parts, { task, last }: LastAttempt): boolean {
-  const { definitionHash, scaffold, grants } = agentNamed(parts, task.agent);
+function mayGoOn(context: EngineContext, { task, last }: LastAttempt): boolean {
+  const { definitionHash, scaffold, grants } = agentNamed(context, task.agent);
   const isSame = definitionHash === last.agent_hash && (scaffold?.scaffold.name ?? null) === last.scaffold;
   return task.attempts !== task.attempts_before && isSame && canonical([...grantsToJson(grants)]) === last.grants;
 }

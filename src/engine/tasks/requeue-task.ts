@@ -4,7 +4,7 @@ import type { RequeueTask, TaskView } from '../../core/tasks/task.js';
 import { lockRun } from '../../storage/runs/runs.js';
 import { restoreItems } from '../../storage/tasks/task-attempts.js';
 import { isDead, lockTask, type TaskRow } from '../../storage/tasks/tasks.js';
-import { agentNamed, type Parts } from '../parts.js';
+import { agentNamed, type EngineContext } from '../engine-context.js';
 import { getTask } from './task-verbs.js';
 
 /** So often a task is put back; by then it is not chance that it fails by. */
@@ -15,15 +15,15 @@ const REQUEUES_MAX = 100;
  * already after so many attempts is left as it is. Throws `task_unknown`, `task_not_dead`, `run_erased`, `agent_unknown`.
  */
 export async function requeueTask(
-  parts: Parts,
+  context: EngineContext,
   id: string,
   { attempts }: RequeueTask,
   caller: Caller,
 ): Promise<TaskView> {
-  const { world } = parts;
+  const { stepContext } = context;
   for (;;) {
-    const seen = await getTask(parts, id, caller);
-    const done = await world.knex.transaction(async (trx) => {
+    const seen = await getTask(context, id, caller);
+    const done = await stepContext.knex.transaction(async (trx) => {
       const run = await lockRun(trx, seen.runId);
       const task = await lockTask(trx, id);
       // Another run of it has begun meanwhile.
@@ -31,17 +31,17 @@ export async function requeueTask(
       if (isRepeated(task, attempts)) return { again: true };
       assertDead(task, attempts);
       if (run.erased_at !== null) throw new HoldfastError('run_erased', `The content of task ${id} was erased.`);
-      agentNamed(parts, task.agent);
-      await restoreItems(trx, task, parts.retries);
+      agentNamed(context, task.agent);
+      await restoreItems(trx, task, context.retries);
       return { again: false };
     });
     if (done === null) continue;
     if (!done.again)
-      parts.log.info(
+      context.log.info(
         { component: 'tasks', event: 'task_requeued', taskId: id, runId: seen.runId, actor: caller.actor },
         'a task was put back',
       );
-    return getTask(parts, id, caller);
+    return getTask(context, id, caller);
   }
 }
 

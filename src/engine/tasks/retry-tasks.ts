@@ -10,7 +10,7 @@ import { lockRun } from '../../storage/runs/runs.js';
 import { nextAttempt, tasksToRetry } from '../../storage/tasks/task-attempts.js';
 import { readDefinition } from '../../storage/tasks/task-definitions.js';
 import { cancelOpenTask, lockTask, type TaskRow } from '../../storage/tasks/tasks.js';
-import { agentNamed, type Parts } from '../parts.js';
+import { agentNamed, type EngineContext } from '../engine-context.js';
 import { limitsOfStart, newRunId } from '../runs/start-run.js';
 import { writeRun } from '../runs/write-run.js';
 import { goOn, type LastAttempt } from './go-on.js';
@@ -18,36 +18,38 @@ import { goOn, type LastAttempt } from './go-on.js';
 const AT_ONCE = 50;
 
 /** Begins the attempts that are due of tasks whose agents this process has. One that cannot begin is tried again at the next look. Never throws. */
-export async function retryTasks(parts: Parts, isStopping: () => boolean): Promise<void> {
-  const { world } = parts;
+export async function retryTasks(context: EngineContext, isStopping: () => boolean): Promise<void> {
+  const { stepContext } = context;
   let begun = 0;
   const not = (error: unknown, of: { readonly taskId?: string; readonly runId?: string } = {}): void =>
-    parts.log.warn(
+    context.log.warn(
       { component: 'worker', event: 'task_not_retried', ...of, error: String(error) },
       'the next attempt of a task could not begin',
     );
   try {
-    for (const due of await tasksToRetry(world.knex, [...parts.agents.keys()], AT_ONCE)) {
+    for (const due of await tasksToRetry(stepContext.knex, [...context.agents.keys()], AT_ONCE)) {
       if (isStopping()) break;
       const of = { taskId: due.id, runId: due.run_id };
-      if (await begin(parts, due).catch((error: unknown) => not(error, of))) begun++;
+      if (await begin(context, due).catch((error: unknown) => not(error, of))) begun++;
     }
   } catch (error) {
     not(error);
   }
-  if (begun > 0) world.queue.wake();
+  if (begun > 0) stepContext.queue.wake();
 }
 
 /** From where files of the last attempt are kept, or else from the beginning; so too where processes died with the former. */
-async function begin(parts: Parts, { id, run_id: lastRunId, tenant }: DueTask): Promise<boolean> {
+async function begin(context: EngineContext, { id, run_id: lastRunId, tenant }: DueTask): Promise<boolean> {
   const attempt = (name: string, start: Start): Promise<boolean> =>
-    counted(parts.world, { tenant, name: `${name} of task ${id}` }, () => attemptBy(parts, id, lastRunId, start));
+    counted(context.stepContext, { tenant, name: `${name} of task ${id}` }, () =>
+      attemptBy(context, id, lastRunId, start),
+    );
   try {
     return await attempt('next attempt', async (...at) => (await goOn(...at)) ?? beginAnew(...at));
   } catch (error) {
     if (databaseTrouble(error) !== null) throw error;
     // What there was to go on from does not let it. The transaction has left nothing.
-    parts.log.info(
+    context.log.info(
       { component: 'worker', event: 'task_begins_anew', runId: lastRunId, error: String(error) },
       'the next attempt of a task cannot go on from the last one, and begins anew',
     );
@@ -57,14 +59,14 @@ async function begin(parts: Parts, { id, run_id: lastRunId, tenant }: DueTask): 
 
 type DueTask = Pick<TaskRow, 'id' | 'run_id' | 'tenant'>;
 
-type Start = (parts: Parts, trx: Knex.Transaction, attempt: LastAttempt) => Promise<string>;
+type Start = (context: EngineContext, trx: Knex.Transaction, attempt: LastAttempt) => Promise<string>;
 
 /**
  * One transaction under the locks of the last run and of the task: however many look and wherever they die, an attempt begins
  * once. False: none is due any more.
  */
-const attemptBy = (parts: Parts, id: string, lastRunId: string, start: Start): Promise<boolean> =>
-  parts.world.knex.transaction(async (trx) => {
+const attemptBy = (context: EngineContext, id: string, lastRunId: string, start: Start): Promise<boolean> =>
+  context.stepContext.knex.transaction(async (trx) => {
     const last = await lockRun(trx, lastRunId);
     const task = await lockTask(trx, id);
     if (last === undefined || task === undefined || task.run_id !== last.id || task.retry_at === null) return false;
@@ -75,25 +77,25 @@ const attemptBy = (parts: Parts, id: string, lastRunId: string, start: Start): P
     const kept = await readDefinition(trx, task.tenant, task.definition_hash);
     if (kept === undefined) throw new Error('a task references its definition');
     const definition = taskDefinition.parse(JSON.parse(kept.definition));
-    await nextAttempt(trx, id, await start(parts, trx, { task, last, definition }));
+    await nextAttempt(trx, id, await start(context, trx, { task, last, definition }));
     return true;
   });
 
 /** The run is given what the last one was given, by its agent as it is now; seed and parameters are the task's. */
-async function beginAnew(parts: Parts, trx: Knex.Transaction, { task, last: row, definition }: LastAttempt) {
+async function beginAnew(context: EngineContext, trx: Knex.Transaction, { task, last: row, definition }: LastAttempt) {
   const last = asLogged(row, await readKeyedEvents(trx, row.id, 2));
   const { maxTurns, timeoutSeconds } = definition;
-  const agent = agentNamed(parts, task.agent);
-  const runId = newRunId(parts);
+  const agent = agentNamed(context, task.agent);
+  const runId = newRunId(context);
   const run = {
     ...{ id: runId, tenant: task.tenant, agent, input: inputOf(last), metadata: metadataOf(last) },
     ...{
       grants: agent.grants,
-      limits: limitsOfStart(parts, agent, { maxTurns, maxDurationMs: timeoutSeconds * 1000 }),
+      limits: limitsOfStart(context, agent, { maxTurns, maxDurationMs: timeoutSeconds * 1000 }),
     },
     ...{ priority: task.priority, stream: last.stream, sessionId: null, subjects: [], taskId: task.id },
     requestedBy: await requestersOf(trx, last.id),
   };
-  await writeRun(parts.world, trx, run, async () => {});
+  await writeRun(context.stepContext, trx, run, async () => {});
   return runId;
 }

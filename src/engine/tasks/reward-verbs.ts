@@ -16,7 +16,7 @@ import { assertNotErased, findRun, lockRun } from '../../storage/runs/runs.js';
 import { judgeTask } from '../../storage/tasks/end-task.js';
 import { insertReward, lastReward, listRewardRows } from '../../storage/tasks/rewards.js';
 import { judgeTrajectory, runFactsOf } from '../../storage/trajectories/trajectories.js';
-import type { Parts } from '../parts.js';
+import type { EngineContext } from '../engine-context.js';
 
 const unknown = (id: string): HoldfastError =>
   new HoldfastError('run_unknown', `There is no run ${JSON.stringify(id)}.`);
@@ -25,13 +25,18 @@ const unknown = (id: string): HoldfastError =>
  * Says what a run was worth: the next version, which counts from now on. What the same actor has said last, said again, is the
  * version that is there.
  */
-export async function rewardRun(parts: Parts, id: string, request: GiveReward, caller: Caller): Promise<RewardView> {
+export async function rewardRun(
+  context: EngineContext,
+  id: string,
+  request: GiveReward,
+  caller: Caller,
+): Promise<RewardView> {
   const parsed = giveReward.safeParse(request);
   if (!parsed.success) throw invalidRequest(fieldErrorsOf(parsed.error));
   const data = rewardDataOf(parsed.data);
-  const { world } = parts;
-  if ((await findRun(world.knex, caller.tenant, id)) === undefined) throw unknown(id);
-  return world.knex.transaction(async (trx) => {
+  const { stepContext } = context;
+  if ((await findRun(stepContext.knex, caller.tenant, id)) === undefined) throw unknown(id);
+  return stepContext.knex.transaction(async (trx) => {
     const run = await lockRun(trx, id);
     const head = await readHead(trx, id);
     if (run === undefined || head === undefined) throw unknown(id);
@@ -40,7 +45,15 @@ export async function rewardRun(parts: Parts, id: string, request: GiveReward, c
     const last = await lastReward(trx, id);
     if (last !== null && last.actor === caller.actor && isSameJudgement(last, data)) return last;
     const { runKey, seq: headSeq, hash: headHash } = head;
-    const made = { runId: id, tenant: run.tenant, actor: caller.actor, at: isoNow(world), headSeq, headHash, runKey };
+    const made = {
+      runId: id,
+      tenant: run.tenant,
+      actor: caller.actor,
+      at: isoNow(stepContext),
+      headSeq,
+      headHash,
+      runKey,
+    };
     const view = await insertReward(trx, made, data);
     const { status, error } = runFactsOf(run, view).run;
     const end = { status, error, cancelReason: run.cancel_reason };
@@ -53,12 +66,12 @@ export async function rewardRun(parts: Parts, id: string, request: GiveReward, c
 
 /** What was said of a run, oldest first. Throws `run_unknown`. */
 export async function listRewards(
-  parts: Parts,
+  context: EngineContext,
   id: string,
   { after, limit }: { readonly after: number; readonly limit: number },
   caller: Caller,
 ): Promise<Page<RewardView>> {
-  if ((await findRun(parts.world.knex, caller.tenant, id)) === undefined) throw unknown(id);
-  const { rows: items, more } = await listRewardRows(parts.world.knex, id, { after, limit });
+  if ((await findRun(context.stepContext.knex, caller.tenant, id)) === undefined) throw unknown(id);
+  const { rows: items, more } = await listRewardRows(context.stepContext.knex, id, { after, limit });
   return { items, nextCursor: more ? String(items.at(-1)?.version ?? 0) : null };
 }

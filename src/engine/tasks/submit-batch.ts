@@ -9,7 +9,7 @@ import { sideBySide } from '../../storage/database/transactions.js';
 import { takenKeys } from '../../storage/runs/idempotency.js';
 import { keepDefinition } from '../../storage/tasks/task-definitions.js';
 import { tasksOfRuns } from '../../storage/tasks/tasks.js';
-import type { Parts } from '../parts.js';
+import type { EngineContext } from '../engine-context.js';
 import { AlreadyStarted, takeKey } from '../runs/start-run.js';
 import { type PlannedTask, planTask, type RecentDefinitions, writeTask } from './submit-task.js';
 
@@ -35,7 +35,7 @@ type Line = PlannedLine | Extract<BatchAnswer, { error: unknown }>;
  * has been read and not answered may or may not have been submitted. Throws what is no fault of a line.
  */
 export async function* submitTasks(
-  parts: Parts,
+  context: EngineContext,
   lines: AsyncIterable<BatchLine>,
   caller: Caller,
   key: string,
@@ -44,7 +44,7 @@ export async function* submitTasks(
   let chunk: Line[] = [];
   let chars = 0;
   const write = async (): Promise<BatchAnswer[]> => {
-    const answers = await writeChunk(parts, chunk, caller, recent);
+    const answers = await writeChunk(context, chunk, caller, recent);
     [chunk, chars] = [[], 0];
     for (const answer of answers) counts['status' in answer ? answer.status : 'failed'] += 1;
     return answers;
@@ -60,7 +60,7 @@ export async function* submitTasks(
       break;
     }
     // A definition may be that of a line before, and a key may stand in two lines.
-    const plan = () => planLine(parts, one, caller, key, recent, allowance);
+    const plan = () => planLine(context, one, caller, key, recent, allowance);
     let next = await plan();
     if (chunk.length > 0 && (isUnknownDefinition(next) || hasKey(chunk, next))) {
       yield* await write();
@@ -75,7 +75,7 @@ export async function* submitTasks(
 }
 
 async function planLine(
-  parts: Parts,
+  context: EngineContext,
   one: BatchLine,
   caller: Caller,
   batch: string,
@@ -88,7 +88,7 @@ async function planLine(
     if (!parsed.success) throw invalidRequest(fieldErrorsOf(parsed.error));
     const { key = String(one.line), ...request } = parsed.data;
     // Each line is a request of its own; the batch bounds what they keep together.
-    const planned = await planTask(parts, request, caller, new Allowance(), recent);
+    const planned = await planTask(context, request, caller, new Allowance(), recent);
     allowance.make(lengthOf(planned), 'The instructions of the tasks of this batch');
     return { line: one.line, key: sha256(JSON.stringify([batch, key])), planned };
   } catch (error) {
@@ -110,7 +110,7 @@ const hasKey = (chunk: readonly Line[], one: Line): boolean =>
   'key' in one && chunk.some((other) => 'key' in other && other.key === one.key);
 
 /** Keeps the definitions of lines. Gives those that are refused, by their hashes. */
-async function keepDefinitions({ knex }: Parts['world'], tenant: string, lines: readonly Line[]) {
+async function keepDefinitions({ knex }: EngineContext['stepContext'], tenant: string, lines: readonly Line[]) {
   const refused = new Map<string, HoldfastError>();
   const definitions = new Map(
     lines.flatMap((one) => ('planned' in one ? [[one.planned.definition.hash, one.planned.definition] as const] : [])),
@@ -128,15 +128,15 @@ async function keepDefinitions({ knex }: Parts['world'], tenant: string, lines: 
 
 /** Writes what of a chunk is not there yet, in one transaction. */
 async function writeChunk(
-  parts: Parts,
+  context: EngineContext,
   asked: readonly Line[],
   caller: Caller,
   recent: RecentDefinitions,
 ): Promise<BatchAnswer[]> {
-  const { world } = parts;
+  const { stepContext } = context;
   const { tenant } = caller;
   // Definitions are kept before, one by one, so that transactions of batches that share some do not wait for each other in two orders.
-  const refused = await keepDefinitions(world, tenant, asked);
+  const refused = await keepDefinitions(stepContext, tenant, asked);
   // What comes later may name what is kept.
   if (refused.size > 0) recent.clear();
   const chunk = asked.map((one) => {
@@ -146,15 +146,15 @@ async function writeChunk(
   const planned = chunk.filter((one): one is PlannedLine => 'planned' in one);
   for (let tries = 1; ; tries++) {
     const keys = planned.map((one) => one.key);
-    const taken = await takenKeys(world.knex, { tenant, operation: OPERATION }, keys);
+    const taken = await takenKeys(stepContext.knex, { tenant, operation: OPERATION }, keys);
     const fresh = planned.filter((one) => !taken.has(one.key));
     try {
       if (fresh.length > 0)
-        await world.knex.transaction(async (trx) => {
+        await stepContext.knex.transaction(async (trx) => {
           const write = ({ key, planned: task }: PlannedLine): Promise<void> => {
             const { fingerprint, run } = task;
             const claim = { tenant, operation: OPERATION, key, fingerprint, runId: run.id };
-            return writeTask(parts, trx, task, () => takeKey(trx, claim));
+            return writeTask(context, trx, task, () => takeKey(trx, claim));
           };
           await sideBySide(fresh.map(write));
         });
@@ -164,10 +164,10 @@ async function writeChunk(
       if (!(isTaken || databaseTrouble(error) === 'conflict') || tries === TRIES) throw error;
       continue;
     }
-    if (fresh.length > 0) world.queue.wake();
-    for (const { planned: one } of fresh) world.metrics.taskSubmitted(one.task.category);
+    if (fresh.length > 0) stepContext.queue.wake();
+    for (const { planned: one } of fresh) stepContext.metrics.taskSubmitted(one.task.category);
     const before = await tasksOfRuns(
-      world.knex,
+      stepContext.knex,
       [...taken.values()].map(({ runId }) => runId),
     );
     return chunk.map((one) => {

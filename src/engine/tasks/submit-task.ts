@@ -12,7 +12,7 @@ import { type TaskDefinition, taskDefinition, taskHashOf } from '../../core/task
 import { findDefinition, type KeptDefinition, keepDefinition } from '../../storage/tasks/task-definitions.js';
 import { findTask, insertTask, type NewTask, taskOfRun, taskViewOf } from '../../storage/tasks/tasks.js';
 import type { RegisteredAgent } from '../agents/agent-registry.js';
-import { agentNamed, type Parts, rewardNamed } from '../parts.js';
+import { agentNamed, type EngineContext, rewardNamed } from '../engine-context.js';
 import { allowanceOfRequest } from '../request.js';
 import {
   AlreadyStarted,
@@ -38,7 +38,7 @@ export interface PlannedTask {
  * `submitTask` does.
  */
 export async function planTask(
-  parts: Parts,
+  context: EngineContext,
   request: SubmitTask,
   caller: Caller,
   allowance: Allowance,
@@ -48,32 +48,32 @@ export async function planTask(
   if (!parsed.success) throw invalidRequest(fieldErrorsOf(parsed.error));
   const { task: asked, parameters = {}, image = null, reward = null } = parsed.data;
   const { tenant } = caller;
-  const hex = parts.world.newId().replaceAll('-', '');
+  const hex = context.stepContext.newId().replaceAll('-', '');
   const seed = parsed.data.seed ?? seedOf(hex);
-  const agent = agentNamed(parts, parsed.data.agent, '/agent');
-  const found = await definitionOf(parts, tenant, asked, recent);
+  const agent = agentNamed(context, parsed.data.agent, '/agent');
+  const found = await definitionOf(context, tenant, asked, recent);
   const { definition, kept } = found;
-  if (reward !== null) rewardNamed(parts, reward, '/reward');
-  if (asked.instruction !== undefined) assertReach(parts, definition, caller);
-  assertMounts(parts, definition);
+  if (reward !== null) rewardNamed(context, reward, '/reward');
+  if (asked.instruction !== undefined) assertReach(context, definition, caller);
+  assertMounts(context, definition);
   assertScaffold(agent, definition);
   const resolved = resolveTask(definition, { parameters, seed }, allowance);
   const { category, difficulty, tags, maxTurns, timeoutSeconds } = definition;
   const metadata = assertMetadata(labelled(definition, parsed.data.metadata, seed));
   const id = `task_${hex}`;
-  const { world, order } = parts;
-  const given = parsed.data.priority ?? (await order.priority(world.knex, tenant, definition, world.now()));
+  const { stepContext, order } = context;
+  const given = parsed.data.priority ?? (await order.priority(stepContext.knex, tenant, definition, stepContext.now()));
   const priority = given ?? NEW_RUN_PRIORITY;
   const run: PlannedRun = {
-    ...{ id: newRunId(parts), tenant, agent, input: resolved.instruction, metadata, grants: agent.grants },
-    limits: limitsOfStart(parts, agent, { maxTurns, maxDurationMs: timeoutSeconds * 1000 }),
+    ...{ id: newRunId(context), tenant, agent, input: resolved.instruction, metadata, grants: agent.grants },
+    limits: limitsOfStart(context, agent, { maxTurns, maxDurationMs: timeoutSeconds * 1000 }),
     ...{ priority, stream: null, sessionId: null, subjects: [], taskId: id },
     requestedBy: [caller.actor],
   };
   const task: NewTask = {
     ...{ id, tenant, definitionHash: kept.hash, name: kept.name, version: kept.version, category, difficulty, tags },
     ...{ agent: agent.name, parameters: toJson(parameters) as JsonObject, seed, image, reward, priority, metadata },
-    ...{ retries: parts.retries, runId: run.id },
+    ...{ retries: context.retries, runId: run.id },
   };
   remember(recent, found);
   return { definition: kept, run, task, fingerprint: digestOf(toJson(parsed.data)) };
@@ -96,13 +96,13 @@ function remember(recent: RecentDefinitions, found: Definition): void {
 
 /** Writes a task whose definition is kept, its run and the first segment of that, in somebody's transaction. */
 export async function writeTask(
-  { world }: Parts,
+  { stepContext }: EngineContext,
   trx: Knex.Transaction,
   { run, task }: PlannedTask,
   claim: () => Promise<void>,
 ): Promise<void> {
   // The limits of its first segment are those of the task, which stands on the run.
-  await writeRun(world, trx, run, async () => {
+  await writeRun(stepContext, trx, run, async () => {
     await claim();
     await insertTask(trx, task);
   });
@@ -110,30 +110,30 @@ export async function writeTask(
 
 /** Submits a task. With an idempotency key, the same request again gives the same task. */
 export async function submitTask(
-  parts: Parts,
+  context: EngineContext,
   request: SubmitTask,
   caller: Caller,
   idempotencyKey?: string,
 ): Promise<TaskView> {
-  const planned = await planTask(parts, request, caller, allowanceOfRequest());
-  const { world } = parts;
+  const planned = await planTask(context, request, caller, allowanceOfRequest());
+  const { stepContext } = context;
   const { tenant } = caller;
   const { run, task, fingerprint } = planned;
   const key = { tenant, operation: 'submit_task', key: idempotencyKey, fingerprint, runId: run.id };
   try {
-    await world.knex.transaction(async (trx) => {
+    await stepContext.knex.transaction(async (trx) => {
       await keepDefinition(trx, tenant, planned.definition);
-      await writeTask(parts, trx, planned, () => takeKey(trx, key));
+      await writeTask(context, trx, planned, () => takeKey(trx, key));
     });
   } catch (error) {
     if (!(error instanceof AlreadyStarted)) throw error;
-    const before = await taskOfRun(world.knex, error.runId);
+    const before = await taskOfRun(stepContext.knex, error.runId);
     if (before === undefined) throw new HoldfastError('task_unknown', `The task of run ${error.runId} was removed.`);
     return taskViewOf(before);
   }
-  world.queue.wake();
-  world.metrics.taskSubmitted(task.category);
-  const row = await findTask(world.knex, tenant, task.id);
+  stepContext.queue.wake();
+  stepContext.metrics.taskSubmitted(task.category);
+  const row = await findTask(stepContext.knex, tenant, task.id);
   if (row === undefined) throw new HoldfastError('task_unknown', `The task ${task.id} was removed.`);
   return taskViewOf(row);
 }
@@ -145,7 +145,7 @@ interface Definition {
 }
 
 async function definitionOf(
-  { world }: Parts,
+  { stepContext }: EngineContext,
   tenant: string,
   asked: AskedDefinition,
   recent: RecentDefinitions,
@@ -157,14 +157,14 @@ async function definitionOf(
   }
   const known = recent.get(namesOf(asked));
   if (known !== undefined) return known;
-  const kept = await findDefinition(world.knex, tenant, asked);
+  const kept = await findDefinition(stepContext.knex, tenant, asked);
   if (kept !== undefined) return { definition: taskDefinition.parse(JSON.parse(kept.definition)), kept };
   const detail = `There is no definition ${asked.name} of version ${asked.version}.`;
   throw new HoldfastError('task_definition_unknown', detail, { fields: [{ pointer: '/task', detail }] });
 }
 
 /** What reaches beyond a container is an admin's to give. Who names a definition takes what an admin has submitted. Throws `forbidden`. */
-function assertReach({ ceilings }: Parts, { environment }: TaskDefinition, caller: Caller): void {
+function assertReach({ ceilings }: EngineContext, { environment }: TaskDefinition, caller: Caller): void {
   const above = [...reachOf(environment), ...aboveCeilings(environment, ceilings)];
   const reach = above.map((pointer) => `/task/environment${pointer}`);
   if (reach.length === 0 || mayAct(caller, 'admin')) return;
@@ -174,7 +174,7 @@ function assertReach({ ceilings }: Parts, { environment }: TaskDefinition, calle
 }
 
 /** Folders of the host are the configuration's to give, to admins too. Throws `forbidden`. */
-function assertMounts({ hostFolders }: Parts, { environment }: TaskDefinition): void {
+function assertMounts({ hostFolders }: EngineContext, { environment }: TaskDefinition): void {
   const fields = [...hostFolders.problems(environment, 'task')].map(([index, detail]) => ({
     pointer: `/task/environment/mounts/${index}/source`,
     detail,

@@ -16,10 +16,10 @@ import { cursorAfter } from '../../storage/runs/run-list.js';
 import { attemptsOf } from '../../storage/tasks/task-attempts.js';
 import { listTaskRows } from '../../storage/tasks/task-list.js';
 import { cancelOpenTask, findTask, lockTask, type SeenTask } from '../../storage/tasks/tasks.js';
-import type { Parts } from '../parts.js';
+import type { EngineContext } from '../engine-context.js';
 
-async function taskNamed({ world }: Parts, id: string, caller: Caller): Promise<SeenTask> {
-  const row = await findTask(world.knex, caller.tenant, id);
+async function taskNamed({ stepContext }: EngineContext, id: string, caller: Caller): Promise<SeenTask> {
+  const row = await findTask(stepContext.knex, caller.tenant, id);
   if (row === undefined) throw unknown(id);
   return row;
 }
@@ -39,33 +39,33 @@ const shownOfTasks = async (trx: Knex.Transaction, rows: readonly SeenTask[]): P
   );
 
 /** Throws `task_unknown`. */
-export async function getTask(parts: Parts, id: string, caller: Caller): Promise<TaskView> {
-  const { world } = parts;
-  const { row, seen } = await atOneMoment(world.knex, async (trx) => {
+export async function getTask(context: EngineContext, id: string, caller: Caller): Promise<TaskView> {
+  const { stepContext } = context;
+  const { row, seen } = await atOneMoment(stepContext.knex, async (trx) => {
     const row = await findTask(trx, caller.tenant, id);
     if (row === undefined) throw unknown(id);
     return { row, seen: await shownOfTasks(trx, [row]) };
   });
-  return { ...shownTask(row, seen.get(row.run_id)?.integrity ?? []), tried: await attemptsOf(world.knex, id) };
+  return { ...shownTask(row, seen.get(row.run_id)?.integrity ?? []), tried: await attemptsOf(stepContext.knex, id) };
 }
 
 const LISTED_ATTEMPTS = 10;
 
 /** Tasks, newest first. Throws `invalid_request`. */
 export async function listTasks(
-  parts: Parts,
+  context: EngineContext,
   { limit, cursor, ...asked }: TaskFilter & { readonly limit: number; readonly cursor?: string },
   caller: Caller,
 ): Promise<Page<TaskView>> {
   const filter = taskFilter.safeParse(asked);
   if (!filter.success) throw invalidRequest(fieldErrorsOf(filter.error));
   const page = { limit, ...(cursor === undefined ? {} : { cursor }) };
-  const { given, seen } = await atOneMoment(parts.world.knex, async (trx) => {
+  const { given, seen } = await atOneMoment(context.stepContext.knex, async (trx) => {
     const given = await listTaskRows(trx, caller.tenant, filter.data, page);
     return { given, seen: await shownOfTasks(trx, given.rows) };
   });
   const tried = async ({ id }: SeenTask) =>
-    asked.dead === undefined ? {} : { tried: await attemptsOf(parts.world.knex, id, LISTED_ATTEMPTS) };
+    asked.dead === undefined ? {} : { tried: await attemptsOf(context.stepContext.knex, id, LISTED_ATTEMPTS) };
   const items: TaskView[] = [];
   for (const row of given.rows)
     items.push({ ...shownTask(row, seen.get(row.run_id)?.integrity ?? []), ...(await tried(row)) });
@@ -73,26 +73,32 @@ export async function listTasks(
 }
 
 /** Stops a task and its run; one that works is asked to. Repeating it is no error. Throws `task_unknown`, `task_over`. */
-export async function cancelTask(parts: Parts, id: string, reason: string | null, caller: Caller): Promise<TaskView> {
-  const { world } = parts;
+export async function cancelTask(
+  context: EngineContext,
+  id: string,
+  reason: string | null,
+  caller: Caller,
+): Promise<TaskView> {
+  const { stepContext } = context;
   const why = reason === null ? null : plainText(reason);
   for (;;) {
-    const seen = await taskNamed(parts, id, caller);
-    if (seen.status === 'cancelled') return getTask(parts, id, caller);
+    const seen = await taskNamed(context, id, caller);
+    if (seen.status === 'cancelled') return getTask(context, id, caller);
     if (seen.status !== 'open') throw new HoldfastError('task_over', `Task ${id} is ${seen.status}.`);
-    const stopping = await world.knex.transaction(async (trx) => {
+    const stopping = await stepContext.knex.transaction(async (trx) => {
       const run = await lockFamily(trx, seen.run_id);
       const task = await lockTask(trx, id);
       // Another run of it has begun meanwhile, or it is over by now: it is looked at again.
       if (task === undefined || run === undefined || task.run_id !== run.id || task.status !== 'open') return null;
       if (isOver(run.status)) await cancelOpenTask(trx, id, why);
-      else if (run.cancel_requested_at === null) return stopRun(world, trx, run, { actor: caller.actor, reason: why });
+      else if (run.cancel_requested_at === null)
+        return stopRun(stepContext, trx, run, { actor: caller.actor, reason: why });
       return [];
     });
     if (stopping === null) continue;
-    for (const one of stopping) parts.running.cancel(one);
-    world.queue.wake();
-    parts.changes.announce(seen.run_id);
-    return getTask(parts, id, caller);
+    for (const one of stopping) context.running.cancel(one);
+    stepContext.queue.wake();
+    context.changes.announce(seen.run_id);
+    return getTask(context, id, caller);
   }
 }

@@ -12,7 +12,7 @@ import {
   sketchesBefore,
 } from '../../storage/trajectories/trajectories.js';
 import { isDone, shortDue, takeDue } from '../../storage/trajectories/trajectories-due.js';
-import type { Parts } from '../parts.js';
+import type { EngineContext } from '../engine-context.js';
 import { chore } from '../workers/chore.js';
 
 /** With how many others a run is compared. */
@@ -26,8 +26,8 @@ const TOGETHER_TRIES = 2;
 const SHORT = { limit: 20, maxEvents: 1000, maxTries: TOGETHER_TRIES - 1 };
 
 /** Reads what a run was from its log, and keeps it for lists. Doing it again, or twice at a time, changes nothing. */
-async function indexRun(parts: Parts, runId: string): Promise<void> {
-  const { knex } = parts.world;
+async function indexRun(context: EngineContext, runId: string): Promise<void> {
+  const { knex } = context.stepContext;
   const row = await readRun(knex, runId);
   if (row === undefined || row.erased_at !== null || !isOver(row.status)) return;
   const { record, sketch: sketched } = await readTrajectory(knex, row, NO_STEPS);
@@ -49,47 +49,47 @@ async function indexRun(parts: Parts, runId: string): Promise<void> {
   });
   if (read === null) return;
   const { run, whole, result, task } = read;
-  parts.world.metrics.runEnded({
+  context.stepContext.metrics.runEnded({
     ...{ agent: run.agent, status: run.status, seconds: Number(run.active_ms) / 1000, result: result.type },
     ...{ reward: whole.totalReward, steps: whole.totalSteps, tokens: Number(run.total_tokens) },
   });
-  if (task !== null) parts.world.metrics.taskEnded(task);
+  if (task !== null) context.stepContext.metrics.taskEnded(task);
 }
 
 /** One that fails is due again later, and holds up no other. */
-const tryIndex = (parts: Parts, runId: string): Promise<void> =>
-  indexRun(parts, runId).catch((error: unknown) =>
-    parts.log.warn(
+const tryIndex = (context: EngineContext, runId: string): Promise<void> =>
+  indexRun(context, runId).catch((error: unknown) =>
+    context.log.warn(
       { component: 'trajectories', event: 'trajectory_unread', runId, error: String(error) },
       'the trajectory of a run could not be read',
     ),
   );
 
 /** What a list is to find: runs of a tenant that are over since a moment. The rest comes with the next beats. */
-export async function indexShortDue(parts: Parts, tenant: string): Promise<void> {
-  for (const runId of await shortDue(parts.world.knex, tenant, SHORT)) await tryIndex(parts, runId);
+export async function indexShortDue(context: EngineContext, tenant: string): Promise<void> {
+  for (const runId of await shortDue(context.stepContext.knex, tenant, SHORT)) await tryIndex(context, runId);
 }
 
-const unread = (parts: Parts, error: unknown): void =>
-  parts.log.warn(
+const unread = (context: EngineContext, error: unknown): void =>
+  context.log.warn(
     { component: 'trajectories', event: 'trajectories_unread', error: String(error) },
     'trajectories could not be read; it is tried again',
   );
 
 /** Reads what is due beside everything else, never in the way of a run. Throws nothing. */
-export async function indexDue(parts: Parts, isStopping: () => boolean): Promise<void> {
-  const busy = parts.running.runIds.length > 0;
-  const due = await takeDue(parts.world.knex, busy ? BUSY_AT_ONCE : IDLE_AT_ONCE).catch((error: unknown) => {
-    unread(parts, error);
+export async function indexDue(context: EngineContext, isStopping: () => boolean): Promise<void> {
+  const busy = context.running.runIds.length > 0;
+  const due = await takeDue(context.stepContext.knex, busy ? BUSY_AT_ONCE : IDLE_AT_ONCE).catch((error: unknown) => {
+    unread(context, error);
     return [];
   });
   for (const { runId, tenant, tries } of due) {
     if (isStopping()) return;
     // That it is tried is committed. What did not come to its end is tried by itself, so that it alone is to blame.
-    if (tries <= TOGETHER_TRIES) await tryIndex(parts, runId);
+    if (tries <= TOGETHER_TRIES) await tryIndex(context, runId);
     else
-      await chore(parts, { tenant, name: `index ${runId}` }, () => tryIndex(parts, runId)).catch((error) =>
-        unread(parts, error),
+      await chore(context, { tenant, name: `index ${runId}` }, () => tryIndex(context, runId)).catch((error) =>
+        unread(context, error),
       );
   }
 }

@@ -18,21 +18,21 @@ import type { RunRow } from '../../storage/runs/run-row.js';
 import { assertNotErased, findRun } from '../../storage/runs/runs.js';
 import { lastRewards } from '../../storage/tasks/rewards.js';
 import { listTrajectoryRows, readTrajectory, summaryOf } from '../../storage/trajectories/trajectories.js';
-import type { Parts } from '../parts.js';
+import type { EngineContext } from '../engine-context.js';
 import { indexShortDue } from './index-trajectories.js';
 
 /** The record of a run, with steps after a step. Throws `run_unknown`, `run_erased`. */
 export async function getTrajectory(
-  parts: Parts,
+  context: EngineContext,
   id: string,
   caller: Caller,
   { after = 0, limit = STEPS_LIMIT }: { readonly after?: number; readonly limit?: number } = {},
   signal?: AbortSignal,
 ): Promise<ShownTrajectory> {
-  const found = await findShown(parts, id, caller);
+  const found = await findShown(context, id, caller);
   if (found === null) throw new HoldfastError('run_unknown', `There is no run ${JSON.stringify(id)}.`);
   assertNotErased(found.row);
-  return shownRecord(parts, found, { after, limit }, signal);
+  return shownRecord(context, found, { after, limit }, signal);
 }
 
 /** A run, and where its row is not what its log says. */
@@ -42,14 +42,14 @@ interface Found {
 }
 
 /** Null: there is none. */
-const findShown = ({ world: { knex } }: Parts, id: string, { tenant }: Caller): Promise<Found | null> =>
+const findShown = ({ stepContext: { knex } }: EngineContext, id: string, { tenant }: Caller): Promise<Found | null> =>
   atOneMoment(knex, async (trx) => {
     const row = await findRun(trx, tenant, id);
     return row === undefined ? null : { row, integrity: (await shownOf(trx, [row], 'whole')).get(id)?.integrity ?? [] };
   });
 
 async function shownRecord(
-  { world: { knex } }: Parts,
+  { stepContext: { knex } }: EngineContext,
   { row, integrity }: Found,
   steps: { readonly after: number; readonly limit: number },
   signal?: AbortSignal,
@@ -66,13 +66,13 @@ function filterOf(asked: TrajectoryFilter): TrajectoryFilter {
 
 /** Runs as trajectories without their steps, newest first. Throws `invalid_request`. */
 export async function listTrajectories(
-  parts: Parts,
+  context: EngineContext,
   { limit, cursor, ...asked }: TrajectoryFilter & { readonly limit: number; readonly cursor?: string },
   caller: Caller,
 ): Promise<Page<TrajectorySummary>> {
   const filter = filterOf(asked);
-  const { knex } = parts.world;
-  await indexShortDue(parts, caller.tenant);
+  const { knex } = context.stepContext;
+  await indexShortDue(context, caller.tenant);
   const page = { limit, ...(cursor === undefined ? {} : { cursor }) };
   const { given, seen } = await atOneMoment(knex, async (trx) => {
     const given = await listTrajectoryRows(trx, caller.tenant, filter, page);
@@ -95,22 +95,22 @@ const PAGE = 50;
 
 /** Records one after the other, newest first; one is in memory at a time. Throws `invalid_request`. */
 export async function* streamTrajectories(
-  parts: Parts,
+  context: EngineContext,
   asked: TrajectoryFilter,
   caller: Caller,
 ): AsyncIterable<ShownTrajectory> {
   const filter = filterOf(asked);
-  const { knex } = parts.world;
-  await indexShortDue(parts, caller.tenant);
+  const { knex } = context.stepContext;
+  await indexShortDue(context, caller.tenant);
   let cursor: string | null = null;
   do {
     const page: { limit: number; cursor?: string } = { limit: PAGE, ...(cursor === null ? {} : { cursor }) };
     const found = await listTrajectoryRows(knex, caller.tenant, filter, page);
     for (const { id } of found.rows) {
-      const one = await findShown(parts, id, caller);
+      const one = await findShown(context, id, caller);
       // It was deleted since, or nothing is left of it.
       if (one === null || one.row.erased_at !== null) continue;
-      yield await shownRecord(parts, one, { after: 0, limit: Number.POSITIVE_INFINITY });
+      yield await shownRecord(context, one, { after: 0, limit: Number.POSITIVE_INFINITY });
     }
     cursor = cursorAfter(found);
   } while (cursor !== null);

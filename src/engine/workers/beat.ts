@@ -8,9 +8,9 @@ import { cancelledAmong } from '../../storage/runs/runs.js';
 import { elapsedMs } from '../concurrency/elapsed.js';
 import { repeating } from '../concurrency/repeating.js';
 import { settleContainers } from '../containers/settle-containers.js';
+import type { EngineContext } from '../engine-context.js';
 import { signLog } from '../evidence/sign-log.js';
 import type { DatabaseClock } from '../ops/database-clock.js';
-import type { Parts } from '../parts.js';
 import { SEGMENT_QUEUE } from '../queue/segment-queue.js';
 import { compactErased } from '../retention/compact-erased.js';
 import { goOnErasing } from '../retention/erase-subject.js';
@@ -44,38 +44,40 @@ export interface BeatEnds {
  * has a connection of its own, too. Returns a function that stops all of it.
  */
 export function startBeating(
-  parts: Parts,
+  context: EngineContext,
   { clock, lease }: { readonly clock: DatabaseClock; readonly lease: WorkerLease },
   { superseded, stopAsked }: BeatEnds,
 ): () => Promise<void> {
-  const { world, log } = parts;
-  const own = parts.database.ownConnection();
+  const { stepContext, log } = context;
+  const own = context.database.ownConnection();
   const every = (what: string, work: (isStopping: () => boolean) => Promise<void>, everyMs = BEAT_MS) =>
     repeating({ what, everyMs, log }, work);
-  const watchTimeOfDay = setBackWatch(parts);
-  const containers = settleContainers(parts);
+  const watchTimeOfDay = setBackWatch(context);
+  const containers = settleContainers(context);
   let isSuperseded = false;
 
   const heartbeat = async (): Promise<void> => {
     if (isSuperseded) return;
     const askedAt = elapsedMs();
-    const told = await beat(own, { ...world.worker, running: parts.running.runIds.length });
+    const told = await beat(own, { ...stepContext.worker, running: context.running.runIds.length });
     if (told === null) {
       isSuperseded = true;
-      return superseded(new HoldfastError('worker_superseded', `A newer process runs as worker ${world.worker.id}.`));
+      return superseded(
+        new HoldfastError('worker_superseded', `A newer process runs as worker ${stepContext.worker.id}.`),
+      );
     }
     lease.renew(askedAt);
     if (told.stopAsked !== null) stopAsked(told.stopAsked);
   };
   const cancels = async (): Promise<void> => {
-    const ids = parts.running.runIds;
-    if (ids.length > 0) for (const id of await cancelledAmong(world.knex, ids)) parts.running.cancel(id);
+    const ids = context.running.runIds;
+    if (ids.length > 0) for (const id of await cancelledAmong(stepContext.knex, ids)) context.running.cancel(id);
   };
   const old = async (isStopping: () => boolean): Promise<void> => {
     try {
-      await goOnErasing(parts, isStopping);
-      await retain(parts, isStopping);
-      await compactErased(parts, isStopping);
+      await goOnErasing(context, isStopping);
+      await retain(context, isStopping);
+      await compactErased(context, isStopping);
     } catch (error) {
       log.warn(
         { component: 'retention', event: 'retention_failed', error: String(error) },
@@ -86,28 +88,28 @@ export function startBeating(
   const stops = [
     every('heartbeat', heartbeat),
     every('clock', async () => {
-      await clock.look(world.knex);
+      await clock.look(stepContext.knex);
       watchTimeOfDay();
     }),
-    every('takeover', deathWatch(parts)),
+    every('takeover', deathWatch(context)),
     every('cancellations', cancels),
-    every('deadlines', dueWatch(parts)),
-    every('stalls', () => tellStalls(parts)),
-    every('attempts', (isStopping) => retryTasks(parts, isStopping)),
+    every('deadlines', dueWatch(context)),
+    every('stalls', () => tellStalls(context)),
+    every('attempts', (isStopping) => retryTasks(context, isStopping)),
     every('anchor', async () => {
-      if (parts.anchor.isDue) await signDue(parts);
+      if (context.anchor.isDue) await signDue(context);
     }),
     every('containers', async () => containers.begin()),
-    every('system', () => tellSystem(parts)),
-    every('limits', () => keepLimitsUp(parts), SWEEP_EVERY_MS),
-    every('stranded', (isStopping) => sweep(parts, isStopping), SWEEP_EVERY_MS),
-    every('rebuild', () => rebuildLeft(parts), SWEEP_EVERY_MS),
-    every('strays', strayWatch(parts), SWEEP_EVERY_MS),
-    every('exports', () => parts.exports.watch(world, log), SWEEP_EVERY_MS),
-    every('events', (isStopping) => dropEvents(parts, isStopping), SWEEP_EVERY_MS),
-    every('trajectories', (isStopping) => indexDue(parts, isStopping), SWEEP_EVERY_MS),
+    every('system', () => tellSystem(context)),
+    every('limits', () => keepLimitsUp(context), SWEEP_EVERY_MS),
+    every('stranded', (isStopping) => sweep(context, isStopping), SWEEP_EVERY_MS),
+    every('rebuild', () => rebuildLeft(context), SWEEP_EVERY_MS),
+    every('strays', strayWatch(context), SWEEP_EVERY_MS),
+    every('exports', () => context.exports.watch(stepContext, log), SWEEP_EVERY_MS),
+    every('events', (isStopping) => dropEvents(context, isStopping), SWEEP_EVERY_MS),
+    every('trajectories', (isStopping) => indexDue(context, isStopping), SWEEP_EVERY_MS),
     every('retention', old, SWEEP_EVERY_MS),
-    every('forget', () => forgetOld(parts), FORGET_EVERY_MS),
+    every('forget', () => forgetOld(context), FORGET_EVERY_MS),
   ];
   return async () => {
     await Promise.all([...stops.map((stop) => stop()), containers.stop()]);
@@ -115,21 +117,21 @@ export function startBeating(
   };
 }
 
-const signDue = (parts: Parts): Promise<unknown> =>
-  leftOut(parts, 'sign', () => signLog(parts, (apart) => parts.anchor.beat(apart)));
+const signDue = (context: EngineContext): Promise<unknown> =>
+  leftOut(context, 'sign', () => signLog(context, (apart) => context.anchor.beat(apart)));
 
-async function forgetOld({ world: { knex } }: Parts): Promise<void> {
+async function forgetOld({ stepContext: { knex } }: EngineContext): Promise<void> {
   await forgetOldWorkers(knex);
   await forgetOldNotes(knex);
 }
 
-async function keepLimitsUp({ world: { knex } }: Parts): Promise<void> {
+async function keepLimitsUp({ stepContext: { knex } }: EngineContext): Promise<void> {
   await keySegments(knex, SEGMENT_QUEUE);
   await forgetStarts(knex);
 }
 
-async function dropEvents({ world }: Parts, isStopping: () => boolean): Promise<void> {
+async function dropEvents({ stepContext }: EngineContext, isStopping: () => boolean): Promise<void> {
   let dropped = EVENTS_AT_ONCE;
   while (dropped === EVENTS_AT_ONCE && !isStopping())
-    dropped = await dropExpiredEvents(world.knex, new Date(world.now()), EVENTS_AT_ONCE);
+    dropped = await dropExpiredEvents(stepContext.knex, new Date(stepContext.now()), EVENTS_AT_ONCE);
 }

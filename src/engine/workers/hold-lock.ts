@@ -1,7 +1,7 @@
 import { HoldfastError } from '../../core/errors/errors.js';
+import type { EngineLog } from '../../core/ops/log-record.js';
 import type { Database, SessionLock } from '../../storage/database/database.js';
 import { END_WITHIN_MS, within } from '../../storage/database/timing.js';
-import type { EngineLog } from '../parts.js';
 import type { ProcessGate } from './step-gate.js';
 import { regainLock, type Worker } from './worker.js';
 

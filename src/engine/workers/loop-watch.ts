@@ -1,7 +1,7 @@
 import { type CodeSpan, spansSince, watchSpans } from '../../../steps/calls/late-throws.js';
 import type { Check } from '../../core/ops/health.js';
+import type { EngineLog } from '../../core/ops/log-record.js';
 import type { Metrics } from '../../metrics/metrics.js';
-import type { EngineLog } from '../parts.js';
 
 const LOOK_EVERY_MS = 250;
 /** Requests, heartbeats and deadlines of the process come later by this. */

@@ -3,7 +3,7 @@ import { SEGMENT_WORKFLOW } from '../../core/runs/run.js';
 import { olderSegments } from '../../storage/dbos/segment-rows.js';
 import { readRun } from '../../storage/runs/runs.js';
 import { RECORDING_VERSION } from '../dbos/recording-version.js';
-import type { Parts } from '../parts.js';
+import type { EngineContext } from '../engine-context.js';
 import { chore } from './chore.js';
 
 const AT_ONCE = 100;
@@ -12,31 +12,31 @@ const AT_ONCE = 100;
  * Goes on with segments that no worker can go on with that lives: those in the queue of an older recording version, whose
  * workers are all gone. What a newer build has recorded is left to it.
  */
-export async function rebuildLeft(parts: Parts): Promise<void> {
-  const { world, role } = parts;
+export async function rebuildLeft(context: EngineContext): Promise<void> {
+  const { stepContext, role } = context;
   // A process that only serves may be of a build whose workers are still to come.
   if (role === 'api') return;
   const wanted = { workflow: SEGMENT_WORKFLOW, version: RECORDING_VERSION, limit: AT_ONCE };
   const rebuilt: string[] = [];
-  for (const older of await olderSegments(world.knex, wanted)) {
+  for (const older of await olderSegments(stepContext.knex, wanted)) {
     try {
-      const tenant = (await readRun(world.knex, older.runId))?.tenant ?? 'default';
-      await chore(parts, { tenant, name: `rebuild ${older.runId}` }, async () => {
-        if (await rebuildSegment(world, older, RECORDING_VERSION)) rebuilt.push(older.runId);
+      const tenant = (await readRun(stepContext.knex, older.runId))?.tenant ?? 'default';
+      await chore(context, { tenant, name: `rebuild ${older.runId}` }, async () => {
+        if (await rebuildSegment(stepContext, older, RECORDING_VERSION)) rebuilt.push(older.runId);
       });
     } catch (error) {
       // It is tried again at the next look, and holds up no other.
-      parts.log.warn(
+      context.log.warn(
         { component: 'worker', event: 'segment_not_rebuilt', runId: older.runId, error: String(error) },
         'a segment could not be rebuilt',
       );
     }
   }
   if (rebuilt.length === 0) return;
-  world.queue.wake();
-  parts.log.warn(
+  stepContext.queue.wake();
+  context.log.warn(
     { component: 'worker', event: 'segments_rebuilt', runs: rebuilt, version: RECORDING_VERSION },
     'segments of an older recording version were rebuilt',
   );
-  for (const id of rebuilt) parts.changes.announce(id);
+  for (const id of rebuilt) context.changes.announce(id);
 }

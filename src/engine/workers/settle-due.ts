@@ -7,7 +7,7 @@ import type { InterruptionRow } from '../../storage/interruptions/interruption-r
 import { decisionsOf, interruptionsByIds, isPast } from '../../storage/interruptions/interruptions.js';
 import { correctTimers, type DueTimer, dropTimers, isAnyDue, takeDue } from '../../storage/interruptions/timers.js';
 import { lockRun } from '../../storage/runs/runs.js';
-import type { Parts } from '../parts.js';
+import type { EngineContext } from '../engine-context.js';
 
 type Due = Pick<DueTimer, 'runId' | 'target'>;
 
@@ -24,8 +24,8 @@ const FAILED_MAX = 1_000;
  * Settles, whenever it is called, all deadlines and timers that are due: many in one transaction, in several at once, beside other
  * workers that do the same. One that fails is tried again later, and holds up no other.
  */
-export function dueWatch(parts: Parts): (isStopping: () => boolean) => Promise<void> {
-  const { world } = parts;
+export function dueWatch(context: EngineContext): (isStopping: () => boolean) => Promise<void> {
+  const { stepContext } = context;
   const failed = new Map<string, number>();
 
   const leave = (id: string): void => {
@@ -33,14 +33,14 @@ export function dueWatch(parts: Parts): (isStopping: () => boolean) => Promise<v
   };
 
   const take = (trx: Knex.Transaction): Promise<readonly DueTimer[]> =>
-    takeDue(trx, { now: new Date(world.now()), except: [...failed.keys()], limit: AT_ONCE, of: null });
+    takeDue(trx, { now: new Date(stepContext.now()), except: [...failed.keys()], limit: AT_ONCE, of: null });
 
   const oneByOne = async (timers: readonly DueTimer[]): Promise<void> => {
     for (const { id, runId, target } of timers) {
-      await expire(parts, runId, target).catch((error: unknown) => {
+      await expire(context, runId, target).catch((error: unknown) => {
         if (databaseTrouble(error) !== null) throw error;
         leave(id);
-        notExpired(parts, { runId, error });
+        notExpired(context, { runId, error });
       });
     }
   };
@@ -49,10 +49,10 @@ export function dueWatch(parts: Parts): (isStopping: () => boolean) => Promise<v
     for (let more = true; more && !isStopping(); ) {
       let taken: readonly DueTimer[] = [];
       try {
-        await settleAndResume(world, async (settling) => {
+        await settleAndResume(stepContext, async (settling) => {
           const { trx } = settling;
           taken = await take(trx);
-          const kept = await settleTaken(parts, settling, taken);
+          const kept = await settleTaken(context, settling, taken);
           // One whose interruption was settled in another way is over, too.
           await dropTimers(
             trx,
@@ -70,10 +70,10 @@ export function dueWatch(parts: Parts): (isStopping: () => boolean) => Promise<v
 
   return async (isStopping) => {
     // An idle worker asks one small question.
-    if (!(await isAnyDue(world.knex, new Date(world.now())))) return;
+    if (!(await isAnyDue(stepContext.knex, new Date(stepContext.now())))) return;
     const now = performance.now();
     for (const [id, again] of failed) if (again <= now) failed.delete(id);
-    await Promise.all(Array.from({ length: parts.database.kind === 'pglite' ? 1 : LANES }, () => lane(isStopping)));
+    await Promise.all(Array.from({ length: context.database.kind === 'pglite' ? 1 : LANES }, () => lane(isStopping)));
   };
 }
 
@@ -81,7 +81,11 @@ export function dueWatch(parts: Parts): (isStopping: () => boolean) => Promise<v
  * Settles interruptions whose time has come, under the locks of their runs. A timer can be changed in the database, so an interruption
  * is settled only if its own row says that its time is over, and that row says what the log says. Returns those that keep their timers.
  */
-async function settleTaken(parts: Parts, settling: Settling, due: readonly Due[]): Promise<ReadonlySet<string>> {
+async function settleTaken(
+  context: EngineContext,
+  settling: Settling,
+  due: readonly Due[],
+): Promise<ReadonlySet<string>> {
   if (due.length === 0) return new Set();
   const { trx } = settling;
   const rows = await interruptionsByIds(
@@ -89,12 +93,12 @@ async function settleTaken(parts: Parts, settling: Settling, due: readonly Due[]
     due.map(({ target }) => target),
   );
   const pending = rows.filter(({ status }) => status === 'pending');
-  const past = pending.filter((row) => isPast(row, parts.world.now()));
+  const past = pending.filter((row) => isPast(row, context.stepContext.now()));
   const ids = past.map(({ id }) => id);
   const changed = await falseInterruptions(trx, past, await decisionsOf(trx, ids), 'short');
   const isChanged = ({ id }: InterruptionRow): boolean => (changed.get(id) ?? []).length > 0;
   for (const row of past.filter(isChanged))
-    notExpired(parts, { runId: row.run_id, error: (changed.get(row.id) ?? []).map(({ what }) => what).join('; ') });
+    notExpired(context, { runId: row.run_id, error: (changed.get(row.id) ?? []).map(({ what }) => what).join('; ') });
   const early = pending.filter((row) => !past.includes(row));
   await correctTimers(trx, early);
   const settlements = past.filter((row) => !isChanged(row)).map(settlementByTime);
@@ -109,39 +113,39 @@ async function settleTaken(parts: Parts, settling: Settling, due: readonly Due[]
  * Settles those of these interruptions whose time is over, for whoever is about to show them: what nobody may decide any more is not shown
  * as pending. False: there was none, or somebody else settles it in this moment.
  */
-export async function settlePast(parts: Parts, shown: readonly InterruptionRow[]): Promise<boolean> {
-  const { world } = parts;
-  const of = shown.filter((row) => row.status === 'pending' && isPast(row, world.now())).map(({ id }) => id);
+export async function settlePast(context: EngineContext, shown: readonly InterruptionRow[]): Promise<boolean> {
+  const { stepContext } = context;
+  const of = shown.filter((row) => row.status === 'pending' && isPast(row, stepContext.now())).map(({ id }) => id);
   if (of.length === 0) return false;
   let taken: readonly DueTimer[] = [];
   try {
-    await settleAndResume(world, async (settling) => {
-      taken = await takeDue(settling.trx, { now: new Date(world.now()), except: [], limit: of.length, of });
-      await settleTaken(parts, settling, taken);
+    await settleAndResume(stepContext, async (settling) => {
+      taken = await takeDue(settling.trx, { now: new Date(stepContext.now()), except: [], limit: of.length, of });
+      await settleTaken(context, settling, taken);
     });
   } catch (error) {
     if (databaseTrouble(error) !== null) throw error;
     // One whose row cannot be read is shown as it is; the watch tries each by itself.
-    notExpired(parts, { error, count: of.length });
+    notExpired(context, { error, count: of.length });
     return false;
   }
   return taken.length > 0;
 }
 
 const notExpired = (
-  parts: Parts,
+  context: EngineContext,
   { error, ...of }: { readonly error: unknown; readonly [more: string]: unknown },
 ): void =>
-  parts.log.warn(
+  context.log.warn(
     { component: 'worker', event: 'interruption_not_expired', ...of, error: String(error) },
     'an interruption could not be expired',
   );
 
 /** Settles one interruption whose time has come. Does nothing when somebody decided before. */
-export async function expire(parts: Parts, runId: string, id: string): Promise<void> {
-  await settleAndResume(parts.world, async (settling) => {
+export async function expire(context: EngineContext, runId: string, id: string): Promise<void> {
+  await settleAndResume(context.stepContext, async (settling) => {
     settling.runIds.add(runId);
     if ((await lockRun(settling.trx, runId)) === undefined) return;
-    await settleTaken(parts, settling, [{ runId, target: id }]);
+    await settleTaken(context, settling, [{ runId, target: id }]);
   });
 }

@@ -10,7 +10,7 @@ import { takesEvents } from '../../storage/retention/lost-rows.js';
 import { liveBelow, lockFamily } from '../../storage/runs/families.js';
 import type { RunRow } from '../../storage/runs/run-row.js';
 import { updateRun } from '../../storage/runs/runs.js';
-import type { Parts } from '../parts.js';
+import type { EngineContext } from '../engine-context.js';
 
 const STOPS_WITHIN_MS = 10_000;
 const LOOK_EVERY_MS = 100;
@@ -20,14 +20,14 @@ const WHY = 'Its log is broken; it is repaired in a run of its own.';
  * Stops a run whose log is broken, with those below it and all that they wait for, and waits until they are over. What works is asked
  * to stop first. Repeating it is no error. Throws `run_not_over` where a worker does not let go.
  */
-export async function stopBroken(parts: Parts, id: string, caller: Caller): Promise<void> {
-  const { world } = parts;
+export async function stopBroken(context: EngineContext, id: string, caller: Caller): Promise<void> {
+  const { stepContext } = context;
   for (let waitedMs = 0; ; waitedMs += LOOK_EVERY_MS) {
-    const stopping = await world.knex.transaction((trx) => stopLocked(parts, trx, id, caller));
-    for (const one of stopping) parts.running.cancel(one);
-    world.queue.wake();
-    parts.changes.announce(id);
-    const working = await liveBelow(world.knex, id);
+    const stopping = await stepContext.knex.transaction((trx) => stopLocked(context, trx, id, caller));
+    for (const one of stopping) context.running.cancel(one);
+    stepContext.queue.wake();
+    context.changes.announce(id);
+    const working = await liveBelow(stepContext.knex, id);
     if (working === null) return;
     if (waitedMs >= STOPS_WITHIN_MS)
       throw new HoldfastError('run_not_over', `Run ${working.id} is ${working.status}, and was asked to stop.`, {
@@ -39,7 +39,7 @@ export async function stopBroken(parts: Parts, id: string, caller: Caller): Prom
 
 /** Gives the runs that work and are asked to stop. */
 async function stopLocked(
-  { world }: Parts,
+  { stepContext }: EngineContext,
   trx: Knex.Transaction,
   id: string,
   { actor }: Caller,
@@ -47,17 +47,17 @@ async function stopLocked(
   const run = await lockFamily(trx, id);
   if (run === undefined || isOver(run.status)) return [];
   if (await takesEvents(trx, id))
-    return run.cancel_requested_at === null ? stopRun(world, trx, run, { actor, reason: WHY }) : [];
+    return run.cancel_requested_at === null ? stopRun(stepContext, trx, run, { actor, reason: WHY }) : [];
   if (await hasWorkingSegment(trx, run)) {
-    await updateRun(trx, id, { cancel_requested_at: new Date(world.now()), cancel_reason: WHY });
+    await updateRun(trx, id, { cancel_requested_at: new Date(stepContext.now()), cancel_reason: WHY });
     return [id];
   }
-  return endByRows({ world }, trx, run);
+  return endByRows({ stepContext }, trx, run);
 }
 
 /** Ends a run whose log takes no event any more: its rows alone say so. */
 async function endByRows(
-  { world }: Pick<Parts, 'world'>,
+  { stepContext }: Pick<EngineContext, 'stepContext'>,
   trx: Knex.Transaction,
   run: RunRow,
 ): Promise<readonly string[]> {
@@ -66,10 +66,10 @@ async function endByRows(
     trx,
     pending.map(({ id }) => ({ id, status: 'cancelled' })),
   );
-  const at = new Date(world.now());
+  const at = new Date(stepContext.now());
   const over = await updateRun(trx, run.id, {
     ...{ status: 'cancelled', cancel_requested_at: at, cancel_reason: WHY, completed_at: at },
   });
-  await world.queue.withdraw(trx, [{ runId: run.id, segment: run.segment }]);
-  return endFamily(world, trx, over);
+  await stepContext.queue.withdraw(trx, [{ runId: run.id, segment: run.segment }]);
+  return endFamily(stepContext, trx, over);
 }

@@ -13,7 +13,7 @@ import { appendEvents } from '../../storage/log/events.js';
 import { takesEvents } from '../../storage/retention/lost-rows.js';
 import { lockFamily } from '../../storage/runs/families.js';
 import { readRun, updateRun } from '../../storage/runs/runs.js';
-import type { Parts } from '../parts.js';
+import type { EngineContext } from '../engine-context.js';
 
 const AT_ONCE = 20;
 
@@ -22,20 +22,20 @@ const AT_ONCE = 20;
  * gives an execution up when it finds its own step recorded, which happens when the connection is lost after the commit and
  * before the answer. Between two calls whatever the dispatcher has taken must have begun.
  */
-export function strayWatch(parts: Parts): () => Promise<void> {
-  const { knex, worker, queue } = parts.world;
+export function strayWatch(context: EngineContext): () => Promise<void> {
+  const { knex, worker, queue } = context.stepContext;
   let suspects: ReadonlySet<string> = new Set();
   return async () => {
-    const here = new Set(parts.running.workflowIds);
+    const here = new Set(context.running.workflowIds);
     const idle = (await segmentsUnder(knex, SEGMENT_WORKFLOW, worker.id)).filter((id) => !here.has(id));
-    const strays = idle.filter((id) => suspects.has(id) && !parts.running.workflowIds.includes(id));
+    const strays = idle.filter((id) => suspects.has(id) && !context.running.workflowIds.includes(id));
     suspects = new Set(idle);
     if (strays.length === 0) return;
     const requeued = await requeue(knex, worker, strays);
     if (requeued.length === 0) return;
     queue.wake();
-    parts.world.metrics.requeued(requeued.length);
-    parts.log.warn(
+    context.stepContext.metrics.requeued(requeued.length);
+    context.log.warn(
       { component: 'worker', event: 'segments_requeued', segments: requeued },
       'segments that had stopped were put back into the queue',
     );
@@ -43,41 +43,42 @@ export function strayWatch(parts: Parts): () => Promise<void> {
 }
 
 /** Ends runs whose segment can never go on, by name, so that none stands still for ever. */
-export async function sweep(parts: Parts, isStopping: () => boolean): Promise<void> {
+export async function sweep(context: EngineContext, isStopping: () => boolean): Promise<void> {
   for (let ended = AT_ONCE; ended === AT_ONCE && !isStopping(); ) {
-    const found = await strandedRuns(parts.world.knex, AT_ONCE);
-    for (const stranded of found) await endStranded(parts, stranded);
+    const found = await strandedRuns(context.stepContext.knex, AT_ONCE);
+    for (const stranded of found) await endStranded(context, stranded);
     ended = found.length;
   }
 }
 
 /** Ends a run whose segment can never go on. */
-export async function endStranded(parts: Parts, stranded: StrandedRun): Promise<void> {
-  const { world } = parts;
-  const { code, why } = await reasonOf(parts, stranded);
+export async function endStranded(context: EngineContext, stranded: StrandedRun): Promise<void> {
+  const { stepContext } = context;
+  const { code, why } = await reasonOf(context, stranded);
   const text = `Segment ${stranded.segment} cannot go on: ${why}`.slice(0, 4096).toWellFormed();
   const error = new HoldfastError(code, text).view();
-  const taskId = await world.knex.transaction(async (trx) => {
+  const taskId = await stepContext.knex.transaction(async (trx) => {
     const run = await lockFamily(trx, stranded.id);
     if (run === undefined || run.segment !== stranded.segment || isOver(run.status)) return null;
     const draft = { key: 'end', parentKey: 'created', kind: 'run.failed', data: { error: { ...error } } } as const;
     // A log that somebody has damaged does not keep the run, and those after it, from ending.
-    if (await takesEvents(trx, run.id)) await appendEvents(trx, run.id, [draft], { at: isoNow(world), worker: null });
+    if (await takesEvents(trx, run.id))
+      await appendEvents(trx, run.id, [draft], { at: isoNow(stepContext), worker: null });
     const ended = await updateRun(trx, run.id, {
       status: 'failed',
       error: canonical(error),
-      completed_at: new Date(world.now()),
+      completed_at: new Date(stepContext.now()),
     });
-    await endFamily(world, trx, ended);
+    await endFamily(stepContext, trx, ended);
     return ended.task_id;
   });
-  world.queue.wake();
-  world.metrics.stranded();
-  parts.log.error(
+  stepContext.queue.wake();
+  stepContext.metrics.stranded();
+  context.log.error(
     { component: 'worker', event: 'run_stranded', taskId, runId: stranded.id, segment: stranded.segment, why },
     'a stranded run was ended',
   );
-  parts.changes.announce(stranded.id);
+  context.changes.announce(stranded.id);
 }
 
 interface Reason {
@@ -85,24 +86,24 @@ interface Reason {
   readonly why: string;
 }
 
-async function reasonOf(parts: Parts, stranded: StrandedRun): Promise<Reason> {
+async function reasonOf(context: EngineContext, stranded: StrandedRun): Promise<Reason> {
   const { id, segment, workflow } = stranded;
   if (workflow === 'CANCELLED') {
-    const crashes = await crashesOf(parts.world.knex, id, segment);
+    const crashes = await crashesOf(context.stepContext.knex, id, segment);
     const why = `${crashes.crashes} times a worker died with it, without a step in between.`;
-    if (isGivenUp(crashes, parts.crashLimit)) return { code: 'limit_crashes', why };
+    if (isGivenUp(crashes, context.crashLimit)) return { code: 'limit_crashes', why };
   }
   if (workflow === null) return { code: 'run_failed', why: 'its workflow does not exist' };
   if (workflow !== 'ERROR') return { code: 'run_failed', why: `its workflow is ${workflow}` };
-  const why = await countedError(parts, stranded);
+  const why = await countedError(context, stranded);
   return { code: /was recorded (as|when)|replay/i.test(why) ? 'replay_diverged' : 'run_failed', why };
 }
 
 /** What a workflow has recorded may be anything: a run whose error ends the process ends without it. */
-async function countedError({ world }: Parts, stranded: StrandedRun): Promise<string> {
-  const tenant = (await readRun(world.knex, stranded.id))?.tenant ?? 'default';
+async function countedError({ stepContext }: EngineContext, stranded: StrandedRun): Promise<string> {
+  const tenant = (await readRun(stepContext.knex, stranded.id))?.tenant ?? 'default';
   try {
-    return await counted(world, { tenant, name: `error of ${stranded.id}` }, () => errorOf(stranded));
+    return await counted(stepContext, { tenant, name: `error of ${stranded.id}` }, () => errorOf(stranded));
   } catch (error) {
     if (!(error instanceof HoldfastError && error.code === 'work_crashes')) throw error;
     return 'its workflow ended in an error, and processes died with reading that';

@@ -12,7 +12,7 @@ import {
 } from '../../storage/dbos/takeover.js';
 import { markDead } from '../../storage/queue/workers.js';
 import { elapsedMs } from '../concurrency/elapsed.js';
-import type { Parts } from '../parts.js';
+import type { EngineContext } from '../engine-context.js';
 import { rebuildLeft } from './rebuild-left.js';
 import { endStranded } from './sweep.js';
 import { lockName } from './worker.js';
@@ -26,8 +26,8 @@ const BLIND_AFTER_MS = 2500;
  * and all locks are free for a moment, and nobody is dead. The session of one that holds its lock and stands still for longer than the
  * bound is ended: it is fenced then, and ends when it wakes.
  */
-export function deathWatch(parts: Parts): () => Promise<void> {
-  const { knex, worker } = parts.world;
+export function deathWatch(context: EngineContext): () => Promise<void> {
+  const { knex, worker } = context.stepContext;
   const seen = new Map<string, { readonly heartbeat: string; since: number; beforeMs: number }>();
   let lookedAt = 0;
 
@@ -55,34 +55,38 @@ export function deathWatch(parts: Parts): () => Promise<void> {
     for (const id of seen.keys()) if (!holders.some((one) => one.id === id)) seen.delete(id);
     for (const holder of holders) {
       const { lastly, inAll } = silentMs(holder, now);
-      if (lastly >= HEARTBEAT_OLD_MS) await takeOver(parts, holder.id, inAll >= parts.stillAfterMs);
+      if (lastly >= HEARTBEAT_OLD_MS) await takeOver(context, holder.id, inAll >= context.stillAfterMs);
     }
   };
 }
 
 /** Takes a dead worker's segments; does nothing when it has moved, or its lock is held by one that does not stand still. */
-async function takeOver(parts: Parts, id: string, standsStill: boolean): Promise<void> {
-  const { world } = parts;
-  const lock = await takeLock(parts, id, standsStill);
+async function takeOver(context: EngineContext, id: string, standsStill: boolean): Promise<void> {
+  const { stepContext } = context;
+  const lock = await takeLock(context, id, standsStill);
   if (lock === null) return;
   try {
-    const takeover = { worker: id, workflow: SEGMENT_WORKFLOW, crashLimit: parts.crashLimit };
-    if (!(await isGone(world.knex, id))) return;
-    await endSessions(world.knex, id);
-    const left = await world.knex.transaction(async (trx) => {
+    const takeover = { worker: id, workflow: SEGMENT_WORKFLOW, crashLimit: context.crashLimit };
+    if (!(await isGone(stepContext.knex, id))) return;
+    await endSessions(stepContext.knex, id);
+    const left = await stepContext.knex.transaction(async (trx) => {
       await fence(trx, id);
       const taken = await takeSegments(trx, takeover);
       await markDead(trx, id);
       return taken;
     });
-    await settleLeft(parts, id, left);
-    await rebuildLeft(parts);
+    await settleLeft(context, id, left);
+    await rebuildLeft(context);
   } finally {
     await lock.release();
   }
 }
 
-async function takeLock({ database, log }: Parts, id: string, standsStill: boolean): Promise<SessionLock | null> {
+async function takeLock(
+  { database, log }: EngineContext,
+  id: string,
+  standsStill: boolean,
+): Promise<SessionLock | null> {
   const lock = await database.tryLock(lockName(id));
   if (lock !== null || !standsStill) return lock;
   log.warn(
@@ -95,15 +99,15 @@ async function takeLock({ database, log }: Parts, id: string, standsStill: boole
 }
 
 /** What follows from segments that were taken: those that can go on do so, and runs that were given up end by name. */
-export async function settleLeft(parts: Parts, worker: string, left: readonly LeftSegment[]): Promise<void> {
+export async function settleLeft(context: EngineContext, worker: string, left: readonly LeftSegment[]): Promise<void> {
   if (left.length === 0) return;
-  parts.world.queue.wake();
-  parts.world.metrics.takenOver(left.length);
+  context.stepContext.queue.wake();
+  context.stepContext.metrics.takenOver(left.length);
   const runs = left.map(({ runId }) => runId);
-  parts.log.warn(
+  context.log.warn(
     { component: 'worker', event: 'segments_taken_over', worker, runs },
     'the segments of a worker that is gone were taken over',
   );
   for (const { runId, segment, givenUp } of left)
-    if (givenUp) await endStranded(parts, { id: runId, segment, workflow: 'CANCELLED' });
+    if (givenUp) await endStranded(context, { id: runId, segment, workflow: 'CANCELLED' });
 }

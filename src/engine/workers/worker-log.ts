@@ -1,5 +1,4 @@
-import type { LogFields } from '../../core/ops/log-record.js';
-import type { EngineLog } from '../parts.js';
+import type { EngineLog, LogFields } from '../../core/ops/log-record.js';
 
 /** A log whose lines name the worker that says them. */
 export function workerLog(log: EngineLog, workerId: string): EngineLog {

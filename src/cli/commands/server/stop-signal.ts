@@ -1,4 +1,4 @@
-import type { EngineLog } from '../../../engine/parts.js';
+import type { EngineLog } from '../../../core/ops/log-record.js';
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { parseTokens, type Token } from '../../../core/access-token.js';
-import type { EngineLog } from '../../../engine/parts.js';
+import type { EngineLog } from '../../../core/ops/log-record.js';
 
 /** A token that is removed is refused within a second. */
 const LOOK_MS = 300;

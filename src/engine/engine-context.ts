@@ -2,7 +2,7 @@ import type { ModelProvider } from '@openai/agents';
 import type { StepContext } from '../../steps/context.js';
 import type { Ceilings } from '../core/containers/ceilings.js';
 import { HoldfastError } from '../core/errors/errors.js';
-import type { LogFields } from '../core/ops/log-record.js';
+import type { EngineLog } from '../core/ops/log-record.js';
 import type { Stalls, WorkerRole } from '../core/queue/worker.js';
 import type { Retention } from '../core/retention/retention.js';
 import type { RewardFunction } from '../core/tasks/reward.js';
@@ -25,17 +25,9 @@ import type { TaskOrder } from './tasks/task-order.js';
 import type { LoopWatch } from './workers/loop-watch.js';
 import type { RunningSegments } from './workers/running-segments.js';
 
-/** Where the engine says what an operator should know. */
-export interface EngineLog {
-  readonly debug: (fields: LogFields, message: string) => void;
-  readonly info: (fields: LogFields, message: string) => void;
-  readonly warn: (fields: LogFields, message: string) => void;
-  readonly error: (fields: LogFields, message: string) => void;
-}
-
 /** What the verbs work with. */
-export interface Parts {
-  readonly world: StepContext;
+export interface EngineContext {
+  readonly stepContext: StepContext;
   readonly database: Database;
   readonly agents: ReadonlyMap<string, RegisteredAgent>;
   readonly models: ModelProvider;
@@ -70,19 +62,23 @@ export interface Parts {
 }
 
 /** `pointer`: where a request names it. Throws `reward_unknown`. */
-export function rewardNamed({ world }: Pick<Parts, 'world'>, name: string, pointer: string): RewardFunction {
-  const found = world.rewards.get(name);
+export function rewardNamed(
+  { stepContext }: Pick<EngineContext, 'stepContext'>,
+  name: string,
+  pointer: string,
+): RewardFunction {
+  const found = stepContext.rewards.get(name);
   if (found !== undefined) return found;
-  const known = [...world.rewards.keys()].join(', ') || 'none';
+  const known = [...stepContext.rewards.keys()].join(', ') || 'none';
   const detail = `There is no reward function ${JSON.stringify(name)}. Known: ${known}.`;
   throw new HoldfastError('reward_unknown', detail, { fields: [{ pointer, detail }] });
 }
 
 /** `pointer`: where a request names it. Throws `agent_unknown`. */
-export function agentNamed(parts: Pick<Parts, 'agents'>, name: string, pointer?: string): RegisteredAgent {
-  const agent = parts.agents.get(name);
+export function agentNamed(context: Pick<EngineContext, 'agents'>, name: string, pointer?: string): RegisteredAgent {
+  const agent = context.agents.get(name);
   if (agent !== undefined) return agent;
-  const known = [...parts.agents.keys()].join(', ') || 'none';
+  const known = [...context.agents.keys()].join(', ') || 'none';
   const detail = `There is no agent ${JSON.stringify(name)}. Known: ${known}.`;
   throw new HoldfastError('agent_unknown', detail, { fields: pointer === undefined ? [] : [{ pointer, detail }] });
 }
