@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import * as baseline from './0001-baseline.js';
+import * as containerWorkers from './0002-container-workers.js';
 
 export interface Migration {
   readonly name: string;
@@ -7,4 +8,7 @@ export interface Migration {
 }
 
 /** In order, forward only. A migration that was released is never changed; a new one is added at the end. */
-export const MIGRATIONS: readonly Migration[] = [{ name: '0001-baseline', up: baseline.up }];
+export const MIGRATIONS: readonly Migration[] = [
+  { name: '0001-baseline', up: baseline.up },
+  { name: '0002-container-workers', up: containerWorkers.up },
+];

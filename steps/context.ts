@@ -13,7 +13,7 @@ import { withDatabaseRetry } from './database-retry.js';
 
 /** A segment that is to work, of this run and for this reason. */
 export interface QueuedSegment {
-  readonly run: Pick<RunRow, 'id' | 'tenant' | 'agent' | 'priority'>;
+  readonly run: Pick<RunRow, 'id' | 'tenant' | 'agent' | 'priority' | 'task_id'>;
   readonly segment: number;
   readonly band: Band;
 }

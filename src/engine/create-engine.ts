@@ -15,7 +15,7 @@ import { within } from '../storage/database/timing.js';
 import { notify } from '../storage/database/transactions.js';
 import { keyAnew } from '../storage/dbos/limited-names.js';
 import { keepLimits, keySegments, type LimitRow } from '../storage/queue/dispatch-limits.js';
-import { isOwner, markAlone, markLeaving, markStopped } from '../storage/queue/workers.js';
+import { isOwner, markAlone, markContainers, markLeaving, markStopped } from '../storage/queue/workers.js';
 import { McpConnections } from '../tools/mcp/mcp-connections.js';
 import { type RegisteredAgent, registerAgents } from './agents/agent-registry.js';
 import { assertConfig } from './agents/assert-config.js';
@@ -131,6 +131,7 @@ async function launch(
   { agents, limits, money, provider, secrets }: Configured,
 ): Promise<Engine> {
   const { role, capacity, crashLimit, stillAfterMs, approvalTimeoutMs, exportDir, ...defaults } = withDefaults(config);
+  const { dockerPatienceMs } = defaults;
   const log = workerLog(defaults.log, worker.id);
   const hostFolders = new HostFolders(config, agents.values(), secretFiles(secrets));
   let client: DBOSClient | undefined;
@@ -189,6 +190,7 @@ async function launch(
     ...{ summaries: new Summaries(database.knex), system: new SystemFeed(database.knex) },
     cancel: cancellations({ stepContext, changes, running }),
     long: longWorkOf(stepContext, ending.signal),
+    leavesContainers: () => dispatch.leavesContainers(),
     isStopping: () => stopping !== undefined,
   };
   begun.endsWith(() => context.loop.close());
@@ -201,10 +203,12 @@ async function launch(
   const system = { systemDatabaseUrl: database.url, systemDatabasePool: database.pool, serializer: STEP_FORMAT };
   await launchDbos(id, { ...system, ...(role === 'api' ? { listenQueues: [] } : {}) }, log);
   stepsKeepOutcomes = shortenCheckpoints();
+  await markContainers(database.knex, { id, epoch, containers: stepContext.environments !== null });
   // A queue that is registered is looked at from the launch on; nothing of it may be taken before this process is whole.
   let isWhole = false;
   const room = () => (isWhole && !leave.hasBegun ? capacity : 0);
-  const dispatch = new Dispatch({ database, worker: id, self, looks, metrics, capacity: room });
+  const leavesContainersMs = stepContext.environments === null ? dockerPatienceMs : 0;
+  const dispatch = new Dispatch({ database, worker: id, self, looks, metrics, capacity: room, leavesContainersMs });
   begun.endsWith(() => dispatch.close());
   // Before the dispatcher looks for the first time: nothing is waited for between the launch and this.
   if (role !== 'api' && !openQueueDoor(SEGMENT_QUEUE, dispatch)) assertNoLimits(limits);

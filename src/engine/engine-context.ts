@@ -57,6 +57,8 @@ export interface EngineContext {
   readonly ceilings: Ceilings;
   readonly cancel: CancelRun;
   readonly long: LongWork;
+  /** Whether runs that need a container wait for a worker with an engine, as this one saw last. */
+  readonly leavesContainers: () => boolean;
   readonly isStopping: () => boolean;
   readonly log: EngineLog;
 }

@@ -100,7 +100,7 @@ export async function startChild(ctx: StepContext, start: ChildStart): Promise<S
     };
     const context = { at: isoNow(ctx), worker: null };
     await extendLog(trx, log, [{ key: 'created', parentKey: null, kind: 'run.created', data }], context);
-    const run = { id, tenant: row.tenant, agent: name, priority: row.priority };
+    const run = { id, tenant: row.tenant, agent: name, priority: row.priority, task_id: null };
     await ctx.queue.enqueue(trx, [{ run, segment: 0, band: 'child' }]);
     return startedAs(id, data);
   });

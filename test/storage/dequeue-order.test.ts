@@ -86,7 +86,7 @@ describeEachDatabase('what is taken of a queue', (kind) => {
       database,
       {
         ...{ queue: QUEUE, executor: 'test', version: '1', application: 'holdfast', owner: 'owner', room },
-        ...{ served: [], after: '', ...changes },
+        ...{ served: [], after: '', leavesContainersMs: 0, ...changes },
       },
       limits,
     );

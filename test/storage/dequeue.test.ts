@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { KEY_SEPARATOR, queueKey, queuePriority } from '../../src/core/queue/dispatch.js';
+import { KEY_SEPARATOR, NEEDS_CONTAINER, queueKey, queuePriority } from '../../src/core/queue/dispatch.js';
 import type { Database } from '../../src/storage/database/database.js';
 import { type Dequeue, dequeue, dequeueStatement } from '../../src/storage/dbos/dequeue.js';
 import { keyAnew } from '../../src/storage/dbos/limited-names.js';
@@ -32,7 +32,7 @@ describeEachDatabase('taking out of the queue', (kind) => {
 
   const wanted = (room: number, changes: Partial<Dequeue> = {}): Dequeue => ({
     ...{ queue: QUEUE, executor: 'test', version: '1', application: 'holdfast', owner: 'owner', room },
-    ...{ served: [], after: '' },
+    ...{ served: [], after: '', leavesContainersMs: 0 },
     ...changes,
   });
   /** Empties the queue and fills it anew, the oldest first. */
@@ -43,18 +43,21 @@ describeEachDatabase('taking out of the queue', (kind) => {
       readonly agent?: string;
       readonly image?: string;
       readonly model?: string;
+      readonly contained?: boolean;
     }[],
   ) => {
     await database.knex('dbos.workflow_status').delete();
     await database.knex('holdfast.dispatch_starts').delete();
     await database.knex.batchInsert(
       'dbos.workflow_status',
-      rows.map(({ id, tenant = 'default', agent = 'any', image = '', model = '' }, n) => ({
+      rows.map(({ id, tenant = 'default', agent = 'any', image = '', model = '', contained = false }, n) => ({
         ...{ workflow_uuid: id, status: 'ENQUEUED', name: 'holdfast.segment', queue_name: QUEUE, created_at: n },
         ...{
           priority: queuePriority('new', 1000),
           queue_partition_key:
-            image + model === '' ? queueKey(tenant, agent) : [tenant, agent, image, model].join(KEY_SEPARATOR),
+            image + model === ''
+              ? queueKey(tenant, agent, contained)
+              : [tenant, agent, image, model].join(KEY_SEPARATOR),
         },
       })),
       2000,
@@ -201,20 +204,57 @@ describeEachDatabase('taking out of the queue', (kind) => {
     const agents = { any: { image: 'one:1', model: 'fake/m' } };
     await keyAnew(database.knex, QUEUE, { images: ['one:1'], models: ['fake/fork'], agents });
     expect(await keys()).toEqual([
-      ['acme', 'any', 'one:1', 'fake/fork'],
-      ['acme', 'any', 'one:1', ''],
+      ['acme', 'any', 'one:1', 'fake/fork', NEEDS_CONTAINER],
+      ['acme', 'any', 'one:1', '', NEEDS_CONTAINER],
     ]);
     await keyAnew(database.knex, QUEUE, { images: [], models: ['fake/m'], agents });
     expect(await keys()).toEqual([
-      ['acme', 'any'],
-      ['acme', 'any', '', 'fake/m'],
+      ['acme', 'any', '', '', NEEDS_CONTAINER],
+      ['acme', 'any', '', 'fake/m', NEEDS_CONTAINER],
     ]);
-    await keyAnew(database.knex, QUEUE, { images: [], models: [], agents });
+    const plain = { any: { image: null, model: 'fake/m' } };
+    await keyAnew(database.knex, QUEUE, { images: [], models: [], agents: plain });
     expect(await keys()).toEqual([
       ['acme', 'any'],
       ['acme', 'any'],
     ]);
   });
+
+  it.each(['none', 'kept'] as const)(
+    'leaves runs in containers to workers that have an engine (limits %s)',
+    async (limits) => {
+      await limit(...(limits === 'none' ? [] : [{ kind: 'tenants', name: '', concurrency: 500 } as const]));
+      const contained = Array.from({ length: 300 }, (_, n) => ({
+        ...{ id: `c_${n}`, tenant: `t${String(n).padStart(3, '0')}`, contained: true },
+      }));
+      const plain = [
+        { id: 'p_first', tenant: 't000' },
+        { id: 'p_last', tenant: 'z' },
+      ];
+      const workers = () => database.knex('holdfast.workers');
+      const worker = { id: 'elsewhere', epoch: 1, build: 'test', pid: 1, containers: true };
+      const look = async (changes: Partial<Dequeue>) => {
+        await fill([...contained, ...plain]);
+        const first = await dequeue(database, wanted(400, changes), limits);
+        const second = await dequeue(database, wanted(400, { ...changes, after: first.after }), limits);
+        return { ids: [...first.ids, ...second.ids], leaves: [first.leaves, second.leaves] };
+      };
+      await workers().insert(worker);
+      try {
+        const without = { leavesContainersMs: 60_000 };
+        expect(await look(without)).toEqual({ ids: ['p_first', 'p_last'], leaves: [true, true] });
+        expect((await look({ leavesContainersMs: 0 })).ids).toHaveLength(302);
+        // A worker that was not heard of for so long is not waited for, nor is one without an engine.
+        await workers().update({ heartbeat_at: database.knex.raw(`now() - interval '61 seconds'`) });
+        expect((await look(without)).ids).toHaveLength(302);
+        await workers().update({ heartbeat_at: database.knex.fn.now(), containers: false });
+        expect(await look(without)).toMatchObject({ leaves: [false, false] });
+      } finally {
+        await workers().delete();
+        await limit();
+      }
+    },
+  );
 
   it('finds what a build put into the queue that knew no keys', async () => {
     await fill([{ id: 'run_old' }]);

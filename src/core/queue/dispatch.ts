@@ -13,8 +13,12 @@ export const queuePriority = (band: Band, priority: number): number => BANDS.ind
 /** Stands between tenant and agent in the key of a queued segment. */
 export const KEY_SEPARATOR = '\u001f';
 
+/** The last part of the key of a run that needs a container. */
+export const NEEDS_CONTAINER = 'container';
+
 /** Under which segments share their limits, and are found in the queue. Image and model are in it where they are limited. */
-export const queueKey = (tenant: string, agent: string): string => `${tenant}${KEY_SEPARATOR}${agent}`;
+export const queueKey = (tenant: string, agent: string, needsContainer = false): string =>
+  [tenant, agent, ...(needsContainer ? ['', '', NEEDS_CONTAINER] : [])].join(KEY_SEPARATOR);
 
 /** How much of something is done at once, and begun in a time. */
 export const dispatchLimits = z.strictObject({

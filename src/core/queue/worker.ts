@@ -36,6 +36,11 @@ export const workerView = z
       .describe('Raised whenever a process takes the place of another one; an older epoch has no effect any more.'),
     capacity: z.int().describe('Segments that it executes at once.'),
     running: z.int().describe('Segments that it executed at its last heartbeat.'),
+    containers: z
+      .boolean()
+      .describe(
+        'Whether it has a container engine. One without leaves runs that need a container to those that have it.',
+      ),
     aloneRunId: z.string().nullable().describe('The run that has the worker to itself, because workers died with it.'),
     startedAt: z.iso.datetime(),
     heartbeatAt: z.iso.datetime(),

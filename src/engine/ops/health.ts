@@ -22,12 +22,22 @@ export async function health(context: EngineContext, isStopping: boolean): Promi
     databaseOf(context),
     workOf(context),
     // Runs that need no container go on without it, and the others wait.
-    environments === null ? null : checked('warn', () => environments.look()),
+    environments === null ? leftOf(context) : checked('warn', () => environments.look()),
   ]);
   const engine: Check = isStopping ? { status: 'fail', detail: 'stopping' } : PASS;
   const checks = { database, engine, loop: context.loop.check(), work, ...(containers === null ? {} : { containers }) };
   return { status: worstOf(Object.values(checks)), version: context.build, database: context.database.kind, checks };
 }
+
+/** A worker without an engine says that runs wait for one that has it; null: none do. */
+const leftOf = ({ leavesContainers }: EngineContext): Check | null =>
+  leavesContainers()
+    ? {
+        status: 'warn',
+        detail:
+          'runs that need a container wait: this worker has no container engine and leaves them to those that have one',
+      }
+    : null;
 
 /** What it is only those are told whose it is. */
 async function workOf({ stepContext: { knex, crashLimit } }: EngineContext): Promise<Check> {

@@ -22,6 +22,8 @@ export interface DispatchOptions {
   readonly looks: Looks;
   /** How many may be at work in this process: what the database says of the queue is perhaps another one's. */
   readonly capacity: () => number;
+  /** For so long runs that need a container are left to workers with an engine that were heard of; 0: this one has an engine. */
+  readonly leavesContainersMs: number;
   readonly metrics: Metrics;
 }
 
@@ -32,6 +34,7 @@ export class Dispatch implements QueueDoor {
   #served: readonly string[] = [];
   #after = '';
   #limited = false;
+  #leaves = false;
   #timer: NodeJS.Timeout | undefined;
   #telling = false;
   #toTell = false;
@@ -46,6 +49,7 @@ export class Dispatch implements QueueDoor {
     if (room > 0) this.#options.looks.taken();
     let next = Number.POSITIVE_INFINITY;
     let fromTheFirst = false;
+    let leaves = false;
     for (let tries = 0; ids.length < room && tries < TRIES_MAX; tries++) {
       const from = this.#after;
       fromTheFirst ||= from === '';
@@ -57,20 +61,22 @@ export class Dispatch implements QueueDoor {
       });
       if (found === null) break;
       ids.push(...found.ids);
+      leaves ||= found.leaves;
       next = Math.min(next, found.nextInMs ?? next);
       const all = found.limited === wasLimited && found.chosen === (found.limited ? 0 : found.ids.length);
       if (!all) this.#after = from;
       else if (fromTheFirst && this.#after === '') break;
     }
+    if (room > 0) this.#leaves = leaves;
     this.#lookIn(next);
     return ids;
   };
 
   async #once(room: number, owner: string): Promise<Dequeued> {
-    const { database, worker, metrics } = this.#options;
+    const { database, worker, metrics, leavesContainersMs } = this.#options;
     const wanted = {
       ...{ queue: SEGMENT_QUEUE, executor: worker, version: String(RECORDING_VERSION), application: APPLICATION },
-      ...{ owner, room, served: this.#served, after: this.#after },
+      ...{ owner, room, served: this.#served, after: this.#after, leavesContainersMs },
     };
     const found = await dequeue(database, wanted, this.#limited ? 'kept' : 'none');
     for (const ms of found.waited) metrics.dispatched(ms / 1000);
@@ -80,6 +86,9 @@ export class Dispatch implements QueueDoor {
     this.#served = [...this.#served.filter((one) => !now.has(one)), ...now].slice(-TENANTS_MAX);
     return found;
   }
+
+  /** Whether the last look left runs that need a container to workers with an engine. */
+  readonly leavesContainers = (): boolean => this.#leaves;
 
   /** When a rate lets the next run begin, nobody else wakes the dispatcher. */
   #lookIn(ms: number): void {

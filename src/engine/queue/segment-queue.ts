@@ -4,7 +4,13 @@ import type { SegmentQueue } from '../../../steps/context.js';
 import { queueKey, queuePriority } from '../../core/queue/dispatch.js';
 import { SEGMENT_WORKFLOW } from '../../core/runs/run.js';
 import { rawConnection } from '../../storage/database/transactions.js';
-import { keyOf, keysOfRuns, type LimitedNames, namesAnything } from '../../storage/dbos/limited-names.js';
+import {
+  keyOf,
+  keysOfRuns,
+  type LimitedNames,
+  namesAnything,
+  needsContainer,
+} from '../../storage/dbos/limited-names.js';
 import { copySegment, type KeyedSegment, removeSegment, withdrawSegments } from '../../storage/dbos/queued-segments.js';
 import { workflowIdOf } from '../../storage/dbos/workflow-id.js';
 import type { Looks } from './looks.js';
@@ -37,7 +43,7 @@ export function segmentQueue(
     if (segments.length === 0) return;
     const keys = namesAnything(limited)
       ? await keysOfRuns(trx, [...new Set(segments.map(({ run }) => run.id))], limited)
-      : new Map(segments.map(({ run }) => [run.id, queueKey(run.tenant, run.agent)]));
+      : new Map(segments.map(({ run }) => [run.id, queueKey(run.tenant, run.agent, needsContainer(run, limited))]));
     const keyed = segments.map(({ run, segment, band }) => ({
       ...{ runId: run.id, segment, workflowId: workflowIdOf(run.id, segment), key: keyOf(keys, run.id) },
       priority: queuePriority(band, run.priority),

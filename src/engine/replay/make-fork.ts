@@ -141,7 +141,7 @@ export async function writeFork(
     const copies = copied.slice(from, from + EVENTS_AT_ONCE).map((one) => rebound(one, binding));
     await appendEvents(trx, id, copies, stamp);
   }
-  await stepContext.queue.enqueue(trx, [{ run, segment, band: 'new' }]);
+  await stepContext.queue.enqueue(trx, [{ run: { ...run, task_id: run.taskId ?? null }, segment, band: 'new' }]);
 }
 
 /** What stands in the source allows nothing in the fork. */

@@ -64,6 +64,6 @@ export async function writeRun(
   const created = { key: 'created', parentKey: null, kind: 'run.created', data } as const;
   const stamp = { at: isoNow(ctx), worker: null };
   await extendLog(trx, log, loaded === null ? [created] : [created, loaded], stamp);
-  await ctx.queue.enqueue(trx, [{ run: { ...of, priority }, segment: 0, band: 'new' }]);
+  await ctx.queue.enqueue(trx, [{ run: { ...of, priority, task_id: taskId }, segment: 0, band: 'new' }]);
   return inserted;
 }

@@ -1,5 +1,5 @@
 import type { Pool, PoolClient, QueryConfig, QueryResult } from 'pg';
-import { BAND_WIDTH, KEY_SEPARATOR } from '../../core/queue/dispatch.js';
+import { BAND_WIDTH, KEY_SEPARATOR, NEEDS_CONTAINER } from '../../core/queue/dispatch.js';
 import { NOW_MS } from '../database/columns.js';
 import type { Database } from '../database/database.js';
 import { runIdSql } from './workflow-id.js';
@@ -21,6 +21,11 @@ export interface Dequeue {
   readonly served: readonly string[];
   /** The last key that was looked at, where there are too many for one look; '' otherwise. */
   readonly after: string;
+  /**
+   * Runs that need a container are left to workers that have an engine, while one of those was heard of in so many milliseconds;
+   * 0: this worker has an engine.
+   */
+  readonly leavesContainersMs: number;
 }
 
 /** `none`: nothing is taken where there are limits. `kept`: they are, by one who takes alone. */
@@ -155,7 +160,7 @@ open as (
 const AHEAD = 8;
 
 const partsOf = (key: string): string =>
-  ['tenant', 'agent', 'image', 'model']
+  ['tenant', 'agent', 'image', 'model', 'needs']
     .map((name, place) => `split_part(${key}, '${KEY_SEPARATOR}', ${place + 1}) as ${name}`)
     .join(', ');
 
@@ -181,14 +186,19 @@ firsts as (
   union all
   select o.key, f.* from keys o
    cross join lateral (${firstOf(PLACE, `s.queue_partition_key = o.key and ${OURS}`, 1)}) f where not o.ours),
+elsewhere as (
+  select $9::int > 0 and exists (
+    select from holdfast.workers where containers and heartbeat_at > clock_timestamp() - $9::int * interval '1 ms') as leaves),
+parted as (select *, ${partsOf('key')} from firsts),
 groups as (
   select g.*, coalesce(t.turn, 0) as turn
-    from (select *, ${partsOf('key')} from firsts) g
-    left join unnest($7::text[]) with ordinality t(tenant, turn) using (tenant)),
+    from parted g
+    left join unnest($7::text[]) with ordinality t(tenant, turn) using (tenant)
+   where g.needs <> '${NEEDS_CONTAINER}' or not (select leaves from elsewhere)),
 work as (
   select ${partsOf('s.queue_partition_key')}, count(*)::int as n
     from dbos.workflow_status s
-   where s.queue_name = $1 and s.status = 'PENDING' and s.queue_partition_key is not null group by 1, 2, 3, 4),
+   where s.queue_name = $1 and s.status = 'PENDING' and s.queue_partition_key is not null group by 1, 2, 3, 4, 5),
 ${limiting.open},
 ahead as (${limiting.chosen(`select * from (${placed('open')}) p where place <= ${AHEAD * most}`)}),
 heads as (select ${limiting.ofKey}, h.* from ahead o cross join lateral (${limiting.heads(most)}) h),
@@ -209,6 +219,7 @@ select exists (select from holdfast.dispatch_limits) as limited,
        array(select greatest(0, ${NOW_MS} - created_at)::float8 from taken where first) as waited,
        (select count(*)::int from chosen) as chosen,
        coalesce((select key from keys where n = ${KEYS_MAX}), '') as after,
+       exists (select from parted where needs = '${NEEDS_CONTAINER}' and (select leaves from elsewhere)) as leaves,
        ${limiting.nextInMs} as "nextInMs"`;
 
 /** Their names let the server keep their plans. */
@@ -229,14 +240,14 @@ function statementFor(statements: readonly Statement[], room: number): Statement
 }
 
 /** The types of its values, as `prepare` wants them. */
-const VALUE_TYPES = 'text, text, text, text, text, int, text[], text';
+const VALUE_TYPES = 'text, text, text, text, text, int, text[], text, int';
 
 export function dequeueStatement(
   wanted: Dequeue,
   limits: Limits,
 ): Required<Pick<QueryConfig, 'name' | 'text'>> & { readonly values: (string | number | string[])[] } {
-  const { queue, executor, version, application, owner, room, served, after } = wanted;
-  const values = [queue, executor, version, application, owner, room, [...served], after];
+  const { queue, executor, version, application, owner, room, served, after, leavesContainersMs } = wanted;
+  const values = [queue, executor, version, application, owner, room, [...served], after, leavesContainersMs];
   return { ...statementFor(limits === 'none' ? FREELY : LIMITED, room), values };
 }
 
@@ -257,6 +268,8 @@ export interface Dequeued {
   readonly waited: readonly number[];
   /** How many were there to be taken: others may have been faster. */
   readonly chosen: number;
+  /** Whether runs that need a container were left to workers that have an engine. */
+  readonly leaves: boolean;
   readonly after: string;
   /** In how many milliseconds a rate lets the next run begin; null: none holds one back. */
   readonly nextInMs: number | null;

@@ -1,8 +1,11 @@
 import type { Knex } from 'knex';
-import { KEY_SEPARATOR } from '../../core/queue/dispatch.js';
+import { KEY_SEPARATOR, NEEDS_CONTAINER } from '../../core/queue/dispatch.js';
 import { runIdSql } from './workflow-id.js';
 
-/** Which images and models are limited, and what runs of an agent have of both where nothing else is said. */
+/**
+ * Which images and models are limited, and what runs of an agent have of both where nothing else is said. An agent without an image
+ * has no container.
+ */
 export interface LimitedNames {
   readonly images: readonly string[];
   readonly models: readonly string[];
@@ -11,11 +14,16 @@ export interface LimitedNames {
 
 export const namesAnything = ({ images, models }: LimitedNames): boolean => images.length + models.length > 0;
 
-/** Keys of runs: tenant and agent, and image and model where one of them is limited. Those of a task are the task's. */
+/**
+ * Keys of runs: tenant and agent, image and model where one of them is limited, and whether a container is needed. Those of a task
+ * are the task's.
+ */
 const keysOf = (which: string): string => `
   select id, tenant || :separator || agent ||
-         case when image = '' and model = '' then '' else :separator || image || :separator || model end as key
-    from (select r.id, r.tenant, r.agent, coalesce(i.name, '') as image, coalesce(m.name, '') as model
+         case when image = '' and model = '' and not contained then '' else :separator || image || :separator || model end ||
+         case when contained then :separator || :needsContainer else '' end as key
+    from (select r.id, r.tenant, r.agent, coalesce(i.name, '') as image, coalesce(m.name, '') as model,
+                 r.task_id is not null or cast(:agents as json) -> r.agent ->> 'image' is not null as contained
             from holdfast.runs r
             left join holdfast.tasks t on t.id = r.task_id
             left join holdfast.task_definitions d on d.tenant = t.tenant and d.hash = t.definition_hash
@@ -26,9 +34,15 @@ const keysOf = (which: string): string => `
            where ${which}) names`;
 
 const bindings = ({ images, models, agents }: LimitedNames) => ({
-  ...{ separator: KEY_SEPARATOR, images: JSON.stringify(images), models: JSON.stringify(models) },
-  agents: JSON.stringify(agents),
+  ...{ separator: KEY_SEPARATOR, needsContainer: NEEDS_CONTAINER, images: JSON.stringify(images) },
+  ...{ models: JSON.stringify(models), agents: JSON.stringify(agents) },
 });
+
+/** Whether a run works in a container: that of its task, or that of its agent. */
+export const needsContainer = (
+  { agent, task_id: task }: { readonly agent: string; readonly task_id: string | null },
+  { agents }: LimitedNames,
+): boolean => task !== null || (Object.hasOwn(agents, agent) && agents[agent]?.image != null);
 
 /** The keys of runs whose rows, and those of their tasks, are there. */
 export async function keysOfRuns(

@@ -51,6 +51,14 @@ export async function registerWorker(
   return epoch;
 }
 
+/** Says whether a worker has a container engine. */
+export async function markContainers(
+  db: Knex,
+  { id, epoch, containers }: { readonly id: string; readonly epoch: number; readonly containers: boolean },
+): Promise<void> {
+  await db('holdfast.workers').where({ id, epoch }).update({ containers });
+}
+
 /** Says that a worker lives; answers what it was asked to do. Null: a newer process has the worker id. */
 export async function beat(
   connection: OwnConnection,
@@ -126,6 +134,7 @@ interface WorkerRow {
   role: WorkerRole;
   capacity: number;
   running: number;
+  containers: boolean;
   alone_run_id: string | null;
   stop_asked: StopMode | null;
   started_at: Date;
@@ -185,6 +194,7 @@ const workerViewOf = (row: WorkerRow): WorkerView => ({
   epoch: row.epoch,
   capacity: row.capacity,
   running: row.running,
+  containers: row.containers,
   aloneRunId: row.alone_run_id,
   startedAt: row.started_at.toISOString(),
   heartbeatAt: row.heartbeat_at.toISOString(),

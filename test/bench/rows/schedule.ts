@@ -53,7 +53,7 @@ export const SCHEDULE: Row = {
         const begin = performance.now();
         const { ids, tenants } = await dequeue(
           database,
-          { ...wanted, application: 'holdfast', owner: 'bench', room: ROOM, after: '' },
+          { ...wanted, application: 'holdfast', owner: 'bench', room: ROOM, after: '', leavesContainersMs: 0 },
           limits,
         );
         taken.push(performance.now() - begin);

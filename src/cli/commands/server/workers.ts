@@ -47,8 +47,8 @@ export const workersCommand = (): Command =>
 
 const table = (workers: readonly WorkerView[]): void =>
   printTable(
-    ['WORKER', 'ROLE', 'STATUS', 'RUNNING', 'CAPACITY', 'BUILD', 'HEARTBEAT'],
-    workers.map(({ id, role, status, running, capacity, build, heartbeatAt }) => [
-      ...[id, role, status, String(running), String(capacity), build, heartbeatAt],
+    ['WORKER', 'ROLE', 'STATUS', 'RUNNING', 'CAPACITY', 'CONTAINERS', 'BUILD', 'HEARTBEAT'],
+    workers.map(({ id, role, status, running, capacity, containers, build, heartbeatAt }) => [
+      ...[id, role, status, String(running), String(capacity), containers ? 'yes' : 'no', build, heartbeatAt],
     ]),
   );
