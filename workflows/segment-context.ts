@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Agent, FunctionTool, Model, ModelProvider, RunContext, RunState } from '@openai/agents';
+import type { Scaffold } from '../src/core/agents/scaffold.js';
 import type { AgentEnvironment } from '../src/core/containers/environment.js';
 import { HoldfastError } from '../src/core/errors/errors.js';
 import type { GrantSet } from '../src/core/grants/grants.js';
@@ -14,16 +15,15 @@ import type { RunTask } from '../src/core/tasks/resolve-task.js';
 import type { McpRules } from '../src/core/tools/mcp.js';
 import type { ToolSpec } from '../src/core/tools/tool.js';
 import type { CallOutcomeRow } from '../src/storage/runs/calls.js';
+import type { DeclaredTool } from '../src/tools/define/define-tool.js';
 import type { StartableAgent } from '../steps/agents/start-child.js';
 import type { HaltReason } from '../steps/calls/call-model.js';
 import type { EarlierCalls, ToolResult } from '../steps/calls/call-tool.js';
 import type { StepContext } from '../steps/context.js';
 import type { SettledInterruption } from '../steps/segment/begin-segment.js';
-import type { RunScaffold } from './model-turn/run-scaffold.js';
 import type { RecordedSource } from './replay/recorded-source.js';
 import type { SuspendedAgent } from './resume/state-text.js';
 import type { SegmentLog } from './segment-log.js';
-import type { AgentToolResult } from './tool-calls/agent-tool.js';
 
 /** What never changes while a run goes on. */
 export interface RunFacts {
@@ -111,7 +111,7 @@ export interface StartedCall {
 }
 
 /** Why a segment stops before the agent has finished. */
-export type Stop =
+type Stop =
   | Exclude<Ending, { type: 'completed' | 'paused' | 'cut' }>
   | { readonly type: 'wait' }
   | { readonly type: 'cut' };
@@ -194,7 +194,7 @@ export interface SegmentContext extends AgentLoop {
   broken: { readonly error: unknown } | null;
 }
 
-export const newLoop = (parentCall: AgentLoop['parentCall']): AgentLoop => ({
+const newLoop = (parentCall: AgentLoop['parentCall']): AgentLoop => ({
   ...{ state: null, running: false, batch: [], started: [], ended: Promise.resolve() },
   ...{ seenItems: 0, suspended: [], parentCall },
 });
@@ -215,7 +215,7 @@ export async function withNestedLoop<T>(
 }
 
 /** What a scope is opened with. */
-export type SegmentInput = Pick<
+type SegmentInput = Pick<
   SegmentContext,
   | ('ctx' | 'agents' | 'run' | 'segment' | 'first' | 'execution' | 'turnsPerSegment' | 'signal' | 'provider')
   | (
@@ -290,3 +290,15 @@ const HALTS = {
   stalled: () =>
     new HoldfastError('run_stalled', 'No step of the run began or ended for longer than `stalls.afterMs` allows.'),
 } satisfies { readonly [R in Exclude<HaltReason, 'cancelled'>]: () => HoldfastError };
+
+/** The scaffold of an agent: it belongs to the loop of the runs of that agent, and to no other. */
+export interface RunScaffold {
+  readonly agent: Agent;
+  readonly scaffold: Scaffold;
+  readonly tools: readonly DeclaredTool[];
+}
+
+/** How the agent behind a tool left its caller: with a result, or in the middle of its work. */
+export type AgentToolResult =
+  | Extract<ToolResult, { type: 'settled' }>
+  | { readonly type: 'suspended'; readonly state: string | null };

@@ -1,19 +1,12 @@
 import type { Agent, FunctionToolResult, ModelRequest } from '@openai/agents';
-import { endingStep, plainStep, type Scaffold, shapedBy, shownBy } from '../../src/core/agents/scaffold.js';
+import { endingStep, plainStep, shapedBy, shownBy } from '../../src/core/agents/scaffold.js';
 import type { StepResult } from '../../src/core/agents/scaffold-step.js';
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import { type JsonObject, toJson } from '../../src/core/json.js';
-import type { DeclaredTool } from '../../src/tools/define/define-tool.js';
 import { boundOutput } from '../../src/tools/define/output-bound.js';
 import type { ToolResult } from '../../steps/calls/call-tool.js';
+import type { RunScaffold } from '../segment-context.js';
 import { type AuthorizedCall, type SegmentContext, SegmentStop } from '../segment-context.js';
-
-/** The scaffold of an agent: it belongs to the loop of the runs of that agent, and to no other. */
-export interface RunScaffold {
-  readonly agent: Agent;
-  readonly scaffold: Scaffold;
-  readonly tools: readonly DeclaredTool[];
-}
 
 const heldBy = ({ run, parentCall }: SegmentContext, name: string): RunScaffold | null =>
   run.scaffold !== null && parentCall === null && run.scaffold.agent.name === name ? run.scaffold : null;

@@ -11,8 +11,9 @@ import { applyBudgetDecisions } from '../model-turn/model-budgets.js';
 import { finishedItemCount, trimmedHistory } from '../model-turn/trim-history.js';
 import { offeredTool, wrappedTools } from '../sdk/wrap-tool.js';
 import type { AuthorizedCall, SegmentContext } from '../segment-context.js';
-import { type AskedCall, authorizeCall, withGuardrails } from '../tool-calls/authorize-calls.js';
+import { authorizeCall, withGuardrails } from '../tool-calls/authorize-calls.js';
 import { awaitResult, startCalls } from '../tool-calls/run-calls.js';
+import type { AskedCall } from '../tool-calls/tool-guardrails.js';
 import { type ReadState, readState, stateOfText, suspendedIn } from './state-text.js';
 
 type State = RunState<unknown, Agent>;

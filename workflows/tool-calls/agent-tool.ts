@@ -2,8 +2,8 @@ import { Agent, type FunctionTool } from '@openai/agents';
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import { toJson } from '../../src/core/json.js';
 import { invokeOf } from '../../src/tools/define/watched-tool.js';
-import type { ToolResult } from '../../steps/calls/call-tool.js';
 import { stateText } from '../resume/state-text.js';
+import type { AgentToolResult } from '../segment-context.js';
 import { type AuthorizedCall, type SegmentContext, withNestedLoop } from '../segment-context.js';
 import { callItem } from './tool-body.js';
 
@@ -27,11 +27,6 @@ function listeningOf(): string {
   }
   return listening;
 }
-
-/** How the agent behind a tool left its caller: with a result, or in the middle of its work. */
-export type AgentToolResult =
-  | Extract<ToolResult, { type: 'settled' }>
-  | { readonly type: 'suspended'; readonly state: string | null };
 
 /**
  * Lets the agent behind a tool work, inside the run of its caller: its model calls and tool calls are steps of this

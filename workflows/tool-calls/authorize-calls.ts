@@ -10,15 +10,8 @@ import { callbackStep } from '../durable-step.js';
 import type { RecordedSource } from '../replay/recorded-source.js';
 import { type OfferedTool, offeredTool, wrappedToolOf } from '../sdk/wrap-tool.js';
 import { type AuthorizedCall, type SegmentContext, SegmentStop, type WrappedTool } from '../segment-context.js';
+import type { AskedCall } from './tool-guardrails.js';
 import { guardrailRefusal } from './tool-guardrails.js';
-
-/** A function call as a model asks for it. */
-export interface AskedCall {
-  readonly callId: string;
-  readonly name: string;
-  readonly namespace: string | null;
-  readonly arguments: string;
-}
 
 export const askedCalls = (output: readonly JsonObject[]): AskedCall[] =>
   output.flatMap((item) => {

@@ -9,6 +9,7 @@ import { type CallIntent, outcomeOf, rowOf } from '../../src/storage/runs/calls.
 import { callTool, executionKey, SIBLING_FAILED, type ToolResult } from '../../steps/calls/call-tool.js';
 import { durableStep } from '../durable-step.js';
 import { isShaped, shaped } from '../model-turn/run-scaffold.js';
+import type { AgentToolResult } from '../segment-context.js';
 import {
   type AuthorizedCall,
   inStep,
@@ -16,7 +17,7 @@ import {
   type StartedCall,
   stopFromHalt,
 } from '../segment-context.js';
-import { type AgentToolResult, isAgentTool, runAgentTool } from './agent-tool.js';
+import { isAgentTool, runAgentTool } from './agent-tool.js';
 import { termsOf } from './approvals.js';
 import { bodyOf, endOfRun, isRaised, logChild, requirementOf } from './tool-body.js';
 import { afterOutputGuardrails } from './tool-guardrails.js';

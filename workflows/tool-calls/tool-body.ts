@@ -12,8 +12,7 @@ import { invokeOf } from '../../src/tools/define/watched-tool.js';
 import { startChild } from '../../steps/agents/start-child.js';
 import type { ToolResult } from '../../steps/calls/call-tool.js';
 import { notingRefusals } from '../sdk/unsupported.js';
-import type { AuthorizedCall, SegmentContext } from '../segment-context.js';
-import type { AgentToolResult } from './agent-tool.js';
+import type { AgentToolResult, AuthorizedCall, SegmentContext } from '../segment-context.js';
 import { mcpBody, mcpSourceOf } from './mcp-tools.js';
 
 /** The body of a call: what a declared tool executes, or `invoke` of a tool of a plain SDK program. */

@@ -3,7 +3,6 @@ import type { ToolResult } from '../../steps/calls/call-tool.js';
 import { callbackStep } from '../durable-step.js';
 import type { RecordedSource } from '../replay/recorded-source.js';
 import { type AuthorizedCall, type SegmentContext, SegmentStop, type WrappedTool } from '../segment-context.js';
-import type { AskedCall } from './authorize-calls.js';
 import { callItem } from './tool-body.js';
 
 type Verdict =
@@ -81,4 +80,12 @@ export async function afterOutputGuardrails(
   return verdict.type === 'reject'
     ? { type: 'settled', outcome }
     : { type: 'tripped', outcome: { ...outcome, code: 'guardrail_tripped' } };
+}
+
+/** A function call as a model asks for it. */
+export interface AskedCall {
+  readonly callId: string;
+  readonly name: string;
+  readonly namespace: string | null;
+  readonly arguments: string;
 }

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { Agent } from '@openai/agents';
 import { z } from 'zod';
-import type { RunScaffold } from '../../../workflows/model-turn/run-scaffold.js';
+import type { RunScaffold } from '../../../workflows/segment-context.js';
 import type { AgentView } from '../../core/agents/agent-view.js';
 import type { AgentEnvironment } from '../../core/containers/environment.js';
 import { environmentSpec } from '../../core/containers/environment-spec.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { RunScaffold } from '../../../workflows/model-turn/run-scaffold.js';
+import type { RunScaffold } from '../../../workflows/segment-context.js';
 import type { ScaffoldName } from '../../core/agents/scaffold-step.js';
 import type { AgentEnvironment } from '../../core/containers/environment.js';
 import { HoldfastError } from '../../core/errors/errors.js';
