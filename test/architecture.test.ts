@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { againstOrder, largeFolders, longFiles, valueCycles } from '../scripts/architecture/measures.js';
+import { againstOrder, largeFolders, longFiles, typeCycles, valueCycles } from '../scripts/architecture/measures.js';
 import { ROOMS } from '../scripts/architecture/rooms.js';
 import { IMPORTS, ROOT, roomOf, SOURCES, shelfOf } from '../scripts/architecture/sources.js';
 import { EXCEPTIONS, SHELVES } from './shelves.js';
@@ -130,6 +130,7 @@ describe('architecture', () => {
 
   it('no import goes in a circle', () => {
     expect(valueCycles()).toEqual([]);
+    expect(typeCycles()).toEqual([]);
   });
 
   it('no file is named after nothing, and none exports by default', () => {
