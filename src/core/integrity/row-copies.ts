@@ -111,7 +111,7 @@ const canonicalOf = (value: readonly string[] | undefined): Said =>
 const CLOCK_MS = 5000;
 
 /** A charge is of an answer in the log, or (`answer` null) of an attempt that the log has no answer of. */
-interface ChargeFact {
+export interface ChargeFact {
   readonly answer: AnswerFact | null;
 }
 
