@@ -113,6 +113,7 @@ describeDocker('snapshots of environments', () => {
       expect(await outputs(one)).toMatchObject({ two: 'one\ntwo\n', three: 'one\ntwo\nthree\n' });
       expect(await t.engine.verifyRun(one, ADMIN)).toMatchObject({ ok: true });
     }
+    await settledAs(id, [...SNAPSHOT, ...SNAPSHOT]);
     const later = t.engine.forkRun(id, { at: await seqOf(id, 'call.finished', 'two') }, ADMIN);
     await expect(later).rejects.toMatchObject({
       code: 'fork_invalid',
