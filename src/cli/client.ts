@@ -6,8 +6,7 @@ import type { Operation } from '../core/operations/operation.js';
 import { OPERATIONS, type OperationName, type Operations } from '../core/operations/table.js';
 import type { BatchAnswer } from '../core/tasks/task-batch.js';
 import { readAnswers } from './commands/tasks/batch-answers.js';
-import { readStream } from './event-stream.js';
-import { errorOfAnswer, notHoldfast, unreachable } from './problem-answer.js';
+import { errorOfAnswer, notHoldfast, readStream, unreachable } from './event-stream.js';
 
 /** One text for each `{name}` of a path. */
 type PathValues<Path extends string> = Path extends `${string}{${string}}${infer Rest}`

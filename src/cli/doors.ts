@@ -1,3 +1,4 @@
+import { format } from 'node:util';
 import type { Settings } from '../config.js';
 import type { Token } from '../core/access-token.js';
 import type { EngineLog } from '../core/ops/log-record.js';
@@ -12,14 +13,14 @@ export interface HttpServer {
   close(graceMs?: number): Promise<void>;
 }
 
-export interface HttpOptions extends Pick<Settings, 'host' | 'port' | 'maxBodyBytes' | 'maxTaskBytes'> {
+interface HttpOptions extends Pick<Settings, 'host' | 'port' | 'maxBodyBytes' | 'maxTaskBytes'> {
   readonly tokens: readonly Token[] | (() => Promise<readonly Token[]>);
   readonly tokensConfigured: boolean;
   readonly serves: 'all' | 'metrics';
   readonly log: EngineLog;
 }
 
-export interface DemoOptions {
+interface DemoOptions {
   /** Null: the scripted one. */
   readonly model: string | null;
   readonly connect: (url: string, token: string) => Client;
@@ -38,4 +39,19 @@ export interface Doors {
   readonly runDemo: (options: DemoOptions) => Promise<number>;
   /** Modules of this package that a configuration file imports by name. */
   readonly ownModules: () => Promise<{ readonly [name: string]: unknown }>;
+}
+
+/**
+ * Puts into the log what libraries and tools write to standard error through the console, and the warnings of Node.js: they would stand
+ * between its lines as a text that is no JSON.
+ */
+export function consoleIntoLog(log: EngineLog): void {
+  const said =
+    (say: EngineLog['warn']) =>
+    (...words: unknown[]) =>
+      say({ component: 'console', event: 'said' }, format(...words));
+  Object.assign(console, { error: said(log.error), warn: said(log.warn), trace: said(log.warn) });
+  // The listener of Node.js, which writes them as they are.
+  process.removeAllListeners('warning');
+  process.on('warning', ({ name, message }) => log.warn({ component: 'console', event: 'warned', name }, message));
 }

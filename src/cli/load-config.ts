@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { inspect } from 'node:util';
 import { createJiti } from 'jiti';
 import { z } from 'zod';
@@ -119,3 +120,12 @@ const invalid = (path: string, why: string, cause?: unknown): HoldfastError =>
 
 const problemsOf = ({ issues }: z.ZodError): string =>
   issues.map((issue) => `${['default', ...issue.path.map(String)].join('.')}: ${issue.message}`).join('; ');
+
+const CONFIG_FILE = 'holdfast.config.ts';
+
+/** The configuration file to load, if there is one: the one that is named, or that of the working directory. */
+export function findConfig(named: string | null): string | null {
+  if (named !== null) return named;
+  const path = resolve(CONFIG_FILE);
+  return existsSync(path) ? path : null;
+}

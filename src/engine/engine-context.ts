@@ -1,7 +1,9 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { ModelProvider } from '@openai/agents';
 import type { StepContext } from '../../steps/context.js';
 import type { Ceilings } from '../core/containers/ceilings.js';
 import { HoldfastError } from '../core/errors/errors.js';
+import { Allowance } from '../core/limits/allowance.js';
 import type { EngineLog } from '../core/ops/log-record.js';
 import type { Stalls, WorkerRole } from '../core/queue/worker.js';
 import type { Retention } from '../core/retention/retention.js';
@@ -83,4 +85,37 @@ export function agentNamed(context: Pick<EngineContext, 'agents'>, name: string,
   const known = [...context.agents.keys()].join(', ') || 'none';
   const detail = `There is no agent ${JSON.stringify(name)}. Known: ${known}.`;
   throw new HoldfastError('agent_unknown', detail, { fields: pointer === undefined ? [] : [{ pointer, detail }] });
+}
+
+const requests = new AsyncLocalStorage<Allowance | null>();
+
+/** Everything that one request does shares one allowance: that of the request which it is a part of already, or a new one. */
+export const inOneRequest = <T>(work: () => T): T =>
+  requests.getStore() ? work() : requests.run(new Allowance(), work);
+
+/** What a run does is no part of the request that woke it. */
+export const outsideRequests = <T>(work: () => T): T => requests.run(null, work);
+
+/** What the request that is at work may still take. To be handed on: what is made in a step or a workflow has an allowance of its own. */
+export const allowanceOfRequest = (): Allowance => requests.getStore() ?? new Allowance();
+
+/** What was begun on the way to an engine that works, with the end of each: when a later part fails, nothing is left at work. */
+export class Begun {
+  readonly #ends: (() => unknown)[] = [];
+
+  /** Remembers how what was begun just now ends. */
+  endsWith(end: () => unknown): void {
+    this.#ends.push(end);
+  }
+
+  /** Ends all of it, the last first. One that cannot be ended keeps none of the others. */
+  async end(): Promise<void> {
+    for (const end of this.#ends.splice(0).reverse()) {
+      try {
+        await end();
+      } catch {
+        // The error that kept the engine from starting is thrown.
+      }
+    }
+  }
 }

@@ -10,7 +10,7 @@ import { namingTrouble } from './named-verbs.js';
 import { health, isReady } from './ops/health.js';
 import { databaseSession } from './runs/database-session.js';
 import { streamEvents, streamRun } from './runs/read-runs.js';
-import type { RunStateBackend } from './standalone/run-state-backend.js';
+import type { RunStateBackend } from './standalone/run-state-store.js';
 import { savedStateBackend } from './standalone/saved-state-backend.js';
 import type { FromPlace } from './streaming/system-events.js';
 import { streamSystemEvents } from './streaming/system-events.js';

@@ -1,8 +1,7 @@
 import type { StepContext } from '../../steps/context.js';
 import { counted } from '../../steps/exports/counted-work.js';
 import type { Caller } from '../core/caller.js';
-import { atMost } from './concurrency/at-most.js';
-import { longWork, type UntilSignal } from './concurrency/in-line.js';
+import { atMost, longWork, type UntilSignal } from './concurrency/in-line.js';
 
 /** Work that goes through whole logs. */
 const READING = { atOnce: 4, waiting: 64, what: 'verifications, comparisons and proofs' };

@@ -1,5 +1,5 @@
 import { namedTrouble } from '../storage/database/database-trouble.js';
-import { inOneRequest } from './request.js';
+import { inOneRequest } from './engine-context.js';
 
 type Method = (...args: unknown[]) => unknown;
 

@@ -46,13 +46,11 @@ import { stats } from './ops/stats.js';
 import { diffRuns } from './replay/diff-runs.js';
 import { forkRun, retryRun } from './replay/fork-run.js';
 import { replayRun } from './replay/replay-run.js';
-import { deleteRun } from './retention/delete-run.js';
-import { eraseRun } from './retention/erase-run.js';
+import { deleteRun, eraseRun } from './retention/delete-run.js';
 import { eraseSubject, getSubjectErasure } from './retention/erase-subject.js';
 import { askForRetention, previewRetention } from './retention/retention.js';
-import { getRun, listEvents, listRuns } from './runs/read-runs.js';
-import { deleteSession, getSession, listSessionItems, listSessions } from './runs/session-verbs.js';
-import { liftWork, listSetAside } from './runs/set-aside-verbs.js';
+import { deleteSession, getSession, listSessionItems, listSessions } from './runs/database-session.js';
+import { getRun, liftWork, listEvents, listRuns, listSetAside } from './runs/read-runs.js';
 import { startRun } from './runs/start-run.js';
 import type { FromPlace, SystemEventPage } from './streaming/system-events.js';
 import { listSystemEvents } from './streaming/system-events.js';
@@ -61,7 +59,7 @@ import { listRewards, rewardRun } from './tasks/reward-verbs.js';
 import { submitTask } from './tasks/submit-task.js';
 import { cancelTask, getTask, listTasks } from './tasks/task-verbs.js';
 import { getTrajectory, listTrajectories } from './trajectories/trajectory-verbs.js';
-import { getWorker, listWorkers, stopWorker } from './workers/worker-verbs.js';
+import { getWorker, listWorkers, stopWorker } from './workers/worker.js';
 
 /** A page of a list whose cursor is a place in it. */
 interface AfterPlace {

@@ -2,7 +2,7 @@ import type { Request, RequestHandler, Response } from 'express';
 import { HoldfastError } from '../core/errors/errors.js';
 import type { EngineLog } from '../core/ops/log-record.js';
 import type { Engine } from '../engine/engine.js';
-import { allowanceOfRequest, inOneRequest } from '../engine/request.js';
+import { allowanceOfRequest, inOneRequest } from '../engine/engine-context.js';
 import { withoutKnownSecrets } from '../models/secrets/known-secrets.js';
 import { assertMay, identify, type TokenCheck } from './auth/gate.js';
 import type { Identity } from './auth/tokens.js';

@@ -3,7 +3,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { cloudArchive } from '../../src/cli/doctor/cloud-archive.js';
+import { cloudArchive } from '../../src/cli/doctor/check-cloud.js';
 import { ROOT } from '../docs/pages.js';
 import { createEngineDatabase, describePostgresSlowly, type TestDatabase } from '../harness/database.js';
 import { clean } from './program.js';

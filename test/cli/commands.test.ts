@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { expect, it } from 'vitest';
 import { commands } from '../../src/cli/command-line.js';
 import { COMMAND_TEXTS } from '../../src/cli/command-texts.js';
-import { packageVersion } from '../../src/cli/package-version.js';
+import { packageVersion } from '../../src/cli/help.js';
 import { pageText } from '../docs/pages.js';
 import { SHUT_DOORS } from './in-process.js';
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkEngine } from '../../src/cli/doctor/check-engine.js';
-import { checkSigningKey } from '../../src/cli/doctor/check-signing-key.js';
+import { checkSigningKey } from '../../src/cli/doctor/check-process.js';
 import { makeLogKey } from '../../src/engine/evidence/log-keys.js';
 import { SLOW } from '../harness/slow.js';
 import { runHere } from './in-process.js';

@@ -2,7 +2,7 @@ import { mkdtempSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { watchTokens } from '../../src/cli/commands/server/watch-tokens.js';
+import { watchTokens } from '../../src/cli/commands/server/server-process.js';
 import { SLOW } from '../harness/slow.js';
 import { collectingLog } from '../http/door.js';
 import { Program } from './program.js';

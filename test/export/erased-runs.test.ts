@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { eraseLocked } from '../../src/engine/retention/erase-locked.js';
+import { eraseLocked } from '../../src/engine/retention/delete-run.js';
 import { createEngine, type StartExport } from '../../src/index.js';
 import { openDatabase } from '../../src/storage/database/open-database.js';
 import { createEngineDatabase, describePostgresSlowly } from '../harness/database.js';

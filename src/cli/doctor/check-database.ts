@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Settings } from '../../config.js';
 import { HoldfastError } from '../../core/errors/errors.js';
-import type { ToolVersion } from '../../engine/agents/tool-versions.js';
+import type { ToolVersion } from '../../engine/agents/list-agents.js';
 import type { Database } from '../../storage/database/database.js';
 import { refuseNewer, schemaState } from '../../storage/database/migrate.js';
 import { openDatabase } from '../../storage/database/open-database.js';

@@ -6,8 +6,7 @@ import { declaredSecrets, knowAll } from '../../engine/secrets/declared-secrets.
 import { type ProbeRow, probeModel } from '../../models/providers/probe-model.js';
 import { engineSettings } from '../commands/server/server-process.js';
 import type { Doors } from '../doors.js';
-import { findConfig } from '../find-config.js';
-import { loadConfig } from '../load-config.js';
+import { findConfig, loadConfig } from '../load-config.js';
 import { failed } from './finding.js';
 
 /** For all questions to a server together: a local one may load its model first. */

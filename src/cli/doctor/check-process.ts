@@ -1,15 +1,58 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 import type { Settings } from '../../config.js';
+import { HoldfastError } from '../../core/errors/errors.js';
 import { registerAgents } from '../../engine/agents/agent-registry.js';
 import { assertConfig } from '../../engine/agents/assert-config.js';
+import { type ToolVersion, toolVersionsOf } from '../../engine/agents/list-agents.js';
 import { routersIn } from '../../engine/agents/routers.js';
-import { type ToolVersion, toolVersionsOf } from '../../engine/agents/tool-versions.js';
+import { openLogKeys } from '../../engine/evidence/log-keys.js';
+import type { Secret } from '../../models/secrets/secret.js';
 import { serverUrl } from '../connect.js';
 import type { Doors } from '../doors.js';
-import { findConfig } from '../find-config.js';
-import { loadConfig } from '../load-config.js';
-import { checkSigningKey } from './check-signing-key.js';
-import { type Finding, fail, failed, ok } from './finding.js';
-import { assertPortFree } from './free-port.js';
+import { findConfig, loadConfig } from '../load-config.js';
+import { type Finding, fail, failed, ok, warn } from './finding.js';
+
+const CHECK = 'signing key';
+
+/** Whether the log over all runs is signed here. Reads the key; makes none. */
+export async function checkSigningKey(
+  { databaseUrl, dataDir, signingKeyFile: keyFile }: Pick<Settings, 'databaseUrl' | 'dataDir' | 'signingKeyFile'>,
+  key: Secret | null,
+): Promise<Finding> {
+  if (keyFile === null && key === null)
+    return databaseUrl === null
+      ? ok(CHECK, `that of ${dataDir}, which is made at the first start`)
+      : warn(
+          CHECK,
+          'none: no checkpoint is signed, and nothing proves what runs did to somebody who does not trust this database',
+          'Make one with `holdfast signing-key make <file>`, and set HOLDFAST_SIGNING_KEY_FILE: docs/evidence.md.',
+        );
+  try {
+    const { signing } = await openLogKeys({ keyFile, key, publicKeys: [], madeIn: null });
+    return ok(CHECK, `signs as ${signing?.public.name ?? 'nobody'}`);
+  } catch (error) {
+    return failed(CHECK, error);
+  }
+}
+
+/** Looks whether a port can be listened on, without keeping it. Throws `port_in_use`, and `config_invalid` for a foreign address. */
+export async function assertPortFree(host: string, port: number): Promise<void> {
+  const server = createServer();
+  try {
+    server.listen(port, host);
+    await once(server, 'listening');
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown';
+    if (code === 'EADDRINUSE') throw new HoldfastError('port_in_use', `Port ${port} of ${host} is in use.`);
+    throw new HoldfastError('config_invalid', `${host}, port ${port}, cannot be listened on (${code}).`, {
+      cause,
+      hint: 'Correct HOLDFAST_HOST and HOLDFAST_PORT, or --host and --port.',
+    });
+  }
+  server.close();
+  await once(server, 'close');
+}
 
 const NODE_MAJOR = 20;
 const NODE_MINOR = 19;

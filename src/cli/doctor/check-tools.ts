@@ -1,4 +1,4 @@
-import type { ToolVersion } from '../../engine/agents/tool-versions.js';
+import type { ToolVersion } from '../../engine/agents/list-agents.js';
 import type { Database } from '../../storage/database/database.js';
 import { markedTools, type ToolMark } from '../../storage/replay/tool-marks.js';
 import { type Finding, warn } from './finding.js';

@@ -7,17 +7,113 @@ import type { AgentEnvironment } from '../../core/containers/environment.js';
 import { environmentSpec } from '../../core/containers/environment-spec.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { type GrantSet, grantsToJson, parseGrants } from '../../core/grants/grants.js';
-import { canonical, nameText, sha256, toJson } from '../../core/json.js';
+import { canonical, type JsonObject, type JsonValue, nameText, sha256, toJson } from '../../core/json.js';
 import { type DispatchLimits, dispatchLimits } from '../../core/queue/dispatch.js';
 import { type RunLimits, runLimits } from '../../core/runs/run.js';
 import { type McpRules, mcpRules, serverLabel } from '../../core/tools/mcp.js';
 import type { ToolSpec } from '../../core/tools/tool.js';
+import { HeldSecret } from '../../models/secrets/held-secret.js';
+import { isSecret } from '../../models/secrets/secret.js';
 import { toolSpecOf } from '../../tools/define/define-tool.js';
-import { definitionOf, modelNameOf } from './agent-definition.js';
-import { agentEnvironment, plainEnvironment } from './agent-environment.js';
+import { reachableAgents } from '../../tools/define/reachable-agents.js';
+import { subAgentOf } from '../../tools/define/sub-agent.js';
 import { agentScaffold, nameOfScaffold } from './agent-scaffold.js';
-import type { AgentDeclaration, HoldfastConfig } from './define.js';
-import { assertSubAgents } from './sub-agents.js';
+import type { AgentDeclaration, EnvironmentDeclaration, HoldfastConfig } from './define.js';
+
+/**
+ * What is kept of agents as they were when a run ran: all of them that can say something, and of functions that they are there. `tools`:
+ * those of the first, with its scaffold's.
+ */
+function definitionOf(agent: Agent, tools: Agent['tools']): JsonObject {
+  const others = reachableAgents(agent).slice(1);
+  const agents = others.map((other) => ownDefinition(other, other.tools));
+  return { ...ownDefinition(agent, tools), ...(others.length === 0 ? {} : { agents }) };
+}
+
+const modelNameOf = ({ model }: Agent): string => (typeof model === 'string' ? model : model.constructor.name);
+
+const ownDefinition = (agent: Agent, tools: Agent['tools']): JsonObject => ({
+  name: agent.name,
+  model: modelNameOf(agent),
+  instructions: typeof agent.instructions === 'string' ? agent.instructions : '(computed)',
+  modelSettings: toJson(agent.modelSettings),
+  output: outputOf(agent),
+  tools: tools.map((tool) =>
+    tool.type === 'function'
+      ? { ...declaredOf(toolSpecOf(tool)), input: toJson(tool.parameters), ...subAgentIn(tool) }
+      : { name: tool.name, type: tool.type },
+  ),
+  ...(agent.mcpServers.length === 0 ? {} : { mcpServers: agent.mcpServers.map(({ name }) => serverLabel(name)) }),
+  handoffs: agent.handoffs.map((handoff) => ('agentName' in handoff ? handoff.agentName : handoff.name)),
+});
+
+const declaredOf = (spec: ToolSpec): JsonObject => ({
+  ...{ name: spec.name, version: spec.version, description: spec.description, effect: spec.effect },
+  ...{ deterministic: spec.deterministic, timeoutMs: spec.timeoutMs, onUnknownEffect: spec.onUnknownEffect },
+  ...(spec.isolated === undefined ? {} : { isolated: isolatedIn(spec.isolated) }),
+  ...(spec.approvals === 1 ? {} : { approvals: spec.approvals }),
+  ...(spec.separateRequester === undefined ? {} : { separateRequester: spec.separateRequester }),
+});
+
+/** Where its module lies on this machine says nothing of what it is. */
+const isolatedIn = ({
+  isolation,
+  export: name,
+  memoryMb,
+  cpuSeconds,
+}: NonNullable<ToolSpec['isolated']>): JsonObject => ({
+  ...{ isolation, export: name, memoryMb, cpuSeconds },
+});
+
+const subAgentIn = (tool: object): JsonObject => {
+  const spec = subAgentOf(tool);
+  return spec === undefined ? {} : { subAgent: toJson(spec) };
+};
+
+/** The declared output as a JSON schema. */
+function outputOf({ outputType }: Agent): JsonValue {
+  const declared: unknown = outputType;
+  if (!(declared instanceof z.ZodType)) return toJson(declared);
+  return toJson(z.toJSONSchema(declared, { unrepresentable: 'any' }));
+}
+
+/** The environment of a declaration as values: of secrets only the names. */
+function plainEnvironment(declared: EnvironmentDeclaration | undefined): { readonly environment?: object } {
+  if (typeof declared !== 'object' || declared === null) return declared === undefined ? {} : { environment: declared };
+  const { secrets, ...environment } = declared;
+  return { environment: secrets === undefined ? environment : { ...environment, secrets: Object.keys(secrets) } };
+}
+
+/** What runs of an agent get, after its declaration was found to be valid. Throws `agent_invalid` for what is no secret. */
+function agentEnvironment(declared: EnvironmentDeclaration | undefined): AgentEnvironment | null {
+  if (declared === undefined) return null;
+  const held = Object.entries(declared.secrets ?? {}).map(([name, secret]) => {
+    const problem = isSecret(secret) ? (secret.problem ?? null) : 'it is none, such as secret.env(...)';
+    if (problem !== null)
+      throw new HoldfastError('agent_invalid', `The secret ${name} of the environment: ${problem}.`);
+    return [name, new HeldSecret(secret)] as const;
+  });
+  return {
+    spec: environmentSpec.parse(plainEnvironment(declared).environment),
+    secrets: async () =>
+      new Map(await Promise.all(held.map(async ([name, one]) => [name, await one.value()] as const))),
+  };
+}
+
+/** Every agent that a tool of an agent runs, or of one that it can hand over to, must be there. Throws `agent_invalid`. */
+function assertSubAgents(name: string, start: Agent, agents: ReadonlyMap<string, unknown>): void {
+  for (const { tools } of reachableAgents(start)) {
+    for (const tool of tools) {
+      const target = subAgentOf(tool)?.agent;
+      if (target === undefined || agents.has(target)) continue;
+      const known = [...agents.keys()].join(', ');
+      throw new HoldfastError(
+        'agent_invalid',
+        `The tool ${tool.name} of the agent ${name} runs the agent ${target}, which is not among the agents: ${known}.`,
+      );
+    }
+  }
+}
 
 export interface RegisteredAgent {
   readonly name: string;

@@ -10,7 +10,7 @@ import { retentionConfig } from '../../core/retention/retention.js';
 import { schedulingConfig } from '../../core/tasks/scheduling.js';
 import { taskRetries } from '../../core/tasks/task-retries.js';
 import type { EngineConfig } from '../engine-config.js';
-import { providerProblems } from './provider-problems.js';
+import { providerProblems } from './model-providers.js';
 
 const settings = z.object({
   concurrency: z.int().min(1).optional(),

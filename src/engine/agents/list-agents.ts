@@ -4,9 +4,27 @@ import { HoldfastError } from '../../core/errors/errors.js';
 import type { Page, PageOf } from '../../core/page.js';
 import { marksAmong } from '../../storage/replay/tool-marks.js';
 import { PAGE_BYTES } from '../../storage/runs/page-rows.js';
+import { toolSpecOf } from '../../tools/define/define-tool.js';
+import { reachableAgents } from '../../tools/define/reachable-agents.js';
 import type { EngineContext } from '../engine-context.js';
 import type { RegisteredAgent } from './agent-registry.js';
-import { toolVersionsOf } from './tool-versions.js';
+
+/** A tool as it is declared now. */
+export interface ToolVersion {
+  readonly tool: string;
+  readonly toolVersion: string;
+  readonly deterministic: boolean;
+}
+
+/** The tools of an agent and of those that it can hand over to. */
+export const toolVersionsOf = ({ agent }: Pick<RegisteredAgent, 'agent'>): ToolVersion[] =>
+  reachableAgents(agent).flatMap(({ tools }) =>
+    tools.flatMap((tool) => {
+      if (tool.type !== 'function') return [];
+      const { name, version, deterministic } = toolSpecOf(tool);
+      return [{ tool: name, toolVersion: version, deterministic }];
+    }),
+  );
 
 /** The agents of the configuration in its order, with what replays have found of their tools. Throws `invalid_request`. */
 export async function listAgents(

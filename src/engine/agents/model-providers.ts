@@ -1,6 +1,8 @@
 import type { Model, ModelProvider } from '@openai/agents';
 import { cassettesDir, environmentVariable, ollamaApiKey, ollamaHost, recordTo } from '../../config.js';
 import type { FieldError } from '../../core/errors/errors.js';
+import { pointerTo } from '../../core/field-errors.js';
+import type { WorkerRole } from '../../core/queue/worker.js';
 import type { Setting } from '../../core/setting.js';
 import type { NativeApiOptions } from '../../models/native/native-options.js';
 import { NativeProvider } from '../../models/native/native-provider.js';
@@ -13,6 +15,7 @@ import {
   type MultiModelProviderOptions,
 } from '../../models/providers/multi-model-provider.js';
 import { readSetting } from '../secrets/one-setting.js';
+import type { HoldfastConfig } from './define.js';
 
 /** The providers of the public library: what their options do not say, OLLAMA_HOST and OLLAMA_API_KEY of the environment do. */
 
@@ -116,3 +119,33 @@ export const openaiCompatible = (options: OpenAICompatibleOptions): ModelProvide
  * at its start, or the first `getModel` says, what is wrong with the options.
  */
 export const nativeApi = (options: NativeApiOptions): ModelProvider => new NativeProvider(options, environmentVariable);
+
+/**
+ * What is wrong with the providers of a configuration, before anything is made. A provider that knows what is wrong with itself says
+ * it by a method `problems`, and which keys are not there by `missing`; who executes no runs needs none.
+ */
+export function providerProblems(
+  providers: HoldfastConfig['providers'] = {},
+  role: WorkerRole = 'all',
+): readonly FieldError[] {
+  return Object.entries(providers).flatMap(([prefix, provider]) => {
+    const place = pointerTo(['providers', prefix]);
+    const problems: FieldError[] = [];
+    if (!/^[^\s/]+$/.test(prefix)) {
+      problems.push({ pointer: place, detail: 'expected a prefix that is not empty and has no slash and no space' });
+    }
+    if (typeof provider?.getModel !== 'function') {
+      problems.push({ pointer: place, detail: 'expected a ModelProvider, which has getModel()' });
+    }
+    const said = [...saidBy(provider, 'problems'), ...(role === 'api' ? [] : saidBy(provider, 'missing'))];
+    problems.push(...said.map(({ pointer, detail }) => ({ pointer: `${place}${pointer}`, detail })));
+    return problems;
+  });
+}
+
+function saidBy(provider: unknown, method: 'problems' | 'missing'): readonly FieldError[] {
+  return isJudge(provider, method) ? provider[method]() : [];
+}
+
+const isJudge = <M extends string>(provider: unknown, method: M): provider is Record<M, () => readonly FieldError[]> =>
+  typeof provider === 'object' && provider !== null && typeof Reflect.get(provider, method) === 'function';

@@ -71,3 +71,69 @@ export function longWork(terms: Line, ending: AbortSignal) {
     }, signal);
   };
 }
+
+/** Does one thing after the other, in the order in which they are asked for; a failure of one is its own. */
+export function inTurn(): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const done = last.then(work);
+    last = done.catch(() => undefined);
+    return done;
+  };
+}
+
+/** Does at most so many things at once; for one more, throws `rate_limited`. `what` names several of them. */
+export function atMost(limit: number, what: string): <T>(work: () => Promise<T>) => Promise<T> {
+  let atWork = 0;
+  return async (work) => {
+    if (atWork >= limit)
+      throw new HoldfastError('rate_limited', `This server is at work on ${limit} ${what}, which is the limit.`, {
+        hint: 'Try again when one has ended.',
+      });
+    atWork++;
+    try {
+      return await work();
+    } finally {
+      atWork--;
+    }
+  };
+}
+
+/**
+ * Works on so many items at once, and gives what comes of them in their order. Whoever stops listening, or hears of a failure, does so when
+ * nothing is at work any more.
+ */
+export async function* sideBySide<T, R>(
+  items: readonly T[],
+  atOnce: number,
+  work: (item: T) => Promise<R>,
+): AsyncGenerator<R, void> {
+  const begun: Promise<R>[] = [];
+  const begin = (at: number): void => {
+    const item = items[at];
+    if (item === undefined) return;
+    const one = work(item);
+    // It is heard of in its turn.
+    one.catch(() => undefined);
+    begun.push(one);
+  };
+  try {
+    for (let at = 0; at < items.length; at++) {
+      while (begun.length < Math.min(items.length, at + atOnce)) begin(begun.length);
+      yield await (begun[at] as Promise<R>);
+    }
+  } finally {
+    await Promise.allSettled(begun);
+  }
+}
+
+/** What may be asked for several times and is done the first time. */
+export function once<A extends readonly unknown[]>(work: (...args: A) => void): (...args: A) => void {
+  let done = false;
+  return (...args) => {
+    if (!done) {
+      done = true;
+      work(...args);
+    }
+  };
+}

@@ -1,6 +1,11 @@
+import { uptime } from 'node:os';
+import { counted } from '../../../steps/exports/counted-work.js';
+import { HoldfastError } from '../../core/errors/errors.js';
 import type { EngineLog } from '../../core/ops/log-record.js';
+import type { NamedWork } from '../../storage/queue/work-notes.js';
+import type { EngineContext } from '../engine-context.js';
 
-export interface Repeating {
+interface Repeating {
   /** For the log. */
   readonly what: string;
   /** How long it rests between two times. */
@@ -40,5 +45,72 @@ export function repeating(
     stopped = true;
     clearTimeout(timer);
     await current;
+  };
+}
+
+/** `uptime` is that coarse on some systems. A shorter sleep changes nothing. */
+const SLEEP_LEAST_MS = 500;
+
+interface Clocks {
+  /** Stands still while the machine sleeps, as `performance.now` does on Linux. */
+  readonly awakeMs: () => number;
+  /** Counts on meanwhile. */
+  readonly uptimeMs: () => number;
+}
+
+/** Makes a clock that is as fine as `awakeMs` and counts the sleep of the machine as well. */
+export function countingSleep({ awakeMs, uptimeMs }: Clocks): () => number {
+  const beganMs = uptimeMs() - awakeMs();
+  let sleptMs = 0;
+  return () => {
+    const aheadMs = uptimeMs() - awakeMs() - beganMs;
+    if (aheadMs > sleptMs + SLEEP_LEAST_MS) sleptMs = aheadMs;
+    return awakeMs() + sleptMs;
+  };
+}
+
+/**
+ * Returns milliseconds of a clock that nobody can set and that counts while the machine sleeps. After a wake-up, `performance.now`
+ * would call a lease valid that others have taken over.
+ */
+export const elapsedMs = countingSleep({ awakeMs: () => performance.now(), uptimeMs: () => uptime() * 1000 });
+
+/** What a worker does by itself and on behalf of all tenants. */
+export const ofAll = (name: string): NamedWork => ({ tenant: 'default', name });
+
+/** Does a chore of a worker, unless processes died with it too often: then it is left out. False: it was. */
+export const chore = (context: EngineContext, of: NamedWork, work: () => Promise<unknown>): Promise<boolean> =>
+  leftOut(context, of.name, () => counted(context.stepContext, of, work));
+
+/** The same for work that counts by itself what it is made of. */
+export async function leftOut({ log }: EngineContext, name: string, work: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await work();
+    return true;
+  } catch (error) {
+    if (!(error instanceof HoldfastError && error.code === 'work_crashes')) throw error;
+    log.debug({ component: 'worker', event: 'work_left_out', work: name }, error.message);
+    return false;
+  }
+}
+
+/**
+ * Work that the beat of a worker begins and does not wait for: one at a time, and waited for when the worker stops. `work` must not
+ * throw.
+ */
+export function besideTheBeat(work: (isStopping: () => boolean) => Promise<void>) {
+  let current: Promise<void> | null = null;
+  let stopped = false;
+  return {
+    begin(): void {
+      if (stopped) return;
+      current ??= work(() => stopped).then(() => {
+        current = null;
+      });
+    },
+    async stop(): Promise<void> {
+      stopped = true;
+      await current;
+    },
   };
 }

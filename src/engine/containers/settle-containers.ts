@@ -1,6 +1,6 @@
 import { reapOrphans, settleEnvironments } from '../../../steps/containers/settle-environments.js';
+import { besideTheBeat } from '../concurrency/repeating.js';
 import type { EngineContext } from '../engine-context.js';
-import { besideTheBeat } from '../workers/beside-the-beat.js';
 
 /** Beyond this an engine that is away is asked again at the next beat. */
 const WITHIN_MS = 60_000;

@@ -1,8 +1,13 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { DBOS, type DBOSConfig } from '@dbos-inc/dbos-sdk';
 import { pinDbosIdentity } from '../../config.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import type { EngineLog } from '../../core/ops/log-record.js';
+import type { Database } from '../../storage/database/database.js';
+import { refuseConnections } from '../../storage/database/refuse-connections.js';
+import { SILENT } from '../engine-config.js';
 import { APPLICATION, RECORDING_VERSION } from './recording-version.js';
+import { hearStrays } from './stray-throws.js';
 
 /** Packages that the SDK asks for in DBOS Cloud alone. */
 const CLOUD_PACKAGES = /@dbos-inc\/dbos-enterprise|@opentelemetry\/|winston/;
@@ -37,3 +42,71 @@ const quietLogger = (log: EngineLog) => {
     error: (entry: unknown) => log.error(of(entry), 'dbos'),
   };
 };
+
+/** Where a process says that it has an engine; the same in every copy of this module. */
+const ENGINE = Symbol.for('holdfast.engine');
+
+/**
+ * Takes the one place for an engine that a process has, since it has one DBOS, hears what nobody in it catches, and gives the way to
+ * leave it. Throws `engine_started`
+ * and `dbos_launched`, and has touched nothing then.
+ */
+export function takeProcess(log: EngineLog | undefined): () => void {
+  if (Reflect.get(globalThis, ENGINE) !== undefined)
+    throw new HoldfastError(
+      'engine_started',
+      'This process has an engine, which works or starts or stops; a second one was not begun.',
+    );
+  if (DBOS.isInitialized())
+    throw new HoldfastError(
+      'dbos_launched',
+      'DBOS was launched in this process before the engine; it goes on, and no engine was begun.',
+    );
+  const place = {};
+  Reflect.set(globalThis, ENGINE, place);
+  const ignoreStrays = hearStrays(log ?? SILENT, log === undefined);
+  return () => {
+    ignoreStrays();
+    if (Reflect.get(globalThis, ENGINE) === place) Reflect.deleteProperty(globalThis, ENGINE);
+  };
+}
+
+const DEFAULT_GRACE_MS = 10_000;
+
+/**
+ * Waits at most so long for what is at work, and shuts DBOS down. An execution that outlives its grace finds no DBOS any more,
+ * and would record that as the error of its step and of its run: before that it gets no connection any more, so that it records
+ * nothing, and is executed again by whoever takes it over.
+ */
+export async function shutDbosDown({ pool }: Database, askedMs = DEFAULT_GRACE_MS): Promise<void> {
+  // DBOS refuses what a timer cannot hold.
+  const graceMs = Math.min(Math.max(0, askedMs), 2 ** 31 - 1);
+  const refuse = (): void => refuseConnections(pool);
+  if (graceMs === 0) refuse();
+  // It is set before the timer of DBOS, and comes before it.
+  const timer = setTimeout(refuse, graceMs);
+  try {
+    await DBOS.shutdown({ deregister: true, workflowCompletionTimeoutMS: graceMs });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const LOCK = 'holdfast:start';
+const LOOK_EVERY_MS = 50;
+/** Beyond it something else is wrong, which the start finds out. */
+const WAIT_MAX_MS = 60_000;
+
+/**
+ * Waits for its turn to start on a database, and gives the way out. DBOS makes its tables when it is launched: a process that
+ * makes them, or reads them, while another one does ends in a deadlock or finds half of a table. Nobody waits inside a
+ * statement, for which whoever makes an index would wait.
+ */
+export async function startTurn(database: Pick<Database, 'tryLock'>): Promise<() => Promise<void>> {
+  for (let waited = 0; waited < WAIT_MAX_MS; waited += LOOK_EVERY_MS) {
+    const lock = await database.tryLock(LOCK);
+    if (lock !== null) return () => lock.release();
+    await sleep(LOOK_EVERY_MS);
+  }
+  return () => Promise.resolve();
+}

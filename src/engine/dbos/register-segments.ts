@@ -8,7 +8,7 @@ import { SEGMENT_WORKFLOW } from '../../core/runs/run.js';
 import { MultiModelProvider, MultiModelProviderMap } from '../../models/providers/multi-model-provider.js';
 import type { EngineConfig } from '../engine-config.js';
 import type { EngineContext } from '../engine-context.js';
-import { outsideRequests } from '../request.js';
+import { outsideRequests } from '../engine-context.js';
 
 const DEFAULT_TURNS_PER_SEGMENT = 50;
 

@@ -3,7 +3,7 @@ import { leafOf } from '../../core/evidence/log-entry.js';
 import { TreeEdge } from '../../core/evidence/merkle.js';
 import { readEntries } from '../../storage/evidence/log-entries.js';
 import { logSize } from '../../storage/evidence/log-rows.js';
-import { inTurn } from '../concurrency/in-turn.js';
+import { inTurn } from '../concurrency/in-line.js';
 
 const ENTRIES_AT_ONCE = 2000;
 /** Of entries that were signed before, so many are looked at again each time something is signed. */

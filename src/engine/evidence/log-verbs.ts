@@ -1,3 +1,4 @@
+import { counted } from '../../../steps/exports/counted-work.js';
 import type { Caller } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import type { ConsistencyView, LogEntryView, LogView } from '../../core/evidence/log-view.js';
@@ -11,10 +12,36 @@ import { entriesOfRun, listEntryRows } from '../../storage/evidence/log-entries.
 import { logSize } from '../../storage/evidence/log-rows.js';
 import { readTree } from '../../storage/evidence/log-tree.js';
 import { readEvents, readHead } from '../../storage/log/read-events.js';
+import { hasDied } from '../../storage/queue/work-notes.js';
 import { findRun } from '../../storage/runs/runs.js';
+import { chore, ofAll } from '../concurrency/repeating.js';
 import type { EngineContext } from '../engine-context.js';
+import type { Apart } from './anchor.js';
 import { fewAtATime } from './log-reading.js';
-import { signLog } from './sign-log.js';
+
+const TOGETHER = ofAll('sign');
+
+/**
+ * Enters and signs what runs have done. Runs are entered together, unless a process died with that lately: then each by itself, so that
+ * the one that is to blame is left out, and the others are signed. Throws `work_crashes` where processes died with signing itself.
+ */
+export async function signLog(context: EngineContext, sign: (apart: Apart | null) => Promise<void>): Promise<void> {
+  const { stepContext } = context;
+  if (!(await hasDied(stepContext.knex, TOGETHER))) return counted(stepContext, TOGETHER, () => sign(null));
+  await sign({
+    enter: (runId, work) => chore(context, ofAll(`enter ${runId}`), work),
+    sign: (work) => counted(stepContext, ofAll('sign what was entered'), work),
+  });
+}
+
+/** Before the process ends. What fails is done by the next one. */
+export const signAtEnd = (context: EngineContext): Promise<void> =>
+  signLog(context, (apart) => context.anchor.last(apart)).catch((error: unknown) =>
+    context.log.warn(
+      { component: 'evidence', event: 'not_signed_at_end', error: String(error) },
+      'the log of all runs was not signed at the end',
+    ),
+  );
 
 const EVENTS_AT_ONCE = 500;
 

@@ -1,9 +1,10 @@
-import type { FunctionTool } from '@openai/agents';
+import type { Agent, FunctionTool } from '@openai/agents';
 import { z } from 'zod';
 import { differenceOf } from '../../core/difference.js';
-import { HoldfastError } from '../../core/errors/errors.js';
+import { type FieldError, HoldfastError } from '../../core/errors/errors.js';
 import { checksOf } from '../../core/grants/capability.js';
 import { parseGrants } from '../../core/grants/grants.js';
+import { answerProblems } from '../../core/interruptions/answer.js';
 import type { ApprovalExtras, Choice } from '../../core/interruptions/decision.js';
 import type { Always, ArgumentEdit } from '../../core/interruptions/interruption.js';
 import {
@@ -14,16 +15,19 @@ import {
   standingOf,
 } from '../../core/interruptions/standing.js';
 import { canonical, isObject, type JsonObject, type JsonValue, jsonObject } from '../../core/json.js';
-import type { Allowance } from '../../core/limits/allowance.js';
+import { Allowance } from '../../core/limits/allowance.js';
 import { schemaInLinearTime, spendSchemaWork } from '../../core/limits/linear-schema.js';
 import { callDigest } from '../../core/runs/call.js';
 import type { InterruptionRow } from '../../storage/interruptions/interruption-rows.js';
-import { capabilitiesOf } from '../../storage/interruptions/interruptions.js';
+import { capabilitiesOf, waitOf } from '../../storage/interruptions/interruptions.js';
 import { grantsOf, type RunRow } from '../../storage/runs/run-row.js';
+import type { RunOfCall } from '../../storage/runs/runs-to-resume.js';
 import { isDeclared, toolSpecOf } from '../../tools/define/define-tool.js';
-import { toolNamed } from '../agents/tool-named.js';
+import { findReachableAgent } from '../../tools/define/reachable-agents.js';
+import type { RegisteredAgent } from '../agents/agent-registry.js';
+import { toolNamed, toolSpecNamed } from '../agents/tool-named.js';
 import type { EngineContext } from '../engine-context.js';
-import { allowanceOfRequest } from '../request.js';
+import { allowanceOfRequest } from '../engine-context.js';
 
 /**
  * Judges the edit and the standing decision of an approval as far as this process knows the tool; the segment that runs the
@@ -67,7 +71,7 @@ function editOf(run: RunRow, row: InterruptionRow, args: JsonObject, tool: Funct
 }
 
 /** What is wrong with arguments by the schema of their tool; a plain SDK tool has a JSON schema. Throws what the allowance throws. */
-export function problemOf(tool: FunctionTool, args: JsonObject, allowance: Allowance): string | null {
+function problemOf(tool: FunctionTool, args: JsonObject, allowance: Allowance): string | null {
   const parsed = toolSpecOf(tool).parse(args);
   if (!parsed.ok) return parsed.problem;
   if (isDeclared(tool)) return null;
@@ -111,7 +115,7 @@ function schemaOf(schema: JsonObject, allowance: Allowance): z.ZodType | null {
   }
 }
 
-export function checksFor(run: Pick<RunRow, 'grants'>, args: JsonObject, tool: FunctionTool) {
+function checksFor(run: Pick<RunRow, 'grants'>, args: JsonObject, tool: FunctionTool) {
   const spec = toolSpecOf(tool);
   const parsed = spec.parse(args);
   const grants = parseGrants(grantsOf(run), { allowEverything: true });
@@ -149,4 +153,93 @@ function readScope(rule: StandingRule): Standing {
       ...{ cause: error, hint, fields },
     });
   }
+}
+
+/** Why a call would not run now, and where that is. */
+interface Unfit {
+  readonly pointer: '/arguments' | '/tool';
+  readonly text: string;
+}
+
+/**
+ * Why a call that waits for an approval would not run as this process knows its tool: the tool is gone, its arguments no longer fit,
+ * or it needs by now what the run is denied. Null: nothing is known against it.
+ */
+export function unfitNow(context: Pick<EngineContext, 'agents'>, run: RunOfCall, row: InterruptionRow): Unfit | null {
+  const registered = context.agents.get(run.agent);
+  if (row.kind !== 'approval' || row.tool === null || registered === undefined) return null;
+  const { tool: name } = row;
+  const tool = toolNamed(context, { runAgent: run.agent, agent: row.agent, tool: name });
+  if (tool === undefined)
+    return isGone(registered, row.agent, name) ? { pointer: '/tool', text: `the tool ${name} is gone` } : null;
+  // Written by the engine from arguments that the tool has parsed.
+  const args = JSON.parse(row.arguments) as JsonObject;
+  const problem = knownProblem(tool, args);
+  if (problem !== null)
+    return { pointer: '/arguments', text: `its arguments no longer fit: ${problem.replace(/\.$/, '')}` };
+  const denied = checksFor(run, args, tool).find(({ effect }) => effect === 'deny');
+  if (denied === undefined) return null;
+  return { pointer: '/arguments', text: `by now ${name} needs ${denied.capability}, and ${denied.reason}` };
+}
+
+/** Of one item of a list: where finding out takes more, nothing is known. */
+const WORK_EACH = 10_000;
+
+function knownProblem(tool: FunctionTool, args: JsonObject): string | null {
+  try {
+    return problemOf(tool, args, new Allowance({ work: WORK_EACH }));
+  } catch (error) {
+    if (error instanceof HoldfastError && error.code === 'payload_too_large') return null;
+    throw error;
+  }
+}
+
+/** Whether a tool is gone. Tools of servers, and of agents behind tools, are only known while a run works. */
+export function isGone({ agent: start, scaffold }: RegisteredAgent, name: string, tool: string): boolean {
+  const agent: Agent | undefined = findReachableAgent(start, name);
+  if (agent === undefined || agent.mcpServers.length > 0) return false;
+  const tools = agent === start ? [...agent.tools, ...(scaffold?.tools ?? [])] : agent.tools;
+  return !tools.some((one) => one.type === 'function' && (one.name === tool || toolSpecOf(one).name === tool));
+}
+
+/** Throws `call_unfit`, so that nobody approves what would be refused when it is about to run. */
+export function assertRunsNow(context: EngineContext, run: RunOfCall, row: InterruptionRow, isEdited: boolean): void {
+  const unfit = unfitNow(context, run, row);
+  // Edited arguments are judged for themselves.
+  if (unfit === null || (isEdited && unfit.pointer === '/arguments')) return;
+  const hint =
+    unfit.pointer === '/tool'
+      ? 'Deploy a build that has its tool: without it the run fails when it goes on.'
+      : row.reason === 'unknown_effect'
+        ? 'Answer with the result if the call happened, or reject it.'
+        : 'Approve it with `arguments` that fit, or reject it.';
+  const { pointer, text } = unfit;
+  throw new HoldfastError('call_unfit', `Interruption ${row.id} cannot be approved: ${text}. Nothing was decided.`, {
+    fields: [{ pointer, detail: text }],
+    hint,
+  });
+}
+
+/**
+ * Holds an answer against what it must be: the choices or the schema of its question, and, where it stands for the output
+ * of the tool, the shape of that. Throws `invalid_request` with a pointer to every wrong field.
+ */
+export function assertFits(context: EngineContext, runAgent: string, row: InterruptionRow, value: JsonValue): void {
+  const tool = row.tool ?? '';
+  const spec = toolSpecNamed(context, { runAgent, agent: row.agent, tool });
+  const wait = waitOf(row)?.spec;
+  if (wait?.kind === 'question') {
+    refuse(answerProblems(wait, value, allowanceOfRequest()), (problem) => problem);
+    if (spec === undefined || spec.resume !== null) return;
+  }
+  const parsed = spec?.parseOutput(value);
+  if (parsed === undefined || parsed.ok) return;
+  refuse([{ pointer: '', detail: parsed.problem }], (problem) => `${tool} does not return this: ${problem}`);
+}
+
+function refuse(problems: readonly FieldError[], say: (problem: string) => string): void {
+  const [first] = problems;
+  if (first === undefined) return;
+  const fields = problems.map(({ pointer, detail }) => ({ pointer: `/value${pointer}`, detail }));
+  throw new HoldfastError('invalid_request', `/value${first.pointer}: ${say(first.detail)}`, { fields });
 }

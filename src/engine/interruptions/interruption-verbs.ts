@@ -31,11 +31,9 @@ import { cursorAfter } from '../../storage/runs/run-list.js';
 import { assertNotErased } from '../../storage/runs/runs.js';
 import { runsOfCalls } from '../../storage/runs/runs-to-resume.js';
 import type { EngineContext } from '../engine-context.js';
-import { beginningOf, isLong } from '../runs/previews.js';
+import { beginningOf, isLong } from '../runs/read-runs.js';
 import { expire, settlePast } from '../workers/settle-due.js';
-import { assertFits } from './answer-fits.js';
-import { judgeExtras } from './approval-terms.js';
-import { assertRunsNow, unfitNow } from './fits-now.js';
+import { assertFits, assertRunsNow, judgeExtras, unfitNow } from './approval-terms.js';
 
 const unknown = (id: string): HoldfastError =>
   new HoldfastError('interruption_unknown', `There is no interruption ${JSON.stringify(id)}.`);

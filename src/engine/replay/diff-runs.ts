@@ -10,8 +10,8 @@ import { RestCount, type RunDiff } from '../../core/replay/run-diff.js';
 import type { RunRow } from '../../storage/runs/run-row.js';
 import { findRun } from '../../storage/runs/runs.js';
 import type { EngineContext } from '../engine-context.js';
+import { allowanceOfRequest } from '../engine-context.js';
 import { logPages } from '../evidence/log-reading.js';
-import { allowanceOfRequest } from '../request.js';
 
 /** Where two runs part: goes through both logs side by side, in bounded memory. */
 export async function diffRuns(

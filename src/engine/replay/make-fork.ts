@@ -1,21 +1,30 @@
 import { randomBytes } from 'node:crypto';
 import type { Knex } from 'knex';
+import { ORPHAN_AFTER_MS } from '../../../steps/containers/open-environment.js';
 import { isoNow } from '../../../steps/context.js';
 import { SYSTEM_ACTOR } from '../../../steps/interruptions/settle.js';
 import { requestersOf } from '../../../steps/segment/begin-segment.js';
 import { budgetOfRun } from '../../core/budgets/budget.js';
 import type { Caller } from '../../core/caller.js';
+import { HoldfastError } from '../../core/errors/errors.js';
 import { type GrantSet, grantsToJson, parseGrants } from '../../core/grants/grants.js';
 import { digestOf, type JsonObject, toJson } from '../../core/json.js';
 import type { EventData, EventDraft } from '../../core/log/event.js';
 import type { KeyedEvent } from '../../core/log/recording.js';
-import type { Onward } from '../../core/replay/fork.js';
-import { type ForkPlan, planFork } from '../../core/replay/fork.js';
-import type { ForkEdit } from '../../core/replay/fork-edits.js';
+import { type ForkPlan, type Onward, planFork } from '../../core/replay/fork.js';
+import { type ForkEdit, refuseFork } from '../../core/replay/fork-edits.js';
+import { filesFit, hasWorked, type Taken } from '../../core/replay/fork-files.js';
 import { type Rebinding, rebindingOf, rebound } from '../../core/replay/rebinding.js';
 import type { RunLimits, RunView } from '../../core/runs/run.js';
 import { copyPins } from '../../storage/agents/mcp-lists.js';
-import type { KeptEnvironment } from '../../storage/containers/environments.js';
+import { holdSnapshot, wholeSnapshots } from '../../storage/containers/environment-snapshots.js';
+import {
+  findEnvironment,
+  instanceId,
+  type KeptEnvironment,
+  keepEnvironment,
+  workedFrom,
+} from '../../storage/containers/environments.js';
 import { breathe } from '../../storage/database/timing.js';
 import { asLogged } from '../../storage/integrity/copied-rows.js';
 import { appendEvents, createLog } from '../../storage/log/events.js';
@@ -25,17 +34,120 @@ import { copyCalls, copyInterruptions, copyStanding } from '../../storage/replay
 import { assertNotErasing, copySubjects, subjectsOf } from '../../storage/retention/subjects.js';
 import { grantsOf, inputOf, limitsOf, metadataOf, type RunRow } from '../../storage/runs/run-row.js';
 import { assertNotErased, insertRun, lockRun, type NewRun } from '../../storage/runs/runs.js';
+import { reachableAgents } from '../../tools/define/reachable-agents.js';
+import type { RegisteredAgent } from '../agents/agent-registry.js';
+import { toolSpecNamed } from '../agents/tool-named.js';
 import { agentNamed, type EngineContext } from '../engine-context.js';
 import { AlreadyStarted, assertMetadata, limitsUnder, newRunId, takeKey, viewOf } from '../runs/start-run.js';
-import { assertEditFits } from './edit-fits.js';
-import { filesForFork, takeFiles } from './fork-files.js';
-import { assertModelAllowed } from './fork-models.js';
+
+/** An outcome in place of a tool's must have the shape that the tool declares. Throws `fork_invalid`. */
+function assertEditFits(
+  context: EngineContext,
+  runAgent: string,
+  { begun }: ForkPlan,
+  edit: ForkEdit,
+  pointer: string,
+): void {
+  if (!('callId' in edit) || edit.outcome.type !== 'output') return;
+  const edited = begun.get(edit.callId);
+  if (edited === undefined) return;
+  const { tool } = edited.call;
+  const parsed = toolSpecNamed(context, { runAgent, agent: edited.agent, tool })?.parseOutput(edit.outcome.output);
+  if (parsed === undefined || parsed.ok) return;
+  throw new HoldfastError('fork_invalid', `${tool} does not return the outcome of the edit: ${parsed.problem}`, {
+    fields: [{ pointer: `${pointer}/outcome/output`, detail: parsed.problem }],
+  });
+}
+
+interface ForkPoint {
+  readonly runId: string;
+  readonly seq: number;
+  readonly log: readonly KeyedEvent[];
+  readonly plan: Taken;
+}
+
+/**
+ * The snapshot whose files a fork begins with; null: it begins with none. Held until the transaction ends. Throws `fork_invalid` where
+ * what a model was told of files in a container would not be so in the fork.
+ */
+async function filesForFork(
+  trx: Knex.Transaction,
+  { runId, seq, log, plan }: ForkPoint,
+): Promise<KeptEnvironment | null> {
+  const instance = await instanceId(trx);
+  const run = await findEnvironment(trx, instance, { runId, purpose: 'run' });
+  if (run === null) return null;
+  const from = await workedFrom(trx, runId);
+  if (from === null || !hasWorked(log, plan, from)) {
+    const { source } = run.identity;
+    if (source === null) return null;
+    const held = await holdSnapshot(trx, source);
+    if (held !== null) return held;
+    throw refuse(`${runId} began with files of ${source.runId} that are not kept any more.`, START_ANEW);
+  }
+  const kept = await wholeSnapshots(trx, instance, runId);
+  for (const { identity } of kept.filter((one) => filesFit(log, plan, one.seq))) {
+    const held = await holdSnapshot(trx, identity);
+    if (held !== null) return held;
+  }
+  const worked = `By event ${seq} ${runId} had worked in a container`;
+  if (kept.length === 0)
+    throw refuse(
+      `${worked}, and its files of then are not kept.`,
+      run.identity.spec.snapshots === null ? NO_SNAPSHOTS : START_ANEW,
+    );
+  const seqs = kept.map((one) => one.seq).reverse();
+  throw refuse(
+    `${worked}, whose files are kept as they were at event ${seqs.join(', ')}.`,
+    'Fork it from one of these events, or from before its first command.',
+  );
+}
+
+/** Keeps the environment of a fork before it has begun: with the files of the snapshot, and with what is recorded of its commands. */
+async function takeFiles(
+  trx: Knex.Transaction,
+  { identity, engine, key }: KeptEnvironment,
+  { id, tenant, now }: { readonly id: string; readonly tenant: string; readonly now: number },
+): Promise<void> {
+  const deadline = new Date(now + ORPHAN_AFTER_MS).toISOString();
+  const own = { ...identity, runId: id, purpose: 'run' as const, attempt: 1, source: identity, deadline };
+  await keepEnvironment(trx, { identity: own, engine, key }, tenant);
+}
+
+const START_ANEW = 'Fork it from an event before its first command, or start a new run.';
+const NO_SNAPSHOTS = `${START_ANEW} With \`snapshots\` in the environment of its agent, files are kept for forks.`;
+
+const refuse = (message: string, hint: string): HoldfastError => new HoldfastError('fork_invalid', message, { hint });
+
+/** Whether a name is in a list of names, where `prefix/*` stands for every name that begins so. */
+const isIn = (list: readonly string[], model: string): boolean =>
+  list.some((one) => (one.endsWith('/*') ? model.startsWith(one.slice(0, -1)) : one === model));
+
+/**
+ * A person who forks a run may not have it ask any model that there is a key for: only those that the definition of its agent names, or
+ * that `forkModels` allows. `kept`: the model that its source was given. Throws `fork_invalid`.
+ */
+function assertModelAllowed(
+  { name, agent, forkModels }: RegisteredAgent,
+  model: string | undefined,
+  kept: string | null,
+): void {
+  if (model === undefined || model === kept) return;
+  const own = reachableAgents(agent).flatMap((one) => (typeof one.model === 'string' ? [one.model] : []));
+  const allowed = [...new Set([...own, ...forkModels])].filter((one) => one !== '');
+  if (isIn(allowed, model)) return;
+  const list = allowed.length === 0 ? 'none' : allowed.join(', ');
+  throw refuseFork(
+    '/model',
+    `A run of ${name} may not be given the model ${model}. Allowed are: ${list}. \`forkModels\` of the agent or of the configuration allows more.`,
+  );
+}
 
 /** A long log is copied part by part, so that it keeps nothing else of the process waiting. */
 const EVENTS_AT_ONCE = 100;
 
 /** A run to be made of a part of another one's log. */
-export interface Fork {
+interface Fork {
   readonly why: 'fork' | 'retry' | 'repair';
   /** Natural key of the event that names the source. */
   readonly key?: string;
@@ -55,7 +167,7 @@ export interface Fork {
 }
 
 /** A fork that somebody asks for. */
-export interface AskedFork extends Fork {
+interface AskedFork extends Fork {
   readonly fingerprint: string;
   /** Asked under the lock of the source's row. What it throws is what becomes of the fork. */
   readonly under?: (trx: Knex.Transaction) => Promise<void>;

@@ -15,10 +15,10 @@ import { grantsOf, type RunRow } from '../../storage/runs/run-row.js';
 import { type SnapshotRow, snapshotOf, soundState } from '../../storage/runs/snapshots.js';
 import { type RegisteredAgent, registerAgents } from '../agents/agent-registry.js';
 import { assertConfig } from '../agents/assert-config.js';
-import { sideBySide } from '../concurrency/side-by-side.js';
+import { sideBySide } from '../concurrency/in-line.js';
 import { RECORDING_VERSION } from '../dbos/recording-version.js';
 import type { EngineConfig } from '../engine-config.js';
-import { isGone, unfitNow } from '../interruptions/fits-now.js';
+import { isGone, unfitNow } from '../interruptions/approval-terms.js';
 import { replayStored } from './replay-run.js';
 import { readForReplay, type StoredRun } from './replayed-run.js';
 

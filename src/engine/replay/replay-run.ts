@@ -1,20 +1,162 @@
 import type { Knex } from 'knex';
-import { replayLog } from '../../../workflows/replay/replay-log.js';
+import { executeAgain } from '../../../steps/calls/execute-again.js';
+import type { McpLists, StepContext } from '../../../steps/context.js';
+import type { ReplayFindings } from '../../../workflows/replay/replay-findings.js';
+import { replayLive } from '../../../workflows/replay/replay-live.js';
+import { type ReplayedRun, type ReplayPlace, replayLog } from '../../../workflows/replay/replay-log.js';
+import { budgetsFor } from '../../core/budgets/budget.js';
 import type { Caller } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { fieldErrorsOf, invalidRequest } from '../../core/field-errors.js';
 import type { GrantSet } from '../../core/grants/grants.js';
+import { canonical } from '../../core/json.js';
+import { EVENT_DATA } from '../../core/log/event.js';
+import type { KeyedEvent } from '../../core/log/recording.js';
+import { nanosOf } from '../../core/money.js';
 import { type ReplayReport, type ReplayRequest, replayRequest } from '../../core/replay/replay.js';
+import { UNMETERED } from '../../metrics/meter.js';
+import { noDatabase } from '../../storage/database/no-database.js';
 import { atOneMoment } from '../../storage/database/transactions.js';
 import { markTool, type ToolMark } from '../../storage/replay/tool-marks.js';
-import type { RunRow } from '../../storage/runs/run-row.js';
+import { limitsOf, type RunRow } from '../../storage/runs/run-row.js';
+import { McpConnections } from '../../tools/mcp/mcp-connections.js';
 import type { RegisteredAgent } from '../agents/agent-registry.js';
 import { agentNamed, type EngineContext } from '../engine-context.js';
-import { type Repeat, repeatCalls } from './repeat-calls.js';
-import { replayLiveModel } from './replay-live-model.js';
-import { replayPlace } from './replay-place.js';
 import { grantsToday, readForReplay, type StoredRun } from './replayed-run.js';
-import { unreplayed } from './unreplayed.js';
+
+/** How calls of deterministic tools are executed again, and who hears of those that differ. */
+interface Repeat {
+  readonly now: () => number;
+  /** Ends it between two calls, and gives one up that works. */
+  readonly signal: AbortSignal;
+  readonly found: (mark: ToolMark) => void;
+}
+
+/** Executes them one after the other, and holds what they give against the log. Returns how many were. Throws why it was given up. */
+async function repeatCalls(
+  { run, log }: Pick<ReplayedRun, 'run' | 'log'>,
+  findings: ReplayFindings,
+  { now, signal, found }: Repeat,
+): Promise<number> {
+  const edited = editedCalls(log);
+  let executed = 0;
+  for (const { call, outcome, key, seq } of findings.repeatable) {
+    const { callId, spec } = call;
+    if (edited.has(callId) || !findings.isLookedAt(seq)) continue;
+    const again = await executeAgain(call, run, now, signal);
+    signal.throwIfAborted();
+    executed++;
+    if (again === null) findings.leaveOut(`${spec.name} (${callId}), which gave nothing to compare within its time`);
+    if (again === null || canonical(again) === canonical(outcome)) continue;
+    const what = `call.finished of ${spec.name} (${callId}), executed again`;
+    findings.add({ seq, key, what, field: '/outcome', expected: outcome, actual: again });
+    found({ tool: spec.name, toolVersion: spec.version, runId: run.id, seq });
+  }
+  findings.sort();
+  return executed;
+}
+
+/** Calls whose outcome somebody has put in the place of what the tool gave. */
+function editedCalls(log: readonly KeyedEvent[]): ReadonlySet<unknown> {
+  const edits = log.flatMap(({ kind, data }) =>
+    kind === 'run.forked' ? (EVENT_DATA['run.forked'].safeParse(data).data?.edits ?? []) : [],
+  );
+  return new Set(edits.map((edit) => edit['callId']));
+}
+
+const refused = (what: string): HoldfastError => new HoldfastError('internal', `A replay ${what}.`);
+
+/** Servers that nobody reaches. */
+class NoConnections extends McpConnections {
+  override list(): Promise<never> {
+    return Promise.reject(refused('lists no tools of a server'));
+  }
+
+  override call(): Promise<never> {
+    return Promise.reject(refused('calls no server'));
+  }
+}
+
+/**
+ * A world without effect: it has no database, no queue, no servers and no prices, so that what is executed in it can change
+ * nothing, whatever it tries. `lists` is what it knows of servers.
+ */
+function replayPlace(agents: ReadonlyMap<string, RegisteredAgent>, lists: McpLists): ReplayPlace {
+  const nothing = async (): Promise<never> => {
+    throw refused('enqueues nothing');
+  };
+  const ctx: StepContext = {
+    knex: noDatabase(),
+    queue: { enqueue: nothing, withdraw: nothing, remove: nothing, wake: () => undefined },
+    worker: { id: 'replay', epoch: 0 },
+    lease: { isHeld: async () => true, confirm: async () => true },
+    ...{ now: () => 0, newId: () => 'replay', changed: () => undefined, stepsKeepOutcomes: () => false },
+    ...{ prices: { priceOf: () => null }, budgets: { onExhausted: 'fail', outputTokens: 1 }, approvalTimeoutMs: null },
+    ...{ mcp: new NoConnections(), mcpLists: lists, exportDir: '', buckets: null, environments: null },
+    ...{ rewards: new Map(), readSecrets: async () => [], crashLimit: 1 },
+    metrics: UNMETERED,
+  };
+  return { ctx, agents };
+}
+
+/** The report on a run that cannot be replayed. */
+const unreplayed = (report: Pick<ReplayReport, 'runId' | 'mode' | 'from'>, error: HoldfastError): ReplayReport => ({
+  ...{ ...report, result: 'cannot_replay', events: 0, upTo: 0, whole: false, differences: [] },
+  ...{ moreDifferences: 0, executed: 0, notCompared: [], live: null, reason: error.view() },
+});
+
+interface LiveRequest {
+  readonly from: number | undefined;
+  readonly executePure: boolean;
+  /** Dollars. */
+  readonly maxUsd: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Lets the agents of today work on the input of a run with their models, and with the results of its calls. Nothing is written, and nothing
+ * charged. Throws `invalid_request` where budgets apply to the run and the request has no bound of its own, and the reason of the signal
+ * when it fires.
+ */
+async function replayLiveModel(
+  { stepContext, agents, models }: EngineContext,
+  { replayed, lists, refused }: StoredRun,
+  { from = 1, executePure, maxUsd, signal }: LiveRequest,
+): Promise<ReplayReport> {
+  const { run } = replayed;
+  const report = { runId: run.id, mode: 'live_model', from } as const;
+  if (refused !== null) return unreplayed(report, refused);
+  if (maxUsd === undefined) assertUnbudgeted(stepContext, run);
+  try {
+    const grants = grantsToday(run, agentNamed({ agents }, run.agent));
+    const place = replayPlace(agents, lists);
+    const { now, prices } = stepContext;
+    const budgets = { onExhausted: 'fail', outputTokens: stepContext.budgets.outputTokens } as const;
+    const { findings, live, executed } = await replayLive(
+      { ...place, ctx: { ...place.ctx, now, prices, budgets }, provider: models },
+      { ...replayed, grants },
+      { from, executePure, now, signal, maxNanos: maxUsd === undefined ? null : nanosOf(maxUsd) },
+    );
+    const { differences, more, events, upTo, notCompared, stoppedAt } = findings;
+    return {
+      ...{ ...report, result: differences.length === 0 ? 'same' : 'diverged', events, upTo },
+      ...{ whole: stoppedAt === null, differences, moreDifferences: more, executed, notCompared: [...notCompared] },
+      ...{ live, reason: null },
+    };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof HoldfastError)) throw error;
+    return unreplayed(report, error);
+  }
+}
+
+/** What a replay costs is charged to no run: where runs are bounded, it has a bound of its own. */
+function assertUnbudgeted({ budgets }: EngineContext['stepContext'], run: RunRow): void {
+  const { id, tenant, agent } = run;
+  if (budgetsFor(budgets, { id, tenant, agent, budget: limitsOf(run).budget }).length === 0) return;
+  const detail = 'is needed: budgets apply to the run, and a live replay is not charged to them';
+  throw invalidRequest([{ pointer: '/maxUsd', detail }]);
+}
 
 /**
  * Executes the agents of today against the log of a run, with its answers or with those of models that are asked anew. Changes nothing

@@ -26,10 +26,10 @@ import {
   takeErasureRequest,
 } from '../../storage/retention/subjects.js';
 import { readRun } from '../../storage/runs/runs.js';
+import { chore } from '../concurrency/repeating.js';
 import type { EngineContext } from '../engine-context.js';
 import { stopByItself } from '../runs/cancel-run.js';
-import { chore } from '../workers/chore.js';
-import { eraseLocked } from './erase-locked.js';
+import { eraseLocked } from './delete-run.js';
 
 const RUNS_AT_ONCE = 50;
 /** For so long a request is worked on before its answer; what is left then is done in the background. */

@@ -18,6 +18,7 @@ import {
   putOffChore,
   takeChore,
 } from '../../storage/database/chores.js';
+import { compactFiles, isToCompact } from '../../storage/database/pglite/compact.js';
 import {
   countToTrim,
   countUnder,
@@ -26,9 +27,9 @@ import {
   trimRecordings,
   trimRows,
 } from '../../storage/retention/retention.js';
+import { chore, ofAll } from '../concurrency/repeating.js';
 import type { EngineContext } from '../engine-context.js';
-import { chore, ofAll } from '../workers/chore.js';
-import { eraseLocked, removeLocked } from './erase-locked.js';
+import { eraseLocked, removeLocked } from './delete-run.js';
 
 const CHORE = 'retention';
 /** Before the name of a tenant: what was asked for of it alone. */
@@ -188,3 +189,25 @@ const notOperating = ({ actor }: Caller): HoldfastError =>
       hint: 'Give the caller `installation: "operator"`.',
     },
   );
+
+/** The embedded database works in this process: a larger table would keep it from everything else for too long. */
+const TABLE_MAX_BYTES = 64 * 1024 * 1024;
+
+/** Where the database is embedded: takes what was erased or removed out of its files. */
+export async function compactErased(context: EngineContext, isStopping: () => boolean): Promise<void> {
+  const { database, stepContext } = context;
+  if (database.kind !== 'pglite' || !(await isToCompact(stepContext.knex))) return;
+  await chore(context, ofAll('compaction'), () => compact(context, isStopping));
+}
+
+async function compact({ stepContext, log }: EngineContext, isStopping: () => boolean): Promise<void> {
+  const left = await compactFiles(stepContext.knex, { maxBytes: TABLE_MAX_BYTES, isStopping });
+  if (left === null) return;
+  const what = { component: 'erasure', event: 'compacted', left };
+  if (left.length === 0) log.info(what, 'the files of the database were compacted after an erasure');
+  else
+    log.warn(
+      what,
+      'tables of the database are too large to be compacted beside the work: stop the server and run `holdfast compact`',
+    );
+}

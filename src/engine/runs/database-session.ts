@@ -1,19 +1,87 @@
 import type { AgentInputItem, Session } from '@openai/agents';
 import type { Knex } from 'knex';
-import { itemsOfInput, sessionId } from '../../core/agents/session.js';
+import {
+  itemsOfInput,
+  SESSION_BYTES,
+  SESSION_ITEMS,
+  type SessionItem,
+  type SessionView,
+  sessionId,
+  shownHistory,
+} from '../../core/agents/session.js';
+import type { Caller } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
-import { type JsonObject, toJson } from '../../core/json.js';
+import { canonical, digestOf, type JsonObject, type JsonValue, toJson } from '../../core/json.js';
+import type { EventDraft } from '../../core/log/event.js';
+import type { Page } from '../../core/page.js';
 import { unmarkedItem } from '../../models/providers/answered-by.js';
+import { listSessionRows } from '../../storage/agents/session-list.js';
 import {
   appendSessionItems,
   cutSessionItems,
+  deleteSessionRow,
   findSession,
+  holdSession,
   lockOrMakeSession,
   lockSession,
+  pageOfSessionItems,
   readSessionItems,
   type SessionRow,
+  sessionViewOf,
 } from '../../storage/agents/sessions.js';
-import { assertFree, assertRoom } from './hold-session.js';
+import { subjectsInSession } from '../../storage/retention/subjects.js';
+import { cursorAfter } from '../../storage/runs/run-list.js';
+import { readRun, updateRun } from '../../storage/runs/runs.js';
+import type { EngineContext } from '../engine-context.js';
+
+interface TakenSession {
+  readonly input: readonly JsonObject[];
+  readonly loaded: EventDraft;
+  /** Whom the runs were about that said something in it. */
+  readonly subjects: readonly string[];
+}
+
+/**
+ * Lets a run into a session, in the transaction that starts the run: what the run is asked follows what was said before, and
+ * is stored with the run. One run at a time, until it is over. Throws `session_busy` and `session_full`.
+ */
+export async function takeSession(
+  trx: Knex.Transaction,
+  session: { readonly tenant: string; readonly id: string },
+  runId: string,
+  asked: JsonValue,
+): Promise<TakenSession> {
+  const row = await lockOrMakeSession(trx, session.tenant, session.id);
+  await assertFree(trx, row);
+  assertRoom(row);
+  await holdSession(trx, row, runId);
+  const stored = await readSessionItems(trx, row, { after: 0, limit: row.items });
+  const history = shownHistory(stored.map(({ item }) => item));
+  const input = [...history, ...itemsOfInput(asked)];
+  await updateRun(trx, runId, { input: canonical(input), session_id: row.id, history_items: history.length });
+  const data = { sessionId: row.id, items: history.length, digest: digestOf(history) };
+  const subjects = stored.length === 0 ? [] : await subjectsInSession(trx, row.tenant, row.id);
+  return { input, loaded: { key: 'session:loaded', parentKey: 'created', kind: 'session.loaded', data }, subjects };
+}
+
+/** Throws `session_busy` while a run is in the session. */
+async function assertFree(trx: Knex.Transaction, { id, run_id }: SessionRow): Promise<void> {
+  if (run_id === null) return;
+  const run = await readRun(trx, run_id);
+  throw new HoldfastError(
+    'session_busy',
+    `The session ${JSON.stringify(id)} is held by run ${run_id}, which is ${run?.status ?? 'not over'}.`,
+  );
+}
+
+/** Throws `session_full` for a session that has reached its bound. */
+function assertRoom({ id, items, bytes }: SessionRow): void {
+  if (items < SESSION_ITEMS && Number(bytes) < SESSION_BYTES) return;
+  throw new HoldfastError(
+    'session_full',
+    `The session ${JSON.stringify(id)} has ${items} items of ${bytes} bytes; its bounds are ${SESSION_ITEMS} items and ${SESSION_BYTES} bytes.`,
+  );
+}
 
 /**
  * A session of the engine's database for a program that runs agents itself with the Agents SDK. What it writes is written
@@ -60,3 +128,41 @@ export function databaseSession(db: Knex, tenant: string, id: string): Session {
 
 /** What was an item of the SDK when it was written. A program that asks models itself knows nothing of marks. */
 const asInput = (item: JsonObject): AgentInputItem => unmarkedItem(item as unknown as AgentInputItem);
+
+const known = (row: SessionRow | undefined, id: string): SessionRow => {
+  if (row !== undefined) return row;
+  throw new HoldfastError('session_unknown', `There is no session ${JSON.stringify(id)}.`);
+};
+
+export async function getSession(context: EngineContext, id: string, caller: Caller): Promise<SessionView> {
+  return sessionViewOf(known(await findSession(context.stepContext.knex, caller.tenant, id), id));
+}
+
+export async function listSessions(
+  context: EngineContext,
+  filter: { readonly limit: number; readonly cursor?: string },
+  caller: Caller,
+): Promise<Page<SessionView>> {
+  const page = await listSessionRows(context.stepContext.knex, { ...filter, tenant: caller.tenant });
+  return { items: page.rows.map(sessionViewOf), nextCursor: cursorAfter(page) };
+}
+
+export async function listSessionItems(
+  context: EngineContext,
+  id: string,
+  { after, limit }: { readonly after: number; readonly limit: number },
+  caller: Caller,
+): Promise<Page<SessionItem>> {
+  const row = known(await findSession(context.stepContext.knex, caller.tenant, id), id);
+  const { rows: items, more } = await pageOfSessionItems(context.stepContext.knex, row, { after, limit });
+  return { items, nextCursor: more ? String(items.at(-1)?.seq ?? 0) : null };
+}
+
+export async function deleteSession(context: EngineContext, id: string, caller: Caller): Promise<SessionView> {
+  return context.stepContext.knex.transaction(async (trx) => {
+    const row = known(await lockSession(trx, caller.tenant, id), id);
+    await assertFree(trx, row);
+    await deleteSessionRow(trx, row);
+    return sessionViewOf(row);
+  });
+}

@@ -3,18 +3,46 @@ import type { Caller } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import type { RunDelta } from '../../core/log/delta.js';
 import type { RunEvent } from '../../core/log/event.js';
-import type { Page, PageOf } from '../../core/page.js';
+import type { CutValues, Page, PageOf } from '../../core/page.js';
 import { isOver, type ListedRun, type RunStatus, type RunView } from '../../core/runs/run.js';
+import { type LiftedWork, type LiftWork, SET_ASIDE_MOST, type SetAsideList } from '../../core/runs/set-aside.js';
+import { shownBeginning } from '../../models/secrets/known-secrets.js';
 import { atOneMoment } from '../../storage/database/transactions.js';
 import { shownRun } from '../../storage/integrity/legible-rows.js';
 import { shownOf } from '../../storage/integrity/shown-rows.js';
 import { readEvents } from '../../storage/log/read-events.js';
+import { forgetDeaths, workSetAside } from '../../storage/queue/work-notes.js';
+import { type Cut, PREVIEW_BYTES } from '../../storage/runs/page-rows.js';
 import { cursorAfter, listRunRows } from '../../storage/runs/run-list.js';
 import { findRun, findStatus } from '../../storage/runs/runs.js';
 import type { EngineContext } from '../engine-context.js';
 import type { Watch } from '../log/changes.js';
 import type { DeltaFeed } from '../streaming/delta-feed.js';
-import { withPreviews } from './previews.js';
+
+/** So much of a long value is shown, in characters. */
+const SHOWN_CHARS = 1000;
+
+/** A row of a list whose long columns hold JSON: those that are cut become a JSON text, the beginning of what they say. */
+function withPreviews<Column extends string, Row extends LongRow<Column>>(
+  row: Row,
+  columns: readonly Column[],
+  whole: string,
+): { readonly row: Row; readonly cut: CutValues } {
+  const long: LongRow<Column> = row;
+  const fields = columns.filter((column) => long[`${column}_cut`]);
+  if (fields.length === 0) return { row, cut: null };
+  const shown = fields.map((field) => [field, JSON.stringify(beginningOf(long[field] ?? ''))]);
+  return { row: { ...row, ...Object.fromEntries(shown) }, cut: { fields, whole } };
+}
+
+type LongRow<Column extends string> = { readonly [C in Column]: string | null } & Cut<Column>;
+
+/** Whether a value is shown in part in lists. */
+export const isLong = (json: string): boolean => Buffer.byteLength(json) > PREVIEW_BYTES;
+
+/** Without half a character, and without what may be the beginning of a secret. */
+export const beginningOf = (json: string): string =>
+  shownBeginning(json.slice(0, SHOWN_CHARS)).replace(/[\uD800-\uDBFF]$/, '');
 
 /**
  * How often one looks again for what another process did; where there is none, or where the run is at work in this one, only
@@ -186,3 +214,12 @@ async function* untilChanged(
     }
   }
 }
+
+export async function listSetAside({ stepContext: { knex, crashLimit } }: EngineContext): Promise<SetAsideList> {
+  const found = await workSetAside(knex, { crashLimit, tenant: null, limit: SET_ASIDE_MOST });
+  return { items: found.map(({ diedAt, ...rest }) => ({ ...rest, diedAt: diedAt.toISOString() })) };
+}
+
+export const liftWork = async ({ stepContext }: EngineContext, of: LiftWork): Promise<LiftedWork> => ({
+  forgotten: await forgetDeaths(stepContext.knex, of),
+});

@@ -1,15 +1,89 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { open, readFile, rename, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join, resolve } from 'node:path';
 import { RunState } from '@openai/agents';
 import { z } from 'zod';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { digestOf, type JsonValue, jsonValue, toJson } from '../../core/json.js';
-import type { RunStateBackend } from './run-state-backend.js';
-import { FileRunStateBackend } from './run-state-file.js';
-import { sdkVersion } from './sdk-version.js';
+import { makeDirectory } from '../../storage/database/data-dir/private-files.js';
+
+/** A state in a file that only its owner may read. Writing replaces the file at once and is on the disk when it returns. */
+class FileRunStateBackend implements RunStateBackend {
+  readonly place: string;
+
+  constructor(path: string) {
+    this.place = resolve(path);
+  }
+
+  async read(): Promise<string | null> {
+    try {
+      return await readFile(this.place, 'utf8');
+    } catch (cause) {
+      if (codeOf(cause) === 'ENOENT') return null;
+      const message = `The saved run state in ${this.place} cannot be read: ${codeOf(cause)}.`;
+      throw new HoldfastError('state_unreadable', message, { cause });
+    }
+  }
+
+  async write(text: string): Promise<void> {
+    const directory = dirname(this.place);
+    makeDirectory(directory);
+    const beside = `${this.place}.${randomUUID()}.tmp`;
+    try {
+      const file = await open(beside, 'wx', 0o600);
+      try {
+        await file.writeFile(text, 'utf8');
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+      await rename(beside, this.place);
+    } catch (error) {
+      await rm(beside, { force: true });
+      throw error;
+    }
+    await syncDirectory(directory);
+  }
+
+  async remove(): Promise<void> {
+    await rm(this.place, { force: true });
+  }
+}
+
+/** Makes the new name durable; what cannot open a directory (Windows) makes it so by itself. */
+async function syncDirectory(directory: string): Promise<void> {
+  try {
+    const handle = await open(directory, 'r');
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    if (!['EISDIR', 'EPERM', 'EACCES', 'EINVAL'].includes(codeOf(error))) throw error;
+  }
+}
+
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown error';
+
+/** The version of the Agents SDK that is installed; "unknown" if its package does not say. */
+export function sdkVersion(): string {
+  try {
+    const entry = createRequire(import.meta.url).resolve('@openai/agents');
+    const text = readFileSync(join(dirname(entry), '..', 'package.json'), 'utf8');
+    return z.object({ version: z.string() }).parse(JSON.parse(text)).version;
+  } catch {
+    return 'unknown';
+  }
+}
 
 /** An agent of any context and any output, as the SDK takes it. */
-export type AnyAgent = Parameters<typeof RunState.fromString>[0];
+type AnyAgent = Parameters<typeof RunState.fromString>[0];
 
-export interface RunStateStoreOptions<TAgent extends AnyAgent> {
+interface RunStateStoreOptions<TAgent extends AnyAgent> {
   /** The agent that the run started with; its handoffs are found through it. */
   readonly agent: TAgent;
   /** File of the state. */
@@ -134,4 +208,16 @@ function whatElse(text: string): string {
   if (found.holdfast !== 1) return `it has format ${JSON.stringify(found.holdfast)}, and this build reads format 1`;
   if (found.sdk !== SDK) return `it is foreign: saved by ${JSON.stringify(found.sdk)}, and this build reads "${SDK}"`;
   return 'it is damaged: fields are missing or wrong';
+}
+
+/** Where the text of one saved run state is kept: a file, a row, or anything else that can do this. */
+export interface RunStateBackend {
+  /** For messages: what is read and written. */
+  readonly place: string;
+  /** Null: nothing is saved. */
+  read(): Promise<string | null>;
+  /** All or nothing: a reader sees the old text or the new one. */
+  write(text: string): Promise<void>;
+  /** Nothing saved is no error. */
+  remove(): Promise<void>;
 }

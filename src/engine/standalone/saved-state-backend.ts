@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import { readSavedState, removeSavedState, writeSavedState } from '../../storage/agents/saved-states.js';
-import type { RunStateBackend } from './run-state-backend.js';
+import type { RunStateBackend } from './run-state-store.js';
 
 /** Keeps a saved state in the database of an engine, under a name of a tenant. */
 export const savedStateBackend = (db: Knex, tenant: string, name: string): RunStateBackend => ({

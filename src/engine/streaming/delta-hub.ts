@@ -1,7 +1,13 @@
 import type { DeltaSink, Deltas, ModelDelta } from '../../core/log/delta.js';
 import { DeltaAttempt } from './delta-attempt.js';
-import { DeltaFeed } from './delta-feed.js';
-import { askingPayload, type DeltaMessage, deltaPayloads, readPayload, watchPayloads } from './delta-wire.js';
+import {
+  askingPayload,
+  DeltaFeed,
+  type DeltaMessage,
+  deltaPayloads,
+  readPayload,
+  watchPayloads,
+} from './delta-feed.js';
 
 export interface DeltaHubOptions {
   readonly newId: () => string;

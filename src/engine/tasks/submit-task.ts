@@ -12,17 +12,17 @@ import { type TaskDefinition, taskDefinition, taskHashOf } from '../../core/task
 import { findDefinition, type KeptDefinition, keepDefinition } from '../../storage/tasks/task-definitions.js';
 import { findTask, insertTask, type NewTask, taskOfRun, taskViewOf } from '../../storage/tasks/tasks.js';
 import type { RegisteredAgent } from '../agents/agent-registry.js';
-import { agentNamed, type EngineContext, rewardNamed } from '../engine-context.js';
-import { allowanceOfRequest } from '../request.js';
+import { agentNamed, allowanceOfRequest, type EngineContext, rewardNamed } from '../engine-context.js';
 import {
   AlreadyStarted,
   assertMetadata,
   limitsOfStart,
   NEW_RUN_PRIORITY,
   newRunId,
+  type PlannedRun,
   takeKey,
+  writeRun,
 } from '../runs/start-run.js';
-import { type PlannedRun, writeRun } from '../runs/write-run.js';
 
 /** A task that may be submitted: everything of it was judged. */
 export interface PlannedTask {

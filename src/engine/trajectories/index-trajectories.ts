@@ -12,8 +12,8 @@ import {
   sketchesBefore,
 } from '../../storage/trajectories/trajectories.js';
 import { isDone, shortDue, takeDue } from '../../storage/trajectories/trajectories-due.js';
+import { chore } from '../concurrency/repeating.js';
 import type { EngineContext } from '../engine-context.js';
-import { chore } from '../workers/chore.js';
 
 /** With how many others a run is compared. */
 const COMPARED = 50;

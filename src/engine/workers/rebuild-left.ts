@@ -2,9 +2,9 @@ import { rebuildSegment } from '../../../steps/segment/rebuild-segment.js';
 import { SEGMENT_WORKFLOW } from '../../core/runs/run.js';
 import { olderSegments } from '../../storage/dbos/segment-rows.js';
 import { readRun } from '../../storage/runs/runs.js';
+import { chore } from '../concurrency/repeating.js';
 import { RECORDING_VERSION } from '../dbos/recording-version.js';
 import type { EngineContext } from '../engine-context.js';
-import { chore } from './chore.js';
 
 const AT_ONCE = 100;
 

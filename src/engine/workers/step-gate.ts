@@ -1,5 +1,7 @@
 import type { StepGate } from '../../../workflows/segment-context.js';
-import { once } from '../concurrency/once.js';
+import type { StopMode } from '../../core/queue/worker.js';
+import { once } from '../concurrency/in-line.js';
+import type { RunningSegments } from './running-segments.js';
 
 interface Waiting {
   readonly runId: string;
@@ -99,3 +101,43 @@ export class ProcessGate implements StepGate {
     this.#aloneChanged(null).then(free, free);
   }
 }
+
+/** How a worker takes its leave: it takes no more segments, and those that work are cut at their next turn. */
+export class Leave {
+  readonly #running: RunningSegments;
+  #hasBegun = false;
+
+  constructor(running: RunningSegments) {
+    this.#running = running;
+  }
+
+  get hasBegun(): boolean {
+    return this.#hasBegun;
+  }
+
+  begin(): void {
+    this.#hasBegun = true;
+  }
+
+  /** What to do when an operator asks, as often as that is: `stop` is called once, when it is time. */
+  onAsked(stop: () => void): (mode: StopMode) => void {
+    const stopOnce = once(stop);
+    return (mode) => {
+      this.begin();
+      if (mode === 'stop' || this.#running.runIds.length === 0) stopOnce();
+    };
+  }
+}
+
+/** A gate that hears of each step when it begins and when it ends, and of runs that wait for their turn. */
+export const progressGate = (gate: StepGate, running: Pick<RunningSegments, 'waits' | 'moved'>): StepGate => ({
+  enter: async (runId, alone, signal) => {
+    running.waits(runId);
+    const leave = await gate.enter(runId, alone, signal);
+    running.moved(runId);
+    return () => {
+      running.moved(runId);
+      leave();
+    };
+  },
+});

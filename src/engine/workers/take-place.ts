@@ -4,15 +4,14 @@ import type { Database } from '../../storage/database/database.js';
 import { namedTrouble } from '../../storage/database/database-trouble.js';
 import { migrate } from '../../storage/database/migrate.js';
 import { openDatabase } from '../../storage/database/open-database.js';
-import { Begun } from '../begun.js';
 import type { Waiting } from '../concurrency/when-there.js';
+import { startTurn } from '../dbos/launch-dbos.js';
 import { RECORDING_VERSION } from '../dbos/recording-version.js';
-import { startTurn } from '../dbos/start-turn.js';
 import { DEFAULT_DATA_DIR, type EngineConfig, withDefaults } from '../engine-config.js';
+import { Begun } from '../engine-context.js';
 import type { Anchor } from '../evidence/anchor.js';
 import { openAnchor } from '../evidence/evidence-config.js';
-import { DatabaseClock } from '../ops/database-clock.js';
-import { tellTrouble } from '../ops/tell-trouble.js';
+import { DatabaseClock, tellTrouble } from '../ops/database-clock.js';
 import { becomeWorker, type Worker } from './worker.js';
 
 export const BUILD = '0.1.0';

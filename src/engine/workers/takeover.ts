@@ -11,7 +11,7 @@ import {
   takeSegments,
 } from '../../storage/dbos/takeover.js';
 import { markDead } from '../../storage/queue/workers.js';
-import { elapsedMs } from '../concurrency/elapsed.js';
+import { elapsedMs } from '../concurrency/repeating.js';
 import type { EngineContext } from '../engine-context.js';
 import { rebuildLeft } from './rebuild-left.js';
 import { endStranded } from './sweep.js';

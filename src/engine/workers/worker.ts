@@ -1,9 +1,21 @@
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HoldfastError } from '../../core/errors/errors.js';
+import type { EngineLog, LogFields } from '../../core/ops/log-record.js';
+import type { Page, PageOf } from '../../core/page.js';
+import type { WorkerStop, WorkerView } from '../../core/queue/worker.js';
 import type { Database, SessionLock } from '../../storage/database/database.js';
 import { endSessions, type LeftSegment, takeSegments } from '../../storage/dbos/takeover.js';
-import { heartbeatOf, isOwner, type NewWorker, registerWorker } from '../../storage/queue/workers.js';
+import {
+  askToStop,
+  findWorker,
+  heartbeatOf,
+  isOwner,
+  listWorkerRows,
+  type NewWorker,
+  registerWorker,
+} from '../../storage/queue/workers.js';
+import type { EngineContext } from '../engine-context.js';
 
 /** How long a start waits for the lock of a predecessor that was killed: its database session ends within moments. */
 const LOCK_WAIT_MS = 3000;
@@ -20,7 +32,7 @@ export interface Worker {
   readonly left: readonly LeftSegment[];
 }
 
-export interface Wanted extends Omit<NewWorker, 'id' | 'session'> {
+interface Wanted extends Omit<NewWorker, 'id' | 'session'> {
   /** Null: the host's name, with a number behind it where several processes work on one host. */
   readonly id: string | null;
   readonly workflow: string;
@@ -127,4 +139,39 @@ export async function regainLock(
     }
     await sleep(LOCK_RETRY_MS, undefined, { signal: stopping });
   }
+}
+
+/** A log whose lines name the worker that says them. */
+export function workerLog(log: EngineLog, workerId: string): EngineLog {
+  const named = (fields: LogFields): LogFields => ({ workerId, ...fields });
+  return {
+    debug: (fields, message) => log.debug(named(fields), message),
+    info: (fields, message) => log.info(named(fields), message),
+    warn: (fields, message) => log.warn(named(fields), message),
+    error: (fields, message) => log.error(named(fields), message),
+  };
+}
+
+/** What MCP servers write to their standard error, as lines of the log. */
+export const serverLines =
+  (log: EngineLog) =>
+  (server: string, line: string): void =>
+    log.info({ component: 'mcp', event: 'server_said', server }, line);
+
+export async function listWorkers(context: EngineContext, { limit, cursor }: PageOf): Promise<Page<WorkerView>> {
+  const after = cursor === undefined ? {} : { after: cursor };
+  const { rows: items, more } = await listWorkerRows(context.stepContext.knex, { ...after, limit });
+  return { items, nextCursor: more ? (items.at(-1)?.id ?? null) : null };
+}
+
+export async function getWorker(context: EngineContext, id: string): Promise<WorkerView> {
+  const worker = await findWorker(context.stepContext.knex, id);
+  if (worker === undefined) throw new HoldfastError('worker_unknown', `There is no worker ${JSON.stringify(id)}.`);
+  return worker;
+}
+
+export async function stopWorker(context: EngineContext, id: string, { mode }: WorkerStop): Promise<WorkerView> {
+  await getWorker(context, id);
+  await askToStop(context.stepContext.knex, id, mode);
+  return getWorker(context, id);
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { notHoldfast, unreachable } from '../../../src/cli/problem-answer.js';
+import { notHoldfast, unreachable } from '../../../src/cli/event-stream.js';
 import { logRecord } from '../../../src/core/ops/log-record.js';
 import { shownAddress, withoutLooks } from '../../../src/core/secrets/secret-looks.js';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { providerProblems } from '../../../src/engine/agents/provider-problems.js';
+import { providerProblems } from '../../../src/engine/agents/model-providers.js';
 import { createEngine, HoldfastError, OllamaModelProvider, openaiCompatible, secret } from '../../../src/index.js';
 
 let dir: string;

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { DockerEngine } from '../../../src/containers/docker/docker-engine.js';
 import { environmentSpec } from '../../../src/core/containers/environment-spec.js';
-import { eraseLocked, removeLocked } from '../../../src/engine/retention/erase-locked.js';
+import { eraseLocked, removeLocked } from '../../../src/engine/retention/delete-run.js';
 import type { Database } from '../../../src/storage/database/database.js';
 import { openDatabase } from '../../../src/storage/database/open-database.js';
 import { appendEvents, createLog } from '../../../src/storage/log/events.js';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { removeLocked } from '../../../src/engine/retention/erase-locked.js';
+import { removeLocked } from '../../../src/engine/retention/delete-run.js';
 import { describeBothDatabasesSlowly } from '../../harness/database.js';
 import { ADMIN, runToRest } from '../../harness/engine.js';
 import { signedEngineFor } from '../../harness/signed-engine.js';

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { removeLocked } from '../../../src/engine/retention/erase-locked.js';
+import { removeLocked } from '../../../src/engine/retention/delete-run.js';
 import { createEngine, type Engine } from '../../../src/index.js';
 import { openDatabase } from '../../../src/storage/database/open-database.js';
 import { createEngineDatabase, describePostgresSlowly, type TestDatabase } from '../../harness/database.js';

@@ -1,6 +1,6 @@
 import { Agent, Runner } from '@openai/agents';
 import { describe, expect, it } from 'vitest';
-import { consumeResult } from '../../../src/engine/standalone/consume-result.js';
+import { consumeResult } from '../../../src/engine/standalone/run-agent.js';
 import { functionModel } from '../../../src/models/providers/function-model.js';
 import { textItem } from '../../models/requests.js';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Agent, Runner, RunState } from '@openai/agents';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { sdkVersion } from '../../../src/engine/standalone/sdk-version.js';
+import { sdkVersion } from '../../../src/engine/standalone/run-state-store.js';
 import { defineTool, functionModel } from '../../../src/index.js';
 import { call, resultsIn, say, scripted } from '../../harness/script.js';
 

@@ -2,7 +2,7 @@ import { Agent } from '@openai/agents';
 import pg from 'pg';
 import { expect, it, vi } from 'vitest';
 import type { SystemEvent, SystemGap } from '../../../src/core/log/system-event.js';
-import { SystemTail } from '../../../src/engine/streaming/system-tail.js';
+import { SystemTail } from '../../../src/engine/streaming/system-events.js';
 import { defineAgent } from '../../../src/index.js';
 import { describeBothDatabasesSlowly } from '../../harness/database.js';
 import { ADMIN, engineFor, runToRest } from '../../harness/engine.js';

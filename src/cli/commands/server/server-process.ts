@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import type { Settings } from '../../../config.js';
-import type { Token } from '../../../core/access-token.js';
+import { parseTokens, type Token } from '../../../core/access-token.js';
 import type { AgentView } from '../../../core/agents/agent-view.js';
 import { LOCAL_CALLER } from '../../../core/caller.js';
 import { HoldfastError } from '../../../core/errors/errors.js';
@@ -9,14 +11,133 @@ import type { HoldfastConfig } from '../../../engine/agents/define.js';
 import { hearerOf, watchStrayThrows } from '../../../engine/dbos/stray-throws.js';
 import type { Engine } from '../../../engine/engine.js';
 import { knowSecret } from '../../../models/secrets/known-secrets.js';
-import { consoleIntoLog } from '../../console-lines.js';
-import { assertPortFree } from '../../doctor/free-port.js';
-import type { Doors, HttpServer } from '../../doors.js';
-import { findConfig } from '../../find-config.js';
-import { packageVersion } from '../../package-version.js';
+import { assertPortFree } from '../../doctor/check-process.js';
+import { consoleIntoLog, type Doors, type HttpServer } from '../../doors.js';
+import { packageVersion } from '../../help.js';
+import { findConfig } from '../../load-config.js';
 import { print, printAsIs } from '../../print.js';
-import { watchStopSignals } from './stop-signal.js';
-import { watchTokens } from './watch-tokens.js';
+
+const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
+
+export interface StopSignals {
+  /** Resolves when the process should stop. */
+  asked(): Promise<void>;
+  /** Asks as a first SIGTERM does; an operator may from afar. */
+  ask(): void;
+}
+
+/**
+ * Watches for SIGTERM and SIGINT. Until `asked` is called, one ends the process at once: what is being started survives that.
+ * Then the first one resolves `asked`, and the process ends with code 1 at a second one, or when it has not stopped within
+ * its grace.
+ */
+export function watchStopSignals(graceMs: number, log: EngineLog): StopSignals {
+  let stop: (() => void) | null = null;
+  const end = (signal: string, why: string): void => {
+    log.warn({ component: 'process', event: 'ended_at_once', signal }, why);
+    process.exit(1);
+  };
+  const onSignal = (signal: NodeJS.Signals): void => {
+    if (stop === null) end(signal, 'asked to stop before it was to serve, or again: ended at once');
+    else begin(signal);
+  };
+  const begin = (why: string): void => {
+    log.info({ component: 'process', event: 'stopping', signal: why, graceMs }, 'stopping');
+    setTimeout(end, graceMs, why, 'did not stop in its time: what is in flight goes on at the next start').unref();
+    stop?.();
+    stop = null;
+  };
+  for (const signal of SIGNALS) process.on(signal, onSignal);
+  return {
+    asked: () =>
+      new Promise((resolve) => {
+        stop = resolve;
+      }),
+    ask: () => {
+      if (stop !== null) begin('an operator');
+    },
+  };
+}
+
+/** A token that is removed is refused within a second. */
+const LOOK_MS = 300;
+const SETTING = 'HOLDFAST_TOKENS_FILE';
+
+/**
+ * Reads the file of tokens again when it changes and when the process gets SIGHUP, which does nothing else. A file that cannot be read,
+ * or holds no list, changes nothing. `file` null: SIGHUP does nothing. Gives what ends it.
+ */
+export function watchTokens(file: string | null, use: (tokens: readonly Token[]) => void, log: EngineLog): () => void {
+  const watch = file === null ? null : new TokenFile(file, use, log);
+  const onSignal = (): void => {
+    if (watch !== null) watch.readNow('SIGHUP');
+    else log.info({ component: 'process', event: 'nothing_read_again', why: 'SIGHUP' }, 'there is no file of tokens');
+  };
+  process.on('SIGHUP', onSignal);
+  return () => {
+    process.off('SIGHUP', onSignal);
+    watch?.end();
+  };
+}
+
+/** Looks at what a file says, whichever file is at its path. What it says at first is taken, since it was read before. */
+class TokenFile {
+  readonly #file: string;
+  readonly #use: (tokens: readonly Token[]) => void;
+  readonly #log: EngineLog;
+  readonly #timer: NodeJS.Timeout;
+  #last: string | null = null;
+  #looking = false;
+
+  constructor(file: string, use: (tokens: readonly Token[]) => void, log: EngineLog) {
+    this.#file = file;
+    this.#use = use;
+    this.#log = log;
+    this.readNow('the server started');
+    this.#timer = setInterval(() => void this.#look(), LOOK_MS).unref();
+  }
+
+  readNow(why: string): void {
+    try {
+      this.#last = readFileSync(this.#file, 'utf8');
+    } catch {
+      this.#last = null;
+    }
+    this.#take(why);
+  }
+
+  end(): void {
+    clearInterval(this.#timer);
+  }
+
+  async #look(): Promise<void> {
+    if (this.#looking) return;
+    this.#looking = true;
+    const content = await readFile(this.#file, 'utf8').catch(() => null);
+    this.#looking = false;
+    if (content === this.#last) return;
+    this.#last = content;
+    this.#take('the file changed');
+  }
+
+  #take(why: string): void {
+    const about = { why, file: this.#file };
+    try {
+      if (this.#last === null) throw new Error('The file cannot be read.');
+      const tokens = parseTokens(SETTING, this.#last);
+      this.#use(tokens);
+      this.#log.info(
+        { component: 'process', event: 'tokens_read', count: tokens.length, ...about },
+        'the tokens were read',
+      );
+    } catch (err) {
+      this.#log.error(
+        { component: 'process', event: 'tokens_unreadable', err, ...about },
+        'the tokens stay as they were',
+      );
+    }
+  }
+}
 
 /** The engine gets this share of the time to stop; the rest is for closing what it used. */
 const ENGINE_SHARE = 0.8;

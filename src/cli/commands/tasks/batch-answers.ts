@@ -1,5 +1,5 @@
 import { type BatchAnswer, batchAnswer } from '../../../core/tasks/task-batch.js';
-import { notHoldfast, unreachable } from '../../problem-answer.js';
+import { notHoldfast, unreachable } from '../../event-stream.js';
 
 /** Reads the answers to a batch, line by line. Throws `server_unreachable` when the connection ends before the last one. */
 export async function* readAnswers(url: string, body: ReadableStream<Uint8Array>): AsyncGenerator<BatchAnswer, void> {

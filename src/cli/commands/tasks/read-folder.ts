@@ -1,6 +1,27 @@
-import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { parse, TomlError } from 'smol-toml';
+import { parseDocument } from 'yaml';
 import { HoldfastError } from '../../../core/errors/errors.js';
+import type { HarborFolder } from '../../../core/harbor/harbor-import.js';
+import { type JsonObject, jsonObject } from '../../../core/json.js';
+import { fileOf } from '../../../core/tasks/task-file.js';
+import { misuse } from '../../options.js';
 
 /** Reads what somebody else made: no link is followed, nothing but files is opened, and all of it is bounded. */
 
@@ -96,4 +117,79 @@ const WHY: Readonly<Record<string, string>> = {
 function codeOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
   return WHY[code] ?? code;
+}
+
+/** Writes a directory that is not there yet: all of it or nothing. Returns where it is. */
+export function writeFolder(path: string, files: ReadonlyMap<string, FolderFile>): string {
+  const target = resolve(path);
+  if (existsSync(target)) throw misuse(`${target} is there already. Choose another name, or remove it.`);
+  const draft = draftBeside(target);
+  try {
+    for (const [name, { content, executable }] of files) {
+      const place = join(draft, name);
+      mkdirSync(dirname(place), { recursive: true });
+      writeFileSync(place, content, { mode: executable ? 0o755 : 0o644 });
+    }
+    chmodSync(draft, 0o755);
+    renameSync(draft, target);
+  } catch (error) {
+    rmSync(draft, { recursive: true, force: true });
+    throw error;
+  }
+  return target;
+}
+
+function draftBeside(target: string): string {
+  try {
+    return mkdtempSync(join(dirname(target), '.holdfast-task-'));
+  } catch (error) {
+    const why = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    throw misuse(`${target} cannot be made: ${why}.`);
+  }
+}
+
+export const isHarborFolder = (path: string): boolean => existsSync(join(path, 'task.toml'));
+
+/** Reads a directory of Harbor. Throws `task_unreadable`. */
+export function readHarborFolder(path: string): HarborFolder {
+  const files = readFolder(path);
+  const written = files.get('task.toml');
+  if (written === undefined) throw unreadable(path, 'it holds no task.toml');
+  return {
+    name: basename(resolve(path)),
+    services: servicesIn(files.get(COMPOSE)?.content.toString('utf8') ?? '', join(path, COMPOSE)),
+    config: configIn(written.content.toString('utf8'), join(path, 'task.toml')),
+    files: new Map(
+      [...files].flatMap(([name, { content, executable }]) =>
+        name === 'task.toml' ? [] : [[name, fileOf(content, executable)] as const],
+      ),
+    ),
+  };
+}
+
+/** Harbor reads this file alone: one of another name is a file of the task. */
+const COMPOSE = 'environment/docker-compose.yaml';
+/** The service in which the agent works. */
+const MAIN = 'main';
+
+function servicesIn(text: string, path: string): readonly string[] {
+  const document = parseDocument(text);
+  const [wrong] = document.errors;
+  if (wrong !== undefined) throw unreadable(path, `it is no YAML: ${wrong.message.split('\n', 1)[0]}`);
+  const compose: unknown = document.toJS({ maxAliasCount: 100 });
+  const services: unknown = Reflect.get(Object(compose), 'services');
+  return Object.keys(Object(services)).filter((name) => name !== MAIN);
+}
+
+/** As JSON: dates become texts. */
+function configIn(text: string, path: string): JsonObject {
+  try {
+    return jsonObject.parse(JSON.parse(JSON.stringify(parse(text))));
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error;
+    throw unreadable(
+      path,
+      `it is no TOML: line ${error.line}, ${(error.message.split('\n')[0] ?? '').replace('Invalid TOML document: ', '')}`,
+    );
+  }
 }

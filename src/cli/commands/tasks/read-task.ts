@@ -6,9 +6,15 @@ import { importHarbor } from '../../../core/harbor/harbor-import.js';
 import { isObject } from '../../../core/json.js';
 import { parseTask, type TaskDefinition } from '../../../core/tasks/task-definition.js';
 import { fileOf, type TaskFile } from '../../../core/tasks/task-file.js';
-import { shippedTasks } from '../../package-version.js';
-import { isHarborFolder, readHarborFolder } from './harbor-folder.js';
-import { type FolderFile, readFolder, readRegular, unreadable } from './read-folder.js';
+import { shippedTasks } from '../../help.js';
+import {
+  type FolderFile,
+  isHarborFolder,
+  readFolder,
+  readHarborFolder,
+  readRegular,
+  unreadable,
+} from './read-folder.js';
 
 const DEFINITION_LARGEST = 8_388_608;
 const DEFINITIONS = ['task.yaml', 'task.yml', 'task.json'];

@@ -6,8 +6,8 @@ import { Allowance } from '../../../core/limits/allowance.js';
 import { resolveTask } from '../../../core/tasks/resolve-task.js';
 import { jsonObjectOption, whole } from '../../options.js';
 import { plain, print } from '../../print.js';
+import { writeFolder } from './read-folder.js';
 import { readTask } from './read-task.js';
-import { writeFolder } from './write-folder.js';
 
 const options = z.object({ harbor: z.string(), seed: z.number(), parameters: z.record(z.string(), z.unknown()) });
 

@@ -8,7 +8,7 @@ import { DEFAULT_DOCKER_HOST } from '../../../engine/containers/open-containers.
 import { misuse } from '../../options.js';
 import { plain, print } from '../../print.js';
 import { definitionText } from './definition-text.js';
-import { readHarborFolder } from './harbor-folder.js';
+import { readHarborFolder } from './read-folder.js';
 
 const options = z.object({
   out: z.string().optional(),

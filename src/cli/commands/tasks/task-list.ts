@@ -2,11 +2,36 @@ import { Command, Option } from 'commander';
 import { z } from 'zod';
 import { TASK_STATUSES, type TaskView, taskFilter } from '../../../core/tasks/task.js';
 import { DIFFICULTIES } from '../../../core/tasks/task-definition.js';
-import { TRAJECTORY_RESULTS } from '../../../core/trajectories/trajectory-result.js';
+import { TRAJECTORY_RESULTS, type TrajectoryResult } from '../../../core/trajectories/trajectory-result.js';
 import { connect } from '../../connect.js';
 import { cursor, cursorOption, idArgument, json, jsonOption, limit, limitOption, printMore } from '../../options.js';
 import { plain, print, printJson, printTable } from '../../print.js';
-import { printTask } from './task-text.js';
+import { printChanged } from '../../run-text.js';
+
+/** A result as one line. */
+function resultText(result: TrajectoryResult): string {
+  if (result.type === 'success') return 'success';
+  if (result.type === 'partial_success') return `partial success; missing: ${result.missing.map(plain).join(', ')}`;
+  return `${result.type}: ${plain(result.reason)}`;
+}
+
+export function printTask(task: TaskView): void {
+  print(`task     ${task.id}`);
+  print(`name     ${plain(task.name)} ${plain(task.version)}`);
+  print(`kind     ${plain(task.category)}, ${task.difficulty}`);
+  print(`agent    ${plain(task.agent)}`);
+  print(`status   ${task.status}`);
+  print(`run      ${task.runId} (holdfast trajectory ${task.runId})`);
+  if (task.attempts > 1) print(`attempts ${task.attempts}`);
+  for (const { runId, error } of task.tried ?? [])
+    if (error !== null) print(`failed   ${runId}: ${plain(error.code)}: ${plain(error.message)}`);
+  const [newest] = task.tried ?? [];
+  if (newest?.error != null) print(`way out  ${plain(newest.error.hint)}`);
+  if (task.retryAt !== null) print(`again    ${task.retryAt}`);
+  if (task.result !== null) print(`result   ${resultText(task.result)}`);
+  if (task.reward !== null) print(`reward   ${task.reward}`);
+  printChanged(task.integrity);
+}
 
 const listed = z.object({
   ...taskFilter.omit({ dead: true }).shape,

@@ -3,9 +3,8 @@ import { z } from 'zod';
 import { taskDefinition } from '../../../core/tasks/task-definition.js';
 import { misuse } from '../../options.js';
 import { print } from '../../print.js';
-import { type FolderFile, readFolder } from './read-folder.js';
+import { type FolderFile, readFolder, writeFolder } from './read-folder.js';
 import { placeOf } from './read-task.js';
-import { writeFolder } from './write-folder.js';
 
 const options = z.object({ from: z.string() });
 
