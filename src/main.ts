@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import pino from 'pino';
+import type { CliServices } from './cli/cli-services.js';
 import { runCommandLine } from './cli/command-line.js';
-import type { Doors } from './cli/doors.js';
 import { printError } from './cli/print.js';
 import type { Settings } from './config.js';
 import type { EngineLog } from './core/ops/log-record.js';
@@ -31,7 +31,7 @@ function jsonLog(level: Settings['logLevel']): EngineLog {
 }
 
 /** Opens the doors between rooms of one floor. Each is loaded when a command goes through it. */
-const doors: Doors = {
+const services: CliServices = {
   log: jsonLog,
   openHttp: async (engine, options) => (await import('./http/server.js')).createHttpServer(engine, options),
   isLoopback: async (host) => (await import('./http/auth/host.js')).isLoopback(host),
@@ -53,4 +53,4 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 
 knowSettings();
 watchStrayThrows({ log: SILENT, fatal: printError });
-await runCommandLine(process.argv.slice(2), doors);
+await runCommandLine(process.argv.slice(2), services);

@@ -19,10 +19,10 @@ export async function durableStep<T>(scope: SegmentContext, name: string, work: 
     scope.broken ??= { error: recorded.beyond(name) };
     throw scope.broken.error;
   }
-  let leave: (() => void) | null = null;
+  let exitGate: (() => void) | null = null;
   try {
     const step = async (): Promise<T> => {
-      leave = await scope.gate.enter(scope.run.id, scope.suspected, scope.signal);
+      exitGate = await scope.gate.enter(scope.run.id, scope.suspected, scope.signal);
       return inStep(() =>
         abandonOnDatabaseOutage(async () => {
           // The process may have been suspended, and taken over, since its last statement.
@@ -33,13 +33,13 @@ export async function durableStep<T>(scope: SegmentContext, name: string, work: 
     };
     if (recorded?.closed) return await inStep(work);
     const result = await DBOS.runStep(step, { name });
-    if (leave !== null) scope.suspected = false;
+    if (exitGate !== null) scope.suspected = false;
     return result;
   } catch (error) {
     scope.broken ??= { error };
     throw error;
   } finally {
-    (leave as (() => void) | null)?.();
+    (exitGate as (() => void) | null)?.();
   }
 }
 

@@ -36,7 +36,7 @@ export interface RunSegmentOptions {
   readonly isDraining: () => boolean;
   readonly deltas: Deltas;
   /** Says that this process executes a segment, until it leaves. */
-  readonly enter: (runId: string, segment: number) => { readonly leave: () => void };
+  readonly enter: (runId: string, segment: number) => { readonly exit: () => void };
   /** Watches a run while a segment of it works: the signal fires on cancellation and when its time is over. */
   readonly abortSignalFor: (
     runId: string,

@@ -40,7 +40,7 @@ export async function runSegment(options: RunSegmentOptions, runId: string, numb
   try {
     await abandonOnDatabaseOutage(() => execute(options, runId, number));
   } finally {
-    present.leave();
+    present.exit();
   }
 }
 

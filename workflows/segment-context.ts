@@ -250,7 +250,7 @@ type Place = { readonly segment: SegmentContext } | { readonly stepOf: SegmentCo
 
 const storage = new AsyncLocalStorage<Place>();
 
-/** Runs the agent's side of a segment; the doors to models and tools are active inside. */
+/** Runs the agent's side of a segment; the patches of models and tools are active inside. */
 export const inSegment = <T>(scope: SegmentContext, work: () => Promise<T>): Promise<T> =>
   storage.run({ segment: scope }, work);
 

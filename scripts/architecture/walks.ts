@@ -22,8 +22,8 @@ export interface Walk {
 
 /** From a queued segment to its function. */
 const DEQUEUED: readonly Hop[] = [
-  { to: 'engine:Looks', from: 'engine:segmentQueue', via: 'wake' },
-  { to: 'engine:openQueueDoor', library: 'findAndMarkStartableWorkflows' },
+  { to: 'engine:DispatchWaker', from: 'engine:segmentQueue', via: 'wake' },
+  { to: 'engine:hookDequeue', library: 'findAndMarkStartableWorkflows' },
   { to: 'engine:Dispatch', via: 'take' },
   { to: 'storage:dequeue' },
   { to: 'storage:dequeueStatement' },
@@ -93,12 +93,12 @@ export const WALKS: readonly Walk[] = [
       { to: 'engine:decide' },
       { to: 'core:judgeDecision' },
       { to: 'steps:settleAndResume', from: 'engine:decide' },
-      { to: 'steps:Settling' },
+      { to: 'steps:SettlementBatch' },
       { to: 'steps/interruptions:settle' },
       { to: 'steps:settleEach' },
       { to: 'steps/interruptions:keep' },
       { to: 'storage:insertDecisions' },
-      { to: 'steps:resumeLocked', from: 'steps:Settling' },
+      { to: 'steps:resumeLocked', from: 'steps:SettlementBatch' },
       { to: 'storage:queueDecided' },
       { to: 'engine:segmentQueue', from: 'steps:resumeLocked', via: 'enqueue' },
       ...DEQUEUED,
@@ -123,10 +123,10 @@ export const WALKS: readonly Walk[] = [
     name: 'A worker dies, another takes over',
     most: 10,
     hops: [
-      { to: 'engine:startBeating' },
-      { to: 'engine:deathWatch' },
+      { to: 'engine:startMaintenanceLoop' },
+      { to: 'engine:detectDeadWorkers' },
       { to: 'storage:holdersOfSegments' },
-      { to: 'engine/workers:takeOver', from: 'engine:deathWatch' },
+      { to: 'engine/workers:takeOver', from: 'engine:detectDeadWorkers' },
       { to: 'storage:takeSegments' },
       { to: 'storage:markDead', from: 'engine/workers:takeOver' },
       { to: 'engine:settleLeft', from: 'engine/workers:takeOver' },
@@ -197,7 +197,7 @@ const TABLES: ReadonlySet<string> = new Set([
   'core/operations:RUN_OPERATIONS',
   'core/operations:INTERRUPTION_OPERATIONS',
   'engine:OPERATIONS',
-  'engine:startBeating',
+  'engine:startMaintenanceLoop',
 ]);
 
 export interface Walked {

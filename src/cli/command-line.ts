@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { HoldfastError } from '../core/errors/errors.js';
+import type { CliServices } from './cli-services.js';
 import { checkpointCommand } from './commands/evidence/checkpoint.js';
 import { proofCommand } from './commands/evidence/proof.js';
 import { signingKeyCommand } from './commands/evidence/signing-key.js';
@@ -37,7 +38,6 @@ import { statsCommand } from './commands/server/stats.js';
 import { workersCommand } from './commands/server/workers.js';
 import { taskCommand } from './commands/tasks/task.js';
 import { doctorCommand } from './doctor/doctor.js';
-import type { Doors } from './doors.js';
 import { packageVersion, withTexts } from './help.js';
 import { printError } from './print.js';
 
@@ -45,9 +45,9 @@ const FAILED = 1;
 const MISUSED = 2;
 
 /** Every command, with the texts of its help. */
-export const commands = (doors: Doors): readonly Command[] =>
+export const commands = (services: CliServices): readonly Command[] =>
   [
-    serveCommand(doors),
+    serveCommand(services),
     runCommand(),
     runsCommand(),
     inboxCommand(),
@@ -83,20 +83,20 @@ export const commands = (doors: Doors): readonly Command[] =>
     workersCommand(),
     workCommand(),
     statsCommand(),
-    doctorCommand(doors),
-    preflightCommand(doors),
+    doctorCommand(services),
+    preflightCommand(services),
     migrateCommand(),
     compactCommand(),
-    demoCommand(doors),
+    demoCommand(services),
   ].map((command) => withTexts(command));
 
 /** Runs one command. Errors are printed as two lines; the exit code is 1 for them and 2 for a command line that is wrong. */
-export async function runCommandLine(args: readonly string[], doors: Doors): Promise<void> {
+export async function runCommandLine(args: readonly string[], services: CliServices): Promise<void> {
   const program = new Command('holdfast')
     .description('Durable runs of AI agents: they survive crashes, wait for people, and prove what they did.')
     .version(packageVersion())
     .helpCommand(false);
-  for (const command of commands(doors)) program.addCommand(command);
+  for (const command of commands(services)) program.addCommand(command);
   for (const command of [program, ...program.commands.flatMap((one) => [one, ...one.commands])]) {
     command.exitOverride().configureOutput({ outputError: () => undefined });
   }

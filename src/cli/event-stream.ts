@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { HoldfastError, isErrorCode } from '../core/errors/errors.js';
 import { type RunDelta, runDelta } from '../core/log/delta.js';
 import { type RunEvent, runEvent } from '../core/log/event.js';
-import { shownAddress, withoutLooks } from '../core/secrets/secret-looks.js';
+import { shownAddress, withoutSecretPatterns } from '../core/secrets/secret-patterns.js';
 
 const problem = z.object({
   code: z.string(),
@@ -34,9 +34,13 @@ export const notHoldfast = (url: string, what: string): HoldfastError =>
 export function unreachable(url: string, cause: unknown): HoldfastError {
   const inner = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause;
   const why = inner instanceof Error ? ('code' in inner ? String(inner.code) : inner.message) : String(inner);
-  return new HoldfastError('server_unreachable', `No server answers at ${shownAddress(url)} (${withoutLooks(why)}).`, {
-    cause,
-  });
+  return new HoldfastError(
+    'server_unreachable',
+    `No server answers at ${shownAddress(url)} (${withoutSecretPatterns(why)}).`,
+    {
+      cause,
+    },
+  );
 }
 
 /**

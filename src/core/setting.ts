@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { FieldError } from './errors/errors.js';
 import { exportRootsOf } from './exports/bucket-place.js';
 import { isOllamaAddress, OLLAMA_ADDRESS } from './models/ollama-address.js';
-import { shownAddress } from './secrets/secret-looks.js';
+import { shownAddress } from './secrets/secret-patterns.js';
 
 /** What a setting is made of: a name, what it may be, and what it is when nothing is said. */
 

@@ -9,12 +9,12 @@ import { retentionOf } from '../core/retention/retention.js';
 import { schedulingConfig } from '../core/tasks/scheduling.js';
 import { taskRetries } from '../core/tasks/task-retries.js';
 import type { Secret } from '../models/secrets/secret.js';
-import { keepAgent } from '../storage/agents/agents.js';
+import { saveAgent } from '../storage/agents/agents.js';
 import { namedTrouble } from '../storage/database/database-trouble.js';
 import { within } from '../storage/database/timing.js';
 import { notify } from '../storage/database/transactions.js';
 import { keyAnew } from '../storage/dbos/limited-names.js';
-import { keepLimits, keySegments, type LimitRow } from '../storage/queue/dispatch-limits.js';
+import { keySegments, type LimitRow, saveLimits } from '../storage/queue/dispatch-limits.js';
 import { isOwner, markAlone, markContainers, markLeaving, markStopped } from '../storage/queue/workers.js';
 import { McpConnections } from '../tools/mcp/mcp-connections.js';
 import { type RegisteredAgent, registerAgents } from './agents/agent-registry.js';
@@ -22,21 +22,21 @@ import { assertConfig } from './agents/assert-config.js';
 import { keepBodies } from './agents/bodies-apart.js';
 import { assertServed, routersIn, withRouters } from './agents/routers.js';
 import { type Money, openMoney } from './budgets/money-config.js';
-import { once } from './concurrency/in-line.js';
-import { whenThere } from './concurrency/when-there.js';
+import { once } from './concurrency/concurrency-limits.js';
+import { whenDatabaseAnswers } from './concurrency/database-wait.js';
 import { openContainers } from './containers/open-containers.js';
-import { shortenCheckpoints } from './dbos/checkpoint-door.js';
-import { openQueueDoor } from './dbos/dequeue-door.js';
-import { limitHere, listenNow, wakeDispatcher } from './dbos/dispatcher-door.js';
+import { shortenCheckpoints } from './dbos/checkpoint-hook.js';
+import { hookDequeue } from './dbos/dequeue-hook.js';
+import { limitHere, listenNow, wakeDispatcher } from './dbos/dispatcher-hook.js';
 import { launchDbos, shutDbosDown, takeProcess } from './dbos/launch-dbos.js';
 import { APPLICATION } from './dbos/recording-version.js';
 import { providerOf, registerSegments } from './dbos/register-segments.js';
-import { tryAgainSooner } from './dbos/retry-door.js';
+import { tryAgainSooner } from './dbos/retry-hook.js';
 import { STEP_FORMAT } from './dbos/step-format.js';
 import { type Engine, engineOf } from './engine.js';
 import { type EngineConfig, withDefaults } from './engine-config.js';
 import type { EngineContext } from './engine-context.js';
-import { signAtEnd } from './evidence/log-verbs.js';
+import { signAtEnd } from './evidence/log-operations.js';
 import { ExportQueue } from './exports/export-queue.js';
 import { openBuckets } from './exports/open-object-store.js';
 import { Changes } from './log/changes.js';
@@ -46,7 +46,7 @@ import { Summaries } from './ops/summaries.js';
 import { WriteWatch } from './ops/write-watch.js';
 import { Dispatch } from './queue/dispatch.js';
 import { assertNoLimits, limitedIn, limitsIn } from './queue/dispatch-limits.js';
-import { Looks } from './queue/looks.js';
+import { DispatchWaker } from './queue/dispatch-waker.js';
 import { SEGMENT_QUEUE, segmentQueue, WAKE_CHANNEL } from './queue/segment-queue.js';
 import { cancellations } from './runs/cancel-run.js';
 import { declaredSecrets, knowAll, secretFiles } from './secrets/declared-secrets.js';
@@ -54,11 +54,11 @@ import { DeltaHub } from './streaming/delta-hub.js';
 import { SystemFeed } from './streaming/system-events.js';
 import { HostFolders } from './tasks/host-folders.js';
 import { TaskOrder } from './tasks/task-order.js';
-import { startBeating } from './workers/beat.js';
 import { LoopWatch } from './workers/loop-watch.js';
+import { startMaintenanceLoop } from './workers/maintenance-loop.js';
 import { rebuildLeft } from './workers/rebuild-left.js';
 import { RunningSegments } from './workers/running-segments.js';
-import { Leave, ProcessGate, progressGate } from './workers/step-gate.js';
+import { Drain, ProcessGate, progressGate } from './workers/step-gate.js';
 import { BUILD, type Place, startWaiting, takePlace } from './workers/take-place.js';
 import { settleLeft } from './workers/takeover.js';
 import { serverLines, workerLog } from './workers/worker.js';
@@ -76,11 +76,11 @@ export async function createEngine(config: EngineConfig): Promise<Engine> {
   const secrets = declaredSecrets(config);
   await knowAll(secrets);
   assertConfig(config);
-  const leaveProcess = takeProcess(config.log);
+  const exitProcess = takeProcess(config.log);
   try {
-    return await start(config, { leaveProcess, secrets });
+    return await start(config, { leaveProcess: exitProcess, secrets });
   } catch (error) {
-    leaveProcess();
+    exitProcess();
     throw namedTrouble(error) ?? error;
   }
 }
@@ -95,7 +95,7 @@ async function start(config: EngineConfig, { leaveProcess, secrets }: Beginning)
   const routers = routersIn(config, agents);
   const provider = withRouters(routers, { models: providerOf(config), prices: money.prices, log });
   if (role !== 'api') await assertServed(routers, provider);
-  return whenThere(startWaiting(config), async () => {
+  return whenDatabaseAnswers(startWaiting(config), async () => {
     const place = await takePlace(config);
     try {
       return await launch(config, { ...place, leaveProcess }, { agents, limits, money, provider, secrets });
@@ -142,11 +142,11 @@ async function launch(
   const send = (payloads: readonly string[]) => notify(database.knex, DELTA_CHANNEL, payloads);
   const deltas = new DeltaHub({ newId: randomUUID, send: database.kind === 'pglite' ? null : send });
   const limited = limitedIn(limits, agents.values());
-  const looks = new Looks(() => wakeDispatcher(SEGMENT_QUEUE));
+  const waker = new DispatchWaker(() => wakeDispatcher(SEGMENT_QUEUE));
   const lease = new WorkerLease(() => isOwner(database.knex, id, epoch));
   const stepContext: StepContext = {
     knex: database.knex,
-    queue: segmentQueue(theClient, { looks, self, limited }),
+    queue: segmentQueue(theClient, { waker, self, limited }),
     worker: { id, epoch },
     lease,
     now: clock.now,
@@ -185,13 +185,13 @@ async function launch(
     ...{ summaries: new Summaries(database.knex), system: new SystemFeed(database.knex) },
     cancel: cancellations({ stepContext, changes, running }),
     long: longWorkOf(stepContext, ending.signal),
-    leavesContainers: () => dispatch.leavesContainers(),
+    defersContainers: () => dispatch.defersContainers(),
     isStopping: () => stopping !== undefined,
   };
   begun.endsWith(() => context.loop.close());
   const gate = new ProcessGate((runId) => markAlone(database.knex, id, epoch, runId));
-  const leave = new Leave(running);
-  registerSegments(config, context, { gate: progressGate(gate, running), isLeaving: () => leave.hasBegun, provider });
+  const drain = new Drain(running);
+  registerSegments(config, context, { gate: progressGate(gate, running), isLeaving: () => drain.hasBegun, provider });
   exports.register(stepContext);
   tryAgainSooner();
   begun.endsWith(() => DBOS.shutdown({ deregister: true }));
@@ -201,14 +201,14 @@ async function launch(
   await markContainers(database.knex, { id, epoch, containers: stepContext.environments !== null });
   // A queue that is registered is looked at from the launch on; nothing of it may be taken before this process is whole.
   let isWhole = false;
-  const room = () => (isWhole && !leave.hasBegun ? capacity : 0);
-  const leavesContainersMs = stepContext.environments === null ? dockerPatienceMs : 0;
-  const dispatch = new Dispatch({ database, worker: id, self, looks, metrics, capacity: room, leavesContainersMs });
+  const freeSlots = () => (isWhole && !drain.hasBegun ? capacity : 0);
+  const deferContainersMs = stepContext.environments === null ? dockerPatienceMs : 0;
+  const dispatch = new Dispatch({ database, worker: id, self, waker, metrics, capacity: freeSlots, deferContainersMs });
   begun.endsWith(() => dispatch.close());
   // Before the dispatcher looks for the first time: nothing is waited for between the launch and this.
-  if (role !== 'api' && !openQueueDoor(SEGMENT_QUEUE, dispatch)) assertNoLimits(limits);
+  if (role !== 'api' && !hookDequeue(SEGMENT_QUEUE, dispatch)) assertNoLimits(limits);
   await started();
-  if (await keepLimits(database.knex, limits)) {
+  if (await saveLimits(database.knex, limits)) {
     await keyAnew(database.knex, SEGMENT_QUEUE, limited);
     await notify(database.knex, WAKE_CHANNEL, ['limits']);
   }
@@ -217,11 +217,11 @@ async function launch(
   if (role !== 'api') {
     const queue = await DBOS.registerQueue(SEGMENT_QUEUE, { workerConcurrency: capacity, onConflict: 'always_update' });
     listenNow(queue);
-    limitHere(SEGMENT_QUEUE, room);
+    limitHere(SEGMENT_QUEUE, freeSlots);
     await exports.listen();
   }
   for (const { name, version, definitionHash, definition } of agents.values()) {
-    await keepAgent(database.knex, { tenant: 'default', name, version, definitionHash, definition });
+    await saveAgent(database.knex, { tenant: 'default', name, version, definitionHash, definition });
   }
   // What this process puts into the queue it knows; to hear of it would only make it look twice.
   const unlisten = await database.listen(WAKE_CHANNEL, (from) => {
@@ -235,7 +235,7 @@ async function launch(
 
   const stop = (options: { readonly graceMs?: number } = {}): Promise<void> => {
     stopping ??= (async () => {
-      leave.begin();
+      drain.begin();
       ending.abort(new HoldfastError('engine_not_running', 'The engine is stopping.'));
       const marked = markLeaving(database.knex, id, epoch).catch(() => undefined);
       dispatch.close();
@@ -244,7 +244,7 @@ async function launch(
       deltas.close();
       await shutDbosDown(database, options.graceMs);
       await endBodies();
-      await stopBeating();
+      await stopMaintenance();
       await signAtEnd(context);
       await stepContext.mcp.close();
       stepContext.environments?.close();
@@ -263,9 +263,9 @@ async function launch(
     config.onFatal?.(error);
     void stop({ graceMs: 0 });
   });
-  const stopAsked = leave.onAsked(config.onStopAsked ?? (() => void stop()));
-  const stopBeating = startBeating(context, { clock, lease }, { superseded: fatal, stopAsked });
-  begun.endsWith(stopBeating);
+  const stopAsked = drain.onAsked(config.onStopAsked ?? (() => void stop()));
+  const stopMaintenance = startMaintenanceLoop(context, { clock, lease }, { superseded: fatal, stopAsked });
+  begun.endsWith(stopMaintenance);
   const releaseLock = holdLock({ database, worker, gate, log }, fatal);
   begun.endsWith(releaseLock);
   await settleLeft(context, id, worker.left);

@@ -60,7 +60,7 @@ export interface EngineContext {
   readonly cancel: CancelRun;
   readonly long: LongWork;
   /** Whether runs that need a container wait for a worker with an engine, as this one saw last. */
-  readonly leavesContainers: () => boolean;
+  readonly defersContainers: () => boolean;
   readonly isStopping: () => boolean;
   readonly log: EngineLog;
 }
@@ -100,7 +100,7 @@ export const outsideRequests = <T>(work: () => T): T => requests.run(null, work)
 export const allowanceOfRequest = (): Allowance => requests.getStore() ?? new Allowance();
 
 /** What was begun on the way to an engine that works, with the end of each: when a later part fails, nothing is left at work. */
-export class Begun {
+export class CleanupStack {
   readonly #ends: (() => unknown)[] = [];
 
   /** Remembers how what was begun just now ends. */

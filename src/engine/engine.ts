@@ -1,7 +1,7 @@
 import { HoldfastError } from '../core/errors/errors.js';
 import type { EngineContext } from './engine-context.js';
 import { ANYTIME, IMMEDIATE } from './immediate-operations.js';
-import { namingTrouble } from './named-verbs.js';
+import { withNamedErrors } from './named-errors.js';
 import { OPERATIONS } from './operations.js';
 
 /** The methods of a table, without the context of the engine. */
@@ -36,7 +36,7 @@ export function engineOf(context: EngineContext, stop: Engine['stop']): Engine {
     if (context.isStopping()) throw new HoldfastError('engine_not_running', 'The engine is stopping.');
     return context;
   };
-  return namingTrouble<Engine>({
+  return withNamedErrors<Engine>({
     ...methods(
       OPERATIONS,
       (does) =>

@@ -6,7 +6,7 @@ import type { ShownTrajectory } from '../core/trajectories/trajectory.js';
 import type { TrajectoryFilter } from '../core/trajectories/trajectory-result.js';
 import type { AnsweredRequest } from '../metrics/metrics.js';
 import type { EngineContext } from './engine-context.js';
-import { namingTrouble } from './named-verbs.js';
+import { withNamedErrors } from './named-errors.js';
 import { health, isReady } from './ops/health.js';
 import { databaseSession } from './runs/database-session.js';
 import { streamEvents, streamRun } from './runs/read-runs.js';
@@ -15,7 +15,7 @@ import { savedStateBackend } from './standalone/saved-state-backend.js';
 import type { FromPlace } from './streaming/system-events.js';
 import { streamSystemEvents } from './streaming/system-events.js';
 import { submitTasks } from './tasks/submit-batch.js';
-import { streamTrajectories } from './trajectories/trajectory-verbs.js';
+import { streamTrajectories } from './trajectories/trajectory-operations.js';
 
 /** What gives something at once, such as a stream to be read. Once the engine stops, each of these throws `engine_not_running`. */
 export const IMMEDIATE = {
@@ -48,10 +48,10 @@ export const IMMEDIATE = {
   ): AsyncIterable<SystemEvent | SystemGap> => streamSystemEvents(context, options, caller),
   /** A session for a program that runs agents itself with the Agents SDK. Its writes throw `session_busy`, `session_full`. */
   openSession: (context: EngineContext, id: string, caller: Caller): Session =>
-    namingTrouble(databaseSession(context.stepContext.knex, caller.tenant, id)),
+    withNamedErrors(databaseSession(context.stepContext.knex, caller.tenant, id)),
   /** Where a `RunStateStore` keeps the state of a run that is not run by the engine. */
   runStateBackend: (context: EngineContext, name: string, caller: Caller): RunStateBackend =>
-    namingTrouble(savedStateBackend(context.stepContext.knex, caller.tenant, name)),
+    withNamedErrors(savedStateBackend(context.stepContext.knex, caller.tenant, name)),
 };
 
 /** What the engine says of itself, also while it stops. */

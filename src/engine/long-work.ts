@@ -1,7 +1,7 @@
 import type { StepContext } from '../../steps/context.js';
 import { counted } from '../../steps/exports/counted-work.js';
 import type { Caller } from '../core/caller.js';
-import { atMost, longWork, type UntilSignal } from './concurrency/in-line.js';
+import { limitConcurrency, longWork, type UntilSignal } from './concurrency/concurrency-limits.js';
 
 /** Work that goes through whole logs. */
 const READING = { atOnce: 4, waiting: 64, what: 'verifications, comparisons and proofs' };
@@ -29,7 +29,7 @@ export function longWorkOf(ctx: StepContext, ending: AbortSignal) {
     (line: ReturnType<typeof longWork>) =>
     <T>({ name, caller, signal: until }: Asked, work: (signal: AbortSignal) => Promise<T>): Promise<T> =>
       line((signal) => counted(ctx, { tenant: caller.tenant, name }, () => work(signal)), until);
-  const live = atMost(LIVE_REPLAYS_AT_ONCE, 'live replays');
+  const live = limitConcurrency(LIVE_REPLAYS_AT_ONCE, 'live replays');
   return {
     reading: countedIn(longWork(READING, ending)),
     forking: countedIn(longWork(FORKING, ending)),

@@ -14,7 +14,7 @@ import { OPEN_ROUTES } from './probes.js';
 import { asHoldfastError, PROBLEM_TYPE, toProblem } from './problem.js';
 import type { GuardedRoute } from './route.js';
 import { ROUTES } from './routes.js';
-import { type Door, serve, serveOpen } from './serve.js';
+import { type ServerContext, serve, serveOpen } from './serve.js';
 
 const RETRY_AFTER_SECONDS = '5';
 
@@ -40,7 +40,7 @@ const ROUTE_PATHS = [...new Set(ROUTES.map((route) => route.path))].map(
 const methodOf = (method: string): string => (method in METHODS || method === 'HEAD' ? method : 'other');
 
 const begin =
-  ({ engine, log, life }: Door): RequestHandler =>
+  ({ engine, log, life }: ServerContext): RequestHandler =>
   (request, response, next) => {
     const startedAt = performance.now();
     const { method, path } = request;
@@ -74,18 +74,18 @@ const methodsAt = (path: string): string =>
     .join(', ');
 
 const refuseMethod =
-  (path: string, door: Door): RequestHandler =>
+  (path: string, context: ServerContext): RequestHandler =>
   (request, response) => {
-    if (!isProbe(path)) identify(request, door.check);
+    if (!isProbe(path)) identify(request, context.check);
     const allowed = methodsAt(path);
     response.set('Allow', allowed);
     throw new HoldfastError('method_not_allowed', `${request.method} is not a method of ${path}; expected ${allowed}.`);
   };
 
 const refusePath =
-  (door: Door): RequestHandler =>
+  (context: ServerContext): RequestHandler =>
   (request) => {
-    identify(request, door.check);
+    identify(request, context.check);
     throw new HoldfastError('not_found', `There is no route ${request.method} ${request.path}.`);
   };
 
@@ -104,7 +104,7 @@ const LOGGED: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 const fail =
-  ({ log }: Door): ErrorRequestHandler =>
+  ({ log }: ServerContext): ErrorRequestHandler =>
   (thrown: unknown, request, response, _next) => {
     const error = asHoldfastError(ofPath(thrown));
     const requestId = requestIdOf(response);
@@ -121,17 +121,17 @@ const fail =
   };
 
 /** The Express app over routes, and over those that need no token. It serves nothing else. */
-export function createApp(door: Door, boundHost: string, routes: readonly GuardedRoute[]): Express {
+export function createApp(context: ServerContext, boundHost: string, routes: readonly GuardedRoute[]): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing').enable('strict routing');
   app.set('query parser', 'simple');
-  app.use(begin(door), checkHost(boundHost));
+  app.use(begin(context), checkHost(boundHost));
   for (const route of routes) {
-    app[METHODS[route.method]](expressPath(route.path), serve(route, door));
+    app[METHODS[route.method]](expressPath(route.path), serve(route, context));
   }
-  for (const route of OPEN_ROUTES) app.get(route.path, serveOpen(route, door));
+  for (const route of OPEN_ROUTES) app.get(route.path, serveOpen(route, context));
   for (const path of new Set([...routes, ...OPEN_ROUTES].map((route) => route.path)))
-    app.all(expressPath(path), refuseMethod(path, door));
-  app.use(refusePath(door), fail(door));
+    app.all(expressPath(path), refuseMethod(path, context));
+  app.use(refusePath(context), fail(context));
   return app;
 }

@@ -16,7 +16,7 @@ import type { Slots } from './wire/slots.js';
 import { sendEvents } from './wire/sse.js';
 
 /** What every handler works with. */
-export interface Door {
+export interface ServerContext {
   readonly engine: Engine;
   readonly check: TokenCheck;
   readonly streams: Slots;
@@ -36,7 +36,7 @@ const asksForEvents = (request: Request, route: GuardedRoute): boolean =>
 
 /** Leaves a row in the access log, whether the work went well or not. */
 async function recorded(
-  door: Door,
+  context: ServerContext,
   route: GuardedRoute,
   request: Request,
   { caller: { tenant, actor, role } }: Identity,
@@ -52,8 +52,8 @@ async function recorded(
     throw error;
   } finally {
     const entry = { tenant, actor, role, method: route.method, route: route.path, target, status };
-    await door.engine.recordAccess(entry).catch((err: unknown) => {
-      door.log.error(
+    await context.engine.recordAccess(entry).catch((err: unknown) => {
+      context.log.error(
         { component: 'http', event: 'access_not_recorded', err, ...entry },
         'an access could not be recorded',
       );
@@ -67,7 +67,7 @@ const TARGET_CHARS = 200;
 const storable = (text: string): string => text.slice(0, TARGET_CHARS).toWellFormed().replaceAll('\0', '\ufffd');
 
 async function perform(
-  door: Door,
+  context: ServerContext,
   route: GuardedRoute,
   request: Request,
   response: Response,
@@ -77,16 +77,16 @@ async function perform(
   assertMay(identity, route);
   const { revoked } = identity;
   const inLines = route.takes === 'lines';
-  const maxBytes = route.hasFiles === true ? door.maxTaskBytes : door.maxBodyBytes;
+  const maxBytes = route.hasFiles === true ? context.maxTaskBytes : context.maxBodyBytes;
   const body =
     route.method === 'POST' && !inLines ? await readBody(request, response, { maxBytes, signal: revoked }) : {};
   const lines = inLines
-    ? readLines(request, { maxLineBytes: maxBytes, lineMs: door.bodyMs, signal: revoked })
+    ? readLines(request, { maxLineBytes: maxBytes, lineMs: context.bodyMs, signal: revoked })
     : NO_LINES;
   const raw = { path: request.params, query: request.query, header: request.headers, body };
   try {
     const wantsEvents = asksForEvents(request, route);
-    return await route.call(raw, { engine: door.engine, caller: identity.caller, signal, wantsEvents, lines });
+    return await route.call(raw, { engine: context.engine, caller: identity.caller, signal, wantsEvents, lines });
   } catch (error) {
     if (!signal.aborted) throw error;
     revoked.throwIfAborted();
@@ -95,7 +95,7 @@ async function perform(
 }
 
 async function answer(
-  door: Door,
+  context: ServerContext,
   reply: Reply,
   response: Response,
   identity: Identity,
@@ -114,12 +114,12 @@ async function answer(
     response.type(reply.contentType).send(withoutKnownSecrets(reply.text));
     return;
   }
-  const free = door.streams.take(identity.tokenId);
+  const free = context.streams.take(identity.tokenId);
   try {
     if (reply.type === 'lines') return await sendLines(response, reply.lines, signal);
     await sendEvents(response, reply.events, reply.end, {
-      heartbeatMs: door.heartbeatMs,
-      stallMs: door.stallMs,
+      heartbeatMs: context.heartbeatMs,
+      stallMs: context.stallMs,
       signal,
     });
   } finally {
@@ -129,21 +129,21 @@ async function answer(
 
 /** Knows who asks, performs it if they may, leaves a trace where one is due, and answers. */
 export const serve =
-  (route: GuardedRoute, door: Door): RequestHandler =>
+  (route: GuardedRoute, context: ServerContext): RequestHandler =>
   (request, response) =>
     inOneRequest(async () => {
-      const identity = identify(request, door.check);
-      const signal = door.life.signalOf(response, identity.revoked);
-      const work = () => perform(door, route, request, response, identity, signal);
-      const reply = route.audited === true ? await recorded(door, route, request, identity, work) : await work();
+      const identity = identify(request, context.check);
+      const signal = context.life.signalOf(response, identity.revoked);
+      const work = () => perform(context, route, request, response, identity, signal);
+      const reply = route.audited === true ? await recorded(context, route, request, identity, work) : await work();
       // What it asked to do has been done; what it asked to read it may not read any more.
       if (route.method === 'GET') identity.revoked.throwIfAborted();
-      await answer(door, reply, response, identity, signal);
+      await answer(context, reply, response, identity, signal);
     });
 
 export const serveOpen =
-  (route: OpenRoute, door: Door): RequestHandler =>
+  (route: OpenRoute, context: ServerContext): RequestHandler =>
   async (_request, response) => {
-    const { status, body } = await route.call({ engine: door.engine, draining: door.life.draining });
+    const { status, body } = await route.call({ engine: context.engine, draining: context.life.draining });
     response.status(status).json(body);
   };

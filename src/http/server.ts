@@ -115,7 +115,7 @@ export async function createHttpServer(engine: Engine, options: HttpOptions): Pr
   const end = endable(server);
   const { port } = await listen(server, options);
   const tokens = new TokenList(await tokensOf(options, end));
-  const door = {
+  const context = {
     engine,
     life,
     check: (presented: string) => tokens.check(presented),
@@ -127,7 +127,7 @@ export async function createHttpServer(engine: Engine, options: HttpOptions): Pr
     heartbeatMs: options.heartbeatMs ?? 15_000,
     stallMs: options.stallMs ?? 60_000,
   };
-  handle = createApp(door, options.host, options.serves === 'metrics' ? METRICS_ROUTES : GUARDED_ROUTES);
+  handle = createApp(context, options.host, options.serves === 'metrics' ? METRICS_ROUTES : GUARDED_ROUTES);
   begin(handle);
 
   server.on('error', (err) =>

@@ -26,13 +26,13 @@ import { resumeDecided } from '../interruptions/settle-and-resume.js';
 export async function endFamily(ctx: StepContext, trx: Knex.Transaction, run: RunRow): Promise<readonly string[]> {
   const request = { actor: SYSTEM_ACTOR, reason: `Run ${run.id} above it is ${run.status}.` };
   const stopping = await stopChildren(ctx, trx, new Map([[run.id, request]]));
-  await tellAbove(ctx, trx, [run]);
+  await notifyAncestors(ctx, trx, [run]);
   return stopping;
 }
 
-async function tellAbove(ctx: StepContext, trx: Knex.Transaction, ended: readonly RunRow[]): Promise<void> {
+async function notifyAncestors(ctx: StepContext, trx: Knex.Transaction, ended: readonly RunRow[]): Promise<void> {
   await sideBySide(ended.map((run) => countOnAncestors(trx, run)));
-  await tellParents(ctx, trx, ended);
+  await notifyParents(ctx, trx, ended);
 }
 
 export interface StopRequest {
@@ -107,7 +107,7 @@ async function stopSome(ctx: StepContext, trx: Knex.Transaction, all: readonly S
       trx,
       waiting.map(({ run }) => ({ runId: run.id, segment: run.segment })),
     );
-    await tellAbove(ctx, trx, over);
+    await notifyAncestors(ctx, trx, over);
   }
   return [...working.map(({ run }) => run.id), ...stopping];
 }
@@ -159,7 +159,7 @@ async function stopChildren(
 }
 
 /** Settles the calls that wait for runs which have ended. One that has not come to wait yet finds its run ended. */
-async function tellParents(ctx: StepContext, trx: Knex.Transaction, children: readonly RunRow[]): Promise<void> {
+async function notifyParents(ctx: StepContext, trx: Knex.Transaction, children: readonly RunRow[]): Promise<void> {
   const parentIds = new Set(children.flatMap(({ parent_run_id: id }) => (id === null ? [] : [id])));
   if (parentIds.size === 0) return;
   const named = (parentId: string | null, childId: string | null): string => `${parentId} ${childId}`;

@@ -13,7 +13,7 @@ import {
   type CallRecord,
   claimCall,
   findCall,
-  keepSettlement,
+  saveSettlement,
   settleCall,
 } from '../../src/storage/runs/calls.js';
 import { environmentOfCall } from '../containers/run-environment.js';
@@ -22,7 +22,7 @@ import { transact, withDatabaseRetry } from '../database-retry.js';
 import { type Halt, haltOf } from './call-model.js';
 import { catchingLate, LateThrow } from './late-throws.js';
 import { codeOf, type Ended, errorOutcome, outputOf, runBody } from './run-body.js';
-import { type Continuation, continuationOf, keepWait, outcomeUnder } from './wait-in-call.js';
+import { type Continuation, continuationOf, saveWait, settledOutcome } from './wait-in-call.js';
 
 export interface ToolCall {
   readonly intent: CallIntent;
@@ -102,7 +102,7 @@ export async function callTool(
     return settle(
       ctx,
       intent,
-      outcomeUnder(spec, call.waitDecision, goesOn, (value) => outputOf(spec, value)),
+      settledOutcome(spec, call.waitDecision, goesOn, (value) => outputOf(spec, value)),
     );
   }
   const stop = new AbortController();
@@ -117,7 +117,7 @@ export async function callTool(
   try {
     return await begin(ctx, call, { record, goesOn, place: place?.place ?? null, context, stop, signal, logged });
   } finally {
-    place?.place?.leave();
+    place?.place?.release();
   }
 }
 
@@ -145,7 +145,7 @@ async function begin(ctx: StepContext, call: ToolCall, beginning: Beginning): Pr
   // Suspended and taken over amid the statements before, this process must not begin what others now ask about.
   if (!(await withDatabaseRetry(() => ctx.lease.isHeld()))) return { type: 'superseded' };
   const settlement = goesOn?.settlement ?? record?.resumed ?? null;
-  const body = place === null ? bodyUnder(call, settlement) : (inside: ToolContext) => place.run(input, inside);
+  const body = place === null ? bodyAfterWait(call, settlement) : (inside: ToolContext) => place.run(input, inside);
   const began = performance.now();
   const ended = await runBody(spec, body, context, stop, signal);
   const result = await conclude(ctx, call, record, ended, context, signal);
@@ -170,7 +170,7 @@ function standing(record: CallRecord | null): ToolResult {
 }
 
 /** The body from its beginning, or from where it waited. */
-const bodyUnder = ({ spec, body, input }: ToolCall, settlement: Settlement | null): ToolCall['body'] => {
+const bodyAfterWait = ({ spec, body, input }: ToolCall, settlement: Settlement | null): ToolCall['body'] => {
   const { resume } = spec;
   return settlement === null || resume === null ? body : (context) => resume(input, settlement, context);
 };
@@ -226,7 +226,7 @@ async function conclude(
   if ('error' in ended && ended.error instanceof EffectUnknown && spec.effect === 'unsafe')
     return { type: 'unknown', text: unknownEffectText(spec.name, ended.error.why) };
   if ('error' in ended) return settleLive(ctx, call, record, errorOutcome(spec, ended.error));
-  if (isInterruption(ended.output)) return standing(await keepWait(ctx, intent, record, ended.output));
+  if (isInterruption(ended.output)) return standing(await saveWait(ctx, intent, record, ended.output));
   return settleLive(ctx, call, record, outputOf(spec, ended.output));
 }
 
@@ -330,7 +330,7 @@ export async function askedAgain(
   const elsewhere = elsewhereOf(call, record);
   // The result of a run below is only read: nothing is executed.
   if (elsewhere === null || goesOn?.settlement.type === 'child_ended') return null;
-  if (goesOn !== null) await withDatabaseRetry(() => keepSettlement(ctx.knex, call.intent, goesOn));
+  if (goesOn !== null) await withDatabaseRetry(() => saveSettlement(ctx.knex, call.intent, goesOn));
   return { type: 'unknown', text: begunElsewhereText(call.spec.name, elsewhere) };
 }
 

@@ -1,4 +1,4 @@
-import type { Purse } from '../../src/core/budgets/budget.js';
+import type { SpendCap } from '../../src/core/budgets/budget.js';
 import { type AppliedBudget, type ExhaustedBudget, exhaustedText } from '../../src/core/budgets/budget.js';
 import type { AnswerCost, Charge } from '../../src/core/budgets/charge.js';
 import { costOf, highestCostOf } from '../../src/core/budgets/price.js';
@@ -32,7 +32,7 @@ export interface ChargedTurn {
   /** Whether what is paid is written when it is paid, because no event of an answer goes with it. */
   readonly atOnce?: boolean;
   /** What pays for it in place of the run and its budgets; null: they do. */
-  readonly purse: Purse | null;
+  readonly spendCap: SpendCap | null;
 }
 
 /** Of numbers that are shown and never added up to what is paid. */
@@ -62,7 +62,7 @@ export class TurnCharges implements AttemptWatch {
 
   /** Throws `LostExecutionError`: a process that was taken over asks no model. */
   async admit(target: AttemptTarget, request: Request): Promise<Admission | Refusal> {
-    if (this.#asked.purse === null) await assertStillOwner(this.#ctx, this.#asked.runId);
+    if (this.#asked.spendCap === null) await assertStillOwner(this.#ctx, this.#asked.runId);
     const model = `${target.provider}/${target.model}`;
     const said = await this.#admit(model, request);
     if (!said.admitted) return said;
@@ -85,8 +85,8 @@ export class TurnCharges implements AttemptWatch {
         if (isCharged(said, outcome)) await this.#keep(this.#answer(model, attempt, priced, said));
       },
     };
-    const { budgets, purse } = this.#asked;
-    if (purse !== null) return this.#bought(purse, model, attempt, priced, request);
+    const { budgets, spendCap } = this.#asked;
+    if (spendCap !== null) return this.#bought(spendCap, model, attempt, priced, request);
     if (budgets.length === 0) return plain;
     if (priced === null) return unpriced(model);
     const needed = this.#highestCost(priced, request);
@@ -115,14 +115,14 @@ export class TurnCharges implements AttemptWatch {
   }
 
   #bought(
-    purse: Purse,
+    spendCap: SpendCap,
     model: string,
     attempt: number,
     priced: NamedPrice | null,
     request: Request,
   ): Admission | Refusal {
     const needed = priced === null ? null : this.#highestCost(priced, request);
-    const refusal = purse.take(model, needed);
+    const refusal = spendCap.take(model, needed);
     if (refusal !== null) {
       const { code, text } = refusal;
       return { admitted: false, reason: text, error: new HoldfastError(code, text).view() };
@@ -130,10 +130,10 @@ export class TurnCharges implements AttemptWatch {
     return {
       admitted: true,
       settle: async (said, outcome) => {
-        if (isUnpaid(outcome)) purse.giveBack(needed);
+        if (isUnpaid(outcome)) spendCap.giveBack(needed);
         if (!isCharged(said, outcome)) return;
         const { nanos } = this.#answer(model, attempt, priced, said);
-        purse.pay(needed, nanos === null ? null : BigInt(nanos));
+        spendCap.pay(needed, nanos === null ? null : BigInt(nanos));
       },
     };
   }

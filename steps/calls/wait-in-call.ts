@@ -25,7 +25,7 @@ export const continuationOf = (record: CallRecord | null, decision: WaitDecision
 };
 
 /** What a settled wait makes of a call whose tool does not go on by itself. `output` holds a value against the tool. */
-export function outcomeUnder(
+export function settledOutcome(
   spec: ToolSpec,
   decision: WaitDecision,
   { settlement }: Continuation,
@@ -36,7 +36,7 @@ export function outcomeUnder(
 }
 
 /** Keeps what the body of a call asked to wait for, with its time fixed, and gives what stands. */
-export function keepWait(
+export function saveWait(
   ctx: StepContext,
   intent: CallIntent,
   before: CallRecord | null,

@@ -12,8 +12,8 @@ import {
   findEnvironment,
   instanceId,
   type KeptEnvironment,
-  keepEnvironment,
   markStarted,
+  saveEnvironment,
   useEnvironment,
 } from '../../src/storage/containers/environments.js';
 import type { StepContext } from '../context.js';
@@ -27,7 +27,7 @@ const PAUSE_MS = 50;
 const REMOVED_WITHIN_MS = 30_000;
 
 /** What of the world environments need. */
-export type EnvironmentWorld = Pick<StepContext, 'knex' | 'now' | 'environments'>;
+export type EnvironmentContext = Pick<StepContext, 'knex' | 'now' | 'environments'>;
 
 /** Whose environment: the run, and what its agent says of it. */
 export interface EnvironmentOwner extends AgentEnvironment {
@@ -47,7 +47,7 @@ export interface Beginning {
 }
 
 /** The container engine of this worker, and its name. Throws `engine_unreachable`. */
-async function engineOf({ environments: engine }: EnvironmentWorld, signal: AbortSignal) {
+async function engineOf({ environments: engine }: EnvironmentContext, signal: AbortSignal) {
   if (engine === null) {
     throw new HoldfastError(
       'engine_unreachable',
@@ -65,7 +65,7 @@ async function engineOf({ environments: engine }: EnvironmentWorld, signal: Abor
  * `begin` is asked where nothing is.
  */
 export async function openEnvironment(
-  ctx: EnvironmentWorld,
+  ctx: EnvironmentContext,
   owner: EnvironmentOwner,
   purpose: EnvironmentPurpose,
   begin: (engine: string) => Promise<Beginning>,
@@ -92,7 +92,7 @@ export async function openEnvironment(
 
 /** Null: nothing is kept yet. */
 export const keptOf = (
-  { knex }: EnvironmentWorld,
+  { knex }: EnvironmentContext,
   { runId }: Pick<EnvironmentOwner, 'runId'>,
   purpose: EnvironmentPurpose,
 ): Promise<KeptEnvironment | null> =>
@@ -105,7 +105,7 @@ export function assertHere({ identity, engine }: KeptEnvironment, here: string):
 }
 
 async function keep(
-  ctx: EnvironmentWorld,
+  ctx: EnvironmentContext,
   owner: EnvironmentOwner,
   purpose: EnvironmentPurpose,
   engine: string,
@@ -118,14 +118,14 @@ async function keep(
   await withDatabaseRetry(async () => {
     const instance = await instanceId(knex);
     const identity = { instance, runId, purpose, attempt: 1, source, spec, specHash: specHashOf(spec), deadline };
-    await keepEnvironment(knex, { identity, engine, key }, tenant);
+    await saveEnvironment(knex, { identity, engine, key }, tenant);
   });
   const now = await keptOf(ctx, owner, purpose);
   if (now === null) throw new Error('a row that was inserted is there');
   return now;
 }
 
-async function inUse(ctx: EnvironmentWorld, { identity }: KeptEnvironment, signal: AbortSignal): Promise<void> {
+async function inUse(ctx: EnvironmentContext, { identity }: KeptEnvironment, signal: AbortSignal): Promise<void> {
   const until = performance.now() + STOPPED_WITHIN_MS;
   while (!(await withDatabaseRetry(() => useEnvironment(ctx.knex, identity)))) {
     const state = (await keptOf(ctx, identity, identity.purpose))?.state;

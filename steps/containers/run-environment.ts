@@ -3,7 +3,7 @@ import type { Command, JudgedOutcome } from '../../src/core/containers/environme
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import { EffectUnknown } from '../../src/core/runs/call.js';
 import type { CommandOptions, EndedCommand, ToolEnvironment } from '../../src/core/tools/tool-environment.js';
-import { type EnvironmentOwner, type EnvironmentWorld, type Opened, openEnvironment } from './open-environment.js';
+import { type EnvironmentContext, type EnvironmentOwner, type Opened, openEnvironment } from './open-environment.js';
 
 const DEFAULT_TIMEOUT_SECONDS = 120;
 const LONGEST_TIMEOUT_SECONDS = 3600;
@@ -15,7 +15,7 @@ const MOST_OUTPUT_BYTES = 4 * 1024 * 1024;
  * execution of the call: the n-th command of it is known by n.
  */
 export const environmentOfCall = (
-  ctx: EnvironmentWorld,
+  ctx: EnvironmentContext,
   owner: EnvironmentOwner,
   callKey: string,
   signal: AbortSignal,

@@ -2,13 +2,14 @@ import { HoldfastError } from '../../src/core/errors/errors.js';
 import {
   beginDrop,
   isWanted,
-  keepSnapshot,
   markWhole,
   restingSeq,
+  saveSnapshot,
   spareSnapshots,
   stayForHeirs,
 } from '../../src/storage/containers/environment-snapshots.js';
 import {
+  abandonChange,
   beginRemove,
   beginStop,
   type DueEnvironment,
@@ -16,11 +17,10 @@ import {
   endChange,
   instanceId,
   type KeptEnvironment,
-  leaveChange,
   standingOf,
 } from '../../src/storage/containers/environments.js';
 import { withDatabaseRetry } from '../database-retry.js';
-import { type EnvironmentWorld, ORPHAN_AFTER_MS } from './open-environment.js';
+import { type EnvironmentContext, ORPHAN_AFTER_MS } from './open-environment.js';
 
 /** Longer than an engine takes to stop, remove or snapshot a container. A holder that exceeds it is presumed dead. */
 const LEASE_MS = 90_000;
@@ -34,7 +34,7 @@ const GRACE_MS = 10 * 60_000;
  * Stops the containers of runs that are paused, and removes those of runs that are over. The database says which: whatever a worker that
  * died has left comes up here. Returns how many were settled.
  */
-export async function settleEnvironments(ctx: EnvironmentWorld, signal: AbortSignal): Promise<number> {
+export async function settleEnvironments(ctx: EnvironmentContext, signal: AbortSignal): Promise<number> {
   const engine = ctx.environments;
   if (engine === null) return 0;
   const { knex } = ctx;
@@ -47,7 +47,7 @@ export async function settleEnvironments(ctx: EnvironmentWorld, signal: AbortSig
   return settled.filter((one) => one.status === 'fulfilled' && one.value).length;
 }
 
-async function settle(ctx: EnvironmentWorld, one: DueEnvironment, signal: AbortSignal): Promise<boolean> {
+async function settle(ctx: EnvironmentContext, one: DueEnvironment, signal: AbortSignal): Promise<boolean> {
   const { environments: engine, knex } = ctx;
   const { identity, due } = one;
   if (engine === null) return false;
@@ -70,7 +70,7 @@ async function settle(ctx: EnvironmentWorld, one: DueEnvironment, signal: AbortS
 
 /** Who stops working in the middle, or has an engine that fails, keeps nobody waiting for the whole of the lease. */
 async function change(
-  { knex }: EnvironmentWorld,
+  { knex }: EnvironmentContext,
   { identity }: DueEnvironment,
   to: 'stopping' | 'removing',
   work: () => Promise<unknown>,
@@ -79,7 +79,7 @@ async function change(
   try {
     trouble = await work();
   } catch (error) {
-    await leaveChange(knex, identity, to, LEFT_MS).catch(() => undefined);
+    await abandonChange(knex, identity, to, LEFT_MS).catch(() => undefined);
     throw error;
   }
   await withDatabaseRetry(() => endChange(knex, identity, to));
@@ -89,7 +89,7 @@ async function change(
 
 /** What cannot be kept, because a disk is full or it takes too long, is told, and holds up nothing: the run may go on, the container goes. */
 async function snapshotTrouble(
-  ctx: EnvironmentWorld,
+  ctx: EnvironmentContext,
   one: DueEnvironment,
   at: 'pause' | 'end',
   within: AbortSignal,
@@ -109,7 +109,7 @@ async function snapshotTrouble(
  * Removes what has our label and nobody has any more: at once what was gone, or of a run that was removed, and was made all the same by whoever was late;
  * of what has no row, after its deadline, since it may be of a database that is no more. Nobody else's.
  */
-export async function reapOrphans(ctx: EnvironmentWorld, signal: AbortSignal): Promise<number> {
+export async function reapOrphans(ctx: EnvironmentContext, signal: AbortSignal): Promise<number> {
   const engine = ctx.environments;
   if (engine === null) return 0;
   const instance = await instanceId(ctx.knex);
@@ -125,7 +125,7 @@ export async function reapOrphans(ctx: EnvironmentWorld, signal: AbortSignal): P
  * container is stopped. A snapshot that is done again is the same one.
  */
 export async function snapshotEnvironment(
-  ctx: EnvironmentWorld,
+  ctx: EnvironmentContext,
   run: KeptEnvironment,
   at: 'pause' | 'end',
   signal: AbortSignal,
@@ -139,7 +139,7 @@ export async function snapshotEnvironment(
   if (seq === null) return;
   const deadline = new Date(ctx.now() + ORPHAN_AFTER_MS).toISOString();
   const snapshot = await withDatabaseRetry(() =>
-    keepSnapshot(knex, run, seq, { keepHours, deadline, leaseMs: LEASE_MS }),
+    saveSnapshot(knex, run, seq, { keepHours, deadline, leaseMs: LEASE_MS }),
   );
   if (snapshot === null) return;
   const { identity } = snapshot;

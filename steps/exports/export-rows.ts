@@ -10,7 +10,7 @@ import {
 } from '../../src/core/exports/export-row.js';
 import { type Attempt, type AttemptWorth, attemptOf, choosePairs, pairRow } from '../../src/core/exports/preference.js';
 import { type Exported, readExported } from './read-exported.js';
-import { madeOfRedacted } from './redact-run.js';
+import { redactThen } from './redact-run.js';
 
 /** Rows that belong together, and the runs that they were made of. */
 export interface MadeRows {
@@ -55,7 +55,7 @@ async function madeOf(
   if (read.type === 'skipped') return read.why;
   const { run } = read;
   if (!isWanted(run, request.filters)) return 'filtered';
-  const rows = await madeOfRedacted(run, request, (clean) => exportRows(clean, request.format, request.options));
+  const rows = await redactThen(run, request, (clean) => exportRows(clean, request.format, request.options));
   return rows.length === 0
     ? 'nothing_said'
     : { task: run.task, rows, runs: [sourceOf(run)], below: idsBelow(run.family) };
@@ -150,7 +150,7 @@ async function triedIn(read: Exported, request: ExportRequest): Promise<Tried> {
   if (read.type === 'skipped') return read.why;
   const { run } = read;
   if (!isWanted(run, request.filters)) return 'filtered';
-  const attempt = await madeOfRedacted(run, request, (clean) => attemptOf(clean, request.options));
+  const attempt = await redactThen(run, request, (clean) => attemptOf(clean, request.options));
   return typeof attempt === 'string' ? attempt : { attempt, source: sourceOf(run) };
 }
 

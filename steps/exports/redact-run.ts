@@ -18,7 +18,7 @@ const NO_RULES: Redaction = { patterns: [], keys: [] };
 const SLICE_MS = 10;
 
 /** What is made of a run after everything was taken out of it that must not be exported. Throws `export_too_slow`. */
-export async function madeOfRedacted<T>(
+export async function redactThen<T>(
   run: ExportedRun,
   { options }: ExportRequest,
   make: (run: ExportedRun) => T,

@@ -8,7 +8,7 @@ const EVENTS_AT_ONCE = 200;
 const RUNS_MOST = 1000;
 
 /** Something that an agent said, and where. */
-export interface Said {
+export interface RunText {
   readonly place: string;
   /** Null: it cannot be read any more. */
   readonly text: string | null;
@@ -18,7 +18,7 @@ export interface Said {
  * What the models of a run, and of the runs that it started, said in each turn: messages and calls with their arguments, as their log has
  * them. What a model only thought is left out.
  */
-export async function* saidByRun(ctx: Pick<StepContext, 'knex'>, runId: string): AsyncGenerator<Said> {
+export async function* saidByRun(ctx: Pick<StepContext, 'knex'>, runId: string): AsyncGenerator<RunText> {
   const runs = [runId];
   for (const [index, id] of runs.entries()) {
     const where = id === runId ? '' : `${id}, `;
@@ -40,7 +40,7 @@ export async function* saidByRun(ctx: Pick<StepContext, 'knex'>, runId: string):
 
 const childIn = (data: JsonValue): string => (isObject(data) ? String(data['childRunId']) : '');
 
-function saidIn(data: JsonValue, where: string): Said {
+function saidIn(data: JsonValue, where: string): RunText {
   if (!isObject(data) || !Array.isArray(data['output'])) return { place: `${where}an answer of its model`, text: null };
   const items = data['output'].filter((item) => !isObject(item) || item['type'] !== 'reasoning');
   return { place: `${where}turn ${String(data['turn'])}`, text: JSON.stringify(items) };

@@ -9,8 +9,8 @@ import { evalLogFile } from '../../src/datasets/eval-log-file.js';
 import { jsonlFile } from '../../src/datasets/jsonl-file.js';
 import { parquetFile } from '../../src/datasets/parquet-file.js';
 import { digestedPath, type PartFile, type WrittenFile } from '../../src/datasets/part-file.js';
-import { forgetDigests, keepDigests } from '../../src/storage/exports/export-runs.js';
-import { keepExported } from '../../src/storage/exports/exported-runs.js';
+import { forgetDigests, saveDigests } from '../../src/storage/exports/export-runs.js';
+import { saveExportedRuns } from '../../src/storage/exports/exported-runs.js';
 import { type ExportRow, noteProgress, readExport, requestOf } from '../../src/storage/exports/exports.js';
 import type { StepContext } from '../context.js';
 import { exportError } from './begin-export.js';
@@ -127,7 +127,7 @@ async function fill(
     const duplicate = countRows(batch.made) - countRows(kept);
     skipped = addSkipped(addSkipped(skipped, batch.skipped), { duplicate });
     const written = kept.filter((made) => made.rows.length > 0);
-    await keepExported(knex, row, part, written.flatMap(sourcesOf));
+    await saveExportedRuns(knex, row, part, written.flatMap(sourcesOf));
     for (const made of written) {
       const split = splitOf(made.task, validation);
       chars += await files[split].write(made.rows.map(({ columns }) => columns));
@@ -153,7 +153,7 @@ async function withoutDoubles(
   made: readonly MadeRows[],
 ): Promise<readonly MadeRows[]> {
   const fresh = new Set(
-    await keepDigests(
+    await saveDigests(
       db,
       row,
       part,

@@ -7,7 +7,7 @@ import { withDatabaseRetry } from '../database-retry.js';
 import { type InterruptionSettlement, type SettledRow, type Settlement, settle, settleEach } from './settle.js';
 
 /** The settlements of one transaction. */
-export class Settling {
+export class SettlementBatch {
   readonly trx: Knex.Transaction;
   /** The runs that the transaction changed: they are announced after the commit. */
   readonly runIds = new Set<string>();
@@ -42,12 +42,12 @@ export class Settling {
  */
 export async function settleAndResume<T>(
   ctx: StepContext,
-  work: (settling: Settling) => Promise<T>,
+  work: (settling: SettlementBatch) => Promise<T>,
   { retry }: { readonly retry: boolean } = { retry: false },
 ): Promise<T> {
   const transact = () =>
     ctx.knex.transaction(async (trx) => {
-      const settling = new Settling(ctx, trx);
+      const settling = new SettlementBatch(ctx, trx);
       return { result: await work(settling), runIds: settling.runIds };
     });
   const { result, runIds } = await (retry ? withDatabaseRetry(transact) : transact());

@@ -26,7 +26,7 @@ import { callsAtBegin } from '../../src/storage/runs/calls.js';
 import { limitsOf, type RunRow } from '../../src/storage/runs/run-row.js';
 import { readRun, startWork } from '../../src/storage/runs/runs.js';
 import { type ResumedWork, resumeWork } from '../../src/storage/runs/runs-to-resume.js';
-import { tellBegun } from '../../src/storage/tasks/task-events.js';
+import { recordTaskStarted } from '../../src/storage/tasks/task-events.js';
 import { EarlierCalls } from '../calls/call-tool.js';
 import type { StepContext } from '../context.js';
 import { withDatabaseRetry } from '../database-retry.js';
@@ -99,7 +99,7 @@ export function beginSegment(
     const work = isBare ? { ...NOTHING, run: fresh } : await resumeWork(knex, start);
     // Of a task whose attempt goes on from another one the first segment is not 0.
     if (work.run?.task_id != null && (segment === 0 || work.run.recorded_seq !== null))
-      await tellBegun(knex, runId, worker.id);
+      await recordTaskStarted(knex, runId, worker.id);
     return begunWith(work, startMs);
   });
 }

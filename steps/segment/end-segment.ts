@@ -56,7 +56,7 @@ export async function endSegment(ctx: StepContext, end: SegmentEnd): Promise<{ r
     if (end.ending.type === 'paused') await lockEventsOf(trx, end.tenant, end.ending.waits);
     const run = await lockFamily(trx, end.runId);
     if (run === undefined || run.segment !== end.segment || isOver(run.status)) return true;
-    const ending = endingUnder(run, end.ending);
+    const ending = applyCancellation(run, end.ending);
     const step = await OUTCOMES[ending.type](ctx, trx, { ...end, ending } as never, run);
     const context = { at: isoNow(ctx), worker: ctx.worker.id };
     const drafts = [...end.drafts, ...step.events];
@@ -91,7 +91,7 @@ export async function endSegment(ctx: StepContext, end: SegmentEnd): Promise<{ r
 }
 
 /** A run that was asked to stop does not wait or go on; one that has ended by itself has ended. */
-const endingUnder = (run: RunRow, ending: Ending): Ending =>
+const applyCancellation = (run: RunRow, ending: Ending): Ending =>
   run.cancel_requested_at !== null && !endedByItself(ending) ? { type: 'cancelled' } : ending;
 
 /** No run below it is started of one that was asked to stop: failing of that is stopping. */
@@ -103,13 +103,13 @@ interface Outcome {
   readonly change: Change;
 }
 
-type EndOf<T extends Ending['type']> = SegmentEnd & { readonly ending: Extract<Ending, { type: T }> };
+type EndingWith<T extends Ending['type']> = SegmentEnd & { readonly ending: Extract<Ending, { type: T }> };
 
 const OUTCOMES: {
   readonly [T in Ending['type']]: (
     ctx: StepContext,
     trx: Knex.Transaction,
-    end: EndOf<T>,
+    end: EndingWith<T>,
     run: RunRow,
   ) => Promise<Outcome>;
 } = {
@@ -130,7 +130,7 @@ const OUTCOMES: {
   }),
   cut: async (ctx, trx, end, run) => {
     const next = end.segment + 1;
-    await keepState(trx, end, run, next);
+    await saveState(trx, end, run, next);
     await ctx.queue.enqueue(trx, [{ run, segment: next, band: 'resumed' }]);
     return {
       events: [
@@ -146,7 +146,7 @@ const OUTCOMES: {
   },
   paused: async (ctx, trx, end, run) => {
     const next = end.segment + 1;
-    await keepState(trx, end, run, next);
+    await saveState(trx, end, run, next);
     await carryInterruptions(trx, end.ending.carried, next);
     const requested: EventDraft[] = [];
     for (const wait of end.ending.waits) requested.push(await ask(ctx, trx, end.runId, next, run.tenant, wait));
@@ -166,8 +166,12 @@ const OUTCOMES: {
   },
 };
 
-const keepState = (trx: Knex.Transaction, end: EndOf<'paused' | 'cut'>, run: RunRow, segment: number): Promise<void> =>
-  insertSnapshot(trx, { runId: end.runId, tenant: run.tenant, segment, state: end.ending.state });
+const saveState = (
+  trx: Knex.Transaction,
+  end: EndingWith<'paused' | 'cut'>,
+  run: RunRow,
+  segment: number,
+): Promise<void> => insertSnapshot(trx, { runId: end.runId, tenant: run.tenant, segment, state: end.ending.state });
 
 async function ask(
   ctx: StepContext,

@@ -15,7 +15,7 @@ import type { ResolvedTask } from '../../src/core/tasks/resolve-task.js';
 import { bytesOf } from '../../src/core/tasks/task-file.js';
 import type { Finding } from '../../src/core/tasks/task-reward.js';
 import { breathe, inBreaths } from '../../src/storage/database/timing.js';
-import type { Said } from '../exports/said-by-run.js';
+import type { RunText } from '../exports/said-by-run.js';
 
 const WITHIN_MS = 600_000;
 const TRIES = 3;
@@ -33,7 +33,7 @@ export const isLookedAt = ({ canaries, expectedOutputs, antiHardcoding }: Resolv
 /** Where it is looked. */
 export interface LookedAt {
   readonly entries: (signal: AbortSignal) => AsyncIterable<FoundEntry>;
-  readonly said: () => AsyncIterable<Said>;
+  readonly said: () => AsyncIterable<RunText>;
 }
 
 export interface Looked {
@@ -145,7 +145,7 @@ class Look {
     return true;
   }
 
-  async atSaid({ place, text }: Said): Promise<void> {
+  async atSaid({ place, text }: RunText): Promise<void> {
     this.last = place;
     if (text === null) this.missed(`${place}: it cannot be read`);
     else this.#canaries(place, text.toLowerCase());

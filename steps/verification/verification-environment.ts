@@ -3,8 +3,8 @@ import type { CommandOptions, EndedCommand, ToolEnvironment } from '../../src/co
 import {
   assertHere,
   type Beginning,
+  type EnvironmentContext,
   type EnvironmentOwner,
-  type EnvironmentWorld,
   keptOf,
   type Opened,
   openEnvironment,
@@ -39,7 +39,7 @@ const NO_FILES: JudgedPlace = { remove: [], make: [], files: [] };
  * container is judged in an empty one. `callKey` is as for a call: under it, the n-th command is run once.
  */
 export function environmentForVerification(
-  ctx: EnvironmentWorld,
+  ctx: EnvironmentContext,
   owner: EnvironmentOwner,
   callKey: string,
   signal: AbortSignal,

@@ -1,12 +1,12 @@
+import type { CliServices } from '../../src/cli/cli-services.js';
 import { runCommandLine } from '../../src/cli/command-line.js';
-import type { Doors } from '../../src/cli/doors.js';
 import type { Ended } from './program.js';
 
 const shut = (): never => {
   throw new Error('these commands go through no door');
 };
 /** The doors of commands that go through none. */
-export const SHUT_DOORS: Doors = {
+export const SHUT_DOORS: CliServices = {
   log: shut,
   openHttp: shut,
   isLoopback: shut,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Database } from '../../src/storage/database/database.js';
 import { openDatabase } from '../../src/storage/database/open-database.js';
-import { type Checkpoint, keepOutput, keepStep, readHistory } from '../../src/storage/dbos/checkpoints.js';
+import { type Checkpoint, readHistory, saveOutput, saveStep } from '../../src/storage/dbos/checkpoints.js';
 import { rowOf } from '../../src/storage/runs/calls.js';
 import { insertRun } from '../../src/storage/runs/runs.js';
 import { createEngineDatabase, describeEachDatabase, type TestDatabase } from '../harness/database.js';
@@ -38,7 +38,7 @@ describeEachDatabase('steps of a workflow', (kind) => {
       ...more,
     },
   });
-  const keep = (step: Checkpoint, call: Parameters<typeof keepStep>[3] = null) => keepStep(db.pool, 'dbos', step, call);
+  const keep = (step: Checkpoint, call: Parameters<typeof saveStep>[3] = null) => saveStep(db.pool, 'dbos', step, call);
   const stepsOf = async (id: string) => [...(await readHistory(db.pool, 'dbos', id)).steps];
   const callOf = (runId: string, output: string) =>
     rowOf(
@@ -87,7 +87,7 @@ describeEachDatabase('steps of a workflow', (kind) => {
   });
 
   it('end once, with what their workflow gave, and only for whoever has it', async () => {
-    const end = (owner: string, output: string) => keepOutput(db.pool, 'dbos', { workflowId: 'ended', owner, output });
+    const end = (owner: string, output: string) => saveOutput(db.pool, 'dbos', { workflowId: 'ended', owner, output });
     const kept = () => db.knex('dbos.workflow_output').where({ workflow_uuid: 'ended' }).pluck('output');
     expect(await end('another', 'x')).toBe(false);
     expect(await kept()).toEqual([]);

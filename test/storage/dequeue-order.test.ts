@@ -3,7 +3,7 @@ import { BAND_WIDTH, KEY_SEPARATOR, queueKey, queuePriority } from '../../src/co
 import type { Database } from '../../src/storage/database/database.js';
 import type { Dequeue, Limits } from '../../src/storage/dbos/dequeue.js';
 import { type Dequeued, dequeue } from '../../src/storage/dbos/dequeue.js';
-import { keepLimits, type LimitRow } from '../../src/storage/queue/dispatch-limits.js';
+import { type LimitRow, saveLimits } from '../../src/storage/queue/dispatch-limits.js';
 import { describeEachDatabase } from '../harness/database.js';
 import { SLOW } from '../harness/slow.js';
 import { openLeftDatabase } from './database/left-database.js';
@@ -85,8 +85,8 @@ describeEachDatabase('what is taken of a queue', (kind) => {
     dequeue(
       database,
       {
-        ...{ queue: QUEUE, executor: 'test', version: '1', application: 'holdfast', owner: 'owner', room },
-        ...{ served: [], after: '', leavesContainersMs: 0, ...changes },
+        ...{ queue: QUEUE, executor: 'test', version: '1', application: 'holdfast', owner: 'owner', capacity: room },
+        ...{ served: [], after: '', deferContainersMs: 0, ...changes },
       },
       limits,
     );
@@ -102,7 +102,7 @@ describeEachDatabase('what is taken of a queue', (kind) => {
     );
   };
   const limit = (rows: readonly (Pick<LimitRow, 'kind' | 'name'> & Partial<LimitRow>)[]) =>
-    keepLimits(
+    saveLimits(
       database.knex,
       rows.map((row) => ({ concurrency: null, rate_runs: null, rate_per_ms: null, ...row })),
     );

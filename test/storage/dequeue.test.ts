@@ -3,7 +3,7 @@ import { KEY_SEPARATOR, NEEDS_CONTAINER, queueKey, queuePriority } from '../../s
 import type { Database } from '../../src/storage/database/database.js';
 import { type Dequeue, dequeue, dequeueStatement } from '../../src/storage/dbos/dequeue.js';
 import { keyAnew } from '../../src/storage/dbos/limited-names.js';
-import { keepLimits, keySegments, type LimitRow } from '../../src/storage/queue/dispatch-limits.js';
+import { keySegments, type LimitRow, saveLimits } from '../../src/storage/queue/dispatch-limits.js';
 import { insertRun as insertRunRow } from '../../src/storage/runs/runs.js';
 import { describeEachDatabase } from '../harness/database.js';
 import { openLeftDatabase } from './database/left-database.js';
@@ -31,8 +31,8 @@ describeEachDatabase('taking out of the queue', (kind) => {
   afterAll(() => close());
 
   const wanted = (room: number, changes: Partial<Dequeue> = {}): Dequeue => ({
-    ...{ queue: QUEUE, executor: 'test', version: '1', application: 'holdfast', owner: 'owner', room },
-    ...{ served: [], after: '', leavesContainersMs: 0 },
+    ...{ queue: QUEUE, executor: 'test', version: '1', application: 'holdfast', owner: 'owner', capacity: room },
+    ...{ served: [], after: '', deferContainersMs: 0 },
     ...changes,
   });
   /** Empties the queue and fills it anew, the oldest first. */
@@ -64,7 +64,7 @@ describeEachDatabase('taking out of the queue', (kind) => {
     );
   };
   const limit = (...rows: readonly (Pick<LimitRow, 'kind' | 'name'> & Partial<LimitRow>)[]) =>
-    keepLimits(
+    saveLimits(
       database.knex,
       rows.map((row) => ({ ...NO_LIMITS, ...row })),
     );
@@ -241,9 +241,9 @@ describeEachDatabase('taking out of the queue', (kind) => {
       };
       await workers().insert(worker);
       try {
-        const without = { leavesContainersMs: 60_000 };
+        const without = { deferContainersMs: 60_000 };
         expect(await look(without)).toEqual({ ids: ['p_first', 'p_last'], leaves: [true, true] });
-        expect((await look({ leavesContainersMs: 0 })).ids).toHaveLength(302);
+        expect((await look({ deferContainersMs: 0 })).ids).toHaveLength(302);
         // A worker that was not heard of for so long is not waited for, nor is one without an engine.
         await workers().update({ heartbeat_at: database.knex.raw(`now() - interval '61 seconds'`) });
         expect((await look(without)).ids).toHaveLength(302);

@@ -5,8 +5,8 @@ import type { RunStatus } from '../../src/core/runs/run.js';
 import {
   beginDrop,
   holdSnapshot,
-  keepSnapshot,
   markWhole,
+  saveSnapshot,
   spareSnapshots,
   stayForHeirs,
   wholeSnapshots,
@@ -18,8 +18,8 @@ import {
   endChange,
   findEnvironment,
   instanceId,
-  keepEnvironment,
   markStarted,
+  saveEnvironment,
   standingOf,
   useEnvironment,
 } from '../../src/storage/containers/environments.js';
@@ -63,7 +63,7 @@ describeEachDatabase('rows of environments', (kind) => {
     const deadline = new Date(2_000_000_000_000).toISOString();
     const name = { instance, runId, purpose: 'run' as const, attempt: 1 };
     const identity = { ...name, source: null, spec, specHash: specHashOf(spec), deadline };
-    await keepEnvironment(db.knex, { identity, engine: runId, key: 'k' }, 'default');
+    await saveEnvironment(db.knex, { identity, engine: runId, key: 'k' }, 'default');
     const stateOf = async () => (await findEnvironment(db.knex, instance, identity))?.state;
     const due = async () => (await dueEnvironments(db.knex, instance, runId, 10)).map((one) => one.due);
     return { identity, stateOf, due };
@@ -71,7 +71,7 @@ describeEachDatabase('rows of environments', (kind) => {
 
   it('the first that is kept stands, and comes back as it was', async () => {
     const { identity } = await kept('running');
-    await keepEnvironment(db.knex, { identity, engine: 'other', key: 'other' }, 'default');
+    await saveEnvironment(db.knex, { identity, engine: 'other', key: 'other' }, 'default');
     const found = await findEnvironment(db.knex, instance, identity);
     expect(found).toEqual({ identity, engine: identity.runId, key: 'k', state: 'new', begun: false });
     await markStarted(db.knex, identity);
@@ -132,7 +132,7 @@ describeEachDatabase('rows of environments', (kind) => {
     const { instance: _instance, purpose: _purpose, ...rest } = identity;
     const source = { instance, runId: identity.runId, purpose: 'run' as const, attempt: 1 };
     const copy = { ...rest, instance, purpose: 'verification' as const, source };
-    await keepEnvironment(db.knex, { identity: copy, engine: identity.runId, key: 'c' }, 'default');
+    await saveEnvironment(db.knex, { identity: copy, engine: identity.runId, key: 'c' }, 'default');
     const found = await findEnvironment(db.knex, instance, copy);
     expect(found).toEqual({ identity: copy, engine: identity.runId, key: 'c', state: 'new', begun: false });
     expect(await findEnvironment(db.knex, instance, identity)).toMatchObject({ identity, key: 'k' });
@@ -149,7 +149,7 @@ describeEachDatabase('rows of environments', (kind) => {
     const run = { identity, engine: runId, key: 'k', state: 'down' as const, begun: true };
     const terms = { keepHours: 1, deadline: identity.deadline, leaseMs: LONG };
     const keep = async (seq: number) => {
-      const made = await keepSnapshot(db.knex, run, seq, terms);
+      const made = await saveSnapshot(db.knex, run, seq, terms);
       if (made === null) throw new Error('its run is not erased');
       return made;
     };
@@ -169,7 +169,7 @@ describeEachDatabase('rows of environments', (kind) => {
     await db.knex.transaction(async (trx) => {
       expect(await holdSnapshot(trx, first.identity)).toMatchObject({ identity: { attempt: 1 } });
       const own = { ...heir.identity, attempt: 2, source: first.identity };
-      await keepEnvironment(trx, { identity: own, engine: 'heirs', key: 'k' }, 'default');
+      await saveEnvironment(trx, { identity: own, engine: 'heirs', key: 'k' }, 'default');
     });
     expect(await beginDrop(db.knex, first.identity, LONG)).toBe(true);
     expect(await db.knex.transaction((trx) => holdSnapshot(trx, first.identity))).toBe(null);

@@ -11,9 +11,9 @@ import {
   appendSystemEvent,
   placeSystemEvents,
   readSystemEvents,
-  tellQueueDepth,
+  recordQueueDepth,
 } from '../../src/storage/ops/system-events.js';
-import { markDead, markStopped, registerWorker, tellHealth } from '../../src/storage/queue/workers.js';
+import { markDead, markStopped, recordHealthChanges, registerWorker } from '../../src/storage/queue/workers.js';
 import { trimRows } from '../../src/storage/retention/retention.js';
 import { insertRun } from '../../src/storage/runs/runs.js';
 import { atWork } from '../harness/at-work.js';
@@ -176,7 +176,7 @@ describeEachDatabase('events of the system', (kind) => {
       session: null,
     } as const;
     const register = () => knex.transaction((trx) => registerWorker(trx, worker));
-    const look = () => knex.transaction((trx) => tellHealth(trx));
+    const look = () => knex.transaction((trx) => recordHealthChanges(trx));
     const age = (by: string) =>
       knex('holdfast.workers')
         .where({ id: 'told' })
@@ -211,7 +211,7 @@ describeEachDatabase('events of the system', (kind) => {
   test('the length of the queue is told when it is another one', async () => {
     const told = await from();
     const { knex } = database;
-    const look = () => knex.transaction((trx) => tellQueueDepth(trx, 'a queue'));
+    const look = () => knex.transaction((trx) => recordQueueDepth(trx, 'a queue'));
     await look();
     for (const id of ['q1', 'q2'])
       await knex('dbos.workflow_status').insert({ workflow_uuid: id, status: 'ENQUEUED', queue_name: 'a queue' });

@@ -12,7 +12,7 @@ import { Allowance } from '../../src/core/limits/allowance.js';
 import { resolveTask } from '../../src/core/tasks/resolve-task.js';
 import { parseTask } from '../../src/core/tasks/task-definition.js';
 import { DEFAULT_WEIGHTS, type Evidence, judgementOf, verdictOf } from '../../src/core/tasks/task-reward.js';
-import type { Said } from '../../steps/exports/said-by-run.js';
+import type { RunText } from '../../steps/exports/said-by-run.js';
 import { lookAtFiles } from '../../steps/verification/look-at-files.js';
 
 /** The search for what was written down, in folders of this machine. */
@@ -49,11 +49,11 @@ async function* entriesOf(dir: string): AsyncGenerator<FoundEntry> {
   for await (const entry of tarEntries(tar.stdout)) yield { ...entry, path: entry.path.slice(2) };
 }
 
-async function* saying(...said: readonly Said[]): AsyncGenerator<Said> {
+async function* saying(...said: readonly RunText[]): AsyncGenerator<RunText> {
   yield* said;
 }
 
-const look = (dir: string, ...said: readonly Said[]) =>
+const look = (dir: string, ...said: readonly RunText[]) =>
   lookAtFiles({ entries: () => entriesOf(dir), said: () => saying(...said) }, task, new AbortController().signal);
 
 const CLEAN = { findings: [], unseen: [] };

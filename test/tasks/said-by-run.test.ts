@@ -2,7 +2,7 @@ import { Agent } from '@openai/agents';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineAgent, defineTool, functionModel, subAgent } from '../../src/index.js';
-import { type Said, saidByRun } from '../../steps/exports/said-by-run.js';
+import { type RunText, saidByRun } from '../../steps/exports/said-by-run.js';
 import { ADMIN, engineFor, runToRest } from '../harness/engine.js';
 import { call, resultsIn, say, scripted } from '../harness/script.js';
 import { SLOW } from '../harness/slow.js';
@@ -44,7 +44,7 @@ it.runIf(SLOW)(
     const statusOf = async () => (await t.engine.getRun(id, ADMIN)).status;
     await expect.poll(statusOf, { timeout: 20_000 }).toBe('completed');
     const all = await t.between(async (knex) => {
-      const found: Said[] = [];
+      const found: RunText[] = [];
       for await (const one of saidByRun({ knex }, id)) found.push(one);
       return found;
     });

@@ -137,7 +137,7 @@ describe.runIf(SLOW).each(['thread', 'process'] as const)('a body in a %s', (iso
     const context = contextWith([], { signal: stop.signal });
     const begun = ['patient', 'loop'].map(async (name) => {
       const place = await tool(name).enter?.(new AbortController().signal);
-      const ended = place?.run({}, context).finally(() => place.leave());
+      const ended = place?.run({}, context).finally(() => place.release());
       return { ended: ended?.catch((error: unknown) => error) };
     });
     const [patient, loop] = await Promise.all(begun);
@@ -175,7 +175,7 @@ it.runIf(SLOW)('who waits for a place and is stopped leaves the queue', async ()
   const waiting = looping.enter?.(waits.signal);
   waits.abort(new Error('no longer'));
   await expect(waiting).rejects.toThrow('no longer');
-  for (const place of held) place?.leave();
+  for (const place of held) place?.release();
 });
 
 it.runIf(SLOW)('closing ends what works, and answers none of it', async () => {

@@ -1,4 +1,4 @@
-import { Purse } from '../../src/core/budgets/budget.js';
+import { SpendCap } from '../../src/core/budgets/budget.js';
 import { ERRORS } from '../../src/core/errors/errors.js';
 import type { JsonValue } from '../../src/core/json.js';
 import type { CallOutcome, EventData, EventDraft } from '../../src/core/log/event.js';
@@ -40,7 +40,7 @@ export class LiveSource extends RecordedSource {
   stopped: LiveStop | null = null;
   /** How many calls of pure tools were executed. */
   executed = 0;
-  override readonly purse: Purse;
+  override readonly spendCap: SpendCap;
   readonly #options: LiveOptions;
   readonly #calls: RecordedCalls;
   /** The recorded calls that those of the new answers are the same as, and what these were given. */
@@ -51,7 +51,7 @@ export class LiveSource extends RecordedSource {
   constructor(segments: readonly RecordedSegment[], options: LiveOptions) {
     super(listsOf(segments), { closed: true, snapshot: null, standing: [] });
     this.#options = options;
-    this.purse = new Purse(options.maxNanos);
+    this.spendCap = new SpendCap(options.maxNanos);
     this.#calls = new RecordedCalls(segments);
   }
 
@@ -140,7 +140,7 @@ export class LiveSource extends RecordedSource {
 
   /** Where there was no money for the next answer. */
   stopShort(): void {
-    const { refusal, paid } = this.purse;
+    const { refusal, paid } = this.spendCap;
     if (refusal === null) return;
     const { code, text } = refusal;
     if (code === 'price_unknown') this.#stop({ why: code, text: `${text} ${ERRORS[code].hint}`, ...NO_CALL });

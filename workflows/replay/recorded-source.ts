@@ -1,5 +1,5 @@
 import type { StartedChild } from '../../src/core/agents/sub-agent.js';
-import type { Purse } from '../../src/core/budgets/budget.js';
+import type { SpendCap } from '../../src/core/budgets/budget.js';
 import { HoldfastError, isErrorCode } from '../../src/core/errors/errors.js';
 import type { Standing } from '../../src/core/interruptions/standing.js';
 import type { CallWait } from '../../src/core/interruptions/wait.js';
@@ -24,7 +24,7 @@ export class RecordedSource {
   /** The state that the segment starts from, where it does not start from the input of the run. */
   readonly snapshot: string | null;
   /** What pays for models in place of the run and its budgets; null: they do. */
-  readonly purse: Purse | null = null;
+  readonly spendCap: SpendCap | null = null;
   protected readonly segment: RecordedSegment;
   readonly #standing: readonly Standing[];
   readonly #checked = new Map<string, EventData<'call.checked'>>();

@@ -172,10 +172,10 @@ function sideThen(then: readonly Recorded[], { end }: RecordedEnds): ReplaySide 
 
 const ENDS = { 'run.completed': 'completed', 'run.failed': 'failed', 'run.cancelled': 'cancelled' } as const;
 
-function sideNow({ answers, purse, stopped }: LiveSource, came: Came): ReplaySide {
+function sideNow({ answers, spendCap, stopped }: LiveSource, came: Came): ReplaySide {
   const isOver = stopped === null && (came.type === 'completed' || came.type === 'failed');
   return {
-    ...{ turns: answers.length, usage: usageOf(answers), costUsd: usdOf(purse.paid), unpriced: purse.unpriced },
+    ...{ turns: answers.length, usage: usageOf(answers), costUsd: usdOf(spendCap.paid), unpriced: spendCap.unpriced },
     end: isOver ? came.type : 'stopped',
     output: isOver && came.type === 'completed' ? namedValue(came.output) : null,
     error: isOver && came.type === 'failed' ? came.error : null,

@@ -96,17 +96,21 @@ async function settleInside(scope: SegmentContext, start: Agent, { text, value }
   for (const one of inside) {
     scope.applied.add(one.interruptionId);
     const standing = one.wait === null ? [] : scope.standing;
-    await goOn(scope, start, parsed, one, standing, (judged) => settlementOf(judged, one));
+    await resumeCall(scope, start, parsed, one, standing, (judged) => settlementOf(judged, one));
   }
   for (const one of suspended) {
     if (scope.stop === null)
-      await goOn(scope, start, parsed, one, [], () => ({ decision: 'allow', approved: true, agentState: one.state }));
+      await resumeCall(scope, start, parsed, one, [], () => ({
+        decision: 'allow',
+        approved: true,
+        agentState: one.state,
+      }));
     else scope.suspended.push(one);
   }
   return JSON.stringify(parsed);
 }
 
-async function goOn(
+async function resumeCall(
   scope: SegmentContext,
   start: Agent,
   parsed: unknown,

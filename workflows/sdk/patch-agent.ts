@@ -23,7 +23,7 @@ import { wrapTool } from './wrap-tool.js';
 let installed = false;
 
 /**
- * The doors through which the SDK gets the tools, handoffs and instructions of an agent, so that handed-off agents are
+ * Patches how the SDK gets the tools, handoffs and instructions of an agent, so that handed-off agents are
  * covered too. Active only inside a segment: elsewhere the same agents work plainly.
  */
 export function patchAgent(): void {

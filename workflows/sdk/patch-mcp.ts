@@ -30,7 +30,7 @@ function watchServers(agent: Agent): void {
 let installed = false;
 
 /**
- * The door through which the SDK gets the tools of MCP servers. Inside a segment it offers what the run was given, whatever
+ * Patches how the SDK gets the tools of MCP servers. Inside a segment it offers what the run was given, whatever
  * the server says now, and each tool reaches its server only from within a guarded call. Naming, conversion of schemas and
  * refusal of duplicates stay the SDK's.
  */

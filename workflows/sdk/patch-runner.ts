@@ -36,7 +36,7 @@ let models: ModelProvider | null = null;
 let installed = false;
 
 /**
- * The door through which the SDK runs an agent. Inside a segment it keeps hold of the state of an agent behind a tool, so
+ * Patches how the SDK runs an agent. Inside a segment it keeps hold of the state of an agent behind a tool, so
  * that it can be suspended and go on; inside a step, where a judge may run, it lends the models of the engine.
  */
 function patchRunner(provider: ModelProvider | null): void {

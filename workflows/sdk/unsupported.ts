@@ -23,13 +23,13 @@ export function unsupportedTool(tool: Tool): HoldfastError | null {
   );
 }
 
-/** By these methods the SDK asks an agent for what a model may call; they are the doors to the guards. */
+/** By these methods the SDK asks an agent for what a model may call; they are patched with the guards. */
 const PATCHED_METHODS = ['getAllTools', 'getEnabledHandoffs'] as const;
 
 export function unsupportedAgent(agent: Agent): HoldfastError | null {
   if ('runtimeManifest' in agent)
     return invalid(`The agent ${agent.name} is one of a sandbox, which would be made and used outside of steps.`);
-  const name = PATCHED_METHODS.find((door) => agent[door] !== Agent.prototype[door]);
+  const name = PATCHED_METHODS.find((method) => agent[method] !== Agent.prototype[method]);
   if (name === undefined) return null;
   return invalid(
     `The agent ${agent.name} has a ${name} of its own, which would hand out tools without their guards; or its Agent is that of another copy of @openai/agents.`,

@@ -51,7 +51,7 @@ const ongoing = new AsyncLocalStorage<Ongoing>();
 export const rulesOf = (scope: SegmentContext, label: string): McpRules =>
   Object.hasOwn(scope.run.mcp, label) ? (scope.run.mcp[label] ?? {}) : {};
 
-/** The body of a call of a server's tool: `invoke`, as the SDK made it, with the door to the server open for one request. */
+/** The body of a call of a server's tool: `invoke`, as the SDK made it, which may send one request to the server. */
 export function mcpBody(
   authorized: AuthorizedCall,
   source: McpSource,

@@ -10,9 +10,9 @@ import {
 } from '../../src/core/tasks/task-reward.js';
 import { saidByRun } from '../../steps/exports/said-by-run.js';
 import { askReward } from '../../steps/verification/ask-reward.js';
-import { inCopy } from '../../steps/verification/in-copy.js';
 import { isLookedAt, type Looked, lookAtFiles } from '../../steps/verification/look-at-files.js';
 import { runCompile, runLint, runTest, type Timed } from '../../steps/verification/run-test.js';
+import { inVerificationContainer } from '../../steps/verification/verification-container.js';
 import type { JudgedEnvironment } from '../../steps/verification/verification-environment.js';
 import { durableStep } from '../durable-step.js';
 import { type SegmentContext, stopFromHalt } from '../segment-context.js';
@@ -128,7 +128,9 @@ class Verification {
     const { ctx, run } = this.#scope;
     const place = { id: run.id, tenant: run.tenant, task: this.task };
     const step = `verify:${name}`;
-    const judged = await durableStep(this.#scope, step, () => inCopy(ctx, place, step, this.#signal, work));
+    const judged = await durableStep(this.#scope, step, () =>
+      inVerificationContainer(ctx, place, step, this.#signal, work),
+    );
     if (judged.type === 'found') return judged.found;
     if (judged.type === 'broken') throw new Broken(judged.why);
     throw new Unfinished(judged.type === 'failed' ? judged : stopFromHalt(judged.why));

@@ -4,8 +4,8 @@ import type { HoldfastConfig } from '../../engine/agents/define.js';
 import { providerOf } from '../../engine/dbos/register-segments.js';
 import { declaredSecrets, knowAll } from '../../engine/secrets/declared-secrets.js';
 import { type ProbeRow, probeModel } from '../../models/providers/probe-model.js';
+import type { CliServices } from '../cli-services.js';
 import { engineSettings } from '../commands/server/server-process.js';
-import type { Doors } from '../doors.js';
 import { findConfig, loadConfig } from '../load-config.js';
 import { failed } from './finding.js';
 
@@ -13,9 +13,13 @@ import { failed } from './finding.js';
 const LIMITS = { withinMs: 300_000, maxTokens: 2_000 };
 
 /** What works with the server of one model, asked as the engine asks it. Every request is paid for. */
-export async function checkModel(settings: Settings, doors: Doors, name: string): Promise<readonly ProbeRow[]> {
+export async function checkModel(
+  settings: Settings,
+  services: CliServices,
+  name: string,
+): Promise<readonly ProbeRow[]> {
   try {
-    const config = { ...(await configOf(settings, doors)), ...engineSettings(settings), recordTo: null };
+    const config = { ...(await configOf(settings, services)), ...engineSettings(settings), recordTo: null };
     await knowAll(declaredSecrets(config));
     if (name.startsWith('router/'))
       throw new HoldfastError('model_unknown', `${name} is a router, and not the model of one server.`, {
@@ -27,7 +31,7 @@ export async function checkModel(settings: Settings, doors: Doors, name: string)
   }
 }
 
-async function configOf({ configFile }: Settings, doors: Doors): Promise<HoldfastConfig> {
+async function configOf({ configFile }: Settings, services: CliServices): Promise<HoldfastConfig> {
   const path = findConfig(configFile);
-  return path === null ? { agents: [] } : await loadConfig(path, await doors.ownModules());
+  return path === null ? { agents: [] } : await loadConfig(path, await services.ownModules());
 }

@@ -8,8 +8,8 @@ import { type ToolVersion, toolVersionsOf } from '../../engine/agents/list-agent
 import { routersIn } from '../../engine/agents/routers.js';
 import { openLogKeys } from '../../engine/evidence/log-keys.js';
 import type { Secret } from '../../models/secrets/secret.js';
+import type { CliServices } from '../cli-services.js';
 import { serverUrl } from '../connect.js';
-import type { Doors } from '../doors.js';
 import { findConfig, loadConfig } from '../load-config.js';
 import { type Finding, fail, failed, ok, warn } from './finding.js';
 
@@ -74,7 +74,7 @@ interface CheckedConfig {
 }
 
 /** The configuration file, and the signing key that it may name. */
-export async function checkConfig(settings: Settings, doors: Doors): Promise<CheckedConfig> {
+export async function checkConfig(settings: Settings, services: CliServices): Promise<CheckedConfig> {
   const { configFile, role } = settings;
   const path = findConfig(configFile);
   if (path === null)
@@ -87,7 +87,7 @@ export async function checkConfig(settings: Settings, doors: Doors): Promise<Che
       images: [],
     };
   try {
-    const config = await loadConfig(path, await doors.ownModules());
+    const config = await loadConfig(path, await services.ownModules());
     assertConfig({ ...config, role });
     const agents = registerAgents(config);
     routersIn(config, agents);

@@ -2,14 +2,14 @@ import { Command, Option } from 'commander';
 import { z } from 'zod';
 import { readSettings, type Settings } from '../../config.js';
 import type { ProbeRow } from '../../models/providers/probe-model.js';
-import type { Doors } from '../doors.js';
+import type { CliServices } from '../cli-services.js';
 import { json, jsonOption } from '../options.js';
 import { plain, print, printJson, printTable } from '../print.js';
 import { type Finding, failed, ok } from './finding.js';
 
 const options = z.object({ json, cloud: z.boolean().default(false), model: z.string().optional() });
 
-export const doctorCommand = (doors: Doors): Command =>
+export const doctorCommand = (services: CliServices): Command =>
   new Command('doctor')
     .description('Check what a server needs here; exit code 1 if something is wrong.')
     .option(
@@ -26,14 +26,14 @@ export const doctorCommand = (doors: Doors): Command =>
     .addOption(jsonOption())
     .action(async (raw: unknown) => {
       const { json: asJson, cloud, model } = options.parse(raw);
-      if (model !== undefined) return await examineModel(doors, model, asJson);
-      const findings = await examine(doors, cloud);
+      if (model !== undefined) return await examineModel(services, model, asJson);
+      const findings = await examine(services, cloud);
       if (asJson) printJson(findings);
       else for (const finding of findings) printFinding(finding);
       if (findings.some(({ status }) => status === 'fail')) process.exitCode = 1;
     });
 
-async function examine(doors: Doors, cloud: boolean): Promise<readonly Finding[]> {
+async function examine(services: CliServices, cloud: boolean): Promise<readonly Finding[]> {
   // Loaded when needed: the other commands start without an engine or a database.
   const { checkConfig, checkNode, checkPort } = await import('./check-process.js');
   const { checkDataDir, checkTokenFiles } = await import('./check-files.js');
@@ -48,17 +48,17 @@ async function examine(doors: Doors, cloud: boolean): Promise<readonly Finding[]
   const first = [checkNode(), ok('settings', 'every variable can be read')];
   if (cloud) {
     const { checkCloud } = await import('./check-cloud.js');
-    return [...first, ...(await checkConfig(settings, doors)).findings, ...checkCloud(settings, process.cwd())];
+    return [...first, ...(await checkConfig(settings, services)).findings, ...checkCloud(settings, process.cwd())];
   }
   const files = [checkDataDir(settings), checkTokenFiles(settings)];
-  const { findings, tools, images } = await checkConfig(settings, doors);
+  const { findings, tools, images } = await checkConfig(settings, services);
   const beside = [...(await checkDatabase(settings, tools)), ...(await checkEngine(settings, images))];
   return [...first, ...files, ...findings, ...beside, await checkPort(settings)];
 }
 
-async function examineModel(doors: Doors, name: string, asJson: boolean): Promise<void> {
+async function examineModel(services: CliServices, name: string, asJson: boolean): Promise<void> {
   const { checkModel } = await import('./check-model.js');
-  const rows = await checkModel(readSettings(), doors, name);
+  const rows = await checkModel(readSettings(), services, name);
   if (asJson) printJson(rows);
   else printRows(rows);
   if (rows.some(({ status }) => status === 'fail')) process.exitCode = 1;

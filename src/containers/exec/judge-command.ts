@@ -6,7 +6,7 @@ import { inRunning } from '../lifecycle/ready-container.js';
 import { type ExecRequest, type ExecResult, exitCodeOf, makeExec, runAttached, runMade, startUntil } from './exec.js';
 import { BLOCKED, BROKER, KEEP, KEPT, TEST, tryScript, UNFED, UP } from './judge-script.js';
 import { keeperOf, testerOf } from './judge-users.js';
-import { type CommandPlace, noRoom, outputOf } from './run-command.js';
+import { type CommandPlace, outOfSpace, outputOf } from './run-command.js';
 
 /** Beyond the time of a command: for its two signals, its files and what comes after. */
 const OUTER_MS = 20_000;
@@ -187,7 +187,7 @@ function failureOf({ exitCode, stdout, stderr }: ExecResult): string {
 }
 
 function outcomeOf(kept: ExecResult, { maxOutputBytes, timeoutSeconds }: Command): JudgedOutcome {
-  if (kept.exitCode === 73) throw noRoom();
+  if (kept.exitCode === 73) throw outOfSpace();
   const stop = kept.stdout.indexOf('\n');
   const [word = '', ...fields] = kept.stdout.subarray(0, Math.max(0, stop)).toString('latin1').split(' ');
   const [code = 0, late = 0, full = 0, out = 0, err = 0, took = 0] = fields.map((field) =>

@@ -60,7 +60,7 @@ async function beginAndCollect(place: CommandPlace, command: Command): Promise<C
     (await inShell(place, command, [RUN, 'sh', ...args], withinMs));
   // A shell that ended without a word found no room for a process, or was ended with the command: what became of that is asked anew.
   const collected = found.type === 'speechless' ? await collect(place, command, withinMs) : found;
-  if (collected.type === 'absent' && collected.code === NO_ROOM) throw noRoom();
+  if (collected.type === 'absent' && collected.code === NO_ROOM) throw outOfSpace();
   return collected.type === 'speechless' ? { type: 'cut' } : collected;
 }
 
@@ -95,7 +95,7 @@ async function afterLook(
   return look.isFit ? found : null;
 }
 
-export const noRoom = (): HoldfastError =>
+export const outOfSpace = (): HoldfastError =>
   new HoldfastError('environment_failed', 'No command can be begun: what comes of it could not be recorded.', {
     hint: 'Make room on the disk of the engine, then start the run anew.',
   });

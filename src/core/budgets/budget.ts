@@ -136,7 +136,7 @@ export const leastLimit = ({ spentUsd, neededUsd }: ExhaustedBudget): string =>
   usdOf(nanosOf(spentUsd) + nanosOf(neededUsd));
 
 /** Why an attempt does not go out. */
-interface PurseRefusal {
+interface SpendRefusal {
   readonly code: 'limit_budget' | 'price_unknown';
   readonly text: string;
 }
@@ -145,13 +145,13 @@ interface PurseRefusal {
  * Money for model calls that are charged to no run, in nano-dollars. Where it has a bound, each attempt takes what it may cost at most
  * before it goes out; what comes of it puts what it cost in the place of that.
  */
-export class Purse {
+export class SpendCap {
   /** What answers have cost, as far as prices are known. */
   paid = 0n;
   /** How many answers cost what is not known. */
   unpriced = 0;
   /** Why the attempt that was last asked for does not go out; null: it does. */
-  refusal: PurseRefusal | null = null;
+  refusal: SpendRefusal | null = null;
   readonly #bound: bigint | null;
   /** Of attempts under way, and of those that may have been paid for without an answer. */
   #held = 0n;
@@ -162,7 +162,7 @@ export class Purse {
   }
 
   /** Takes what an attempt may cost; null: its price is not known. What it returns is why it may not go out. */
-  take(model: string, needed: bigint | null): PurseRefusal | null {
+  take(model: string, needed: bigint | null): SpendRefusal | null {
     this.refusal = this.#refusalOf(model, needed);
     if (this.refusal === null) this.#held += needed ?? 0n;
     return this.refusal;
@@ -183,7 +183,7 @@ export class Purse {
     this.paid += nanos;
   }
 
-  #refusalOf(model: string, needed: bigint | null): PurseRefusal | null {
+  #refusalOf(model: string, needed: bigint | null): SpendRefusal | null {
     const bound = this.#bound;
     if (bound === null || needed === 0n) return null;
     if (needed === null) return { code: 'price_unknown', text: `No price of ${model} is known, and maxUsd applies.` };

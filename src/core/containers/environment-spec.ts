@@ -166,7 +166,7 @@ export function unenforceable({ limits, security }: EnvironmentSpec): readonly s
 }
 
 /** The fields of a spec that let what is in its container reach beyond it, or weaken what keeps it there. As pointers within the spec. */
-export function reachOf({ mounts, security }: EnvironmentSpec): readonly string[] {
+export function isolationExceptions({ mounts, security }: EnvironmentSpec): readonly string[] {
   const { networkMode, dropCapabilities, noNewPrivileges, seccompProfile } = security;
   const reaching: readonly (readonly [string, boolean])[] = [
     ['/mounts', mounts.length > 0],

@@ -2,11 +2,11 @@ import { nextDayOf } from '../budgets/budget.js';
 import { statusAfter } from '../interruptions/interruption.js';
 import { canonical, digestOf } from '../json.js';
 import { verdictsFor } from '../runs/ending.js';
-import { type CopiedTable, isSaid, type Said, type StoredRow, saidText, shown } from './copied-table.js';
+import { type CopiedTable, type ExpectedCell, isSaid, type StoredRow, saidText, shown } from './copied-table.js';
 import type { CallFact, DecisionFact, InterruptionFact, LoggedFacts, StandingFact } from './logged-facts.js';
 import { charges, RUN_COLUMNS } from './row-copies.js';
 
-const near = (at: string | null): Said => (at === null ? undefined : { near: at });
+const near = (at: string | null): ExpectedCell => (at === null ? undefined : { near: at });
 const OF_THE_LOG = { because: 'it names the log' };
 const OF_THE_RUN = { log: (_: unknown, __: LoggedFacts, row: StoredRow) => row['tenant_of_run'] } as const;
 
@@ -76,7 +76,7 @@ const range = (from: number, to: number): number[] =>
 
 const nameOf = (name: string, key: string | null): string => (key === null ? name : `${name} ${key}`);
 
-function expiryOf({ asked: { expiresInMs, wait }, at }: InterruptionFact): Said {
+function expiryOf({ asked: { expiresInMs, wait }, at }: InterruptionFact): ExpectedCell {
   if (at === null) return undefined;
   if (wait?.kind === 'budget' && expiresInMs === null) return nextDay(wait);
   if (wait?.kind !== 'timer') return expiresInMs === null ? null : near(after(at, expiresInMs));
@@ -85,7 +85,7 @@ function expiryOf({ asked: { expiresInMs, wait }, at }: InterruptionFact): Said 
 }
 
 /** A run that waits for a budget of no day, and never expires, has no time. */
-function nextDay(budget: Parameters<typeof nextDayOf>[0]): Said {
+function nextDay(budget: Parameters<typeof nextDayOf>[0]): ExpectedCell {
   const at = nextDayOf(budget);
   return at === null ? null : near(at);
 }
@@ -93,7 +93,7 @@ function nextDay(budget: Parameters<typeof nextDayOf>[0]): Said {
 const after = (at: string, ms: number): string => new Date(Date.parse(at) + ms).toISOString();
 
 /** Which of the waits of its call it is, the log does not say. */
-function waitOf(wait: InterruptionFact['asked']['wait'], stored: StoredRow[string]): Said {
+function waitOf(wait: InterruptionFact['asked']['wait'], stored: StoredRow[string]): ExpectedCell {
   if (wait === undefined) return null;
   const ordinal = /"ordinal":([1-9]\d*)/.exec(String(stored))?.[1];
   return canonical({ ordinal: Number(ordinal ?? 1), spec: wait });
@@ -137,7 +137,7 @@ const standing: CopiedTable<StandingFact> = {
 };
 
 /** A call that ends with its run, or that a fork took over in the middle of its work, ends without its row. */
-function outcomeOf({ outcomes }: CallFact, facts: LoggedFacts): Said {
+function outcomeOf({ outcomes }: CallFact, facts: LoggedFacts): ExpectedCell {
   if (outcomes !== null) return { oneOf: [...outcomes, null] };
   // What a fork took over in the middle of its work may have ended there.
   return isAtRest(facts) && facts.forked === null ? null : undefined;

@@ -5,7 +5,7 @@ export type Cell = string | number | boolean | null;
 export type StoredRow = { readonly [column: string]: Cell };
 
 /** What a log says that a column is. Undefined: it does not say. */
-export type Said =
+export type ExpectedCell =
   | Cell
   | undefined
   /** One of these. */
@@ -23,7 +23,7 @@ export type Said =
 
 /** Where a column is evidence, what the log says of it; else why it is none. */
 export type Column<Fact> =
-  | { readonly log: (fact: Fact, facts: LoggedFacts, row: StoredRow) => Said; readonly large?: true }
+  | { readonly log: (fact: Fact, facts: LoggedFacts, row: StoredRow) => ExpectedCell; readonly large?: true }
   | { readonly because: string };
 
 /** A table whose rows say again what logs say. */
@@ -45,7 +45,7 @@ export interface CopiedTable<Fact> {
 const NEAR_MS = 600_000;
 
 /** Whether a stored value is what the log says. */
-export function isSaid(stored: Cell, said: Said): boolean {
+export function isSaid(stored: Cell, said: ExpectedCell): boolean {
   if (said === undefined) return true;
   if (said === null || typeof said !== 'object') return isSame(stored, said);
   if ('oneOf' in said) return said.oneOf.some((one) => isSame(stored, one));
@@ -63,12 +63,12 @@ const isSame = (stored: Cell, said: Cell): boolean =>
   typeof said === 'number' && typeof stored === 'string' ? Number(stored) === said : stored === said;
 
 /** What is said of a column, for people. */
-export function saidText(said: Said): string {
+export function saidText(said: ExpectedCell): string {
   const isSum = typeof said === 'object' && said !== null && 'sum' in said;
   return isSum ? `${said.of} add up to ${said.sum ?? 'what is not known'}` : `the log says ${loggedText(said)}`;
 }
 
-function loggedText(said: Exclude<Said, { readonly sum: number | null }>): string {
+function loggedText(said: Exclude<ExpectedCell, { readonly sum: number | null }>): string {
   if (said === undefined || said === null || typeof said !== 'object') return shown(said ?? null);
   if ('oneOf' in said) return [...new Set(said.oneOf)].map(shown).join(' or ');
   if ('not' in said) return 'that there is one';

@@ -1,13 +1,13 @@
 import { canonical } from '../json.js';
 import { nanosOf } from '../money.js';
 import { isOver, type RunStatus, type Usage } from '../runs/run.js';
-import { type Column, type CopiedTable, isSaid, type Said, type StoredRow } from './copied-table.js';
+import { type Column, type CopiedTable, type ExpectedCell, isSaid, type StoredRow } from './copied-table.js';
 import type { AnswerFact, LoggedFacts } from './logged-facts.js';
 
-const OVER_AT = ({ end }: LoggedFacts): Said => (end === null ? undefined : { near: end.at });
+const OVER_AT = ({ end }: LoggedFacts): ExpectedCell => (end === null ? undefined : { near: end.at });
 
 /** A run that begins, or goes on after what it waited for, is ahead of its log, which has its segment a little later. */
-function statusOf({ status, waits }: LoggedFacts): Said {
+function statusOf({ status, waits }: LoggedFacts): ExpectedCell {
   if (isOver(status)) return status;
   if (status === 'queued') return { oneOf: ['queued', 'running'] satisfies RunStatus[] };
   if (status === 'running') return { oneOf: ['running', 'queued'] satisfies RunStatus[] };
@@ -17,26 +17,26 @@ function statusOf({ status, waits }: LoggedFacts): Said {
 /** What is counted when a segment ends: one that can never go on leaves its last segment out. */
 const counted =
   (...of: readonly ((sums: LoggedFacts['sums']) => number)[]) =>
-  ({ counted, sums }: LoggedFacts): Said => ({ oneOf: of.flatMap((one) => [one(counted), one(sums)]) });
+  ({ counted, sums }: LoggedFacts): ExpectedCell => ({ oneOf: of.flatMap((one) => [one(counted), one(sums)]) });
 
 const OF_CHARGES = 'its charges';
 const OF_FAMILY = 'the runs below it';
 
 /** A sum over other rows, which was read beside the row. Older builds kept fewer of them. */
-const sumOf = (facts: LoggedFacts, row: StoredRow, name: string, of: string, more = 0): Said => {
+const sumOf = (facts: LoggedFacts, row: StoredRow, name: string, of: string, more = 0): ExpectedCell => {
   const sum = row[name];
   if (sum === undefined || facts.created?.pinned === undefined) return undefined;
   return { sum: sum === null ? null : Number(sum) + more, of };
 };
 
 /** What it cost is summed up with the ends of its segments. */
-const costOf = (_: unknown, facts: LoggedFacts, row: StoredRow): Said =>
+const costOf = (_: unknown, facts: LoggedFacts, row: StoredRow): ExpectedCell =>
   isOver(facts.status) ? sumOf(facts, row, 'sum_charged', OF_CHARGES) : undefined;
 
 /** A run below that was removed is in the sum, and cannot be added any more. */
 const below =
   (column: string, taken: (usage: Usage) => number = () => 0) =>
-  (_: unknown, facts: LoggedFacts, row: StoredRow): Said => {
+  (_: unknown, facts: LoggedFacts, row: StoredRow): ExpectedCell => {
     if (facts.children.size !== row['sum_below']) return undefined;
     return sumOf(facts, row, `sum_${column}`, OF_FAMILY, taken(facts.taken));
   };
@@ -104,7 +104,7 @@ export const RUN_COLUMNS: { readonly [column: string]: Column<LoggedFacts> } = {
   task_id: { log: ({ created }) => created?.pinned?.taskId },
 };
 
-const canonicalOf = (value: readonly string[] | undefined): Said =>
+const canonicalOf = (value: readonly string[] | undefined): ExpectedCell =>
   value === undefined ? undefined : canonical(value);
 
 /** The clocks of two processes that write one run. */
@@ -124,35 +124,35 @@ type Answer = AnswerFact & { readonly cost: NonNullable<AnswerFact['cost']> };
 const isPriced = (answer: AnswerFact | null): answer is Answer => answer?.cost !== undefined;
 
 const ofAnswer =
-  (said: (answer: Answer, row: StoredRow) => Said) =>
-  ({ answer }: ChargeFact, _: LoggedFacts, row: StoredRow): Said =>
+  (said: (answer: Answer, row: StoredRow) => ExpectedCell) =>
+  ({ answer }: ChargeFact, _: LoggedFacts, row: StoredRow): ExpectedCell =>
     isPriced(answer) ? said(answer, row) : undefined;
 
 /** A provider that says neither says nothing. */
 const tokens =
   (of: 'inputTokens' | 'outputTokens') =>
-  ({ usage, cost }: Answer, row: StoredRow): Said => {
+  ({ usage, cost }: Answer, row: StoredRow): ExpectedCell => {
     const isSilent = usage.inputTokens + usage.outputTokens === 0;
     return isSilent || (cost.usd === null && row['state'] === 'assumed') ? null : usage[of];
   };
 
 /** Where budgets apply, and nobody said what was used, the estimate stands. */
-const cost = ({ cost: { usd } }: Answer, row: StoredRow): Said => {
+const cost = ({ cost: { usd } }: Answer, row: StoredRow): ExpectedCell => {
   if (usd !== null) return Number(nanosOf(usd));
   return row['state'] === 'assumed' ? { not: null } : null;
 };
 
 /** As the log calls who answered, and as prices and charges do. */
-const modelOf = ({ model, route }: Answer): Said => {
+const modelOf = ({ model, route }: Answer): ExpectedCell => {
   const name = route?.model ?? model;
   return name === 'default' ? undefined : { oneOf: [name, `object/${name}`, `openai/${name}`] };
 };
 
 /** It was charged while the run went on; that of an answer before the answer was in the log. */
-const chargedAt = ({ answer }: ChargeFact, { createdAt, end }: LoggedFacts): Said =>
+const chargedAt = ({ answer }: ChargeFact, { createdAt, end }: LoggedFacts): ExpectedCell =>
   createdAt === '' ? undefined : { from: createdAt, to: answer?.at ?? end?.at ?? null };
 
-const dayOf = (_: unknown, __: unknown, row: StoredRow): Said => {
+const dayOf = (_: unknown, __: unknown, row: StoredRow): ExpectedCell => {
   const at = Date.parse(String(row['charged_at']));
   return Number.isNaN(at) ? undefined : new Date(at).toISOString().slice(0, 10);
 };

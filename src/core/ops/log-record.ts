@@ -1,5 +1,11 @@
 import { REDACTED } from '../exports/redaction.js';
-import { isRandomKey, isSecretName, isSecretNumberName, isValueOf, withoutLooks } from '../secrets/secret-looks.js';
+import {
+  isRandomKey,
+  isSecretName,
+  isSecretNumberName,
+  isValueOf,
+  withoutSecretPatterns,
+} from '../secrets/secret-patterns.js';
 
 /** What a line of the log says beside its words. Never a payload, never a secret. */
 export interface LogFields {
@@ -54,7 +60,7 @@ class LineText {
   clean(text: string, most = TEXT_MAX): string {
     const beginning = text.slice(0, 2 * most);
     const known = this.#known(beginning, beginning.length < text.length);
-    const clean = withoutLooks(known);
+    const clean = withoutSecretPatterns(known);
     const isWhole = beginning.length === text.length && clean.length <= most;
     return (isWhole ? clean : `${clean.slice(0, most)}… (${text.length} characters)`).toWellFormed();
   }

@@ -125,7 +125,7 @@ export interface IsolatedToolDeclaration<I, O> extends ToolTerms<I, O>, Isolated
 export interface BodyPlace {
   readonly run: (input: unknown, context: ToolContext) => Promise<unknown>;
   /** The call is over, or nobody waits for it any more. */
-  readonly leave: () => void;
+  readonly release: () => void;
 }
 
 /** A declaration with every default filled in, and its types forgotten: what the engine works with. */

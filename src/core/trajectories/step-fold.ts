@@ -49,7 +49,7 @@ interface Requested {
   readonly event: LoggedEvent;
   readonly data: EventData<'model.requested'>;
   readonly files: TrajectoryStep['state']['files'];
-  readonly world: ReturnType<typeof shownEnvironment>;
+  readonly environment: ReturnType<typeof shownEnvironment>;
 }
 
 const callOf = (data: EventData<'call.checked'>): TrajectoryCall => ({
@@ -116,7 +116,7 @@ export function stepFold(chargesOf: ChargesOfTurn, seen: SeenEnvironment | null)
         hash: from.stateHashBefore,
         version: from.stateVersion - 1,
         inputItems: requested?.data.inputItems ?? 0,
-        ...(requested?.world ?? shownEnvironment(seen, exitCode)),
+        ...(requested?.environment ?? shownEnvironment(seen, exitCode)),
         files: requested?.files ?? files,
       },
       action,
@@ -189,7 +189,7 @@ export function stepFold(chargesOf: ChargesOfTurn, seen: SeenEnvironment | null)
           event,
           data: event.data as EventData<'model.requested'>,
           files,
-          world: shownEnvironment(seen, exitCode),
+          environment: shownEnvironment(seen, exitCode),
         };
         return undefined;
       case 'model.responded': {

@@ -1,5 +1,5 @@
 import { reapOrphans, settleEnvironments } from '../../../steps/containers/settle-environments.js';
-import { besideTheBeat } from '../concurrency/repeating.js';
+import { backgroundTask } from '../concurrency/repeated-work.js';
 import type { EngineContext } from '../engine-context.js';
 
 /** Beyond this an engine that is away is asked again at the next beat. */
@@ -39,7 +39,7 @@ export function settleContainers(context: EngineContext): {
       failed = true;
     }
   };
-  const beside = besideTheBeat(work);
+  const beside = backgroundTask(work);
   return {
     begin: () => {
       if (stepContext.environments !== null) beside.begin();

@@ -102,7 +102,7 @@ const WAIT_MAX_MS = 60_000;
  * makes them, or reads them, while another one does ends in a deadlock or finds half of a table. Nobody waits inside a
  * statement, for which whoever makes an index would wait.
  */
-export async function startTurn(database: Pick<Database, 'tryLock'>): Promise<() => Promise<void>> {
+export async function acquireStartupLock(database: Pick<Database, 'tryLock'>): Promise<() => Promise<void>> {
   for (let waited = 0; waited < WAIT_MAX_MS; waited += LOOK_EVERY_MS) {
     const lock = await database.tryLock(LOCK);
     if (lock !== null) return () => lock.release();

@@ -5,7 +5,7 @@ import type { LogView } from '../../core/evidence/log-view.js';
 import type { SigningKey } from '../../core/evidence/signed-note.js';
 import type { EngineLog } from '../../core/ops/log-record.js';
 import { databaseTrouble } from '../../storage/database/database-trouble.js';
-import { keepCheckpoint, newestCheckpoints } from '../../storage/evidence/log-checkpoints.js';
+import { newestCheckpoints, saveCheckpoint } from '../../storage/evidence/log-checkpoints.js';
 import { enterMoved, movedAfter } from '../../storage/evidence/log-entries.js';
 import { logSize } from '../../storage/evidence/log-rows.js';
 import type { CheckpointPlace } from './checkpoint-place.js';
@@ -82,7 +82,7 @@ export class Anchor {
   }
 
   /** Throws `work_crashes` alone: what else fails is told, and done later. */
-  async beat(apart: Apart | null): Promise<void> {
+  async signDue(apart: Apart | null): Promise<void> {
     this.#nextAt = performance.now() + this.#options.intervalMs;
     await this.#pass({ restMs: this.#options.intervalMs, batches: BATCHES_AT_ONCE, apart }).catch((error: unknown) => {
       if (error instanceof HoldfastError && error.code === 'work_crashes') throw error;
@@ -158,7 +158,7 @@ export class Anchor {
     const { knex } = this.#options;
     const ids = await movedAfter(knex, this.#after, RUNS_AT_ONCE);
     let left: string | null = null;
-    const leave = (runId: string, why: string): void => {
+    const skip = (runId: string, why: string): void => {
       left = `run ${runId} cannot be entered into the log of all runs: ${why}`.slice(0, PROBLEM_CHARS);
       if (left !== this.#left)
         this.#options.log.error(
@@ -170,10 +170,10 @@ export class Anchor {
       const enter = () => enterMoved(knex, { after: '', limit: 1, restMs, only });
       try {
         const entered = apart === null ? await enter().then(() => true) : await apart.enter(only, enter);
-        if (!entered) leave(only, 'processes died with it');
+        if (!entered) skip(only, 'processes died with it');
       } catch (error) {
         if (databaseTrouble(error) !== null || error instanceof HoldfastError) throw error;
-        leave(only, String(error));
+        skip(only, String(error));
       }
     }
     this.#left = left;
@@ -222,7 +222,7 @@ export class Anchor {
       );
     if (!(newest?.outside === true && newest.checkpoint.size === size && isBy(newest, keys.signing))) {
       const signed = signCheckpoint(size, root, keys.signing);
-      await keepCheckpoint(knex, signed);
+      await saveCheckpoint(knex, signed);
       await place.write(size, { at: new Date(now()).toISOString(), note: signed.note });
     }
     this.#watch.keep(watched.edge);

@@ -3,7 +3,7 @@ import { leafOf } from '../../core/evidence/log-entry.js';
 import { TreeEdge } from '../../core/evidence/merkle.js';
 import { readEntries } from '../../storage/evidence/log-entries.js';
 import { logSize } from '../../storage/evidence/log-rows.js';
-import { inTurn } from '../concurrency/in-line.js';
+import { serialize } from '../concurrency/concurrency-limits.js';
 
 const ENTRIES_AT_ONCE = 2000;
 /** Of entries that were signed before, so many are looked at again each time something is signed. */
@@ -37,7 +37,7 @@ export class EntryWatch {
   /** The tree that was signed; null: this process has not gone through the log yet. */
   #kept: TreeEdge | null = null;
   #round = new TreeEdge();
-  readonly #inTurn = inTurn();
+  readonly #inTurn = serialize();
 
   constructor(knex: Knex) {
     this.#knex = knex;

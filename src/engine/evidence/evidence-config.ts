@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { bucketPlaceOf, isBucketText, PLACE_EXPECTED } from '../../core/exports/bucket-place.js';
 import { fieldErrorsOf } from '../../core/field-errors.js';
-import { shownAddress } from '../../core/secrets/secret-looks.js';
+import { shownAddress } from '../../core/secrets/secret-patterns.js';
 import { isSecret, type Secret } from '../../models/secrets/secret.js';
 import { CheckpointObjects } from '../../object-store/checkpoint-objects.js';
 import type { Database } from '../../storage/database/database.js';

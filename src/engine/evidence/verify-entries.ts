@@ -29,7 +29,7 @@ export async function verifyWholeLog(context: EngineContext, tenant: string, sig
     if (problems.length < PROBLEMS_MAX) problems.push({ what, runId: run?.tenant === tenant ? run.runId : null });
   };
   const tree = new Remade(knex, found, signal);
-  await tree.goOn();
+  await tree.resume();
   const { checkpoints, size, key, outside } = await checkCheckpoints(context, tree, found, signal);
   signal?.throwIfAborted();
   for (const one of await changedSince(knex, PROBLEMS_MAX))
@@ -71,7 +71,7 @@ class Remade {
   }
 
   /** Takes what there is by now. */
-  async goOn(): Promise<void> {
+  async resume(): Promise<void> {
     const edge = this.#edge;
     const until = await logSize(this.#knex);
     while (this.#brokenAt === null && edge.size < until) {
@@ -117,7 +117,7 @@ async function checkCheckpoints(
     seen.checkpoints += 1;
     const { size, root, signedBy } = checkpoint;
     // Signed while this goes on: its entries came before it.
-    if (size > tree.size) await tree.goOn();
+    if (size > tree.size) await tree.resume();
     if (size > tree.size)
       return found(`${where}: a checkpoint of ${size} entries was signed, and ${tree.size} of them are there`);
     if ((await rootAt(context, size)) !== root)

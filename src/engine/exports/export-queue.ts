@@ -7,7 +7,7 @@ import { HoldfastError } from '../../core/errors/errors.js';
 import type { EngineLog } from '../../core/ops/log-record.js';
 import { rawConnection } from '../../storage/database/transactions.js';
 import { endDeadExports, leftExports, requeueExports } from '../../storage/dbos/left-exports.js';
-import { listenNow, wakeDispatcher } from '../dbos/dispatcher-door.js';
+import { listenNow, wakeDispatcher } from '../dbos/dispatcher-hook.js';
 
 const EXPORT_QUEUE = 'holdfast.exports';
 /** Exports that a process works on at once: each holds a part in memory. */

@@ -2,7 +2,7 @@ import type { ExportBuckets } from '../../../steps/context.js';
 import { environmentVariable } from '../../config.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { exportRootsOf, OBJECT_STORE_KEYS } from '../../core/exports/bucket-place.js';
-import { shownAddress } from '../../core/secrets/secret-looks.js';
+import { shownAddress } from '../../core/secrets/secret-patterns.js';
 import { webAddress } from '../../core/setting.js';
 import { HeldSecret } from '../../models/secrets/held-secret.js';
 import { literalSecret, type Secret } from '../../models/secrets/secret.js';

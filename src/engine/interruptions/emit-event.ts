@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { type Settling, settleAndResume } from '../../../steps/interruptions/settle-and-resume.js';
+import { type SettlementBatch, settleAndResume } from '../../../steps/interruptions/settle-and-resume.js';
 import type { Caller } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { fieldErrorsOf, invalidRequest } from '../../core/field-errors.js';
@@ -33,14 +33,14 @@ export async function emitEvent(
 ): Promise<EmittedEvent> {
   const event = newEvent(context, name, request, caller);
   const { tenant, id } = event;
-  const emit = async (settling: Settling) => {
+  const emit = async (settling: SettlementBatch) => {
     const { trx } = settling;
     await lockEventName(trx, tenant, event.name);
     const before = await findEmittedEvent(trx, tenant, id);
     if (before === undefined) {
       await assertTakes(trx, event);
       const delivered = await deliver(context, settling, event);
-      if (delivered === 0) await assertRoom(trx, event);
+      if (delivered === 0) await assertCapacity(trx, event);
       // Under another name the same id may come in this moment: then all of this is undone.
       if (!(await insertEmittedEvent(trx, { ...event, delivered }))) throw reused(id);
     } else if (before.digest !== event.digest) throw reused(id);
@@ -97,7 +97,7 @@ async function assertTakes(trx: Knex.Transaction, { tenant, runId }: Event): Pro
   if (isOver(run.status)) throw refused('run_over', `Run ${runId} is ${run.status}.`);
 }
 
-async function assertRoom(trx: Knex.Transaction, { tenant, name }: Event): Promise<void> {
+async function assertCapacity(trx: Knex.Transaction, { tenant, name }: Event): Promise<void> {
   const { ofName, ofTenant } = await countKeptEvents(trx, tenant, name);
   if (ofName < KEPT_EVENTS.perName && ofTenant < KEPT_EVENTS.perTenant) return;
   const what = ofName < KEPT_EVENTS.perName ? `${ofTenant} events` : `${ofName} events of the name ${name}`;
@@ -108,7 +108,7 @@ async function assertRoom(trx: Knex.Transaction, { tenant, name }: Event): Promi
 const AT_ONCE = 200;
 
 /** Settles every wait that the event matches. Returns how many these were. */
-async function deliver(context: EngineContext, settling: Settling, event: Event): Promise<number> {
+async function deliver(context: EngineContext, settling: SettlementBatch, event: Event): Promise<number> {
   const { trx } = settling;
   const seen = await waitsForEvent(trx, event);
   await lockRuns(trx, [...new Set(seen.map((row) => row.run_id))]);

@@ -42,7 +42,7 @@ export async function repairRun(
   // What it did until it was stopped counts too.
   const damage = isOver(seen.run.status) ? seen : await damageOf(context, id, caller, signal);
   assertRepairable(damage, accept);
-  return { ...damage.report, repairedBy: await goOn(context, damage, accept, caller, signal) };
+  return { ...damage.report, repairedBy: await repairNext(context, damage, accept, caller, signal) };
 }
 
 function assertRepairable({ report, calls }: Damage, accept: readonly string[]): void {
@@ -74,7 +74,7 @@ const named = (calls: readonly LostCall[]): string => {
   return more > 0 ? `${names.join(', ')} and ${more} more` : names.join(', ');
 };
 
-async function goOn(
+async function repairNext(
   context: EngineContext,
   { run, report: { broken, valid, lost } }: Damage,
   accept: readonly string[],

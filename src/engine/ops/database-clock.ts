@@ -3,7 +3,7 @@ import type { EngineLog } from '../../core/ops/log-record.js';
 import type { Metrics } from '../../metrics/metrics.js';
 import { databaseTimeMs } from '../../storage/database/columns.js';
 import { type DatabaseTrouble, databaseTrouble } from '../../storage/database/database-trouble.js';
-import { elapsedMs } from '../concurrency/repeating.js';
+import { elapsedMs } from '../concurrency/repeated-work.js';
 
 /**
  * The time by the clock of the database, which all processes share: what is due is due for all of them at once, whatever
@@ -56,7 +56,7 @@ const WHAT: Readonly<Record<DatabaseTrouble, string | null>> = {
 };
 
 /** Says in the log what keeps the database from doing what it is asked: runs wait for it, and nothing else of them shows. */
-export function tellTrouble(db: Knex, log: EngineLog, metrics: Metrics): void {
+export function logDatabaseErrors(db: Knex, log: EngineLog, metrics: Metrics): void {
   const toldAt = new Map<DatabaseTrouble, number>();
   db.on('query-error', (error: unknown) => {
     const trouble = databaseTrouble(error);

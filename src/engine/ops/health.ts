@@ -30,7 +30,7 @@ export async function health(context: EngineContext, isStopping: boolean): Promi
 }
 
 /** A worker without an engine says that runs wait for one that has it; null: none do. */
-const leftOf = ({ leavesContainers }: EngineContext): Check | null =>
+const leftOf = ({ defersContainers: leavesContainers }: EngineContext): Check | null =>
   leavesContainers()
     ? {
         status: 'warn',

@@ -19,7 +19,7 @@ interface Look {
 /** What is summed up over many rows of a tenant, by one look for all who ask at once and shortly after. */
 export class Summaries {
   readonly #knex: Knex;
-  readonly #looks = new Map<string, Look>();
+  readonly #known = new Map<string, Look>();
 
   constructor(knex: Knex) {
     this.#knex = knex;
@@ -27,12 +27,12 @@ export class Summaries {
 
   /** Null: the database did not say in time. */
   async of(tenant: string): Promise<Summary | null> {
-    const known = this.#looks.get(tenant);
+    const known = this.#known.get(tenant);
     if (known !== undefined && (known.endedAt === null || performance.now() - known.endedAt < EVERY_MS))
       return known.found;
-    if (this.#looks.size >= REMEMBERED) this.#looks.clear();
+    if (this.#known.size >= REMEMBERED) this.#known.clear();
     const look: Look = { found: this.#look(tenant), endedAt: null };
-    this.#looks.set(tenant, look);
+    this.#known.set(tenant, look);
     const found = await look.found;
     look.endedAt = performance.now();
     return found;

@@ -2,9 +2,9 @@ import type { Metrics } from '../../metrics/metrics.js';
 import type { Database } from '../../storage/database/database.js';
 import { notify } from '../../storage/database/transactions.js';
 import { type Dequeued, dequeue } from '../../storage/dbos/dequeue.js';
-import type { QueueDoor } from '../dbos/dequeue-door.js';
+import type { DequeueHooks } from '../dbos/dequeue-hook.js';
 import { APPLICATION, RECORDING_VERSION } from '../dbos/recording-version.js';
-import type { Looks } from './looks.js';
+import type { DispatchWaker } from './dispatch-waker.js';
 import { SEGMENT_QUEUE, WAKE_CHANNEL } from './segment-queue.js';
 
 /** Tenants whose turn is remembered. */
@@ -19,16 +19,16 @@ export interface DispatchOptions {
   readonly worker: string;
   /** By what the others hear that this process has woken them. */
   readonly self: string;
-  readonly looks: Looks;
+  readonly waker: DispatchWaker;
   /** How many may be at work in this process: what the database says of the queue is perhaps another one's. */
   readonly capacity: () => number;
   /** For so long runs that need a container are left to workers with an engine that were heard of; 0: this one has an engine. */
-  readonly leavesContainersMs: number;
+  readonly deferContainersMs: number;
   readonly metrics: Metrics;
 }
 
 /** What this worker takes out of the queue, when, and whom it tells of room that has become free. */
-export class Dispatch implements QueueDoor {
+export class Dispatch implements DequeueHooks {
   readonly #options: DispatchOptions;
   /** Whose turn was when: who was served last comes last. */
   #served: readonly string[] = [];
@@ -43,18 +43,18 @@ export class Dispatch implements QueueDoor {
     this.#options = options;
   }
 
-  readonly take: QueueDoor['take'] = async ({ running, owner }) => {
+  readonly take: DequeueHooks['take'] = async ({ running, owner }) => {
     const ids: string[] = [];
-    const room = this.#options.capacity() - running;
-    if (room > 0) this.#options.looks.taken();
+    const capacity = this.#options.capacity() - running;
+    if (capacity > 0) this.#options.waker.taken();
     let next = Number.POSITIVE_INFINITY;
     let fromTheFirst = false;
     let leaves = false;
-    for (let tries = 0; ids.length < room && tries < TRIES_MAX; tries++) {
+    for (let tries = 0; ids.length < capacity && tries < TRIES_MAX; tries++) {
       const from = this.#after;
       fromTheFirst ||= from === '';
       const wasLimited = this.#limited;
-      const found = await this.#once(room - ids.length, owner).catch((error: unknown) => {
+      const found = await this.#once(capacity - ids.length, owner).catch((error: unknown) => {
         // What was taken before must work; what else there is waits for the next look.
         if (ids.length === 0) throw error;
         return null;
@@ -67,16 +67,16 @@ export class Dispatch implements QueueDoor {
       if (!all) this.#after = from;
       else if (fromTheFirst && this.#after === '') break;
     }
-    if (room > 0) this.#leaves = leaves;
+    if (capacity > 0) this.#leaves = leaves;
     this.#lookIn(next);
     return ids;
   };
 
-  async #once(room: number, owner: string): Promise<Dequeued> {
-    const { database, worker, metrics, leavesContainersMs } = this.#options;
+  async #once(capacity: number, owner: string): Promise<Dequeued> {
+    const { database, worker, metrics, deferContainersMs } = this.#options;
     const wanted = {
       ...{ queue: SEGMENT_QUEUE, executor: worker, version: String(RECORDING_VERSION), application: APPLICATION },
-      ...{ owner, room, served: this.#served, after: this.#after, leavesContainersMs },
+      ...{ owner, capacity, served: this.#served, after: this.#after, deferContainersMs },
     };
     const found = await dequeue(database, wanted, this.#limited ? 'kept' : 'none');
     for (const ms of found.waited) metrics.dispatched(ms / 1000);
@@ -88,17 +88,17 @@ export class Dispatch implements QueueDoor {
   }
 
   /** Whether the last look left runs that need a container to workers with an engine. */
-  readonly leavesContainers = (): boolean => this.#leaves;
+  readonly defersContainers = (): boolean => this.#leaves;
 
   /** When a rate lets the next run begin, nobody else wakes the dispatcher. */
   #lookIn(ms: number): void {
     clearTimeout(this.#timer);
-    if (ms < LOOK_WITHIN_MS) this.#timer = setTimeout(this.#options.looks.wake, Math.max(1, Math.ceil(ms))).unref();
+    if (ms < LOOK_WITHIN_MS) this.#timer = setTimeout(this.#options.waker.wake, Math.max(1, Math.ceil(ms))).unref();
   }
 
   /** A segment has ended here: there is room in this process, and under limits perhaps for others. */
   readonly ended = (): void => {
-    this.#options.looks.wake();
+    this.#options.waker.wake();
     if (!this.#limited) return;
     this.#toTell = true;
     if (!this.#telling) void this.#tell();

@@ -13,7 +13,7 @@ import {
 } from '../../storage/dbos/limited-names.js';
 import { copySegment, type KeyedSegment, removeSegment, withdrawSegments } from '../../storage/dbos/queued-segments.js';
 import { workflowIdOf } from '../../storage/dbos/workflow-id.js';
-import type { Looks } from './looks.js';
+import type { DispatchWaker } from './dispatch-waker.js';
 
 export const SEGMENT_QUEUE = 'holdfast.segments';
 export const WAKE_CHANNEL = 'holdfast_wake';
@@ -24,7 +24,7 @@ export const WAKE_CHANNEL = 'holdfast_wake';
  */
 export function segmentQueue(
   client: () => DBOSClient,
-  { looks, self, limited }: { readonly looks: Looks; readonly self: string; readonly limited: LimitedNames },
+  { waker, self, limited }: { readonly waker: DispatchWaker; readonly self: string; readonly limited: LimitedNames },
 ): SegmentQueue {
   const enqueueOne = (trx: Knex.Transaction, segment: KeyedSegment): Promise<unknown> => {
     const { runId, workflowId, key, priority } = segment;
@@ -66,6 +66,6 @@ export function segmentQueue(
         segments.map(({ runId, segment }) => workflowIdOf(runId, segment)),
       ),
     remove: (trx, { runId, segment }) => removeSegment(trx, workflowIdOf(runId, segment)),
-    wake: looks.wake,
+    wake: waker.wake,
   };
 }

@@ -5,7 +5,7 @@ import { HoldfastError } from '../../core/errors/errors.js';
 import { canonical, type JsonObject, type JsonValue } from '../../core/json.js';
 import type { Allowance } from '../../core/limits/allowance.js';
 import type { RunEvent } from '../../core/log/event.js';
-import { isCompared, Likeness } from '../../core/log/likeness.js';
+import { EventNormalizer, isCompared } from '../../core/log/event-normalizer.js';
 import { RestCount, type RunDiff } from '../../core/replay/run-diff.js';
 import type { RunRow } from '../../storage/runs/run-row.js';
 import { findRun } from '../../storage/runs/runs.js';
@@ -68,14 +68,14 @@ class Side {
   readonly #row: RunRow;
   readonly #events: AsyncGenerator<RunEvent, void>;
   readonly #count = new RestCount();
-  readonly likeness: Likeness;
+  readonly likeness: EventNormalizer;
   /** What the run was started with, but for whose call started it. */
   start: JsonObject = {};
 
   constructor(db: Knex, row: RunRow, signal: AbortSignal | undefined) {
     this.#row = row;
     this.#events = eventsOf(db, row.id, signal);
-    this.likeness = new Likeness(row.id);
+    this.likeness = new EventNormalizer(row.id);
   }
 
   /** The next event that is compared; null: there is none. */

@@ -22,7 +22,7 @@ import {
   findEnvironment,
   instanceId,
   type KeptEnvironment,
-  keepEnvironment,
+  saveEnvironment,
   workedFrom,
 } from '../../storage/containers/environments.js';
 import { breathe } from '../../storage/database/timing.js';
@@ -38,7 +38,7 @@ import { reachableAgents } from '../../tools/define/reachable-agents.js';
 import type { RegisteredAgent } from '../agents/agent-registry.js';
 import { toolSpecNamed } from '../agents/tool-named.js';
 import { agentNamed, type EngineContext } from '../engine-context.js';
-import { AlreadyStarted, assertMetadata, limitsUnder, newRunId, takeKey, viewOf } from '../runs/start-run.js';
+import { AlreadyStarted, assertMetadata, effectiveLimits, newRunId, takeKey, viewOf } from '../runs/start-run.js';
 
 /** An outcome in place of a tool's must have the shape that the tool declares. Throws `fork_invalid`. */
 function assertEditFits(
@@ -111,7 +111,7 @@ async function takeFiles(
 ): Promise<void> {
   const deadline = new Date(now + ORPHAN_AFTER_MS).toISOString();
   const own = { ...identity, runId: id, purpose: 'run' as const, attempt: 1, source: identity, deadline };
-  await keepEnvironment(trx, { identity: own, engine, key }, tenant);
+  await saveEnvironment(trx, { identity: own, engine, key }, tenant);
 }
 
 const START_ANEW = 'Fork it from an event before its first command, or start a new run.';
@@ -275,7 +275,7 @@ type Pinned = NewRun & { readonly policyVersion: string };
 function pinnedOf(context: EngineContext, { source, input, onward }: Fork, to: Pick<NewRun, 'id' | 'tenant'>): Pinned {
   const agent = agentNamed(context, source.agent);
   assertModelAllowed(agent, onward.model, source.model);
-  const grants = grantsUnder(agent.grants, source);
+  const grants = effectiveGrants(agent.grants, source);
   // It is a budget of its own: what the source has spent is the source's.
   const budget = budgetOfRun(context.stepContext.budgets, agent.name, limitsOf(source).budget);
   return {
@@ -285,7 +285,7 @@ function pinnedOf(context: EngineContext, { source, input, onward }: Fork, to: P
     ...{ grants: grantsToJson(grants), policyVersion: grants.policyVersion },
     input: input === undefined ? inputOf(source) : toJson(input),
     limits: {
-      ...limitsUnder(agent.limits, { ...given(limitsOf(source)), ...given(onward) }),
+      ...effectiveLimits(agent.limits, { ...given(limitsOf(source)), ...given(onward) }),
       ...(budget && { budget }),
     },
     metadata: onward.metadata === undefined ? metadataOf(source) : assertMetadata(onward.metadata),
@@ -329,7 +329,7 @@ const given = (limits: Partial<Record<Exclude<keyof RunLimits, 'budget'>, number
   );
 
 /** What the source holds, and never more than its agent holds by now: both must allow, the stricter decides. */
-function grantsUnder(agent: GrantSet, source: RunRow): GrantSet {
+function effectiveGrants(agent: GrantSet, source: RunRow): GrantSet {
   const held = parseGrants(grantsOf(source), { allowEverything: true });
   const base = held.grants.filter(({ layer }) => layer === 0);
   if (digestOf(toJson(base)) === digestOf(toJson(agent.grants))) return held;

@@ -15,7 +15,7 @@ import { grantsOf, type RunRow } from '../../storage/runs/run-row.js';
 import { type SnapshotRow, snapshotOf, soundState } from '../../storage/runs/snapshots.js';
 import { type RegisteredAgent, registerAgents } from '../agents/agent-registry.js';
 import { assertConfig } from '../agents/assert-config.js';
-import { sideBySide } from '../concurrency/in-line.js';
+import { mapConcurrently } from '../concurrency/concurrency-limits.js';
 import { RECORDING_VERSION } from '../dbos/recording-version.js';
 import type { EngineConfig } from '../engine-config.js';
 import { isGone, unfitNow } from '../interruptions/approval-terms.js';
@@ -55,7 +55,7 @@ export async function* preflight(config: EngineConfig): AsyncGenerator<Preflight
       const batch = await liveRuns(knex, after, BATCH);
       const total = done + batch.length < BATCH ? done + batch.length : await countLiveRuns(knex);
       after = batch.at(-1)?.id ?? after;
-      for await (const run of sideBySide(batch, AT_ONCE, (live) => judge(knex, agents, live))) {
+      for await (const run of mapConcurrently(batch, AT_ONCE, (live) => judge(knex, agents, live))) {
         done++;
         if (run !== null) yield { done, total: Math.max(done, total), run };
       }

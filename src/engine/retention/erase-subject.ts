@@ -26,7 +26,7 @@ import {
   takeErasureRequest,
 } from '../../storage/retention/subjects.js';
 import { readRun } from '../../storage/runs/runs.js';
-import { chore } from '../concurrency/repeating.js';
+import { maintenanceWork } from '../concurrency/repeated-work.js';
 import type { EngineContext } from '../engine-context.js';
 import { stopByItself } from '../runs/cancel-run.js';
 import { eraseLocked } from './delete-run.js';
@@ -99,7 +99,7 @@ export async function goOnErasing(context: EngineContext, isStopping: () => bool
   const taken = await takeErasureRequest(context.stepContext.knex, null);
   if (taken === undefined) return;
   // One that is left out holds up no other: who looked at it is not asked again for a while.
-  await chore(context, workOf(taken), () => workOn(context, taken, isStopping));
+  await maintenanceWork(context, workOf(taken), () => workOn(context, taken, isStopping));
 }
 
 const workOf = ({ tenant, id }: ErasureRequestRow): NamedWork => ({ tenant, name: `erasure ${id}` });

@@ -20,14 +20,14 @@ import {
 } from '../../storage/database/chores.js';
 import { compactFiles, isToCompact } from '../../storage/database/pglite/compact.js';
 import {
+  countOfRule,
   countToTrim,
-  countUnder,
   type PlaceInRule,
-  runsUnder,
+  runsOfRule,
   trimRecordings,
   trimRows,
 } from '../../storage/retention/retention.js';
-import { chore, ofAll } from '../concurrency/repeating.js';
+import { maintenanceWork, ofAll } from '../concurrency/repeated-work.js';
 import type { EngineContext } from '../engine-context.js';
 import { eraseLocked, removeLocked } from './delete-run.js';
 
@@ -52,12 +52,12 @@ const WORKFLOWS = [SEGMENT_WORKFLOW, EXPORT_WORKFLOW];
 export async function retain(context: EngineContext, isStopping: () => boolean): Promise<void> {
   const { knex } = context.stepContext;
   if (await takeChore(knex, CHORE, TAKEN_MS)) {
-    await chore(context, ofAll(CHORE), () => sweepOf(context, { chore: CHORE, tenant: null, isStopping }));
+    await maintenanceWork(context, ofAll(CHORE), () => sweepOf(context, { chore: CHORE, tenant: null, isStopping }));
     await putOffChore(knex, CHORE, isStopping() ? 0 : EVERY_MS);
   }
   for (const { name, tenant } of await askedChores(knex, OF_TENANT, ASKED_AT_ONCE)) {
     if (isStopping() || !(await takeChore(knex, name, TAKEN_MS))) continue;
-    await chore(context, { tenant, name }, () => sweepOf(context, { chore: name, tenant, isStopping }));
+    await maintenanceWork(context, { tenant, name }, () => sweepOf(context, { chore: name, tenant, isStopping }));
     await (isStopping() ? putOffChore(knex, name, 0) : endAskedChore(knex, name));
   }
 }
@@ -100,7 +100,7 @@ async function followRule(
   let gone = 0;
   let after: PlaceInRule | null = null;
   while (!isStopping()) {
-    const due: PlaceInRule[] = await runsUnder(knex, rule, after, RUNS_AT_ONCE);
+    const due: PlaceInRule[] = await runsOfRule(knex, rule, after, RUNS_AT_ONCE);
     for (const { id } of due) {
       if (isStopping()) break;
       if (await letGo(context, id, rule)) gone++;
@@ -156,7 +156,7 @@ export async function previewRetention(
   const counted = (n: number) => ({ count: Math.min(n, COUNTED), atLeast: n > COUNTED });
   const runs: RetentionView['runs'] = [];
   for (const rule of context.retention.runs)
-    runs.push({ rule, ...counted(await countUnder(knex, rule, tenant, COUNTED + 1)) });
+    runs.push({ rule, ...counted(await countOfRule(knex, rule, tenant, COUNTED + 1)) });
   const trimmed: RetentionView['trimmed'] = [];
   for (const what of TRIMMED) {
     const olderThanDays = context.retention.days[what];
@@ -197,7 +197,7 @@ const TABLE_MAX_BYTES = 64 * 1024 * 1024;
 export async function compactErased(context: EngineContext, isStopping: () => boolean): Promise<void> {
   const { database, stepContext } = context;
   if (database.kind !== 'pglite' || !(await isToCompact(stepContext.knex))) return;
-  await chore(context, ofAll('compaction'), () => compact(context, isStopping));
+  await maintenanceWork(context, ofAll('compaction'), () => compact(context, isStopping));
 }
 
 async function compact({ stepContext, log }: EngineContext, isStopping: () => boolean): Promise<void> {

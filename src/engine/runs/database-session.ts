@@ -53,7 +53,7 @@ export async function takeSession(
 ): Promise<TakenSession> {
   const row = await lockOrMakeSession(trx, session.tenant, session.id);
   await assertFree(trx, row);
-  assertRoom(row);
+  assertCapacity(row);
   await holdSession(trx, row, runId);
   const stored = await readSessionItems(trx, row, { after: 0, limit: row.items });
   const history = shownHistory(stored.map(({ item }) => item));
@@ -75,7 +75,7 @@ async function assertFree(trx: Knex.Transaction, { id, run_id }: SessionRow): Pr
 }
 
 /** Throws `session_full` for a session that has reached its bound. */
-function assertRoom({ id, items, bytes }: SessionRow): void {
+function assertCapacity({ id, items, bytes }: SessionRow): void {
   if (items < SESSION_ITEMS && Number(bytes) < SESSION_BYTES) return;
   throw new HoldfastError(
     'session_full',
@@ -115,7 +115,7 @@ export function databaseSession(db: Knex, tenant: string, id: string): Session {
       db.transaction(async (trx) => {
         const row = await lockOrMakeSession(trx, tenant, id);
         await assertFree(trx, row);
-        assertRoom(row);
+        assertCapacity(row);
         await appendSessionItems(trx, row, itemsOfInput(toJson(items)), null);
       }),
     popItem: async () => {

@@ -120,7 +120,7 @@ export async function startRun(
   const id = newRunId(context);
   const planned: PlannedRun = {
     ...{ id, tenant: caller.tenant, agent, input: asked, metadata },
-    ...{ grants: grantsUnder(agent, parsed.data.grants), limits: limitsOfStart(context, agent, parsed.data) },
+    ...{ grants: effectiveGrants(agent, parsed.data.grants), limits: limitsOfStart(context, agent, parsed.data) },
     ...{ priority: parsed.data.priority ?? NEW_RUN_PRIORITY, stream: parsed.data.stream ?? null },
     ...{ sessionId: parsed.data.sessionId ?? null, subjects: parsed.data.subjects ?? [], taskId: null },
     requestedBy: [caller.actor],
@@ -153,7 +153,7 @@ export function limitsOfStart(
   asked: Pick<StartRun, 'maxTurns' | 'maxTotalTokens' | 'maxDurationMs' | 'budget'>,
 ): RunLimits {
   const budget = budgetOfRun(stepContext.budgets, agent.name, asked.budget);
-  return { ...limitsUnder(agent.limits, asked), ...(budget && { budget }) };
+  return { ...effectiveLimits(agent.limits, asked), ...(budget && { budget }) };
 }
 
 export async function viewOf(context: EngineContext, caller: Caller, id: string): Promise<RunView> {
@@ -175,7 +175,7 @@ const lesser = (bound: number | null, asked: number | undefined): number | null 
   asked === undefined ? bound : bound === null ? asked : Math.min(bound, asked);
 
 /** A run may ask for less than its agent has, never for more. */
-export const limitsUnder = (
+export const effectiveLimits = (
   bounds: RunLimits,
   asked: Pick<StartRun, 'maxTurns' | 'maxTotalTokens' | 'maxDurationMs'>,
 ): RunLimits => ({
@@ -184,5 +184,5 @@ export const limitsUnder = (
   maxDurationMs: lesser(bounds.maxDurationMs, asked.maxDurationMs),
 });
 
-const grantsUnder = (agent: RegisteredAgent, asked: StartRun['grants']): GrantSet =>
+const effectiveGrants = (agent: RegisteredAgent, asked: StartRun['grants']): GrantSet =>
   asked === undefined ? agent.grants : narrowGrants(agent.grants, asked);

@@ -1,4 +1,4 @@
-import { isSecretName } from '../../core/secrets/secret-looks.js';
+import { isSecretName } from '../../core/secrets/secret-patterns.js';
 import { knowAddress, knowSecret } from '../../models/secrets/known-secrets.js';
 import { fileSecret, isSecret, type Secret } from '../../models/secrets/secret.js';
 import { reachableAgents } from '../../tools/define/reachable-agents.js';

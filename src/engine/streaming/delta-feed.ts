@@ -6,7 +6,7 @@ const WAITING_CHARS = 256 * 1024;
 const WAITING_ITEMS = 2000;
 
 /** That an attempt began, before it has said anything. */
-interface Began {
+interface AttemptStarted {
   readonly type: 'began';
   readonly runId: string;
   readonly turn: number;
@@ -36,7 +36,7 @@ export class DeltaFeed {
     this.#onReady = onReady;
   }
 
-  push(message: Began | DeltaPiece): void {
+  push(message: AttemptStarted | DeltaPiece): void {
     const present = this.#presentFor(message);
     if (present === null || message.type === 'began' || message.index < present.next) return;
     present.next = message.index + 1;
@@ -66,7 +66,7 @@ export class DeltaFeed {
   }
 
   /** The present attempt of a turn, which is that of the message; null: the message comes too late. */
-  #presentFor({ runId, turn, attempt }: Began | DeltaPiece): Present | null {
+  #presentFor({ runId, turn, attempt }: AttemptStarted | DeltaPiece): Present | null {
     if (this.#settled.has(turn)) return null;
     const present = this.#turns.get(turn);
     if (present?.attempt === attempt) return present;
@@ -134,11 +134,11 @@ function packed(head: object, items: readonly unknown[]): string[] {
   const payloads: string[] = [];
   let body = '';
   let bytes = 0;
-  const room = PAYLOAD_BYTES - Buffer.byteLength(start) - 2;
+  const capacity = PAYLOAD_BYTES - Buffer.byteLength(start) - 2;
   for (const item of items) {
     const text = JSON.stringify(item);
     const size = Buffer.byteLength(text) + 1;
-    if (body !== '' && bytes + size > room) {
+    if (body !== '' && bytes + size > capacity) {
       payloads.push(`${start}${body}]}`);
       [body, bytes] = ['', 0];
     }

@@ -5,7 +5,7 @@ import { lockRun } from '../../storage/runs/runs.js';
 import { restoreItems } from '../../storage/tasks/task-attempts.js';
 import { isDead, lockTask, type TaskRow } from '../../storage/tasks/tasks.js';
 import { agentNamed, type EngineContext } from '../engine-context.js';
-import { getTask } from './task-verbs.js';
+import { getTask } from './task-operations.js';
 
 /** So often a task is put back; by then it is not chance that it fails by. */
 const REQUEUES_MAX = 100;

@@ -34,7 +34,11 @@ interface LastAttempt {
  * Writes the next attempt of a task as a fork of the last one, at the latest moment of which the files are kept. Gives the id of its run;
  * null: there is no such moment, and nothing was written. Throws as a fork does.
  */
-async function goOn(context: EngineContext, trx: Knex.Transaction, attempt: LastAttempt): Promise<string | null> {
+async function retryFromSnapshot(
+  context: EngineContext,
+  trx: Knex.Transaction,
+  attempt: LastAttempt,
+): Promise<string | null> {
   const { task, last, definition } = attempt;
   if (!mayGoOn(context, attempt)) return null;
   const moments = await keptMoments(trx, last);
@@ -130,7 +134,7 @@ async function begin(context: EngineContext, { id, run_id: lastRunId, tenant }: 
       attemptBy(context, id, lastRunId, start),
     );
   try {
-    return await attempt('next attempt', async (...at) => (await goOn(...at)) ?? beginAnew(...at));
+    return await attempt('next attempt', async (...at) => (await retryFromSnapshot(...at)) ?? beginAnew(...at));
   } catch (error) {
     if (databaseTrouble(error) !== null) throw error;
     // What there was to go on from does not let it. The transaction has left nothing.

@@ -7,7 +7,7 @@ import { BATCH_TASKS_MAX, type BatchAnswer, type BatchLine, batchTask } from '..
 import { databaseTrouble } from '../../storage/database/database-trouble.js';
 import { sideBySide } from '../../storage/database/transactions.js';
 import { takenKeys } from '../../storage/runs/idempotency.js';
-import { keepDefinition } from '../../storage/tasks/task-definitions.js';
+import { saveDefinition } from '../../storage/tasks/task-definitions.js';
 import { tasksOfRuns } from '../../storage/tasks/tasks.js';
 import type { EngineContext } from '../engine-context.js';
 import { AlreadyStarted, takeKey } from '../runs/start-run.js';
@@ -110,14 +110,14 @@ const hasKey = (chunk: readonly Line[], one: Line): boolean =>
   'key' in one && chunk.some((other) => 'key' in other && other.key === one.key);
 
 /** Keeps the definitions of lines. Gives those that are refused, by their hashes. */
-async function keepDefinitions({ knex }: EngineContext['stepContext'], tenant: string, lines: readonly Line[]) {
+async function saveDefinitions({ knex }: EngineContext['stepContext'], tenant: string, lines: readonly Line[]) {
   const refused = new Map<string, HoldfastError>();
   const definitions = new Map(
     lines.flatMap((one) => ('planned' in one ? [[one.planned.definition.hash, one.planned.definition] as const] : [])),
   );
   for (const [hash, definition] of definitions) {
     try {
-      await knex.transaction((trx) => keepDefinition(trx, tenant, definition));
+      await knex.transaction((trx) => saveDefinition(trx, tenant, definition));
     } catch (error) {
       if (!(error instanceof HoldfastError && error.code === 'task_definition_taken')) throw error;
       refused.set(hash, error);
@@ -136,7 +136,7 @@ async function writeChunk(
   const { stepContext } = context;
   const { tenant } = caller;
   // Definitions are kept before, one by one, so that transactions of batches that share some do not wait for each other in two orders.
-  const refused = await keepDefinitions(stepContext, tenant, asked);
+  const refused = await saveDefinitions(stepContext, tenant, asked);
   // What comes later may name what is kept.
   if (refused.size > 0) recent.clear();
   const chunk = asked.map((one) => {

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import { type Caller, mayAct } from '../../core/caller.js';
 import { aboveCeilings } from '../../core/containers/ceilings.js';
-import { reachOf } from '../../core/containers/environment-spec.js';
+import { isolationExceptions } from '../../core/containers/environment-spec.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { fieldErrorsOf, invalidRequest } from '../../core/field-errors.js';
 import { canonical, digestOf, type JsonObject, toJson } from '../../core/json.js';
@@ -9,7 +9,7 @@ import type { Allowance } from '../../core/limits/allowance.js';
 import { resolveTask } from '../../core/tasks/resolve-task.js';
 import { type SubmitTask, submitTask as submitTaskShape, type TaskView } from '../../core/tasks/task.js';
 import { type TaskDefinition, taskDefinition, taskHashOf } from '../../core/tasks/task-definition.js';
-import { findDefinition, type KeptDefinition, keepDefinition } from '../../storage/tasks/task-definitions.js';
+import { findDefinition, type KeptDefinition, saveDefinition } from '../../storage/tasks/task-definitions.js';
 import { findTask, insertTask, type NewTask, taskOfRun, taskViewOf } from '../../storage/tasks/tasks.js';
 import type { RegisteredAgent } from '../agents/agent-registry.js';
 import { agentNamed, allowanceOfRequest, type EngineContext, rewardNamed } from '../engine-context.js';
@@ -122,7 +122,7 @@ export async function submitTask(
   const key = { tenant, operation: 'submit_task', key: idempotencyKey, fingerprint, runId: run.id };
   try {
     await stepContext.knex.transaction(async (trx) => {
-      await keepDefinition(trx, tenant, planned.definition);
+      await saveDefinition(trx, tenant, planned.definition);
       await writeTask(context, trx, planned, () => takeKey(trx, key));
     });
   } catch (error) {
@@ -165,7 +165,7 @@ async function definitionOf(
 
 /** What reaches beyond a container is an admin's to give. Who names a definition takes what an admin has submitted. Throws `forbidden`. */
 function assertReach({ ceilings }: EngineContext, { environment }: TaskDefinition, caller: Caller): void {
-  const above = [...reachOf(environment), ...aboveCeilings(environment, ceilings)];
+  const above = [...isolationExceptions(environment), ...aboveCeilings(environment, ceilings)];
   const reach = above.map((pointer) => `/task/environment${pointer}`);
   if (reach.length === 0 || mayAct(caller, 'admin')) return;
   const detail = `what reaches beyond the container, or lies above \`ceilings\` of the configuration, is for the role admin to submit, after which its name and version are enough; this is ${caller.role}`;

@@ -12,7 +12,7 @@ import {
   sketchesBefore,
 } from '../../storage/trajectories/trajectories.js';
 import { isDone, shortDue, takeDue } from '../../storage/trajectories/trajectories-due.js';
-import { chore } from '../concurrency/repeating.js';
+import { maintenanceWork } from '../concurrency/repeated-work.js';
 import type { EngineContext } from '../engine-context.js';
 
 /** With how many others a run is compared. */
@@ -88,8 +88,8 @@ export async function indexDue(context: EngineContext, isStopping: () => boolean
     // That it is tried is committed. What did not come to its end is tried by itself, so that it alone is to blame.
     if (tries <= TOGETHER_TRIES) await tryIndex(context, runId);
     else
-      await chore(context, { tenant, name: `index ${runId}` }, () => tryIndex(context, runId)).catch((error) =>
-        unread(context, error),
+      await maintenanceWork(context, { tenant, name: `index ${runId}` }, () => tryIndex(context, runId)).catch(
+        (error) => unread(context, error),
       );
   }
 }

@@ -2,7 +2,7 @@ import { rebuildSegment } from '../../../steps/segment/rebuild-segment.js';
 import { SEGMENT_WORKFLOW } from '../../core/runs/run.js';
 import { olderSegments } from '../../storage/dbos/segment-rows.js';
 import { readRun } from '../../storage/runs/runs.js';
-import { chore } from '../concurrency/repeating.js';
+import { maintenanceWork } from '../concurrency/repeated-work.js';
 import { RECORDING_VERSION } from '../dbos/recording-version.js';
 import type { EngineContext } from '../engine-context.js';
 
@@ -21,7 +21,7 @@ export async function rebuildLeft(context: EngineContext): Promise<void> {
   for (const older of await olderSegments(stepContext.knex, wanted)) {
     try {
       const tenant = (await readRun(stepContext.knex, older.runId))?.tenant ?? 'default';
-      await chore(context, { tenant, name: `rebuild ${older.runId}` }, async () => {
+      await maintenanceWork(context, { tenant, name: `rebuild ${older.runId}` }, async () => {
         if (await rebuildSegment(stepContext, older, RECORDING_VERSION)) rebuilt.push(older.runId);
       });
     } catch (error) {

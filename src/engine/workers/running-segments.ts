@@ -16,15 +16,15 @@ export class RunningSegments {
     return [...this.#present.keys()];
   }
 
-  arrive(runId: string, segment: number): { readonly leave: () => void } {
+  arrive(runId: string, segment: number): { readonly exit: () => void } {
     const id = workflowIdOf(runId, segment);
     this.#present.set(id, (this.#present.get(id) ?? 0) + 1);
-    const leave = (): void => {
+    const exit = (): void => {
       const left = (this.#present.get(id) ?? 1) - 1;
       if (left > 0) this.#present.set(id, left);
       else this.#present.delete(id);
     };
-    return { leave };
+    return { exit };
   }
 
   has(runId: string): boolean {

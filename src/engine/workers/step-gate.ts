@@ -1,6 +1,6 @@
 import type { StepGate } from '../../../workflows/segment-context.js';
 import type { StopMode } from '../../core/queue/worker.js';
-import { once } from '../concurrency/in-line.js';
+import { once } from '../concurrency/concurrency-limits.js';
 import type { RunningSegments } from './running-segments.js';
 
 interface Waiting {
@@ -103,7 +103,7 @@ export class ProcessGate implements StepGate {
 }
 
 /** How a worker takes its leave: it takes no more segments, and those that work are cut at their next turn. */
-export class Leave {
+export class Drain {
   readonly #running: RunningSegments;
   #hasBegun = false;
 
@@ -133,11 +133,11 @@ export class Leave {
 export const progressGate = (gate: StepGate, running: Pick<RunningSegments, 'waits' | 'moved'>): StepGate => ({
   enter: async (runId, alone, signal) => {
     running.waits(runId);
-    const leave = await gate.enter(runId, alone, signal);
+    const exitGate = await gate.enter(runId, alone, signal);
     running.moved(runId);
     return () => {
       running.moved(runId);
-      leave();
+      exitGate();
     };
   },
 });

@@ -7,7 +7,7 @@ import { canonical } from '../../core/json.js';
 import { isGivenUp } from '../../core/queue/worker.js';
 import { isOver, SEGMENT_WORKFLOW } from '../../core/runs/run.js';
 import { type StrandedRun, strandedRuns } from '../../storage/dbos/strays.js';
-import { crashesOf, requeue, segmentsUnder } from '../../storage/dbos/takeover.js';
+import { crashesOf, requeue, segmentsOfWorker } from '../../storage/dbos/takeover.js';
 import { workflowIdOf } from '../../storage/dbos/workflow-id.js';
 import { appendEvents } from '../../storage/log/events.js';
 import { takesEvents } from '../../storage/retention/lost-rows.js';
@@ -22,12 +22,12 @@ const AT_ONCE = 20;
  * gives an execution up when it finds its own step recorded, which happens when the connection is lost after the commit and
  * before the answer. Between two calls whatever the dispatcher has taken must have begun.
  */
-export function strayWatch(context: EngineContext): () => Promise<void> {
+export function requeueAbandoned(context: EngineContext): () => Promise<void> {
   const { knex, worker, queue } = context.stepContext;
   let suspects: ReadonlySet<string> = new Set();
   return async () => {
     const here = new Set(context.running.workflowIds);
-    const idle = (await segmentsUnder(knex, SEGMENT_WORKFLOW, worker.id)).filter((id) => !here.has(id));
+    const idle = (await segmentsOfWorker(knex, SEGMENT_WORKFLOW, worker.id)).filter((id) => !here.has(id));
     const strays = idle.filter((id) => suspects.has(id) && !context.running.workflowIds.includes(id));
     suspects = new Set(idle);
     if (strays.length === 0) return;

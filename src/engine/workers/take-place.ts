@@ -4,14 +4,14 @@ import type { Database } from '../../storage/database/database.js';
 import { namedTrouble } from '../../storage/database/database-trouble.js';
 import { migrate } from '../../storage/database/migrate.js';
 import { openDatabase } from '../../storage/database/open-database.js';
-import type { Waiting } from '../concurrency/when-there.js';
-import { startTurn } from '../dbos/launch-dbos.js';
+import type { Waiting } from '../concurrency/database-wait.js';
+import { acquireStartupLock } from '../dbos/launch-dbos.js';
 import { RECORDING_VERSION } from '../dbos/recording-version.js';
 import { DEFAULT_DATA_DIR, type EngineConfig, withDefaults } from '../engine-config.js';
-import { Begun } from '../engine-context.js';
+import { CleanupStack } from '../engine-context.js';
 import type { Anchor } from '../evidence/anchor.js';
 import { openAnchor } from '../evidence/evidence-config.js';
-import { DatabaseClock, tellTrouble } from '../ops/database-clock.js';
+import { DatabaseClock, logDatabaseErrors } from '../ops/database-clock.js';
 import { becomeWorker, type Worker } from './worker.js';
 
 export const BUILD = '0.1.0';
@@ -23,7 +23,7 @@ export interface Place {
   readonly worker: Worker;
   /** Lets the next process start. Closing the database does so, too. */
   readonly started: () => Promise<void>;
-  readonly begun: Begun;
+  readonly begun: CleanupStack;
   readonly anchor: Anchor;
   readonly metrics: Metrics;
 }
@@ -47,15 +47,15 @@ export async function takePlace(config: EngineConfig): Promise<Place> {
     dataDir: config.dataDir ?? DEFAULT_DATA_DIR,
   });
   const metrics = new Metrics();
-  const begun = new Begun();
+  const begun = new CleanupStack();
   begun.endsWith(() => metrics.close());
   begun.endsWith(() => database.close());
   try {
     await migrate(database.knex);
-    tellTrouble(database.knex, log, metrics);
+    logDatabaseErrors(database.knex, log, metrics);
     const clock = await DatabaseClock.open(database.knex);
     const anchor = await openAnchor(config, database, clock.now);
-    const started = await startTurn(database);
+    const started = await acquireStartupLock(database);
     const worker = await becomeWorker(database, {
       ...{ id: config.workerId ?? null, role, capacity, build: BUILD, pid: process.pid },
       ...{ workflow: SEGMENT_WORKFLOW, recordingVersion: RECORDING_VERSION, crashLimit, stillAfterMs },

@@ -11,7 +11,7 @@ import {
   takeSegments,
 } from '../../storage/dbos/takeover.js';
 import { markDead } from '../../storage/queue/workers.js';
-import { elapsedMs } from '../concurrency/repeating.js';
+import { elapsedMs } from '../concurrency/repeated-work.js';
 import type { EngineContext } from '../engine-context.js';
 import { rebuildLeft } from './rebuild-left.js';
 import { endStranded } from './sweep.js';
@@ -26,7 +26,7 @@ const BLIND_AFTER_MS = 2500;
  * and all locks are free for a moment, and nobody is dead. The session of one that holds its lock and stands still for longer than the
  * bound is ended: it is fenced then, and ends when it wakes.
  */
-export function deathWatch(context: EngineContext): () => Promise<void> {
+export function detectDeadWorkers(context: EngineContext): () => Promise<void> {
   const { knex, worker } = context.stepContext;
   const seen = new Map<string, { readonly heartbeat: string; since: number; beforeMs: number }>();
   let lookedAt = 0;

@@ -3,7 +3,7 @@ import type { EngineLog } from '../../core/ops/log-record.js';
 import { HEARTBEAT_OLD_MS } from '../../core/queue/worker.js';
 import type { Database, SessionLock } from '../../storage/database/database.js';
 import { END_WITHIN_MS, within } from '../../storage/database/timing.js';
-import { elapsedMs } from '../concurrency/repeating.js';
+import { elapsedMs } from '../concurrency/repeated-work.js';
 import type { ProcessGate } from './step-gate.js';
 import { regainLock, type Worker } from './worker.js';
 

@@ -22,7 +22,7 @@ export interface CallPiece {
 }
 
 /** A text of arguments is parsed at most so often to see whether it is whole. */
-const MAX_LOOKS = 32;
+const MAX_TRIES = 32;
 
 /**
  * Puts the calls of one answer together. Servers leave `type`, `index` or `id` out, give each parallel call the index 0, or send
@@ -31,7 +31,7 @@ const MAX_LOOKS = 32;
 export class ChatCalls {
   readonly all: OpenCall[] = [];
   readonly #byIndex = new Map<number, OpenCall>();
-  #looks = 0;
+  #tries = 0;
 
   /** Takes the calls of a message that is whole: each entry is a call. */
   addWhole(entries: unknown): readonly CallPiece[] {
@@ -98,7 +98,7 @@ export class ChatCalls {
   }
 
   #isWhole({ arguments: text }: OpenCall): boolean {
-    if (!text.trimEnd().endsWith('}') || this.#looks++ > MAX_LOOKS) return false;
+    if (!text.trimEnd().endsWith('}') || this.#tries++ > MAX_TRIES) return false;
     try {
       return isFields(JSON.parse(text));
     } catch {

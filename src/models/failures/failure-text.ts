@@ -1,4 +1,4 @@
-import { withoutLooks } from '../../core/secrets/secret-looks.js';
+import { withoutSecretPatterns } from '../../core/secrets/secret-patterns.js';
 import { withoutKnownSecrets } from '../secrets/known-secrets.js';
 
 /** What an error of a model's server says, made fit for a log, an event and a person: short, readable, without keys. */
@@ -6,7 +6,7 @@ import { withoutKnownSecrets } from '../secrets/known-secrets.js';
 const MAX_CHARS = 2_000;
 
 /** Without the secrets that are known, and without what looks like one. */
-const withoutSecrets = (text: string): string => withoutLooks(withoutKnownSecrets(text));
+const withoutSecrets = (text: string): string => withoutSecretPatterns(withoutKnownSecrets(text));
 
 const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', nbsp: ' ', '#39': "'" };
 const HTML = /<(?:!doctype|html|head|body|center|title|h1)\b/i;

@@ -32,7 +32,7 @@ const withoutRetries = (request: ModelRequest): ModelRequest =>
 type Ask<T> = (model: Model, request: ModelRequest) => Promise<T>;
 
 /** An attempt that goes well so far. */
-interface Begun<T> {
+interface StartedAttempt<T> {
   readonly value: T;
   /** Says how it ended: without an error, with one that is thrown in its place, or left before its end. */
   readonly ended: () => void;
@@ -47,14 +47,14 @@ interface Begun<T> {
 class RoutedAttempt implements AttemptedModel {
   readonly #plan: RouterPlan;
   readonly #state: RouterState;
-  readonly #world: RouterWorld;
+  readonly #router: RouterContext;
   readonly #context: AttemptContext;
   #route: Route | null = null;
 
-  constructor(plan: RouterPlan, state: RouterState, world: RouterWorld, context: AttemptContext) {
+  constructor(plan: RouterPlan, state: RouterState, router: RouterContext, context: AttemptContext) {
     this.#plan = plan;
     this.#state = state;
-    this.#world = world;
+    this.#router = router;
     this.#context = context;
   }
 
@@ -88,14 +88,14 @@ class RoutedAttempt implements AttemptedModel {
   }
 
   /** Asks the candidates in their order until one gives what is asked for. */
-  async #firstThat<T>(request: ModelRequest, ask: Ask<T>): Promise<Begun<T>> {
+  async #firstThat<T>(request: ModelRequest, ask: Ask<T>): Promise<StartedAttempt<T>> {
     const walk = this.#begin(request);
     for (;;) {
       throwIfAborted(request.signal);
-      const next = walk.next(this.#world.now());
+      const next = walk.next(this.#router.now());
       if (next.type === 'over') throw walk.failure();
       if (next.type === 'wait') {
-        await this.#world.wait(next.ms, request.signal);
+        await this.#router.wait(next.ms, request.signal);
         continue;
       }
       const answer = this.#state.begin(next.place);
@@ -110,7 +110,7 @@ class RoutedAttempt implements AttemptedModel {
 
   /** Decides who can be asked, and in which order. */
   #begin(request: ModelRequest): RouteWalk {
-    const { random, costOf } = this.#world;
+    const { random, costOf } = this.#router;
     const { candidates, arms, strategy } = this.#plan;
     const need = needOf(request, this.#context.taskType, countsTokens(this.#plan));
     const arm = strategy === 'experiment' ? armOf(this.#plan, this.#context.runId, random) : -1;
@@ -145,8 +145,8 @@ class RoutedAttempt implements AttemptedModel {
     { place, probe }: { readonly place: number; readonly probe: boolean },
     request: ModelRequest,
     ask: Ask<T>,
-  ): Promise<Begun<T> | null> {
-    const { models, now } = this.#world;
+  ): Promise<StartedAttempt<T> | null> {
+    const { models, now } = this.#router;
     const candidate = walk.candidateAt(place);
     const startedAt = now();
     const clock = new AttemptClock(request.signal);
@@ -168,7 +168,7 @@ class RoutedAttempt implements AttemptedModel {
       end(breakerResultOf(outcome, failure, this.#plan.breaker));
       const { status } = failure;
       const about = { router: this.#plan.name, model: candidate.model, outcome, status, runId: this.#context.runId };
-      this.#world.onFailed({ ...about, ms: Math.round(now() - startedAt) });
+      this.#router.onFailed({ ...about, ms: Math.round(now() - startedAt) });
       return { failure, outcome };
     };
     try {
@@ -226,7 +226,7 @@ export interface AttemptNote {
 }
 
 /** What a router works with. */
-export interface RouterWorld {
+export interface RouterContext {
   /** Gives the models of the candidates. */
   readonly models: ModelProvider;
   readonly costOf: CostOf;
@@ -244,17 +244,17 @@ const NO_RUN: AttemptContext = { runId: null, taskType: null, watch: UNWATCHED }
 /** A router as a model. What it knows of its candidates is this process's own, and lives as long as it. */
 export class RouterModel implements AttemptingModel {
   readonly #plan: RouterPlan;
-  readonly #world: RouterWorld;
+  readonly #router: RouterContext;
   readonly #state: RouterState;
 
-  constructor(plan: RouterPlan, world: RouterWorld) {
+  constructor(plan: RouterPlan, context: RouterContext) {
     this.#plan = plan;
-    this.#world = world;
-    this.#state = new RouterState(plan.candidates.length, plan.breaker, world.now);
+    this.#router = context;
+    this.#state = new RouterState(plan.candidates.length, plan.breaker, context.now);
   }
 
   attempt(context: AttemptContext): AttemptedModel {
-    return new RoutedAttempt(this.#plan, this.#state, this.#world, context);
+    return new RoutedAttempt(this.#plan, this.#state, this.#router, context);
   }
 
   getResponse(request: ModelRequest): Promise<ModelResponse> {

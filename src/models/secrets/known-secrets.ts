@@ -1,8 +1,8 @@
 import { REDACTED, textsBy } from '../../core/exports/redaction.js';
 import type { JsonValue } from '../../core/json.js';
 import { SECRET_LENGTH_MIN } from '../../core/secrets/secret-forms.js';
-import { isSecretName } from '../../core/secrets/secret-looks.js';
 import { SecretMatcher, type SecretScan } from '../../core/secrets/secret-matcher.js';
+import { isSecretName } from '../../core/secrets/secret-patterns.js';
 
 /**
  * What this process knows as secret: every one that is declared (src/engine/secrets/declared-secrets.ts), and every key that was read since.

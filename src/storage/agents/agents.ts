@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 
 /** Keeps an agent as it is, so that a run says exactly what ran. The same definition again writes nothing. */
-export async function keepAgent(
+export async function saveAgent(
   db: Knex,
   agent: {
     readonly tenant: string;

@@ -31,7 +31,7 @@ export async function restingSeq(db: Knex, runId: string, at: 'pause' | 'end'): 
  * Keeps a snapshot of this moment before anything of it exists; the first one stands. It has the key of its source, whose records it has. Null:
  * the run is erased, or somebody removes it. An erasure holds the row of the run: it finds what is kept, or nothing is kept after it.
  */
-export function keepSnapshot(
+export function saveSnapshot(
   db: Knex,
   { identity, engine, key }: KeptEnvironment,
   seq: number,

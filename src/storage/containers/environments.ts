@@ -97,7 +97,7 @@ export async function seenEnvironment(db: Knex, runId: string): Promise<SeenEnvi
 }
 
 /** Keeps an environment before anything of it exists. The first one stands. */
-export async function keepEnvironment(
+export async function saveEnvironment(
   db: Knex,
   { identity, engine, key }: Pick<KeptEnvironment, 'identity' | 'engine' | 'key'>,
   tenant: string,
@@ -196,7 +196,12 @@ export async function endChange(db: Knex, name: Name, from: 'stopping' | 'removi
 }
 
 /** Gives up what was begun and not done: somebody may do it when what is under way on the engine has come to its end. */
-export async function leaveChange(db: Knex, name: Name, from: 'stopping' | 'removing', afterMs: number): Promise<void> {
+export async function abandonChange(
+  db: Knex,
+  name: Name,
+  from: 'stopping' | 'removing',
+  afterMs: number,
+): Promise<void> {
   await named(db, name)
     .where({ state: from })
     .update({ lease_until: ends(db, afterMs), updated_at: db.fn.now() } as never);

@@ -12,9 +12,9 @@ export interface Patience {
 const PATIENCE: Patience = { lookEveryMs: 5_000, askWithinMs: 10_000 };
 
 /** Counted in looks, not in time: a process that was suspended or busy finds its answers when it goes on. */
-const SILENT_LOOKS = 3;
+const SILENT_CHECKS = 3;
 /** Behind a pooler the server does not know a connection by its number; it is ended after so many looks. */
-const UNKNOWN_LOOKS = 12;
+const UNKNOWN_CHECKS = 12;
 
 const STATES = 'select pid, state from pg_stat_activity where pid = any($1) and application_name = $2';
 
@@ -22,7 +22,7 @@ type Client = pg.Client & { readonly processID?: number | null };
 
 interface Waiting {
   bytes: number;
-  looks: number;
+  checks: number;
 }
 
 const streamOf = (client: pg.Client): Duplex & { readonly bytesRead?: number } =>
@@ -64,7 +64,7 @@ export class SilentConnections {
 
   #waits(client: Client): void {
     if (this.#waiting.has(client)) return;
-    this.#waiting.set(client, { bytes: streamOf(client).bytesRead ?? 0, looks: 0 });
+    this.#waiting.set(client, { bytes: streamOf(client).bytesRead ?? 0, checks: 0 });
     this.#timer ??= setInterval(() => this.#look(), this.#patience.lookEveryMs).unref();
   }
 
@@ -78,9 +78,9 @@ export class SilentConnections {
     const silent: Client[] = [];
     for (const [client, waiting] of this.#waiting) {
       const bytes = streamOf(client).bytesRead ?? 0;
-      waiting.looks = bytes === waiting.bytes ? waiting.looks + 1 : 0;
+      waiting.checks = bytes === waiting.bytes ? waiting.checks + 1 : 0;
       waiting.bytes = bytes;
-      if (waiting.looks >= SILENT_LOOKS) silent.push(client);
+      if (waiting.checks >= SILENT_CHECKS) silent.push(client);
     }
     if (silent.length > 0 && !this.#isAsking) void this.#ask(silent);
   }
@@ -90,11 +90,11 @@ export class SilentConnections {
     try {
       const states = await this.#states(silent);
       for (const client of silent) {
-        const { bytes, looks } = this.#waiting.get(client) ?? { bytes: -1, looks: 0 };
+        const { bytes, checks: looks } = this.#waiting.get(client) ?? { bytes: -1, checks: 0 };
         // It has heard something meanwhile.
         if (bytes !== streamOf(client).bytesRead) continue;
         const state = states?.get(client.processID ?? 0);
-        const isLost = states === null || (state === undefined ? looks >= UNKNOWN_LOOKS : state.startsWith('idle'));
+        const isLost = states === null || (state === undefined ? looks >= UNKNOWN_CHECKS : state.startsWith('idle'));
         if (isLost) streamOf(client).destroy(new Error('connection terminated: it gave no answer'));
       }
     } finally {

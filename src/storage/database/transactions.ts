@@ -3,20 +3,20 @@ import type { ClientBase } from 'pg';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { databaseTrouble } from './database-trouble.js';
 
-interface Doors {
+interface KnexClient {
   readonly acquireConnection?: () => Promise<unknown>;
   readonly releaseConnection?: (connection: unknown) => Promise<void>;
 }
 
 /**
- * Works with the driver's own connection: that of an open transaction, or one of the pool. A door to knex's client. In a transaction,
+ * Works with the driver's own connection: that of an open transaction, or one of the pool. Uses a private part of knex's client. In a transaction,
  * the first trouble of the database is what is thrown, and nothing is asked again after it.
  */
 export async function rawConnection<T>(db: Knex, work: (connection: ClientBase) => Promise<T>): Promise<T> {
   // The connection of one that has ended may be somebody else's by now.
   if (isTransaction(db) && db.isCompleted())
     throw new HoldfastError('internal', 'A statement came after its transaction had ended.');
-  const client: Doors = db.client;
+  const client: KnexClient = db.client;
   if (typeof client.acquireConnection !== 'function' || typeof client.releaseConnection !== 'function')
     throw new HoldfastError('library_changed', 'knex does not have client.acquireConnection any more.');
   const connection = await client.acquireConnection();

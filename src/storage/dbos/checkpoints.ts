@@ -59,7 +59,7 @@ export async function readStatus(pool: SystemPool, schema: string, workflowId: s
  * neither. Resolves to when the step that is kept was completed: one that was kept before stays. Null: the workflow is
  * cancelled, somebody else's, or the call has another outcome.
  */
-export async function keepStep(
+export async function saveStep(
   pool: SystemPool,
   schema: string,
   step: Checkpoint,
@@ -77,7 +77,7 @@ export async function keepStep(
  * Keeps what a workflow gave, and ends it, if its execution still owns it. False: it is cancelled or somebody else's, and nothing
  * is kept.
  */
-export async function keepOutput(
+export async function saveOutput(
   pool: SystemPool,
   schema: string,
   ended: { readonly workflowId: string; readonly owner: string; readonly output: string | null },

@@ -16,7 +16,7 @@ export interface Dequeue {
   /** Written to what is taken: only its bearer may record steps of it. */
   readonly owner: string;
   /** How many at most. */
-  readonly room: number;
+  readonly capacity: number;
   /** Tenants in the order in which something of theirs was taken here: who is last in it waits. */
   readonly served: readonly string[];
   /** The last key that was looked at, where there are too many for one look; '' otherwise. */
@@ -25,7 +25,7 @@ export interface Dequeue {
    * Runs that need a container are left to workers that have an engine, while one of those was heard of in so many milliseconds;
    * 0: this worker has an engine.
    */
-  readonly leavesContainersMs: number;
+  readonly deferContainersMs: number;
 }
 
 /** `none`: nothing is taken where there are limits. `kept`: they are, by one who takes alone. */
@@ -57,7 +57,7 @@ const placed = (rows: string): string => `
     from (select *, row_number() over (partition by tenant order by priority, created_at, id) as nth from ${rows}) h`;
 
 /** Room under the limit `l` of an agent or a tenant, besides what is at work; null: as much as one likes. */
-const roomUnder = (column: 'agent' | 'tenant'): string => `
+const slotsUnderRate = (column: 'agent' | 'tenant'): string => `
   l.concurrency - coalesce(b.busy, 0) as room,
   case when l.rate_runs is not null then l.rate_runs - (select count(*)::int from holdfast.dispatch_starts d
     where d.${column} = g.${column} and d.started_at > clock_timestamp() - l.rate_per_ms * interval '1 ms') end as starts,
@@ -65,7 +65,7 @@ const roomUnder = (column: 'agent' | 'tenant'): string => `
     order by d.started_at desc offset l.rate_runs - 1 limit 1) + l.rate_per_ms * interval '1 ms' end as next_at`;
 
 /** Room under the limit of an image or a model, where there is one. */
-const roomOf = (column: 'image' | 'model'): string => `
+const slotsOfLimit = (column: 'image' | 'model'): string => `
   select l.name as ${column}, l.concurrency - coalesce(b.busy, 0) as room
     from holdfast.dispatch_limits l
     left join (select ${column}, sum(n)::int as busy from work group by 1) b on b.${column} = l.name
@@ -107,18 +107,18 @@ const BEGINS = `priority >= ${BAND_WIDTH}`;
 const UNDER_LIMITS: Limiting = {
   when: 'true',
   open: `tenants as (
-  select g.tenant, coalesce(b.busy, 0) as busy, ${roomUnder('tenant')}
+  select g.tenant, coalesce(b.busy, 0) as busy, ${slotsUnderRate('tenant')}
     from (select distinct tenant from groups) g
     left join (${BUSY}) b using (tenant)
     left join holdfast.dispatch_limits o on o.kind = 'tenant' and o.name = g.tenant
     left join holdfast.dispatch_limits l on l.kind = coalesce(o.kind, 'tenants') and l.name = coalesce(o.name, '')),
 agents as (
-  select g.agent, ${roomUnder('agent')}
+  select g.agent, ${slotsUnderRate('agent')}
     from (select distinct agent from groups) g
     left join (select agent, sum(n)::int as busy from work group by 1) b using (agent)
     join holdfast.dispatch_limits l on l.kind = 'agent' and l.name = g.agent),
-images as (${roomOf('image')}),
-models as (${roomOf('model')}),
+images as (${slotsOfLimit('image')}),
+models as (${slotsOfLimit('model')}),
 open as (
   select * from (
     select g.*, t.busy, coalesce(t.room, $6) as tenant_room, coalesce(a.room, $6) as agent_room,
@@ -170,7 +170,7 @@ const partsOf = (key: string): string =>
  * DBOS's index on `queue_partition_key`, so that the length of the queue does not matter. A row is taken only where the first one
  * of its key is: therefore the others are read of those keys alone whose first rows would be taken, were there no others.
  */
-const dequeueUnder = (limiting: Limiting, most: number): string => `
+const dequeueSql = (limiting: Limiting, most: number): string => `
 with recursive
 version as (
   select coalesce((select version_name from dbos.application_versions
@@ -228,10 +228,10 @@ interface Statement {
   readonly text: string;
 }
 const MOST = [4, 32, 1_000_000];
-const perRoom = (name: string, limiting: Limiting): readonly Statement[] =>
-  MOST.map((most) => ({ name: `${name}_${most}`, text: dequeueUnder(limiting, most) }));
-const FREELY = perRoom('holdfast_dequeue', WITHOUT_LIMITS);
-const LIMITED = perRoom('holdfast_dequeue_limited', UNDER_LIMITS);
+const statementsOf = (name: string, limiting: Limiting): readonly Statement[] =>
+  MOST.map((most) => ({ name: `${name}_${most}`, text: dequeueSql(limiting, most) }));
+const FREELY = statementsOf('holdfast_dequeue', WITHOUT_LIMITS);
+const LIMITED = statementsOf('holdfast_dequeue_limited', UNDER_LIMITS);
 
 function statementFor(statements: readonly Statement[], room: number): Statement {
   const found = statements[MOST.findIndex((most) => room <= most)];
@@ -246,7 +246,17 @@ export function dequeueStatement(
   wanted: Dequeue,
   limits: Limits,
 ): Required<Pick<QueryConfig, 'name' | 'text'>> & { readonly values: (string | number | string[])[] } {
-  const { queue, executor, version, application, owner, room, served, after, leavesContainersMs } = wanted;
+  const {
+    queue,
+    executor,
+    version,
+    application,
+    owner,
+    capacity: room,
+    served,
+    after,
+    deferContainersMs: leavesContainersMs,
+  } = wanted;
   const values = [queue, executor, version, application, owner, room, [...served], after, leavesContainersMs];
   return { ...statementFor(limits === 'none' ? FREELY : LIMITED, room), values };
 }

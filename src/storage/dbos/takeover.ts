@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import { boundsOf, type Crashes, HEARTBEAT_OLD_MS, SUSPECT_AFTER } from '../../core/queue/worker.js';
 import { NOW_MS } from '../database/columns.js';
-import { forgiveLeaving } from '../queue/work-notes.js';
+import { deleteNotesOfLeaving } from '../queue/work-notes.js';
 import { lockWorker } from '../queue/workers.js';
 import { runIdSql, segmentSql } from './workflow-id.js';
 
@@ -31,7 +31,7 @@ export async function holdersOfSegments(db: Knex, workflow: string, self: string
 }
 
 /** Workflow ids of segments that are at work under a worker id. */
-export async function segmentsUnder(db: Knex, workflow: string, worker: string): Promise<readonly string[]> {
+export async function segmentsOfWorker(db: Knex, workflow: string, worker: string): Promise<readonly string[]> {
   const pending = db('dbos.workflow_status').where({ status: 'PENDING', name: workflow, executor_id: worker });
   return pending.pluck('workflow_uuid');
 }
@@ -175,7 +175,7 @@ export async function endSessions(db: Knex, id: string): Promise<void> {
 /** Raises the epoch of a worker, so that no process of the present one has an effect any more. */
 export async function fence(trx: Knex.Transaction, id: string): Promise<void> {
   await lockWorker(trx, id);
-  await forgiveLeaving(trx, id);
+  await deleteNotesOfLeaving(trx, id);
   await trx('holdfast.workers')
     .where({ id })
     .update({ epoch: trx.raw('epoch + 1') });

@@ -20,7 +20,7 @@ const KEPT = 10_000;
 const checkpoints = (db: Knex) => db<CheckpointRow>('holdfast.log_checkpoints');
 
 /** Keeps a checkpoint; of one size there is one. */
-export async function keepCheckpoint(
+export async function saveCheckpoint(
   db: Knex,
   { size, root, note }: { readonly size: number; readonly root: string; readonly note: string },
 ): Promise<void> {

@@ -94,7 +94,7 @@ export async function readLogs(db: Knex, runIds: readonly string[], limit: numbe
 }
 
 /** The first events of a log and those under some keys, in its order, and the key of its payloads. */
-export async function eventsUnder(
+export async function eventsByKeys(
   db: Knex,
   runId: string,
   first: number,

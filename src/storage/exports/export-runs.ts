@@ -77,7 +77,7 @@ export const forgetDigests = (db: Knex, exportId: string, part: number): Promise
   db('holdfast.export_digests').where({ export_id: exportId, part }).delete();
 
 /** Keeps digests for a part; gives those that nobody had before. */
-export async function keepDigests(
+export async function saveDigests(
   db: Knex,
   { tenant, id }: Pick<ExportRow, 'tenant' | 'id'>,
   part: number,

@@ -8,7 +8,7 @@ import type { ExportRow } from './exports.js';
 const NAMED = 100;
 
 /** Keeps that runs are in a part. It is kept before the part is whole. */
-export async function keepExported(
+export async function saveExportedRuns(
   db: Knex,
   { tenant, id }: Pick<ExportRow, 'tenant' | 'id'>,
   part: number,
@@ -54,7 +54,7 @@ export const forgetExported = (trx: Knex.Transaction, exportId: string): Promise
  * Takes a run out of exports, in the transaction that erases or removes it: those at work have its task no more, which may be in
  * words of its own, and in those that are over it is marked. An export that is being completed is before it or after it.
  */
-export async function leaveExports(trx: Knex.Transaction, run: RunRow): Promise<void> {
+export async function removeFromExports(trx: Knex.Transaction, run: RunRow): Promise<void> {
   const { id: runId } = run;
   await trx.raw(`select pg_advisory_xact_lock_shared(${LOCK})`);
   await eraseTags(trx, run);

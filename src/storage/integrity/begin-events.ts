@@ -5,7 +5,7 @@ import { dataHash, eventHash } from '../../core/log/chain.js';
 import type { LoggedEvent } from '../../core/log/check-log.js';
 import { EVENT_DATA, type EventKind } from '../../core/log/event.js';
 import type { RunState } from '../../core/log/state.js';
-import { eventsUnder, readLogPage, type WantedEvent } from '../evidence/log-pages.js';
+import { eventsByKeys, readLogPage, type WantedEvent } from '../evidence/log-pages.js';
 
 /** What the log says of how a run was made, and of what its segment begins with. */
 export type BeginFacts = { readonly facts: LoggedFacts } | { readonly broken: string };
@@ -24,7 +24,7 @@ export async function beginFacts(
   keys: readonly string[],
   upTo = Number.POSITIVE_INFINITY,
 ): Promise<BeginFacts> {
-  const { events, runKey } = await eventsUnder(db, runId, FIRST, keys);
+  const { events, runKey } = await eventsByKeys(db, runId, FIRST, keys);
   const isAsked = ({ seq, kind }: LoggedEvent) => seq <= upTo && (seq > FIRST || MADE.has(kind));
   return begun(factsOf(events.filter(isAsked), runKey ?? ''));
 }
@@ -49,7 +49,7 @@ export async function headState(db: Knex, runId: string): Promise<RunState | nul
  */
 export async function keptStateOf(db: Knex, runId: string, segment: number): Promise<string | null | undefined> {
   const before = segment - 1;
-  const { events, runKey } = await eventsUnder(db, runId, 0, [`${before}:paused`, `${before}:cut`]);
+  const { events, runKey } = await eventsByKeys(db, runId, 0, [`${before}:paused`, `${before}:cut`]);
   const read = factsOf(events, runKey ?? '');
   // The key of an event is no part of its hash; the number of the segment is.
   if ('broken' in read || events.length !== 1 || read.facts.segment !== segment) return undefined;

@@ -132,7 +132,7 @@ const eventOf = (row: SystemEventRow): SystemEvent => ({
 });
 
 /** Says that so many segments are in the queue now, if it is another number than was told last. */
-export async function tellQueueDepth(trx: Knex.Transaction, queue: string): Promise<void> {
+export async function recordQueueDepth(trx: Knex.Transaction, queue: string): Promise<void> {
   await trx.raw(
     `with before as (select queue_depth as n from holdfast.system_event_head for update),
           now as (select count(*)::int as n from dbos.workflow_status where queue_name = ? and status = 'ENQUEUED'),

@@ -13,7 +13,7 @@ export interface LimitRow {
 }
 
 /** Makes these the limits of the database, in the place of those that it had. False: it had just these. */
-export function keepLimits(db: Knex, rows: readonly LimitRow[]): Promise<boolean> {
+export function saveLimits(db: Knex, rows: readonly LimitRow[]): Promise<boolean> {
   return db.transaction(async (trx) => {
     // Two processes that start at once must not mix theirs.
     await trx.raw('lock table holdfast.dispatch_limits in share row exclusive mode');

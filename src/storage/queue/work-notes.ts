@@ -69,11 +69,11 @@ export async function setWorkAside(
 }
 
 /** Takes all notes of a process away that leaves by itself. */
-export const leaveWork = (db: Knex, { id, epoch }: Process): Promise<number> =>
+export const deleteWorkNotes = (db: Knex, { id, epoch }: Process): Promise<number> =>
   db('holdfast.work_notes').where({ worker: id, epoch }).delete();
 
 /** Takes all notes of a worker away that was asked to leave and has not: to be called before its epoch is raised. */
-export const forgiveLeaving = (trx: Knex.Transaction, id: string): Promise<unknown> =>
+export const deleteNotesOfLeaving = (trx: Knex.Transaction, id: string): Promise<unknown> =>
   trx.raw(
     `delete from holdfast.work_notes n using holdfast.workers w
       where w.id = ? and n.worker = w.id and n.epoch = w.epoch and w.stopped_at is null

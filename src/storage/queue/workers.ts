@@ -3,7 +3,7 @@ import { HEARTBEAT_OLD_MS, type StopMode, type WorkerRole, type WorkerView } fro
 import type { OwnConnection } from '../database/database.js';
 import { appendSystemEvent } from '../ops/system-events.js';
 import { type PageRows, rowsOfPage } from '../runs/page-rows.js';
-import { forgiveLeaving, leaveWork } from './work-notes.js';
+import { deleteNotesOfLeaving, deleteWorkNotes } from './work-notes.js';
 
 /** Rows of workers that were not heard of for so long are removed. */
 const FORGOTTEN_AFTER = '7 days';
@@ -33,7 +33,7 @@ export async function registerWorker(
   { id, recordingVersion, ...rest }: NewWorker,
 ): Promise<number> {
   await lockWorker(trx, id);
-  await forgiveLeaving(trx, id);
+  await deleteNotesOfLeaving(trx, id);
   // A predecessor that did not leave is dead: this process has its lock.
   await markDead(trx, id);
   const worker = { ...rest, recording_version: recordingVersion, told_status: 'working' };
@@ -60,7 +60,7 @@ export async function markContainers(
 }
 
 /** Says that a worker lives; answers what it was asked to do. Null: a newer process has the worker id. */
-export async function beat(
+export async function recordHeartbeat(
   connection: OwnConnection,
   worker: { readonly id: string; readonly epoch: number; readonly running: number },
 ): Promise<{ readonly stopAsked: StopMode | null } | null> {
@@ -99,7 +99,7 @@ const GONE = (which: string): string => `
 
 /** Says that a worker has left by itself. */
 export async function markStopped(db: Knex, id: string, epoch: number): Promise<void> {
-  await leaveWork(db, { id, epoch });
+  await deleteWorkNotes(db, { id, epoch });
   await db.raw(GONE('id = :id and epoch = :epoch'), { id, epoch, why: 'left' });
 }
 
@@ -165,7 +165,7 @@ export async function findWorker(db: Knex, id: string): Promise<WorkerView | und
 }
 
 /** Tells what has become of workers since it was told last, by their heartbeats. One at a time does so. */
-export async function tellHealth(trx: Knex.Transaction): Promise<void> {
+export async function recordHealthChanges(trx: Knex.Transaction): Promise<void> {
   await trx.raw(
     `with now as (
        select id, case when stopped_at is not null then 'stopped' when heartbeat_at < now() - ${OLD} then 'silent'

@@ -56,12 +56,12 @@ export async function copyInterruptions(
       id: text(row['id']).replace(text(row['interruption_id']), idOf(row, 'interruption_id')),
       interruption_id: idOf(row, 'interruption_id'),
       run_id: to.runId,
-      edit: row['edit'] === null ? null : editUnder(digests, text(row['edit'])),
+      edit: row['edit'] === null ? null : editWithDigest(digests, text(row['edit'])),
     })),
   );
 }
 
-function editUnder(digests: ReadonlyMap<string, string>, stored: string): string {
+function editWithDigest(digests: ReadonlyMap<string, string>, stored: string): string {
   const edit = argumentEdit.parse(JSON.parse(stored));
   return canonical({ ...edit, digest: digests.get(edit.digest) ?? edit.digest });
 }

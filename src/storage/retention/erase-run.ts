@@ -5,7 +5,7 @@ import { EMPTY_STATE } from '../../core/log/state.js';
 import { errorView } from '../../core/runs/run.js';
 import { removeItemsOfRun } from '../agents/session-cut.js';
 import { ERASED_NAME } from '../exports/export-tags.js';
-import { leaveExports } from '../exports/exported-runs.js';
+import { removeFromExports } from '../exports/exported-runs.js';
 import type { RunRow } from '../runs/run-row.js';
 import { runs } from '../runs/runs.js';
 import { ATTEMPT } from '../tasks/task-attempts.js';
@@ -49,7 +49,7 @@ export async function eraseContent(trx: Knex.Transaction, run: RunRow): Promise<
   await trx('holdfast.rewards').where({ run_id: id }).update({ data: null });
   await eraseTaskOf(trx, id);
   await forgetSubjects(trx, id);
-  await leaveExports(trx, run);
+  await removeFromExports(trx, run);
   // The key of a request still starts no second run.
   await trx('holdfast.idempotency_keys').where({ run_id: id }).update({ fingerprint: '' });
   if (run.session_id !== null) await removeItemsOfRun(trx, run.tenant, run.session_id, id);
@@ -139,7 +139,7 @@ export async function insertRemovedRun(
 export async function removeRun(trx: Knex.Transaction, run: RunRow, by: Erasing): Promise<void> {
   await insertRemovedRun(trx, run.id, by);
   await eraseToldEvents(trx, run);
-  await leaveExports(trx, run);
+  await removeFromExports(trx, run);
   if (run.session_id !== null) await removeItemsOfRun(trx, run.tenant, run.session_id, run.id);
   await deleteRunRows(trx, run.id);
 }

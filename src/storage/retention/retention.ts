@@ -24,7 +24,7 @@ function underRule(db: Knex, rule: RetentionRule): Knex.QueryBuilder {
 }
 
 /** Runs that a rule takes, those first that were over first, after a place. */
-export async function runsUnder(
+export async function runsOfRule(
   db: Knex,
   rule: RetentionRule & RuleStatus,
   after: PlaceInRule | null,
@@ -39,7 +39,7 @@ export async function runsUnder(
 }
 
 /** How many runs of a tenant, or of all of them (null), a rule takes; it counts no further than `most`. */
-export async function countUnder(db: Knex, rule: RetentionRule, tenant: string | null, most: number): Promise<number> {
+export async function countOfRule(db: Knex, rule: RetentionRule, tenant: string | null, most: number): Promise<number> {
   const taken = underRule(db, rule);
   if (tenant !== null) taken.where({ tenant });
   const found = taken.limit(most).select('id').as('found');

@@ -144,7 +144,7 @@ export async function claimCall(
 }
 
 /** Keeps what ended a wait of a call that may not go on yet: when somebody allows it, the call goes on under that. */
-export async function keepSettlement(
+export async function saveSettlement(
   db: Knex,
   { runId, callId }: CallIntent,
   { ordinal, settlement }: { readonly ordinal: number; readonly settlement: Settlement },

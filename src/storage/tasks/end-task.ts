@@ -8,7 +8,7 @@ import {
   trajectoryResult,
 } from '../../core/trajectories/trajectory-result.js';
 import { lastReward } from './rewards.js';
-import { tellEnded } from './task-events.js';
+import { recordTaskEnded } from './task-events.js';
 import type { TaskRow } from './tasks.js';
 
 type EndedRun = RunEnd & { readonly runId: string };
@@ -39,7 +39,7 @@ async function change(trx: Knex.Transaction, { runId, ...end }: EndedRun, more: 
     .returning(['id', 'tenant', 'attempts', 'status']);
   if (task === undefined || !ends) return;
   const how = { attempt: task.attempts, retried: task.status === 'open', result, reward: judged?.reward ?? null };
-  await tellEnded(trx, { ...task, runId }, how);
+  await recordTaskEnded(trx, { ...task, runId }, how);
 }
 
 /** Leaves a task open for its next attempt. False: there is none. */
@@ -54,7 +54,7 @@ async function tryAgain(trx: Knex.Transaction, runId: string, result: Trajectory
   if (afterMs === null) return false;
   const retryAt = trx.raw(`clock_timestamp() + ? * interval '1 ms'`, [afterMs]);
   await trx('holdfast.tasks').where({ id }).update({ retry_at: retryAt, updated_at: trx.fn.now() });
-  await tellEnded(trx, { ...task, runId }, { attempt, retried: true, result, reward: null });
+  await recordTaskEnded(trx, { ...task, runId }, { attempt, retried: true, result, reward: null });
   return true;
 }
 

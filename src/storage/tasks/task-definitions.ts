@@ -18,7 +18,7 @@ const COLUMNS = ['hash', 'name', 'version', 'definition'] as const;
  * Keeps a definition, once. Throws `task_definition_taken` where another one has its name and version: results are compared within a
  * version.
  */
-export async function keepDefinition(trx: Knex.Transaction, tenant: string, kept: KeptDefinition): Promise<void> {
+export async function saveDefinition(trx: Knex.Transaction, tenant: string, kept: KeptDefinition): Promise<void> {
   const { hash, name, version } = kept;
   if ((await touched(trx, tenant, hash)) > 0) return;
   // Of two at once, the later one sees what the other has kept.

@@ -11,7 +11,7 @@ export interface ToldTask {
   readonly runId: string;
 }
 
-export const tellSubmitted = (
+export const recordTaskSubmitted = (
   trx: Knex.Transaction,
   { id: taskId, tenant, runId, name, version }: ToldTask & { readonly name: string; readonly version: string },
 ): Promise<void> => appendSystemEvent(trx, { kind: 'task.submitted', tenant, taskId, runId, data: { name, version } });
@@ -20,7 +20,7 @@ export const tellSubmitted = (
  * Says that a worker has begun with the present run of a task. To be called before that is recorded: whoever begins again says it
  * again, which under its key writes nothing.
  */
-export async function tellBegun(db: Knex, runId: string, worker: string): Promise<void> {
+export async function recordTaskStarted(db: Knex, runId: string, worker: string): Promise<void> {
   await db.raw(
     `insert into holdfast.system_events (tenant, kind, key, task_id, run_id, worker_id, data)
      select t.tenant, k.kind, k.kind || ':' || t.run_id, t.id, t.run_id, ?, json_build_object('attempt', t.attempts)::text
@@ -31,7 +31,7 @@ export async function tellBegun(db: Knex, runId: string, worker: string): Promis
 }
 
 /** Says that a run at work made no progress, of the task that it executes if there is one. Gives the id of that; null: there is none. */
-export async function tellStalled(
+export async function recordTaskStalled(
   db: Knex,
   runId: string,
   data: { readonly seconds: number; readonly ended: boolean },
@@ -45,7 +45,7 @@ export async function tellStalled(
 }
 
 /** `retried`: another run of it follows. */
-export function tellEnded(
+export function recordTaskEnded(
   trx: Knex.Transaction,
   { id: taskId, tenant, runId }: ToldTask,
   {

@@ -5,7 +5,7 @@ import type { TaskView } from '../../core/tasks/task.js';
 import { taskDefinition } from '../../core/tasks/task-definition.js';
 import type { TaskRetries } from '../../core/tasks/task-retries.js';
 import { trajectoryResult } from '../../core/trajectories/trajectory-result.js';
-import { tellEnded, tellSubmitted } from './task-events.js';
+import { recordTaskEnded, recordTaskSubmitted } from './task-events.js';
 
 /** `open`: its run goes on, or another one of it is to follow. Else as its last run ended. */
 export type TaskState = 'open' | 'completed' | 'failed' | 'cancelled';
@@ -83,7 +83,7 @@ export async function insertTask(trx: Knex.Transaction, task: NewTask): Promise<
       reward_function: reward,
     },
   });
-  await tellSubmitted(trx, task);
+  await recordTaskSubmitted(trx, task);
 }
 
 /** A task with the status of its run. */
@@ -146,7 +146,7 @@ export async function cancelOpenTask(trx: Knex.Transaction, id: string, reason: 
     .returning(['tenant', 'run_id', 'attempts']);
   if (task === undefined) return;
   const { tenant, run_id: runId, attempts: attempt } = task;
-  await tellEnded(trx, { id, tenant, runId }, { attempt, retried: false, result, reward: null });
+  await recordTaskEnded(trx, { id, tenant, runId }, { attempt, retried: false, result, reward: null });
 }
 
 /** Takes away what a task says of itself beside its definition. How it ended stays, in no words of its own. */

@@ -152,7 +152,7 @@ function bodyOf<I, O>(declaration: Declaration<I, O>): Body {
     try {
       return await place.run(input, context);
     } finally {
-      place.leave();
+      place.release();
     }
   };
   return { isolated, enter, execute, resume: null };

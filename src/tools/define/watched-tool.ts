@@ -27,8 +27,8 @@ const bodies = new WeakMap<() => Invoke, () => Invoke>();
 
 /** What runs a tool, as the program made it. */
 export function invokeOf(tool: Invokable): Invoke {
-  const door = Object.getOwnPropertyDescriptor(tool, 'invoke')?.get;
-  return (door === undefined ? undefined : bodies.get(door)?.()) ?? tool.invoke;
+  const getter = Object.getOwnPropertyDescriptor(tool, 'invoke')?.get;
+  return (getter === undefined ? undefined : bodies.get(getter)?.()) ?? tool.invoke;
 }
 
 /** From now on whoever invokes the tool past its guard is refused; elsewhere it works as before. Returns the tool. */
@@ -38,12 +38,12 @@ export function instrumentTool<T extends Invokable>(tool: T): T {
   if (present?.configurable !== true || present.get !== undefined) return tool;
   let { invoke } = tool;
   const refused: Invoke = () => assertInvokable(tool.name);
-  const door = (): Invoke => (watch?.isOn() ? refused : invoke);
-  bodies.set(door, () => invoke);
+  const getter = (): Invoke => (watch?.isOn() ? refused : invoke);
+  bodies.set(getter, () => invoke);
   Object.defineProperty(tool, 'invoke', {
     configurable: true,
     enumerable: true,
-    get: door,
+    get: getter,
     set: (given: Invoke) => {
       invoke = given;
     },

@@ -58,7 +58,7 @@ class IsolatedPool {
     }
     return {
       run: (input, context) => isolation.run(spec, input, context),
-      leave: () => isolation.leave(),
+      release: () => isolation.leave(),
     };
   }
 

@@ -1,5 +1,5 @@
 /**
- * A door to private parts of the Agents SDK 0.x and of the client of the Model Context Protocol: a server over stdio would write its
+ * Uses private parts of the Agents SDK 0.x and of the client of the Model Context Protocol: a server over stdio would write its
  * standard error into that of this process, between whatever is there. Where a part is missing, it does so.
  */
 import type { Readable } from 'node:stream';

@@ -4,7 +4,7 @@ import { SEGMENT_QUEUE } from '../../../src/engine/queue/segment-queue.js';
 import { openDatabase } from '../../../src/storage/database/open-database.js';
 import type { Limits } from '../../../src/storage/dbos/dequeue.js';
 import { dequeue } from '../../../src/storage/dbos/dequeue.js';
-import { keepLimits } from '../../../src/storage/queue/dispatch-limits.js';
+import { saveLimits } from '../../../src/storage/queue/dispatch-limits.js';
 import { spreadOf } from '../figures.js';
 import { newPlace, query } from '../place.js';
 import { startJob } from '../process.js';
@@ -53,7 +53,7 @@ export const SCHEDULE: Row = {
         const begin = performance.now();
         const { ids, tenants } = await dequeue(
           database,
-          { ...wanted, application: 'holdfast', owner: 'bench', room: ROOM, after: '', leavesContainersMs: 0 },
+          { ...wanted, application: 'holdfast', owner: 'bench', capacity: ROOM, after: '', deferContainersMs: 0 },
           limits,
         );
         taken.push(performance.now() - begin);
@@ -76,7 +76,7 @@ export const SCHEDULE: Row = {
       };
     };
     const free = await figures('none', 'no limits');
-    await keepLimits(database.knex, [{ ...NO_LIMITS, kind: 'tenants', concurrency: 100 }]);
+    await saveLimits(database.knex, [{ ...NO_LIMITS, kind: 'tenants', concurrency: 100 }]);
     const limited = await figures('kept', 'limits');
     await database.close();
     return { ...free, ...limited };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RunEvent } from '../../../src/core/log/event.js';
-import { isCompared, Likeness } from '../../../src/core/log/likeness.js';
+import { EventNormalizer, isCompared } from '../../../src/core/log/event-normalizer.js';
 
 const RUN = 'run_0123456789abcdef';
 const event = (kind: string, data: unknown) => ({ kind, data }) as RunEvent;
@@ -12,7 +12,7 @@ const answer = (turn: number, ...ids: string[]) =>
     output: ids.map((callId) => ({ type: 'function_call', id: `fc_${callId}`, callId, name: 'pay', providerData: {} })),
   });
 const read = (runId: string, asked: boolean, ...events: RunEvent[]) => {
-  const likeness = new Likeness(runId);
+  const likeness = new EventNormalizer(runId);
   return events.map((one) => likeness.of(one, asked));
 };
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { notHoldfast, unreachable } from '../../../src/cli/event-stream.js';
 import { logRecord } from '../../../src/core/ops/log-record.js';
-import { shownAddress, withoutLooks } from '../../../src/core/secrets/secret-looks.js';
+import { shownAddress, withoutSecretPatterns } from '../../../src/core/secrets/secret-patterns.js';
 
 it.each([
   ['https://ann:pw83mZq0@host/a', 'https://[redacted]@host/a'],
@@ -71,7 +71,9 @@ const PLACES: readonly (readonly [string, (scheme: string, value: string) => str
 
 it.each(PLACES)('no scheme keeps what stands behind it: %s', (_place, written) => {
   const kept = SCHEMES.flatMap((scheme) => VALUES.map((value) => ({ text: written(scheme, value), value })));
-  expect(kept.filter(({ text, value }) => withoutLooks(text).includes(value)).map(({ text }) => text)).toEqual([]);
+  expect(kept.filter(({ text, value }) => withoutSecretPatterns(text).includes(value)).map(({ text }) => text)).toEqual(
+    [],
+  );
 });
 
 const FIELDS: readonly (readonly [string, (credentials: string) => object])[] = [
@@ -101,7 +103,7 @@ it.each([
   ['private_key: -----BEGIN PRIVATE KEY-----\nMIIab\n-----END PRIVATE KEY-----', 'private_key: [redacted]'],
   ['Authorization: Token QZV1 was refused by the host', 'Authorization: Token [redacted] was refused by the host'],
 ])('what is secret goes, and what is said around it stays: %s', (text, expected) => {
-  expect(withoutLooks(text)).toBe(expected);
+  expect(withoutSecretPatterns(text)).toBe(expected);
 });
 
 it.each([
@@ -113,7 +115,7 @@ it.each([
   '// see a@b',
   'the key token is missing',
 ])('what holds no secret stays as it is: %s', (text) => {
-  expect(withoutLooks(text)).toBe(text);
+  expect(withoutSecretPatterns(text)).toBe(text);
 });
 
 it('a text that only repeats the beginning of a secret takes no longer for that', () => {
@@ -128,6 +130,6 @@ it('a text that only repeats the beginning of a secret takes no longer for that'
     'auth',
   ];
   const began = performance.now();
-  for (const unit of units) withoutLooks(unit.repeat(Math.ceil(20_000 / unit.length)));
+  for (const unit of units) withoutSecretPatterns(unit.repeat(Math.ceil(20_000 / unit.length)));
   expect(performance.now() - began).toBeLessThan(2000);
 });

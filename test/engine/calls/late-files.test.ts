@@ -7,7 +7,7 @@ import type { Database } from '../../../src/storage/database/database.js';
 import { openDatabase } from '../../../src/storage/database/open-database.js';
 import { appendEvents, createLog } from '../../../src/storage/log/events.js';
 import { insertRun } from '../../../src/storage/runs/runs.js';
-import type { EnvironmentWorld } from '../../../steps/containers/open-environment.js';
+import type { EnvironmentContext } from '../../../steps/containers/open-environment.js';
 import { environmentOfCall } from '../../../steps/containers/run-environment.js';
 import { reapOrphans, settleEnvironments } from '../../../steps/containers/settle-environments.js';
 import { type HoldingProxy, holdingProxy } from '../../containers/holding-proxy.js';
@@ -30,8 +30,8 @@ describeDocker('files that come late', () => {
     const databases: Database[] = [];
     let proxy: HoldingProxy;
     /** One asks the engine through the proxy, the other one directly. */
-    let slow: EnvironmentWorld;
-    let quick: EnvironmentWorld;
+    let slow: EnvironmentContext;
+    let quick: EnvironmentContext;
     const mine: string[] = [];
     beforeAll(async () => {
       place = await createEngineDatabase(kind);
@@ -41,7 +41,7 @@ describeDocker('files that come late', () => {
     });
     beforeEach(async () => {
       proxy = await holdingProxy(DOCKER_HOST);
-      const world = (database: Database | undefined, host: string): EnvironmentWorld => {
+      const world = (database: Database | undefined, host: string): EnvironmentContext => {
         if (database === undefined) throw new Error('a database was opened');
         return { knex: database.knex, now: Date.now, environments: new DockerEngine(host, { patienceMs: 1000 }) };
       };
@@ -70,7 +70,7 @@ describeDocker('files that come late', () => {
       });
       return id;
     };
-    const commands = (world: EnvironmentWorld, runId: string) =>
+    const commands = (world: EnvironmentContext, runId: string) =>
       environmentOfCall(
         world,
         { runId, tenant: 'default', spec, secrets: async () => new Map() },

@@ -8,7 +8,7 @@ import type { Database } from '../../../src/storage/database/database.js';
 import { openDatabase } from '../../../src/storage/database/open-database.js';
 import { appendEvents, createLog } from '../../../src/storage/log/events.js';
 import { insertRun } from '../../../src/storage/runs/runs.js';
-import type { EnvironmentWorld } from '../../../steps/containers/open-environment.js';
+import type { EnvironmentContext } from '../../../steps/containers/open-environment.js';
 import { environmentOfCall } from '../../../steps/containers/run-environment.js';
 import { settleEnvironments } from '../../../steps/containers/settle-environments.js';
 import { countingProxy } from '../../containers/counting-proxy.js';
@@ -22,7 +22,7 @@ const { signal } = new AbortController();
 describeDockerSlowly('a worker that dies over a snapshot', () => {
   let place: TestDatabase;
   let db: Database;
-  let world: EnvironmentWorld;
+  let world: EnvironmentContext;
   let instance = '';
   const engine = new DockerEngine(DOCKER_HOST, { patienceMs: 1000 });
   beforeAll(async () => {

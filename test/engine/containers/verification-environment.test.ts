@@ -7,7 +7,7 @@ import { instanceId } from '../../../src/storage/containers/environments.js';
 import type { Database } from '../../../src/storage/database/database.js';
 import { openDatabase } from '../../../src/storage/database/open-database.js';
 import { insertRun } from '../../../src/storage/runs/runs.js';
-import type { EnvironmentOwner, EnvironmentWorld } from '../../../steps/containers/open-environment.js';
+import type { EnvironmentContext, EnvironmentOwner } from '../../../steps/containers/open-environment.js';
 import { environmentOfCall } from '../../../steps/containers/run-environment.js';
 import { settleEnvironments } from '../../../steps/containers/settle-environments.js';
 import { environmentForVerification } from '../../../steps/verification/verification-environment.js';
@@ -23,7 +23,7 @@ const { signal } = new AbortController();
 describeDocker('verification', () => {
   let place: TestDatabase;
   let db: Database;
-  let world: EnvironmentWorld;
+  let world: EnvironmentContext;
   const engine = new DockerEngine(DOCKER_HOST, { patienceMs: 1000 });
   const owners: EnvironmentOwner[] = [];
   beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { SystemDatabase } from '@dbos-inc/dbos-sdk/internal/system_database';
 import { Agent } from '@openai/agents';
 import { expect, it } from 'vitest';
-import { openQueueDoor } from '../../../src/engine/dbos/dequeue-door.js';
+import { hookDequeue } from '../../../src/engine/dbos/dequeue-hook.js';
 import { createEngine, type Engine, type EngineConfig } from '../../../src/index.js';
 import { createEngineDatabase, describeEachDatabase } from '../../harness/database.js';
 import { ADMIN, restOf } from '../../harness/engine.js';
@@ -30,7 +30,7 @@ describeEachDatabase('the door to what the dispatcher takes', (kind) => {
         const { id } = await engine.startRun({ agent: 'echo', input: 'hi' }, ADMIN);
         expect(await restOf(engine, id)).toMatchObject({ status: 'completed' });
       });
-      expect(openQueueDoor('another queue', { take, ended })).toBe(false);
+      expect(hookDequeue('another queue', { take, ended })).toBe(false);
     },
   );
 

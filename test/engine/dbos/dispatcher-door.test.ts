@@ -1,6 +1,6 @@
 import { Agent } from '@openai/agents';
 import { expect, it } from 'vitest';
-import { wakeDispatcher } from '../../../src/engine/dbos/dispatcher-door.js';
+import { wakeDispatcher } from '../../../src/engine/dbos/dispatcher-hook.js';
 import { SEGMENT_QUEUE } from '../../../src/engine/queue/segment-queue.js';
 import { createEngine, defineAgent } from '../../../src/index.js';
 import { createTestDatabase, describeEachDatabaseSlowly } from '../../harness/database.js';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Looks } from '../../../src/engine/queue/looks.js';
+import { DispatchWaker } from '../../../src/engine/queue/dispatch-waker.js';
 
 describe('the looks that follow on a wake', () => {
   beforeEach(() => void vi.useFakeTimers());
@@ -7,7 +7,7 @@ describe('the looks that follow on a wake', () => {
 
   it('are one at once, and more until the dispatcher has looked', async () => {
     const look = vi.fn();
-    const looks = new Looks(look);
+    const looks = new DispatchWaker(look);
     looks.wake();
     expect(look).toHaveBeenCalledTimes(1);
     await vi.advanceTimersByTimeAsync(2 + 8);
@@ -19,7 +19,7 @@ describe('the looks that follow on a wake', () => {
 
   it('begin anew for what came while the dispatcher was looking', async () => {
     const look = vi.fn();
-    const looks = new Looks(look);
+    const looks = new DispatchWaker(look);
     looks.wake();
     looks.taken();
     looks.wake();
@@ -29,7 +29,7 @@ describe('the looks that follow on a wake', () => {
 
   it('come to an end where there is never room', async () => {
     const look = vi.fn();
-    new Looks(look).wake();
+    new DispatchWaker(look).wake();
     await vi.advanceTimersByTimeAsync(10_000);
     expect(look).toHaveBeenCalledTimes(6);
   });

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { Allowance } from '../../../src/core/limits/allowance.js';
 import { isOver, type RunView } from '../../../src/core/runs/run.js';
 import { registerAgents } from '../../../src/engine/agents/agent-registry.js';
-import { longWork, sideBySide } from '../../../src/engine/concurrency/in-line.js';
+import { longWork, mapConcurrently } from '../../../src/engine/concurrency/concurrency-limits.js';
 import { logPages } from '../../../src/engine/evidence/log-reading.js';
 import { readStored, replayStored } from '../../../src/engine/replay/replay-run.js';
 import { grantsToday } from '../../../src/engine/replay/replayed-run.js';
@@ -220,14 +220,14 @@ describe('things that are done side by side', () => {
       return n;
     };
     const heard: number[] = [];
-    for await (const n of sideBySide([1, 2, 3, 4, 5, 6, 7], 3, work)) heard.push(n);
+    for await (const n of mapConcurrently([1, 2, 3, 4, 5, 6, 7], 3, work)) heard.push(n);
     expect(heard).toEqual([1, 2, 3, 4, 5, 6, 7]);
     expect(most).toBe(3);
-    for await (const n of sideBySide([1, 2, 3, 4, 5], 3, work)) if (n === 2) break;
+    for await (const n of mapConcurrently([1, 2, 3, 4, 5], 3, work)) if (n === 2) break;
     expect(atWork).toBe(0);
     const failing = async (n: number): Promise<number> => (n === 2 ? Promise.reject(new Error('two')) : work(n));
     const all = async (): Promise<void> => {
-      for await (const n of sideBySide([1, 2, 3], 3, failing)) expect(n).toBe(1);
+      for await (const n of mapConcurrently([1, 2, 3], 3, failing)) expect(n).toBe(1);
     };
     await expect(all()).rejects.toThrow('two');
     expect(atWork).toBe(0);

@@ -1,7 +1,7 @@
 import { Agent } from '@openai/agents';
 import { expect, it } from 'vitest';
 import { defineAgent, functionModel } from '../../../src/index.js';
-import { tellBegun } from '../../../src/storage/tasks/task-events.js';
+import { recordTaskStarted } from '../../../src/storage/tasks/task-events.js';
 import { describeBothDatabasesSlowly } from '../../harness/database.js';
 import { ADMIN, engineFor, restOf } from '../../harness/engine.js';
 import { parseExposition } from '../../metrics/exposition.js';
@@ -42,7 +42,7 @@ describeBothDatabasesSlowly('what is told of tasks', (kind) => {
     expect(all.every((event) => event.runId === runId && event.tenant === 'default')).toBe(true);
     expect(all.find((event) => event.kind === 'task.assigned')?.workerId).toBe('test');
     // An execution that begins again, because the one before it died, says nothing new.
-    await t.between((knex) => tellBegun(knex, runId, 'another'));
+    await t.between((knex) => recordTaskStarted(knex, runId, 'another'));
     expect((await ofTask(id)).length).toBe(4);
   });
 

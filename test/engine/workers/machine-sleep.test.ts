@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { HEARTBEAT_OLD_MS } from '../../../src/core/queue/worker.js';
-import { countingSleep, elapsedMs } from '../../../src/engine/concurrency/repeating.js';
+import { countingSleep, elapsedMs } from '../../../src/engine/concurrency/repeated-work.js';
 import { DatabaseClock } from '../../../src/engine/ops/database-clock.js';
 import { WorkerLease } from '../../../src/engine/workers/worker-lease.js';
 import { openDatabase } from '../../../src/storage/database/open-database.js';

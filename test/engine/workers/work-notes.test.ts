@@ -10,7 +10,7 @@ import { makeLogKey } from '../../../src/engine/evidence/log-keys.js';
 import { defineAgent, type Engine } from '../../../src/index.js';
 import { fence } from '../../../src/storage/dbos/takeover.js';
 import { appendEvents, createLog } from '../../../src/storage/log/events.js';
-import { beginWork, endWork, hasDied, leaveWork, workSetAside } from '../../../src/storage/queue/work-notes.js';
+import { beginWork, deleteWorkNotes, endWork, hasDied, workSetAside } from '../../../src/storage/queue/work-notes.js';
 import { registerWorker } from '../../../src/storage/queue/workers.js';
 import { insertRun } from '../../../src/storage/runs/runs.js';
 import { describeBothDatabasesSlowly } from '../../harness/database.js';
@@ -61,7 +61,7 @@ describeBothDatabasesSlowly('work with which processes died', (kind) => {
       const begin = async (epoch: number) => (await beginWork(knex, of('x'), gone(epoch))).deaths;
       expect([await begin(1), await begin(1), await begin(2), await begin(3)]).toEqual([0, 1, 1, 2]);
       // One that leaves by itself has not died.
-      await leaveWork(knex, gone(3));
+      await deleteWorkNotes(knex, gone(3));
       const { note, deaths: before } = await beginWork(knex, of('x'), gone(4));
       expect(before).toBe(2);
       await endWork(knex, of('x'), note);

@@ -4,7 +4,7 @@ import type { Database } from '../../../src/storage/database/database.js';
 import { migrate } from '../../../src/storage/database/migrate.js';
 import { openDatabase } from '../../../src/storage/database/open-database.js';
 import { fence } from '../../../src/storage/dbos/takeover.js';
-import { beat } from '../../../src/storage/queue/workers.js';
+import { recordHeartbeat } from '../../../src/storage/queue/workers.js';
 import { claimCall } from '../../../src/storage/runs/calls.js';
 import { atWork } from '../../harness/at-work.js';
 import { createEngineDatabase, describePostgres, type TestDatabase } from '../../harness/database.js';
@@ -57,7 +57,7 @@ describePostgres('what acts for a worker', () => {
       try {
         await database.knex.transaction(async (trx) => {
           await acts[what](trx);
-          expect(await beat(own, { ...worker, running: 1 })).toEqual({ stopAsked: null });
+          expect(await recordHeartbeat(own, { ...worker, running: 1 })).toEqual({ stopAsked: null });
           fenced = database.knex
             .transaction((other) => fence(other, worker.id))
             .then(() => {
@@ -67,7 +67,7 @@ describePostgres('what acts for a worker', () => {
           expect(isFenced).toBe(false);
         });
         await fenced;
-        expect(await beat(own, { ...worker, running: 1 })).toBeNull();
+        expect(await recordHeartbeat(own, { ...worker, running: 1 })).toBeNull();
       } finally {
         await own.close();
         await fenced;

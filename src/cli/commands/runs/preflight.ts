@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { z } from 'zod';
 import { readSettings } from '../../../config.js';
 import { PREFLIGHT_VERDICTS, type PreflightRun, type PreflightVerdict } from '../../../core/replay/preflight.js';
-import type { Doors } from '../../doors.js';
+import type { CliServices } from '../../cli-services.js';
 import { json, jsonOption } from '../../options.js';
 import { jsonText, plain, print } from '../../print.js';
 
@@ -12,7 +12,7 @@ const options = z.object({ json, all: z.boolean().default(false) });
 const EXIT_CODES: { readonly [V in PreflightVerdict]: number } = { safe: 0, needs_attention: 3, would_strand: 1 };
 const PROGRESS_EVERY = 50;
 
-export const preflightCommand = (doors: Doors): Command =>
+export const preflightCommand = (services: CliServices): Command =>
   new Command('preflight')
     .description(
       'Replay every paused and running run against this build; exit code 1 if one would strand, 3 if one needs attention.',
@@ -25,7 +25,7 @@ export const preflightCommand = (doors: Doors): Command =>
       // Loaded when needed: the other commands start without an engine.
       const { agentsOf, engineSettings } = await import('../server/server-process.js');
       const { preflight } = await import('../../../engine/replay/preflight.js');
-      const { config } = await agentsOf(settings, doors);
+      const { config } = await agentsOf(settings, services);
       const counts = { safe: 0, needs_attention: 0, would_strand: 0 };
       for await (const { run, done, total } of preflight({ ...config, ...engineSettings(settings) })) {
         counts[run.verdict]++;

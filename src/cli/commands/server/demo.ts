@@ -1,11 +1,11 @@
 import { Command } from 'commander';
 import { z } from 'zod';
+import type { CliServices } from '../../cli-services.js';
 import { createClient } from '../../client.js';
-import type { Doors } from '../../doors.js';
 
 const options = z.object({ model: z.string().min(1).optional() });
 
-export const demoCommand = (doors: Doors): Command =>
+export const demoCommand = (services: CliServices): Command =>
   new Command('demo')
     .description('Show a run that survives three kills, in a directory of its own that is removed afterwards.')
     .option(
@@ -14,5 +14,5 @@ export const demoCommand = (doors: Doors): Command =>
     )
     .action(async (raw: unknown) => {
       const { model = null } = options.parse(raw);
-      process.exitCode = await doors.runDemo({ model, connect: createClient });
+      process.exitCode = await services.runDemo({ model, connect: createClient });
     });

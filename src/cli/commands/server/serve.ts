@@ -2,7 +2,7 @@ import { Command, Option } from 'commander';
 import { z } from 'zod';
 import { readSettings } from '../../../config.js';
 import { WORKER_ROLES, workerRole } from '../../../core/queue/worker.js';
-import type { Doors } from '../../doors.js';
+import type { CliServices } from '../../cli-services.js';
 import { portOption } from '../../options.js';
 
 const options = z.object({
@@ -11,7 +11,7 @@ const options = z.object({
   role: workerRole.optional(),
 });
 
-export const serveCommand = (doors: Doors): Command =>
+export const serveCommand = (services: CliServices): Command =>
   new Command('serve')
     .description('Serve the API and execute runs, until SIGTERM or SIGINT.')
     .option('--host <host>', 'address to listen on; beyond loopback only with configured tokens')
@@ -28,5 +28,5 @@ export const serveCommand = (doors: Doors): Command =>
       const { host = settings.host, port = settings.port, role = settings.role } = options.parse(raw);
       // Loaded when needed: the other commands start without an engine.
       const { serve } = await import('./server-process.js');
-      await serve({ ...settings, host, port, role }, doors);
+      await serve({ ...settings, host, port, role }, services);
     });

@@ -11,8 +11,8 @@ import type { HoldfastConfig } from '../../../engine/agents/define.js';
 import { hearerOf, watchStrayThrows } from '../../../engine/dbos/stray-throws.js';
 import type { Engine } from '../../../engine/engine.js';
 import { knowSecret } from '../../../models/secrets/known-secrets.js';
+import { type CliServices, consoleIntoLog, type HttpServer } from '../../cli-services.js';
 import { assertPortFree } from '../../doctor/check-process.js';
-import { consoleIntoLog, type Doors, type HttpServer } from '../../doors.js';
 import { packageVersion } from '../../help.js';
 import { findConfig } from '../../load-config.js';
 import { print, printAsIs } from '../../print.js';
@@ -148,36 +148,36 @@ interface Agents {
   readonly from: string;
 }
 
-interface OpenDoor {
+interface OpenServer {
   readonly http: HttpServer;
   readonly tokens: readonly Token[];
 }
 
 /** Serves until it is asked to stop. Throws what keeps it from starting, and leaves nothing open then. */
-export async function serve(settings: Settings, doors: Doors): Promise<void> {
+export async function serve(settings: Settings, services: CliServices): Promise<void> {
   // Whatever this process makes is for its user alone, also what tools and servers that it starts make.
   process.umask(0o077);
-  const log = doors.log(settings.logLevel);
+  const log = services.log(settings.logLevel);
   watchStrayThrows(hearerOf(log));
   consoleIntoLog(log);
   const stop = watchStopSignals(settings.shutdownGraceMs, log);
   // A start may wait long for its database; by default the signal ends the process. The file of tokens is read after the start anyway.
   process.on('SIGHUP', ignored);
   const listening = listeningOf(settings);
-  if (listening !== null) await assertMayListen({ ...settings, ...listening }, doors);
-  const { config, from } = await agentsOf(settings, doors);
+  if (listening !== null) await assertMayListen({ ...settings, ...listening }, services);
+  const { config, from } = await agentsOf(settings, services);
   const { createEngine } = await import('../../../engine/create-engine.js');
   const engine = await createEngine({
     ...{ ...config, ...engineSettings(settings), log },
     ...{ onFatal: die(log), onStopAsked: () => stop.ask() },
   });
-  const door = listening === null ? null : await openHttp(engine, { ...settings, ...listening }, log, doors);
-  watchTokens(settings.tokensFile, (tokens) => take(tokens, door), log);
+  const server = listening === null ? null : await openHttp(engine, { ...settings, ...listening }, log, services);
+  watchTokens(settings.tokensFile, (tokens) => take(tokens, server), log);
   process.off('SIGHUP', ignored);
-  announce(settings, await engine.listAgents({ limit: PAGE_LIMIT }, LOCAL_CALLER), door, from);
+  announce(settings, await engine.listAgents({ limit: PAGE_LIMIT }, LOCAL_CALLER), server, from);
   await stop.asked();
-  door?.http.drain();
-  await door?.http.close(HTTP_GRACE_MS);
+  server?.http.drain();
+  await server?.http.close(HTTP_GRACE_MS);
   await engine.stop({ graceMs: Math.floor(settings.shutdownGraceMs * ENGINE_SHARE) });
   log.info({ component: 'process', event: 'stopped' }, 'stopped');
   // A model call or a tool that is left behind would keep the process.
@@ -187,9 +187,9 @@ export async function serve(settings: Settings, doors: Doors): Promise<void> {
 const ignored = (): void => undefined;
 
 /** A worker that listens for nothing knows them as well, since its runs may say them. */
-function take(tokens: readonly Token[], door: OpenDoor | null): void {
+function take(tokens: readonly Token[], server: OpenServer | null): void {
   for (const { token } of tokens) knowSecret(token);
-  door?.http.setTokens(tokens);
+  server?.http.setTokens(tokens);
 }
 
 interface Listening {
@@ -204,8 +204,8 @@ function listeningOf({ role, port, metricsPort }: Settings): Listening | null {
 }
 
 /** What the HTTP server would refuse is refused before anything is loaded or made. */
-async function assertMayListen({ host, port, tokens, dataDir }: Settings, doors: Doors): Promise<void> {
-  if (tokens.length === 0 && !(await doors.isLoopback(host))) {
+async function assertMayListen({ host, port, tokens, dataDir }: Settings, services: CliServices): Promise<void> {
+  if (tokens.length === 0 && !(await services.isLoopback(host))) {
     throw new HoldfastError(
       'unsafe_bind',
       `${host} is an address that others can reach, and no tokens are configured.`,
@@ -213,15 +213,15 @@ async function assertMayListen({ host, port, tokens, dataDir }: Settings, doors:
   }
   await assertPortFree(host, port);
   // Where none was made yet, one is made when the engine works.
-  if (tokens.length === 0) await doors.keptToken(dataDir);
+  if (tokens.length === 0) await services.keptToken(dataDir);
 }
 
-export async function agentsOf({ configFile }: Settings, doors: Doors): Promise<Agents> {
+export async function agentsOf({ configFile }: Settings, services: CliServices): Promise<Agents> {
   const path = findConfig(configFile);
   if (path === null)
-    return { config: await doors.demoConfig(), from: "none here: the demo's agent, with a scripted model" };
+    return { config: await services.demoConfig(), from: "none here: the demo's agent, with a scripted model" };
   const { loadConfig } = await import('../../load-config.js');
-  return { config: await loadConfig(path, await doors.ownModules()), from: path };
+  return { config: await loadConfig(path, await services.ownModules()), from: path };
 }
 
 export const engineSettings = (settings: Settings) => ({
@@ -259,18 +259,18 @@ async function openHttp(
   engine: Engine,
   settings: Settings & Listening,
   log: EngineLog,
-  doors: Doors,
-): Promise<OpenDoor> {
+  services: CliServices,
+): Promise<OpenServer> {
   const { host, port, serves, maxBodyBytes, maxTaskBytes } = settings;
   const tokensConfigured = settings.tokens.length > 0;
   try {
     let tokens = settings.tokens;
     const made = async (): Promise<readonly Token[]> => {
-      tokens = [await doors.madeToken(settings.dataDir)];
+      tokens = [await services.madeToken(settings.dataDir)];
       return tokens;
     };
     const given = { tokens: tokensConfigured ? tokens : made, tokensConfigured };
-    const http = await doors.openHttp(engine, { host, port, serves, maxBodyBytes, maxTaskBytes, ...given, log });
+    const http = await services.openHttp(engine, { host, port, serves, maxBodyBytes, maxTaskBytes, ...given, log });
     return { http, tokens };
   } catch (error) {
     await engine.stop({ graceMs: 0 });
@@ -285,13 +285,13 @@ const ROLES = { api: 'api: executes no runs', worker: 'worker: executes runs, se
 function announce(
   settings: Settings,
   { items, nextCursor }: Page<AgentView>,
-  door: OpenDoor | null,
+  server: OpenServer | null,
   from: string,
 ): void {
   print(`Holdfast ${packageVersion()}`);
   if (settings.role !== 'all') print(`role      ${ROLES[settings.role]}`);
-  if (door !== null) {
-    const { http, tokens } = door;
+  if (server !== null) {
+    const { http, tokens } = server;
     print(
       `${settings.role === 'worker' ? 'metrics ' : 'url     '}  ${http.url}${settings.role === 'worker' ? METRICS_PATH : ''}`,
     );

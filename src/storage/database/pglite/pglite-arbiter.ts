@@ -1,5 +1,5 @@
 import { HoldfastError } from '../../../core/errors/errors.js';
-import { type Door, enterTransaction, Lease, transactionHere } from './pglite-lease.js';
+import { type DatabaseUser, enterTransaction, Lease, transactionHere } from './pglite-lease.js';
 import type { PgliteSession, TransactionStatus } from './pglite-session.js';
 import type { Message, Send } from './pglite-wire.js';
 import { beginsReadOnly, beginsTransaction, endsTransaction, onlyReads } from './pglite-wire.js';
@@ -27,13 +27,13 @@ const nestedError = (text: string): HoldfastError =>
 /** Decides for one virtual connection when its statements run, and refuses those that would wait for themselves. */
 export class PgliteArbiter {
   readonly #session: PgliteSession;
-  readonly #door: Door;
+  readonly #user: DatabaseUser;
   #lease: Lease | null = null;
   #joined: Lease | null = null;
 
-  constructor(session: PgliteSession, door: Door) {
+  constructor(session: PgliteSession, user: DatabaseUser) {
     this.#session = session;
-    this.#door = door;
+    this.#user = user;
   }
 
   /** Must be called synchronously by whoever sends the statement: the caller's async context says where it stands. */
@@ -41,7 +41,7 @@ export class PgliteArbiter {
     if (this.#joined !== null) return this.#goOnJoined(this.#joined, statement, emit);
     const here = transactionHere();
     if (here !== null && here.holder !== this) return this.#second(here, statement, emit);
-    const lease = this.#lease ?? new Lease(this, this.#door);
+    const lease = this.#lease ?? new Lease(this, this.#user);
     if (this.#lease === null && beginsTransaction(statement.text)) enterTransaction(lease);
     this.#lease = lease;
     lease.leaving = endsTransaction(statement.text);
@@ -65,7 +65,7 @@ export class PgliteArbiter {
 
   async #second(here: Lease, statement: Statement, emit: Emit): Promise<TransactionStatus> {
     const stays = beginsReadOnly(statement.text);
-    if (here.door !== 'dbos' || this.#door !== 'dbos' || !(stays || onlyReads(statement.text))) {
+    if (here.user !== 'dbos' || this.#user !== 'dbos' || !(stays || onlyReads(statement.text))) {
       throw nestedError(statement.text);
     }
     await here.turn.lock();

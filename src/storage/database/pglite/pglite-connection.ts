@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events';
 import pg from 'pg';
 import { HoldfastError } from '../../../core/errors/errors.js';
 import { PgliteArbiter } from './pglite-arbiter.js';
-import type { Door } from './pglite-lease.js';
+import type { DatabaseUser } from './pglite-lease.js';
 import type { PgliteSession, TransactionStatus } from './pglite-session.js';
 import { type Bind, type Describe, type Execute, listenCommand, type Message, type Send } from './pglite-wire.js';
 
@@ -25,10 +25,10 @@ class PgliteConnection extends EventEmitter {
   #text = '';
   #sends: Send[] = [];
 
-  constructor(session: PgliteSession, door: Door) {
+  constructor(session: PgliteSession, user: DatabaseUser) {
     super();
     this.#session = session;
-    this.#arbiter = new PgliteArbiter(session, door);
+    this.#arbiter = new PgliteArbiter(session, user);
     this.#stopNotifications = session.onNotification((message) => {
       if (typeof message.channel !== 'string' || !this.#channels.has(message.channel)) return;
       session.outside(() => this.emit(message.name, message));
@@ -155,11 +155,11 @@ type Connected = (error: Error | undefined, client: pg.PoolClient | undefined, d
 
 /** A `pg.Pool` whose clients share PGlite's session: no socket, no wire, otherwise pg as it is. */
 export class PglitePool extends pg.Pool {
-  constructor(session: PgliteSession, door: Door) {
+  constructor(session: PgliteSession, user: DatabaseUser) {
     const connections = new WeakMap<pg.ClientBase, PgliteConnection>();
     class Client extends pg.Client {
       constructor() {
-        const connection = new PgliteConnection(session, door);
+        const connection = new PgliteConnection(session, user);
         // What is sent before an answer waits in the connection: pg will not keep it in the client any more.
         const config = { application_name: 'holdfast', connection, pipeline: true };
         super(config);

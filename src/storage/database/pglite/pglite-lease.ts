@@ -21,7 +21,7 @@ export class Mutex {
 }
 
 /** Who talks to the embedded database. DBOS may read on a second connection inside its own transaction; nobody else may. */
-export type Door = 'dbos' | 'holdfast';
+export type DatabaseUser = 'dbos' | 'holdfast';
 
 /** The right of one virtual connection to PGlite's only session, from BEGIN to COMMIT or ROLLBACK or for one statement. */
 export class Lease {
@@ -34,11 +34,11 @@ export class Lease {
   readonly turn = new Mutex();
 
   readonly holder: object;
-  readonly door: Door;
+  readonly user: DatabaseUser;
 
-  constructor(holder: object, door: Door) {
+  constructor(holder: object, user: DatabaseUser) {
     this.holder = holder;
-    this.door = door;
+    this.user = user;
   }
 }
 

@@ -32,7 +32,7 @@ import { assertNotErased } from '../../storage/runs/runs.js';
 import { runsOfCalls } from '../../storage/runs/runs-to-resume.js';
 import type { EngineContext } from '../engine-context.js';
 import { beginningOf, isLong } from '../runs/read-runs.js';
-import { expire, settlePast } from '../workers/settle-due.js';
+import { expire, settlePast } from '../workers/due-deadlines.js';
 import { assertFits, assertRunsNow, judgeExtras, unfitNow } from './approval-terms.js';
 
 const unknown = (id: string): HoldfastError =>

@@ -1,10 +1,11 @@
-/**
- * A door to a private part of the DBOS SDK 5.3: the loop that polls queues can be told of one and be woken, so that a segment
- * starts within milliseconds while its limits are kept. Where the part is missing, polling once a second is what remains.
- */
 import type { WorkflowQueue } from '@dbos-inc/dbos-sdk';
 import wfqueue from '@dbos-inc/dbos-sdk/internal/wfqueue';
 import { z } from 'zod';
+
+/**
+ * Uses a private part of the DBOS SDK 5.3: the loop that polls queues can be told of one and be woken, so that a segment
+ * starts within milliseconds while its limits are kept. Where the part is missing, polling once a second is what remains.
+ */
 
 const runnerShape = z.object({
   wfQueueRunner: z.object({
@@ -17,7 +18,7 @@ const listShape = z.object({ wfQueueRunner: z.object({ ensureState: z.instanceof
 
 const stateShape = z.object({ nextPollAt: z.number() });
 
-/** Makes the dispatcher poll a queue now. False: the door is closed (DBOS is not launched, or has changed inside). */
+/** Makes the dispatcher poll a queue now. False: DBOS has changed inside or is not launched. */
 export function wakeDispatcher(queueName: string): boolean {
   const parsed = runnerShape.safeParse(wfqueue);
   if (!parsed.success) return false;
@@ -34,7 +35,7 @@ const queueShape = z.object({ queue: z.object({ workerConcurrency: z.number().op
 
 /**
  * Gives a queue a capacity of this process alone: what the database says of it is one number for all. The dispatcher reads
- * the queue's record anew every two seconds, and each time it gets ours in it. False: the door is closed.
+ * the queue's record anew every two seconds, and each time it gets ours in it. False: DBOS has changed inside.
  */
 export function limitHere(queueName: string, capacity: () => number): boolean {
   const parsed = runnerShape.safeParse(wfqueue);

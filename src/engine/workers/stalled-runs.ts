@@ -1,15 +1,15 @@
-import { tellStalled } from '../../storage/tasks/task-events.js';
+import { recordTaskStalled } from '../../storage/tasks/task-events.js';
 import type { EngineContext } from '../engine-context.js';
 
 /**
  * Tells of runs that are at work here and of which no step began or ended for long, once for each silence, and ends them where that is
  * configured. What is told is committed before anything is ended.
  */
-export async function tellStalls(context: EngineContext): Promise<void> {
+export async function reportStalledRuns(context: EngineContext): Promise<void> {
   const { stepContext, running, stalls, log } = context;
   for (const { runId, silentMs } of running.silent(stalls.afterMs)) {
     const seconds = Math.floor(silentMs / 1000);
-    const taskId = await tellStalled(stepContext.knex, runId, { seconds, ended: stalls.end });
+    const taskId = await recordTaskStalled(stepContext.knex, runId, { seconds, ended: stalls.end });
     running.told(runId);
     stepContext.metrics.stalled();
     log.warn(

@@ -69,7 +69,7 @@ const ONLY_A_NAME = /^[A-Za-z_-]{2,100}$/;
 /** Behind the name of a secret, without a sign: of digits and letters, as no word is. */
 const KEY_BEHIND = String.raw`(?=[^\s\d]{0,100}\d)(?=[^\sA-Za-z]{0,100}[A-Za-z])[\w+/=.~-]{12,4000}`;
 
-const LOOKS: readonly (readonly [RegExp, string])[] = [
+const PATTERNS: readonly (readonly [RegExp, string])[] = [
   [/(\b[a-z][a-z0-9+.-]{0,30}:\/\/)[^\s/?#"'<>]{1,2000}@/gi, `$1${HIDDEN}@`],
   // A password in which a slash was not encoded. What has digits there has a port.
   [
@@ -126,17 +126,17 @@ const ELEMENT = /(<([A-Za-z][\w.-]{1,60})>)[^<>]{1,4000}(?=<\/)/g;
  */
 export const shownAddress = (value: string): string => {
   const at = value.lastIndexOf('@');
-  if (at === -1) return withoutLooks(value);
+  if (at === -1) return withoutSecretPatterns(value);
   const scheme = /^[a-z][a-z\d+.-]{0,30}:(?:\/\/)?/i.exec(value)?.[0] ?? '';
-  return withoutLooks(`${scheme}${HIDDEN}${value.slice(at)}`);
+  return withoutSecretPatterns(`${scheme}${HIDDEN}${value.slice(at)}`);
 };
 
 /**
  * The text without what looks like a secret: user and password of an address, and what stands behind the name of a secret. Names come
  * first: the other rules would hide the beginning of a value, and leave the rest.
  */
-export const withoutLooks = (text: string): string =>
-  LOOKS.reduce(
+export const withoutSecretPatterns = (text: string): string =>
+  PATTERNS.reduce(
     (rest, [look, instead]) => rest.replace(look, instead),
     withoutNamed(text.replace(AUTH_OPTION, hiddenBehind)),
   )

@@ -11,14 +11,14 @@ import { environmentForVerification, type JudgedEnvironment } from './verificati
 const TRIES = 3;
 
 /** A run that is verified. */
-export interface VerifiedRun {
+interface VerifiedRun {
   readonly id: string;
   readonly tenant: string;
   readonly task: RunTask;
 }
 
 /** `failed`: by something that is neither the agent's nor a test's. */
-export type Judged<T> =
+type Judged<T> =
   | { readonly type: 'found'; readonly found: T }
   | { readonly type: 'failed'; readonly error: ErrorView }
   /** By what the agent left. */
@@ -29,7 +29,7 @@ export type Judged<T> =
  * Does a part of the verification in the copy of the container, as one step of the name. Executed again after a crash, its commands give
  * what came of them the first time. Never throws but for the database.
  */
-export async function inCopy<T>(
+export async function inVerificationContainer<T>(
   ctx: StepContext,
   run: VerifiedRun,
   name: string,

@@ -1,11 +1,12 @@
-/**
- * A door to a private part of the DBOS SDK 5.3: what its dispatcher takes out of a queue is chosen here, and here is heard
- * when a workflow of the queue has ended and its end is written. Where the part is missing, DBOS chooses by priority and age.
- */
 import { DBOSExecutor } from '@dbos-inc/dbos-sdk/internal/dbos-executor';
 import { z } from 'zod';
 
-export interface QueueDoor {
+/**
+ * Uses a private part of the DBOS SDK 5.3: what its dispatcher takes out of a queue is chosen here, and here is heard
+ * when a workflow of the queue has ended and its end is written. Where the part is missing, DBOS chooses by priority and age.
+ */
+
+export interface DequeueHooks {
   /** Ids of the workflows that were marked as taken by `owner`, where `running` of the queue are at work in this process. */
   readonly take: (wanted: { readonly running: number; readonly owner: string }) => Promise<readonly string[]>;
   readonly ended: () => void;
@@ -32,8 +33,8 @@ const tracked = z.tuple([z.string(), z.object({ queueName: z.string(), promise: 
 
 type Method = (...args: readonly unknown[]) => unknown;
 
-/** False: the door is closed. To be called after every launch. */
-export function openQueueDoor(queueName: string, door: QueueDoor): boolean {
+/** False: DBOS has changed inside. To be called after every launch. */
+export function hookDequeue(queueName: string, hooks: DequeueHooks): boolean {
   const parsed = shape.safeParse(DBOSExecutor.globalInstance);
   if (!parsed.success) return false;
   const { systemDatabase } = DBOSExecutor.globalInstance as unknown as {
@@ -44,12 +45,12 @@ export function openQueueDoor(queueName: string, door: QueueDoor): boolean {
     const [queue, , , , running, , owner] = asked.safeParse(args).data ?? [];
     if (queue?.name !== queueName || running === undefined || owner === undefined)
       return Reflect.apply(find, systemDatabase, args);
-    return door.take({ running, owner });
+    return hooks.take({ running, owner });
   };
   systemDatabase.trackRunningWorkflow = (...args) => {
     const result: unknown = Reflect.apply(track, systemDatabase, args);
     const entry = tracked.safeParse(args).data?.[1];
-    if (entry?.queueName === queueName) void entry.promise.then(door.ended, door.ended);
+    if (entry?.queueName === queueName) void entry.promise.then(hooks.ended, hooks.ended);
     return result;
   };
   return true;

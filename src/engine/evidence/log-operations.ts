@@ -14,7 +14,7 @@ import { readTree } from '../../storage/evidence/log-tree.js';
 import { readEvents, readHead } from '../../storage/log/read-events.js';
 import { hasDied } from '../../storage/queue/work-notes.js';
 import { findRun } from '../../storage/runs/runs.js';
-import { chore, ofAll } from '../concurrency/repeating.js';
+import { maintenanceWork, ofAll } from '../concurrency/repeated-work.js';
 import type { EngineContext } from '../engine-context.js';
 import type { Apart } from './anchor.js';
 import { fewAtATime } from './log-reading.js';
@@ -29,7 +29,7 @@ export async function signLog(context: EngineContext, sign: (apart: Apart | null
   const { stepContext } = context;
   if (!(await hasDied(stepContext.knex, TOGETHER))) return counted(stepContext, TOGETHER, () => sign(null));
   await sign({
-    enter: (runId, work) => chore(context, ofAll(`enter ${runId}`), work),
+    enter: (runId, work) => maintenanceWork(context, ofAll(`enter ${runId}`), work),
     sign: (work) => counted(stepContext, ofAll('sign what was entered'), work),
   });
 }

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import { settlementByTime } from '../../../steps/interruptions/settle.js';
-import { type Settling, settleAndResume } from '../../../steps/interruptions/settle-and-resume.js';
+import { type SettlementBatch, settleAndResume } from '../../../steps/interruptions/settle-and-resume.js';
 import { databaseTrouble } from '../../storage/database/database-trouble.js';
 import { falseInterruptions } from '../../storage/integrity/shown-rows.js';
 import type { InterruptionRow } from '../../storage/interruptions/interruption-rows.js';
@@ -24,11 +24,11 @@ const FAILED_MAX = 1_000;
  * Settles, whenever it is called, all deadlines and timers that are due: many in one transaction, in several at once, beside other
  * workers that do the same. One that fails is tried again later, and holds up no other.
  */
-export function dueWatch(context: EngineContext): (isStopping: () => boolean) => Promise<void> {
+export function settleDueDeadlines(context: EngineContext): (isStopping: () => boolean) => Promise<void> {
   const { stepContext } = context;
   const failed = new Map<string, number>();
 
-  const leave = (id: string): void => {
+  const postpone = (id: string): void => {
     if (failed.size < FAILED_MAX) failed.set(id, performance.now() + AGAIN_AFTER_MS);
   };
 
@@ -39,7 +39,7 @@ export function dueWatch(context: EngineContext): (isStopping: () => boolean) =>
     for (const { id, runId, target } of timers) {
       await expire(context, runId, target).catch((error: unknown) => {
         if (databaseTrouble(error) !== null) throw error;
-        leave(id);
+        postpone(id);
         notExpired(context, { runId, error });
       });
     }
@@ -58,7 +58,7 @@ export function dueWatch(context: EngineContext): (isStopping: () => boolean) =>
             trx,
             taken.flatMap(({ id, target }) => (kept.has(target) ? [] : [id])),
           );
-          for (const { id, target } of taken) if (kept.has(target)) leave(id);
+          for (const { id, target } of taken) if (kept.has(target)) postpone(id);
         });
       } catch (error) {
         if (taken.length === 0) throw error;
@@ -83,7 +83,7 @@ export function dueWatch(context: EngineContext): (isStopping: () => boolean) =>
  */
 async function settleTaken(
   context: EngineContext,
-  settling: Settling,
+  settling: SettlementBatch,
   due: readonly Due[],
 ): Promise<ReadonlySet<string>> {
   if (due.length === 0) return new Set();

@@ -7,7 +7,7 @@ type Method = (...args: unknown[]) => unknown;
  * The same object, whose methods throw errors of the table in place of what the driver of the database throws: also by their promises,
  * and while somebody reads what they stream. Each call is a request, or a part of the one that makes it.
  */
-export const namingTrouble = <T extends object>(verbs: T): T =>
+export const withNamedErrors = <T extends object>(verbs: T): T =>
   new Proxy(verbs, {
     get: (target, key) => {
       const value: unknown = Reflect.get(target, key);
@@ -34,5 +34,5 @@ const isIterable = (value: unknown): value is AsyncIterable<unknown> =>
   typeof value === 'object' && value !== null && Symbol.asyncIterator in value;
 
 const namedIterable = (stream: AsyncIterable<unknown>): AsyncIterable<unknown> => ({
-  [Symbol.asyncIterator]: () => namingTrouble(stream[Symbol.asyncIterator]()),
+  [Symbol.asyncIterator]: () => withNamedErrors(stream[Symbol.asyncIterator]()),
 });

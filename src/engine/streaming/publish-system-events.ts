@@ -1,6 +1,6 @@
 import { takeChore } from '../../storage/database/chores.js';
-import { tellQueueDepth } from '../../storage/ops/system-events.js';
-import { tellHealth } from '../../storage/queue/workers.js';
+import { recordQueueDepth } from '../../storage/ops/system-events.js';
+import { recordHealthChanges } from '../../storage/queue/workers.js';
 import type { EngineContext } from '../engine-context.js';
 import { SEGMENT_QUEUE } from '../queue/segment-queue.js';
 
@@ -11,12 +11,12 @@ const EVERY_MS = 5000;
  * Tells what is true without a transaction that makes it so: that a worker fell silent, and how long the queue is. One process at a
  * time looks, and what changed is kept together with what was told of it. Gives every event its place. Throws nothing.
  */
-export async function tellSystem({ stepContext: { knex }, system, log }: EngineContext): Promise<void> {
+export async function publishSystemEvents({ stepContext: { knex }, system, log }: EngineContext): Promise<void> {
   try {
     if (await takeChore(knex, CHORE, EVERY_MS)) {
       await knex.transaction(async (trx) => {
-        await tellHealth(trx);
-        await tellQueueDepth(trx, SEGMENT_QUEUE);
+        await recordHealthChanges(trx);
+        await recordQueueDepth(trx, SEGMENT_QUEUE);
       });
     }
     await system.look();

@@ -16,7 +16,7 @@ export interface Waiting {
  * Does something that needs the database as soon as the database is there: one that is away, starts or is slow is waited for, as those
  * that are at work wait for it. What would not pass is thrown at once. `work` leaves nothing open when it throws.
  */
-export async function whenThere<T>({ atMostMs, tell }: Waiting, work: () => Promise<T>): Promise<T> {
+export async function whenDatabaseAnswers<T>({ atMostMs, tell }: Waiting, work: () => Promise<T>): Promise<T> {
   const began = performance.now();
   let toldAt = Number.NEGATIVE_INFINITY;
   for (;;) {

@@ -26,8 +26,8 @@ interface DemoOptions {
   readonly connect: (url: string, token: string) => Client;
 }
 
-/** What the commands need of the rooms beside theirs; `main.ts` opens these doors. */
-export interface Doors {
+/** What the commands need of other modules; `main.ts` provides it. */
+export interface CliServices {
   readonly log: (level: Settings['logLevel']) => EngineLog;
   readonly openHttp: (engine: Engine, options: HttpOptions) => Promise<HttpServer>;
   readonly isLoopback: (host: string) => Promise<boolean>;

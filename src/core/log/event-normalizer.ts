@@ -1,10 +1,11 @@
+import { z } from 'zod';
+import { type JsonObject, type JsonValue, jsonObject } from '../json.js';
+import type { RunEvent } from './event.js';
+
 /**
  * What an event says without what can only differ between two runs: their ids, those of what belongs to them, digests that
  * have these in them, and the ids that providers make up for answers and calls. Calls are named by their place.
  */
-import { z } from 'zod';
-import { type JsonObject, type JsonValue, jsonObject } from '../json.js';
-import type { RunEvent } from './event.js';
 
 /** Written by where a run comes from or how it was carried on, not by what it did. */
 const ABOUT_THE_LOG: ReadonlySet<string> = new Set([
@@ -36,7 +37,7 @@ const ID = /\b(?:run|int|std)_[0-9a-f]{8,64}\b/g;
 const answered = z.object({ turn: z.int(), output: z.array(jsonObject) });
 
 /** The events of one run as those of another can be held against them. Each is to be asked for once, in order. */
-export class Likeness {
+export class EventNormalizer {
   readonly #names = new Map<string, string>();
   readonly #calls = new Map<string, string>();
   readonly #counts = new Map<string, number>();

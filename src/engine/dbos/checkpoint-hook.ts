@@ -1,8 +1,3 @@
-/**
- * A door to a private part of the DBOS SDK 5.3: how an execution of a workflow finds and keeps the results of its steps. DBOS
- * makes seven journeys to the database for each step; here it is one. What is kept, and who may keep it, are the same. Where
- * the part is missing, DBOS's own way is what remains.
- */
 import { currentOwnerXid, type DBOSLocalCtx, getCurrentContextStore } from '@dbos-inc/dbos-sdk/internal/context';
 import { DBOSExecutor } from '@dbos-inc/dbos-sdk/internal/dbos-executor';
 import {
@@ -13,7 +8,13 @@ import {
 import { withDbRetry } from '@dbos-inc/dbos-sdk/internal/system_database';
 import { z } from 'zod';
 import { currentSegment } from '../../../workflows/segment-context.js';
-import { keepOutput, keepStep, readHistory, readStatus, type StepResult } from '../../storage/dbos/checkpoints.js';
+import { readHistory, readStatus, type StepResult, saveOutput, saveStep } from '../../storage/dbos/checkpoints.js';
+
+/**
+ * Uses a private part of the DBOS SDK 5.3: how an execution of a workflow finds and keeps the results of its steps. DBOS
+ * makes seven journeys to the database for each step; here it is one. What is kept, and who may keep it, are the same. Where
+ * the part is missing, DBOS's own way is what remains.
+ */
 
 /** For how long a look whether a workflow is cancelled is good, in milliseconds. Keeping a step looks again. */
 const LOOK_GOOD_MS = 1000;
@@ -33,7 +34,7 @@ interface Known {
   readonly lookedAt: number;
 }
 
-/** Shortens the way of DBOS, which was launched, to its steps. False: the door is closed. */
+/** Shortens the way of DBOS, which was launched, to its steps. False: DBOS has changed inside. */
 export function shortenCheckpoints(): boolean {
   const system: unknown = DBOSExecutor.globalInstance?.systemDatabase;
   if (!shape.safeParse(system).success) return false;
@@ -93,7 +94,7 @@ export function shortenCheckpoints(): boolean {
       const step = { workflowId, functionId, functionName, owner, startedAt, completedAt, application };
       const call = outcomes?.get(functionName) ?? null;
       const keptAt = await withDbRetry(() =>
-        keepStep(pool, schemaName, { ...step, output, error, childWorkflowID, serialization }, call),
+        saveStep(pool, schemaName, { ...step, output, error, childWorkflowID, serialization }, call),
       );
       if (keptAt === null) throw new DBOSWorkflowConflictError(workflowId);
       outcomes?.delete(functionName);
@@ -103,7 +104,7 @@ export function shortenCheckpoints(): boolean {
       const owner = ownerXid ?? currentOwnerXid(workflowId);
       if (owner === undefined) return own.end(workflowId, ended, ownerXid);
       const output = ended.output ?? null;
-      return withDbRetry(() => keepOutput(pool, schemaName, { workflowId, owner, output }));
+      return withDbRetry(() => saveOutput(pool, schemaName, { workflowId, owner, output }));
     },
   };
   Object.assign(dbos, shortened);

@@ -18,25 +18,29 @@ interface Line {
  * Does a few things at once, in the order in which they were asked for. Whoever waits and is not wanted any more leaves the line: its
  * signal fires, and its reason is thrown. A failure of one is its own.
  */
-function inLine({ atOnce, waiting, what }: Line): <T>(work: () => Promise<T>, signal?: AbortSignal) => Promise<T> {
+function boundedQueue({
+  atOnce,
+  waiting,
+  what,
+}: Line): <T>(work: () => Promise<T>, signal?: AbortSignal) => Promise<T> {
   const line = new Set<() => void>();
   let atWork = 0;
   const place = (signal: AbortSignal | undefined): Promise<void> =>
     new Promise((resolve, reject) => {
-      const leave = (): void => {
+      const abandon = (): void => {
         line.delete(enter);
         reject(signal?.reason);
       };
       const enter = (): void => {
         line.delete(enter);
-        signal?.removeEventListener('abort', leave);
+        signal?.removeEventListener('abort', abandon);
         atWork++;
         resolve();
       };
       if (atWork < atOnce) return enter();
       if (line.size >= waiting) return reject(full(waiting, what));
       line.add(enter);
-      signal?.addEventListener('abort', leave, { once: true });
+      signal?.addEventListener('abort', abandon, { once: true });
     });
   return async (work, signal) => {
     signal?.throwIfAborted();
@@ -62,7 +66,7 @@ const full = (waiting: number, what: string): HoldfastError =>
 
 /** Such work, which ends when whoever asked for it is gone, or the engine stops. */
 export function longWork(terms: Line, ending: AbortSignal) {
-  const line = inLine(terms);
+  const line = boundedQueue(terms);
   return <T>(work: (signal: AbortSignal) => Promise<T>, until?: AbortSignal): Promise<T> => {
     const signal = until === undefined ? ending : AbortSignal.any([ending, until]);
     return line(async () => {
@@ -73,7 +77,7 @@ export function longWork(terms: Line, ending: AbortSignal) {
 }
 
 /** Does one thing after the other, in the order in which they are asked for; a failure of one is its own. */
-export function inTurn(): <T>(work: () => Promise<T>) => Promise<T> {
+export function serialize(): <T>(work: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {
     const done = last.then(work);
@@ -83,7 +87,7 @@ export function inTurn(): <T>(work: () => Promise<T>) => Promise<T> {
 }
 
 /** Does at most so many things at once; for one more, throws `rate_limited`. `what` names several of them. */
-export function atMost(limit: number, what: string): <T>(work: () => Promise<T>) => Promise<T> {
+export function limitConcurrency(limit: number, what: string): <T>(work: () => Promise<T>) => Promise<T> {
   let atWork = 0;
   return async (work) => {
     if (atWork >= limit)
@@ -103,7 +107,7 @@ export function atMost(limit: number, what: string): <T>(work: () => Promise<T>)
  * Works on so many items at once, and gives what comes of them in their order. Whoever stops listening, or hears of a failure, does so when
  * nothing is at work any more.
  */
-export async function* sideBySide<T, R>(
+export async function* mapConcurrently<T, R>(
   items: readonly T[],
   atOnce: number,
   work: (item: T) => Promise<R>,

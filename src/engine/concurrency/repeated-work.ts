@@ -79,8 +79,11 @@ export const elapsedMs = countingSleep({ awakeMs: () => performance.now(), uptim
 export const ofAll = (name: string): NamedWork => ({ tenant: 'default', name });
 
 /** Does a chore of a worker, unless processes died with it too often: then it is left out. False: it was. */
-export const chore = (context: EngineContext, of: NamedWork, work: () => Promise<unknown>): Promise<boolean> =>
-  leftOut(context, of.name, () => counted(context.stepContext, of, work));
+export const maintenanceWork = (
+  context: EngineContext,
+  of: NamedWork,
+  work: () => Promise<unknown>,
+): Promise<boolean> => leftOut(context, of.name, () => counted(context.stepContext, of, work));
 
 /** The same for work that counts by itself what it is made of. */
 export async function leftOut({ log }: EngineContext, name: string, work: () => Promise<unknown>): Promise<boolean> {
@@ -98,7 +101,7 @@ export async function leftOut({ log }: EngineContext, name: string, work: () => 
  * Work that the beat of a worker begins and does not wait for: one at a time, and waited for when the worker stops. `work` must not
  * throw.
  */
-export function besideTheBeat(work: (isStopping: () => boolean) => Promise<void>) {
+export function backgroundTask(work: (isStopping: () => boolean) => Promise<void>) {
   let current: Promise<void> | null = null;
   let stopped = false;
   return {
