@@ -190,7 +190,7 @@ export const SETTINGS = ALL.map(({ name, default: fallback, description, kind })
   description,
 }));
 
-/** Settings that are also read by themselves: what else is set keeps nobody from reading them. */
+/** Settings that are also read by themselves: what else is set keeps no one from reading them. */
 export const { cassettesDir, dataDir, ollamaApiKey, ollamaHost, recordTo } = TABLE;
 
 /** A variable as it is now; null where it is not set or empty. */

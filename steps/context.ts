@@ -23,7 +23,7 @@ export interface SegmentName {
   readonly segment: number;
 }
 
-/** Puts segments into the queue inside somebody's transaction, so that both or neither happen. */
+/** Puts segments into the queue inside someone's transaction, so that both or neither happen. */
 export interface SegmentQueue {
   readonly enqueue: (trx: Knex.Transaction, segments: readonly QueuedSegment[]) => Promise<void>;
   /** Takes segments back that runs do not need any more, unless a worker has taken them. */
@@ -61,7 +61,7 @@ export interface StepContext {
   readonly newId: () => string;
   /** Milliseconds until an approval expires where a tool does not say; null: never. */
   readonly approvalTimeoutMs: number | null;
-  /** What this process has done, for whoever runs it. */
+  /** What this process has done, for the caller that runs it. */
   readonly metrics: Meter;
   readonly prices: Pick<PriceBook, 'priceOf'>;
   readonly budgets: Budgets;
@@ -88,7 +88,7 @@ export interface StepContext {
 
 export const isoNow = (ctx: StepContext): string => new Date(ctx.now()).toISOString();
 
-/** Another process has this one's place, or the run is over: what is left of this execution asks nobody and keeps nothing. */
+/** Another process has this one's place, or the run is over: what is left of this execution asks no one and keeps nothing. */
 export class LostExecutionError extends Error {
   constructor(runId: string) {
     super(`This execution of run ${runId} was given up: its worker was taken over, or the run is over.`);

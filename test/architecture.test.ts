@@ -15,7 +15,7 @@ const FLOORS: Record<string, number> = {
   main: 7,
 };
 
-/** Which rooms may import a package; a package that is not here may be imported by nobody. */
+/** Which rooms may import a package; a package that is not here may be imported by no one. */
 const HOMES: Record<string, readonly string[]> = {
   zod: Object.keys(FLOORS),
   knex: ['storage', 'migrations'],

@@ -13,7 +13,7 @@ import { abandonOnDatabaseOutage } from './durable-step.js';
 export const EXPORT_WORKFLOW = 'export';
 
 /**
- * Exports trajectories, part by part. Each part is one step, so that whoever goes on begins with the part that is missing. What is
+ * Exports trajectories, part by part. Each part is one step, so that the one that goes on begins with the part that is missing. What is
  * outdated when it is published, since a run in it was erased, is written again from the part on that has the run.
  */
 export async function exportRun(ctx: StepContext, id: string): Promise<void> {

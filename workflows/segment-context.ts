@@ -95,7 +95,7 @@ export interface AuthorizedCall {
   readonly standing: Standing | null;
   /** The interruption by which a call of unknown effect may run again. */
   readonly repeatApprovedBy: string | null;
-  /** Who allowed it, or answered what it waited for, in a run that this one was forked from; null: nobody. */
+  /** Who allowed it, or answered what it waited for, in a run that this one was forked from; null: no one. */
   readonly allowedElsewhere: AllowedElsewhere | null;
   /** The decision on what this call waited for. */
   readonly waitDecision: WaitDecision | null;

@@ -10,7 +10,7 @@ const payments = () => (existsSync(BANK) ? readFileSync(BANK, 'utf8').split('\n'
 
 const pay = defineTool({
   name: 'pay',
-  description: 'Pays somebody.',
+  description: 'Pays someone.',
   input: z.object({ to: z.string(), cents: z.int() }),
   output: z.object({ paid: z.string() }),
   effect: 'unsafe',

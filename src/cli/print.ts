@@ -36,7 +36,7 @@ export const cut = (text: string, columns: number): string => {
 
 export const print = (line: string): void => printAsIs(withoutKnownSecrets(line));
 export const printJson = (value: unknown): void => printAsIs(jsonText(withoutSecrets(value), 2));
-/** For the token that a server made: whoever starts it is to read it. */
+/** For the token that a server made: the one that starts it is to read it. */
 export const printAsIs = (line: string): void => void process.stdout.write(`${line}\n`);
 
 /** Rows under a heading, each column as wide as its widest cell; the last one is cut to the width of the terminal. */

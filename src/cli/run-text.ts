@@ -46,7 +46,7 @@ export function printInterruption(one: InterruptionView): void {
   if (one.status === 'pending')
     print(`  verdicts ${one.verdicts.join(', ') || 'none'}${one.expiresAt === null ? '' : `, until ${one.expiresAt}`}`);
   if (one.requiredApprovals > 1) print(`  takes    ${one.requiredApprovals} approvals`);
-  if (one.separateRequester) print('  of       somebody who did not ask for the run');
+  if (one.separateRequester) print('  of       someone who did not ask for the run');
   for (const { verdict, actor, message, edit, always, decidedAt } of one.decisions) {
     print(`  decided  ${verdict} by ${plain(actor)} at ${decidedAt}${message === null ? '' : `: ${plain(message)}`}`);
     if (edit !== null) print(cut(`  edited   ${oneLine(edit.arguments)}`, width()));

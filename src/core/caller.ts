@@ -6,7 +6,7 @@ export const role = z.enum(ROLES);
 export type Role = z.infer<typeof role>;
 
 /**
- * What somebody may do with what serves all tenants, beside the role in the own one: `viewer` reads its numbers, workers and events,
+ * What someone may do with what serves all tenants, beside the role in the own one: `viewer` reads its numbers, workers and events,
  * `operator` also stops workers and has it do its chores.
  */
 export const INSTALLATION_ROLES = ['viewer', 'operator'] as const;

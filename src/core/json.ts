@@ -170,7 +170,7 @@ export function toJson(value: unknown): JsonValue {
   return plain(JSON.parse(text, (_key, item: unknown) => (typeof item === 'string' ? item.toWellFormed() : item)));
 }
 
-/** A value that is JSON as it stands; of any other what `toJson` makes of it. Nobody may change it afterwards. */
+/** A value that is JSON as it stands; of any other what `toJson` makes of it. No one may change it afterwards. */
 export const asJson = (value: unknown): JsonValue =>
   faultIn(value, { inOrder: true }) === null ? (value as JsonValue) : toJson(value);
 

@@ -43,7 +43,7 @@ const taken = ({ place: { bucket, prefix } }: ExportBucket): HoldfastError =>
 
 /**
  * Makes the object of a file, under its path. One that this export has made before stays if its content is the same, and goes if it
- * is of an earlier revision; one that somebody else has made is never written over: `export_exists`.
+ * is of an earlier revision; one that someone else has made is never written over: `export_exists`.
  */
 export async function uploadFile(
   to: ExportBucket,
@@ -63,7 +63,7 @@ export async function uploadFile(
   if (before !== null) await to.store.remove(name);
   const labels = { [OWNER]: to.id, [SHA256]: body.sha256, [REVISION]: String(revision) };
   if (await to.store.make(name, body, labels, typeOf(path))) return;
-  // Made by somebody in between, or by a request of ours whose answer was lost.
+  // Made by someone in between, or by a request of ours whose answer was lost.
   if (!isThere(await to.store.head(name))) throw taken(to);
 }
 

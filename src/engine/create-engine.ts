@@ -108,7 +108,7 @@ async function start(config: EngineConfig, { leaveProcess, secrets }: Beginning)
 }
 
 interface Process {
-  /** Lets the process have another engine, and leaves to others what nobody in it catches. */
+  /** Lets the process have another engine, and leaves to others what no one in it catches. */
   readonly leaveProcess: () => void;
 }
 

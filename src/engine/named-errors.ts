@@ -5,7 +5,7 @@ type Method = (...args: unknown[]) => unknown;
 
 /**
  * The same object, whose methods throw errors of the table in place of what the driver of the database throws: also by their promises,
- * and while somebody reads what they stream. Each call is a request, or a part of the one that makes it.
+ * and while someone reads what they stream. Each call is a request, or a part of the one that makes it.
  */
 export const withNamedErrors = <T extends object>(verbs: T): T =>
   new Proxy(verbs, {

@@ -21,7 +21,7 @@ export interface HttpOptions {
   readonly port: number;
   /** As a function it is asked when the port is taken, so that no token is made in vain. */
   readonly tokens: readonly Token[] | (() => Promise<readonly Token[]>);
-  /** Whether somebody configured the tokens; one that was made at the first start is for this machine alone. */
+  /** Whether someone configured the tokens; one that was made at the first start is for this machine alone. */
   readonly tokensConfigured: boolean;
   readonly maxBodyBytes: number;
   /** Of a body that submits a task, and of a line of a batch. Default: `maxBodyBytes`. */

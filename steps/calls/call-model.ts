@@ -79,7 +79,7 @@ export async function callModel(
 
 const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));
 
-/** What an aborted signal of a run says. Its reason is set by whoever aborts: see the registry of running segments. */
+/** What an aborted signal of a run says. Its reason is set by the code that aborts: see the registry of running segments. */
 export const haltOf = (signal: AbortSignal): Halt => ({
   type: 'halted',
   why: signal.reason === 'limit_wall_time' || signal.reason === 'stalled' ? signal.reason : 'cancelled',

@@ -40,7 +40,7 @@ export interface ToolCall {
   readonly known: CallOutcome | null;
   /** The interruption by which a person approved that this call of unknown effect runs (again); good for one execution. */
   readonly repeatApprovedBy: string | null;
-  /** Who allowed it in a run that this one was forked from; null: nobody there, or somebody here. */
+  /** Who allowed it in a run that this one was forked from; null: no one there, or someone here. */
   readonly allowedElsewhere: AllowedElsewhere | null;
   /** The calls of the run that may have left something. */
   readonly earlier: EarlierCalls;
@@ -187,7 +187,7 @@ const settled = (outcome: CallOutcome): ToolResult => ({ type: 'settled', outcom
 const settle = async (ctx: StepContext, intent: CallIntent, outcome: CallOutcome): Promise<ToolResult> =>
   settled(await withDatabaseRetry(() => settleCall(ctx.knex, intent, outcome)));
 
-/** Keeps how a body ended. Of a call that may happen twice nobody asks before its step is over. */
+/** Keeps how a body ended. Of a call that may happen twice no one asks before its step is over. */
 const settleLive = async (
   ctx: StepContext,
   { intent, spec, keepWithStep }: ToolCall,
@@ -271,7 +271,7 @@ const contextOf = (ctx: StepContext, call: ToolCall, origin: string, signal: Abo
   environment: environmentOf(ctx, call, origin, signal),
 });
 
-/** An approval to run it again makes its commands other ones than those of which nobody knows the end. */
+/** An approval to run it again makes its commands other ones than those of which no one knows the end. */
 function environmentOf(
   ctx: StepContext,
   call: ToolCall,
@@ -311,14 +311,14 @@ export async function placeOf({ enter }: ToolSpec, signal: AbortSignal): Promise
   }
 }
 
-/** Who allowed a call in another run, where nobody has in this one; null: nobody has to be asked. */
+/** Who allowed a call in another run, where no one has in this one; null: no one has to be asked. */
 export const elsewhereOf = (
   { repeatApprovedBy, allowedElsewhere }: ToolCall,
   record: CallRecord | null,
 ): AllowedElsewhere | null => (repeatApprovedBy === null ? (record?.approvedIn ?? allowedElsewhere) : null);
 
 /**
- * What comes of a call that only people of another run have allowed, in place of executing it: somebody is asked. What it waited
+ * What comes of a call that only people of another run have allowed, in place of executing it: someone is asked. What it waited
  * for and has come by now is kept, so that it goes on under that when it may. Null: it may be executed.
  */
 export async function askedAgain(

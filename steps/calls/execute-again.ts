@@ -15,7 +15,7 @@ export interface RepeatableCall {
   readonly require: (capability: string) => void;
 }
 
-/** Whoever holds calls against a log does not wait longer for one of them, whatever its tool allows. */
+/** The one that holds calls against a log does not wait longer for one of them, whatever its tool allows. */
 const LONGEST_MS = 10_000;
 
 /**

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
 import { inspect } from 'node:util';
 
-/** Code of a run that can be told what it threw after nobody waited for it. */
+/** Code of a run that can be told what it threw after no one waited for it. */
 interface Owner extends CodeOfRun {
   /** False: it has ended, and how it ended stands. */
   readonly fail: (error: LateThrow) => boolean;
@@ -9,7 +9,7 @@ interface Owner extends CodeOfRun {
 
 const owners = new AsyncLocalStorage<Owner>();
 
-/** What code threw outside of the promise that its caller waits for: in a timer, in an event, in a promise that nobody awaits. */
+/** What code threw outside of the promise that its caller waits for: in a timer, in an event, in a promise that no one awaits. */
 export class LateThrow extends Error {
   constructor(thrown: unknown) {
     super(textOf(thrown), { cause: thrown });
@@ -148,7 +148,7 @@ export function beginSpan(code: CodeOfRun): CodeSpan {
   return span;
 }
 
-/** Says that it has ended. Where nobody watches, nothing of it is kept. */
+/** Says that it has ended. Where no one watches, nothing of it is kept. */
 export function endSpan(span: CodeSpan): void {
   span.endedAtMs = performance.now();
   if (watchers === 0) spans.delete(span);

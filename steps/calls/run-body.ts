@@ -24,7 +24,7 @@ export async function runBody(
   stop: AbortController,
   signal: AbortSignal,
 ): Promise<Ended> {
-  // A signal that fired before somebody listened never fires again.
+  // A signal that fired before someone listened never fires again.
   if (signal.aborted) return 'halted';
   let timer: NodeJS.Timeout | undefined;
   let onAbort: (() => void) | undefined;

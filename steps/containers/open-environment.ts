@@ -19,7 +19,7 @@ import {
 import type { StepContext } from '../context.js';
 import { withDatabaseRetry } from '../database-retry.js';
 
-/** After so long whoever finds a container, and no row of it, may remove it. */
+/** After so long the one that finds a container, and no row of it, may remove it. */
 export const ORPHAN_AFTER_MS = 24 * 3_600_000;
 /** For so long a container that is being stopped is waited for. */
 const STOPPED_WITHIN_MS = 120_000;
@@ -40,7 +40,7 @@ export interface Opened {
   readonly environment: Environment;
 }
 
-/** What an environment is when nobody has kept it yet. */
+/** What an environment is when no one has kept it yet. */
 export interface Beginning {
   readonly spec: EnvironmentSpec;
   readonly source: EnvironmentIdentity['source'];
@@ -80,7 +80,7 @@ export async function openEnvironment(
     begun: kept.begun,
     starting: async () => {
       if (await withDatabaseRetry(() => markStarted(knex, kept.identity))) return;
-      // Whoever removed it while it was made may have found nothing yet.
+      // The one that removed it while it was made may have found nothing yet.
       await engine.remove(kept.identity, AbortSignal.timeout(REMOVED_WITHIN_MS));
       throw isGone(kept.identity.runId);
     },

@@ -21,7 +21,7 @@ export type PreparedEnvironment =
 
 /**
  * Prepares the container of a run before its first turn: the files of its task, then what its scaffold does. Executed again, after a crash, its commands give what came of them the first
- * time, and its files are written again: nobody has worked with them yet. Never throws for what the scaffold does.
+ * time, and its files are written again: no one has worked with them yet. Never throws for what the scaffold does.
  */
 export async function prepareEnvironment(
   ctx: StepContext,
@@ -50,7 +50,7 @@ function failureOf(name: string | null, error: unknown): HoldfastError {
   if (name === null)
     return new HoldfastError('environment_failed', `The files of the task could not be written: ${error}.`);
   if (error instanceof EffectUnknown)
-    return scaffoldFailed(name, 'initialize', 'was at work when its container ended; start the run anew');
+    return scaffoldFailed(name, 'initialize', 'was at work when its container ended; start the run again');
   if (typeof error === 'string') return scaffoldFailed(name, 'initialize', error);
   return scaffoldFailed(name, 'initialize', `threw: ${error instanceof Error ? error.message : String(error)}`);
 }

@@ -24,7 +24,7 @@ import { type EnvironmentContext, ORPHAN_AFTER_MS } from './open-environment.js'
 
 /** Longer than an engine takes to stop, remove or snapshot a container. A holder that exceeds it is presumed dead. */
 const LEASE_MS = 90_000;
-/** Longer than an engine goes on with what it was asked for by somebody who is no longer there. */
+/** Longer than an engine goes on with what it was asked for by someone who is no longer there. */
 const LEFT_MS = 15_000;
 const AT_ONCE = 20;
 /** Beyond its deadline, so that clocks may differ. */
@@ -68,7 +68,7 @@ async function settle(ctx: EnvironmentContext, one: DueEnvironment, signal: Abor
   });
 }
 
-/** Who stops working in the middle, or has an engine that fails, keeps nobody waiting for the whole of the lease. */
+/** Who stops working in the middle, or has an engine that fails, keeps no one waiting for the whole of the lease. */
 async function change(
   { knex }: EnvironmentContext,
   { identity }: DueEnvironment,
@@ -106,8 +106,8 @@ async function snapshotTrouble(
 }
 
 /**
- * Removes what has our label and nobody has any more: at once what was gone, or of a run that was removed, and was made all the same by whoever was late;
- * of what has no row, after its deadline, since it may be of a database that is no more. Nobody else's.
+ * Removes what has our label and no one has any more: at once what was gone, or of a run that was removed, and was made all the same by the code that was late;
+ * of what has no row, after its deadline, since it may be of a database that is no more. No one else's.
  */
 export async function reapOrphans(ctx: EnvironmentContext, signal: AbortSignal): Promise<number> {
   const engine = ctx.environments;
@@ -147,7 +147,7 @@ export async function snapshotEnvironment(
     () => null,
     (error: unknown) => ({ error }),
   );
-  // Whoever removed it while it was made, since this took longer than its lease, may have found nothing yet.
+  // The one that removed it while it was made, since this took longer than its lease, may have found nothing yet.
   const stays = await withDatabaseRetry(() =>
     failure === null ? markWhole(knex, identity) : isWanted(knex, identity),
   );

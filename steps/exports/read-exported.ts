@@ -201,7 +201,7 @@ async function childrenOf(
 }
 
 /**
- * Takes the next of a series while something is done with the one before. What fails is thrown in its turn, and when nobody
+ * Takes the next of a series while something is done with the one before. What fails is thrown in its turn, and when no one
  * wants more, what is on its way is waited for.
  */
 export async function* readAhead<T>(series: AsyncIterable<T>): AsyncIterable<T> {

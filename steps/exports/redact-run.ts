@@ -61,7 +61,7 @@ let held: { readonly script: Script; readonly context: Context } | null = null;
 
 /**
  * Does something that holds the process, and ends it when it takes too long: of all code only this stops an expression that
- * somebody else wrote. `leftMs` of the `timeoutMs` are left. Throws `export_too_slow`.
+ * someone else wrote. `leftMs` of the `timeoutMs` are left. Throws `export_too_slow`.
  */
 export function withinTime<T>(leftMs: number, timeoutMs: number, what: string, work: () => T): T {
   let result: { readonly value: T } | undefined;

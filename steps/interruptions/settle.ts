@@ -29,7 +29,7 @@ export interface Settlement {
   readonly extras?: ApprovalExtras;
 }
 
-/** Who settles what nobody decides: time, an event, another run. */
+/** Who settles what no one decides: time, an event, another run. */
 export const SYSTEM_ACTOR = 'holdfast';
 
 /** An interruption and what was said on it by now. */

@@ -133,7 +133,7 @@ function begunOf(run: RunRow, work: ResumedWork, startMs: number): SegmentStart 
   };
 }
 
-/** What was decided of interruptions, in their order; those that nobody decided are left out. */
+/** What was decided of interruptions, in their order; those that no one decided are left out. */
 export function settledOf(rows: readonly InterruptionRow[], decisions: readonly DecisionRow[]): SettledInterruption[] {
   return rows.flatMap((row): SettledInterruption[] => {
     const view = interruptionViewOf(row, decisions);

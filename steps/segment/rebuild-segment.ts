@@ -14,9 +14,9 @@ import { settledOf, startOf } from './begin-segment.js';
 
 /**
  * Puts another segment in the place of one whose recorded steps cannot be replayed any more: it begins where that one began,
- * has what the log says of it, and goes on live from there. One transaction, under the lock of the run's row: whoever comes
+ * has what the log says of it, and goes on live from there. One transaction, under the lock of the run's row: the one that comes
  * second finds the workflow cancelled, and an execution of the old segment that still breathes finds that the run has left it.
- * False: there is nothing to go on with, or somebody else does.
+ * False: there is nothing to go on with, or someone else does.
  */
 export function rebuildSegment(ctx: StepContext, older: OlderSegment, to: number): Promise<boolean> {
   const { runId, segment, version: from } = older;

@@ -13,7 +13,7 @@ export interface LogWriter {
 
 /**
  * Writes to the database. The first batches find out what an execution before this one has written; from the first new event
- * on this execution knows the end of the log, and a batch is one statement, until somebody else writes.
+ * on this execution knows the end of the log, and a batch is one statement, until someone else writes.
  */
 export function logWriter(ctx: StepContext, runId: string, segment: number): LogWriter {
   let tail: LogTail | null = null;

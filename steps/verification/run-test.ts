@@ -42,7 +42,7 @@ const BLOCKED: CommandEnd = {
   },
 };
 
-/** Runs one test with its files, which are written anew for each: what the test before has tried may have changed them. */
+/** Runs one test with its files, which are written again for each: what the test before has tried may have changed them. */
 export async function runTest(
   environment: JudgedEnvironment,
   verification: TaskVerification,
@@ -60,7 +60,7 @@ export async function runTest(
   return { end: { ...end, name, weight, ...said }, tookMs };
 }
 
-/** Runs what judges the cleanliness of the work, with the files of all tests written anew. */
+/** Runs what judges the cleanliness of the work, with the files of all tests written again. */
 export const runLint = (
   environment: JudgedEnvironment,
   verification: TaskVerification,

@@ -33,7 +33,7 @@ export async function taskOfRun({ knex }: Pick<StepContext, 'knex'>, run: RunRow
     environment: {
       spec: environmentSpec.parse(row.image === null ? environment : { ...environment, image: row.image }),
       secrets: async () => new Map(),
-      // Nobody watches a task.
+      // No one watches a task.
       onUnknown: 'restart',
     },
     weights: weightsOf(definition),

@@ -7,7 +7,7 @@ import type { StepContext } from '../context.js';
 import { isTransient } from '../database-retry.js';
 import { environmentForVerification, type JudgedEnvironment } from './verification-environment.js';
 
-/** A command whose container ended under it is begun anew so often. */
+/** A command whose container ended under it is begun again so often. */
 const TRIES = 3;
 
 /** A run that is verified. */

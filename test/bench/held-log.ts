@@ -27,7 +27,7 @@ export function holdLog(): HeldLog {
     if (typeof text !== 'string' || !text.includes(WRITES_EVENTS)) return send.apply(this, args);
     count++;
     if (!isHeld) return send.apply(this, args);
-    // Its answer goes to the callback in it: nobody waits for what is given here.
+    // Its answer goes to the callback in it: no one waits for what is given here.
     if (typeof statement !== 'object' || typeof statement.callback !== 'function')
       throw new Error('a statement that writes events has no callback');
     waiting.push(() => void send.apply(this, args));

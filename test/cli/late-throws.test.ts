@@ -6,7 +6,7 @@ import { SLOW } from '../harness/slow.js';
 import { runHere } from './in-process.js';
 import { Program } from './program.js';
 
-/** A server whose tools, callbacks and hooks throw where nobody waits for them. */
+/** A server whose tools, callbacks and hooks throw where no one waits for them. */
 
 const CONFIG = `
 import { EventEmitter } from 'node:events';
@@ -73,8 +73,8 @@ export default defineConfig({ agents: [
   agent('mcp', model('nothing'), [], { mcpServers: [odd] }),
 ] });
 const key = process.env.SOME_KEY;
-process.on('SIGWINCH', () => Promise.reject(Object.assign(new Error('nobody knows why'), { headers: { key } })));
-process.on('SIGUSR2', () => { throw Object.assign(new Error('nobody knows why'), { headers: { key } }); });
+process.on('SIGWINCH', () => Promise.reject(Object.assign(new Error('no one knows why'), { headers: { key } })));
+process.on('SIGUSR2', () => { throw Object.assign(new Error('no one knows why'), { headers: { key } }); });
 `;
 const SECRET = 'hush-hush-0123456789';
 
@@ -120,7 +120,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-describe.runIf(SLOW)('what the code of a run throws where nobody waits for it', () => {
+describe.runIf(SLOW)('what the code of a run throws where no one waits for it', () => {
   it.each(['timer', 'rejection', 'microtask', 'emitter', 'disk', 'text'])(
     'fails the call, from a %s; the call beside it and the run go on',
     async (way) => {
@@ -141,7 +141,7 @@ describe.runIf(SLOW)('what the code of a run throws where nobody waits for it', 
     ['revoked', 'a value of type object without a text'],
     ['bare', '[Object: null prototype] {}'],
     ['getter', 'a value of type object without a text'],
-  ])('fails the call also where nobody can look at what was thrown: %s', async (way, said) => {
+  ])('fails the call also where no one can look at what was thrown: %s', async (way, said) => {
     const { status, outcomes } = await run(way);
     expect(status).toBe('completed');
     expect(outcomes[way]).toEqual({ type: 'error', code: 'tool_failed', message: `${way} failed: ${said}` });
@@ -166,7 +166,7 @@ describe.runIf(SLOW)('what the code of a run throws where nobody waits for it', 
     const { status, events } = await run(name);
     expect(status).toBe('paused');
     const unknown = events.find(({ kind }) => kind === 'call.unknown');
-    expect(unknown.data.text).toContain('threw where nobody waited for it (late boom)');
+    expect(unknown.data.text).toContain('threw where no one waited for it (late boom)');
   });
 
   it('leaves the outcome of a call that has ended as it is, and says so', async () => {
@@ -206,7 +206,7 @@ describe.runIf(SLOW)('the log of a server', () => {
   });
 });
 
-describe.runIf(SLOW)('what nobody threw that is known', () => {
+describe.runIf(SLOW)('what no one threw that is known', () => {
   it.each([
     ['an exception', () => server.child.kill('SIGUSR2')],
     ['a rejection', () => server.child.kill('SIGWINCH')],
@@ -218,7 +218,7 @@ describe.runIf(SLOW)('what nobody threw that is known', () => {
     expect(logged()).toContainEqual(
       expect.objectContaining({
         ...{ level: 'ERROR', component: 'process', event: 'fatal' },
-        data: expect.objectContaining({ error: expect.stringContaining('nobody knows why') }),
+        data: expect.objectContaining({ error: expect.stringContaining('no one knows why') }),
       }),
     );
     expect(stdout + stderr).not.toContain(SECRET);

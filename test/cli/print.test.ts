@@ -32,7 +32,7 @@ it('no character is cut in half', () => {
   expect(cut('🦊🦊', 4)).toBe('🦊🦊');
 });
 
-it('a data directory in a file system that takes none is named, whoever asks', () => {
+it('a data directory in a file system that takes none is named, the one that asks', () => {
   for (const dataDir of ['/proc/x', '/proc'])
     expect(checkDataDir({ ...readSettings({}), dataDir })).toMatchObject({ status: 'fail', check: 'data directory' });
 });

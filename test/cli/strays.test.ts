@@ -157,7 +157,7 @@ describeEachDatabaseSlowly('strays', (kind) => {
 });
 
 describePostgres('doctor', () => {
-  it('sees beside living workers what is theirs, and what nobody has', async () => {
+  it('sees beside living workers what is theirs, and what no one has', async () => {
     const database = await createEngineDatabase('postgres');
     begun = 0;
     const engine = await start(database);

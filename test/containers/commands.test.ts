@@ -4,7 +4,7 @@ import { environmentName } from '../../src/core/containers/environment.js';
 import { BUSYBOX, DOCKER_HOST, describeDocker, TOOLS } from '../harness/docker.js';
 import { command, endedOf, never, newEngine, newIdentity, noSecrets, openedFor, shell } from './environments.js';
 
-/** What a command comes to, whoever asks for it and however often. */
+/** What a command comes to, the one that asks for it and however often. */
 
 const docker = new Docker({ socketPath: DOCKER_HOST.slice('unix://'.length) });
 
@@ -22,7 +22,7 @@ describeDocker('commands', () => {
     });
   });
 
-  it('runs a command once, whoever asks for it at the same time', async () => {
+  it('runs a command once, the one that asks for it at the same time', async () => {
     const identity = newIdentity();
     const here = await open(identity);
     const there = await newEngine().open(identity, {

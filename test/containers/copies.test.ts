@@ -9,7 +9,7 @@ import { namesLeftOn } from '../harness/on-docker.js';
 import { countingProxy } from './counting-proxy.js';
 import { endedOf, never, newEngine, newIdentity, noSecrets, openedFor, shell } from './environments.js';
 
-/** Environments that begin with the files of others: all of them, once, whoever dies in between. */
+/** Environments that begin with the files of others: all of them, once, the one that dies in between. */
 
 const docker = new Docker({ socketPath: DOCKER_HOST.slice('unix://'.length) });
 const copyOf = (source: EnvironmentIdentity): EnvironmentIdentity => ({
@@ -25,7 +25,7 @@ ln -s file link; ln file hard; mkfifo pipe; printf '#!/bin/sh' >tool; chmod 754 
 const LIST =
   'find . -exec stat -c "%n %F %a %u %g %h %s" {} + | sort; stat -c %Y file; readlink link; cat file "deep/er/a b"';
 
-/** A listing as a copy has it in which tests run: their group may read and write everything, and execute what somebody may. */
+/** A listing as a copy has it in which tests run: their group may read and write everything, and execute what someone may. */
 const forTests = (listing: string): string =>
   listing.replace(/^(\.\S*(?: b)? .*?) (\d+) (\d+) \d+ (\d+ \d+)$/gm, (_line, what: string, mode, user, rest) => {
     const bits = Number.parseInt(mode, 8);

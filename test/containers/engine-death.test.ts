@@ -25,7 +25,7 @@ describeDockerSlowly('an engine that is killed', () => {
   ];
   for (const { what, flags, survives } of kinds) {
     const text = 'echo begun >begun; for i in 1 2 3 4 5 6 7 8; do echo $i; sleep 0.5; done; echo run >>effects; exit 3';
-    it(`and ${what}: a command has one outcome, and nobody waits for ever`, { timeout: 300_000 }, async () => {
+    it(`and ${what}: a command has one outcome, and no one waits forever`, { timeout: 300_000 }, async () => {
       const host = ownEngine('up', dir, ...flags);
       const engine = newEngine(host, 60_000);
       const identity = newIdentity();

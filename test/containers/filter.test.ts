@@ -32,7 +32,7 @@ const podman = (seccompProfilePath: string) =>
     '/v4.0.0/libpod/info': { host: { security: { seccompProfilePath } } },
   });
 
-it('is given where nobody has chosen one: to Docker as a text, to Podman as a path', async () => {
+it('is given where no one has chosen one: to Docker as a text, to Podman as a path', async () => {
   for (const profile of ['default', 'builtin', 'unconfined']) {
     const filter = await ourFilter(await docker('name=apparmor', `name=seccomp,profile=${profile}`), never);
     expect(JSON.parse(filter ?? '')).toMatchObject({ defaultAction: 'SCMP_ACT_ERRNO' });
@@ -41,7 +41,7 @@ it('is given where nobody has chosen one: to Docker as a text, to Podman as a pa
     expect(await ourFilter(await podman(path), never)).toMatch(/^\/.*\/src\/containers\/seccomp\.json$/);
 });
 
-it('is not given in place of one that somebody has chosen, nor to an engine that has none', async () => {
+it('is not given in place of one that someone has chosen, nor to an engine that has none', async () => {
   expect(await ourFilter(await docker('name=seccomp,profile=/etc/docker/ours.json'), never)).toBeNull();
   expect(await ourFilter(await docker('name=apparmor'), never)).toBeNull();
   expect(await ourFilter(await podman('/etc/containers/seccomp.json'), never)).toBeNull();

@@ -70,7 +70,7 @@ const checks: readonly Check[] = [
     free: '0\n',
   },
   {
-    what: 'a root that nobody writes to',
+    what: 'a root that no one writes to',
     ask: 'touch /anyone/file 2>&1; ls /anyone',
     bound: 'touch: /anyone/file: Read-only file system\n',
     without: { security: { readOnlyRoot: false } },

@@ -147,7 +147,7 @@ describePodman('environments', () => {
     expect(nameless.map(({ Id }) => Id)).toEqual([]);
   });
 
-  it('has one name, whoever asks', async () => {
+  it('has one name, the one that asks', async () => {
     const names = [new EngineConnection(PODMAN_HOST, 0), new EngineConnection(PODMAN_HOST, 0)];
     const [first, second] = await Promise.all(names.map((one) => engineId(one, never)));
     expect(first).toBe(second);

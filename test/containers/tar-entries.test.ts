@@ -72,7 +72,7 @@ it.each<[string, (whole: Buffer) => Buffer]>([
   await expect(read(broken(packed('gnu')), 4096)).rejects.toThrow(/archive/);
 });
 
-it('ends its source when nobody reads on', async () => {
+it('ends its source when no one reads on', async () => {
   let isEnded = false;
   async function* source() {
     try {

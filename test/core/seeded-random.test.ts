@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { seededRandom } from '../../src/core/seeded-random.js';
 
-it('gives the same numbers for the same seed, for ever', () => {
+it('gives the same numbers for the same seed, forever', () => {
   const take = (seed: string) => {
     const random = seededRandom(seed);
     return [random(), random(), random()];

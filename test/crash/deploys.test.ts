@@ -10,6 +10,6 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(newer, { recursive: true, force: true }));
 
-// The server of the scenario `mcp` does not know the ids of calls, so that nobody could tell what happened under which.
+// The server of the scenario `mcp` does not know the ids of calls, so that no one could tell what happened under which.
 for (const scenario of ['tools', 'agents', 'decisions', 'waits', 'family'] as const)
   crashMatrix(scenario, () => join(newer, 'dist/test/crash/child.js'));

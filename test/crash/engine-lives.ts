@@ -6,7 +6,7 @@ import { type ChildEnd, startChild } from './run-child.js';
 /** How processes ended that worked with a container engine. */
 export interface EngineLives {
   readonly deaths: number;
-  /** The last one, which nobody killed. */
+  /** The last one, which no one killed. */
   readonly ended: ChildEnd;
   /** Pieces of its traffic with the engine. */
   readonly count: number;

@@ -82,7 +82,7 @@ async function prepare(): Promise<void> {
   await engine.stop();
 }
 
-/** Erases the run that is about nobody, and all of the subject; what another process has begun it waits for. */
+/** Erases the run that is about no one, and all of the subject; what another process has begun it waits for. */
 async function erase(): Promise<void> {
   const { items } = await engine.listRuns({ agent: 'plain', limit: 50 }, REVIEWER);
   const [alone] = items

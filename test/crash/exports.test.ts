@@ -12,7 +12,7 @@ import { twoLives } from './two-lives.js';
 
 /**
  * An export whose process is killed around the statements that let it begin, keep a part and end, and whenever a file or the
- * folder gets its name: what is there in the end is the whole, and the same bytes as those of an export that nobody disturbed.
+ * folder gets its name: what is there in the end is the whole, and the same bytes as those of an export that no one disturbed.
  */
 const scratch = mkdtempSync(join(tmpdir(), 'holdfast-export-crash-'));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
@@ -188,7 +188,7 @@ describeEachDatabaseSlowly('an export', (kind) => {
   });
 
   it('has each object once in a store, whenever its process died while it sent one', { timeout: 600_000 }, async () => {
-    /** Kills the process with the n-th object that it sends: on its way, or when it is made and nobody has heard of it. */
+    /** Kills the process with the n-th object that it sends: on its way, or when it is made and no one has heard of it. */
     const killAt = async (nth: number, fault: 'cut' | 'lost') => {
       const store = await startS3();
       const { options, drop } = await createEngineDatabase(kind);

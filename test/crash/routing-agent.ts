@@ -32,7 +32,7 @@ const look = defineTool({
   },
 });
 
-/** Two models in turn: whoever begins anew begins with the first. */
+/** Two models in turn: the one that begins again begins with the first. */
 export const routing = defineConfig({
   agents: [
     defineAgent({

@@ -26,7 +26,7 @@ async function runChild(env: Readonly<Record<string, string>>, killAt?: KillAt) 
 
 describeEachDatabaseSlowly('a process that dies with a run whose models a router chooses', (kind) => {
   it.each([
-    // Turn 1 is a's and turn 2 is b's; the next process begins its turns anew.
+    // Turn 1 is a's and turn 2 is b's; the next process begins its turns again.
     ['after the choice of turn 2, before its end', 'tool', ['a:0', 'b:1', 'a:2'], 'a b a'],
     ['while the model of turn 2 answers', 'model b', ['a:0', 'b:1', 'a:1', 'b:2'], 'a a b'],
   ])('%s', { timeout: 120_000 }, async (_name, place, asked, output) => {
@@ -42,7 +42,7 @@ describeEachDatabaseSlowly('a process that dies with a run whose models a router
       const { out } = await runChild(env);
       const [run] = childReport.parse(JSON.parse(out));
       expect(run).toMatchObject({ status: 'completed', output, ok: true, complete: true });
-      // What was chosen and answered is not chosen again: nobody is asked twice for an answer that is there.
+      // What was chosen and answered is not chosen again: no one is asked twice for an answer that is there.
       expect(readFileSync(env.ASKED, 'utf8').trim().split('\n')).toEqual(asked);
       const routes = run?.events.flatMap(({ kind, data }) => (kind === 'model.responded' ? [data] : []));
       const models = output.split(' ').map((name) => ({ route: { router: 'turns', model: `lab/${name}` } }));

@@ -29,7 +29,7 @@ function startChild(env: Readonly<Record<string, string>>, killAt?: KillAt) {
 }
 
 describeEachDatabaseSlowly('a process that dies in the middle of a stream', (kind) => {
-  it('leaves nothing of it in the log; whoever follows from another process is told', {
+  it('leaves nothing of it in the log; the one that follows from another process is told', {
     timeout: 120_000,
   }, async () => {
     const database = await createEngineDatabase(kind);

@@ -9,7 +9,7 @@ import { dumpSchema, type SchemaDump } from './schema.js';
 
 const GOLDEN = join(ROOT, 'test/golden/schema.json');
 
-/** HOLDFAST_WRITE_GOLDEN=1 writes the file anew, after a migration was added. */
+/** HOLDFAST_WRITE_GOLDEN=1 writes the file again, after a migration was added. */
 const WRITE = process.env['HOLDFAST_WRITE_GOLDEN'] === '1';
 
 describeEachDatabase('the schema', (kind) => {

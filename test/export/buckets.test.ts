@@ -95,7 +95,7 @@ describe.runIf(SLOW)('an export to an object store', () => {
     expect(under('exports/shaken')).toHaveLength(8);
   });
 
-  it('never writes over what is there, and takes back what it has made when somebody is in its way', async () => {
+  it('never writes over what is there, and takes back what it has made when someone is in its way', async () => {
     const before = await exported(`${ROOT}/taken`);
     const manifest = server.objects.get('exports/taken/manifest.json');
     expect(await exported(`${ROOT}/taken`, { format: 'atif' })).toMatchObject({
@@ -105,7 +105,7 @@ describe.runIf(SLOW)('an export to an object store', () => {
     expect(server.objects.get('exports/taken/manifest.json')).toBe(manifest);
     expect(under('exports/taken')).toHaveLength(before.files.length + 2);
 
-    // Somebody puts an object there while the export is at work.
+    // Someone puts an object there while the export is at work.
     server.fault = (method, key) => {
       if (method === 'PUT' && key.endsWith('train-00001-of-00003.jsonl'))
         server.objects.set('exports/way/README.md', { content: Buffer.from('mine'), headers: {} });

@@ -120,14 +120,14 @@ describe.runIf(SLOW)('a run that is erased while its export is sent to a store',
     expect((await t.engine.eraseRun(first, { reason }, ADMIN)).exports).toEqual(erasure.exports);
     const { items } = await t.engine.listExports({ limit: 2 }, ADMIN);
     expect(items.map(({ erasedSince }) => erasedSince)).toEqual([3, 3]);
-    // One that is made now has none of them, and nobody names it.
+    // One that is made now has none of them, and no one names it.
     expect(await exported('three', { filters: { agent: 'looker' } })).toMatchObject({ erasedSince: 0 });
     expect((await t.engine.eraseRun(third, { reason }, ADMIN)).exports).toEqual(erasure.exports);
   });
 });
 
 describePostgresSlowly('a run that is erased between the folder of its export and its completion', () => {
-  it('is in no folder that is completed, whoever is faster', async () => {
+  it('is in no folder that is completed, the one that is faster', async () => {
     const database = await createEngineDatabase('postgres');
     const beside = await openDatabase(database.options);
     const exportDir = mkdtempSync(join(scratch, 'folders-'));

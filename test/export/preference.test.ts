@@ -48,7 +48,7 @@ const attempts = (events: readonly RunEvent[]): readonly [Attempt, Attempt] | nu
 
 const pairs = goldenLogs().flatMap((events) => {
   const both = attempts(events);
-  // One in which nobody said a text is the same twice, and no pair.
+  // One in which no one said a text is the same twice, and no pair.
   if (both === null || both[0].worth.said === both[1].worth.said) return [];
   return [pairRow('task', both[0], both[1], 1)];
 });
@@ -88,7 +88,7 @@ describe('a preference pair', () => {
     });
   });
 
-  it('is not made of a run without a reward, and not of one in which nobody answered', () => {
+  it('is not made of a run without a reward, and not of one in which no one answered', () => {
     const reasons = goldenLogs().flatMap((events) => {
       const [unrated, rated] = [runOf(events, null), runOf(events, 1)];
       if (unrated === null || rated === null) return [];
@@ -109,7 +109,7 @@ describe('a preference pair', () => {
 const scratch = mkdtempSync(join(tmpdir(), 'holdfast-preferences-'));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
-/** Looks a number up that nobody gave it, and says it. */
+/** Looks a number up that no one gave it, and says it. */
 let guesses = 0;
 const guesser = defineAgent({
   agent: new Agent({

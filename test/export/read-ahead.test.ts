@@ -47,7 +47,7 @@ it('throws in its turn what fails while the one before is worked on', async () =
   expect(given).toEqual([1]);
 });
 
-it('leaves nothing on its way when nobody wants more', async () => {
+it('leaves nothing on its way when no one wants more', async () => {
   const { heard, numbers } = series(3);
   for await (const n of readAhead(numbers)) if (n === 1) break;
   expect(heard).toEqual(['asked 1', 'has 1', 'asked 2', 'has 2', 'closed']);

@@ -22,7 +22,7 @@ const record = (value: unknown, fields: readonly DatasetField[], readJson: (valu
   const row = value as Row;
   const names = new Set(fields.map(({ name }) => name));
   const more = Object.keys(row).filter((name) => !names.has(name));
-  if (more.length > 0) throw new Error(`there are fields that nobody knows: ${more.join(', ')}`);
+  if (more.length > 0) throw new Error(`there are fields that no one knows: ${more.join(', ')}`);
   return Object.fromEntries(fields.map(({ name, type }) => [name, plain(row[name], type, readJson)]));
 };
 

@@ -4,7 +4,7 @@ import type { EventDraft } from '../../src/core/log/event.js';
 import type { Database } from '../../src/storage/database/database.js';
 import { readEvents } from '../../src/storage/log/read-events.js';
 
-/** Chains the log of a run anew from its first event, so that it verifies by itself: with other words in it, and so many events. */
+/** Chains the log of a run again from its first event, so that it verifies by itself: with other words in it, and so many events. */
 export async function chainAnew(
   knex: Database['knex'],
   runId: string,

@@ -6,7 +6,7 @@ const GIVEN = process.env['HOLDFAST_TEST_DOCKER_HOST'] ?? '';
 /** Whether there is an engine to test on. */
 export const hasDocker = GIVEN !== '';
 
-/** The engine of the tests, as DOCKER_HOST has it; .ci/docker starts one and makes the images below. Where nobody listens without one. */
+/** The engine of the tests, as DOCKER_HOST has it; .ci/docker starts one and makes the images below. Where no one listens without one. */
 export const DOCKER_HOST = hasDocker ? GIVEN : 'unix:///no/engine';
 
 /** A shell and the small programs of busybox; its user 1000 owns /work. */

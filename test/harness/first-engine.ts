@@ -12,7 +12,7 @@ const database = await openDatabase(place);
 const never = database.knex.raw("now() + interval '100 years'");
 await database.knex('holdfast.chores').where({ name: 'retention' }).update({ due_at: never });
 if (database.kind === 'pglite') {
-  // More than half of the files are of databases that a new one would be made of. Nobody makes one in a copy.
+  // More than half of the files are of databases that a new one would be made of. No one makes one in a copy.
   await database.knex.raw('update pg_database set datistemplate = false');
   for (const name of ['template0', 'template1']) await database.knex.raw(`drop database ${name}`);
 }

@@ -25,7 +25,7 @@ export async function namesLeftOn(host: string, { runId }: { readonly runId: str
   ];
 }
 
-/** Removes what an engine has of runs. What somebody else removes meanwhile is gone, too. */
+/** Removes what an engine has of runs. What someone else removes meanwhile is gone, too. */
 export async function removeLeft(host: string, runIds: readonly string[]): Promise<void> {
   const docker = dockerOf(host);
   const gone = (error: { readonly statusCode?: number }): void => {

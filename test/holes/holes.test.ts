@@ -129,7 +129,7 @@ describe.runIf(SLOW)('a denied call', () => {
     expect(ran).toEqual(['wipe']);
   });
 
-  it('a run: nothing without a grant, whoever asks', async () => {
+  it('a run: nothing without a grant, the one that asks', async () => {
     const ran: string[] = [];
     const wipe = defineTool({
       ...{ name: 'wipe', description: 'Wipes.', input, output: z.string() },

@@ -14,7 +14,7 @@ import { runHere } from '../cli/in-process.js';
 import { describeEachDatabase } from '../harness/database.js';
 import { type Door, expectProblem, openDoor, TOKENS } from './door.js';
 
-/** The log over all runs and proofs of one, as somebody reads and checks them who has a public key alone. */
+/** The log over all runs and proofs of one, as someone reads and checks them who has a public key alone. */
 describeEachDatabase('the log over all runs over HTTP', (kind) => {
   const scratch = mkdtempSync(join(tmpdir(), 'holdfast-log-'));
   const LOG = '/api/v1/log';
@@ -98,7 +98,7 @@ describeEachDatabase('the log over all runs over HTTP', (kind) => {
     expect(report).toMatchObject({ ok: true, entries, size: entries, outside: true, problems: [] });
   });
 
-  test('a proof is checked by somebody who has it and the public key, and nothing else', async () => {
+  test('a proof is checked by someone who has it and the public key, and nothing else', async () => {
     const id = await run();
     const { keys } = await sign();
     const whole = await door.ask('vera', 'GET', `/api/v1/runs/${id}/proof`);

@@ -93,7 +93,7 @@ describeBothDatabasesSlowly('GET /api/v1/metrics', (kind) => {
     expect(sum(all, 'http_requests_total', { method: 'other' })).toBe(1);
   });
 
-  test('a viewer of the tenant of operators reads it, and nobody of another one', async () => {
+  test('a viewer of the tenant of operators reads it, and no one of another one', async () => {
     expectProblem(await door.ask('zoe', 'GET', '/api/v1/metrics'), 'forbidden');
     expectProblem(await door.ask(null, 'GET', '/api/v1/metrics'), 'unauthenticated');
   });

@@ -4,7 +4,7 @@ const ANN = { subject: 'ann', reason: 'asked for' };
 
 export const ERASURES: readonly Refused[] = [
   ['by an approver', 'anna POST erasures', ANN, 'forbidden'],
-  ['of nobody', 'adam POST erasures', {}, 'invalid_request /subject /reason'],
+  ['of no one', 'adam POST erasures', {}, 'invalid_request /subject /reason'],
   ['without a reason', 'adam POST erasures', { ...ANN, reason: ' ' }, 'invalid_request /reason'],
   ['of a subject with a NUL', 'adam POST erasures', { ...ANN, subject: 'a\u0000' }, 'invalid_request /subject'],
   ['of a subject without end', 'adam POST erasures', { ...ANN, subject: 'x'.repeat(201) }, 'invalid_request /subject'],
@@ -13,7 +13,7 @@ export const ERASURES: readonly Refused[] = [
   ['of what is no id', 'vera GET erasures/a%20b', undefined, 'invalid_request /path/id'],
   ['in a list', 'vera GET erasures', undefined, 'method_not_allowed'],
   ['of a run that starts about too many', 'otto POST runs', about(21), 'invalid_request /subjects'],
-  ['of a run that starts about nobody', 'otto POST runs', about(0), 'invalid_request /subjects'],
+  ['of a run that starts about no one', 'otto POST runs', about(0), 'invalid_request /subjects'],
 ];
 
 function about(many: number): unknown {

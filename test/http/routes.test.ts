@@ -301,7 +301,7 @@ describeEachDatabase('the routes', (kind) => {
     });
   });
 
-  test('an event is kept once, whoever sends it again', async () => {
+  test('an event is kept once, the one that sends it again', async () => {
     const emit = (body: object, key = '"invoice-1"', path = 'invoice.paid') =>
       door.ask('otto', 'POST', `/api/v1/events/${path}`, body, { 'Idempotency-Key': key });
     const kept = await emit({ payload: 1 });

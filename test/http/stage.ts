@@ -23,14 +23,14 @@ import { type Door, openDoor } from './door.js';
 
 const pay = defineTool({
   name: 'pay',
-  description: 'Pays somebody.',
+  description: 'Pays someone.',
   input: z.object({ to: z.string(), amount: z.number().positive() }),
   output: z.object({ paid: z.number() }),
   capabilities: ({ to }) => [`bank:pay:${to}`],
   approval: 'It costs money.',
   execute: ({ amount }) => ({ paid: amount }),
 });
-/** Nobody knows whether it has happened. */
+/** No one knows whether it has happened. */
 const post = defineTool({
   name: 'post',
   description: 'Posts a letter, and never says so.',

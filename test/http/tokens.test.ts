@@ -111,17 +111,17 @@ describe('who asks', () => {
   const tokens = new TokenList(list);
   const check = (presented: string) => tokens.check(presented);
 
-  test('is whoever the token belongs to', () => {
+  test('is the one that the token belongs to', () => {
     expect(check('token-of-ann-000001')).toMatchObject({ caller: ann });
     expect(check('token-of-bob-000001')).toMatchObject({ caller: bob });
   });
 
   test.each(['', 'token-of-ann-00000', 'token-of-ann-0000011', 'TOKEN-OF-ANN-000001', 'x'.repeat(100_000)])(
-    'is nobody for a token that is not exactly one of them',
+    'is no one for a token that is not exactly one of them',
     (presented) => expect(check(presented)).toBeNull(),
   );
 
-  test('is nobody when there are no tokens', () => expect(new TokenList([]).check('')).toBeNull());
+  test('is no one when there are no tokens', () => expect(new TokenList([]).check('')).toBeNull());
 
   test('is told apart by the token', () => {
     const ids = list.map(({ token }) => check(token)?.tokenId);
@@ -129,7 +129,7 @@ describe('who asks', () => {
     expect(ids.join()).not.toContain('token-of');
   });
 
-  test('is nobody any more for a token that is gone, or that is now of somebody else', () => {
+  test('is no one any more for a token that is gone, or that is now of someone else', () => {
     const changing = new TokenList(list);
     const [ofAnn, ofBob] = list.map(({ token }) => changing.check(token));
     changing.replace([

@@ -93,7 +93,7 @@ describeEachDatabase('waiting, deciding, forking, conversing and telling over HT
     expect((await stage.again(run.id)).output).toContain(`"cents":${value.cents}`);
   });
 
-  test('an event goes to the run that waits for it, and is kept for nobody else', async () => {
+  test('an event goes to the run that waits for it, and is kept for no one else', async () => {
     const run = await stage.rest('waiter');
     const elsewhere = await ask('zoe', 'POST', '/api/v1/events/paid', { key: '7', payload: 'elsewhere' });
     expect(emittedEvent.parse(elsewhere.json)).toMatchObject({ status: 'kept', delivered: 0 });

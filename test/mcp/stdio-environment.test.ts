@@ -18,7 +18,7 @@ const FIRST = 'first-token-6b1f0d2c9a';
 const SECOND = 'second-token-0c77e1d5b3';
 writeFileSync(file, FIRST);
 
-/** What nobody stated, in the environment of the process that starts servers. */
+/** What no one stated, in the environment of the process that starts servers. */
 process.env['HOLDFAST_TEST_UNSTATED'] = 'not for a server';
 process.env['HOLDFAST_TEST_STATED'] = 'for a server';
 afterAll(() => {
@@ -71,7 +71,7 @@ describeEachDatabase('a server over stdio', (kind) => {
     },
   );
 
-  it('is started anew with what the secret is by then', async () => {
+  it('is started again with what the secret is by then', async () => {
     await server.close();
     writeFileSync(file, SECOND);
     expect((await looked()).text).toContain(digestOf(SECOND));

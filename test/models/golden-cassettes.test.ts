@@ -19,7 +19,7 @@ import { RESPONSES } from './servers/responses-wire.js';
 import { answers, type Wire } from './servers/wire.js';
 import { wireServer } from './servers/wire-server.js';
 
-/** Cassettes of every version that was ever written: they are only added to, by HOLDFAST_WRITE_GOLDEN, and must be played for ever. */
+/** Cassettes of every version that was ever written: they are only added to, by HOLDFAST_WRITE_GOLDEN, and must be played forever. */
 
 const DIRECTORY = join(import.meta.dirname, '../golden/cassettes');
 

@@ -105,7 +105,7 @@ describe('routing by prefix', () => {
   });
 
   it.each(Object.keys(MODEL_PROVIDERS))(
-    'serves %s/ with the key of its variable, and contacts nobody',
+    'serves %s/ with the key of its variable, and contacts no one',
     async (prefix) => {
       const variable = (name: string) => (name === MODEL_PROVIDERS[prefix]?.keyVariable ? 'a-key-of-the-test' : null);
       const provider = new MultiModelProvider({}, variable);

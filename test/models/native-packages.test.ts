@@ -26,7 +26,7 @@ function install(without: readonly string[]): void {
 
 const PROGRAM = `
 import { MultiModelProvider } from './dist/src/models/providers/multi-model-provider.js';
-const provider = new MultiModelProvider({}, (name) => (name.endsWith('_API_KEY') ? 'sk-of-nobody' : null));
+const provider = new MultiModelProvider({}, (name) => (name.endsWith('_API_KEY') ? 'sk-of-no one' : null));
 for (const model of process.argv.slice(2))
   await provider.getModel(model).then(
     () => console.log('found'),

@@ -65,7 +65,7 @@ describe('a secret that cannot be read says where and why, and not what was ther
   it.each<[string, Secret, RegExp]>([
     ['a file that is not there', fileSecret(join(folder, 'none')), /the file .*none: it cannot be read \(ENOENT\)/],
     ['a directory', fileSecret(folder), /it is not a file/],
-    ['a pipe that nobody writes to', fileSecret(pipe), /it is not a file/],
+    ['a pipe that no one writes to', fileSecret(pipe), /it is not a file/],
     ['an endless device', fileSecret('/dev/zero'), /it is not a file/],
     [
       'a file that is too large',
@@ -147,7 +147,7 @@ describe('a secret in use', () => {
     expect(await held.value()).toBe('key-of-the-vault');
   });
 
-  it('shows its value to nobody who looks at it', async () => {
+  it('shows its value to no one who looks at it', async () => {
     const secret = literalSecret('literal-key-0123456789');
     const held = new HeldSecret(secret);
     await held.value();

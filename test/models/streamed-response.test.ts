@@ -174,7 +174,7 @@ test('a stream without its end is a failure that passes, and one that was given 
   await expect(streamed(given, requestOf({ signal: abort.signal }))).rejects.toMatchObject({ name: 'AbortError' });
 });
 
-test('events that nobody knows are passed over, and a flood leaves time for others', async () => {
+test('events that no one knows are passed over, and a flood leaves time for others', async () => {
   const count = 100_000;
   const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2 };
   const model = streaming(function* () {

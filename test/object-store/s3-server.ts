@@ -153,7 +153,7 @@ export async function startS3(): Promise<S3Server> {
     if (fault === 'cut') request.socket.destroy();
     else if (fault === null) work(request, response, Buffer.concat(pieces));
     else if (fault === 'lost') {
-      // Done, and nobody hears of it.
+      // Done, and no one hears of it.
       response.writeHead = () => response;
       response.end = () => {
         request.socket.destroy();

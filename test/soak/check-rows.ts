@@ -15,7 +15,7 @@ const LEFTOVERS: Readonly<Record<string, string>> = {
   'undecided interruptions': `select 1 from holdfast.interruptions where status = 'pending'`,
   timers: 'select 1 from holdfast.timers',
   'sessions with a run inside': 'select 1 from holdfast.sessions where run_id is not null',
-  'events of the world that nobody took': `select 1 from holdfast.emitted_events where status = 'kept'
+  'events of the world that no one took': `select 1 from holdfast.emitted_events where status = 'kept'
     and not exists (select 1 from holdfast.runs where status = 'cancelled')`,
   'sessions with a gap': `select 1 from holdfast.sessions s where s.items <>
     (select coalesce(max(seq), 0) from holdfast.session_items i where i.tenant = s.tenant and i.session_id = s.id)`,
@@ -27,7 +27,7 @@ const LEFTOVERS: Readonly<Record<string, string>> = {
   'streams of DBOS': 'select 1 from dbos.streams',
   'events of DBOS': 'select 1 from dbos.workflow_events',
   'workers that execute something': 'select 1 from holdfast.workers where running > 0 or alone_run_id is not null',
-  'transactions that nobody ends': `select 1 from pg_stat_activity where datname = current_database()
+  'transactions that no one ends': `select 1 from pg_stat_activity where datname = current_database()
     and state like 'idle in transaction%' and state_change < now() - interval '2 seconds'`,
   'locks that are waited for': 'select 1 from pg_locks where not granted',
 };

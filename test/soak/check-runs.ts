@@ -23,7 +23,7 @@ export async function checkEnds(knex: Knex, orders: readonly Order[]): Promise<s
   const wrong = orders.flatMap(({ key, agent, runId, status, cancelled, fails, error, why }) => {
     const what = `${key} (${agent}, ${runId})`;
     if (!isOver(status)) return [`${what} is ${status}`];
-    if (status === 'cancelled') return cancelled ? [] : [`${what} was cancelled by nobody`];
+    if (status === 'cancelled') return cancelled ? [] : [`${what} was cancelled by no one`];
     if (status === 'completed') return fails === null ? [] : [`${what} is completed; it was to fail`];
     return error === fails ? [] : [`${what} failed with ${error}: ${why}`];
   });

@@ -50,7 +50,7 @@ export class Place {
       this.#frozen = false;
       if (this.#ends) return;
       const wasReady = process.said.includes('ready\n');
-      // Without a database nobody can start; who was ready has no reason to end by itself.
+      // Without a database no one can start; who was ready has no reason to end by itself.
       if (wasReady && !this.#expected.has(end))
         this.#problem(`worker ${id} ended with ${end}: ${process.said.slice(-LAST_CHARS)}`);
       if (!wasReady && end !== 'SIGKILL') {

@@ -10,7 +10,7 @@ export interface Victims {
   readonly random: () => number;
 }
 
-/** False: there was nobody to hurt. */
+/** False: there was no one to hurt. */
 type Fault = (victims: Victims) => Promise<boolean>;
 
 /** One of the workers that may be hurt and work now. */

@@ -3,7 +3,7 @@ import { seededRandom } from '../../src/core/seeded-random.js';
 import type { DecisionRequest, InterruptionView, RunView } from '../../src/index.js';
 import { type Door, type Doors, saidBy } from './doors.js';
 
-/** What becomes of a run that nobody cancels. */
+/** What becomes of a run that no one cancels. */
 const ENDS: Readonly<Record<string, string>> = { failer: 'tool_failed', endless: 'limit_turns' };
 const AGENTS = ['looker', 'payer', 'pair', 'asker', 'lead', 'boss', 'waiter', 'talker', 'failer', 'endless', 'payer'];
 const CANCELLED_PART = 0.12;

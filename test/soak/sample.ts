@@ -12,7 +12,7 @@ export interface Sample {
   readonly resources: Readonly<Record<string, number>>;
   /** Of the events of the process. */
   readonly listeners: number;
-  /** Signals that something still holds: whatever waits for one that never fires holds it for ever. */
+  /** Signals that something still holds: whatever waits for one that never fires holds it forever. */
   readonly signals: number;
 }
 

@@ -96,7 +96,7 @@ const look: Errand = async (client, key) => {
 const cancel: Errand = async (client, key) => {
   const started = await client.startRun({ agent: 'asker', input: key }, { key });
   for (let run = started; run.status !== 'paused'; ) run = await client.getRun(started.id, { wait: WAIT_SECONDS });
-  await client.cancelRun(started.id, { reason: 'nobody wants it any more' });
+  await client.cancelRun(started.id, { reason: 'no one wants it any more' });
   expectStatus(await toItsEnd(client, started, key, 'approve'), 'cancelled');
 };
 

@@ -47,7 +47,7 @@ describeEachDatabase('budgets', (kind) => {
     return rows.reduce((sum, row) => sum + BigInt(row.nano_usd), 0n);
   };
 
-  test('200 calls at once cannot overspend by a nano-dollar, and nobody is refused while there is room', async () => {
+  test('200 calls at once cannot overspend by a nano-dollar, and no one is refused while there is room', async () => {
     const of = [applied('many', 1_000n), applied('other', 1_000_000n)];
     const all = await Promise.all(
       Array.from({ length: 200 }, (_, turn) => take(turn % 2 === 0 ? of : of.toReversed(), 7n, turn, 'run_many')),
@@ -119,7 +119,7 @@ describeEachDatabase('budgets', (kind) => {
     expect((await take(of, 1n, 3, 'run_once')).type).toBe('full');
   });
 
-  test('what was not sent is given back as a whole; of what nobody knows the estimate stands', async () => {
+  test('what was not sent is given back as a whole; of what no one knows the estimate stands', async () => {
     const of = [applied('back', 100n)];
     await take(of, 40n, 1, 'run_back');
     await take(of, 30n, 2, 'run_back');

@@ -60,7 +60,7 @@ describeEachDatabase('steps of a workflow', (kind) => {
     expect(await stepsOf('kept')).toMatchObject([[3, { output, functionName, serialization, error, childWorkflowID }]]);
   });
 
-  it('are not kept for whoever has lost the workflow', async () => {
+  it('are not kept for the caller that has lost the workflow', async () => {
     expect(await keep(stepOf('lost', { owner: 'another' }), callOf('lost', 'x'))).toBeNull();
     expect(await stepsOf('lost')).toEqual([]);
     expect(await outcomeOf('lost')).toEqual([]);
@@ -86,7 +86,7 @@ describeEachDatabase('steps of a workflow', (kind) => {
     expect(await outcomeOf('settled')).toEqual(['{"output":"first","type":"output"}']);
   });
 
-  it('end once, with what their workflow gave, and only for whoever has it', async () => {
+  it('end once, with what their workflow gave, and only for the caller that has it', async () => {
     const end = (owner: string, output: string) => saveOutput(db.pool, 'dbos', { workflowId: 'ended', owner, output });
     const kept = () => db.knex('dbos.workflow_output').where({ workflow_uuid: 'ended' }).pluck('output');
     expect(await end('another', 'x')).toBe(false);

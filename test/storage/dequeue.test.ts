@@ -35,7 +35,7 @@ describeEachDatabase('taking out of the queue', (kind) => {
     ...{ served: [], after: '', deferContainersMs: 0 },
     ...changes,
   });
-  /** Empties the queue and fills it anew, the oldest first. */
+  /** Empties the queue and fills it again, the oldest first. */
   const fill = async (
     rows: readonly {
       readonly id: string;

@@ -79,7 +79,7 @@ describeEachDatabase('A log that goes on', (kind) => {
     }
   });
 
-  it('is not extended by one who did not see what somebody else wrote', async () => {
+  it('is not extended by one who did not see what someone else wrote', async () => {
     const tail = await begun('two');
     await append('two', [draft(2, 1)]);
     expect(tail && (await extendLog(db.knex, tail, [draft(2, 1), draft(3, 2)], AT))).toBeNull();

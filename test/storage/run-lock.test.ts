@@ -10,7 +10,7 @@ import { runToRest } from '../harness/engine.js';
 import { call, scripted } from '../harness/script.js';
 
 describePostgres('the lock of a run', () => {
-  it('lets its log be written: whoever holds the log never waits for the run', async () => {
+  it('lets its log be written: the one that holds the log never waits for the run', async () => {
     const { options, drop } = await createEngineDatabase('postgres');
     const agent = new Agent({
       ...{ name: 'payer', model: scripted([[call('pay', { n: 1 })]]) },
@@ -23,7 +23,7 @@ describePostgres('the lock of a run', () => {
     const database = await openDatabase(options);
     const { knex } = database;
     try {
-      const data = { callId: 'call_pay', tool: 'pay', text: 'Nobody knows.' };
+      const data = { callId: 'call_pay', tool: 'pay', text: 'No one knows.' };
       const draft = { key: 'meanwhile', parentKey: 'created', kind: 'call.unknown', data } as const;
       await knex.transaction(async (holder) => {
         await lockRun(holder, id);

@@ -85,13 +85,13 @@ describeEachDatabase('Notifications and locks', (kind) => {
     await lock?.release();
     const again = await db.tryLock('worker:a');
     expect(again).not.toBeNull();
-    // A late second release must not free the lock of somebody else.
+    // A late second release must not free the lock of someone else.
     await lock?.release();
     expect(await db.tryLock('worker:a')).toBeNull();
     await Promise.all([again?.release(), other?.release()]);
   });
 
-  test.runIf(SLOW)('closes although somebody listens, holds a lock and did not give a client back', async () => {
+  test.runIf(SLOW)('closes although someone listens, holds a lock and did not give a client back', async () => {
     const own = await createTestDatabase(kind);
     const second = await openDatabase(own.options);
     await second.listen('a', () => {});

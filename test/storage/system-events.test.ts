@@ -95,7 +95,7 @@ describeEachDatabase('events of the system', (kind) => {
     await Promise.all([...readers, follower]);
     const all = await told();
     expect(new Set(all.map(({ seq }) => seq)).size).toBe(120);
-    // Whoever followed meanwhile has missed nothing of what was placed before the last place that they read.
+    // The one that followed meanwhile has missed nothing of what was placed before the last place that they read.
     expect(seen).toEqual(all.filter(({ seq }) => seq <= after));
     for (const writer of ['x', 'y', 'z']) {
       const own = tasksOf(all).flatMap((id) => (id?.startsWith(writer) === true ? [Number(id.slice(2))] : []));
@@ -149,7 +149,7 @@ describeEachDatabase('events of the system', (kind) => {
     expect(tail).not.toBeNull();
     // A writer whom another one was faster than has written no event, and tells none.
     expect(await extendLog(knex, log, drafts, { at: new Date().toISOString(), worker: 'w2' })).toBeNull();
-    // What a fork takes over nobody executed.
+    // What a fork takes over no one executed.
     await extendLog(knex, await begin('run_fork'), drafts, { at: new Date().toISOString(), worker: null });
     const steps = await told();
     expect(steps).toMatchObject([

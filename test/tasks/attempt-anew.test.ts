@@ -15,7 +15,7 @@ const LIMIT = 2;
 
 describeDockerSlowly('an attempt with whose going on processes died', () => {
   describePostgres('of a task', () => {
-    it('begins anew', LONG, async () => {
+    it('begins again', LONG, async () => {
       const { options, drop } = await createEngineDatabase('postgres');
       onTestFinished(drop);
       const runs: string[] = [];

@@ -71,7 +71,7 @@ describeDockerSlowly('an agent that uses up what there is', () => {
     expect(most - before).toBeLessThan(256 * MEBIBYTE);
   }, 300_000);
 
-  it('begins anew when its container stops under a command, and leaves nothing of the first attempt', async () => {
+  it('begins again when its container stops under a command, and leaves nothing of the first attempt', async () => {
     const seen = mkdtempSync('/tmp/holdfast-test-');
     chmodSync(seen, 0o777);
     const wait = `[ -e /seen/go ] || { touch /seen/begun; sleep 1000; }; ${SOLUTION}`;

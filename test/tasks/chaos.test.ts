@@ -103,7 +103,7 @@ suiteOf('tasks whose workers, engine and database die', () => {
     [32, restartPostgres],
   ];
 
-  /** While the database is away nobody is answered. */
+  /** While the database is away no one is answered. */
   async function inSpite<T>(ask: () => Promise<T>): Promise<T> {
     for (let tries = 0; ; tries++) {
       try {

@@ -38,7 +38,7 @@ describeDockerSlowly('further attempts of tasks', () => {
     const { items } = await t.engine.listInterruptions({ status: 'pending', runId, limit: 10 }, BOB);
     await t.engine.decide(String(items[0]?.id), { verdict: 'answer', value: 'yes' }, BOB);
   };
-  /** The files of a pause are kept when it can be forked. The fork is somebody's, and no attempt. */
+  /** The files of a pause are kept when it can be forked. The fork is someone's, and no attempt. */
   const kept = async (runId: string) => {
     const [pause] = await eventsOf(t.engine, runId, 'run.paused');
     const forked = () =>
@@ -124,7 +124,7 @@ describeDockerSlowly('further attempts of tasks', () => {
     for (const { Name } of Volumes.filter(isKept)) await docker.getVolume(Name).remove();
   };
 
-  /** As often as it may; who puts it back has it begin anew. */
+  /** As often as it may; who puts it back has it begin again. */
   const goesOnAtEnd = async () => {
     const lines = (dir: string) => [BEGIN, `! ${dir}/broken`, '$ echo two >>file'];
     const task = await submit(
@@ -152,7 +152,7 @@ describeDockerSlowly('further attempts of tasks', () => {
     await nothingLeft(task.id);
   };
 
-  it('goes on with the files of the pause or of the end, and begins anew where there are none', LONG, async () => {
+  it('goes on with the files of the pause or of the end, and begins again where there are none', LONG, async () => {
     await Promise.all([
       goesOnAfterPause(),
       goesOnAtEnd(),
@@ -161,7 +161,7 @@ describeDockerSlowly('further attempts of tasks', () => {
     ]);
   });
 
-  it('begins anew with an agent that is another one by now, and after a log that does not verify', LONG, async () => {
+  it('begins again with an agent that is another one by now, and after a log that does not verify', LONG, async () => {
     await t.restart({ retries: { most: 1, firstMs: 3_600_000, longestMs: 3_600_000 } });
     const lines = (dir: string) => {
       writeFileSync(join(dir, 'broken'), '');

@@ -177,7 +177,7 @@ it('says below which folders the engine may see nothing', async () => {
 
 const unreadable = new HoldfastError('file_unreadable', '/work cannot be read: it is broken.');
 
-it('begins anew where a workspace cannot be read, and says so when that does not help', async () => {
+it('begins again where a workspace cannot be read, and says so when that does not help', async () => {
   const dir = folderWith({ a: OUTPUT });
   for (const failing of [1, 2, 3]) {
     let asked = 0;

@@ -68,7 +68,7 @@ const ATTEMPTS: readonly Attempt[] = [
     shares: { 3: 1, 4: 0 },
   },
   {
-    what: 'has its program go on, and change the tests after it for ever',
+    what: 'has its program go on, and change the tests after it forever',
     commands: [
       program('(trap "" TERM; while :; do echo exit 0 >/tmp/tests/check.sh; done) >/dev/null 2>&1 &'),
       'mkdir bin; ln -s /bin/busybox bin/sh',

@@ -95,7 +95,7 @@ describe.runIf(SLOW).each(['thread', 'process'] as const)('a body in a %s', (iso
     expect(large).toMatchObject({ code: 'payload_too_large' });
   });
 
-  it.each(['late', 'rejects'])('that threw where nobody waited for it is lost with its text: %s', async (name) => {
+  it.each(['late', 'rejects'])('that threw where no one waited for it is lost with its text: %s', async (name) => {
     const error = await failure(run(name));
     expect(error).toBeInstanceOf(BodyLost);
     expect(error).toMatchObject({
@@ -111,7 +111,7 @@ describe.runIf(SLOW).each(['thread', 'process'] as const)('a body in a %s', (iso
     await expect.poll(() => lines.join('\n')).toContain('threw after its call had ended: much too late');
   });
 
-  it('that ends its thread or process is lost, and nobody else', async () => {
+  it('that ends its thread or process is lost, and no one else', async () => {
     const beside = run('execute', { text: 'b' });
     expect(await failure(run('exits'))).toMatchObject({
       code: 'tool_exited',
@@ -200,7 +200,7 @@ it.runIf(SLOW)('closing ends what works, and answers none of it', async () => {
 
 const isThere = (pid: number): boolean => {
   try {
-    // A process that has ended and that nobody has asked for is not there.
+    // A process that has ended and that no one has asked for is not there.
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
   } catch {
     return false;

@@ -10,7 +10,7 @@ import { contextWith } from './tool-context.js';
 
 const minimal = {
   name: 'greet',
-  description: 'Greets somebody.',
+  description: 'Greets someone.',
   input: z.object({ name: z.string() }),
   output: z.object({ text: z.string() }),
   execute: ({ name }: { name: string }) => ({ text: `Hello ${name}` }),
@@ -32,7 +32,7 @@ describe('a declaration', () => {
     expect(spec).toMatchObject({
       name: 'greet',
       version: '1',
-      description: 'Greets somebody.',
+      description: 'Greets someone.',
       effect: 'unsafe',
       deterministic: false,
       timeoutMs: 60_000,

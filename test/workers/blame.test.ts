@@ -59,7 +59,7 @@ describePostgresSlowly('a run whose workers are killed', () => {
   it('as another one without it is not blamed for the deaths before', { timeout: 240_000 }, async () => {
     const [id = ''] = await fleet.runs('waiter', 1);
     for (let n = 0; n < 4; n++) await kill(await startUntil('begun'));
-    // The place of a worker that was killed is taken anew, which counts its death.
+    // The place of a worker that was killed is taken again, which counts its death.
     await startUntil('taken');
     expect(await crashes()).toEqual([{ run_id: id, crashes: 4, alone: 2 }]);
     await kill(await fleet.start({ WORKER_ID: 'south' }));

@@ -32,7 +32,7 @@ describePostgresSlowly('workers whose clocks are set by an hour, back and ahead,
   const start = async (agent: string, more: object = {}): Promise<string> =>
     (await fleet.engine.startRun({ agent, input: 'go', ...more }, ADMIN)).id;
 
-  it('take nothing over, time nothing out, wake nobody early, and log the time that it is', {
+  it('take nothing over, time nothing out, wake no one early, and log the time that it is', {
     timeout: 120_000,
   }, async () => {
     const payers = await Promise.all([1, 2, 3, 4].map(() => start('payer', { maxDurationMs: 10 * MINUTE_MS })));
@@ -81,7 +81,7 @@ describePostgresSlowly('workers whose clocks are set by an hour, back and ahead,
   });
 
   it('find what came while they could not hear of it', async () => {
-    // Whoever has just started looks for work by itself.
+    // The one that has just started looks for work by itself.
     await sleep(2000);
     step();
     await sleep(1500);

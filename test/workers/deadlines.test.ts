@@ -5,7 +5,7 @@ import { type Fleet, openFleet } from './fleet.js';
 
 const RUNS = 12;
 
-/** What is due is settled in batches: each of them whole or not at all, whoever dies. */
+/** What is due is settled in batches: each of them whole or not at all, the one that dies. */
 describePostgresSlowly('a batch of what is due', () => {
   let fleet: Fleet;
   beforeEach(async () => {

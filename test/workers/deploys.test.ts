@@ -34,7 +34,7 @@ describePostgresSlowly('a deploy', () => {
     const ended = await fleet.finish(ids);
     expect(ended.flatMap(({ error }) => error ?? [])).toEqual([]);
     expect(ended.map(({ status }) => status)).toEqual(ids.map(() => 'completed'));
-    // A call that was asked for anew after its segment was rebuilt has an id of its own.
+    // A call that was asked for again after its segment was rebuilt has an id of its own.
     expect(
       fleet
         .paid()
@@ -111,7 +111,7 @@ describePostgresSlowly('a deploy', () => {
     expect(await old.ended).toBe(1);
     expect(old.said).toContain('fatal worker_superseded');
     expect((await fleet.finish(ids)).map(({ status }) => status)).toEqual(ids.map(() => 'completed'));
-    // A payment that had begun when it stood still may have gone on when it woke up, and somebody has said before that it had not.
+    // A payment that had begun when it stood still may have gone on when it woke up, and someone has said before that it had not.
     expect(fleet.paid().length - paymentsOf(ids).length).toBeLessThanOrEqual(ids.length);
     expect(new Set(fleet.paid()).size).toBe(paymentsOf(ids).length);
     expect(fleet.paid().slice(0, paid.length)).toEqual(paid);

@@ -17,7 +17,7 @@ describePostgresSlowly('workers whose database', () => {
 
   const workers = () => Promise.all(['north', 'south'].map((id) => fleet.start({ WORKER_ID: id })));
 
-  /** Every run ends, every payment is made once, nobody was asked, and each worker is the one that it was. */
+  /** Every run ends, every payment is made once, no one was asked, and each worker is the one that it was. */
   const expectUntouched = async (ids: readonly string[]): Promise<void> => {
     const ended = await fleet.finish(ids);
     expect(ended.flatMap(({ error }) => error ?? [])).toEqual([]);
@@ -26,7 +26,7 @@ describePostgresSlowly('workers whose database', () => {
     const asked = await Promise.all(ids.map((id) => dataOf(fleet.engine, id, 'call.unknown')));
     expect(asked.flat()).toEqual([]);
     for (const id of ids) expect(await fleet.engine.verifyRun(id, ADMIN)).toMatchObject({ ok: true, complete: true });
-    // Behind such lines a heartbeat may be late for a moment; nobody takes a worker over for that.
+    // Behind such lines a heartbeat may be late for a moment; no one takes a worker over for that.
     for (const id of ['north', 'south'])
       await expect.poll(() => fleet.engine.getWorker(id)).toMatchObject({ status: 'working', epoch: 1 });
   };
@@ -69,7 +69,7 @@ describePostgresSlowly('workers whose database', () => {
     await expect.poll(isTakenOver).toBe(true);
     fleet.network.heal();
     for (const { ended } of cutOff) expect(await ended).toBe(1);
-    // Whoever was cut off in the middle of a payment may have made it.
+    // The one that was cut off in the middle of a payment may have made it.
     expect((await fleet.finish(ids)).map(({ status }) => status)).toEqual(ids.map(() => 'completed'));
     expect(fleet.paid().toSorted()).toEqual(paymentsOf(ids));
   });

@@ -1,6 +1,6 @@
 /**
  * Loaded before a worker (`--import`): its clock is set when it gets SIGUSR2, an hour back, then an hour ahead, and so on. Only
- * the time of day moves, as when somebody sets the clock of a machine: timers and `performance.now` go on as they were.
+ * the time of day moves, as when someone sets the clock of a machine: timers and `performance.now` go on as they were.
  */
 const HOUR_MS = 3_600_000;
 const TrueDate = Date;

@@ -28,7 +28,7 @@ export async function work(config: EngineConfig): Promise<void> {
     say(`stopped ${why}`);
     process.exit(0);
   }
-  // Not `once`: where nobody listens any more, the Agents SDK ends the process at once.
+  // Not `once`: where no one listens any more, the Agents SDK ends the process at once.
   process.on('SIGTERM', () => void stop('by a signal'));
   say('ready');
 }

@@ -77,7 +77,7 @@ async function respond(
 function answerOf(response: ModelResponse): ModelAnswer {
   const { output, usage, responseId, ...rest } = response;
   const finishReason = finishReasonIn(response);
-  // A call of an answer that was cut may be cut too, whoever made the model.
+  // A call of an answer that was cut may be cut too, the one that made the model.
   const whole = isCutReason(finishReason) ? output.filter(({ type }) => type !== 'function_call') : output;
   const items = withoutSpokenSecretsIn(toJson(whole));
   const kept = withoutSpokenSecretsIn(toJson(rest));

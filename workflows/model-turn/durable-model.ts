@@ -37,7 +37,7 @@ const durable = new WeakMap<Model, Map<string, DurableModel>>();
 export const asDurable = (model: Model, agent: string): Model =>
   durableOf({ model, name: agent, target: { provider: 'object', model: agent } });
 
-/** The name is not that of whoever came first in this process. */
+/** The name is not that of the one that came first in this process. */
 function durableOf(named: AskedModel): Model {
   const { model, name, target } = named;
   if (model instanceof DurableModel) return model;

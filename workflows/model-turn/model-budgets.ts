@@ -37,7 +37,7 @@ export const budgetWait = (
   ...{ callId: null, tool: null, agent: asked.agent, arguments: null, parentKey },
   digest: digestOf(['budget', runId, asked.turn, budget]),
   ...{ reason: 'budget', text: exhaustedText(budget), expiresInMs: budget.day === null ? undefined : null },
-  // The budget of a day has room on the next one, whether somebody raises it or not.
+  // The budget of a day has room on the next one, whether someone raises it or not.
   inside: { ordinal: 1, spec: budget, dueAt: nextDayOf(budget) },
 });
 
@@ -55,7 +55,7 @@ function endedBy({ verdict, actor, message, wait }: SettledInterruption): Holdfa
     wait?.spec.kind === 'budget' ? exhaustedText(wait.spec) : 'A budget had no room for the next model call.';
   const who =
     verdict === 'expire'
-      ? 'Nobody raised it in time.'
+      ? 'No one raised it in time.'
       : `${actor} did not raise it${message === null ? '.' : `: ${message}`}`;
   return new HoldfastError('limit_budget', `${what} ${who}`);
 }
@@ -63,7 +63,7 @@ function endedBy({ verdict, actor, message, wait }: SettledInterruption): Holdfa
 let asked = 0;
 
 /**
- * The models of the engine for whoever runs an agent inside a step of a run: a guardrail, a tool. Their calls are part of that step;
+ * The models of the engine for the caller that runs an agent inside a step of a run: a guardrail, a tool. Their calls are part of that step;
  * what they cost is charged to the run, and its budgets hold for them. Each charge is one of its own, under the turn that the run is in.
  */
 export const chargedProvider = (provider: ModelProvider): ModelProvider => ({

@@ -113,7 +113,7 @@ export function trimLoadedHistory(state: State, agent: Agent, past: readonly Pas
   hide(state, agent, past, () => history);
 }
 
-/** Nobody but the model looks at the turns before: other agents, their filters, hooks and guardrails of the output would. */
+/** No one but the model looks at the turns before: other agents, their filters, hooks and guardrails of the output would. */
 const isAlone = ({ handoffs, outputGuardrails }: Agent): boolean =>
   handoffs.length === 0 && outputGuardrails.length === 0;
 

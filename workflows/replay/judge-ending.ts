@@ -11,7 +11,7 @@ import type { Ending, Wait } from '../../src/core/runs/ending.js';
 import type { ReplayFindings, RunEnd } from './replay-findings.js';
 import type { ReplaySource } from './replay-source.js';
 
-/** How the execution of a recorded segment ended; `log_ends`: it came to something that nobody has recorded. */
+/** How the execution of a recorded segment ended; `log_ends`: it came to something that no one has recorded. */
 export type Came = Ending | { readonly type: 'log_ends' };
 
 interface EndOfSegment {

@@ -18,7 +18,7 @@ export interface LiveOptions {
   readonly run: { readonly id: string; readonly tenant: string };
   /** Nano-dollars; null: no bound. */
   readonly maxNanos: bigint | null;
-  /** Whether calls of pure tools that nobody has recorded are executed. */
+  /** Whether calls of pure tools that no one has recorded are executed. */
   readonly executePure: boolean;
   readonly now: () => number;
   /** Ends it before its time. */
@@ -182,10 +182,10 @@ const LISTS = /^mcp:tools:(.*)$/s;
 /** Models make up the ids of calls, as long as they like. */
 const cut = (text: string): string => text.slice(0, 1000).toWellFormed();
 
-/** What somebody can do about a call that nobody has recorded. */
+/** What someone can do about a call that no one has recorded. */
 const WAY_OUT = 'To go on live from the recorded turns, fork the run.';
 
-/** What somebody can do where the next answer may cost more than is left. */
+/** What someone can do where the next answer may cost more than is left. */
 const MORE_MONEY = 'Give it a higher maxUsd, or set maxTokens of the model.';
 
 /** All that is executed of a log by its segments: what servers have listed. */

@@ -57,7 +57,7 @@ export class ReplayFindings {
     this.#name(difference);
   }
 
-  /** A difference behind which nothing can be held against the log any more. It counts wherever it is. */
+  /** A difference behind which nothing can be checked against the log any more. It counts wherever it is. */
   addEnd(difference: ReplayDifference): void {
     this.stoppedAt ??= difference.what;
     this.#name(difference);

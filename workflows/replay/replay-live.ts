@@ -18,7 +18,7 @@ import { type LiveOptions, LiveSource, ONE_SEGMENT } from './live-replay-source.
 import { ReplayFindings } from './replay-findings.js';
 import { execute, NO_GATE, type ReplayedRun, type ReplayPlace } from './replay-log.js';
 
-/** So long may it take: whoever asked for it waits for the answer. */
+/** So long may it take: the one that asked for it waits for the answer. */
 const LONGEST_MS = 240_000;
 
 interface LivePlace extends ReplayPlace {

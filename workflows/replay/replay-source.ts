@@ -9,7 +9,7 @@ import type { RepeatableCall } from '../../steps/calls/execute-again.js';
 import { type RecordedAnswer, RecordedSource, waitOf } from './recorded-source.js';
 import type { ReplayFindings, RunEnd } from './replay-findings.js';
 
-/** Thrown through the SDK where the log does not go on: what would come now, nobody has recorded. */
+/** Thrown through the SDK where the log does not go on: what would come now, no one has recorded. */
 export class LogEnds extends Error {
   constructor(step: string) {
     super(`the log ends before ${step}`);
@@ -29,7 +29,7 @@ export interface ReplayedPart {
 }
 
 /**
- * A closed recording that an agent of today is held against: it answers whatever was asked then, hears no callback, and notes what
+ * A closed recording that an agent of today is checked against: it answers whatever was asked then, hears no callback, and notes what
  * differs instead of failing the run.
  */
 export class ReplaySource extends RecordedSource {

@@ -39,7 +39,7 @@ export async function storedState(scope: SegmentContext, agent: Agent, work: Wor
   if (read !== null) return read;
   try {
     const state = await rebuild(scope, work);
-    // A row that the log contradicts would be taken for one that somebody changed.
+    // A row that the log contradicts would be taken for one that someone changed.
     if (logged === null || sha256(state) === logged)
       await withDatabaseRetry(() => repairSnapshot(ctx.knex, { runId: run.id, tenant: run.tenant, segment, state }));
     return state;
@@ -170,7 +170,7 @@ export function openRecordedSegment(
   });
 }
 
-/** What is recorded is executed without ever waiting for anything: others get their turn. Whoever asked for a replay may be gone. */
+/** What is recorded is executed without ever waiting for anything: others get their turn. The one that asked for a replay may be gone. */
 export async function breatheInRecorded(scope: SegmentContext): Promise<void> {
   if (scope.recorded === null) return;
   try {

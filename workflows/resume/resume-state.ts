@@ -158,7 +158,7 @@ const outcomeOf = (one: SettledInterruption): CallOutcome => {
     ? {
         type: 'refused',
         why: 'expired',
-        message: `Nobody decided in time. ${one.tool} was begun before and may have happened.`,
+        message: `No one decided in time. ${one.tool} was begun before and may have happened.`,
       }
     : {
         type: 'refused',
@@ -209,7 +209,7 @@ async function applyApprovals(scope: SegmentContext, state: State): Promise<void
 
 const rejectionOf = (one: SettledInterruption): Extract<CallOutcome, { type: 'refused' }> =>
   one.verdict === 'expire'
-    ? { type: 'refused', why: 'expired', message: `${one.tool} was not executed: nobody approved it in time.` }
+    ? { type: 'refused', why: 'expired', message: `${one.tool} was not executed: no one approved it in time.` }
     : { type: 'refused', why: 'rejected', message: one.message ?? `${one.tool} was not executed: it was rejected.` };
 
 function callOf(item: RunToolApprovalItem): AskedCall | null {

@@ -58,7 +58,7 @@ export const versionOf = ({ value }: Pick<ReadState, 'value'>): unknown =>
 
 /**
  * The state of a text that `stateText` wrote. `work`: it is worked on, by the agent of the run itself. The turns that are over are read
- * part by part, so that a long run keeps nobody waiting.
+ * part by part, so that a long run keeps no one waiting.
  */
 export async function stateOfText(
   agent: Agent,

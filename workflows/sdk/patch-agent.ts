@@ -175,7 +175,7 @@ export function instrumentAgent(agent: Agent): void {
   instrumentHooks(agent);
 }
 
-/** Lifecycle hooks work in a place of their own: they are called within the loop, and nobody waits for them. */
+/** Lifecycle hooks work in a place of their own: they are called within the loop, and no one waits for them. */
 function instrumentHooks(agent: Agent): void {
   const { emit } = agent;
   const value = (...event: unknown[]): unknown => {

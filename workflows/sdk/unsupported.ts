@@ -55,7 +55,7 @@ export const unguarded = (tool: string): HoldfastError =>
     { hint: 'Call the function behind the tool, or let the model call it.' },
   );
 
-/** Who hears of a refusal where the SDK would make a text of it, or nobody would wait for it. */
+/** Who hears of a refusal where the SDK would make a text of it, or no one would wait for it. */
 type Listener =
   | { readonly type: 'body'; refusal: HoldfastError | null }
   | { readonly type: 'hook'; readonly scope: SegmentContext };
@@ -63,7 +63,7 @@ const listeners = new AsyncLocalStorage<Listener>();
 
 /**
  * Refuses what would run outside of a guard. In the loop of an agent the run ends by it; in the body of a tool the call does. A
- * hook is waited for by nobody, so that an error in one would end the process: it ends the run, and the hook never goes on.
+ * hook is waited for by no one, so that an error in one would end the process: it ends the run, and the hook never goes on.
  */
 export async function refuse(error: HoldfastError): Promise<never> {
   const scope = currentSegment();
@@ -81,7 +81,7 @@ export async function refuse(error: HoldfastError): Promise<never> {
 export const inHook = <T>(scope: SegmentContext, work: () => T): T => {
   const what = `a hook of the agent of ${scope.run.agent}`;
   const fail = ({ message }: Error): boolean => {
-    const error = new HoldfastError('run_failed', `A hook threw where nobody waited for it: ${message}`.slice(0, 4096));
+    const error = new HoldfastError('run_failed', `A hook threw where no one waited for it: ${message}`.slice(0, 4096));
     scope.stop ??= { type: 'failed', error: error.view() };
     return true;
   };

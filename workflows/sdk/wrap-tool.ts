@@ -9,14 +9,14 @@ import { mcpSourceOf, rulesOf } from '../tool-calls/mcp-tools.js';
 import { awaitResult } from '../tool-calls/run-calls.js';
 
 const wrappersByParameters = new WeakMap<object, WrappedTool>();
-/** Tools of MCP servers are made anew whenever they are asked for: what nobody uses any more is let go. */
+/** Tools of MCP servers are made again whenever they are asked for: what no one uses any more is let go. */
 const wrappersBySegment = new WeakMap<SegmentContext, WeakMap<FunctionTool, WrappedTool>>();
 
 /** The guard of a tool that a model request offers; undefined: it would run unguarded. */
 export const wrappedToolOf = (parameters: unknown): WrappedTool | undefined =>
   typeof parameters === 'object' && parameters !== null ? wrappersByParameters.get(parameters) : undefined;
 
-/** Puts the guard around a tool: approval and body go by the plan of the call, whoever asks. */
+/** Puts the guard around a tool: approval and body go by the plan of the call, the one that asks. */
 export function wrapTool(scope: SegmentContext, original: FunctionTool, context: RunContext<unknown>): FunctionTool {
   const wrappers = wrappersBySegment.get(scope) ?? new WeakMap<FunctionTool, WrappedTool>();
   wrappersBySegment.set(scope, wrappers);

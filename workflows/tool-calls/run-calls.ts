@@ -42,7 +42,7 @@ export function startCalls(scope: SegmentContext): void {
       ended.push(startCall(scope, authorized, () => runTool(scope, authorized)));
     }
   }
-  // Whoever waits for a call hears of its failure.
+  // The one that waits for a call hears of its failure.
   turn.catch(() => undefined);
   scope.ended = turn;
 }
@@ -146,7 +146,7 @@ function withGiven(result: ToolResult, end: ToolResult): ToolResult {
   return given === digestOf(end.outcome) ? end : { ...end, given };
 }
 
-/** Leaves the outcome of a call for whoever keeps its step, and gives it as it will be read again. */
+/** Leaves the outcome of a call for the caller that keeps its step, and gives it as it will be read again. */
 const keeper =
   (scope: SegmentContext, step: string) =>
   (intent: CallIntent, outcome: CallOutcome): CallOutcome => {

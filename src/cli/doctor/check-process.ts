@@ -25,7 +25,7 @@ export async function checkSigningKey(
       ? ok(CHECK, `that of ${dataDir}, which is made at the first start`)
       : warn(
           CHECK,
-          'none: no checkpoint is signed, and nothing proves what runs did to somebody who does not trust this database',
+          'none: no checkpoint is signed, and nothing proves what runs did to someone who does not trust this database',
           'Make one with `holdfast signing-key make <file>`, and set HOLDFAST_SIGNING_KEY_FILE: docs/evidence.md.',
         );
   try {

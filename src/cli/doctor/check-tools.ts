@@ -26,7 +26,7 @@ export async function checkTools(
     );
 }
 
-/** A tool that nobody declares any more may be one of an agent behind a tool. */
+/** A tool that no one declares any more may be one of an agent behind a tool. */
 function stands({ tool, toolVersion }: ToolMark, declared: readonly ToolVersion[]): boolean {
   const now = declared.filter((one) => one.tool === tool);
   return now.length === 0 || now.some((one) => one.toolVersion === toolVersion && one.deterministic);

@@ -13,12 +13,12 @@ const inMemory = (most: number, { memoryMb }: EnvironmentSpec['limits'], share: 
   memoryMb === null ? most : Math.min(most, Math.floor(memoryMb * MEBIBYTE * share));
 const tmpOptions = ({ limits }: EnvironmentSpec): string =>
   `rw,nosuid,nodev,size=${inMemory(256 * MEBIBYTE, limits, 1 / 2)},mode=1777`;
-/** Where the engine cannot give it to the user, it is as /tmp is: nobody else is in there, and the files in it are the user's own. */
+/** Where the engine cannot give it to the user, it is as /tmp is: no one else is in there, and the files in it are the user's own. */
 const secretOptions = ({ user }: EnvironmentSpec, isOwn: boolean): string => {
   const [uid = '', gid = uid] = user.split(':');
   return `rw,nosuid,nodev,noexec,size=4194304,${isOwn ? `mode=0700,uid=${uid},gid=${gid}` : 'mode=1777'}`;
 };
-/** What a main process writes is nobody's result: the outcome of a command is in files. */
+/** What a main process writes is no one's result: the outcome of a command is in files. */
 const LOG = { Type: 'json-file', Config: { 'max-size': '1m', 'max-file': '1' } };
 
 /** Nothing but a wait; a signal ends it. A shell that waits for a child is ended at once, one in the foreground after it. */

@@ -81,7 +81,7 @@ export class DockerEngine implements EnvironmentEngine {
     const place = (signal: AbortSignal) => ({
       ...{ engine, identity, signal },
       user: isJudged ? testerOf(identity.spec) : identity.spec.user,
-      // One that was made anew on the same files has another id.
+      // One that was made again on the same files has another id.
       container: () => ready.id,
       unseen: () => {
         const { id, seen } = ready;

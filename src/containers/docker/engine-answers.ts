@@ -8,10 +8,10 @@ import { type EngineConnection, EngineRefusal, isRefusal } from './engine-connec
 const says = (error: unknown, sentence: RegExp): error is EngineRefusal =>
   error instanceof EngineRefusal && sentence.test(error.message);
 
-/** Somebody else has made a container of this name: 409, 500 of Podman. */
+/** Someone else has made a container of this name: 409, 500 of Podman. */
 export const isNameTaken = (error: unknown): boolean => isRefusal(error, 409, 500) && says(error, /already in use/i);
 
-/** Somebody else has started, stopped, named or made it meanwhile: looking again says what came of it. */
+/** Someone else has started, stopped, named or made it meanwhile: looking again says what came of it. */
 export const isOvertaken = (error: unknown): boolean =>
   isRefusal(error, 304, 409) || isNameTaken(error) || says(error, /container state improper/i);
 
@@ -40,12 +40,12 @@ export const statusOf = ({ Status }: { readonly Status: string }): string => STA
 
 /**
  * What an engine says of a container whose place is held by something that it has forgotten when it was killed: by a task or by a
- * container of containerd. It says so for ever.
+ * container of containerd. It says so forever.
  */
 export const isHeld = (why: string): boolean => /\btask \w+: already exists|\bid already in use/i.test(why);
 
 /**
- * By what an engine is told from others, for ever. Podman makes up another id for each answer: where its files are is the next best,
+ * By what an engine is told from others, forever. Podman makes up another id for each answer: where its files are is the next best,
  * and is as unique as the names of machines are.
  */
 export async function engineId(engine: EngineConnection, signal: AbortSignal): Promise<string> {

@@ -77,7 +77,7 @@ function addressOf(host: string): Docker.DockerOptions {
   return { protocol: 'http', host: hostname, port: Number(port === '' ? 2375 : port) };
 }
 
-/** A request whose answer never comes would be waited for for ever. */
+/** A request whose answer never comes would be waited for forever. */
 async function withinTime<T>(request: Promise<T>, signal: AbortSignal): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   let onAbort: (() => void) | undefined;

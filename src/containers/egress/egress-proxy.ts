@@ -64,9 +64,9 @@ export class EgressProxy {
     this.#server.on('clientError', (_error, socket) => socket.destroy());
   }
 
-  /** Takes the place of whoever listens there. When somebody takes its own, or the socket goes, it closes. */
+  /** Takes the place of the one that listens there. When someone takes its own, or the socket goes, it closes. */
   async listen(path: string): Promise<void> {
-    // A server that closes removes the path that it began with: a name that nobody uses by then.
+    // A server that closes removes the path that it began with: a name that no one uses by then.
     const begun = `${path}.${process.pid}`;
     this.#server.listen(begun);
     await once(this.#server, 'listening');

@@ -50,7 +50,7 @@ while True:
 `;
 
 /**
- * Says what the sign of the directory is, and forwards a port of the container's own loopback to the socket, unless somebody does. Arguments:
+ * Says what the sign of the directory is, and forwards a port of the container's own loopback to the socket, unless someone does. Arguments:
  * sign, socket, programs. 3 is for an image that has nothing to do so with.
  */
 const FORWARD = `

@@ -78,7 +78,7 @@ mv rc.new rc
 
 /**
  * Waits for the end of a command and gives its records. Arguments: records, id. Its first line is `absent` (never begun), `lost`
- * (begun, and nobody runs it any more; who has begun and not yet said who it is has half a minute) or `ended <rc> <bytes more of out> <of err>`; then the streams follow in their own.
+ * (begun, and no one runs it any more; who has begun and not yet said who it is has half a minute) or `ended <rc> <bytes more of out> <of err>`; then the streams follow in their own.
  */
 export const COLLECT = `
 killed=$((128 + 9))
@@ -120,7 +120,7 @@ exit 0
 `;
 
 /**
- * Begins a command in a shell of its own, which no stream of the request leads into, and collects it: whoever asks may go away. Arguments: that
+ * Begins a command in a shell of its own, which no stream of the request leads into, and collects it: the one that asks may go away. Arguments: that
  * shell's program, then those of BEGIN. `absent` is followed by what the shell ended with.
  */
 export const RUN = `
@@ -130,7 +130,7 @@ sh -c "$begin" sh "$@" </dev/null >/dev/null 2>&1
 refused=$?
 ${COLLECT}`;
 
-/** After it comes what a command is begun by, and nothing before somebody has said "go". */
+/** After it comes what a command is begun by, and nothing before someone has said "go". */
 export const SHOWN = '== that is all\n';
 
 /** What SHOW shows, and RUN when that was seen and found good. Arguments: the program of SHOW, workdir, records, then those of RUN. */
@@ -142,7 +142,7 @@ read -r go
 shift 3
 ${RUN}`;
 
-/** Says that a command which nobody runs any more ended because its time was over. Arguments: records, id. */
+/** Says that a command which no one runs any more ended because its time was over. Arguments: records, id. */
 export const CLOSE = `
 cd "$1/$2" 2>/dev/null || exit 0
 [ -s rc ] || echo "137 1 0" >rc

@@ -48,7 +48,7 @@ const optionsOf = (request: ExecRequest): Docker.ExecCreateOptions => ({
   Tty: false,
 });
 
-/** Makes what `runMade` runs, once: the engine starts it at most once, whoever asks. */
+/** Makes what `runMade` runs, once: the engine starts it at most once, no matter who asks. */
 export const makeExec = (engine: EngineConnection, request: ExecRequest, signal: AbortSignal): Promise<Docker.Exec> =>
   engine.ask('making a program ready', signal, (docker) =>
     docker.getContainer(request.container).exec(optionsOf(request)),

@@ -20,7 +20,7 @@ const SAID_SHOWN = 500;
 /** How the engine says that the execution of a command ended. */
 type End =
   | { readonly type: 'ended'; readonly code: number; readonly late: boolean }
-  /** Nobody knows. */
+  /** No one knows. */
   | { readonly type: 'unknown' };
 
 /**

@@ -58,7 +58,7 @@ async function beginAndCollect(place: CommandPlace, command: Command): Promise<C
   const found =
     (await afterLook(place, command, args, withinMs)) ??
     (await inShell(place, command, [RUN, 'sh', ...args], withinMs));
-  // A shell that ended without a word found no room for a process, or was ended with the command: what became of that is asked anew.
+  // A shell that ended silently found no room for a process, or was ended with the command: what became of that is asked again.
   const collected = found.type === 'speechless' ? await collect(place, command, withinMs) : found;
   if (collected.type === 'absent' && collected.code === NO_ROOM) throw outOfSpace();
   return collected.type === 'speechless' ? { type: 'cut' } : collected;
@@ -97,7 +97,7 @@ async function afterLook(
 
 export const outOfSpace = (): HoldfastError =>
   new HoldfastError('environment_failed', 'No command can be begun: what comes of it could not be recorded.', {
-    hint: 'Make room on the disk of the engine, then start the run anew.',
+    hint: 'Make room on the disk of the engine, then start the run again.',
   });
 
 const collect = (place: CommandPlace, command: Command, timeoutMs: number): Promise<Found> =>

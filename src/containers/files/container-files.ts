@@ -73,7 +73,7 @@ export async function* entriesBelow(
 export async function writeFile(place: FilePlace, path: string, bytes: Buffer): Promise<void> {
   const unwritable = (why: string) => new HoldfastError('file_unwritable', `${path} cannot be written: ${why}.`);
   assertPath(path, unwritable);
-  // The same content has the same draft: whoever writes it twice at once writes it right.
+  // The same content has the same draft: the one that writes it twice at once writes it right.
   const draft = createHash('sha256').update(path).update(bytes).digest('hex').slice(0, 24);
   const result = await inside(place, { argv: [WRITE, 'sh', path, draft], maxBytes: LONGEST_PATH, input: bytes });
   if (result.exitCode !== 0) throw unwritable(saidBy(result));

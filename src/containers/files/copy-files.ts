@@ -23,7 +23,7 @@ const DONE = 42;
 
 /**
  * Copies each of what is mounted below /from to the same name below /to, which it makes empty first. Its own root remembers that it has done so: started once more,
- * it touches nothing, since the copy may be in use by then. Argument: the group that may read and write what was copied; empty: nobody else.
+ * it touches nothing, since the copy may be in use by then. Argument: the group that may read and write what was copied; empty: no one else.
  */
 const COPY = `
 [ -e /holdfast.done ] && exit ${DONE}
@@ -41,7 +41,7 @@ exit ${DONE}
 
 /**
  * Gives an environment the files of its source, before its container is made: that there is one says that they are all there.
- * Whoever asks ends at the same copy, which is one container by its name; one that ends in the middle is done again from its beginning.
+ * The one that asks ends at the same copy, which is one container by its name; one that ends in the middle is done again from its beginning.
  * Throws `environment_lost` where the source has no files any more, and `environment_failed`.
  */
 export async function copyFiles(
@@ -113,7 +113,7 @@ async function stateOfCopy(
   const { Id: id, State: state } = found;
   const status = statusOf(state);
   if (status === 'created' && state.ExitCode === 0 && state.Error === '') {
-    // Somebody else was done with it all before this one was made: first it has its other name, then there is the container.
+    // Someone else was done with it all before this one was made: first it has its other name, then there is the container.
     if ((await isCopied()) || (await inspect(engine, environmentName(identity), signal)) !== null)
       return { type: 'done' };
     try {
@@ -133,7 +133,7 @@ async function stateOfCopy(
         docker.getContainer(id).rename({ name: copiedOf(identity) }),
       );
     } catch (error) {
-      // Somebody else has given it its name, or needs it no more.
+      // Someone else has given it its name, or needs it no more.
       if (!(error instanceof EngineRefusal)) throw error;
     }
     return { type: (await isCopied()) ? 'done' : 'working' };
@@ -221,7 +221,7 @@ async function hasImage(engine: EngineConnection, image: string, signal: AbortSi
   }
 }
 
-/** A volume that is not there would be made, empty, by whoever mounts it. */
+/** A volume that is not there would be made, empty, by the code that mounts it. */
 async function assertVolumes(
   engine: EngineConnection,
   identity: EnvironmentName,
@@ -247,7 +247,7 @@ async function wordOf(engine: EngineConnection, id: string, signal: AbortSignal)
   return textOfLog(log).slice(0, MAX_WORD_BYTES).trim();
 }
 
-/** Does what somebody else may do at the same time, or has undone (404): looking again says what came of it. */
+/** Does what someone else may do at the same time, or has undone (404): looking again says what came of it. */
 async function unlessRefused(identity: EnvironmentIdentity, request: () => Promise<unknown>): Promise<void> {
   try {
     await request();

@@ -11,9 +11,9 @@ const FILE = existsSync(BESIDE)
   ? BESIDE
   : join(import.meta.dirname, '../../../..', 'src', 'containers', 'seccomp.json');
 
-/** As engines call a filter that nobody has chosen, and none at all. */
+/** As engines call a filter that no one has chosen, and none at all. */
 const UNCHOSEN = new Set(['default', 'builtin', 'unconfined']);
-/** Where Podman has its own, and where somebody puts another one. */
+/** Where Podman has its own, and where someone puts another one. */
 const UNCHOSEN_PATHS = new Set(['', '/usr/share/containers/seccomp.json']);
 const MAX_REMEMBERED_MS = 60_000;
 

@@ -15,7 +15,7 @@ import { type Shared, unshared } from '../egress/egress.js';
 import { copyFiles, removeCopier } from '../files/copy-files.js';
 import { ourFilter } from './filter.js';
 
-/** Makes a container with its volumes, and the files of its source in them. Whoever does the same at once makes the same one. Returns its id; null: it was there. */
+/** Makes a container with its volumes, and the files of its source in them. The one that does the same at once makes the same one. Returns its id; null: it was there. */
 export async function makeContainer(
   engine: EngineConnection,
   identity: EnvironmentIdentity,
@@ -68,7 +68,7 @@ export async function createContainer(
   }
 }
 
-/** What is asked for next, less what the engine cannot do; null: nothing else. Whose secrets' directory is, is nobody's bound. */
+/** What is asked for next, less what the engine cannot do; null: nothing else. Whose secrets' directory is, is no one's bound. */
 function without(parts: ContainerParts, error: EngineRefusal, { spec }: EnvironmentIdentity): ContainerParts | null {
   if (parts.ownSecrets && isAboutOwner(error)) return { ...parts, ownSecrets: false };
   if (!spec.bestEffort) return null;

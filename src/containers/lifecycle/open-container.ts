@@ -19,7 +19,7 @@ const PAUSE_MS = 100;
 export type ReadyOptions = OpenOptions & { readonly egress: Shared | null };
 
 /**
- * Makes a container and its volumes if nobody has, and starts it if it does not run. Whoever does the same at the same time ends
+ * Makes a container and its volumes if no one has, and starts it if it does not run. The one that does the same at the same time ends
  * at the same container: its name decides. Returns its id and when it was started.
  */
 export async function openContainer(
@@ -31,7 +31,7 @@ export async function openContainer(
   try {
     return await open(engine, identity, options, beside);
   } finally {
-    // Where it failed, whoever looks from inside does it again.
+    // Where it failed, the one that looks from inside does it again.
     await Promise.allSettled(beside);
   }
 }
@@ -94,7 +94,7 @@ export async function endOfMain(
   return found !== null && statusOf(found.State) === 'exited' ? new EngineRefusal(0, mainEnded(found.State)) : null;
 }
 
-/** Makes a container with its files if nobody has, and does not start it. */
+/** Makes a container with its files if no one has, and does not start it. */
 export async function keepContainer(
   engine: EngineConnection,
   identity: EnvironmentIdentity,
@@ -152,7 +152,7 @@ async function take(
     });
     return null;
   } catch (error) {
-    // Somebody else was faster (304, 409), it was removed meanwhile (404), or its state says why it cannot start.
+    // Someone else was faster (304, 409), it was removed meanwhile (404), or its state says why it cannot start.
     if (!(error instanceof EngineRefusal)) throw error;
     await sleep(PAUSE_MS, undefined, { signal });
     return isOvertaken(error) || error.status === 404 ? null : error.message.trim().toWellFormed();

@@ -6,7 +6,7 @@ import { testerGroupOf } from '../exec/judge-users.js';
 import { emptyImage } from './empty-image.js';
 import { removeContainer } from './remove-container.js';
 
-/** Whoever opens an environment at the same time has one of his own, so that nobody takes it away under another one. */
+/** Each process that opens an environment at the same time has one of its own, so that none takes away that of another. */
 export const newOwnerName = (identity: EnvironmentIdentity): string =>
   `${environmentName(identity)}-own-${randomBytes(4).toString('hex')}`;
 
@@ -14,7 +14,7 @@ const WORK = '/work';
 const RECORDS = '/records';
 
 /**
- * Gives a new workspace to the user of a container, and lets everybody make a directory among the records and nobody list those of
+ * Gives a new workspace to the user of a container, and lets everybody make a directory among the records and no one list those of
  * others. The engine does it: an empty volume takes over the owner and the mode of the directory that it is mounted on. The image that has
  * those directories has nothing else, and no container of it is ever started. A workspace whose directory the image of the environment has is
  * as it is there, where that is not empty. An engine that does not do this leaves the volumes as they are, and `verifyContainer` finds it.

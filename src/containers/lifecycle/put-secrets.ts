@@ -13,7 +13,7 @@ interface Place {
 }
 
 /**
- * Writes secrets to files in memory, through standard input: what is in an image, a variable or an argument can be read by whoever sees the
+ * Writes secrets to files in memory, through standard input: what is in an image, a variable or an argument can be read by the code that sees the
  * container. A stopped container has none. Throws `secret_unreadable`.
  */
 export async function putSecrets(

@@ -8,7 +8,7 @@ const nextOf = (identity: EnvironmentIdentity): string => `${environmentName(ide
 
 /**
  * Puts a container in the place of one that its engine cannot start any more, on the same volumes. The new one is there before the
- * old one goes, so that whoever dies in between leaves one of the two: `takePlace` finds it.
+ * old one goes, so that the one that dies in between leaves one of the two: `takePlace` finds it.
  */
 export async function remakeContainer(
   engine: EngineConnection,
@@ -36,7 +36,7 @@ export async function takePlace(
     return true;
   } catch (error) {
     if (isRefusal(error, 404)) return false;
-    // Somebody else was faster, and this one came too late.
+    // Someone else was faster, and this one came too late.
     if (!isRefusal(error, 409)) throw error;
     await removeContainer(engine, next, signal);
     return true;

@@ -30,11 +30,11 @@ export async function removeEnvironment(
         engine.docker.getContainer(Id).remove({ force: true, v: true }),
       );
   }
-  // By their names too: a container that is made after its volumes were removed makes them anew, without labels.
+  // By their names too: a container that is made after its volumes were removed makes them again, without labels.
   const owned = volumes.filter(({ Labels }) => isOf(Labels)).map(({ Name }) => Name);
   for (const volume of new Set([...owned, ...Object.values(volumesOf(environmentName(name)))]))
     await removeVolume(engine, volume, signal);
-  // By its name first: without one, an image is nobody's but ours.
+  // By its name first: without one, an image is no one's but ours.
   await gone(engine, 'removing an image', signal, () => engine.docker.getImage(rootImageOf(name)).remove());
   for (const { Id, RepoTags, Labels } of images) {
     const isNamed = (RepoTags ?? []).some((tag) => tag !== '<none>:<none>' && tag !== rootImageOf(name));
@@ -68,7 +68,7 @@ async function labelledThings(engine: EngineConnection, label: string, signal: A
   return { containers, volumes: Volumes ?? [], images };
 }
 
-/** A volume that somebody still mounts is not removed: of what has copied from it, and has ended, nobody needs to know any more. */
+/** A volume that someone still mounts is not removed: of what has copied from it, and has ended, no one needs to know any more. */
 async function removeVolume(engine: EngineConnection, volume: string, signal: AbortSignal): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {

@@ -22,7 +22,7 @@ export async function stopContainer(engine: EngineConnection, of: EnvironmentNam
         await container.stop({ t: STOP_SECONDS });
       });
     } catch (error) {
-      // It has stopped (304), was thawed by somebody else (409, 500) or is gone (404): looking again says which.
+      // It has stopped (304), was thawed by someone else (409, 500) or is gone (404): looking again says which.
       if (!(error instanceof EngineRefusal)) throw error;
     }
   }

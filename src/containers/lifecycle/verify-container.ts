@@ -86,7 +86,7 @@ const unusable = (identity: EnvironmentIdentity, why: string): HoldfastError =>
     `A shell in ${environmentName(identity)} does not work: ${why.toWellFormed()}.`,
   );
 
-/** Gives the workspace to its user if it is to be given, and the records to root: everybody makes a directory there, nobody lists them. */
+/** Gives the workspace to its user if it is to be given, and the records to root: everybody makes a directory there, no one lists them. */
 const GIVE = `
 [ -z "$3" ] || chown "$3" "$1" || exit 1
 [ -z "$4" ] || { chgrp "$4" "$1" && chmod g+rwx "$1"; } || exit 1

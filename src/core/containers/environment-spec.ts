@@ -68,7 +68,7 @@ const securityConfig = z.strictObject({
   dropCapabilities: z.array(capability).max(64).default(['ALL']),
   readOnlyRoot: z.boolean().default(true),
   noNewPrivileges: z.boolean().default(true),
-  /** A profile as JSON; null: that of Holdfast, or the one that somebody has given the engine. There is no way to have none. */
+  /** A profile as JSON; null: that of Holdfast, or the one that someone has given the engine. There is no way to have none. */
   seccompProfile: z.string().min(2).max(1_048_576).refine(isJsonObject, 'is no JSON object').nullable().default(null),
 });
 

@@ -12,7 +12,7 @@ export interface AgentEnvironment {
   /** Reads the secrets by their names. Throws `secret_unreadable`. */
   readonly secrets: () => Promise<ReadonlyMap<string, string>>;
   /**
-   * What becomes of a command that was begun and whose end nobody knows. `ask`, also without a word: what its call has done is unknown. `restart`:
+   * What becomes of a command that was begun and whose end no one knows. `ask`, also silently: what its call has done is unknown. `restart`:
    * the run ends, since its task begins another one.
    */
   readonly onUnknown?: 'ask' | 'restart';
@@ -33,13 +33,13 @@ export interface EnvironmentName {
   readonly attempt: number;
 }
 
-/** By what an environment is found again, whoever asks. It is kept before anything of it exists. */
+/** By what an environment is found again, no matter who asks. It is kept before anything of it exists. */
 export interface EnvironmentIdentity extends EnvironmentName {
   /** Whose files it begins with; null: none. Of the same instance and engine, and not in use any more. */
   readonly source: EnvironmentName | null;
   readonly spec: EnvironmentSpec;
   readonly specHash: string;
-  /** When whoever finds it and does not know it may remove it. ISO 8601. */
+  /** When the one that finds it and does not know it may remove it. ISO 8601. */
   readonly deadline: string;
 }
 
@@ -58,7 +58,7 @@ export interface Output {
 }
 
 export interface Command {
-  /** Under it the outcome is kept: whoever asks again gets that, and nothing runs twice. 32 hexadecimal digits. */
+  /** Under it the outcome is kept: the one that asks again gets that, and nothing runs twice. 32 hexadecimal digits. */
   readonly id: string;
   /** Program and arguments; no shell reads them. */
   readonly argv: readonly string[];
@@ -164,7 +164,7 @@ export interface EnvironmentEngine {
   id(signal: AbortSignal): Promise<string>;
   /**
    * Makes sure that the container runs: makes it, starts it, finds it again. `begun`: it was started before, so that one that is
-   * not there any more is lost (`environment_lost`) and never made anew in silence. `starting` is called before its first start.
+   * not there any more is lost (`environment_lost`) and never made again in silence. `starting` is called before its first start.
    * One that has a source begins with a copy of its files: the workspace, and the root where it can be written to. The source is stopped
    * for it; what is recorded of its commands is taken over too, except by a verification.
    */

@@ -24,13 +24,13 @@ export const ENVIRONMENT_ERRORS = {
     500,
     'stop',
     'The container of the run is gone',
-    'Its files are gone with it; start the run anew.',
+    'Its files are gone with it; start the run again.',
   ),
   command_unknown: row(
     500,
     'stop',
     'The container stopped while a command was at work in it',
-    'What it did is not known; start the run anew. A task begins another run by itself, as often as its `retries` say.',
+    'What it did is not known; start the run again. A task begins another run by itself, as often as its `retries` say.',
   ),
   agent_broke_environment: row(
     409,
@@ -42,13 +42,13 @@ export const ENVIRONMENT_ERRORS = {
     409,
     'stop',
     'A container of the same name is another one',
-    'Remove the container that is named if nothing needs it, then start the run anew.',
+    'Remove the container that is named if nothing needs it, then start the run again.',
   ),
   environment_elsewhere: row(
     409,
     'stop',
     'The container of the run is on another engine',
-    'Give every worker the same DOCKER_HOST, or start the run anew.',
+    'Give every worker the same DOCKER_HOST, or start the run again.',
   ),
   engine_unreachable: row(
     503,
@@ -74,7 +74,7 @@ export const ENVIRONMENT_ERRORS = {
     500,
     'stop',
     'The scaffold of the agent failed',
-    'Read the detail; correct `initialize`, `step`, `history` or `terminal` of the scaffold, then start the run anew.',
+    'Read the detail; correct `initialize`, `step`, `history` or `terminal` of the scaffold, then start the run again.',
   ),
 } as const satisfies Record<string, ErrorRow>;
 

@@ -99,7 +99,7 @@ const DECISION_ERRORS = {
     403,
     'stop',
     'Who asked for the run may not approve its calls',
-    'Have somebody else approve it, or reject it.',
+    'Have someone else approve it, or reject it.',
   ),
   call_unfit: row(
     409,

@@ -13,13 +13,13 @@ export const PROOF_ERRORS = {
     409,
     'stop',
     'The proof proves nothing',
-    'Get the proof anew, and the public key from somebody you trust.',
+    'Get the proof again, and the public key from someone you trust.',
   ),
   row_changed: row(
     500,
     'stop',
     'A row of the run does not say what its log says',
-    'Somebody changed the database: `holdfast verify` names each such row; start the run again, or repair it.',
+    'Someone changed the database: `holdfast verify` names each such row; start the run again, or repair it.',
   ),
   log_whole: row(
     409,

@@ -34,5 +34,5 @@ export const OBJECT_STORE_ERRORS = {
   ),
 } as const satisfies Record<string, ErrorRow>;
 
-/** What whoever asks a store may hear. */
+/** What the one that asks a store may hear. */
 export const OBJECT_STORE_CODES = Object.keys(OBJECT_STORE_ERRORS) as readonly (keyof typeof OBJECT_STORE_ERRORS)[];

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { verifyReport } from '../log/verify-log.js';
 import { lossView, proofBundle } from './proof.js';
 
-/** What the log over all runs is, for whoever watches it. */
+/** What the log over all runs is, for the caller that watches it. */
 export const logView = z
   .object({
     entries: z.int().describe('How many entries the log has.'),

@@ -163,5 +163,5 @@ function textOf(message: ChatMessage): string {
   return [message.content.replace(CALL_TAG, '&lt;$1'), ...calls].filter((part) => part !== '').join('\n');
 }
 
-/** A text that has the tags of calls would be read as calls that nobody made. */
+/** A text that has the tags of calls would be read as calls that no one made. */
 const CALL_TAG = /<(\/?tool_call\b)/gi;

@@ -37,7 +37,7 @@ class OpenLoop {
     return this.#results.has(callId);
   }
 
-  /** Of several calls of one id in an answer, as logs of older builds have them, the first that nobody judged is meant. */
+  /** Of several calls of one id in an answer, as logs of older builds have them, the first that no one judged is meant. */
   change(callId: string, change: (call: ConversationCall) => ConversationCall): void {
     const at = this.messages.findLastIndex(
       (one) => one.role === 'assistant' && one.calls.some((call) => call.callId === callId),
@@ -111,7 +111,7 @@ class Fold {
   }
 
   /**
-   * The loop that asks a model now. While a call of a loop is at work, nobody but the agent behind it asks one: agents behind
+   * The loop that asks a model now. While a call of a loop is at work, no one but the agent behind it asks one: agents behind
    * tools work one after the other, when the other calls before them have ended.
    */
   #current(): OpenLoop {
@@ -172,7 +172,7 @@ class Fold {
     this.#asked = { loop, event };
   }
 
-  /** A call that nobody judged was a handoff, if another agent goes on. */
+  /** A call that no one judged was a handoff, if another agent goes on. */
   #handOver(loop: OpenLoop, agent: string, { seq, at }: ToldEvent): void {
     const { last } = loop;
     if (last === undefined || last.agent === agent || last.hash === null) return;
@@ -239,7 +239,7 @@ class Fold {
 }
 
 /**
- * Reads the whole log of a run. Null: payloads of it were erased, so that nobody can say any more what was said. `run` is the
+ * Reads the whole log of a run. Null: payloads of it were erased, so that no one can say any more what was said. `run` is the
  * run as its row says.
  */
 export function* foldConversation(

@@ -21,7 +21,7 @@ export interface ConversationCall {
   readonly tool: string;
   /** As they ran, and as the model read them afterwards. */
   readonly arguments: JsonObject;
-  /** As the model gave them, where a person put others in their place; null: nobody did. */
+  /** As the model gave them, where a person put others in their place; null: no one did. */
   readonly asked: JsonValue;
   /** Null: a handoff, or a call that the model's own side answered. */
   readonly decision: 'allow' | 'ask' | 'deny' | 'invalid' | null;

@@ -25,7 +25,7 @@ interface ExportFacts {
   readonly snapshotAt: string;
   readonly runs: number;
   readonly skipped: Skipped;
-  /** How often it was begun anew because a run in it was erased. */
+  /** How often it was begun again because a run in it was erased. */
   readonly revision: number;
   readonly files: readonly ExportFile[];
 }

@@ -84,7 +84,7 @@ export interface ExportedRun {
   readonly trajectory: JsonValue;
 }
 
-/** The rows of a run. None: nobody said anything in it. */
+/** The rows of a run. None: no one said anything in it. */
 export function exportRows(run: ExportedRun, format: RowFormat, options: ExportOptions): ExportRow[] {
   const { family } = run;
   const threads = threadsOf(family.conversation, family.prompts);

@@ -15,7 +15,7 @@ import type { Thread } from './thread.js';
  */
 export interface InspectFacts {
   readonly run: Pick<RunView, 'status' | 'error' | 'createdAt' | 'completedAt'>;
-  /** Null: nobody has judged the run. */
+  /** Null: no one has judged the run. */
   readonly reward: number | null;
   readonly metadata: JsonObject;
 }

@@ -39,7 +39,7 @@ function stretchesOf(messages: readonly ConversationMessage[]): { agent: string;
   return stretches;
 }
 
-/** Answers that failed were not said; a call that nobody answered before the next answer was not told to the model. */
+/** Answers that failed were not said; a call that no one answered before the next answer was not told to the model. */
 function readable(messages: readonly ConversationMessage[]): ConversationMessage[] {
   const answered = new Set<string>();
   for (const one of messages) if (isToolMessage(one)) answered.add(one.callId);

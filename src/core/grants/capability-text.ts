@@ -57,7 +57,7 @@ const OWN_DOMAIN: Domain = { actions: null, pattern: wordPattern, request: wordR
 
 const BYTES_LIMIT = 8192;
 const WORD = /^[a-z][a-z0-9_-]{0,63}$/;
-/** Control, format (zero-width, bidirectional) and line-breaking characters: what a person cannot see, nobody grants. */
+/** Control, format (zero-width, bidirectional) and line-breaking characters: what a person cannot see, no one grants. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
 export const EVERYTHING = '*:*:*';

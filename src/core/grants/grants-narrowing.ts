@@ -16,7 +16,7 @@ import {
  * The set of a run that asked for less than its agent holds: the agent's layers, and what was asked for as one layer more. As
  * every layer must allow and the strictest decides, the result cannot be wider than the agent, whatever is asked for.
  *
- * Asking for more is an error nevertheless, so that nobody believes to hold what was silently cut: throws `grants_widened`, which
+ * Asking for more is an error nevertheless, so that no one believes to hold what was silently cut: throws `grants_widened`, which
  * names the first grant that no single grant of the agent covers, or that the agent denies. `deny` is always fine.
  * Throws `capability_invalid` too.
  */

@@ -128,7 +128,7 @@ function movedBy(
 
 /** What a text of the task outside of its environment wants moved. */
 function movedFor(path: string, text: string, mode: Mode, workdir: string): readonly string[] {
-  // A link to nothing harms nobody in an image; a text that is changed in vain may.
+  // A link to nothing harms no one in an image; a text that is changed in vain may.
   const inBase = path === 'instruction.md' ? directoriesOfFilesIn(text, workdir) : [];
   const named = mode === 'build' ? directoriesNamedIn(text, workdir) : inBase;
   const isSolution = path.startsWith('solution/');

@@ -11,7 +11,7 @@ export const integrity = z
     }),
   )
   .describe(
-    'Rows that do not say what the log says, at most 20: somebody changed the database. Empty: what is shown agrees.',
+    'Rows that do not say what the log says, at most 20: someone changed the database. Empty: what is shown agrees.',
   )
   .meta({ id: 'Integrity' });
 export type Integrity = z.infer<typeof integrity>;

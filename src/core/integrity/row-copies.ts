@@ -136,7 +136,7 @@ const tokens =
     return isSilent || (cost.usd === null && row['state'] === 'assumed') ? null : usage[of];
   };
 
-/** Where budgets apply, and nobody said what was used, the estimate stands. */
+/** Where budgets apply, and no one said what was used, the estimate stands. */
 const cost = ({ cost: { usd } }: Answer, row: StoredRow): ExpectedCell => {
   if (usd !== null) return Number(nanosOf(usd));
   return row['state'] === 'assumed' ? { not: null } : null;
@@ -158,7 +158,7 @@ const dayOf = (_: unknown, __: unknown, row: StoredRow): ExpectedCell => {
 };
 
 const SUMS = { because: 'the log has the tokens of the input and of the output alone' };
-const GIVEN_BACK = { because: 'what is given back to budgets, which nobody is shown' };
+const GIVEN_BACK = { because: 'what is given back to budgets, which no one is shown' };
 const WHICH = { because: 'the log does not say which attempt gave an answer' };
 
 const columns: { readonly [column: string]: Column<ChargeFact> } = {

@@ -13,7 +13,7 @@ interface Answerable {
 
 const SCHEMA_BYTES = 16_384;
 
-/** Keywords whose check may take for ever on a text that somebody chose. */
+/** Keywords whose check may take forever on a text that someone chose. */
 const SLOW_KEYWORDS = new Set(['pattern', 'patternProperties']);
 
 const unusable = (why: string): HoldfastError =>

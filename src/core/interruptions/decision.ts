@@ -104,7 +104,7 @@ function notAllowed({ id, kind, verdicts }: InterruptionView, verdict: Choice['v
   });
 }
 
-/** One person counts once, and all approve the same; whoever approved may still reject. */
+/** One person counts once, and all approve the same; the one that approved may still reject. */
 function judgePending(it: InterruptionView, choice: Choice, actor: string): 'settle' | 'vote' | 'same' {
   if (choice.verdict !== 'approve') return 'settle';
   const mine = it.decisions.find((made) => made.actor === actor);
@@ -127,7 +127,7 @@ function judgePending(it: InterruptionView, choice: Choice, actor: string): 'set
 }
 
 /**
- * Whether somebody else than who asked for a run must approve its calls. Of the settings of the engine, the agent and the tool one
+ * Whether someone else than who asked for a run must approve its calls. Of the settings of the engine, the agent and the tool one
  * that says yes is enough. Where none says anything, a call that takes several approvals takes them of others.
  */
 export function isSeparate(settings: readonly (boolean | null | undefined)[], required: number): boolean {
@@ -146,6 +146,6 @@ export function assertSeparate(
   if (!separateRequester || verdict !== 'approve' || !requesters.includes(actor)) return;
   throw new HoldfastError(
     'requester_may_not_approve',
-    `${actor} asked for run ${runId}, and somebody else must approve interruption ${id}. Nothing was decided.`,
+    `${actor} asked for run ${runId}, and someone else must approve interruption ${id}. Nothing was decided.`,
   );
 }

@@ -49,7 +49,7 @@ export function settlementOf(decision: WaitDecision, memo: JsonValue): Settlemen
 }
 
 /**
- * What a settled wait makes of its call where the tool has no `resume`: an output to be held against the tool's own schema,
+ * What a settled wait makes of its call where the tool has no `resume`: an output to be checked against the tool's own schema,
  * or what the model reads in its place.
  */
 export function outcomeOfSettlement(

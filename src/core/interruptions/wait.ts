@@ -58,11 +58,11 @@ export const callWait = placedWait.extend({
 export type CallWait = z.infer<typeof callWait>;
 
 interface Common {
-  /** JSON of the tool's own, at most 64 KiB: `resume` gets it back. Nobody else sees it. */
+  /** JSON of the tool's own, at most 64 KiB: `resume` gets it back. No one else sees it. */
   readonly memo?: JsonValue;
 }
 interface Expiring extends Common {
-  /** Milliseconds until nobody need wait any longer; null: never. */
+  /** Milliseconds until no one need wait any longer; null: never. */
   readonly expiresInMs?: number | null;
 }
 

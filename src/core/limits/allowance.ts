@@ -3,7 +3,7 @@ import { HoldfastError } from '../errors/errors.js';
 
 /** What one request may take, whatever it asks for: docs/limits.md. */
 export const REQUEST_LIMITS = {
-  /** Numbers that are drawn, and places of a schema that is held against a value. */
+  /** Numbers that are drawn, and places of a schema that is checked against a value. */
   work: 500_000,
   /** Characters that an expansion, a patch or a replacement makes of what the request holds. */
   made: 8_388_608,
@@ -20,7 +20,7 @@ const UNITS: { readonly [kind in Kind]: string } = {
 };
 
 /**
- * How much one request may work, make and answer. Whoever makes something asks before it is made. One allowance is handed through all
+ * How much one request may work, make and answer. The one that makes something asks before it is made. One allowance is handed through all
  * that a request does. All of it follows from what is asked, never from time, so that the same is refused always.
  */
 export class Allowance {

@@ -9,7 +9,7 @@ const COMPILED_STEP = 20;
 const COMPARED_STEPS = 16;
 
 /**
- * The check of a JSON schema that somebody else wrote. Zod would run its patterns in the engine of JavaScript, which some hold for
+ * The check of a JSON schema that someone else wrote. Zod would run its patterns in the engine of JavaScript, which some hold for
  * ever. So they are taken out, and those of texts below `properties` and `items` run in linear time. A pattern elsewhere, and one
  * that RE2 does not take, is left to the tool itself. Patterns spend the allowance, now and in each check. Throws
  * `payload_too_large`, and what zod throws for a schema that it cannot read.
@@ -97,7 +97,7 @@ const WHAT = 'Holding the value against its schema';
 const PLAIN = {};
 
 /**
- * Spends what it takes to hold a value against a JSON schema that somebody else wrote, without doing so: a short schema whose parts name
+ * Spends what it takes to hold a value against a JSON schema that someone else wrote, without doing so: a short schema whose parts name
  * each other twice takes twice the work with every part. Throws `payload_too_large`, also for a schema that never ends.
  */
 export function spendSchemaWork(schema: JsonObject, value: JsonValue, allowance: Allowance): void {

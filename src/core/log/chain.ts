@@ -32,7 +32,7 @@ export const dataSalt = (runKey: string, seq: number): Buffer =>
 
 /**
  * Commits to a payload without revealing it: HMAC-SHA256 under a salt that only the run's key gives. When the key is
- * erased, nobody can test guesses of the payload any more, and the chain stays whole.
+ * erased, no one can test guesses of the payload any more, and the chain stays whole.
  */
 export function dataHash(runKey: string, seq: number, dataText: string): string {
   const salt = dataSalt(runKey, seq);
@@ -41,7 +41,7 @@ export function dataHash(runKey: string, seq: number, dataText: string): string 
 
 const HMAC_BLOCK_BYTES = 64;
 
-/** The salt of a payload as HMAC mixes it in (RFC 2104), in hex, for whoever has SHA-256 alone and the payload. */
+/** The salt of a payload as HMAC mixes it in (RFC 2104), in hex, for the caller that has SHA-256 alone and the payload. */
 export function dataPads(runKey: string, seq: number): { readonly inner: string; readonly outer: string } {
   const salt = dataSalt(runKey, seq);
   const pad = (byte: number) =>

@@ -112,7 +112,7 @@ function chainFault(head: Head, event: LoggedEvent): Fault | null {
   return orderFault(head, event, seq);
 }
 
-/** What was written by somebody who can compute hashes, and cannot follow the event before. */
+/** What was written by someone who can compute hashes, and cannot follow the event before. */
 function orderFault(head: Head, event: LoggedEvent, seq: number): Fault | null {
   if (event.stateHashBefore !== head.stateHash)
     return fault('state_before', 'stateHashBefore is not the state after the event before');

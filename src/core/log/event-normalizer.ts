@@ -36,7 +36,7 @@ const ID = /\b(?:run|int|std)_[0-9a-f]{8,64}\b/g;
 
 const answered = z.object({ turn: z.int(), output: z.array(jsonObject) });
 
-/** The events of one run as those of another can be held against them. Each is to be asked for once, in order. */
+/** The events of one run as those of another can be checked against them. Each is to be asked for once, in order. */
 export class EventNormalizer {
   readonly #names = new Map<string, string>();
   readonly #calls = new Map<string, string>();

@@ -67,7 +67,7 @@ export const EVENT_TEXTS: { readonly [K in EventKind]: EventText } = {
     change: '`at` of that call = "started", if it is open',
   },
   'call.unknown': {
-    written: 'When an unsafe call was begun and nobody knows whether it happened.',
+    written: 'When an unsafe call was begun and no one knows whether it happened.',
     change: '`at` of that call = "unknown", if it is open',
   },
   'call.finished': {
@@ -99,7 +99,7 @@ export const EVENT_TEXTS: { readonly [K in EventKind]: EventText } = {
     change: 'nothing',
   },
   'standing_decision.revoked': {
-    written: 'When somebody revokes it. In a fork also when it begins, by `holdfast`, for what stood in its source.',
+    written: 'When someone revokes it. In a fork also when it begins, by `holdfast`, for what stood in its source.',
     change: 'nothing',
   },
   'run.paused': {
@@ -116,7 +116,7 @@ export const EVENT_TEXTS: { readonly [K in EventKind]: EventText } = {
     change: '`segment` = data.segment',
   },
   'run.cancel_requested': {
-    written: 'When somebody asks the run to stop.',
+    written: 'When someone asks the run to stop.',
     change: '`cancelRequested` = true',
   },
   'task.verified': {

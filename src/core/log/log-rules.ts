@@ -123,7 +123,7 @@ function startedCall(memory: LogMemory, data: EventData<'call.started'>, before:
   // One that was begun goes on: what allowed its beginning covers it.
   const asked = check.decision === 'ask' && (check.begun || memory.approved.has(check.digest));
   if (check.decision !== 'allow' && !asked && (memory.whole || check.decision !== 'ask'))
-    return fault('call_allowed', `the call ${data.callId} was checked as ${check.decision} and nobody approved it`);
+    return fault('call_allowed', `the call ${data.callId} was checked as ${check.decision} and no one approved it`);
   check.begun = true;
   return null;
 }
@@ -252,7 +252,7 @@ const RULES: { readonly [K in EventKind]: Rule<K> } = {
   'run.completed': nothing,
   'run.failed': nothing,
   'run.cancelled': (_memory, _data, before) =>
-    before.cancelRequested ? null : fault('state_transition', 'the run is cancelled, and nobody asked for it'),
+    before.cancelRequested ? null : fault('state_transition', 'the run is cancelled, and no one asked for it'),
 };
 
 /** What is wrong with an event at its place in the log, by what it says; remembers it. `before` is the state before it. */

@@ -43,7 +43,7 @@ export interface RecordedSegment {
 
 const isKind = (kind: string): kind is EventKind => Object.hasOwn(EVENT_DATA, kind);
 
-/** Every part of a replay or a fork looks at the events of a log anew; each is parsed once. */
+/** Every part of a replay or a fork looks at the events of a log again; each is parsed once. */
 const parsed = new WeakMap<KeyedEvent, EventDraft>();
 
 /** An event with its data parsed. Throws `state_unreadable` for what was erased or is unknown to this build. */

@@ -31,7 +31,7 @@ const lostCall = z.object({
   callId: z.string(),
   tool: z.string(),
   effect: z.enum(CALL_EFFECTS),
-  outcome: z.enum(['output', 'error', 'refused']).nullable().describe('Null: nobody knows whether it happened.'),
+  outcome: z.enum(['output', 'error', 'refused']).nullable().describe('Null: no one knows whether it happened.'),
   unsafe: z.boolean().describe('It may have happened and would happen once more: it is to be accepted by its id.'),
 });
 export type LostCall = z.infer<typeof lostCall>;

@@ -17,7 +17,7 @@ export interface RunState {
     readonly [callId: string]: { readonly tool: string; readonly digest: string; readonly at: string };
   };
   readonly closedCalls: { readonly count: number; readonly digest: string };
-  /** Interruptions that nobody decided. */
+  /** Interruptions that no one decided. */
   readonly pending: { readonly [id: string]: string };
   /** Rolling digest of everything that the model said. */
   readonly conversation: string;
@@ -133,7 +133,7 @@ const runState = z.object({
     .record(z.string(), z.object({ tool: z.string(), digest: z.string(), at: z.string() }))
     .describe('Calls that were checked and are not over, by call id.'),
   closedCalls: z.object({ count: z.int(), digest: z.string() }),
-  pending: z.record(z.string(), z.string()).describe('Interruptions that nobody decided: their kinds, by id.'),
+  pending: z.record(z.string(), z.string()).describe('Interruptions that no one decided: their kinds, by id.'),
   conversation: z.string().describe('Rolling digest of everything that the model said.'),
   cancelRequested: z.boolean(),
   result: z.string().nullable(),

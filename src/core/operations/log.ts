@@ -12,7 +12,7 @@ export const LOG_OPERATIONS = {
   exportProof: operation({
     method: 'GET',
     path: '/api/v1/runs/{id}/proof',
-    summary: 'Read what proves the log of a run to somebody who trusts a public key alone.',
+    summary: 'Read what proves the log of a run to someone who trusts a public key alone.',
     access: { tenant: 'viewer' },
     pathParams: idPath,
     query: z.strictObject({

@@ -18,7 +18,7 @@ export interface BegunCall {
   readonly later: LaterOutcome | null;
   /** What it came to wait for in the segment that the fork executes again; null: nothing. */
   readonly wait: BegunWait | null;
-  /** Who allowed it; empty: nobody had to. */
+  /** Who allowed it; empty: no one had to. */
   readonly by: readonly string[];
 }
 

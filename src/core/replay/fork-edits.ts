@@ -103,7 +103,7 @@ function assertOwnCallIds(drafts: readonly EventDraft[], edits: readonly ForkEdi
   }
 }
 
-/** What the tool gave in place of an outcome that nobody uses any more. */
+/** What the tool gave in place of an outcome that no one uses any more. */
 function withoutGiven({ given: _, ...data }: EventData<'call.finished'>): EventData<'call.finished'> {
   return data;
 }

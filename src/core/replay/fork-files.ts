@@ -31,7 +31,7 @@ export function hasWorked(log: readonly KeyedEvent[], taken: Taken, from: number
 
 /**
  * Whether the files that were kept when event `kept` was the last one are those that a fork knows of: what worked on files by then it takes
- * over, and of what it takes over nothing did so later, but what waited, which waits anew in the fork.
+ * over, and of what it takes over nothing did so later, but what waited, which waits again in the fork.
  */
 export function filesFit(log: readonly KeyedEvent[], taken: Taken, kept: number): boolean {
   const works = mayWork(log);

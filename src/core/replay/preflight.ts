@@ -96,7 +96,7 @@ function stateReasons({ state, report }: PreflightFacts): readonly Reason[] {
   ];
 }
 
-/** Whether the log gives the state of the run again: what differs is not held against it, but what it comes to is. */
+/** Whether the log gives the state of the run again: what differs is not checked against it, but what it comes to is. */
 const isWhole = (report: ReplayReport): boolean =>
   report.reason === null && report.whole && report.differences.every(isOfRequest);
 

@@ -20,7 +20,7 @@ export const replayRequest = z
       .describe(
         'Whether calls of tools that are declared deterministic are executed again, and in a live replay calls of pure tools that are not recorded. Default false.',
       ),
-    liveModel: z.boolean().optional().describe('Whether the models are asked anew, which costs money. Default false.'),
+    liveModel: z.boolean().optional().describe('Whether the models are asked again, which costs money. Default false.'),
     maxUsd: usdText
       .optional()
       .describe('What a live replay may cost: from there on no model is asked. Needed where budgets apply to the run.'),

@@ -19,13 +19,13 @@ export type RetentionRule = z.infer<typeof retentionRule>;
 export const retentionConfig = z.strictObject({
   /** What becomes of runs that are over. Default: nothing. */
   runs: z.array(retentionRule).max(100).optional(),
-  /** Days for which what DBOS recorded of a segment or an export is kept that is not needed any more; null: for ever. */
+  /** Days for which what DBOS recorded of a segment or an export is kept that is not needed any more; null: forever. */
   recordingsDays: days.nullish(),
   accessLogDays: days.nullish(),
   idempotencyKeysDays: days.nullish(),
   /** Days since an export was over for which it is listed; its folder stays. */
   exportsDays: days.nullish(),
-  /** Days for which events of the system are kept; null: for ever. */
+  /** Days for which events of the system are kept; null: forever. */
   systemEventsDays: days.nullish(),
 });
 /** How long what is kept. */

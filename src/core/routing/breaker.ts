@@ -8,7 +8,7 @@ export interface BreakerState {
   readonly openUntil: number | null;
   /** Its server asked for no attempts before. */
   readonly askedUntil: number;
-  /** While it is half open: when the attempt that tries it counts as lost; null: nobody tries it. */
+  /** While it is half open: when the attempt that tries it counts as lost; null: no one tries it. */
   readonly probeUntil: number | null;
   /** Why it is open. */
   readonly why: 'failures' | 'exhausted';

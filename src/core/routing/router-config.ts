@@ -59,7 +59,7 @@ const shared = {
       statuses: z.array(z.int().min(400).max(599)).max(200).optional(),
     })
     .optional(),
-  /** What becomes of a streamed answer that breaks off after its first token. `restart`: it is asked for anew. Default `fail`. */
+  /** What becomes of a streamed answer that breaks off after its first token. `restart`: it is asked for again. Default `fail`. */
   brokenStream: z.enum(['fail', 'restart']).optional(),
 };
 
@@ -85,7 +85,7 @@ const routerShape = z.discriminatedUnion(
     z.strictObject({
       strategy: z.literal('experiment'),
       arms: z.array(arm).min(1, 'expected at least one arm').max(32),
-      /** By which runs are spread over the arms: another text spreads them anew. Default: the name of the router. */
+      /** By which runs are spread over the arms: another text spreads them again. Default: the name of the router. */
       experiment: z.string().min(1).max(200).optional(),
       ...shared,
     }),

@@ -2,7 +2,7 @@ import { nanosOf } from '../money.js';
 import type { RouteStrategy } from './route.js';
 import type { ModelCapability, RouterConfig } from './router-config.js';
 
-/** Somebody whom a router can ask. */
+/** Someone whom a router can ask. */
 export interface Candidate {
   /** As the configuration names it. */
   readonly model: string;

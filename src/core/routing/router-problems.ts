@@ -30,7 +30,7 @@ export function sumProblems(name: string, config: RouterConfig): FieldError[] {
     const weight = (one: (typeof config.candidates)[number]): number =>
       typeof one === 'string' ? 1 : (one.weight ?? 1);
     if (config.candidates.some((one) => weight(one) > 0)) return [];
-    return [{ pointer: `/routers/${name}/candidates`, detail: 'the weights make 0, so that nobody would be asked' }];
+    return [{ pointer: `/routers/${name}/candidates`, detail: 'the weights make 0, so that no one would be asked' }];
   }
   if (config.strategy !== 'experiment') return [];
   const { arms } = config;

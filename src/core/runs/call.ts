@@ -31,7 +31,7 @@ export interface CallFacts {
 
 /**
  * Whether a call executes. `known`: its outcome is there. `waits`: its body said that it must wait. `unknown`: it was begun by an execution that is gone, its effect
- * cannot be repeated blindly, and nobody knows whether it happened.
+ * cannot be repeated blindly, and no one knows whether it happened.
  */
 export function judgeCall(facts: CallFacts): 'execute' | 'known' | 'waits' | 'unknown' {
   const { record, effect, execution, mayRepeat } = facts;
@@ -45,7 +45,7 @@ export function judgeCall(facts: CallFacts): 'execute' | 'known' | 'waits' | 'un
 const WHAT_CAME = {
   crash: 'was begun, then its process died',
   timeout: 'was begun and did not end in its time',
-  threw: 'was begun and threw where nobody waited for it',
+  threw: 'was begun and threw where no one waited for it',
   lost: 'was begun, then the connection to its server was lost',
   stopped: 'was begun, then its container stopped',
   ended: 'was begun, then the worker that ran its body ended',
@@ -69,7 +69,7 @@ export class EffectUnknown extends Error {
   }
 }
 
-/** Thrown in place of a body that did not come to its end: its thread or process was ended, or threw where nobody waited for it. */
+/** Thrown in place of a body that did not come to its end: its thread or process was ended, or threw where no one waited for it. */
 export class BodyLost extends HoldfastError {
   constructor(code: 'tool_memory' | 'tool_cpu' | 'tool_exited' | 'tool_failed', message: string) {
     super(code, message);

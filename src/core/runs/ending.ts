@@ -28,7 +28,7 @@ export interface ApprovalTerms {
   /** What the call needs, normalised. */
   readonly capabilities: readonly string[];
   readonly required: number;
-  /** Whether somebody else than who asked for the run must approve. */
+  /** Whether someone else than who asked for the run must approve. */
   readonly separate: boolean;
 }
 
@@ -61,7 +61,7 @@ const VERDICTS: Record<InterruptionReason, InterruptionView['verdicts']> = {
   unknown_effect: ['approve', 'reject', 'answer'],
   question: ['answer', 'reject'],
   budget: ['approve', 'reject'],
-  // Nobody decides these: time, an event or the other run does, or the run is cancelled.
+  // No one decides these: time, an event or the other run does, or the run is cancelled.
   timer: [],
   event: [],
   child_run: [],

@@ -6,7 +6,7 @@ import { callOf, filesFit, mayWork } from '../replay/fork-files.js';
 
 /**
  * The event that a further attempt of a task goes on from with the files that were kept when event `kept` was the last one: the last by
- * which nothing else had worked on files, and before each later call of which nobody knows the end. Null: the files are of no such moment,
+ * which nothing else had worked on files, and before each later call of which no one knows the end. Null: the files are of no such moment,
  * as those of a run that ended under a command. Throws `fork_invalid` and `state_unreadable`, as a fork does.
  */
 export function attemptPoint(log: readonly KeyedEvent[], kept: number): number | null {

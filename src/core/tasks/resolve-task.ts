@@ -71,7 +71,7 @@ export interface RunTask {
   readonly id: string;
   readonly definitionHash: string;
   readonly resolved: ResolvedTask;
-  /** Where the agent works, and what is made anew for the tests. */
+  /** Where the agent works, and what is made again for the tests. */
   readonly environment: AgentEnvironment;
   readonly parameters: JsonObject;
   readonly weights: SignalWeights;

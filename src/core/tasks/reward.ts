@@ -21,7 +21,7 @@ export const giveReward = z
     verificationPassed: z
       .boolean()
       .optional()
-      .describe('Whether a verifier says that the job was done. Without: nobody verified.'),
+      .describe('Whether a verifier says that the job was done. Without: no one verified.'),
     reason: z.string().min(1).max(8192).optional(),
   })
   .meta({ id: 'GiveReward' });

@@ -174,6 +174,6 @@ export function drawn(input: RandomizedInput, name: string, seed: number): strin
   return listOf(times(input.count, () => word(random, input.length)));
 }
 
-/** A text that nobody writes by chance. Whoever knows the seed knows it: an agent must not. */
+/** A text that no one writes by chance. The one that knows the seed knows it: an agent must not. */
 export const canaryText = (name: string, task: string, seed: number): string =>
   `canary-${sha256(`canary:${task}:${seed}:${name}`).slice('sha256:'.length, 'sha256:'.length + 32)}`;

@@ -107,7 +107,7 @@ interface PlaceholderProblem {
 /** More are not told. */
 const PROBLEMS_MOST = 100;
 
-/** Names that stand for two things, placeholders that nobody fills in, and what is filled in nowhere. */
+/** Names that stand for two things, placeholders that no one fills in, and what is filled in nowhere. */
 export function placeholderProblems(task: Templated): readonly PlaceholderProblem[] {
   const { canaries, randomizedInputs } = task.antiHardcoding;
   const declared: (readonly [string, Path])[] = [

@@ -18,7 +18,7 @@ export interface ToolEnvironment {
   readonly workdir: string;
   /**
    * Runs a command once: a call that is executed again, after a crash, gets the outcome of the n-th command of its first
-   * execution for its own n-th. An exit code is no error. A command that was begun and whose end nobody recorded makes the effect of the
+   * execution for its own n-th. An exit code is no error. A command that was begun and whose end no one recorded makes the effect of the
    * call unknown, so that a person is asked about an `unsafe` one; in a task it throws `command_unknown`, which ends the run.
    */
   readonly run: (argv: readonly string[], options?: CommandOptions) => Promise<EndedCommand>;

@@ -10,7 +10,7 @@ import type { ToolEnvironment } from './tool-environment.js';
  */
 export type Effect = 'pure' | 'idempotent' | 'unsafe';
 
-/** What to do when a call of an `unsafe` tool was begun, its process died, and nobody knows whether it happened. */
+/** What to do when a call of an `unsafe` tool was begun, its process died, and no one knows whether it happened. */
 export type OnUnknownEffect = 'ask' | 'probe' | 'rerun';
 
 /** What a tool gets beside its input. Nothing else of the world is handed to it. */
@@ -88,7 +88,7 @@ interface ToolTerms<I, O> {
   readonly approval?: ApprovalRule<I>;
   /** How many different people must approve where an approval is needed. Default 1; at most 20. */
   readonly approvals?: number;
-  /** Whether somebody else than who asked for the run must approve. Default: where several must. See docs/approvals.md. */
+  /** Whether someone else than who asked for the run must approve. Default: where several must. See docs/approvals.md. */
   readonly separateRequester?: boolean;
   /** Milliseconds until an approval expires; null: never. Default: the engine's `approvalTimeoutMs`. */
   readonly approvalExpiresInMs?: number | null;
@@ -124,7 +124,7 @@ export interface IsolatedToolDeclaration<I, O> extends ToolTerms<I, O>, Isolated
 /** Where the body of one call works. */
 export interface BodyPlace {
   readonly run: (input: unknown, context: ToolContext) => Promise<unknown>;
-  /** The call is over, or nobody waits for it any more. */
+  /** The call is over, or no one waits for it any more. */
   readonly release: () => void;
 }
 

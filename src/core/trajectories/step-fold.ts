@@ -20,7 +20,7 @@ const wrote = z.object({ sizeBytes: z.int() });
 function withWritten(files: Files, call: TrajectoryCall | undefined, outcome: CallOutcome): Files {
   if (call?.tool !== 'write_file' || outcome.type !== 'output') return files;
   const [{ data: file }, { data: written }] = [asked.safeParse(call.arguments), wrote.safeParse(outcome.output)];
-  // A tool of somebody else may have the same name.
+  // A tool of someone else may have the same name.
   if (file === undefined || written?.sizeBytes !== Buffer.byteLength(file.content)) return files;
   const { path, content } = file;
   return [...files.filter((one) => one.path !== path), { path, digest: sha256(content) }].slice(-FILES_MAX);

@@ -10,7 +10,7 @@ export const resultType = z.enum(TRAJECTORY_RESULTS);
 
 export const trajectoryResult = z
   .discriminatedUnion('type', [
-    z.object({ type: z.literal('success'), reward: reward.describe('Null: nobody gave one.') }),
+    z.object({ type: z.literal('success'), reward: reward.describe('Null: no one gave one.') }),
     z.object({
       type: z.literal('partial_success'),
       reward,
@@ -32,7 +32,7 @@ export interface RunEnd {
   readonly cancelReason: string | null;
 }
 
-/** What somebody said of it afterwards. */
+/** What someone said of it afterwards. */
 export interface Judgement {
   readonly reward: number;
   readonly signals: { readonly [name: string]: number };
@@ -57,7 +57,7 @@ const shortOf = ({ signals }: Judgement): string[] =>
 
 /**
  * The result of a run: see docs/trajectories.md. A run that did not complete never is a success, whatever its reward; one that
- * completed is a success until somebody says otherwise.
+ * completed is a success until someone says otherwise.
  */
 export function resultOf(end: RunEnd, judged: Judgement | null): TrajectoryResult | null {
   if (!isOver(end.status)) return null;

@@ -70,7 +70,7 @@ export const trajectoryStep = z
       .number()
       .nullable()
       .describe(
-        'On the last step that of the run, if somebody gave one; else what the scaffold gave its calls; null: nothing.',
+        'On the last step that of the run, if someone gave one; else what the scaffold gave its calls; null: nothing.',
       ),
     done: z.boolean(),
     info: z.object({

@@ -27,8 +27,8 @@ const trajectoryRun = z.object({
   status: runStatus,
   error: errorView.nullable(),
   result: trajectoryResult.nullable().describe('Null while the run goes on.'),
-  totalReward: z.number().nullable().describe('Null: nobody gave one.'),
-  verificationPassed: z.boolean().nullable().describe('Null: nobody verified.'),
+  totalReward: z.number().nullable().describe('Null: no one gave one.'),
+  verificationPassed: z.boolean().nullable().describe('Null: no one verified.'),
   usage: usage.describe('With that of the runs that its calls started.'),
   costUsd: usdText.nullable().describe('The same; null: a price is not known.'),
   executionTimeMs: z.int().describe('Milliseconds in which it was neither queued nor paused.'),
@@ -78,7 +78,7 @@ export const trajectory = trajectoryRun
   .meta({ id: 'Trajectory' });
 export type Trajectory = z.infer<typeof trajectory>;
 
-/** A trajectory as somebody reads it, with what of its run is not what the log says. Rows of exports have none: such runs are in none. */
+/** A trajectory as someone reads it, with what of its run is not what the log says. Rows of exports have none: such runs are in none. */
 export const shownTrajectory = trajectory.extend({ integrity }).meta({ id: 'ShownTrajectory' });
 export type ShownTrajectory = z.infer<typeof shownTrajectory>;
 

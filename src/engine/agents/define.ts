@@ -37,7 +37,7 @@ export interface AgentDeclaration {
   readonly onDenied?: 'stop' | 'tell';
   /** `fail` (default): an answer that was cut at its limit of tokens ends the run. `continue`: the model answers again, three times at most. */
   readonly onTruncated?: 'fail' | 'continue';
-  /** Whether somebody else than who asked for a run must approve its calls. Default: where a call takes several approvals. */
+  /** Whether someone else than who asked for a run must approve its calls. Default: where a call takes several approvals. */
   readonly separateRequester?: boolean;
   /** Models that a fork or a retry of its runs may name beside those of the agent; `prefix/*` allows all of a provider. */
   readonly forkModels?: readonly string[];
@@ -83,7 +83,7 @@ export interface HoldfastConfig {
   readonly rewards?: { readonly [name: string]: RewardFunction };
   /** Models that forks and retries of runs of every agent may name; `prefix/*` allows all of a provider. See docs/replay.md. */
   readonly forkModels?: readonly string[];
-  /** Whether somebody else than who asked for a run must approve its calls, of every agent. See docs/approvals.md. */
+  /** Whether someone else than who asked for a run must approve its calls, of every agent. See docs/approvals.md. */
   readonly separateRequester?: boolean;
   /** What becomes of what is old: `{ runs: [{ status: 'failed', olderThanDays: 30, do: 'erase' }] }`. See docs/operate/retention.md. */
   readonly retention?: RetentionConfig;

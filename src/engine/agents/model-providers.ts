@@ -64,12 +64,12 @@ export class OllamaModelProvider implements ModelProvider {
     this.#provider = new ConfiguredOllamaModelProvider(options, ollamaEnvironment());
   }
 
-  /** What is wrong with the options, for whoever checks a configuration at start. */
+  /** What is wrong with the options, for the caller that checks a configuration at start. */
   problems(): readonly FieldError[] {
     return this.#provider.problems();
   }
 
-  /** A key that is not there, for whoever starts to execute runs. */
+  /** A key that is not there, for the caller that starts to execute runs. */
   missing(): readonly FieldError[] {
     return this.#provider.missing();
   }
@@ -101,7 +101,7 @@ export class MultiModelProvider implements ModelProvider {
     return { openaiApiKey, openaiBaseUrl, ollamaApiKey, ollamaHost };
   }
 
-  /** Throws `model_unknown` for a prefix that nobody serves and for a missing key. */
+  /** Throws `model_unknown` for a prefix that no one serves and for a missing key. */
   getModel(modelName?: string): Promise<Model> {
     return this.#provider.getModel(modelName);
   }

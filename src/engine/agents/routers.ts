@@ -41,7 +41,7 @@ function strayAgents(plans: readonly RouterPlan[], agents: ReadonlyMap<string, R
   );
 }
 
-/** Looks whether there is a provider with a key for each candidate; contacts nobody. Throws `config_invalid`. */
+/** Looks whether there is a provider with a key for each candidate; contacts no one. Throws `config_invalid`. */
 export async function assertServed(plans: readonly RouterPlan[], models: ModelProvider): Promise<void> {
   const places = plans.flatMap(({ name, candidates }) => candidates.map((candidate) => ({ name, candidate })));
   const found = await Promise.all(

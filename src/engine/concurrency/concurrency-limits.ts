@@ -15,7 +15,7 @@ interface Line {
 }
 
 /**
- * Does a few things at once, in the order in which they were asked for. Whoever waits and is not wanted any more leaves the line: its
+ * Does a few things at once, in the order in which they were asked for. The one that waits and is not wanted any more leaves the line: its
  * signal fires, and its reason is thrown. A failure of one is its own.
  */
 function boundedQueue({
@@ -64,7 +64,7 @@ const full = (waiting: number, what: string): HoldfastError =>
     },
   );
 
-/** Such work, which ends when whoever asked for it is gone, or the engine stops. */
+/** Such work, which ends when the one that asked for it is gone, or the engine stops. */
 export function longWork(terms: Line, ending: AbortSignal) {
   const line = boundedQueue(terms);
   return <T>(work: (signal: AbortSignal) => Promise<T>, until?: AbortSignal): Promise<T> => {
@@ -104,7 +104,7 @@ export function limitConcurrency(limit: number, what: string): <T>(work: () => P
 }
 
 /**
- * Works on so many items at once, and gives what comes of them in their order. Whoever stops listening, or hears of a failure, does so when
+ * Works on so many items at once, and gives what comes of them in their order. The one that stops listening, or hears of a failure, does so when
  * nothing is at work any more.
  */
 export async function* mapConcurrently<T, R>(

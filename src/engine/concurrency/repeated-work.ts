@@ -70,7 +70,7 @@ export function countingSleep({ awakeMs, uptimeMs }: Clocks): () => number {
 }
 
 /**
- * Returns milliseconds of a clock that nobody can set and that counts while the machine sleeps. After a wake-up, `performance.now`
+ * Returns milliseconds of a clock that no one can set and that counts while the machine sleeps. After a wake-up, `performance.now`
  * would call a lease valid that others have taken over.
  */
 export const elapsedMs = countingSleep({ awakeMs: () => performance.now(), uptimeMs: () => uptime() * 1000 });

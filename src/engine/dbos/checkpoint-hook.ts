@@ -28,7 +28,7 @@ const shape = z.object({
   recordWorkflowOutput: z.instanceof(Function),
 });
 
-/** What an execution knows of its workflow. Nobody else adds to it: whoever takes the workflow over takes its token, too. */
+/** What an execution knows of its workflow. No one else adds to it: the one that takes the workflow over takes its token, too. */
 interface Known {
   readonly steps: ReadonlyMap<number, StepResult>;
   readonly lookedAt: number;

@@ -35,7 +35,7 @@ const queueShape = z.object({ queue: z.object({ workerConcurrency: z.number().op
 
 /**
  * Gives a queue a capacity of this process alone: what the database says of it is one number for all. The dispatcher reads
- * the queue's record anew every two seconds, and each time it gets ours in it. False: DBOS has changed inside.
+ * the queue's record again every two seconds, and each time it gets ours in it. False: DBOS has changed inside.
  */
 export function limitHere(queueName: string, capacity: () => number): boolean {
   const parsed = runnerShape.safeParse(wfqueue);

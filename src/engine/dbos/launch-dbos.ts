@@ -47,7 +47,7 @@ const quietLogger = (log: EngineLog) => {
 const ENGINE = Symbol.for('holdfast.engine');
 
 /**
- * Takes the one place for an engine that a process has, since it has one DBOS, hears what nobody in it catches, and gives the way to
+ * Takes the one place for an engine that a process has, since it has one DBOS, hears what no one in it catches, and gives the way to
  * leave it. Throws `engine_started`
  * and `dbos_launched`, and has touched nothing then.
  */
@@ -76,7 +76,7 @@ const DEFAULT_GRACE_MS = 10_000;
 /**
  * Waits at most so long for what is at work, and shuts DBOS down. An execution that outlives its grace finds no DBOS any more,
  * and would record that as the error of its step and of its run: before that it gets no connection any more, so that it records
- * nothing, and is executed again by whoever takes it over.
+ * nothing, and is executed again by the code that takes it over.
  */
 export async function shutDbosDown({ pool }: Database, askedMs = DEFAULT_GRACE_MS): Promise<void> {
   // DBOS refuses what a timer cannot hold.
@@ -99,8 +99,8 @@ const WAIT_MAX_MS = 60_000;
 
 /**
  * Waits for its turn to start on a database, and gives the way out. DBOS makes its tables when it is launched: a process that
- * makes them, or reads them, while another one does ends in a deadlock or finds half of a table. Nobody waits inside a
- * statement, for which whoever makes an index would wait.
+ * makes them, or reads them, while another one does ends in a deadlock or finds half of a table. No one waits inside a
+ * statement, for which the one that makes an index would wait.
  */
 export async function acquireStartupLock(database: Pick<Database, 'tryLock'>): Promise<() => Promise<void>> {
   for (let waited = 0; waited < WAIT_MAX_MS; waited += LOOK_EVERY_MS) {

@@ -6,7 +6,7 @@ import { withoutKnownSecrets } from '../../models/secrets/known-secrets.js';
 
 const EVENTS = ['uncaughtException', 'unhandledRejection'] as const;
 
-/** Who hears of what nobody caught. */
+/** Who hears of what no one caught. */
 interface StrayHearer {
   readonly log: EngineLog;
   /** Says why the process ends, which it does right afterwards. */
@@ -22,15 +22,15 @@ export const hearerOf = (log: EngineLog, isSilent = false): StrayHearer => ({
     const error = traceOf(thrown);
     log.error(
       { component: 'process', event: 'fatal', code: 'internal', error },
-      'nobody caught an error: the process ends',
+      'no one caught an error: the process ends',
     );
-    if (isSilent) writeSync(2, `holdfast: nobody caught an error, and the process ends: ${error}\n`);
+    if (isSilent) writeSync(2, `holdfast: no one caught an error, and the process ends: ${error}\n`);
   },
 });
 
 /**
- * Watches what nobody catches in this process, until the returned function is called. What the code of a run threw is told to the run,
- * and the process goes on. Anything else ends the process with code 1, after the newest hearer has said why; where somebody else
+ * Watches what no one catches in this process, until the returned function is called. What the code of a run threw is told to the run,
+ * and the process goes on. Anything else ends the process with code 1, after the newest hearer has said why; where someone else
  * listens for it, it is left to them.
  */
 export function watchStrayThrows(hearer: StrayHearer): () => void {
@@ -79,7 +79,7 @@ function toldItsCode(thrown: unknown): boolean {
     .at(-1)
     ?.log.warn(
       { component: 'worker', event: 'threw_late', runId, tool, callId, failed, error: traceOf(thrown) },
-      `${what} threw where nobody waited for it${failed ? '' : ', after it had ended'}`,
+      `${what} threw where no one waited for it${failed ? '' : ', after it had ended'}`,
     );
   return true;
 }
@@ -107,7 +107,7 @@ type Listener = (...args: unknown[]) => void;
 const OF_THE_SDK = 'hasOtherListenersForEvents';
 
 /**
- * Takes away what the Agents SDK does where a promise is rejected and nobody listens: it writes a line without the reason, ends its
+ * Takes away what the Agents SDK does where a promise is rejected and no one listens: it writes a line without the reason, ends its
  * traces, and ends the process. Returns a function that gives it back.
  */
 function quietRejections(): () => void {
@@ -120,7 +120,7 @@ function quietRejections(): () => void {
   };
 }
 
-/** Hears what nobody in this process catches, in place of the Agents SDK, until the returned function is called. */
+/** Hears what no one in this process catches, in place of the Agents SDK, until the returned function is called. */
 export function hearStrays(log: EngineLog, isSilent: boolean): () => void {
   const giveBack = quietRejections();
   const unwatch = watchStrayThrows(hearerOf(log, isSilent));

@@ -30,7 +30,7 @@ export interface Apart {
 export interface AnchorOptions {
   readonly knex: Knex;
   readonly keys: LogKeys;
-  /** Reads them again: somebody may have put another key into their file. */
+  /** Reads them again: someone may have put another key into their file. */
   readonly readKeys: () => Promise<LogKeys>;
   readonly place: CheckpointPlace;
   /** How long a run that goes on rests between two entries, in milliseconds, and how often checkpoints are signed. */

@@ -32,7 +32,7 @@ export async function* logPages(
     if (last === undefined) return;
     if (more) {
       reading = readLogPage(db, runId, last.seq, EVENTS_AT_ONCE);
-      // Nobody may come to wait for it.
+      // No one may come to wait for it.
       reading.catch(() => undefined);
     }
     yield* fewAtATime(rows, signal);
@@ -144,7 +144,7 @@ export class LogReading {
     const erased = this.#row.key === null;
     // Who takes a key away without erasing the run hides what was changed.
     if (erased && this.#row.erased_at === null)
-      return fault('payload_hash', 'the key of the payloads was removed, and nobody erased the run');
+      return fault('payload_hash', 'the key of the payloads was removed, and no one erased the run');
     return (
       endFault(this.#check, { seq, hash, state, stateHash }, beyond, erased) ??
       rowFault(this.#check, { status, output, error, cancelReason }, erased)

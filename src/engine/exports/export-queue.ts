@@ -42,7 +42,7 @@ export class ExportQueue {
     listenNow(await DBOS.registerQueue(EXPORT_QUEUE, { workerConcurrency: AT_ONCE, onConflict: 'always_update' }));
   }
 
-  /** Puts an export into the queue in somebody's transaction. It carries no version: any build may work on it. */
+  /** Puts an export into the queue in someone's transaction. It carries no version: any build may work on it. */
   async enqueue(trx: Knex.Transaction, id: string): Promise<void> {
     const options = { queueName: EXPORT_QUEUE, workflowName: EXPORT_WORKFLOW, workflowID: id };
     await rawConnection(trx, (connection) => this.#client().enqueueInTransaction(connection, options, id));
@@ -53,7 +53,7 @@ export class ExportQueue {
   }
 
   /**
-   * Puts exports back into the queue that nobody works on: their worker is gone, or this process has given them up. Work that
+   * Puts exports back into the queue that no one works on: their worker is gone, or this process has given them up. Work that
    * is done twice is done to the same end. Exports whose workflow can never go on end by name.
    */
   async watch(ctx: StepContext, log: EngineLog): Promise<void> {
@@ -67,7 +67,7 @@ export class ExportQueue {
       await requeueExports(knex, EXPORT_WORKFLOW, lost);
       log.warn(
         { component: 'exports', event: 'exports_requeued', exports: lost },
-        'exports that nobody worked on were put back into the queue',
+        'exports that no one worked on were put back into the queue',
       );
       this.wake();
     }

@@ -202,7 +202,7 @@ export function isGone({ agent: start, scaffold }: RegisteredAgent, name: string
   return !tools.some((one) => one.type === 'function' && (one.name === tool || toolSpecOf(one).name === tool));
 }
 
-/** Throws `call_unfit`, so that nobody approves what would be refused when it is about to run. */
+/** Throws `call_unfit`, so that no one approves what would be refused when it is about to run. */
 export function assertRunsNow(context: EngineContext, run: RunOfCall, row: InterruptionRow, isEdited: boolean): void {
   const unfit = unfitNow(context, run, row);
   // Edited arguments are judged for themselves.

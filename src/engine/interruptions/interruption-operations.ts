@@ -53,7 +53,7 @@ async function viewsOf(
     rows.map((row) => row.id),
   );
   const seen = await falseInterruptions(knex, rows, decisions, long);
-  // What a row says that somebody has changed is not looked into.
+  // What a row says that someone has changed is not looked into.
   const waits = ({ id, status, kind }: InterruptionRow) =>
     status === 'pending' && kind === 'approval' && seen.get(id)?.length === 0;
   const runs = await runsOfCalls(
@@ -143,7 +143,7 @@ export async function decide(
   });
 }
 
-/** Throws `row_changed`: what somebody has changed in the database nobody decides. */
+/** Throws `row_changed`: what someone has changed in the database no one decides. */
 function assertAsLogged({ id, run_id: runId }: InterruptionRow, [first]: Integrity): void {
   if (first === undefined) return;
   const { table, row, column, what } = first;

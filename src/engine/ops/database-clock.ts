@@ -7,7 +7,7 @@ import { elapsedMs } from '../concurrency/repeated-work.js';
 
 /**
  * The time by the clock of the database, which all processes share: what is due is due for all of them at once, whatever
- * their own clocks say and however those are set. Between two looks it goes on by a clock that nobody
+ * their own clocks say and however those are set. Between two looks it goes on by a clock that no one
  * can set and that counts while the machine sleeps; so it does while the database is away.
  */
 export class DatabaseClock {

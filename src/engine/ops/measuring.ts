@@ -102,7 +102,7 @@ export class Measuring {
 
 const entriesOf = <T extends object>(of: T) => Object.entries(of) as [keyof T, T[keyof T]][];
 
-/** What Prometheus reads is of all tenants: whoever runs the system reads it. Throws `forbidden`. */
+/** What Prometheus reads is of all tenants: the one that runs the system reads it. Throws `forbidden`. */
 export async function exposeMetrics(measuring: Measuring, caller: Caller): Promise<Exposition> {
   if (mayOperate(caller, 'viewer')) return measuring.expose();
   throw new HoldfastError('forbidden', `Metrics are of all tenants; ${caller.actor} has no role in the installation.`, {

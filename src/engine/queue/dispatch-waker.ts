@@ -14,7 +14,7 @@ export class DispatchWaker {
     this.#look = look;
   }
 
-  /** However often it is woken, there is one chain of looks, which begins anew. */
+  /** However often it is woken, there is one chain of looks, which begins again. */
   readonly wake = (): void => {
     clearTimeout(this.#timer);
     this.#next = 0;

@@ -90,7 +90,7 @@ export class Dispatch implements DequeueHooks {
   /** Whether the last look left runs that need a container to workers with an engine. */
   readonly defersContainers = (): boolean => this.#leaves;
 
-  /** When a rate lets the next run begin, nobody else wakes the dispatcher. */
+  /** When a rate lets the next run begin, no one else wakes the dispatcher. */
   #lookIn(ms: number): void {
     clearTimeout(this.#timer);
     if (ms < LOOK_WITHIN_MS) this.#timer = setTimeout(this.#options.waker.wake, Math.max(1, Math.ceil(ms))).unref();
@@ -109,7 +109,7 @@ export class Dispatch implements DequeueHooks {
     this.#telling = true;
     while (this.#toTell) {
       this.#toTell = false;
-      // Whoever is not told looks within a second.
+      // The one that is not told looks within a second.
       await notify(database.knex, WAKE_CHANNEL, [self]).catch(() => undefined);
     }
     this.#telling = false;

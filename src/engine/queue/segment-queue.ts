@@ -19,7 +19,7 @@ export const SEGMENT_QUEUE = 'holdfast.segments';
 export const WAKE_CHANNEL = 'holdfast_wake';
 
 /**
- * The queue of segments. They carry no application version, so that any build may run them. Whoever puts one in wakes this process
+ * The queue of segments. They carry no application version, so that any build may run them. The one that puts one in wakes this process
  * when that is committed; `self` is what the others hear then.
  */
 export function segmentQueue(

@@ -166,7 +166,7 @@ interface Fork {
   readonly signal?: AbortSignal;
 }
 
-/** A fork that somebody asks for. */
+/** A fork that someone asks for. */
 interface AskedFork extends Fork {
   readonly fingerprint: string;
   /** Asked under the lock of the source's row. What it throws is what becomes of the fork. */

@@ -56,7 +56,7 @@ async function repeatCalls(
   return executed;
 }
 
-/** Calls whose outcome somebody has put in the place of what the tool gave. */
+/** Calls whose outcome someone has put in the place of what the tool gave. */
 function editedCalls(log: readonly KeyedEvent[]): ReadonlySet<unknown> {
   const edits = log.flatMap(({ kind, data }) =>
     kind === 'run.forked' ? (EVENT_DATA['run.forked'].safeParse(data).data?.edits ?? []) : [],
@@ -66,7 +66,7 @@ function editedCalls(log: readonly KeyedEvent[]): ReadonlySet<unknown> {
 
 const refused = (what: string): HoldfastError => new HoldfastError('internal', `A replay ${what}.`);
 
-/** Servers that nobody reaches. */
+/** Servers that no one reaches. */
 class NoConnections extends McpConnections {
   override list(): Promise<never> {
     return Promise.reject(refused('lists no tools of a server'));
@@ -159,7 +159,7 @@ function assertUnbudgeted({ budgets }: EngineContext['stepContext'], run: RunRow
 }
 
 /**
- * Executes the agents of today against the log of a run, with its answers or with those of models that are asked anew. Changes nothing
+ * Executes the agents of today against the log of a run, with its answers or with those of models that are asked again. Changes nothing
  * but the marks of tools that were found not to be deterministic. Throws `run_unknown`, `run_erased`, `invalid_request`, and the reason of
  * the signal when it fires.
  */

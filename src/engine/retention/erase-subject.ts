@@ -94,7 +94,7 @@ export async function getSubjectErasure(
   return { id, status, subject, actor, reason, erased, ...left, exports: await exportsOfErasure(knex, id), ...times };
 }
 
-/** Works on one request that somebody has left, if there is one. */
+/** Works on one request that someone has left, if there is one. */
 export async function goOnErasing(context: EngineContext, isStopping: () => boolean): Promise<void> {
   const taken = await takeErasureRequest(context.stepContext.knex, null);
   if (taken === undefined) return;

@@ -38,7 +38,7 @@ const ASKED_AT_ONCE = 20;
 const EVERY_MS = 3_600_000;
 /** For so long a worker has the chore: one that dies with it holds it up no longer. */
 const TAKEN_MS = 60_000;
-/** What is done before it is taken anew. */
+/** What is done before it is taken again. */
 const RUNS_AT_ONCE = 50;
 const ROWS_AT_ONCE = 500;
 const COUNTED = 10_000;

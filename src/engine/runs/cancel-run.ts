@@ -31,7 +31,7 @@ export type CancelRun = (id: string, reason: string | null, caller: Caller) => P
 /**
  * Cancellations: a run and those below it are stopped. One that waits is over at once; one that works is asked to, and what it has in flight
  * is aborted. A run that has ended by itself before it saw the request has ended. What many ask for in the same moment is done in transactions
- * for many, but for runs of a family and those that somebody else holds: each of these is done by itself, and nobody waits for it.
+ * for many, but for runs of a family and those that someone else holds: each of these is done by itself, and no one waits for it.
  */
 export function cancellations(context: CancelScope): CancelRun {
   const stop = together<Asked, void>({
@@ -67,7 +67,7 @@ function isToStop({ id, status, cancel_requested_at: asked }: RunRow): boolean {
   return asked === null;
 }
 
-/** Stops those of the runs that nobody holds and that are in no family. Of each of these it says that it is done, or throws why it is not. */
+/** Stops those of the runs that no one holds and that are in no family. Of each of these it says that it is done, or throws why it is not. */
 async function stopTogether(context: CancelScope, all: readonly Asked[]): Promise<ReadonlyMap<string, () => void>> {
   const requests = new Map(all.map(({ id, request }) => [id, request]));
   const done = new Map<string, () => void>();

@@ -60,7 +60,7 @@ interface SdkResult {
 
 /**
  * Waits until a result is complete, streamed or not, and gives it back, so that `finalOutput` and `interruptions` can be
- * read. The events of the stream stay there for whoever reads them. Throws what the run threw.
+ * read. The events of the stream stay there for the caller that reads them. Throws what the run threw.
  */
 export async function consumeResult<R extends SdkResult>(result: R | Promise<R>): Promise<R> {
   const given = await result;

@@ -23,7 +23,7 @@ interface Present {
 
 /**
  * What one client is told of the deltas of a run: each piece once, in order, only of the newest attempt of a turn, and none of a turn
- * whose answer is in the log. A client that reads too slowly loses deltas and is told so; nobody waits for it.
+ * whose answer is in the log. A client that reads too slowly loses deltas and is told so; no one waits for it.
  */
 export class DeltaFeed {
   readonly #onReady: () => void;
@@ -105,7 +105,7 @@ const payload = z.discriminatedUnion('what', [
     what: z.literal('watched'),
     from: z.string(),
     items: z.array(z.string()),
-    /** Somebody has come who has seen nothing. */
+    /** Someone has come who has seen nothing. */
     fresh: z.boolean(),
   }),
 ]);

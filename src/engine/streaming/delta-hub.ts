@@ -34,7 +34,7 @@ interface Outgoing {
 
 /**
  * Brings deltas from the models of this process to the clients of this process and of others. Nothing here is waited for: a
- * model only adds to its attempt. Between processes nothing is sent for runs that nobody watches: a process that has clients
+ * model only adds to its attempt. Between processes nothing is sent for runs that no one watches: a process that has clients
  * says so to the others, again and again, when asked too, and is told from the beginning of the attempt that is at work.
  */
 export class DeltaHub implements Deltas {

@@ -6,10 +6,10 @@ import type { Page } from '../../core/page.js';
 import { placeSystemEvents, readSystemEvents } from '../../storage/ops/system-events.js';
 import { Changes, type Watch } from '../log/changes.js';
 
-/** More are not kept: whoever is further behind reads the database. */
+/** More are not kept: the one that is further behind reads the database. */
 const KEPT_MAX = 2000;
 
-/** Whose events somebody reads: of a tenant, and, where `shared`, of no tenant. */
+/** Whose events someone reads: of a tenant, and, where `shared`, of no tenant. */
 interface SystemReader {
   readonly tenant: string;
   readonly shared: boolean;
@@ -41,7 +41,7 @@ export class SystemTail {
     this.#from = dropped.at(-1)?.seq ?? this.#from;
   }
 
-  /** What somebody may read of it after a place, in its order; null: it does not reach back so far. */
+  /** What someone may read of it after a place, in its order; null: it does not reach back so far. */
   after(place: number, reader: SystemReader & SystemEventFilter): readonly SystemEvent[] | null {
     if (place < this.#from) return null;
     const first = this.#events.findIndex(({ seq }) => seq > place);
@@ -138,7 +138,7 @@ export class SystemFeed {
   #lookAgain(): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
-      // Whoever reads finds out that the database is away.
+      // The one that reads finds out that the database is away.
       void this.look()
         .then(
           () => null,

@@ -66,7 +66,7 @@ async function retryFromSnapshot(
 }
 
 /**
- * Whether it is worth trying: not for a task that a person has put back, which begins anew, and not with an agent that is another one by
+ * Whether it is worth trying: not for a task that a person has put back, which begins again, and not with an agent that is another one by
  * now, or is granted something else: it might not do again what the log says.
  */
 function mayGoOn(context: EngineContext, { task, last }: LastAttempt): boolean {
@@ -93,7 +93,7 @@ async function keptMoments(trx: Knex.Transaction, last: RunRow): Promise<readonl
   return [{ seq: last.recorded_seq ?? 0, snapshot: source }];
 }
 
-/** What is taken over is proven anew, under the name of the fork: nobody is there to look at it. Throws `fork_invalid`. */
+/** What is taken over is proven again, under the name of the fork: no one is there to look at it. Throws `fork_invalid`. */
 async function assertWhole(trx: Knex.Transaction, { id, tenant }: RunRow): Promise<void> {
   const claim = await readClaim(trx, tenant, id);
   if (claim === undefined) throw new Error('a run that is locked is there');
@@ -140,9 +140,9 @@ async function begin(context: EngineContext, { id, run_id: lastRunId, tenant }: 
     // What there was to go on from does not let it. The transaction has left nothing.
     context.log.info(
       { component: 'worker', event: 'task_begins_anew', runId: lastRunId, error: String(error) },
-      'the next attempt of a task cannot go on from the last one, and begins anew',
+      'the next attempt of a task cannot go on from the last one, and begins again',
     );
-    return attempt('next attempt, anew,', beginAnew);
+    return attempt('next attempt, again,', beginAnew);
   }
 }
 

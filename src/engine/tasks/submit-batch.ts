@@ -19,7 +19,7 @@ const INSTRUCTIONS_CHARS = 512 * 1024 * 1024;
 /** Tasks of one transaction, and characters of their definitions and instructions. */
 const CHUNK_TASKS = 50;
 const CHUNK_CHARS = 8 * 1024 * 1024;
-/** So often a chunk begins anew because somebody else submits the same tasks at the same time. */
+/** So often a chunk begins again because someone else submits the same tasks at the same time. */
 const TRIES = 20;
 
 interface PlannedLine {
@@ -159,7 +159,7 @@ async function writeChunk(
           await sideBySide(fresh.map(write));
         });
     } catch (error) {
-      // Somebody has submitted one of them meanwhile: now that is known.
+      // Someone has submitted one of them meanwhile: now that is known.
       const isTaken = error instanceof AlreadyStarted || (error instanceof HoldfastError && error.status < 500);
       if (!(isTaken || databaseTrouble(error) === 'conflict') || tries === TRIES) throw error;
       continue;

@@ -94,7 +94,7 @@ function remember(recent: RecentDefinitions, found: Definition): void {
   if (recent.size > RECENT_MAX && oldest !== undefined) recent.delete(oldest);
 }
 
-/** Writes a task whose definition is kept, its run and the first segment of that, in somebody's transaction. */
+/** Writes a task whose definition is kept, its run and the first segment of that, in someone's transaction. */
 export async function writeTask(
   { stepContext }: EngineContext,
   trx: Knex.Transaction,
@@ -195,7 +195,7 @@ function assertScaffold({ name, scaffold }: RegisteredAgent, { scaffold: asked }
 }
 
 const SEED_DIGITS = 12;
-/** Where nobody gives one: another for each task. */
+/** Where no one gives one: another for each task. */
 const seedOf = (hex: string): number => Number.parseInt(hex.slice(0, SEED_DIGITS), 16);
 
 /** What lists of runs and trajectories are narrowed by, and routers choose by. What the caller says goes first. */

@@ -3,7 +3,7 @@ import { priorityOf, type Scheduling } from '../../core/tasks/scheduling.js';
 import type { TaskDefinition } from '../../core/tasks/task-definition.js';
 import { countCategories } from '../../storage/tasks/tasks.js';
 
-/** Tasks of a tenant are counted anew after so long; meanwhile those that are submitted here are added. */
+/** Tasks of a tenant are counted again after so long; meanwhile those that are submitted here are added. */
 const COUNTED_FOR_MS = 10_000;
 
 /** Gives tasks the priority that the configuration says; null: it says nothing. */

@@ -33,7 +33,7 @@ async function indexRun(context: EngineContext, runId: string): Promise<void> {
   const { record, sketch: sketched } = await readTrajectory(knex, row, NO_STEPS);
   const sketch = sketched();
   const read = await knex.transaction(async (trx) => {
-    // Under its lock nobody says what it was worth meanwhile.
+    // Under its lock no one says what it was worth meanwhile.
     const run = await lockRun(trx, runId);
     if (run === undefined || run.erased_at !== null) return null;
     const reward = await lastReward(trx, runId);

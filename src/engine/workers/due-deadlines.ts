@@ -110,8 +110,8 @@ async function settleTaken(
 }
 
 /**
- * Settles those of these interruptions whose time is over, for whoever is about to show them: what nobody may decide any more is not shown
- * as pending. False: there was none, or somebody else settles it in this moment.
+ * Settles those of these interruptions whose time is over, for the caller that is about to show them: what no one may decide any more is not shown
+ * as pending. False: there was none, or someone else settles it in this moment.
  */
 export async function settlePast(context: EngineContext, shown: readonly InterruptionRow[]): Promise<boolean> {
   const { stepContext } = context;
@@ -141,7 +141,7 @@ const notExpired = (
     'an interruption could not be expired',
   );
 
-/** Settles one interruption whose time has come. Does nothing when somebody decided before. */
+/** Settles one interruption whose time has come. Does nothing when someone decided before. */
 export async function expire(context: EngineContext, runId: string, id: string): Promise<void> {
   await settleAndResume(context.stepContext, async (settling) => {
     settling.runIds.add(runId);

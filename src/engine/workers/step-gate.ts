@@ -11,7 +11,7 @@ interface Waiting {
 
 /**
  * Where the steps of a process begin: together, or those of one run alone, or, while the gate is shut, none. They come in
- * in their order, so that a run that must be alone does not wait for ever.
+ * in their order, so that a run that must be alone does not wait forever.
  */
 export class ProcessGate implements StepGate {
   readonly #aloneChanged: (runId: string | null) => Promise<void>;

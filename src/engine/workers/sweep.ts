@@ -42,7 +42,7 @@ export function requeueAbandoned(context: EngineContext): () => Promise<void> {
   };
 }
 
-/** Ends runs whose segment can never go on, by name, so that none stands still for ever. */
+/** Ends runs whose segment can never go on, by name, so that none stands still forever. */
 export async function sweep(context: EngineContext, isStopping: () => boolean): Promise<void> {
   for (let ended = AT_ONCE; ended === AT_ONCE && !isStopping(); ) {
     const found = await strandedRuns(context.stepContext.knex, AT_ONCE);
@@ -61,7 +61,7 @@ export async function endStranded(context: EngineContext, stranded: StrandedRun)
     const run = await lockFamily(trx, stranded.id);
     if (run === undefined || run.segment !== stranded.segment || isOver(run.status)) return null;
     const draft = { key: 'end', parentKey: 'created', kind: 'run.failed', data: { error: { ...error } } } as const;
-    // A log that somebody has damaged does not keep the run, and those after it, from ending.
+    // A log that someone has damaged does not keep the run, and those after it, from ending.
     if (await takesEvents(trx, run.id))
       await appendEvents(trx, run.id, [draft], { at: isoNow(stepContext), worker: null });
     const ended = await updateRun(trx, run.id, {

@@ -23,7 +23,7 @@ const BLIND_AFTER_MS = 2500;
 /**
  * Looks, whenever it is called, for segments whose worker is dead, and takes them over. A worker is dead when its lock is free
  * and its heartbeat has stood still for three seconds before our own eyes: after the database was away, all heartbeats are old
- * and all locks are free for a moment, and nobody is dead. The session of one that holds its lock and stands still for longer than the
+ * and all locks are free for a moment, and no one is dead. The session of one that holds its lock and stands still for longer than the
  * bound is ended: it is fenced then, and ends when it wakes.
  */
 export function detectDeadWorkers(context: EngineContext): () => Promise<void> {

@@ -7,7 +7,7 @@ import { elapsedMs } from '../concurrency/repeated-work.js';
 import type { ProcessGate } from './step-gate.js';
 import { regainLock, type Worker } from './worker.js';
 
-/** Less than the time after which others may take a worker over: nobody does while the lease of a heartbeat lasts. */
+/** Less than the time after which others may take a worker over: no one does while the lease of a heartbeat lasts. */
 export const LEASE_MS = 2000;
 /** A database whose answers are that late lets no heartbeat through either. */
 const QUESTIONS_MAX = 10;
@@ -21,7 +21,7 @@ export class WorkerLease {
   readonly #now: () => number;
   #until = Number.NEGATIVE_INFINITY;
 
-  /** `now` must count on while the process is suspended and while the machine sleeps, and nobody may set it. */
+  /** `now` must count on while the process is suspended and while the machine sleeps, and no one may set it. */
   constructor(isOwner: () => Promise<boolean>, now = elapsedMs) {
     this.#isOwner = isOwner;
     this.#now = now;

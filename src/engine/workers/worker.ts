@@ -114,9 +114,9 @@ async function waitForLock(database: Database, id: string, wanted: Wanted): Prom
 }
 
 /**
- * Takes the lock again after its connection was lost. As long as no newer process has become this worker, whoever holds the lock is
- * this process's own session, of which the server does not know that its connection is gone, or somebody who looks: the session is
- * ended, and the lock waited for, for as long as the database needs. Nobody else can take the place of a worker while the database is
+ * Takes the lock again after its connection was lost. As long as no newer process has become this worker, the one that holds the lock is
+ * this process's own session, of which the server does not know that its connection is gone, or someone who looks: the session is
+ * ended, and the lock waited for, for as long as the database needs. No one else can take the place of a worker while the database is
  * away, so that it is waited for, too, without a limit. Resolves null when a newer process has the worker id. Throws the reason of
  * `stopping`, and holds nothing then.
  */

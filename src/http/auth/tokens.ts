@@ -37,7 +37,7 @@ export class TokenList {
     this.replace(tokens);
   }
 
-  /** What is as it was stays as it is; a token that is gone, or now somebody else's or of another role, is revoked. */
+  /** What is as it was stays as it is; a token that is gone, or now someone else's or of another role, is revoked. */
   replace(tokens: readonly Token[]): void {
     const before = this.#entries;
     this.#entries = tokens.map((token) => {

@@ -2,7 +2,7 @@ import { type Request, type Response, raw } from 'express';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { invalidRequest } from '../../core/field-errors.js';
 
-/** Nesting that no request needs; deeper input could exhaust the stack of whoever walks through it. */
+/** Nesting that no request needs; deeper input could exhaust the stack of the one that walks through it. */
 const DEPTH_LIMIT = 100;
 
 export function assertShallow(root: unknown): void {

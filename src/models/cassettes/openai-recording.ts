@@ -32,7 +32,7 @@ export function openaiRecording(
   return recordingFetch({ directory, settings }, send ?? fetch);
 }
 
-/** Where and how the model was asked that was recorded; nobody is asked there now. Throws `cassette_invalid`. */
+/** Where and how the model was asked that was recorded; no one is asked there now. Throws `cassette_invalid`. */
 export function openaiRecorded({ name, head }: Cassette): {
   readonly options: { readonly baseURL: string; readonly quirks: Quirks };
   readonly dialect: Dialect | null;

@@ -14,7 +14,7 @@ import { askedOf, knowHeaders, starredIn, type WireRequest, wireRequest } from '
 import { openaiRecorded } from './openai-recording.js';
 
 /**
- * A `fetch` that asks nobody: a request is answered as its equal on the cassette was. Equal requests are answered in the order
+ * A `fetch` that asks no one: a request is answered as its equal on the cassette was. Equal requests are answered in the order
  * in which they were recorded, and then from the first again. Throws `cassette_unmatched`, which says what differs.
  */
 function playingFetch(cassette: Cassette): typeof fetch {
@@ -109,7 +109,7 @@ const short = (value: JsonValue | undefined): string => {
   return text.length <= 160 ? text : `${text.slice(0, 159).toWellFormed()}…`;
 };
 
-/** Where a recorded model would be asked, which nobody is. */
+/** Where a recorded model would be asked, which no one is. */
 const NOWHERE = 'http://cassette.invalid';
 
 /**

@@ -49,7 +49,7 @@ export const thoughtAs =
   ({ thought }: PastTurn): UnknownFields =>
     thought === null || thought.text === '' ? {} : { [field]: thought.text };
 
-/** A JSON object whose fields nobody has checked. */
+/** A JSON object whose fields no one has checked. */
 export type UnknownFields = Readonly<Record<string, unknown>>;
 
 export const isFields = (value: unknown): value is Record<string, unknown> =>

@@ -19,14 +19,14 @@ export class OllamaModelProvider implements ModelProvider {
     this.#environment = environment;
   }
 
-  /** What is wrong with the options, for whoever checks a configuration at start. */
+  /** What is wrong with the options, for the caller that checks a configuration at start. */
   problems(): readonly FieldError[] {
     const { apiKey } = this.#options;
     const problem = isSecret(apiKey) ? apiKey.problem : null;
     return [...ollamaProblems(this.#options), ...(problem ? [{ pointer: '/apiKey', detail: problem }] : [])];
   }
 
-  /** A key that is not there, for whoever starts to execute runs. */
+  /** A key that is not there, for the caller that starts to execute runs. */
   missing(): readonly FieldError[] {
     return missingAt('/apiKey', this.#options.apiKey);
   }

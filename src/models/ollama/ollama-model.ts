@@ -153,7 +153,7 @@ export class OllamaModel implements Model {
     return new OllamaAnswer(this.#options.extractThinking ?? false);
   }
 
-  /** A model that cannot think is asked again without, unless whoever asks for this call wants it to think. */
+  /** A model that cannot think is asked again without, unless the one that asks for this call wants it to think. */
   async *#chunks(
     plan: OllamaPlan,
     request: OllamaRequest,

@@ -56,12 +56,12 @@ export class OpenAICompatibleProvider implements ModelProvider {
     this.#recorded = recorded;
   }
 
-  /** What is wrong with the options, for whoever checks a configuration at start. */
+  /** What is wrong with the options, for the caller that checks a configuration at start. */
   problems(): readonly FieldError[] {
     return problemsOf(this.#options);
   }
 
-  /** Keys that are not there, for whoever starts to execute runs. */
+  /** Keys that are not there, for the caller that starts to execute runs. */
   missing(): readonly FieldError[] {
     const { key, headers = {} } = this.#options;
     const places = [

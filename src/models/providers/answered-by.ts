@@ -15,7 +15,7 @@ type OutputItem = ModelResponse['output'][number];
 
 const nameOf = ({ provider, model }: AttemptTarget): string => `${provider}/${model}`;
 
-/** The items of an answer, marked where somebody else could not read them. */
+/** The items of an answer, marked where someone else could not read them. */
 export const markedItems = <T extends OutputItem>(target: AttemptTarget, output: readonly T[]): T[] =>
   output.map((item) =>
     'id' in item || 'providerData' in item || PRIVATE.has(item.type) || hasOwnParts(item)

@@ -28,7 +28,7 @@ export interface MultiModelProviderOptions {
 /**
  * Routes a model name by what stands before its first `/`; a name without one goes to OpenAI. Known providers (docs/models.md) take
  * their keys from `variable`. Nothing is created before the first name that needs it. Throws `model_unknown` for a prefix that
- * nobody serves and for a missing key.
+ * no one serves and for a missing key.
  */
 export class MultiModelProvider implements ModelProvider {
   readonly #options: MultiModelProviderOptions;

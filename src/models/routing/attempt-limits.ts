@@ -49,7 +49,7 @@ export class AttemptClock {
   }
 }
 
-/** A stream whose first token has come: nobody else can answer any more. */
+/** A stream whose first token has come: no one else can answer any more. */
 interface BegunStream {
   /** What came up to the first token. */
   readonly held: readonly StreamEvent[];

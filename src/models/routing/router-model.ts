@@ -23,7 +23,7 @@ import { RouteWalk } from './route-walk.js';
 import { RouterState } from './router-state.js';
 
 /**
- * A request that the client of the `openai` package does not send again on its own: whoever asks sees the first failure. Said
+ * A request that the client of the `openai` package does not send again on its own: the one that asks sees the first failure. Said
  * by a member that the SDK has for its own retries and does not declare; a model that does not know it is not disturbed.
  */
 const withoutRetries = (request: ModelRequest): ModelRequest =>
@@ -198,7 +198,7 @@ class RoutedAttempt implements AttemptedModel {
     }
   }
 
-  /** The error of an answer that broke off when a part of it was out. Only who is told to may ask for it anew. */
+  /** The error of an answer that broke off when a part of it was out. Only who is told to may ask for it again. */
   #brokenOff(model: string, error: unknown, message: string | null): unknown {
     if (message === null || this.#plan.brokenStream === 'restart') return error;
     return new FinalModelError('model_failed', `The answer of ${model} broke off after it had begun: ${message}`, {

@@ -43,7 +43,7 @@ const FILE_BYTES_MAX = 64 * 1024;
 async function readSecretFile(path: string): Promise<string> {
   let file: Awaited<ReturnType<typeof open>>;
   try {
-    // A pipe without a writer would keep the opening for ever.
+    // A pipe without a writer would keep the opening forever.
     file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (error) {
     throw new Error(`it cannot be read (${codeOf(error)})`);
@@ -61,7 +61,7 @@ async function readSecretFile(path: string): Promise<string> {
 const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : 'unknown');
 
 /**
- * Where a key is, and how it is read. It holds no value: what is read stays in the memory of whoever uses it. It is read when
+ * Where a key is, and how it is read. It holds no value: what is read stays in the memory of the one that uses it. It is read when
  * the first request needs it, and once more when a server refuses it.
  */
 export interface Secret {

@@ -17,7 +17,7 @@ export async function removeItemsOfRun(
     .returning(['seq', trx.raw('octet_length(item) as bytes')]);
   if (removed.length === 0) return;
   const first = Math.min(...removed.map(({ seq }) => seq));
-  // By way of places that nobody has: each row is checked when it moves.
+  // By way of places that no one has: each row is checked when it moves.
   await trx.raw(
     `update holdfast.session_items i set seq = -n.place
        from (select seq, :first::int - 1 + row_number() over (order by seq) as place from holdfast.session_items

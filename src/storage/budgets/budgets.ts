@@ -72,7 +72,7 @@ const wantedOf = (tenant: string, budgets: readonly AppliedBudget[]): string =>
 /**
  * Takes the amount of a charge from all of these budgets, or from none where one has no room, in one statement under the locks of
  * their rows. The charge is written with it. Under the key of the attempt: a second time nothing is taken. While this statement works
- * the run does not end and its worker is not taken over, so that whoever ends the run finds the charge.
+ * the run does not end and its worker is not taken over, so that the one that ends the run finds the charge.
  */
 export async function reserve(
   db: Knex,
@@ -194,7 +194,7 @@ export async function raiseLimit(trx: Knex.Transaction, id: string, limit: bigin
   ]);
 }
 
-/** What attempts of runs cost that nobody settles any more is not known: what was reserved for them stands. */
+/** What attempts of runs cost that no one settles any more is not known: what was reserved for them stands. */
 export async function assumeLost(trx: Knex.Transaction, runIds: readonly string[]): Promise<void> {
   const reserved = trx('holdfast.charges')
     .whereRaw('run_id = any(?)', [[...runIds]])

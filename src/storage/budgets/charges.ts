@@ -53,7 +53,7 @@ export const chargeRowsOf = (runId: string, tenant: string, made: readonly Charg
 
 /**
  * Writes a charge that goes with no event. Under the key of its attempt: a second time nothing is written. Nor is one of a run that is
- * over: whoever ended it has counted what it cost.
+ * over: the one that ended it has counted what it cost.
  */
 export async function writeCharge(db: Knex, runId: string, tenant: string, charge: Charge): Promise<void> {
   await db.raw(

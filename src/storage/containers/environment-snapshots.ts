@@ -9,7 +9,7 @@ export interface KeptSnapshot extends KeptEnvironment {
 }
 
 /**
- * With how many hours it is kept after the end of its run, until when whoever knows nothing of it leaves it alone, and for how long nobody
+ * With how many hours it is kept after the end of its run, until when the one that knows nothing of it leaves it alone, and for how long no one
  * removes it since it is being made.
  */
 export interface SnapshotTerms {
@@ -29,7 +29,7 @@ export async function restingSeq(db: Knex, runId: string, at: 'pause' | 'end'): 
 
 /**
  * Keeps a snapshot of this moment before anything of it exists; the first one stands. It has the key of its source, whose records it has. Null:
- * the run is erased, or somebody removes it. An erasure holds the row of the run: it finds what is kept, or nothing is kept after it.
+ * the run is erased, or someone removes it. An erasure holds the row of the run: it finds what is kept, or nothing is kept after it.
  */
 export function saveSnapshot(
   db: Knex,
@@ -77,7 +77,7 @@ export async function markWhole(db: Knex, name: Name): Promise<boolean> {
   return marked > 0 || (await isWanted(db, name));
 }
 
-/** Whether nobody has removed it, or does. */
+/** Whether no one has removed it, or does. */
 export async function isWanted(db: Knex, { runId, purpose, attempt }: Name): Promise<boolean> {
   const row = await rows(db)
     .where({ run_id: runId, purpose, attempt })
@@ -108,7 +108,7 @@ export async function holdSnapshot(
   return row === undefined ? null : kept(row, instance);
 }
 
-/** Those of a run beyond the newest ones, which nobody is to begin with. */
+/** Those of a run beyond the newest ones, which no one is to begin with. */
 export async function spareSnapshots(
   db: Knex,
   instance: string,
@@ -137,7 +137,7 @@ export async function beginDrop(db: Knex, { runId, purpose, attempt }: Name, for
 }
 
 /**
- * Gives a snapshot back that somebody is to begin with: asked after it was said to be going, when nobody can take it any more. True: it
+ * Gives a snapshot back that someone is to begin with: asked after it was said to be going, when no one can take it any more. True: it
  * stays.
  */
 export async function stayForHeirs(db: Knex, { runId, purpose, attempt }: Name): Promise<boolean> {

@@ -6,7 +6,7 @@ import { canonical } from '../../core/json.js';
 import { OVER } from '../../core/runs/run.js';
 
 /**
- * `new`: nothing of it need exist. `up`: its container may run. `stopping`: somebody stops it, for as long as their lease. `down`: it
+ * `new`: nothing of it need exist. `up`: its container may run. `stopping`: someone stops it, for as long as their lease. `down`: it
  * was stopped and has its files. `removing`: as `stopping`, and for good. `gone`: nothing of it is left.
  */
 export type EnvironmentState = 'new' | 'up' | 'stopping' | 'down' | 'removing' | 'gone';
@@ -35,7 +35,7 @@ export interface EnvironmentRow {
 export interface KeptEnvironment {
   readonly identity: EnvironmentIdentity;
   readonly engine: string;
-  /** Makes the names of its records, which nobody in it can know beforehand. */
+  /** Makes the names of its records, which no one in it can know beforehand. */
   readonly key: string;
   readonly state: EnvironmentState;
   /** Whether a start of it was ever asked for. */
@@ -120,7 +120,7 @@ const named = (db: Knex, { runId, purpose, attempt }: Name) => rows(db).where({ 
 const ends = (db: Knex, forMs: number) => db.raw("now() + ? * interval '1 millisecond'", [forMs]);
 
 /**
- * Says that commands will run in it. False: somebody stops it at this moment, or it has gone. Who was to stop it and did not in their
+ * Says that commands will run in it. False: someone stops it at this moment, or it has gone. Who was to stop it and did not in their
  * time does not any more.
  */
 export async function useEnvironment(db: Knex, name: Name): Promise<boolean> {
@@ -161,7 +161,7 @@ export async function workedFrom(db: Knex, runId: string): Promise<number | null
   return ends.find(({ at }) => Date.parse(at) >= since)?.seq ?? Number.POSITIVE_INFINITY;
 }
 
-/** Takes it upon itself to stop it, as long as its run is paused; false: somebody else does, or it is in use again. */
+/** Takes it upon itself to stop it, as long as its run is paused; false: someone else does, or it is in use again. */
 export async function beginStop(db: Knex, name: Name, forMs: number): Promise<boolean> {
   const taken = await named(db, name)
     .where((one) => one.where({ state: 'up' }).orWhere((late) => isLate(late.where({ state: 'stopping' }), db)))
@@ -170,7 +170,7 @@ export async function beginStop(db: Knex, name: Name, forMs: number): Promise<bo
   return taken > 0;
 }
 
-/** Takes it upon itself to remove it, since its run is over; false: somebody else does, or has. */
+/** Takes it upon itself to remove it, since its run is over; false: someone else does, or has. */
 export async function beginRemove(db: Knex, name: Name, forMs: number): Promise<boolean> {
   const taken = await named(db, name)
     .whereNot('state', 'gone')
@@ -188,14 +188,14 @@ export async function beginRemove(db: Knex, name: Name, forMs: number): Promise<
 
 const isLate = (query: Knex.QueryBuilder, db: Knex) => query.where('lease_until', '<', db.fn.now());
 
-/** Says how it came out, unless somebody else has taken it over. */
+/** Says how it came out, unless someone else has taken it over. */
 export async function endChange(db: Knex, name: Name, from: 'stopping' | 'removing'): Promise<void> {
   await named(db, name)
     .where({ state: from })
     .update({ state: from === 'stopping' ? 'down' : 'gone', lease_until: null, updated_at: db.fn.now() } as never);
 }
 
-/** Gives up what was begun and not done: somebody may do it when what is under way on the engine has come to its end. */
+/** Gives up what was begun and not done: someone may do it when what is under way on the engine has come to its end. */
 export async function abandonChange(
   db: Knex,
   name: Name,
@@ -253,7 +253,7 @@ const isUnneeded = (query: Knex.QueryBuilder) =>
     )
     .whereRaw(`not ${HAS_HEIRS}`);
 
-/** What nobody has any more of what an engine has: `kept` has a row, `gone` had one or was of a run that was removed, of `unknown` nothing is known. */
+/** What no one has any more of what an engine has: `kept` has a row, `gone` had one or was of a run that was removed, of `unknown` nothing is known. */
 export async function standingOf<T extends Name>(
   db: Knex,
   names: readonly T[],

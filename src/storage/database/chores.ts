@@ -2,7 +2,7 @@ import type { Knex } from 'knex';
 
 /**
  * Takes a chore that is due, for so long; false: it is not, or another worker has it. Who takes it and dies leaves it to
- * whoever comes when that time is over.
+ * the one that comes when that time is over.
  */
 export async function takeChore(db: Knex, name: string, forMs: number): Promise<boolean> {
   const taken = await db('holdfast.chores')
@@ -12,7 +12,7 @@ export async function takeChore(db: Knex, name: string, forMs: number): Promise<
   return taken > 0;
 }
 
-/** A chore that somebody asked for, of one tenant: it is due now, however often it was asked for, and gone when it is done. */
+/** A chore that someone asked for, of one tenant: it is due now, however often it was asked for, and gone when it is done. */
 export async function askForChore(db: Knex, name: string, tenant: string): Promise<void> {
   await db('holdfast.chores')
     .insert({ name, tenant, due_at: db.fn.now() })

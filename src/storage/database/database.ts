@@ -37,7 +37,7 @@ export interface Database {
   ownConnection(): OwnConnection;
   /** Null when another live session holds it. */
   tryLock(name: string): Promise<SessionLock | null>;
-  /** Ends the session of whoever holds it. The embedded database has no other session. */
+  /** Ends the session of the one that holds it. The embedded database has no other session. */
   endHolder(name: string): Promise<void>;
   /** Repeating it does nothing. */
   close(): Promise<void>;

@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 type Connected = (error: Error, client: undefined, done: () => void) => void;
 
 /**
- * From now on a pool gives nobody a connection, and who waits for one still gets it: `end` would leave those waiting for ever
+ * From now on a pool gives no one a connection, and who waits for one still gets it: `end` would leave those waiting forever
  * that asked in the same moment.
  */
 export function refuseConnections(pool: Pool): void {

@@ -6,7 +6,7 @@ let since = performance.now();
 
 /**
  * To be asked again and again by work that takes long: lets everything else of the process have its turn when the work has had its own.
- * Whoever works so beside it has a turn of the event loop of its own, so that nothing waits for all of them. Throws the reason of the
+ * The one that works so beside it has a turn of the event loop of its own, so that nothing waits for all of them. Throws the reason of the
  * signal when it has fired.
  */
 export async function breathe(signal?: AbortSignal): Promise<void> {
@@ -33,7 +33,7 @@ function next(): void {
   if (waiting.length > 0) setImmediate(next);
 }
 
-/** Waits for something at most so long; what comes later, also a failure, is nobody's business any more. */
+/** Waits for something at most so long; what comes later, also a failure, is no one's business any more. */
 export async function within(timeoutMs: number, work: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<void>((resolve) => {

@@ -13,7 +13,7 @@ interface KnexClient {
  * the first trouble of the database is what is thrown, and nothing is asked again after it.
  */
 export async function rawConnection<T>(db: Knex, work: (connection: ClientBase) => Promise<T>): Promise<T> {
-  // The connection of one that has ended may be somebody else's by now.
+  // The connection of one that has ended may be someone else's by now.
   if (isTransaction(db) && db.isCompleted())
     throw new HoldfastError('internal', 'A statement came after its transaction had ended.');
   const client: KnexClient = db.client;
@@ -38,7 +38,7 @@ const isTransaction = (db: Knex): db is Knex.Transaction => db.isTransaction ===
 
 /**
  * A library that asks again after trouble with the database would ask in a transaction that has failed, and hear that alone, or a
- * connection that is gone, for ever. What it hears of such trouble here is nothing that it knows.
+ * connection that is gone, forever. What it hears of such trouble here is nothing that it knows.
  */
 async function untilTrouble<T>(connection: ClientBase, work: (connection: ClientBase) => Promise<T>): Promise<T> {
   const troubles: unknown[] = [];
@@ -64,7 +64,7 @@ type RowsOf<Rows extends readonly object[]> = { -readonly [I in keyof Rows]: Row
 
 /**
  * Sends statements together, and gives the rows of each. They are executed in their order on one connection: one that comes
- * after a lock reads what those who held it before have committed. knex promises no order of statements that nobody waits for.
+ * after a lock reads what those who held it before have committed. knex promises no order of statements that no one waits for.
  */
 export async function inOneFlight<Rows extends readonly object[]>(
   db: Knex,

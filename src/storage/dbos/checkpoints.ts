@@ -1,7 +1,7 @@
 import { NOW_MS } from '../database/columns.js';
 import { CALL_COLUMNS, type CallOutcomeRow } from '../runs/calls.js';
 
-/** Whoever can ask the database of DBOS: a pool. */
+/** The one that can ask the database of DBOS: a pool. */
 export interface SystemPool {
   query(text: string, values: unknown[]): Promise<{ readonly rows: readonly Record<string, unknown>[] }>;
 }
@@ -57,7 +57,7 @@ export async function readStatus(pool: SystemPool, schema: string, workflowId: s
  * Keeps a step, if its execution still owns the workflow, whose row is held while it is written: what the three statements of
  * a transaction of DBOS do, in one. With it goes the outcome of the call that the step was, if it was one: both are kept, or
  * neither. Resolves to when the step that is kept was completed: one that was kept before stays. Null: the workflow is
- * cancelled, somebody else's, or the call has another outcome.
+ * cancelled, someone else's, or the call has another outcome.
  */
 export async function saveStep(
   pool: SystemPool,
@@ -74,7 +74,7 @@ export async function saveStep(
 }
 
 /**
- * Keeps what a workflow gave, and ends it, if its execution still owns it. False: it is cancelled or somebody else's, and nothing
+ * Keeps what a workflow gave, and ends it, if its execution still owns it. False: it is cancelled or someone else's, and nothing
  * is kept.
  */
 export async function saveOutput(

@@ -45,7 +45,7 @@ const FIRST_OF_KEY = `s.queue_partition_key as key, ${PLACE}, (${OURS}) is true 
 
 /**
  * Rows of a key that may be taken, in their order. `most` is no less than the room, and the only bound that the server knows when it
- * plans for any values: without it, it expects many rows, and would rather plan anew each time, which takes as long as the look.
+ * plans for any values: without it, it expects many rows, and would rather plan again each time, which takes as long as the look.
  */
 const headsOf = (most: number, condition: string, room: string): string => `
   (select h.* from (${firstOf(PLACE, `s.queue_partition_key = o.key and ${OURS} and ${condition}`, most)}) h
@@ -165,8 +165,8 @@ const partsOf = (key: string): string =>
     .join(', ');
 
 /**
- * Takes segments out of the queue, in one statement: what was resumed before what is new; among tenants whoever has least at
- * work, and then whoever waits longest; of one tenant by priority and age. The keys are found, each with its first row, by seeks in
+ * Takes segments out of the queue, in one statement: what was resumed before what is new; among tenants the one that has least at
+ * work, and then the one that waits longest; of one tenant by priority and age. The keys are found, each with its first row, by seeks in
  * DBOS's index on `queue_partition_key`, so that the length of the queue does not matter. A row is taken only where the first one
  * of its key is: therefore the others are read of those keys alone whose first rows would be taken, were there no others.
  */
@@ -325,7 +325,7 @@ async function inOneMessage(pool: Pool, asked: Asked): Promise<readonly Dequeued
     client.release();
     return (results as readonly QueryResult<Dequeued>[]).at(-1)?.rows ?? [];
   } catch (error) {
-    // It may be that nobody knows what state it is in.
+    // It may be that no one knows what state it is in.
     client.release(true);
     throw error;
   }

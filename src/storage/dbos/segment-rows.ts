@@ -14,7 +14,7 @@ const segmentsOf = (run: Pick<RunRow, 'id' | 'segment'>): string[] =>
 
 /**
  * Removes all that DBOS has of the segments of a run that is over. False: one of them is still being executed, and nothing is
- * removed; it has its last step to record, or its worker has died and nobody has taken it over yet.
+ * removed; it has its last step to record, or its worker has died and no one has taken it over yet.
  */
 export async function removeSegments(trx: Knex.Transaction, run: Pick<RunRow, 'id' | 'segment'>): Promise<boolean> {
   const ids = segmentsOf(run);
@@ -114,7 +114,7 @@ export async function olderSegments(
   return rows;
 }
 
-/** Takes a segment out of the queue for good. False: somebody has taken it. */
+/** Takes a segment out of the queue for good. False: someone has taken it. */
 export async function cancelQueued(trx: Knex.Transaction, { workflowId, version }: OlderSegment): Promise<boolean> {
   const now = trx.raw(NOW_MS);
   const cancelled = await trx('dbos.workflow_status')

@@ -8,7 +8,7 @@ import { runIdSql, segmentSql } from './workflow-id.js';
 /** A worker id under which segments are at work. */
 export interface Holder {
   readonly id: string;
-  /** Its last heartbeat, to be compared and no more; null: it has left, or nobody knows it. */
+  /** Its last heartbeat, to be compared and no more; null: it has left, or no one knows it. */
   readonly heartbeat: string | null;
 }
 
@@ -37,7 +37,7 @@ export async function segmentsOfWorker(db: Knex, workflow: string, worker: strin
 }
 
 /**
- * Puts segments back into the queue that a worker still has, and nobody executes there. What may be left of them records nothing. Does
+ * Puts segments back into the queue that a worker still has, and no one executes there. What may be left of them records nothing. Does
  * nothing in a process that a newer one has superseded: the segments are at work in the newer one. Returns their ids.
  */
 export async function requeue(
@@ -82,7 +82,7 @@ export interface Takeover {
 
 /**
  * Puts the segments that a worker left behind back into the queue, with their owner removed: what is left of that worker can
- * record nothing any more. They stay of their recording version. To be called by whoever holds the lock of the worker, in the
+ * record nothing any more. They stay of their recording version. To be called by the code that holds the lock of the worker, in the
  * transaction that raises its epoch. The same as DBOS does at a launch for its own executor id, and besides that every segment is counted that was at work when
  * the worker died; where one had the worker to itself, that one alone.
  */
@@ -111,7 +111,7 @@ export async function takeSegments(trx: Knex.Transaction, takeover: Takeover): P
   return rows;
 }
 
-/** Workers that died though nobody had asked them to stop. */
+/** Workers that died though no one had asked them to stop. */
 const DIED = 'w.stopped_at is null and w.leaving_at is null and w.stop_asked is null';
 
 /**
@@ -147,7 +147,7 @@ const clearSuspects = (trx: Knex.Transaction, takeover: Takeover): Promise<unkno
 
 /**
  * Whether a worker has left, or its heartbeat is old, or of a time that is still to come: then the clock was set back since, and
- * nobody has written it again. One that nobody knows is gone, too.
+ * no one has written it again. One that no one knows is gone, too.
  */
 export async function isGone(db: Knex, id: string): Promise<boolean> {
   const old = `stopped_at is not null or abs(extract(epoch from now() - heartbeat_at)) * 1000 > ${HEARTBEAT_OLD_MS}`;
@@ -158,8 +158,8 @@ export async function isGone(db: Knex, id: string): Promise<boolean> {
 }
 
 /**
- * Ends the connections of whoever was this worker before: a process that stands still in the middle of a transaction would
- * hold its row locks. What is not allowed to us the idle timeout of the server does. To be called by whoever holds its lock.
+ * Ends the connections of the one that was this worker before: a process that stands still in the middle of a transaction would
+ * hold its row locks. What is not allowed to us the idle timeout of the server does. To be called by the code that holds its lock.
  */
 export async function endSessions(db: Knex, id: string): Promise<void> {
   await db

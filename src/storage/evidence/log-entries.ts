@@ -116,7 +116,7 @@ const MOVED = `
      and (e.at is null or e.at <= now() - :restMs * interval '1 millisecond' or v.kind = any(:over))
    order by h.run_id limit :limit`;
 
-/** Whoever holds the row of a head is not waited for, and its run is looked at again: its entry is there already. */
+/** The one that holds the row of a head is not waited for, and its run is looked at again: its entry is there already. */
 const SETTLE = `
   update holdfast.run_heads h set moved = false
     from json_to_recordset(:heads::json) as taken(run_id text, seq int)

@@ -43,7 +43,7 @@ export async function tryLockLog(trx: Knex.Transaction): Promise<boolean> {
   return rows[0]?.mine === true;
 }
 
-/** Waits for the log. It is the last that a transaction takes: whoever has it waits for nothing else. */
+/** Waits for the log. It is the last that a transaction takes: the one that has it waits for nothing else. */
 export async function lockLog(trx: Knex.Transaction): Promise<void> {
   await trx.raw(`select pg_advisory_xact_lock(${LOCK})`);
 }

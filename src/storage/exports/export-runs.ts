@@ -76,7 +76,7 @@ export async function readListed(db: Knex, exportId: string, after: number, limi
 export const forgetDigests = (db: Knex, exportId: string, part: number): Promise<number> =>
   db('holdfast.export_digests').where({ export_id: exportId, part }).delete();
 
-/** Keeps digests for a part; gives those that nobody had before. */
+/** Keeps digests for a part; gives those that no one had before. */
 export async function saveDigests(
   db: Knex,
   { tenant, id }: Pick<ExportRow, 'tenant' | 'id'>,

@@ -2,7 +2,7 @@ import type { Knex } from 'knex';
 import { labelsOf } from '../../core/runs/run.js';
 import { metadataOf, type RunRow } from '../runs/run-row.js';
 
-/** Stands where a name was that somebody chose. */
+/** Stands where a name was that someone chose. */
 export const ERASED_NAME = 'erased';
 
 const TAG = `request::jsonb #>> '{filters,tag}'`;

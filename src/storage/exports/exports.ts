@@ -35,7 +35,7 @@ export interface ExportRow {
   files: string;
   error: string | null;
   cancel_requested_at: Date | null;
-  /** How often it was begun anew from some part on, because a run in it was erased. */
+  /** How often it was begun again from some part on, because a run in it was erased. */
   revision: number;
   /** How much is in its store, as JSON. */
   sending: string | null;

@@ -44,7 +44,7 @@ const TIME: Legible = { reads: isTime, instead: new Date(0) };
 const TIME_OR_NULL: Legible = { reads: (stored) => stored === null || isTime(stored), instead: null };
 
 /**
- * Shows a row. Where it cannot be shown, because somebody has written into it what is no JSON, or nothing of the shape, each such column
+ * Shows a row. Where it cannot be shown, because someone has written into it what is no JSON, or nothing of the shape, each such column
  * is named, and shown as if it were empty: one row breaks no page.
  */
 function shownLegibly<Row extends object, View>(
@@ -111,7 +111,7 @@ export function shownTask(row: SeenTask, integrity: Integrity): TaskView {
   return { ...view, integrity: alsoUnread(integrity, unread) };
 }
 
-/** A run as it is shown, also where somebody has made its row one that cannot be read. */
+/** A run as it is shown, also where someone has made its row one that cannot be read. */
 export function shownRun(row: RunRow, pending: readonly string[], integrity: Integrity): RunView {
   const of = { table: 'runs', id: row.id, columns: RUN };
   const { view, unread } = shownLegibly(row, of, (one) => runViewOf(one, pending, integrity));

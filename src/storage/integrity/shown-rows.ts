@@ -14,7 +14,7 @@ import { begun, factsOf, MADE } from './begin-events.js';
 import { runCopies } from './copied-rows.js';
 
 /**
- * What rows that somebody is shown say otherwise than the log, read by index: the first two events of a run, its last one, and those of
+ * What rows that someone is shown say otherwise than the log, read by index: the first two events of a run, its last one, and those of
  * its interruptions. Each must fit its own hashes; the whole chain is for `verify`. To be called in the transaction that has read the
  * rows, which sees one moment or holds the rows of the runs.
  */
@@ -37,7 +37,7 @@ const whole = (table: string, row: string, what: string): Integrity => [{ table,
 /** Of a run whose content was erased the log says nothing any more. */
 const withoutKey = (id: string, row: StoredRow): Integrity =>
   row['erased_at'] === null
-    ? whole('run_keys', id, 'the key of its payloads was removed, and nobody erased the run')
+    ? whole('run_keys', id, 'the key of its payloads was removed, and no one erased the run')
     : [];
 
 interface HeadRow {

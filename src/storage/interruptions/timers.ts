@@ -38,7 +38,7 @@ interface Due {
 
 /**
  * What is due, oldest first, with the rows of its runs held, so that no other transaction settles it. What belongs to a run whose row
- * somebody else holds is left out: nothing is waited for here. Acting on a timer deletes it in the same transaction.
+ * someone else holds is left out: nothing is waited for here. Acting on a timer deletes it in the same transaction.
  */
 export async function takeDue(trx: Knex.Transaction, { now, except, of, limit }: Due): Promise<readonly DueTimer[]> {
   const { rows }: { rows: DueTimer[] } = await trx.raw(

@@ -172,7 +172,7 @@ function freshOf({ head, runKey, stored }: HeldLog, drafts: readonly EventDraft[
 
 /**
  * The same in one statement, for a writer who knows the end of the log and that none of the drafts is in it: who wrote the
- * last event of an execution of a segment writes those that follow. Null, and nothing is written, when somebody else has
+ * last event of an execution of a segment writes those that follow. Null, and nothing is written, when someone else has
  * written meanwhile or a draft follows from an event that the tail does not know: then `appendEvents` finds out.
  */
 export async function extendLog(

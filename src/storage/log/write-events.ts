@@ -21,7 +21,7 @@ function actionOf(draft: EventDraft): StepAction | null {
   return { type: 'tool', tool, outcome: outcome.type };
 }
 
-/** `drafts` in the order of their numbers, which begin with `from`. Nobody executed what no worker writes: a fork copies it. */
+/** `drafts` in the order of their numbers, which begin with `from`. No one executed what no worker writes: a fork copies it. */
 function stepRowsOf(
   { runId, tenant }: { readonly runId: string; readonly tenant: string },
   drafts: readonly EventDraft[],
@@ -61,7 +61,7 @@ export interface EventRow {
   worker: string | null;
 }
 
-/** The end of a log, as whoever wrote it last knows it. */
+/** The end of a log, as the one that wrote it last knows it. */
 export interface LogTail {
   readonly head: Head;
   readonly runKey: string;

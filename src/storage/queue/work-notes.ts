@@ -19,7 +19,7 @@ export interface SetAside extends NamedWork {
   readonly diedAt: Date;
 }
 
-/** One that was not heard of for so long is gone, also where nobody comes after it under its id. */
+/** One that was not heard of for so long is gone, also where no one comes after it under its id. */
 const SILENT = `interval '1 minute'`;
 /**
  * A process that ends its work, or leaves by itself, takes its note away; one that is gone has left it. One that was asked to leave was
@@ -48,7 +48,7 @@ export async function beginWork(
   return rows[0] as { note: string; deaths: number };
 }
 
-/** The work has ended, in whatever way: nobody died with it, and the deaths before are forgotten. */
+/** The work has ended, in whatever way: no one died with it, and the deaths before are forgotten. */
 export const endWork = (db: Knex, { tenant, name }: NamedWork, note: string): Promise<unknown> =>
   db.raw(`delete from holdfast.work_notes n where n.id = ? or (n.tenant = ? and n.name = ? and ${DEAD})`, [
     note,

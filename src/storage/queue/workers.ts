@@ -76,7 +76,7 @@ export async function isOwner(db: Knex, id: string, epoch: number): Promise<bool
   return (await db('holdfast.workers').where({ id, epoch }).first('id')) !== undefined;
 }
 
-/** The last heartbeat of a worker, to be compared and no more; null: it has left, or nobody knows it. */
+/** The last heartbeat of a worker, to be compared and no more; null: it has left, or no one knows it. */
 export async function heartbeatOf(db: Knex, id: string): Promise<string | null> {
   const row = await db('holdfast.workers')
     .where({ id, stopped_at: null })
@@ -103,7 +103,7 @@ export async function markStopped(db: Knex, id: string, epoch: number): Promise<
   await db.raw(GONE('id = :id and epoch = :epoch'), { id, epoch, why: 'left' });
 }
 
-/** Says that a worker is dead. To be called by whoever holds its lock. */
+/** Says that a worker is dead. To be called by the code that holds its lock. */
 export async function markDead(trx: Knex.Transaction, id: string): Promise<void> {
   await trx.raw(GONE('id = :id'), { id, why: 'dead' });
 }

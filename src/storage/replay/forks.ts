@@ -96,7 +96,7 @@ export async function copyStanding(
 
 /**
  * Gives a fork what its source knows of calls that were begun: those that have ended are not executed again, and of those
- * that have not nobody knows whether they happened. One that came to wait in the segment which the fork executes again waits
+ * that have not no one knows whether they happened. One that came to wait in the segment which the fork executes again waits
  * in the fork, whatever came of it in the source. The outcomes of `begun` are those of the fork's log, which may be edited.
  * Throws `fork_invalid` where a call waits for a run of its own that is not over.
  */

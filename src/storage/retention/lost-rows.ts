@@ -96,7 +96,7 @@ export async function lossDraft(
 
 /**
  * Enters it into the log over all runs, as the last statement of the transaction that takes it away. A log that is broken takes
- * no entry, and keeps nobody from erasing: the loss then has no entry, which verifying says.
+ * no entry, and keeps no one from erasing: the loss then has no entry, which verifying says.
  */
 export async function enterLoss(trx: Knex.Transaction, draft: LossDraft | null): Promise<void> {
   if (draft === null) return;

@@ -106,7 +106,7 @@ const bound = ({ days, limit, workflows, tenant }: Trimming) => ({
 
 const RECORDINGS_OF_TENANT = '(:tenant::text is null or coalesce(r.tenant, e.tenant) = :tenant)';
 
-/** Removes some of what DBOS recorded and nobody needs, the oldest first. Gives how many segments and exports went. */
+/** Removes some of what DBOS recorded and no one needs, the oldest first. Gives how many segments and exports went. */
 export async function trimRecordings(db: Knex, trimming: Trimming): Promise<number> {
   return db.transaction(async (trx) => {
     const { rows }: { rows: { id: string }[] } = await trx.raw(

@@ -13,7 +13,7 @@ const subjects = (db: Knex) => db<SubjectRow>('holdfast.run_subjects');
 const KEY = "hashtextextended('holdfast:subject:' || ?::text || ':' || name, 0)";
 
 /**
- * Keeps the beginning and the end of an erasure apart from starts of runs of its subject: whoever erases is alone, and waits
+ * Keeps the beginning and the end of an erasure apart from starts of runs of its subject: the one that erases is alone, and waits
  * for nothing else while it is.
  */
 export async function lockSubject(trx: Knex.Transaction, tenant: string, subject: string): Promise<void> {
@@ -57,7 +57,7 @@ export async function copySubjects(trx: Knex.Transaction, from: string, to: stri
   );
 }
 
-/** Nobody knows any more whom a run was about. */
+/** No one knows any more whom a run was about. */
 export async function forgetSubjects(trx: Knex.Transaction, runId: string): Promise<void> {
   await subjects(trx).where({ run_id: runId }).delete();
 }
@@ -98,7 +98,7 @@ export async function leftOfSubject(
   return { left: Number(row?.['n'] ?? 0), notOver };
 }
 
-/** Somebody asked to erase all of a subject. */
+/** Someone asked to erase all of a subject. */
 export interface ErasureRequestRow {
   id: string;
   tenant: string;
@@ -144,7 +144,7 @@ export async function insertErasureRequest(
 const TAKEN = "interval '30 seconds'";
 
 /**
- * Takes a request that nobody works on, `id`: this one. Who dies with it holds it up for half a minute. The one that was looked at
+ * Takes a request that no one works on, `id`: this one. Who dies with it holds it up for half a minute. The one that was looked at
  * longest ago comes first, so that one that waits for its runs holds up no other.
  */
 export async function takeErasureRequest(db: Knex, id: string | null): Promise<ErasureRequestRow | undefined> {
@@ -159,7 +159,7 @@ export async function takeErasureRequest(db: Knex, id: string | null): Promise<E
   return rows[0];
 }
 
-/** Takes it for longer, or lets go of it: in some seconds somebody looks at it again. */
+/** Takes it for longer, or lets go of it: in some seconds someone looks at it again. */
 export async function holdErasureRequest(db: Knex, id: string, seconds: number): Promise<void> {
   await requests(db)
     .where({ id, status: 'working' })
@@ -171,7 +171,7 @@ export async function countErased(trx: Knex.Transaction, id: string): Promise<vo
   await requests(trx).where({ id }).increment('erased', 1);
 }
 
-/** Nobody knows any more whom it was about. */
+/** No one knows any more whom it was about. */
 export async function finishErasureRequest(trx: Knex.Transaction, id: string): Promise<void> {
   await requests(trx)
     .where({ id, status: 'working' })

@@ -52,7 +52,7 @@ export interface CallRecord {
   readonly resumed: Settlement | null;
   /** The run that began the call, where a fork took it over; its keys stay those of that run. */
   readonly originRunId: string | null;
-  /** Who allowed it in that run, as long as nobody has in this one; null: nobody had to, or somebody has. */
+  /** Who allowed it in that run, as long as no one has in this one; null: no one had to, or someone has. */
   readonly approvedIn: AllowedElsewhere | null;
 }
 
@@ -114,7 +114,7 @@ export async function findCall(db: Knex, runId: string, callId: string): Promise
 /**
  * Writes the intent of a call, or takes over one without an outcome. Only the present owner of the worker id may: false
  * when a newer epoch of this worker exists, or when another execution has got an outcome or a wait. With a settlement the
- * call waits no longer: it is at work under it, which is kept, so that whoever runs it again does so under the same.
+ * call waits no longer: it is at work under it, which is kept, so that the one that runs it again does so under the same.
  */
 export async function claimCall(
   trx: Knex.Transaction,
@@ -143,7 +143,7 @@ export async function claimCall(
   return taken > 0;
 }
 
-/** Keeps what ended a wait of a call that may not go on yet: when somebody allows it, the call goes on under that. */
+/** Keeps what ended a wait of a call that may not go on yet: when someone allows it, the call goes on under that. */
 export async function saveSettlement(
   db: Knex,
   { runId, callId }: CallIntent,
@@ -165,7 +165,7 @@ export async function settleCall(db: Knex, intent: CallIntent, outcome: CallOutc
     .merge({ outcome: row.outcome, finished_at: db.fn.now() })
     .whereNull('calls.outcome')
     .returning('call_id');
-  // What comes back is what the database holds, whoever is the first to say it.
+  // What comes back is what the database holds, no matter who said it first.
   if (kept.length > 0) return outcomeOf(row);
   return (await findCall(db, intent.runId, intent.callId))?.outcome ?? outcome;
 }

@@ -19,7 +19,7 @@ export async function lockFamily(trx: Knex.Transaction, id: string): Promise<Run
 }
 
 /**
- * Reads and holds those of some runs that no other run started and that have none at work below them. One that somebody else holds is left
+ * Reads and holds those of some runs that no other run started and that have none at work below them. One that someone else holds is left
  * out, so that nothing is waited for.
  */
 export const takeAlone = (trx: Knex.Transaction, ids: readonly string[]): Rows<RunRow> =>

@@ -96,7 +96,7 @@ const forkColumns = (fork: NewFork): Partial<RunRow> => ({
 
 /**
  * Reads a run and holds its row until the transaction ends. Lock a parent before its child, a run before its head. The row of a
- * run is also held, as a key, by whoever writes an event of it: a lock of the key, too, would be waited for the other way round.
+ * run is also held, as a key, by the code that writes an event of it: a lock of the key, too, would be waited for the other way round.
  */
 export const lockRun = (trx: Knex.Transaction, id: string): Promise<RunRow | undefined> =>
   runs(trx).where({ id }).forNoKeyUpdate().first(runColumns(trx));
@@ -131,7 +131,7 @@ export const readRun = (db: Knex, id: string): Promise<RunRow | undefined> =>
   runs(db).where({ id }).first(runColumns(db));
 
 /**
- * The one place where a run ends: whoever ends it, and however, the session that it was in is free, its trajectory is due, the task
+ * The one place where a run ends: no matter who ends it, or how, the session that it was in is free, its trajectory is due, the task
  * that it executes has its result, and what it cost is the sum of its charges, of which none is reserved any more. Gives the run as it is
  * now.
  */
@@ -169,7 +169,7 @@ export function assertNotErased({ id, erased_at: at }: RunRow): void {
   if (at !== null) throw new HoldfastError('run_erased', `The content of run ${id} was erased at ${at.toISOString()}.`);
 }
 
-/** Which of these runs somebody asked to stop. */
+/** Which of these runs someone asked to stop. */
 export async function cancelledAmong(db: Knex, ids: readonly string[]): Promise<string[]> {
   const rows = await runs(db).whereIn('id', ids).whereNotNull('cancel_requested_at').select('id');
   return rows.map((row) => row.id);

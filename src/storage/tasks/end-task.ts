@@ -20,7 +20,7 @@ type EndedRun = RunEnd & { readonly runId: string };
 export const endTask = (trx: Knex.Transaction, run: EndedRun): Promise<void> =>
   change(trx, run, { status: run.status, completed_at: trx.fn.now() }, true);
 
-/** What somebody said of a run that is over is said of its task, unless that is to be tried again. */
+/** What someone said of a run that is over is said of its task, unless that is to be tried again. */
 export const judgeTask = (trx: Knex.Transaction, run: EndedRun): Promise<void> => change(trx, run, {}, false);
 
 async function change(trx: Knex.Transaction, { runId, ...end }: EndedRun, more: object, ends: boolean): Promise<void> {

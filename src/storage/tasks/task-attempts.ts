@@ -14,7 +14,7 @@ export const ATTEMPT = 'attempt';
 
 type AttemptRow = Pick<RunRow, 'id' | 'status' | 'error' | 'created_at' | 'completed_at'>;
 
-/** The runs that executed a task, the newest first. What somebody forked of them is no attempt. */
+/** The runs that executed a task, the newest first. What someone forked of them is no attempt. */
 export async function attemptsOf(db: Knex, taskId: string, most = SHOWN_MOST): Promise<TaskAttempt[]> {
   const rows: AttemptRow[] = await runs(db)
     .where({ task_id: taskId, parent_run_id: null })
@@ -73,7 +73,7 @@ export async function nextAttempt(trx: Knex.Transaction, id: string, runId: stri
   await tasks(trx).where({ id }).update({ run_id: runId, attempts, retry_at: null, updated_at: now });
 }
 
-/** Puts a task back that is over: its next attempt is due now, on these terms, which count anew. Under the lock of its row. */
+/** Puts a task back that is over: its next attempt is due now, on these terms, which count again. Under the lock of its row. */
 export async function restoreItems(trx: Knex.Transaction, task: TaskRow, retries: TaskRetries): Promise<void> {
   const { id, tenant, run_id: runId, attempts } = task;
   const now = trx.fn.now() as unknown as Date;

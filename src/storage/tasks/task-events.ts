@@ -17,7 +17,7 @@ export const recordTaskSubmitted = (
 ): Promise<void> => appendSystemEvent(trx, { kind: 'task.submitted', tenant, taskId, runId, data: { name, version } });
 
 /**
- * Says that a worker has begun with the present run of a task. To be called before that is recorded: whoever begins again says it
+ * Says that a worker has begun with the present run of a task. To be called before that is recorded: the one that begins again says it
  * again, which under its key writes nothing.
  */
 export async function recordTaskStarted(db: Knex, runId: string, worker: string): Promise<void> {

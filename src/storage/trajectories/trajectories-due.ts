@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 
-/** With the end of a run, in its statement: what it was is to be read from its log, by whoever has the time. */
+/** With the end of a run, in its statement: what it was is to be read from its log, by the code that has the time. */
 export const trajectoriesDue = (db: Knex, runIds: readonly string[]): Knex.Raw =>
   db.raw(
     `insert into holdfast.trajectories_due (run_id, tenant)
@@ -37,7 +37,7 @@ export async function takeDue(db: Knex, limit: number): Promise<readonly DueTraj
   return taken.map(({ id, tenant }) => ({ runId: id, tenant, tries: tries.get(id) ?? 1 }));
 }
 
-/** Runs of a tenant that are due, whoever has taken them, if their logs are short. */
+/** Runs of a tenant that are due, no matter who has taken them, if their logs are short. */
 export async function shortDue(
   db: Knex,
   tenant: string,

@@ -101,7 +101,7 @@ export async function insertTrajectory(
   return true;
 }
 
-/** What somebody said of a run, where its row is there already. Under the lock of the run's row. */
+/** What someone said of a run, where its row is there already. Under the lock of the run's row. */
 export async function judgeTrajectory(
   trx: Knex.Transaction,
   runId: string,

@@ -6,7 +6,7 @@ import { type DeclaredTool, defineTool } from '../define/define-tool.js';
 const DEFAULT_TIMEOUT_SECONDS = 120;
 const LONGEST_TIMEOUT_SECONDS = 3500;
 const DEFAULT_OUTPUT_BYTES = 32_768;
-/** Above the time of the longest command: what is left is for a container that must be started anew. */
+/** Above the time of the longest command: what is left is for a container that must be started again. */
 const TIMEOUT_MS = 3_600_000;
 
 /** bash where the image has it. */
@@ -41,7 +41,7 @@ export function bashTool(
     }),
     capabilities: ['container:exec:shell'],
     effect: 'unsafe',
-    // Running it again gets the outcome of the first execution; where nobody recorded one, a person is asked.
+    // Running it again gets the outcome of the first execution; where no one recorded one, a person is asked.
     onUnknownEffect: 'rerun',
     timeoutMs: TIMEOUT_MS,
     // A character takes up to six bytes in JSON.

@@ -108,7 +108,7 @@ export function subAgent<I = { input: string }>(options: SubAgentOptions<I>): Su
 /** What the child gave. Throws by name when it did not complete. */
 function outputOf(settlement: Settlement): JsonValue {
   if (settlement.type !== 'child_ended')
-    throw new HoldfastError('sub_agent_cancelled', 'nobody waits for its run any more.');
+    throw new HoldfastError('sub_agent_cancelled', 'no one waits for its run any more.');
   const { runId, result } = settlement;
   if (result.status === 'completed') return result.output;
   if (result.status === 'failed')

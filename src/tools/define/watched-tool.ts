@@ -31,7 +31,7 @@ export function invokeOf(tool: Invokable): Invoke {
   return (getter === undefined ? undefined : bodies.get(getter)?.()) ?? tool.invoke;
 }
 
-/** From now on whoever invokes the tool past its guard is refused; elsewhere it works as before. Returns the tool. */
+/** From now on the one that invokes the tool past its guard is refused; elsewhere it works as before. Returns the tool. */
 export function instrumentTool<T extends Invokable>(tool: T): T {
   const present = Object.getOwnPropertyDescriptor(tool, 'invoke');
   // A copy of a watched tool, in a namespace for example, is watched already.

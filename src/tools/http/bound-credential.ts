@@ -2,7 +2,7 @@ import { HeldSecret } from '../../models/secrets/held-secret.js';
 import { isSecret, type Secret } from '../../models/secrets/secret.js';
 import { invalidTool } from '../define/tool-declaration.js';
 
-/** A secret that requests to one origin carry. Nobody sees it: it is put in where the request leaves. */
+/** A secret that requests to one origin carry. No one sees it: it is put in where the request leaves. */
 export interface BoundCredential {
   /** `https://host`, with a port where it is another than 443. */
   readonly origin: string;

@@ -38,7 +38,7 @@ export async function exchange(
 ): Promise<HttpAnswer & { readonly url: string }> {
   let url = canonicalHttpUrl(address);
   let message = first;
-  // Where another origin sends somebody, nothing of theirs is carried: it could not be told from what the model meant.
+  // Where another origin sends someone, nothing of theirs is carried: it could not be told from what the model meant.
   let isOwn = true;
   for (let hop = 0; hop <= bounds.maxRedirects; hop++) {
     bounds.require(`network:http:${message.method} ${url.href}`);

@@ -26,7 +26,7 @@ interface AtWork {
 
 /** Who keeps threads and processes. */
 export interface Keeper {
-  /** It works for nobody any more, and can be used again. */
+  /** It works for no one any more, and can be used again. */
   readonly free: (body: Isolation) => void;
   readonly gone: (body: Isolation) => void;
   /** A line that it wrote. */
@@ -107,13 +107,13 @@ export class Isolation {
     this.#kill();
   }
 
-  /** Ends it. Its call is never answered: whoever waits for it must not take this for its outcome. */
+  /** Ends it. Its call is never answered: the one that waits for it must not take this for its outcome. */
   endQuietly(): void {
     this.#isQuiet = true;
     this.#kill();
   }
 
-  /** Whoever waits for its end gets there. */
+  /** The one that waits for its end gets there. */
   #kill(): void {
     this.#port.hold(true);
     this.#port.kill();
@@ -153,7 +153,7 @@ export class Isolation {
     }
   }
 
-  /** Nobody waits for it any more. It is free when its call has ended. */
+  /** No one waits for it any more. It is free when its call has ended. */
   leave(): void {
     this.#isLeft = true;
     this.#freeIfLeft();
@@ -169,7 +169,7 @@ export class Isolation {
     const work = this.#atWork;
     if (work?.call !== message.call) return;
     if (message.type === 'late') {
-      this.end(new BodyLost('tool_failed', `${message.error} (thrown where nobody waited for it)`));
+      this.end(new BodyLost('tool_failed', `${message.error} (thrown where no one waited for it)`));
       return;
     }
     this.#atWork = null;

@@ -81,7 +81,7 @@ function sent(output: unknown, maxBytes: number): Answer {
 /** What is left of earlier calls: of a thread its heap, of a process all. */
 const heldBytes = (): number => (parentPort === null ? process.memoryUsage.rss() : getHeapStatistics().used_heap_size);
 
-/** What a call threw that has ended is nobody's any more; whoever comes next gets another thread or process. */
+/** What a call threw that has ended is no one's any more; the one that comes next gets another thread or process. */
 function threwLate(thrown: unknown): void {
   const owner = bodies.getStore() ?? atWork;
   isSpoilt = true;

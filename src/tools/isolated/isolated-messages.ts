@@ -38,5 +38,5 @@ export type HostMessage =
   /** `taskId`: the thread as the kernel of Linux counts it; null elsewhere. */
   | { readonly type: 'ready'; readonly taskId: string | null }
   | { readonly type: 'answer'; readonly call: number; readonly answer: Answer; readonly again: boolean }
-  /** The body of the call threw where nobody waited for it. */
+  /** The body of the call threw where no one waited for it. */
   | { readonly type: 'late'; readonly call: number; readonly error: string };

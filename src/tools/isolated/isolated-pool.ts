@@ -3,7 +3,7 @@ import type { BodyPlace, ToolSpec } from '../../core/tools/tool.js';
 import { Isolation } from './isolated-body.js';
 import type { Isolated } from './isolated-port.js';
 
-/** A thread or process that nobody uses ends after so long. */
+/** A thread or process that no one uses ends after so long. */
 const IDLE_MS = 30_000;
 
 interface Waiting {
@@ -30,7 +30,7 @@ const PLAINLY: PoolRules = {
 
 /**
  * The threads and processes of this process in which bodies of tools work. They are started when they are needed, at most so many at
- * once, used again by calls of the same tool, and ended when nobody needs them.
+ * once, used again by calls of the same tool, and ended when no one needs them.
  */
 class IsolatedPool {
   #rules = PLAINLY;
@@ -137,7 +137,7 @@ class IsolatedPool {
     isolation.endQuietly();
   }
 
-  /** Calls at work are never answered, so that nobody takes the end of this process for their outcome. */
+  /** Calls at work are never answered, so that no one takes the end of this process for their outcome. */
   async #close(): Promise<void> {
     this.#isClosed = true;
     this.#rules = PLAINLY;

@@ -4,7 +4,7 @@ import { EffectUnknown } from '../../core/runs/call.js';
 import { type McpDefinition, parseDefinitions, serverLabel } from '../../core/tools/mcp.js';
 import { hearStderr } from './server-stderr.js';
 
-/** The connection to one server. `generation` rises when it is made anew, so that many who miss it make one. */
+/** The connection to one server. `generation` rises when it is made again, so that many who miss it make one. */
 interface Connection {
   generation: number;
   connecting: Promise<void> | null;
@@ -100,7 +100,7 @@ export class McpConnections {
   ): Promise<readonly unknown[]> {
     try {
       if (connection.generation === generation) {
-        // Making it anew would end the calls of others, unless the connection is gone for them too.
+        // Making it again would end the calls of others, unless the connection is gone for them too.
         if (connection.inFlight > 0 && !isGone(error)) throw error;
         connection.generation++;
         connection.connecting = connectAnew(server);

@@ -59,7 +59,7 @@ async function filesBy(script: string, path: string, sought: string, context: To
   return { files: files.sort().slice(0, FILES), more: files.length > FILES || stdout.omittedBytes > 0 };
 }
 
-/** What nobody granted is not told of, and neither are names that are no paths. */
+/** What no one granted is not told of, and neither are names that are no paths. */
 function mayRead({ require }: ToolContext, file: string): boolean {
   try {
     require(`container:read:${file}`);

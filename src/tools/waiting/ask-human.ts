@@ -5,7 +5,7 @@ import { type JsonValue, jsonObject, jsonValue } from '../../core/json.js';
 import { type DeclaredTool, defineTool } from '../define/define-tool.js';
 
 /**
- * `ask_human`: a question to a person. The run pauses until somebody answers with a text, one of the choices, or what fits a
+ * `ask_human`: a question to a person. The run pauses until someone answers with a text, one of the choices, or what fits a
  * JSON schema. Needs `human:ask:question`. `expiresInMs`: null is never; left out, a question expires like an approval.
  */
 export function askHumanTool(options: { readonly expiresInMs?: number | null } = {}): DeclaredTool {

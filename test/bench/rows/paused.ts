@@ -42,7 +42,7 @@ async function transactionsPerSecond(place: Place): Promise<number> {
   return ((await count()) - from) / (WATCH_MS / 1000);
 }
 
-/** Runs that wait for a person: what they cost the process in which they came to wait, of which nobody asks anything. */
+/** Runs that wait for a person: what they cost the process in which they came to wait, of which no one asks anything. */
 const PAUSED: Row = {
   name: 'paused-1000',
   title: '1000 paused runs: memory, transactions while idle, restart; against recv of DBOS',

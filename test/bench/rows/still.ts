@@ -9,7 +9,7 @@ const MODEL_MS = 200;
 const LOOK_MS = 100;
 const SIGNALS: { readonly [side: string]: NodeJS.Signals } = { 'stands still': 'SIGSTOP', 'is killed': 'SIGKILL' };
 
-/** Runs of which nobody else has written an event yet. */
+/** Runs of which no one else has written an event yet. */
 const LEFT = `
   select count(*)::int as n from holdfast.runs r
    where not exists (select from holdfast.events e where e.run_id = r.id and e.worker = 'bench-second')`;

@@ -94,7 +94,7 @@ describe('Ed25519', () => {
     },
   ] as const;
   const ORDER = 2n ** 252n + 27742317777372353535851937790883648493n;
-  /** Another number that is the same by the order of the group: a signature that nobody made. */
+  /** Another number that is the same by the order of the group: a signature that no one made. */
   const beyondOrder = (signature: Buffer): Buffer => {
     const s = BigInt(`0x${Buffer.from(signature.subarray(32)).reverse().toString('hex')}`) + ORDER;
     return Buffer.concat([signature.subarray(0, 32), Buffer.from(s.toString(16).padStart(64, '0'), 'hex').reverse()]);

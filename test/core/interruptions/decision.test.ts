@@ -98,7 +98,7 @@ describe('judgeDecision', () => {
       'plain_approval_only',
     ],
     [
-      'the call may have happened and is approved for ever',
+      'the call may have happened and is approved forever',
       waiting({ reason: { code: 'unknown_effect', text: '?' } }),
       choice({ always: true }),
       undefined,

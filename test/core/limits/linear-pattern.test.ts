@@ -16,8 +16,8 @@ const request = (patterns: readonly { pattern: string }[]) => ({
 const pointersOf = (patterns: readonly { pattern: string }[]) =>
   startExport.safeParse(request(patterns)).error?.issues.map(({ path }) => path.join('/')) ?? [];
 
-describe('expressions that somebody else wrote', () => {
-  it('are done where the engine of JavaScript takes for ever', () => {
+describe('expressions that someone else wrote', () => {
+  it('are done where the engine of JavaScript takes forever', () => {
     const bomb = `${'a?'.repeat(80)}${'a'.repeat(80)}b`;
     const clean = redactorOf(
       { patterns: [{ pattern: bomb, ignoreCase: false, replacement: '-' }], keys: [] },

@@ -112,7 +112,7 @@ export function sealLog(drafts: readonly EventDraft[], runId = RUN_ID): SealedLo
   return { events, head };
 }
 
-/** Changes one event and computes every hash from there on again, as somebody can who writes to the database. */
+/** Changes one event and computes every hash from there on again, as someone can who writes to the database. */
 export function rechained(log: SealedLog, seq: number, change: (event: RunEvent) => RunEvent): SealedLog {
   let { head } = log;
   let prevHash: string | null = null;

@@ -48,13 +48,13 @@ it('do not where an effect would be missing, or there twice', () => {
   expect(filesFit(two, taken('a'), 1)).toBe(false);
 });
 
-it('what waited waits anew', () => {
+it('what waited waits again', () => {
   const waits = log(['call.started', 'w'], ['run.paused'], ['call.finished', 'w']);
   expect(filesFit(waits, waiting('w'), 2)).toBe(true);
   expect(filesFit(waits, taken('w'), 2)).toBe(false);
 });
 
-it('calls that needed other capabilities leave files alone; of those that needed none nobody knows', () => {
+it('calls that needed other capabilities leave files alone; of those that needed none no one knows', () => {
   const asks = (capability?: string) =>
     log(['call.checked', 'q', capability], ['call.started', 'q'], ['run.paused'], ['call.finished', 'q']);
   expect(filesFit(asks('human:ask:question'), taken('q'), 3)).toBe(true);

@@ -80,7 +80,7 @@ describe('round_robin', () => {
     for (let n = 1; n <= 3_000; n++) {
       const places = sometimes && n % 7 === 0 ? [0, 2] : [0, 1, 2];
       const [first = -1] = orderOf(plan(config), places, { need: NEED, costOf, random: seed(), lastFirst });
-      // Nobody takes the turn of another beside its own.
+      // No one takes the turn of another beside its own.
       expect(lastFirst[first]).not.toBe(n - 1 || -1);
       lastFirst[first] = n;
       counts[first] = (counts[first] ?? 0) + 1;
@@ -140,7 +140,7 @@ describe('experiment', () => {
     expect(Math.abs((counts[0] ?? 0) - 14_000)).toBeLessThanOrEqual(4 * Math.sqrt(20_000 * 0.7 * 0.3));
   });
 
-  it('spreads the runs anew by another name', () => {
+  it('spreads the runs again by another name', () => {
     const other = plan({ strategy: 'experiment', experiment: 'second', arms });
     const moved = Array.from(
       { length: 1_000 },

@@ -10,7 +10,7 @@ const next = (members: readonly CandidateProgress[], now: number) =>
     { attempts: 2, now, waitLeftMs: 1000 },
   );
 
-it('nobody is asked again before everybody was asked, however short the wait or long the failure before', () => {
+it('no one is asked again before everybody was asked, however short the wait or long the failure before', () => {
   expect(next([failed(1), fresh], 0)).toEqual({ type: 'try', place: 1 });
   expect(next([failed(1), fresh], 1)).toEqual({ type: 'try', place: 1 });
   expect(next([failed(1), failed(9), fresh], 60_000)).toEqual({ type: 'try', place: 2 });
@@ -18,7 +18,7 @@ it('nobody is asked again before everybody was asked, however short the wait or 
   expect(next([failed(20), failed(9)], 5)).toEqual({ type: 'wait', ms: 4 });
 });
 
-it('the fallback is asked when nobody of the first group can be', () => {
+it('the fallback is asked when no one of the first group can be', () => {
   const fallback = { ...fresh, group: 1 };
   expect(next([failed(1), fallback], 60_000)).toEqual({ type: 'try', place: 0 });
   expect(next([{ ...failed(1), tries: 2 }, fallback], 60_000)).toEqual({ type: 'try', place: 1 });

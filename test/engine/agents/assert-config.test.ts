@@ -69,7 +69,7 @@ test('an engine with providers that cannot work is refused with every wrong fiel
   expect(readdirSync(dir)).toEqual([]);
 });
 
-test('a key that is not there stops who executes runs, and nobody else', async () => {
+test('a key that is not there stops who executes runs, and no one else', async () => {
   const unset = secret.env('HOLDFAST_TEST_NO_SUCH_KEY');
   const providers = {
     lab: openaiCompatible({ baseURL: 'http://127.0.0.1:9', key: unset, headers: { 'X-Key': unset } }),

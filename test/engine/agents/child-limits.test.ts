@@ -76,7 +76,7 @@ describeEachDatabaseSlowly('limits of children', (kind) => {
     const { engine } = t;
     const { id } = await engine.startRun({ agent, input: 'go' }, ADMIN);
     for (let tries = 0; (await restOf(engine, id)).status === 'paused'; tries++) {
-      if (tries > 800) throw new Error(`${id} is paused for ever`);
+      if (tries > 800) throw new Error(`${id} is paused forever`);
       await new Promise((resolve) => setTimeout(resolve, 25));
     }
     const run = await engine.getRun(id, ADMIN);

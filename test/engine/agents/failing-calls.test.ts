@@ -112,7 +112,7 @@ describeEachDatabase('calls that fail', (kind) => {
       error: { code: 'tool_failed', message: 'strict failed: the ledger is locked' },
     });
     expect(ran.toSorted()).toEqual(['loud begins', 'loud is stopped', 'quiet begins', 'quiet is stopped']);
-    // Nobody knows what an unsafe call had done when it was stopped, and the log says so.
+    // No one knows what an unsafe call had done when it was stopped, and the log says so.
     expect(await ends(run.id)).toEqual(['quiet cancelled', 'strict error', 'loud unknown']);
     expect(await t.engine.verifyRun(run.id, ADMIN)).toMatchObject({ ok: true, complete: true });
     expect(await runToRest(t.engine, 'late')).toMatchObject({ status: 'failed', error: { code: 'tool_timeout' } });

@@ -21,7 +21,7 @@ const ill = new Set<string>();
 const lab: ModelProvider = {
   getModel: async (name = '') =>
     name === 'nobody'
-      ? Promise.reject(new Error('nobody is there'))
+      ? Promise.reject(new Error('no one is there'))
       : inPieces(
           functionModel(name, ({ input }) => {
             asked.push(name);
@@ -94,7 +94,7 @@ describeEachDatabase('routers in runs', (kind) => {
     expect(await dataOf(t.engine, id, 'model.responded')).toMatchObject([{ model: 'router/pair', route }]);
     expect(asked).toEqual(['a', 'b']);
 
-    // Whoever goes on with the run finds the answer of b in its past, though a is well by now.
+    // The one that goes on with the run finds the answer of b in its past, though a is well by now.
     ill.clear();
     await t.restart();
     const done = await decideAndRest(t.engine, id, { verdict: 'approve' });
@@ -195,7 +195,7 @@ describe('a configuration with routers that cannot work', () => {
     });
   });
 
-  it('is refused for shapes, circles, and agents that name nobody', async () => {
+  it('is refused for shapes, circles, and agents that name no one', async () => {
     const stray = new Agent({ name: 'stray', model: 'router/none' });
     expect(await broken({ agents: [stray] })).toMatchObject({
       code: 'config_invalid',

@@ -103,7 +103,7 @@ const over = async (engine: Engine, id: string) => {
     if (run.status !== 'paused') return run;
     await new Promise((resolve) => setTimeout(resolve, 25));
   }
-  throw new Error(`${id} is paused for ever`);
+  throw new Error(`${id} is paused forever`);
 };
 const start = async (engine: Engine, name: string) => (await engine.startRun({ agent: name, input: 'go' }, ADMIN)).id;
 const whole = async (engine: Engine, id: string) =>

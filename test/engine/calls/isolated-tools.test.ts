@@ -77,7 +77,7 @@ describeEachDatabase('tools whose bodies work apart', (kind) => {
       const run = await runToRest(t.engine, name);
       expect(run.status).toBe('completed');
       expect(await outcomeOf(run.id)).toMatchObject([{ type: 'error', code: 'tool_timeout' }]);
-      // Whoever was ended gives its place to the next one.
+      // The one that was ended gives its place to the next one.
       expect((await runToRest(t.engine, 'shouts')).status).toBe('completed');
     },
   );

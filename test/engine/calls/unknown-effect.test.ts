@@ -7,7 +7,7 @@ import { ADMIN, BOB, decideAndRest, engineFor, kindsOf, pendingOf, restOf, runTo
 import { call, scripted } from '../../harness/script.js';
 import { SLOW } from '../../harness/slow.js';
 
-/** An unsafe call that does not end in time may have happened: nobody but a person can say. Crashes: the crash matrix. */
+/** An unsafe call that does not end in time may have happened: no one but a person can say. Crashes: the crash matrix. */
 
 let sent: string[] = [];
 let hangs = 0;

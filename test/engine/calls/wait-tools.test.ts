@@ -90,7 +90,7 @@ describeEachDatabaseSlowly('tools that wait', (kind) => {
     expect(done).toMatchObject({ status: 'completed', output: 'call_ask_human={"cents":12}' });
   });
 
-  it('ask_human: a schema whose check may take for ever is refused', async () => {
+  it('ask_human: a schema whose check may take forever is refused', async () => {
     expect((await runToRest(t.engine, 'slow-pattern')).output).toContain('pattern');
   });
 

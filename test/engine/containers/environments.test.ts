@@ -248,7 +248,7 @@ describeDocker('agents with an environment', () => {
       return runId;
     };
     const hour = 3_600_000;
-    // Nobody may remove what is late while it is still being made.
+    // No one may remove what is late while it is still being made.
     const [late, early, foreign] = await t.between(async (knex) => {
       const database = await instanceId(knex);
       return [

@@ -100,7 +100,7 @@ describeDocker('environments that a scaffold prepares', () => {
     ]);
   });
 
-  it('are prepared once, whoever dies over it', async () => {
+  it('are prepared once, the one that dies over it', async () => {
     const id = await start('slow');
     await until(id, ([found]) => found?.State === 'running');
     await t.restart();

@@ -109,7 +109,7 @@ describe.runIf(SLOW)('checkpoints in an object store', () => {
     expect(lines).toHaveLength(2);
   });
 
-  it('are of one log also where more is signed while somebody verifies, or signs', async () => {
+  it('are of one log also where more is signed while someone verifies, or signs', async () => {
     const moreOnce = () => {
       let done = false;
       server.fault = async (method, key) => {

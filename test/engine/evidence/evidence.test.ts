@@ -12,7 +12,7 @@ const config = {
   agents: [echoAgent('one')],
 };
 
-/** Ways in which somebody with the database's password might rewrite history, and what `verify` must say. */
+/** Ways in which someone with the database's password might rewrite history, and what `verify` must say. */
 const ATTACKS: { name: string; sql: string; says: RegExp; seq: number; invariant: Invariant }[] = [
   {
     name: 'a changed payload',

@@ -23,7 +23,7 @@ describeBothDatabasesSlowly('an export that workers died with', (kind) => {
   afterAll(() => t.close());
 
   const dead = (epoch: number) => ({ id: 'dead', epoch });
-  /** An export that nobody works on yet, as processes left it that began it and did not come to its end. */
+  /** An export that no one works on yet, as processes left it that began it and did not come to its end. */
   const after = async (folder: string, left: (begin: (epoch: number) => Promise<number>) => Promise<unknown>) => {
     const api = await t.restart({ role: 'api' });
     const { id } = await api.startExport({ format: 'messages', to: { folder } }, ADMIN);

@@ -10,7 +10,7 @@ import { createEngineDatabase, describePostgresSlowly, type TestDatabase } from 
 import { echoAgent } from '../../harness/echo-agent.js';
 import { ADMIN, runToRest } from '../../harness/engine.js';
 
-/** What exports that are at work have of runs, seen by somebody beside the engine. */
+/** What exports that are at work have of runs, seen by someone beside the engine. */
 describePostgresSlowly('a list of runs to export', () => {
   let database: TestDatabase;
   let engine: Engine;

@@ -8,7 +8,7 @@ import { ADMIN, BOB, engineFor, restOf, runToRest } from '../../harness/engine.j
 import { call, scripted } from '../../harness/script.js';
 import { verify } from './changed-rows.js';
 
-/** Rows of calls that somebody forges, changes or removes while their run waits: no call ends, goes on or begins anew by them. */
+/** Rows of calls that someone forges, changes or removes while their run waits: no call ends, goes on or begins again by them. */
 
 let did: string[] = [];
 const shape = { input: z.object({ n: z.number() }), output: z.string() };

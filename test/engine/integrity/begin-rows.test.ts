@@ -128,7 +128,7 @@ describeBothDatabasesSlowly('rows that a segment begins with', (kind) => {
     expect(paid).toEqual([]);
   });
 
-  it('a standing decision that is revoked while a segment begins fails nobody, and one that is hidden does', async () => {
+  it('a standing decision that is revoked while a segment begins fails no one, and one that is hidden does', async () => {
     const { id: runId, interruptions } = await runToRest(t.engine, 'payer');
     await t.restart({ role: 'api' });
     await t.engine.decide(interruptions[0] ?? '', { verdict: 'approve', always: true }, BOB);

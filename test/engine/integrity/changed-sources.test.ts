@@ -8,7 +8,7 @@ import { ADMIN, BOB, engineFor, eventsOf, restOf, runToRest } from '../../harnes
 import { call, scripted } from '../../harness/script.js';
 import { SLOW } from '../../harness/slow.js';
 
-/** Runs that are made of another run begin with what its log says, also where somebody has changed its rows or its events by SQL. */
+/** Runs that are made of another run begin with what its log says, also where someone has changed its rows or its events by SQL. */
 
 let did: string[] = [];
 const input = z.object({ n: z.number() });

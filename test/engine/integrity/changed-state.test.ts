@@ -8,7 +8,7 @@ import { ADMIN, BOB, engineFor, restOf, runToRest } from '../../harness/engine.j
 import { call, outputAfter } from '../../harness/script.js';
 import { SLOW } from '../../harness/slow.js';
 
-/** What a run that waits goes on from (its stored state, its counters, its deadlines) is compared with its log, whatever somebody has changed by SQL. */
+/** What a run that waits goes on from (its stored state, its counters, its deadlines) is compared with its log, whatever someone has changed by SQL. */
 
 let did: string[] = [];
 let asked: string[] = [];
@@ -86,7 +86,7 @@ describeEachDatabase('a run that waits, changed by SQL', (kind) => {
     expect(did).toEqual([]);
   });
 
-  it.runIf(SLOW)('an approval does not expire because somebody has changed its timer', async () => {
+  it.runIf(SLOW)('an approval does not expire because someone has changed its timer', async () => {
     const past = new Date(Date.now() - 3_600_000);
     const id = await changed('payer', (knex, runId) =>
       knex('holdfast.timers').where({ run_id: runId }).update({ due_at: past }),

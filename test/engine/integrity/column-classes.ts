@@ -5,7 +5,7 @@ import type { Column } from '../../../src/core/integrity/copied-table.js';
  * What every column of the database is to the evidence.
  * `compared`: `verify` makes it again from the log, or holds it against what a signature covers.
  * `log`: it is the log, its hashes or its signatures, which `verify` checks.
- * `derived`: it is made again from what is compared, whenever somebody wants.
+ * `derived`: it is made again from what is compared, whenever someone wants.
  * `operational`: it says how work is done, and nothing of what a run did.
  * `shown`: it is shown, or relied on, as the row has it: nothing proves it.
  */
@@ -47,7 +47,7 @@ const OTHERS: { readonly [table: string]: readonly Classed[] } = {
   log_entries: [
     { is: 'log', why: 'in the leaf of the tree', columns: 'index tenant run_id seq hash state_hash complete previous' },
     { is: 'log', why: 'in the leaf of a loss, and hashes of the tree', columns: 'loss actor reason hashes' },
-    { is: 'operational', why: 'when it was entered, which nobody is shown as proof', columns: 'at' },
+    { is: 'operational', why: 'when it was entered, which no one is shown as proof', columns: 'at' },
   ],
   log_checkpoints: all('log', 'trusted by its signature alone', 'size tenant root note at'),
   fold_snapshots: all(
@@ -136,7 +136,7 @@ const OTHERS: { readonly [table: string]: readonly Classed[] } = {
   ),
   timers: all(
     'operational',
-    'when somebody looks; what is settled is in the log',
+    'when someone looks; what is settled is in the log',
     'id run_id tenant kind target due_at',
   ),
   idempotency_keys: all(
@@ -168,7 +168,7 @@ const OF_COPIES: { readonly [because: string]: ColumnClass } = {
   'it names the row': 'log',
   'the log has the tokens of the input and of the output alone': 'shown',
   'the log does not say which attempt gave an answer': 'shown',
-  'what is given back to budgets, which nobody is shown': 'operational',
+  'what is given back to budgets, which no one is shown': 'operational',
   'a worker has begun the segment, and its event is written with the first that follows': 'operational',
   'agents are of no tenant': 'operational',
   'an engine has seen the definition first then, maybe long before the run': 'operational',
@@ -188,7 +188,7 @@ const OF_COPIES: { readonly [because: string]: ColumnClass } = {
 const classOf = (rule: Column<never>): ColumnClass | undefined =>
   'because' in rule ? OF_COPIES[rule.because] : 'compared';
 
-/** The class of each column, by table. Undefined: nobody has said it. */
+/** The class of each column, by table. Undefined: no one has said it. */
 export const COLUMN_CLASSES: { readonly [table: string]: { readonly [column: string]: ColumnClass | undefined } } = {
   ...Object.fromEntries(
     Object.keys(COPIES).map((name) => [

@@ -16,7 +16,7 @@ import { serveHttp, testServer } from '../../mcp/server.js';
 import { after, changeColumn, described, rowsOf, verify } from './changed-rows.js';
 import { config, decideAll } from './every-kind.js';
 
-/** Rows that say again what the log says: whoever changes one is found, and the report names row and column. */
+/** Rows that say again what the log says: the one that changes one is found, and the report names row and column. */
 
 const exportDir = mkdtempSync(join(tmpdir(), 'holdfast-copies-'));
 afterAll(() => rmSync(exportDir, { recursive: true, force: true }));

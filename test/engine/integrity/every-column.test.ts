@@ -17,7 +17,7 @@ import { COLUMN_CLASSES } from './column-classes.js';
 
 /**
  * Every column of every table has a class. Of those that are of a run, each is changed by SQL in a run that is over, one that waits and
- * one that works: what is compared is found, by `verify` and by whoever is shown it, and no change breaks a view.
+ * one that works: what is compared is found, by `verify` and by the code that is shown it, and no change breaks a view.
  */
 
 const GOLDEN = join(import.meta.dirname, '../../golden/schema.json');
@@ -112,7 +112,7 @@ it('every column of every table has a class', () => {
   expect(unsaid).toEqual([]);
 });
 
-describeBothDatabasesSlowly('a column that somebody has changed', (database) => {
+describeBothDatabasesSlowly('a column that someone has changed', (database) => {
   let t: TestEngine;
   const ids = new Map<Kind, string>();
   const idOf = (kind: Kind): string => ids.get(kind) ?? '';
@@ -139,7 +139,7 @@ describeBothDatabasesSlowly('a column that somebody has changed', (database) => 
   }, 120_000);
   afterAll(() => t.close());
 
-  /** What is said of a run: by `verify`, and to whoever is shown the run and what it has asked for. */
+  /** What is said of a run: by `verify`, and to the one that is shown the run and what it has asked for. */
   async function saidOf(trx: Knex.Transaction, id: string): Promise<ReadonlySet<string>> {
     const report = await verify(trx, id);
     const found = new Set(report.rows.map(({ table, column }) => `verify ${table}.${column}`));

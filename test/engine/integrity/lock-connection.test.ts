@@ -67,7 +67,7 @@ describePostgres('the connection that holds the lock of a worker', () => {
 
   it.each([
     ['that was marked as stopped', 'gone'],
-    ['that nobody knows', 'unknown'],
+    ['that no one knows', 'unknown'],
   ])('of a worker %s is ended by the process that starts in its place', async (_which, id) => {
     await beside.tryLock(`holdfast:worker:${id}`);
     if (id === 'gone')

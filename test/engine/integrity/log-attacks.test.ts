@@ -75,13 +75,13 @@ const ATTACKS: readonly Attack[] = [
     log: ENTRY,
   },
   {
-    name: 'the chain is made anew from its first event',
+    name: 'the chain is made again from its first event',
     act: (knex, id) => chainAnew(knex, id),
     run: /commits to another event here/,
     log: ENTRY,
   },
   {
-    name: 'the chain and its entry are made anew',
+    name: 'the chain and its entry are made again',
     act: async (knex, id) => {
       await chainAnew(knex, id);
       const head = await knex('holdfast.run_heads').where({ run_id: id }).first('seq', 'hash', 'state_hash');
@@ -92,7 +92,7 @@ const ATTACKS: readonly Attack[] = [
     refused: /is not what its hashes say/,
   },
   {
-    name: 'the chain, its entry and the tree are made anew',
+    name: 'the chain, its entry and the tree are made again',
     act: async (knex, id) => {
       await chainAnew(knex, id);
       await treeAnew(knex, id);
@@ -179,7 +179,7 @@ const ATTACKS: readonly Attack[] = [
   },
 ];
 
-describePostgresSlowly('somebody who owns the database', () => {
+describePostgresSlowly('someone who owns the database', () => {
   let database: TestDatabase;
   let engine: Engine;
   let runId: string;

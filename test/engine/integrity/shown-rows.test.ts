@@ -8,7 +8,7 @@ import { ADMIN, BOB, openTestEngine, runToRest, type TestEngine } from '../../ha
 import { call, say, scripted } from '../../harness/script.js';
 import { decideAll, config as everyKind } from './every-kind.js';
 
-/** Who reads a run or the inbox sees where rows are not what the log says, and nobody decides on such rows. */
+/** Who reads a run or the inbox sees where rows are not what the log says, and no one decides on such rows. */
 
 const paid: number[] = [];
 const pay = defineTool({
@@ -75,7 +75,7 @@ const OF_PAUSED: readonly Change[] = [
   ['decisions', (knex, id) => knex('holdfast.decisions').where({ run_id: id }).delete()],
 ];
 
-/** What nobody is shown who decides. */
+/** What no one is shown who decides. */
 const COUNTS: ReadonlySet<string> = new Set(['runs.turns', 'runs.segment', 'runs.total_tokens']);
 
 const named = (integrity: readonly { readonly table: string; readonly column: string | null }[]): string[] =>

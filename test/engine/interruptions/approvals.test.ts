@@ -170,7 +170,7 @@ describeEachDatabase('approvals', (kind) => {
       .poll(() => t.engine.getRun(paused.id, ADMIN))
       .toMatchObject({
         status: 'completed',
-        output: 'call_pay=pay was not executed: nobody approved it in time.',
+        output: 'call_pay=pay was not executed: no one approved it in time.',
       });
     expect(await t.engine.getInterruption(id, BOB)).toMatchObject({
       status: 'expired',

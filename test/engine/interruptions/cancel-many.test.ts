@@ -69,7 +69,7 @@ describeEachDatabase('cancellations', (kind) => {
 });
 
 describePostgres('a cancellation', () => {
-  it('waits for no run that somebody else holds', async () => {
+  it('waits for no run that someone else holds', async () => {
     const test = await createEngineDatabase('postgres');
     const engine = await createEngine({ agents, workerId: 'test', ...test.options });
     const database = await openDatabase(test.options);

@@ -99,12 +99,12 @@ describeBothDatabasesSlowly('deadlines', (kind) => {
     for (const row of rows) expect(shape(row)).toEqual(shape(rows[0]));
   });
 
-  it('are over for a decision, for whoever reads and for the log alike', async () => {
+  it('are over for a decision, for the caller that reads and for the log alike', async () => {
     const runs = [await runToRest(t.engine, 'quick'), await runToRest(t.engine, 'quick')];
     const listed = async (runId: string, status?: 'pending') =>
       (await t.engine.listInterruptions({ runId, limit: 10, ...(status && { status }) }, BOB)).items;
     const [one, other] = await Promise.all(runs.map(async ({ id }) => (await listed(id))[0]?.id ?? ''));
-    // No worker is left to settle what is due: whoever reads does.
+    // No worker is left to settle what is due: the one that reads does.
     await t.restart({ role: 'api' });
     await expect.poll(async () => (await t.engine.getInterruption(one ?? '', BOB)).status).toBe('expired');
     await expect.poll(() => listed(runs[1]?.id ?? '', 'pending')).toEqual([]);

@@ -237,7 +237,7 @@ describeEachDatabase('decisions', (kind) => {
       await rest(other.run.id);
     });
 
-    it('of a plain SDK tool are held against its JSON schema', async () => {
+    it('of a plain SDK tool are checked against its JSON schema', async () => {
       const { run, interruption } = await paused('plain');
       const approve = (args: { n: unknown }) =>
         t.engine.decide(interruption.id, { verdict: 'approve', arguments: args as never }, BOB);
@@ -389,7 +389,7 @@ describeEachDatabase('decisions', (kind) => {
       });
     });
 
-    it.runIf(SLOW)('approve the same edit; one rejection settles, also of somebody who approved', async () => {
+    it.runIf(SLOW)('approve the same edit; one rejection settles, also of someone who approved', async () => {
       const { run, interruption } = await paused('signer');
       const edited = { verdict: 'approve', arguments: { text: 'sublease' } } as const;
       await t.engine.decide(interruption.id, edited, approver('a'));

@@ -103,7 +103,7 @@ describePostgres('a connection that is lost in a transaction', () => {
     ).rejects.toMatchObject({ code: '57P01' });
   });
 
-  it('while a segment is put into the queue fails what was asked, and nothing waits for it for ever', async () => {
+  it('while a segment is put into the queue fails what was asked, and nothing waits for it forever', async () => {
     await direct.knex.raw(`
       create function lose() returns trigger language plpgsql as
         $$ begin perform pg_terminate_backend(pg_backend_pid()); return new; end $$;

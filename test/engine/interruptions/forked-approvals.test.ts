@@ -122,7 +122,7 @@ describeBothDatabasesSlowly('approvals and forks', (kind) => {
     expect(did).toEqual(['pay 1', 'pay 1']);
     await verified(run);
     await replayed(run);
-    // A call whose outcome is taken over is not executed, and nobody is asked.
+    // A call whose outcome is taken over is not executed, and no one is asked.
     expect(await fork(run.id, await lastOf(run.id, 'call.finished'))).toMatchObject({ status: 'completed' });
     expect(did).toHaveLength(2);
     // What the fork's own approver allowed is as little the fork of the fork's.

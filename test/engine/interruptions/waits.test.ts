@@ -111,7 +111,7 @@ const config = {
   ],
 };
 
-it('only a sub-agent waits for a run: nobody else is told of its end', () => {
+it('only a sub-agent waits for a run: no one else is told of its end', () => {
   expect(() => waitFor({ kind: 'child_run', runId: 'run_1' } as never)).toThrow(/only a sub-agent waits for a run/);
 });
 
@@ -162,7 +162,7 @@ describeEachDatabase('waits inside calls', (kind) => {
     expect(ran).toHaveLength(3);
   });
 
-  it('nobody answers in time: the model reads that', async () => {
+  it('no one answers in time: the model reads that', async () => {
     const { id } = await t.engine.startRun({ agent: 'forgetful', input: 'go' }, ADMIN);
     await expect
       .poll(() => t.engine.getRun(id, ADMIN))

@@ -140,7 +140,7 @@ test('a client that does not read loses deltas, is told how many, and goes on af
   close();
 });
 
-test('between processes nothing is sent for a run that nobody watches', async () => {
+test('between processes nothing is sent for a run that no one watches', async () => {
   const { here, there, sent, close } = processes(2);
   const sink = here.begin(RUN, 1);
   say(sink, 'Hello');

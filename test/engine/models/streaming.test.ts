@@ -48,7 +48,7 @@ const breaking = inPieces(
   },
 );
 
-/** Says something for ever, and does not care whether anybody has gone. */
+/** Says something forever, and does not care whether anybody has gone. */
 const deaf = inPieces(
   functionModel('deaf', () => [say('la '.repeat(100_000))]),
   3,
@@ -65,7 +65,7 @@ const flood = inPieces(
 const wholeOnly: Model = {
   getResponse: (request) => script.getResponse(request),
   getStreamedResponse: () => {
-    throw new Error('nobody asked for a stream');
+    throw new Error('no one asked for a stream');
   },
 };
 
@@ -153,7 +153,7 @@ describeEachDatabaseSlowly('streaming', (kind) => {
     expect((await follow(await start('whole'))).at(-1)).toMatchObject({ kind: 'run.completed' });
     expect((await follow(await start('whole', true))).at(-1)).toMatchObject({
       kind: 'run.failed',
-      data: { error: { code: 'model_failed', message: expect.stringContaining('nobody asked for a stream') } },
+      data: { error: { code: 'model_failed', message: expect.stringContaining('no one asked for a stream') } },
     });
   });
 
@@ -219,7 +219,7 @@ describeEachDatabaseSlowly('streaming', (kind) => {
     return { messages, read };
   }
 
-  test('over HTTP deltas have no id, and nobody who does not want them gets them', async () => {
+  test('over HTTP deltas have no id, and no one who does not want them gets them', async () => {
     const id = await start('teller');
     const [one, other] = await Promise.all([
       client(`/api/v1/runs/${id}/events`),

@@ -17,7 +17,7 @@ describe('the looks that follow on a wake', () => {
     expect(look).toHaveBeenCalledTimes(3);
   });
 
-  it('begin anew for what came while the dispatcher was looking', async () => {
+  it('begin again for what came while the dispatcher was looking', async () => {
     const look = vi.fn();
     const looks = new DispatchWaker(look);
     looks.wake();

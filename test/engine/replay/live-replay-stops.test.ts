@@ -121,7 +121,7 @@ describeEachDatabase('what ends a replay that asks the models', (kind) => {
     expect(both?.now).toMatchObject({ turns: 0, end: 'stopped' });
   });
 
-  it('is whoever asked for it, and the engine when it stops; four are at work at once', async () => {
+  it('is the one that asked for it, and the engine when it stops; four are at work at once', async () => {
     const { id } = await runToRest(t.engine, 'talker');
     silent = true;
     heard = {};
@@ -131,10 +131,10 @@ describeEachDatabase('what ends a replay that asks the models', (kind) => {
     await vi.waitFor(() => expect(heard).toEqual({ talker: 4 }), 20_000);
     await expect(live(id)).rejects.toMatchObject({ code: 'rate_limited' });
     expect(await t.engine.replayRun(id, {}, ADMIN)).toMatchObject(SAME);
-    gone.abort(new Error('nobody waits'));
-    const nobody = { status: 'rejected', reason: new Error('nobody waits') };
+    gone.abort(new Error('no one waits'));
+    const nobody = { status: 'rejected', reason: new Error('no one waits') };
     expect(await ends).toEqual([nobody, nobody, nobody, nobody]);
-    await expect(live(id, {}, gone.signal)).rejects.toThrow('nobody waits');
+    await expect(live(id, {}, gone.signal)).rejects.toThrow('no one waits');
     const stopped = Promise.allSettled([live(id)]);
     await vi.waitFor(() => expect(heard).toEqual({ talker: 5 }), 20_000);
     await t.restart();

@@ -115,7 +115,7 @@ const DAMAGES: readonly Damaged[] = [
     ...{ invariant: 'run_row', valid: (log) => log.length, again: [] },
   },
   {
-    name: 'its chain was made anew behind an entry of the log over all runs',
+    name: 'its chain was made again behind an entry of the log over all runs',
     sql: () => (knex, id) => chainAnew(knex, id, { from: 'look 2', to: 'look 3' }),
     ...{ invariant: 'log_entry', valid: (log) => nth(log, 'run.paused', 1) },
     ...{ unsafe: ['c'], again: ['pay 20', 'look 2'] },

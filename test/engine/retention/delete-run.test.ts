@@ -121,7 +121,7 @@ describeEachDatabaseSlowly('a run that has not begun', (kind: DatabaseKind) => {
     expect(await traces([fork.id, forkOfFork.id])).toEqual(['holdfast.removed_runs']);
   });
 
-  it('is deleted or works, whoever is faster', async () => {
+  it('is deleted or works, the one that is faster', async () => {
     await open('all');
     const results = await Promise.all(
       Array.from({ length: 30 }, async () => {

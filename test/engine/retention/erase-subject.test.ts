@@ -86,7 +86,7 @@ describeEachDatabaseSlowly('a subject that is erased', (kind) => {
     });
     expect(rows.length).toBeGreaterThan(20);
     expect(rows.filter((row) => row.includes(SUBJECT))).toEqual([]);
-    // Afterwards it is a subject like any other, and the session one that nobody has spoken in.
+    // Afterwards it is a subject like any other, and the session one that no one has spoken in.
     expect(await over('plain')).not.toBe(plain);
     const anew = await talk('shared', 'hello');
     expect(anew.input).toEqual([expect.objectContaining({ content: 'hello' })]);

@@ -7,7 +7,7 @@ import { createEngineDatabase, describePostgresSlowly, type TestDatabase } from 
 import { echoAgent } from '../../harness/echo-agent.js';
 import { ADMIN, runToRest } from '../../harness/engine.js';
 
-/** Retention removes a run while somebody verifies it: that is no fault of its log. */
+/** Retention removes a run while someone verifies it: that is no fault of its log. */
 
 type Query = (...args: unknown[]) => unknown;
 
@@ -20,7 +20,7 @@ function before(text: string, happens: () => Promise<unknown>): void {
     if (met || !(typeof asked === 'string' ? asked : (asked.text ?? '')).includes(text))
       return original.apply(this, args) as never;
     met = true;
-    // Whoever asks with a callback waits for that.
+    // The one that asks with a callback waits for that.
     return happens().then(() => original.apply(this, args)) as never;
   });
 }

@@ -259,7 +259,7 @@ describeEachDatabase('runs with budgets', (kind) => {
     });
   });
 
-  test('a router asks who is next where a budget has no room, and every candidate is held against it', async () => {
+  test('a router asks who is next where a budget has no room, and every candidate is checked against it', async () => {
     const rich = await rest(await start(t.engine, 'routed', { usd: '0.1' }));
     expect([rich.status, rich.costUsd, (await charges(rich.id))[0]?.model]).toEqual(['completed', '0.1', 'mine/dear']);
     const poor = await rest(await start(t.engine, 'routed', { usd: '0.09' }));

@@ -17,7 +17,7 @@ describe('consumeResult', () => {
     expect((await consumeResult(runner.run(agent, 'Hi'))).finalOutput).toBe('Hello.');
   });
 
-  it('waits for the end of a stream that nobody reads', async () => {
+  it('waits for the end of a stream that no one reads', async () => {
     const result = await consumeResult(await runner.run(agent, 'Hi', { stream: true }));
     expect(result.finalOutput).toBe('Hello.');
   });

@@ -61,7 +61,7 @@ describeEachDatabaseSlowly('States that are kept of a log', (kind) => {
     });
   });
 
-  it('lie about a thousand events apart, whoever writes', async () => {
+  it('lie about a thousand events apart, the one that writes', async () => {
     expect((await kept()).map(({ seq }) => seq)).toEqual([1200, 2100]);
   });
 

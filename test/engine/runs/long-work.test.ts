@@ -87,9 +87,9 @@ describeBothDatabasesSlowly('work with a long run', (kind) => {
     expect(turns).toBeGreaterThan(2);
   });
 
-  it('ends where nobody wants it any more, and lets the next one begin', async () => {
+  it('ends where no one wants it any more, and lets the next one begin', async () => {
     const gone = new AbortController();
-    const why = new Error('nobody waits');
+    const why = new Error('no one waits');
     const first = t.engine.replayRun(id, {}, ADMIN, { signal: gone.signal });
     const second = t.engine.replayRun(id, {}, ADMIN, { signal: gone.signal });
     setImmediate(() => gone.abort(why));
@@ -129,7 +129,7 @@ describeBothDatabasesSlowly('work with a long run', (kind) => {
     });
   });
 
-  it('makes no fork that nobody waits for any more', async () => {
+  it('makes no fork that no one waits for any more', async () => {
     const forks = () =>
       t.between(async (knex): Promise<number> => {
         const { rows } = await knex.raw('select count(*)::int as n from holdfast.runs where forked_from_run_id = ?', [
@@ -140,7 +140,7 @@ describeBothDatabasesSlowly('work with a long run', (kind) => {
     const before = await forks();
     const { seq } = await t.engine.stateAt(id, undefined, ADMIN);
     const gone = new AbortController();
-    const why = new Error('nobody waits');
+    const why = new Error('no one waits');
     const asked = t.engine.forkRun(id, { at: seq - 12 }, ADMIN, 'asked', { signal: gone.signal });
     setImmediate(() => gone.abort(why));
     await expect(asked).rejects.toBe(why);

@@ -154,7 +154,7 @@ describe('a run state in a file', () => {
 
   it('is refused for an agent that it does not belong to', async () => {
     const store = await savedStore();
-    await expect(store.load(agentOf('Somebody else'))).rejects.toMatchObject({ code: 'state_unreadable' });
+    await expect(store.load(agentOf('Someone else'))).rejects.toMatchObject({ code: 'state_unreadable' });
   });
 
   it('says what stands in the way', async () => {

@@ -197,7 +197,7 @@ async function alone({ agent, inputs, approves, session }: Program): Promise<End
       while (result.interruptions.length > 0) {
         for (const item of result.interruptions) {
           if (approves?.(item.name ?? '')) result.state.approve(item);
-          else result.state.reject(item, { message: 'Somebody said no.' });
+          else result.state.reject(item, { message: 'Someone said no.' });
         }
         result = await runner.run(agent, result.state, options);
       }
@@ -223,7 +223,7 @@ async function held(engine: TestEngine['engine'], { agent, inputs, approves, ses
         const { tool: name } = await engine.getInterruption(interruption, ADMIN);
         await engine.decide(
           interruption,
-          approves?.(name ?? '') ? { verdict: 'approve' } : { verdict: 'reject', message: 'Somebody said no.' },
+          approves?.(name ?? '') ? { verdict: 'approve' } : { verdict: 'reject', message: 'Someone said no.' },
           ADMIN,
         );
       }

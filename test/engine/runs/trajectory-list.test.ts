@@ -96,7 +96,7 @@ describeEachDatabaseSlowly('lists of trajectories', (kind) => {
     }
   });
 
-  it('a stream gives the records themselves, and stops when nobody reads on', async () => {
+  it('a stream gives the records themselves, and stops when no one reads on', async () => {
     const streamed = [];
     for await (const one of t.engine.streamTrajectories({ task: 'f' }, ADMIN)) streamed.push(one);
     expect(streamed.map(({ runId }) => runId)).toEqual(await idsOf({ task: 'f' }));

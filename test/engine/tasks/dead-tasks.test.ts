@@ -21,7 +21,7 @@ describeBothDatabasesSlowly('dead tasks', (kind) => {
   });
   const t = engineFor(kind, {
     agents: [new Agent({ name: 'flaky', model })],
-    // Where nobody listens: what comes to its container fails there.
+    // Where no one listens: what comes to its container fails there.
     dockerHost: 'unix:///no/engine',
     retries: { most: 1, firstMs: 1, longestMs: 1 },
   });
@@ -81,7 +81,7 @@ describeBothDatabasesSlowly('dead tasks', (kind) => {
     ]);
   });
 
-  it('are not put back while they are open, when they have a result, after an erasure, or for ever', async () => {
+  it('are not put back while they are open, when they have a result, after an erasure, or forever', async () => {
     fault = refused;
     const { id, runId } = await submit();
     await dies(id, 1);

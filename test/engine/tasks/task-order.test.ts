@@ -29,7 +29,7 @@ describeEachDatabase('tasks that say no priority', (kind) => {
     expect(await submit('b', 'easy')).toBe(2001 - 320);
     expect(await submit('b', 'easy', { priority: 7 })).toBe(7);
     await t.restart();
-    // Counted anew: three of each.
+    // Counted again: three of each.
     expect(await submit('b', 'easy')).toBe(2001);
   });
 

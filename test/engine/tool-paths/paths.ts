@@ -276,7 +276,7 @@ export const PATHS: readonly Path[] = [
             ...inNamespace('erp', {
               needsApproval: true,
               execute: () => {
-                throw new Error('nobody asked for the other one');
+                throw new Error('no one asked for the other one');
               },
             }),
           ],

@@ -332,7 +332,7 @@ export const REFUSED: readonly Refusal[] = [
     says: /output_invalid.*probe/,
   },
   {
-    name: 'a deferred tool that nobody searched for',
+    name: 'a deferred tool that no one searched for',
     agent: named(
       agent('unsearched', [], {
         tools: [probe({ deferLoading: true }), toolSearchTool({ execution: 'client' })],

@@ -45,7 +45,7 @@ describeEachDatabaseSlowly('paths to the bodies of tools', (kind: DatabaseKind) 
         if (run.status !== 'paused' || (await waiting(id)).length > 0) return run;
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
-      throw new Error(`${id} waits for ever`);
+      throw new Error(`${id} waits forever`);
     };
     const waiting = async (runId: string) =>
       (await t.engine.listInterruptions({ status: 'pending', runId, limit: 10 }, ADMIN)).items.filter(

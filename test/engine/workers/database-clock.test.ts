@@ -20,7 +20,7 @@ describeEachDatabase('the clock of the database', (kind) => {
     await database.close();
     await made.drop();
   });
-  /** As somebody sets the clock of this machine: PGlite reads it, PostgreSQL has its own. */
+  /** As someone sets the clock of this machine: PGlite reads it, PostgreSQL has its own. */
   const setClock = (byMs: number): void => {
     const { now } = Date;
     vi.spyOn(Date, 'now').mockImplementation(() => now() + byMs);

@@ -93,7 +93,7 @@ test('no further step of a run that is alone begins while the gate is shut', asy
   expect(inside.has('s')).toBe(false);
 });
 
-test('a run that is stopped does not wait, and keeps nobody waiting', async () => {
+test('a run that is stopped does not wait, and keeps no one waiting', async () => {
   const { enter, inside } = open();
   const leave = await enter('a');
   const stop = new AbortController();

@@ -106,7 +106,7 @@ describePostgresSlowly('an execution that DBOS gave up', () => {
     try {
       const { id } = await engine.startRun({ agent: 'waiter', input: 'go' }, ADMIN);
       await expect.poll(() => executions).toBe(1);
-      // As if its own checkpoint had been written, and the answer lost: DBOS finds that somebody else has the workflow.
+      // As if its own checkpoint had been written, and the answer lost: DBOS finds that someone else has the workflow.
       await opened.knex('dbos.workflow_status').where({ workflow_uuid: id }).update({ owner_xid: 'another execution' });
       goOn();
       await expect

@@ -21,7 +21,7 @@ function leaseOf(answers: readonly { readonly owner: boolean; readonly tookMs: n
   };
 }
 
-test('a lease ends before others may take the worker over, and until then nobody is asked', async () => {
+test('a lease ends before others may take the worker over, and until then no one is asked', async () => {
   const { lease, asked, passes } = leaseOf([{ owner: true, tookMs: 1 }]);
   lease.renew(0);
   passes(LEASE_MS - 1);

@@ -40,7 +40,7 @@ interface Streaming {
   readonly end: () => void;
 }
 
-/** A server that streams `source` to whoever comes; `finished` is how the first stream ended. */
+/** A server that streams `source` to the one that comes; `finished` is how the first stream ended. */
 async function streaming(
   source: (signal: AbortSignal) => AsyncIterable<RunEvent>,
   options: Partial<StreamOptions> = {},

@@ -136,7 +136,7 @@ describe('an answer', () => {
     expect(response.usage.totalTokens).toBe(18);
   });
 
-  it('54: keeps thinking that nobody asked for', async () => {
+  it('54: keeps thinking that no one asked for', async () => {
     const { response, bodies } = await ask(says(chunk({ thinking: 'Hm' }), lastChunk({}, { content: 'Yes' })));
     expect(bodies[0]).not.toHaveProperty('think');
     expect(response.output).toEqual([thought('Hm'), message('Yes')]);

@@ -172,7 +172,7 @@ describe('OllamaModelProvider', () => {
     expect(hosts[0]).toBe(hosts[2]);
   });
 
-  it('87: contacts nobody before the first call', async () => {
+  it('87: contacts no one before the first call', async () => {
     const provider = new OllamaModelProvider({ baseURL: 'http://127.0.0.1:1' });
     await expect(provider.getModel('llama3')).resolves.toMatchObject({ name: 'llama3' });
   });

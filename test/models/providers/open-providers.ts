@@ -116,7 +116,7 @@ export const ANTHROPIC: FakeProvider = {
 };
 
 /**
- * A gateway of which nobody knows anything: each parallel call has the index 0 and no id (su-kaka/gcli2api#406), the usage stands in
+ * A gateway of which no one knows anything: each parallel call has the index 0 and no id (su-kaka/gcli2api#406), the usage stands in
  * the choice, the choice has no index, and the model wants its `reasoning_content` back, as Kimi does.
  */
 export const GATEWAY: FakeProvider = {

@@ -57,12 +57,12 @@ it.runIf(SLOW)(
     for (const name of names) {
       const share = weights[name] / 10;
       const bound = 5 * Math.sqrt(total * share * (1 - share));
-      // Whoever was ill a moment ago may still rest.
+      // The one that was ill a moment ago may still rest.
       expect(Math.abs((asked.well.get(name) ?? 0) - total * share)).toBeLessThanOrEqual(bound + total * 0.03);
       // Ill for 240 minutes of the day: asked until the breaker opens, then about once a minute.
       expect(asked.ill.get(name) ?? 0).toBeLessThan(24 * (10 + 8));
     }
-    // Nobody had to wait: somebody was always well.
+    // No one had to wait: someone was always well.
     expect(routed.waits).toEqual([]);
   },
 );

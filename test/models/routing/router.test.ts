@@ -101,7 +101,7 @@ describe.each(WAYS)('a router, by %s', (way) => {
     expect(second).toBeLessThanOrEqual(2_000);
   });
 
-  it('is over as soon as it is given up, and asks nobody else', async () => {
+  it('is over as soon as it is given up, and asks no one else', async () => {
     const caller = new AbortController();
     await using t = await pair([() => caller.abort()], [says('from b')]);
     const request = requestOf({ signal: caller.signal });
@@ -226,7 +226,7 @@ describe('what users complain about in routers', () => {
     expect(late.routed.notes).toMatchObject([{ model: 'a', outcome: 'failed' }]);
   });
 
-  it('5: whoever wants it may ask anew after the first token', async () => {
+  it('5: the one that wants it may ask again after the first token', async () => {
     await using t = await pair([hangsUpAfter('half')], [says('from b')], { brokenStream: 'restart' });
     const error: unknown = await t.routed.stream('r', HELLO).catch((thrown: unknown) => thrown);
     expect(classifyModelFailure(error)).toMatchObject({ code: 'model_failed', retryable: true });
@@ -289,7 +289,7 @@ describe('what users complain about in routers', () => {
     expect(settled).toBe(50 * 18);
   });
 
-  it('10: an unknown model is not asked with every request, and not given up for ever either', async () => {
+  it('10: an unknown model is not asked with every request, and not given up forever either', async () => {
     const missing = refuses(404, 'The model `m` does not exist', { type: 'model_not_found' });
     const config = { breaker: { failures: 2, minimumRequests: 2, cooldownMs: 30_000 } };
     await using t = await pair([missing, missing, says('from a')], [says('from b')], config);

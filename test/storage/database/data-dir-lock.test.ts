@@ -124,7 +124,7 @@ describe('The lock of the data directory', () => {
   test('says that a directory cannot be used', () => {
     const path = join(dir, 'file');
     writeFileSync(path, '');
-    // Nothing can be made in /proc, where Node's own way would try for ever.
+    // Nothing can be made in /proc, where Node's own way would try forever.
     for (const place of [path, '/proc/holdfast'])
       expect(() => lockDataDir(place)).toThrow(
         expect.objectContaining({ code: 'config_invalid', message: expect.stringContaining(place) }),

@@ -54,7 +54,7 @@ describe('The data directory', () => {
     await db.close();
   });
 
-  test('that holds somebody else’s files keeps its mode and those files; what is ours is closed', () => {
+  test('that holds someone else’s files keeps its mode and those files; what is ours is closed', () => {
     chmodSync(dir, 0o755);
     writeFileSync(join(dir, 'index.html'), '');
     chmodSync(join(dir, 'index.html'), 0o644);

@@ -10,7 +10,7 @@ const errorOf = (work: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-it('a connection that was closed, that nobody takes, or that breaks off is a database that is away', async () => {
+it('a connection that was closed, that no one takes, or that breaks off is a database that is away', async () => {
   const closed = new pg.Client();
   await closed.end();
   expect(databaseTrouble(await errorOf(closed.query('select 1')))).toBe('away');

@@ -161,7 +161,7 @@ describeEachDatabase('A database', (kind) => {
     expect(await db.knex('items').orderBy('id').pluck('id')).toEqual(['a', 'c', 'd']);
   });
 
-  test('shows nobody what is not committed', async () => {
+  test('shows no one what is not committed', async () => {
     let counted: Promise<number> | undefined;
     const outside = new AsyncContext();
     await db.knex.transaction(async (trx) => {

@@ -85,5 +85,5 @@ async function untilSomebodyWaits(db: Database): Promise<void> {
     if ((await db.pool.query(waiting)).rows.length > 0) return;
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
-  throw new Error('nobody waits for the lock');
+  throw new Error('no one waits for the lock');
 }

@@ -69,7 +69,7 @@ describe('The files of PGlite', () => {
     },
   );
 
-  test.runIf(SLOW)('are made anew when the first start was killed', async () => {
+  test.runIf(SLOW)('are made again when the first start was killed', async () => {
     const path = await newDir();
     mkdirSync(join(path, 'pg', 'base'), { recursive: true });
     writeFileSync(join(path, 'pg', 'PG_VERSION'), '18\n');

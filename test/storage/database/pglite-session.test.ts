@@ -181,7 +181,7 @@ describe('The one session of PGlite', () => {
     const client = await db.pool.connect();
     await client.query('BEGIN');
     await insert(client, 'forgotten');
-    // Not refused: whoever asks in another context may wait.
+    // Not refused: the one that asks in another context may wait.
     const other = await new Promise<string[]>((resolve, reject) => {
       outside(() => void ids().then(resolve, reject));
     });

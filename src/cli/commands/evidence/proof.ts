@@ -50,7 +50,7 @@ async function exportTo(run: string, { out, payloads }: Options): Promise<void> 
 }
 
 function check(file: string, { json: asJson, key, checkpoint, consistency }: Options): void {
-  if (key.length === 0) throw misuse('proof check needs --key: a public key that you have from somebody you trust.');
+  if (key.length === 0) throw misuse('proof check needs --key: a public key that you have from someone you trust.');
   if (consistency !== undefined && checkpoint === undefined) throw misuse('--consistency goes with --checkpoint.');
   const keys = givenOf(key, read);
   const other = checkpoint === undefined ? null : { note: read(checkpoint), proof: proofIn(consistency) };

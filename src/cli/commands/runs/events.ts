@@ -76,7 +76,7 @@ const lineOf = ({ seq, at, kind, data }: RunEvent): string =>
 
 function lineOfDelta(delta: RunDelta): string {
   if (delta.type === 'dropped') return `      … ${delta.count} deltas were dropped`;
-  if (delta.type === 'replaced') return `      … turn ${delta.turn} is answered anew`;
+  if (delta.type === 'replaced') return `      … turn ${delta.turn} is answered again`;
   const what = delta.type === 'arguments' ? `arguments of ${delta.tool ?? delta.callId ?? 'a call'}` : delta.type;
   return cut(`      … ${what}: ${oneLine(delta.delta)}`, width());
 }

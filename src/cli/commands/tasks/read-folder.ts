@@ -23,7 +23,7 @@ import { type JsonObject, jsonObject } from '../../../core/json.js';
 import { fileOf } from '../../../core/tasks/task-file.js';
 import { misuse } from '../../options.js';
 
-/** Reads what somebody else made: no link is followed, nothing but files is opened, and all of it is bounded. */
+/** Reads what someone else made: no link is followed, nothing but files is opened, and all of it is bounded. */
 
 const FILE_LARGEST = 1_500_000;
 const ALL_LARGEST = 16_777_216;

@@ -57,7 +57,7 @@ const taskText = (task: TaskDefinition): string => {
 /** What is allowed and seldom meant. */
 function adviceOn({ solution, antiHardcoding, estimatedSteps, environment }: TaskDefinition): readonly string[] {
   return [
-    ...(solution === null ? ['solution: without one nobody can see that the tests can be passed'] : []),
+    ...(solution === null ? ['solution: without one no one can see that the tests can be passed'] : []),
     ...(antiHardcoding.hiddenTests
       ? []
       : ['antiHardcoding.hiddenTests: the agent can read the tests and write for them alone']),

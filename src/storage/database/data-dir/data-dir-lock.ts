@@ -65,7 +65,7 @@ function readOwner(path: string): Owner | null {
  * Makes this process the only owner of a data directory, which `takeDataDir` makes or closes. Throws
  * `data_dir_in_use` with the pid of a live owner, and `config_invalid` when the directory cannot be written.
  *
- * `lock` names the owner. When that one is dead, whoever first links `lock.<its id>` inherits, and so on along the chain;
+ * `lock` names the owner. When that one is dead, the one that first links `lock.<its id>` inherits, and so on along the chain;
  * the heir then renames its file to `lock`. A link that was made beside the chain, because the chain was shortened
  * meanwhile, is found by walking it again.
  */
@@ -96,7 +96,7 @@ export function lockDataDir(dataDir: string): DataDirLock {
   };
 }
 
-/** The place at the end of the chain, which is free unless somebody is faster; or that I am there already. */
+/** The place at the end of the chain, which is free unless someone is faster; or that I am there already. */
 function endOfChain(root: string, me: Owner): { readonly place: string; readonly mine: boolean } {
   let place = root;
   for (;;) {

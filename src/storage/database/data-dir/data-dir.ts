@@ -22,7 +22,7 @@ export const foreignNames = (dataDir: string): readonly string[] =>
 
 /**
  * Makes the data directory, or takes one that is there, for this user alone: 700 for directories, 600 for files, whatever the modes
- * were. A directory that also holds files of somebody else keeps its own mode, and so does one of another owner; what is ours in it is
+ * were. A directory that also holds files of someone else keeps its own mode, and so does one of another owner; what is ours in it is
  * closed. Throws `config_invalid` where every user of the machine could put something else in the place of our files, and what the system throws.
  */
 export function takeDataDir(dataDir: string): void {

@@ -73,7 +73,7 @@ export function closePath(path: string): void {
 
 /**
  * Makes a directory, and those above it that are missing, for this user alone. Throws what `mkdirSync` throws. Its own way of
- * making several tries for ever where a directory that is there takes none, as /proc.
+ * making several tries forever where a directory that is there takes none, as /proc.
  */
 export function makeDirectory(path: string): void {
   const missing: string[] = [];

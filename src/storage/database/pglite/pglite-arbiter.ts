@@ -36,7 +36,7 @@ export class PgliteArbiter {
     this.#user = user;
   }
 
-  /** Must be called synchronously by whoever sends the statement: the caller's async context says where it stands. */
+  /** Must be called synchronously by the code that sends the statement: the caller's async context says where it stands. */
   submit(statement: Statement, emit: Emit): Promise<TransactionStatus> {
     if (this.#joined !== null) return this.#goOnJoined(this.#joined, statement, emit);
     const here = transactionHere();

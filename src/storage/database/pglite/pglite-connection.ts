@@ -172,7 +172,7 @@ export class PglitePool extends pg.Pool {
 
   override connect(): Promise<pg.PoolClient>;
   override connect(callback: Connected): void;
-  // `pool.query` goes this way too. pg calls back in the async context of whoever set a client free; the promise keeps
+  // `pool.query` goes this way too. pg calls back in the async context of the one that set a client free; the promise keeps
   // that of the caller, which says where its statement stands.
   override connect(callback?: Connected): Promise<pg.PoolClient> | undefined {
     const connected = super.connect();

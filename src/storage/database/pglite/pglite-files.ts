@@ -35,8 +35,8 @@ const WORDED: readonly (readonly [RegExp, string])[] = [
 const SHARED_BUFFERS = '16MB';
 
 /**
- * Opens `dataDir/pg`, or makes it. A first start that was killed leaves a mark beside half a database, which nobody has
- * used yet: the next start makes it anew. Throws `database_corrupt`, and `config_invalid` where the system lets nobody in; files that were there stay as they are.
+ * Opens `dataDir/pg`, or makes it. A first start that was killed leaves a mark beside half a database, which no one has
+ * used yet: the next start makes it again. Throws `database_corrupt`, and `config_invalid` where the system lets no one in; files that were there stay as they are.
  */
 export async function openFiles(dataDir: string): Promise<PGlite> {
   const path = join(dataDir, 'pg');

@@ -20,7 +20,7 @@ export class Mutex {
   }
 }
 
-/** Who talks to the embedded database. DBOS may read on a second connection inside its own transaction; nobody else may. */
+/** Who talks to the embedded database. DBOS may read on a second connection inside its own transaction; no one else may. */
 export type DatabaseUser = 'dbos' | 'holdfast';
 
 /** The right of one virtual connection to PGlite's only session, from BEGIN to COMMIT or ROLLBACK or for one statement. */

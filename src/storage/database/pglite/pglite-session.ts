@@ -17,7 +17,7 @@ const idleError = (): Error =>
 
 /**
  * PGlite's only session. A lease gives it to one virtual connection; a transaction that stays idle longer than
- * `idleTimeoutMs` is rolled back, as PostgreSQL would, so that no mistake can block the whole process for ever.
+ * `idleTimeoutMs` is rolled back, as PostgreSQL would, so that no mistake can block the whole process forever.
  */
 export class PgliteSession {
   readonly #wire: PgliteWire;
@@ -95,7 +95,7 @@ export class PgliteSession {
     if (this.#isAnswering) send(this.#wire);
   }
 
-  /** PGlite answers without a turn of the event loop: whoever awaits one statement after the other would stop all else. */
+  /** PGlite answers without a turn of the event loop: the one that awaits one statement after the other would stop all else. */
   async #letOthers(): Promise<void> {
     if (performance.now() - this.#turnedAt < TURN_MS) return;
     await new Promise((resolve) => setImmediate(resolve));

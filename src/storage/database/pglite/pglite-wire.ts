@@ -19,7 +19,7 @@ export type Describe = Config<'describe'>;
 export type Execute = Config<'execute'>;
 
 /**
- * After so many uses kept plans are made anew. Nobody but the statements themselves tells an embedded database how large its
+ * After so many uses kept plans are made again. No one but the statements themselves tells an embedded database how large its
  * tables are by now: a plan for an empty table would be kept for a full one.
  */
 const PLANS_LAST = 2_000;

@@ -88,7 +88,7 @@ class PgliteDatabase implements Database {
     return this.#closing;
   }
 
-  /** A client that nobody gives back does not keep the process from stopping. */
+  /** A client that no one gives back does not keep the process from stopping. */
   async #close(): Promise<void> {
     await this.knex.destroy();
     await within(END_WITHIN_MS, Promise.all([this.pool.end(), this.#ours.end()]));

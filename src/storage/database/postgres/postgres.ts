@@ -10,7 +10,7 @@ import { endHolderOf, lockOn } from './postgres-lock.js';
 import { connectionTo, ensureDatabase } from './postgres-place.js';
 
 const OUR_CONNECTIONS_MAX = 10;
-/** A transaction that its process forgot must not hold its row locks for ever. */
+/** A transaction that its process forgot must not hold its row locks forever. */
 const SET_TIMEOUT = 'SET idle_in_transaction_session_timeout = 60000';
 
 /** Connects to PostgreSQL, and makes the database when it is missing. Throws `database_unreachable`. */
@@ -93,7 +93,7 @@ class PostgresDatabase implements Database {
     return this.#closing;
   }
 
-  /** A client that nobody gives back does not keep the process from stopping. */
+  /** A client that no one gives back does not keep the process from stopping. */
   async #close(): Promise<void> {
     await Promise.all([...this.#stops].map((stop) => stop()));
     await Promise.all([this.knex.destroy(), within(END_WITHIN_MS, this.pool.end())]);

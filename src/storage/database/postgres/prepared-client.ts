@@ -121,7 +121,7 @@ export class PreparedClient extends pg.Client {
   }
 
   /**
-   * Nobody waits for the beginning of a transaction: it leaves together with the first statement. Where it fails, what follows
+   * No one waits for the beginning of a transaction: it leaves together with the first statement. Where it fails, what follows
    * must not be kept by itself: the connection goes.
    */
   #begin(told: Answered): never {
