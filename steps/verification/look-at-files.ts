@@ -16,6 +16,7 @@ import { bytesOf } from '../../src/core/tasks/task-file.js';
 import type { Finding } from '../../src/core/tasks/task-reward.js';
 import { breathe, inBreaths } from '../../src/storage/database/timing.js';
 import type { RunText } from '../exports/said-by-run.js';
+import { objectsOfPack, PackUnreadable } from './git-pack.js';
 
 const WITHIN_MS = 600_000;
 const TRIES = 3;
@@ -94,6 +95,8 @@ const GZIP = Buffer.from([0x1f, 0x8b, 8]);
 /** Larger ones are not unpacked, and no more is unpacked of one. */
 const PACKED_MOST = 67_108_864;
 const UNPACKED_MOST = 1_073_741_824;
+/** Of a pack of git, whose objects are in memory together. */
+const OBJECTS_MOST = 268_435_456;
 
 /** Whether bytes begin as zlib's do, such as a loose object of git, or as gzip's. */
 const isCompressed = (head: Uint8Array): boolean => {
@@ -176,18 +179,32 @@ class Look {
     const first = await pieces.next();
     const head: Uint8Array = first.done === true ? Buffer.alloc(0) : first.value;
     const file = inPieces(head, { [Symbol.asyncIterator]: () => pieces });
-    if (PACK.equals(head.subarray(0, PACK.length))) this.missed(`${shown(path)}: a pack of git, which is not unpacked`);
-    if (!isCompressed(head)) return this.#search(path, file);
+    const isPack = PACK.equals(head.subarray(0, PACK.length));
+    if (!isPack && !isCompressed(head)) return this.#search(path, file);
     if (size > PACKED_MOST) {
       this.missed(`${shown(path)}: what is compressed in it, since it has more than ${PACKED_MOST} bytes`);
       return this.#search(path, file);
     }
     const bytes = await all(file);
     await this.#search(path, inPieces(bytes));
+    if (isPack) return this.#pack(path, bytes);
     // To commit what the task brought is no copy of it.
     const digest = createHash('sha256');
     for await (const piece of this.#unpacked(path, bytes)) digest.update(piece);
     if (!this.#broughtBlobs.has(digest.digest('hex'))) await this.#search(path, this.#unpacked(path, bytes));
+  }
+
+  async #pack(path: string, pack: Buffer): Promise<void> {
+    try {
+      for (const { id, kind, bytes } of objectsOfPack(pack, OBJECTS_MOST)) {
+        if (kind !== 'blob' || !this.#broughtBlobs.has(blobDigest(bytes)))
+          await this.#search(`${path}, object ${id}`, inPieces(bytes));
+        await breathe(this.#signal);
+      }
+    } catch (error) {
+      if (!(error instanceof PackUnreadable)) throw error;
+      this.missed(`${shown(path)}: a pack of git that cannot be unpacked: ${error.message}`);
+    }
   }
 
   async *#unpacked(path: string, bytes: Uint8Array): AsyncGenerator<Uint8Array> {

@@ -18,7 +18,7 @@ MAKE = {'Decimal': decimal.Decimal, 'Fraction': fractions.Fraction, 'datetime': 
 MOST = 67_108_864
 
 
-class Gone(Exception):
+class Gone(BaseException):
     pass
 
 

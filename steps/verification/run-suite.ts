@@ -1,5 +1,6 @@
 import { posix } from 'node:path';
 import type { JudgedFile } from '../../src/core/containers/environment.js';
+import { PRINTED_REPORT } from '../../src/core/containers/environment-spec.js';
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import { bytesOf, type TaskFiles } from '../../src/core/tasks/task-file.js';
 import {
@@ -24,7 +25,7 @@ import type { JudgedEnvironment } from './verification-environment.js';
 
 /** Where the files of a runner are, and where it reports. Other directories than that of the tests, and none is left from a test before. */
 const RUNNER_DIR = '/tmp/.tests-runner';
-const REPORT_DIR = '/tmp/.tests-report';
+const REPORT_DIR = posix.dirname(PRINTED_REPORT);
 const SENTINEL = `${REPORT_DIR}/sentinel`;
 const REPORT = `${REPORT_DIR}/report`;
 const REPORT_BYTES = 16_777_216;
@@ -40,7 +41,7 @@ printf '%s\\n' "$sentinel" | "$@" >${REPORT}
 /** The same where the process of the tests is the agent's user's, which must be able to read them. */
 const RUN_APART = `chmod 755 ${TESTS_DIR} ${RUNNER_DIR}; chmod -R go+rX ${TESTS_DIR} ${RUNNER_DIR}${RUN_SUITE}`;
 
-const KEEP_OUTPUT = `exec "$@" >${REPORT}`;
+const KEEP_OUTPUT = `exec "$@" >${PRINTED_REPORT}`;
 
 /** Compiles the tests of each package and runs them there. Arguments: a directory of its own, the names of the tests, the packages. */
 const GO = `
@@ -163,7 +164,7 @@ async function countsIn(environment: JudgedEnvironment, go: GoSuite | null): Pro
 }
 
 async function tapIn(environment: JudgedEnvironment): Promise<Found> {
-  const report = await textIn(environment, REPORT, REPORT_BYTES);
+  const report = await textIn(environment, PRINTED_REPORT, REPORT_BYTES);
   return typeof report === 'string' ? countsOfTap(report) : report;
 }
 

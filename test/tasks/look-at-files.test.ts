@@ -1,6 +1,16 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { appendFileSync, linkSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { deflateSync, gzipSync } from 'node:zlib';
@@ -81,7 +91,7 @@ it('finds what is compressed, as git compresses its objects, and names what it d
   put('kept.gz', gzipSync(Buffer.from(`a = ${OUTPUT}`)));
   put('cut.gz', gzipSync(Buffer.concat([Buffer.from(`a = ${OUTPUT} `), randomBytes(300_000)])).subarray(0, 200_000));
   put('xylophone', Buffer.from([0x78, 0x9c, 1, 2, 3]));
-  put('.git/objects/pack/pack-1.pack', Buffer.concat([Buffer.from('PACK'), randomBytes(100)]));
+  put('.git/objects/pack/pack-1.pack', Buffer.concat([Buffer.from('PACK'), Buffer.alloc(8), randomBytes(100)]));
   const found = await look(dir);
   expect(found.findings.map(({ kind, place }) => `${kind} ${place}`).sort()).toEqual([
     'canary .git/objects/cc/fast',
@@ -89,7 +99,55 @@ it('finds what is compressed, as git compresses its objects, and names what it d
     'expected_output cut.gz',
     'expected_output kept.gz',
   ]);
-  expect(found.unseen).toEqual(['.git/objects/pack/pack-1.pack: a pack of git, which is not unpacked']);
+  expect(found.unseen).toEqual([
+    '.git/objects/pack/pack-1.pack: a pack of git that cannot be unpacked: it is of an unknown version',
+  ]);
+});
+
+it('looks into packs of git, also where an object is a difference to another one', async () => {
+  const dir = folderWith({ notes: NOTES });
+  const git = (...args: readonly string[]) =>
+    execFileSync('git', ['-C', dir, '-c', 'user.name=a', '-c', 'user.email=a@b', ...args], { encoding: 'utf8' }).trim();
+  git('init', '-q');
+  const noise = Array.from({ length: 300 }, () => randomBytes(40).toString('hex'));
+  const versions = [noise, [...noise.slice(0, 150), `print(${OUTPUT})`, ...noise.slice(150)], noise.slice(1)];
+  const ids = versions.map((lines, number) => {
+    writeFileSync(join(dir, 'solve.py'), lines.join('\n'));
+    git('add', '.');
+    git('commit', '-q', '-m', number === 2 ? `Say ${MARK}` : `Version ${number}`);
+    return git('rev-parse', 'HEAD:solve.py');
+  });
+  const commit = git('rev-parse', 'HEAD');
+  for (const byOffset of [true, false]) {
+    git(
+      '-c',
+      `repack.useDeltaBaseOffset=${byOffset}`,
+      '-c',
+      'core.looseCompression=0',
+      'repack',
+      '-q',
+      '-a',
+      '-d',
+      '-f',
+    );
+    for (const left of ['COMMIT_EDITMSG', 'logs']) rmSync(join(dir, '.git', left), { recursive: true, force: true });
+    const [pack = ''] = readdirSync(join(dir, '.git/objects/pack')).filter((name) => name.endsWith('.pack'));
+    const place = `.git/objects/pack/${pack}, object`;
+    expect(git('verify-pack', '-v', join(dir, '.git/objects/pack', pack))).toMatch(/chain length = 1/);
+    const { findings, unseen } = await look(dir);
+    expect(unseen).toEqual([]);
+    expect(findings.map(({ kind, place: where }) => `${kind} ${where}`).sort()).toEqual([
+      `canary ${place} ${commit}`,
+      `expected_output ${place} ${ids[1]}`,
+    ]);
+    const file = join(dir, '.git/objects/pack', pack);
+    const bytes = readFileSync(file);
+    rmSync(file);
+    writeFileSync(file, bytes.subarray(0, -40));
+    expect((await look(dir)).unseen).toEqual([expect.stringMatching(/a pack of git that cannot be unpacked/)]);
+    rmSync(file);
+    writeFileSync(file, bytes);
+  }
 });
 
 it('finds what the task brought where it was copied or changed', async () => {

@@ -1,3 +1,5 @@
+import { PRINTED_REPORT } from '../../core/containers/environment-spec.js';
+
 /**
  * What runs in a container that judges, in the language of a POSIX shell. Three users share the work. The keeper makes the pipes that a
  * command prints into, and records how it ended. The tester runs the command, as a process of the engine's own: the engine tells
@@ -165,10 +167,12 @@ export const askedAt = (records: string): string => `${records}/${CALLS}/ask`;
 
 /**
  * Tries a program as the agent's user: passes on its streams, and ends with its exit code. A program that a signal ended gives 128 and the
- * number of that. Who ends this ends the program.
+ * number of that. Who ends this ends the program. Nothing it prints gets into the report that a test prints.
  */
 export const tryScript = (records: string): string => `#!/bin/sh
 umask 022
+[ ! /proc/self/fd/2 -ef ${PRINTED_REPORT} ] || exec 2>/dev/null
+[ ! /proc/self/fd/1 -ef ${PRINTED_REPORT} ] || exec >&2
 n=0
 until mkdir -m 711 "/tmp/try.$$.$n" 2>/dev/null; do n=$((n + 1)); [ $n -lt 1000 ] || exit 125; done
 at=/tmp/try.$$.$n

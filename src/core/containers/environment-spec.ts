@@ -7,6 +7,8 @@ export const SECRETS_DIR = '/run/secrets';
 
 /** Where the records of commands are kept in a container: beside the workspace, so that clearing that does not lose them. */
 export const RECORDS_DIR = '/.holdfast';
+/** Where what a test prints is kept if it is its report. A program that the test tries does not print there. */
+export const PRINTED_REPORT = '/tmp/.tests-report/printed';
 
 /** Where a container that may reach single hosts has the socket of the proxy. */
 export const EGRESS_DIR = '/run/holdfast-egress';
