@@ -48,6 +48,8 @@ const GO = `
 read -r sentinel
 # Nothing in /tmp can be executed.
 at=$(mktemp -d ./.tests.XXXXXX) && at=$(cd "$at" && pwd) || exit 1
+# From Go 1.25 on, "go tool" compiles test2json and executes it there.
+export GOTMPDIR="$at"
 names=$1
 shift
 for package in "$@"; do
