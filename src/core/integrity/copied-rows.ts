@@ -140,12 +140,10 @@ const standing: CopiedTable<StandingFact> = {
 function outcomeOf({ outcomes }: CallFact, facts: LoggedFacts): ExpectedCell {
   if (outcomes !== null) return { oneOf: [...outcomes, null] };
   // What a fork took over in the middle of its work may have ended there.
-  return isAtRest(facts) && facts.forked === null ? null : undefined;
+  return facts.isAtRest && facts.forked === null ? null : undefined;
 }
 
-/** Nothing of a run works that waits for a decision: its log has all that it did. */
-const isAtRest = ({ status, waits }: LoggedFacts): boolean => status === 'paused' && waits;
-const isAtWork = (facts: LoggedFacts): boolean => facts.end === null && !isAtRest(facts);
+const isAtWork = ({ end, isAtRest }: LoggedFacts): boolean => end === null && !isAtRest;
 
 const HOLDER = { because: 'which execution on which worker holds the call changes when one is lost' };
 
@@ -159,8 +157,8 @@ const isCutOff = ({ end, rebuilt }: LoggedFacts): boolean =>
 const calls: CopiedTable<CallFact> = {
   key: ['call_id'],
   facts: ({ calls: known }) => known,
-  // A call that never ran has none.
-  required: () => false,
+  // A call that never ran has none, nor has one that an agent works on as a tool.
+  required: ({ ran }) => ran,
   ahead: (facts, row) => isAtWork(facts) || (isCutOff(facts) && row['effect'] !== 'unsafe'),
   columns: {
     run_id: OF_THE_LOG,

@@ -13,6 +13,8 @@ export interface CallFact {
   readonly capabilities: string;
   /** What its row may say came of it; null: the log does not say. */
   outcomes: readonly string[] | null;
+  /** Whether it was unsafe, and its body ran in this run and ended: its row was written before it began. */
+  ran: boolean;
 }
 
 /** What the log says of one interruption. `at` null: a fork took it over, with the times of its source. */
@@ -127,6 +129,11 @@ export class LoggedFacts {
     if (this.#waits !== null) return this.#waits;
     for (const { decided } of this.interruptions.values()) if (decided === null) return true;
     return false;
+  }
+
+  /** Nothing of a run works that waits for a decision: its log has all that it did. */
+  get isAtRest(): boolean {
+    return this.status === 'paused' && this.waits;
   }
 
   /** Takes the next event of a log, which was checked. `digests`: of members of its payload that were not read. */
@@ -255,7 +262,7 @@ const FACTS: { readonly [K in EventKind]?: Take<K> } = {
   'call.checked': (facts, { callId, tool, toolVersion, effect, digest, arguments: args, checks }) => {
     const capabilities = digestOf(checks.map(({ capability }) => capability));
     const about = { tool, toolVersion, effect, digest, arguments: digestOf(args), capabilities };
-    facts.calls.set(callId, { ...about, outcomes: null });
+    facts.calls.set(callId, { ...about, outcomes: null, ran: false });
   },
   'call.finished': (facts, { callId, outcome, given }, { own }) => {
     const call = facts.calls.get(callId);
@@ -263,6 +270,7 @@ const FACTS: { readonly [K in EventKind]?: Take<K> } = {
     if (call === undefined || facts.created?.pinned === undefined) return;
     const said = digestOf(outcome);
     call.outcomes = own ? [given ?? said] : [said, given ?? said];
+    call.ran = own && call.effect === 'unsafe' && outcome.type !== 'refused';
   },
   'interruption.requested': (facts, data, { at }) => {
     const asked = { ...data, text: sha256(data.text) };

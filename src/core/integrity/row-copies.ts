@@ -221,6 +221,6 @@ export const charges: CopiedTable<ChargeFact> = {
   places: placesOf,
   required: ({ answer }) => isPriced(answer),
   // Who died before the log knew of its request, or waits for the answer.
-  ahead: ({ end }) => end?.kind !== 'run.completed',
+  ahead: ({ end, isAtRest }) => (end === null ? !isAtRest : end.kind !== 'run.completed'),
   columns,
 };
