@@ -7,8 +7,8 @@ import type { StepContext } from '../context.js';
 import { isTransient } from '../database-retry.js';
 import { environmentForVerification, type JudgedEnvironment } from './verification-environment.js';
 
-/** A command whose container ended under it is begun again so often. */
-const TRIES = 3;
+/** A command whose container ended under it is begun again so often: more often than engines and workers die during one verification. */
+const TRIES = 5;
 
 /** A run that is verified. */
 interface VerifiedRun {
@@ -46,7 +46,7 @@ export async function inVerificationContainer<T>(
       if (isTransient(error)) throw error;
       if (isInterrupted(error)) {
         if (attempt < TRIES) continue;
-        return { type: 'broken', why: 'what was tried ended its container again and again' };
+        return { type: 'broken', why: `what was tried ended its container ${TRIES} times` };
       }
       if (isBroken(error)) return { type: 'broken', why: error.message };
       return { type: 'failed', error: failureOf(name, error).view() };

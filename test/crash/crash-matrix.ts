@@ -109,7 +109,7 @@ export function crashMatrix(scenarioName: ScenarioName, newer?: () => string): v
       for (const run of whole) expect(run).toMatchObject({ status: 'completed', ok: true, complete: true });
       // Else the last ones are never tried. A slow machine does some chores once more.
       made = readFileSync(statements, 'utf8').trim().split('\n').length;
-      expect(made, 'durable statements').toBeLessThan(1.2 * scenario.statements);
+      expect(made, 'durable statements').toBeLessThan(1.5 * scenario.statements);
     });
     afterAll(() => template.drop());
 

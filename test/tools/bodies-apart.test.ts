@@ -218,7 +218,7 @@ it.runIf(SLOW).each(['loop', 'idle'])('a parent that is killed leaves nothing be
     const spec = { name: 'family', maxOutputBytes: 1000, isolated: ${JSON.stringify({ ...isolated, export: name })} };
     const place = await isolatedPool.enter(spec, signal);
     await place.run({ file: ${JSON.stringify(file)} }, { signal, now: Date.now });
-    place.leave();
+    place.release();
     setInterval(() => {}, 1000);`;
   const parent = spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: 'inherit' });
   await expect.poll(() => existsSync(file) && readFileSync(file, 'utf8')).toMatch(/^\[\d+,\d+\]$/);

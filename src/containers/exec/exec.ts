@@ -147,11 +147,7 @@ const ASKED_FOR_END = 20;
 const ASKED_EACH_MS = 100;
 
 /** A busy engine hears of the end of a program later than of the end of its stream. Null: it still says that the program runs. */
-export async function exitCodeOf(
-  engine: EngineConnection,
-  exec: Docker.Exec,
-  signal: AbortSignal,
-): Promise<number | null> {
+async function exitCodeOf(engine: EngineConnection, exec: Docker.Exec, signal: AbortSignal): Promise<number | null> {
   for (let asked = 1; ; asked++) {
     const { Running, ExitCode } = await engine.ask('asking for the end of a program', signal, () => exec.inspect());
     if (!Running) return ExitCode;

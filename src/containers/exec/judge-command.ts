@@ -1,9 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command, JudgedOutcome, JudgedPlace } from '../../core/containers/environment.js';
 import { RECORDS_DIR } from '../../core/containers/environment-spec.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { EngineRefusal, isRefusal, StreamCut } from '../docker/engine-connection.js';
 import { inRunning } from '../lifecycle/ready-container.js';
-import { type ExecRequest, type ExecResult, exitCodeOf, makeExec, runAttached, runMade, startUntil } from './exec.js';
+import { type ExecRequest, type ExecResult, makeExec, runAttached, runMade, startUntil } from './exec.js';
 import { BLOCKED, BROKER, KEEP, KEPT, TEST, tryScript, UNFED, UP } from './judge-script.js';
 import { keeperOf, testerOf } from './judge-users.js';
 import { type CommandPlace, outOfSpace, outputOf } from './run-command.js';
@@ -67,7 +68,7 @@ async function attempt(place: CommandPlace, command: Command, files: JudgedPlace
         }
         const isNew = known === made.id;
         if (isNew && broker === 'dead' && !(await startBroker(place))) throw new StreamCut();
-        end = isNew ? await runNow(place, known, request) : await collect(place, known, request.timeoutMs);
+        end = isNew ? await runNow(place, known, request) : await collect(place, known, request);
         if (end.type === 'unknown') return '';
         // What is left at work could still write. A tester that was killed has not ended what it left itself.
         if (end.code > 127) await endTesters(place);
@@ -134,26 +135,56 @@ async function runNow(place: CommandPlace, id: string, request: ExecRequest): Pr
   const exec = engine.docker.getExec(id);
   const result = await runMade(engine, exec, request, signal);
   if (result.timedOut) throw new OutOfTime();
-  if (result.exitCode === null) return collect(place, id, request.timeoutMs);
+  if (result.exitCode === null) return collect(place, id, request);
   return endOf(result.exitCode, performance.now() - begun, request);
 }
 
-/** How an execution ended that was begun before, by whomever. */
-async function collect(place: CommandPlace, id: string, withinMs: number): Promise<End> {
+const ASKED_EACH_MS = 100;
+
+/**
+ * How an execution ended that was begun before. A worker may have died after it made the execution and before it started it: then this one
+ * starts it. The engine starts it at most once.
+ */
+async function collect(place: CommandPlace, id: string, request: ExecRequest): Promise<End> {
   const { engine, signal } = place;
   const begun = performance.now();
   const exec = engine.docker.getExec(id);
+  const inspect = () => engine.ask('asking for the end of a program', signal, () => exec.inspect());
   try {
-    while (performance.now() - begun < withinMs) {
-      const code = await exitCodeOf(engine, exec, signal);
-      if (code === UNFED) return { type: 'unknown' };
-      if (code !== null) return { type: 'ended', code, late: false };
+    while (performance.now() - begun < request.timeoutMs) {
+      const { Running, ExitCode } = await inspect();
+      if (Running) await sleep(ASKED_EACH_MS, undefined, { signal });
+      else if (ExitCode) return codeOf(ExitCode);
+      else {
+        // Podman gives 0 also for what was never started.
+        const end = await startMade(place, id, request);
+        if (end !== null) return end;
+        const known = await inspect();
+        if (!known.Running) return codeOf(known.ExitCode);
+      }
     }
   } catch (error) {
     if (isRefusal(error, 404)) return { type: 'unknown' };
     throw error;
   }
   throw new OutOfTime();
+}
+
+/** An engine that neither starts it nor knows its end has lost the container. */
+function codeOf(code: number | null): End {
+  if (code === null) throw new StreamCut();
+  return code === UNFED ? { type: 'unknown' } : { type: 'ended', code, late: false };
+}
+
+/** Null: it was started before. */
+async function startMade(place: CommandPlace, id: string, request: ExecRequest): Promise<End | null> {
+  if (!(await startBroker(place))) throw new StreamCut();
+  try {
+    return await runNow(place, id, request);
+  } catch (error) {
+    if (isRefusal(error, 409)) return null;
+    throw error;
+  }
 }
 
 const ENDED_BY_TIME: ReadonlySet<number> = new Set([124, KILLED, 143]);

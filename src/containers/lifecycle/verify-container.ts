@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type EnvironmentIdentity, environmentName } from '../../core/containers/environment.js';
 import { RECORDS_DIR } from '../../core/containers/environment-spec.js';
 import { type SeenFiles, TELLING_FILES, unmetIn } from '../../core/containers/isolation.js';
@@ -12,6 +13,9 @@ import { endOfMain } from './open-container.js';
 import { newOwnerName } from './own-volumes.js';
 import { removeContainer } from './remove-container.js';
 
+const KILLED = 137;
+const ASKED_FOR_END = 10;
+const ASKED_EACH_MS = 100;
 const WITHIN_MS = 30_000;
 const MAX_BYTES = 1_048_576;
 
@@ -74,10 +78,19 @@ async function inside(place: Place, argv: readonly string[]): Promise<ExecResult
   if (result.exitCode === 0) return result;
   const said = result.stderr.toString('utf8').trim() || result.stdout.toString('utf8').trim();
   const why = result.timedOut ? 'it does not end' : said.slice(0, 1000) || `it ended with ${result.exitCode}`;
-  const end = await endOfMain(engine, container, signal);
+  const end = await endOfContainer(place, result);
   if (end !== null) throw end;
   // A stream that was cut says nothing of the container, but that it may have ended.
   throw result.exitCode === null && !result.timedOut ? new StreamCut() : unusable(identity, why);
+}
+
+/** What is killed with its container is known a moment before the end of that is. */
+async function endOfContainer({ engine, container, signal }: Place, { exitCode }: ExecResult) {
+  for (let asked = 1; ; asked++) {
+    const end = await endOfMain(engine, container, signal);
+    if (end !== null || exitCode !== KILLED || asked === ASKED_FOR_END) return end;
+    await sleep(ASKED_EACH_MS, undefined, { signal });
+  }
 }
 
 const unusable = (identity: EnvironmentIdentity, why: string): HoldfastError =>
