@@ -7,6 +7,11 @@ export const ceilings = z.strictObject({
   memoryMb: z.int().min(16).nullable().default(4096),
   cpuCores: z.number().min(0.01).nullable().default(4),
   maxProcesses: z.int().min(16).nullable().default(1024),
+  /** Few engines enforce `diskGb`, so that a ceiling here is for those that do. */
+  diskGb: z.int().min(1).nullable().default(null),
+  /** Copies of the files that are kept of a run, and the hours after its end. */
+  snapshots: z.int().min(0).nullable().default(5),
+  snapshotHours: z.int().min(0).nullable().default(168),
   /** Rules that may be asked for, and what is narrower than one of them. */
   allowedEgress: z.array(z.string().max(260).regex(EGRESS_RULE)).max(1000).default([]),
   bestEffort: z.boolean().default(false),
@@ -31,11 +36,17 @@ function isCovered(asked: string, rules: readonly string[]): boolean {
 }
 
 /** The fields of a spec that lie above the ceilings, as pointers within it. */
-export function aboveCeilings({ limits, security, bestEffort }: EnvironmentSpec, most: Ceilings): readonly string[] {
+export function aboveCeilings(
+  { limits, security, bestEffort, snapshots }: EnvironmentSpec,
+  most: Ceilings,
+): readonly string[] {
   const above: readonly (readonly [string, boolean])[] = [
     ['/limits/memoryMb', exceeds(limits.memoryMb, most.memoryMb)],
     ['/limits/cpuCores', exceeds(limits.cpuCores, most.cpuCores)],
     ['/limits/maxProcesses', exceeds(limits.maxProcesses, most.maxProcesses)],
+    ['/limits/diskGb', exceeds(limits.diskGb, most.diskGb)],
+    ['/snapshots/most', exceeds(snapshots?.most ?? 0, most.snapshots)],
+    ['/snapshots/keepHours', exceeds(snapshots?.keepHours ?? 0, most.snapshotHours)],
     ['/security/readOnlyRoot', !security.readOnlyRoot && !most.writableRoot],
     ['/bestEffort', bestEffort && !most.bestEffort],
   ];

@@ -174,6 +174,8 @@ describe('What an environment of a task is given', () => {
       ['limits/memoryMb', { limits: { memoryMb: 2048 } }],
       ['limits/cpuCores', { limits: { memoryMb: 512, cpuCores: 64 } }],
       ['limits/maxProcesses', { limits: { memoryMb: 512, maxProcesses: null } }],
+      ['snapshots/most', { limits: { memoryMb: 512 }, snapshots: { most: 6 } }],
+      ['snapshots/keepHours', { limits: { memoryMb: 512 }, snapshots: { keepHours: 169 } }],
       ['bestEffort', { limits: { memoryMb: 512 }, bestEffort: true }],
       ['security/readOnlyRoot', { limits: { memoryMb: 512 }, security: { readOnlyRoot: false } }],
       ['security/allowedEgress/0', { limits: { memoryMb: 512 }, security: { allowedEgress: ['*.com'] } }],
@@ -183,7 +185,14 @@ describe('What an environment of a task is given', () => {
       expect(refused).toContain(`forbidden\n/task/environment/${pointer} `);
       expect(await submit(`beyond-${index}`, environment)).toBe('queued');
     }
-    const below = { limits: { memoryMb: 512 }, security: { allowedEgress: ['pypi.org', 'a.example.org'] } };
+    const disk = environmentSpec.parse({ image });
+    expect(aboveCeilings(disk, ceilings.parse({ diskGb: 10 }))).toEqual(['/limits/diskGb']);
+    expect(aboveCeilings(disk, ceilings.parse({}))).toEqual([]);
+    const below = {
+      limits: { memoryMb: 512 },
+      snapshots: {},
+      security: { allowedEgress: ['pypi.org', 'a.example.org'] },
+    };
     expect(await submit('below', below, OTTO)).toBe('queued');
   });
 
