@@ -501,6 +501,15 @@ export function checkProof(
   }
 }
 
+/** Each note is compared with the others: more than a log ever has would take hours. */
+const MOST_NOTES = 1000;
+
+function fewOf(value: Json | undefined, what: string): readonly Json[] {
+  const list = listOf(value, what);
+  must(list.length <= MOST_NOTES, `${what}: ${list.length} are more than the ${MOST_NOTES} that a bundle may have`);
+  return list;
+}
+
 const BUNDLE = ['format', 'runId', 'tenant', 'events', 'entry', 'inclusion', 'checkpoint', 'keys', 'handovers'];
 const ENTRY = ['index', 'v', 'runId', 'tenant', 'seq', 'hash', 'stateHash', 'complete', 'previous'];
 
@@ -511,8 +520,8 @@ function judge(value: Json, { keys: trusted, notes }: Given, other: OtherCheckpo
   );
   const bundle = exactly(value, BUNDLE, [], 'the bundle');
   must(trusted.length > 0, 'no public key was given: one that the bundle itself brings proves nothing');
-  const own = listOf(bundle['handovers'], 'handovers').map((note) => textOf(note, 'hand-over'));
-  for (const key of listOf(bundle['keys'], 'keys')) keyOf(textOf(key, 'key'));
+  const own = fewOf(bundle['handovers'], 'handovers').map((note) => textOf(note, 'hand-over'));
+  for (const key of fewOf(bundle['keys'], 'keys')) keyOf(textOf(key, 'key'));
   const keys = trustOf(
     trusted.map((key) => keyOf(key.trim())),
     [...new Set([...notes, ...own])],

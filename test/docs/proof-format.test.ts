@@ -194,6 +194,11 @@ describe('keys that hand over', () => {
       /not signed by|no key that is trusted/,
     ],
   ];
+  it('a bundle with more notes than any log has is refused before they are compared', () => {
+    const bundle = bundleOf(LOG, { key: KEY, handovers: Array.from({ length: 1001 }, () => stolen[0] ?? '') });
+    const report = checkProof(JSON.stringify(bundle), [KEY.public.text]);
+    expect(report).toMatchObject({ ok: false, problem: expect.stringContaining('1001 are more than the 1000') });
+  });
   it.each(CASES)('%s', (_what, signer, trusted, handovers, problem) => {
     const bundle = bundleOf(LOG, { key: signer, handovers });
     const report = checkProof(JSON.stringify(bundle), [trusted.public.text]);
