@@ -1,4 +1,7 @@
-/** The library: an engine with its verbs, declarations of agents and tools, and the models by name. */
+/**
+ * `holdfast`: the engine, declarations of agents and tools, and their types. `holdfast/models` and `holdfast/tools` have the rest; it is
+ * here too, for code that was written before they were.
+ */
 
 export type { ScaffoldCall } from './core/agents/scaffold.js';
 export type { StepResult } from './core/agents/scaffold-step.js';
@@ -31,12 +34,6 @@ export {
   defineConfig,
   type HoldfastConfig,
 } from './engine/agents/define.js';
-export {
-  MultiModelProvider,
-  nativeApi,
-  OllamaModelProvider,
-  openaiCompatible,
-} from './engine/agents/model-providers.js';
 export { createEngine } from './engine/create-engine.js';
 export type { Engine } from './engine/engine.js';
 export type { EngineConfig } from './engine/engine-config.js';
@@ -44,25 +41,8 @@ export { secret } from './engine/secrets/secret.js';
 export { consumeResult, type RunAgentOptions, runAgent } from './engine/standalone/run-agent.js';
 export type { RunStateBackend } from './engine/standalone/run-state-store.js';
 export { RunStateStore } from './engine/standalone/run-state-store.js';
-export type { NativeApiOptions } from './models/native/native-options.js';
-export { OllamaModel } from './models/ollama/ollama-model.js';
-export type { OpenAICompatibleOptions } from './models/openai/openai-compatible-options.js';
-export { functionModel } from './models/providers/function-model.js';
-export { MultiModelProviderMap } from './models/providers/multi-model-provider.js';
+export * from './library/models.js';
+export * from './library/tools.js';
 export type { Secret } from './models/secrets/secret.js';
-export { bashTool } from './tools/container/bash.js';
-export { containerEditTool } from './tools/container/container-edit.js';
-export { containerReadTool } from './tools/container/container-read.js';
-export { minimalScaffold } from './tools/container/minimal-scaffold.js';
 export { defineTool } from './tools/define/define-tool.js';
 export { type AgentReference, type SubAgentOptions, subAgent } from './tools/define/sub-agent.js';
-export { listFilesTool } from './tools/files/list-files.js';
-export { readFileTool } from './tools/files/read-file.js';
-export { writeFileTool } from './tools/files/write-file.js';
-export { type BoundCredential, credentialFetch } from './tools/http/bound-credential.js';
-export { httpRequestTool } from './tools/http/http-request.js';
-export { type StdioServerOptions, stdioServer } from './tools/mcp/stdio-server.js';
-export { type SweScaffoldOptions, sweScaffold } from './tools/swe/swe-scaffold.js';
-export { askHumanTool } from './tools/waiting/ask-human.js';
-export { sleepTool } from './tools/waiting/sleep.js';
-export { waitForEventTool } from './tools/waiting/wait-for-event.js';

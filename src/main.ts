@@ -42,6 +42,9 @@ const services: CliServices = {
   ownModules: async () => ({
     holdfast: await import('./index.js'),
     'holdfast/demo': await import('./demo/config.js'),
+    'holdfast/models': await import('./library/models.js'),
+    'holdfast/testing': await import('./library/testing.js'),
+    'holdfast/tools': await import('./library/tools.js'),
   }),
 };
 

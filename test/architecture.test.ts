@@ -11,8 +11,8 @@ import { EXCEPTIONS, SHELVES } from './shelves.js';
 const FLOORS: Record<string, number> = {
   ...Object.fromEntries(ROOMS.map(({ path, floor }) => [roomOf(path), floor])),
   config: 1,
-  index: 6,
-  main: 7,
+  index: 7,
+  main: 8,
 };
 
 /** Which rooms may import a package; a package that is not here may be imported by no one. */
@@ -21,7 +21,7 @@ const HOMES: Record<string, readonly string[]> = {
   knex: ['storage', 'migrations'],
   pg: ['storage'],
   '@electric-sql/pglite': ['storage'],
-  '@openai/agents': ['models', 'tools', 'workflows', 'engine', 'demo'],
+  '@openai/agents': ['models', 'tools', 'workflows', 'engine', 'library', 'demo'],
   '@openai/agents-extensions': ['models'],
   '@ai-sdk/anthropic': ['models'],
   '@ai-sdk/google': ['models'],

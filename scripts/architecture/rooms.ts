@@ -33,6 +33,11 @@ export const ROOMS: readonly Room[] = [
   { path: 'src/engine', floor: 5, about: 'Puts everything together: the verbs, the worker, the launch of DBOS.' },
   { path: 'src/http', floor: 6, about: 'Parses a request, calls one verb, answers.' },
   { path: 'src/cli', floor: 6, about: 'The same at a terminal, over HTTP.' },
+  {
+    path: 'src/library',
+    floor: 6,
+    about: 'What the package exports beside its root: `holdfast/models`, `/tools` and `/testing`.',
+  },
   { path: 'src/demo', floor: 6, about: 'What `npm run demo` shows.' },
 ];
 

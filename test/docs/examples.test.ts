@@ -25,7 +25,13 @@ it('there are examples, and each has a file of its own', () => {
 it.runIf(SLOW)('they compile against the types that are built', () => {
   const config = join(dir, 'tsconfig.json');
   const up = relative(dir, ROOT);
-  const paths = { holdfast: [`${up}/dist/src/index.d.ts`], 'holdfast/demo': [`${up}/dist/src/demo/config.d.ts`] };
+  const paths = {
+    holdfast: [`${up}/dist/src/index.d.ts`],
+    'holdfast/demo': [`${up}/dist/src/demo/config.d.ts`],
+    'holdfast/models': [`${up}/dist/src/library/models.d.ts`],
+    'holdfast/testing': [`${up}/dist/src/library/testing.d.ts`],
+    'holdfast/tools': [`${up}/dist/src/library/tools.d.ts`],
+  };
   const compilerOptions = { paths, noEmit: true, types: ['node'], typeRoots: [`${up}/node_modules/@types`] };
   writeFileSync(config, JSON.stringify({ extends: `${up}/tsconfig.json`, compilerOptions, include: ['.'] }));
   const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
@@ -41,7 +47,11 @@ it('every configuration is one', async () => {
   const configs = examples.filter(({ file }) => basename(file) === 'holdfast.config.ts');
   expect(configs.length).toBeGreaterThan(1);
   for (const { path } of configs) {
-    const config = await loadConfig(path, { holdfast: await import('../../src/index.js') });
+    const config = await loadConfig(path, {
+      holdfast: await import('../../src/index.js'),
+      'holdfast/models': await import('../../src/library/models.js'),
+      'holdfast/tools': await import('../../src/library/tools.js'),
+    });
     expect(registerAgents(config).size).toBeGreaterThan(0);
   }
 });

@@ -1,0 +1,85 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Caller, LOCAL_CALLER } from '../core/caller.js';
+import { HoldfastError } from '../core/errors/errors.js';
+import type { DecisionRequest, InterruptionView } from '../core/interruptions/interruption.js';
+import type { RunEvent } from '../core/log/event.js';
+import type { RunView, StartRun } from '../core/runs/run.js';
+import { createEngine } from '../engine/create-engine.js';
+import type { Engine } from '../engine/engine.js';
+import type { EngineConfig } from '../engine/engine-config.js';
+
+/** A real engine on a database of its own, with what tests ask for most. */
+export interface TestEngine {
+  /** The engine that works now: another one after `restart`. */
+  readonly engine: Engine;
+  /** Starts a run, and waits until it is paused or over. */
+  run(agent: string, input?: StartRun['input']): Promise<RunView>;
+  /** What a run waits for. */
+  pending(runId: string): Promise<readonly InterruptionView[]>;
+  /** Decides the one thing that a run waits for, and waits until the run is paused or over again. */
+  decide(runId: string, decision: DecisionRequest): Promise<RunView>;
+  /** The log of a run, or its events of one kind. */
+  events(runId: string, kind?: RunEvent['kind']): Promise<readonly RunEvent[]>;
+  /** Stops the engine and starts another one on the same database, as a deploy does. */
+  restart(): Promise<void>;
+  /** Stops the engine and removes its database. */
+  close(): Promise<void>;
+}
+
+const REST_MS = 30_000;
+const MOST_PENDING = 100;
+const PAGE = 200;
+const GRACE_MS = 1000;
+
+/**
+ * Starts an engine in a new folder below the temporary directory, or on `databaseUrl`. A run that is neither paused nor over after 30
+ * seconds is given as it is. Throws what `createEngine` throws.
+ */
+export async function createTestEngine(config: EngineConfig, caller: Caller = LOCAL_CALLER): Promise<TestEngine> {
+  const dir = mkdtempSync(join(tmpdir(), 'holdfast-test-'));
+  const start = (): Promise<Engine> => createEngine({ workerId: 'test', dataDir: dir, ...config });
+  let engine = await start().catch((error: unknown) => {
+    rmSync(dir, { recursive: true, force: true });
+    throw error;
+  });
+  const rest = (id: string): Promise<RunView> => engine.getRun(id, caller, { waitMs: REST_MS });
+  const pending = async (runId: string): Promise<readonly InterruptionView[]> =>
+    (await engine.listInterruptions({ status: 'pending', runId, limit: MOST_PENDING }, caller)).items;
+  return {
+    get engine() {
+      return engine;
+    },
+    run: async (agent, input = 'go') => rest((await engine.startRun({ agent, input }, caller)).id),
+    pending,
+    decide: async (runId, decision) => {
+      const [only, ...more] = await pending(runId);
+      if (only === undefined || more.length > 0)
+        throw new HoldfastError(
+          'invalid_request',
+          `The run ${runId} waits for ${more.length + (only === undefined ? 0 : 1)} decisions, and decide() takes one.`,
+          { hint: 'Decide each by its id: engine.decide(id, decision, caller).' },
+        );
+      await engine.decide(only.id, decision, caller);
+      return rest(runId);
+    },
+    events: async (runId, kind) => {
+      const events: RunEvent[] = [];
+      for (let after = 0; ; ) {
+        const { items } = await engine.listEvents(runId, { after, limit: PAGE }, caller);
+        events.push(...items.filter((event) => kind === undefined || event.kind === kind));
+        if (items.length < PAGE) return events;
+        after = items.at(-1)?.seq ?? after;
+      }
+    },
+    restart: async () => {
+      await engine.stop({ graceMs: GRACE_MS });
+      engine = await start();
+    },
+    close: async () => {
+      await engine.stop({ graceMs: GRACE_MS });
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+}
