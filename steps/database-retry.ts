@@ -5,11 +5,9 @@ import { databaseTrouble } from '../src/storage/database/database-trouble.js';
 /** Whether an error is one of a database that is away or full, and not of what was asked. */
 export const isTransient = (error: unknown): boolean => databaseTrouble(error) !== null;
 
-const PATIENCE_MS = 10 * 60_000;
-
 /**
- * Does something with the database until the database lets it: what is written here is idempotent, and a run must not fail
- * because PostgreSQL was restarted or its disk was full for a while. Gives up after ten minutes; what does not pass is thrown at once.
+ * Does something with the database, and again for as long as the database is away or full: what is written here is idempotent, and no run
+ * fails because of its database. Pauses grow to five seconds. What does not pass is thrown at once, and so is what a closed pool says.
  */
 export async function withDatabaseRetry<T>(work: () => Promise<T>): Promise<T> {
   try {
@@ -35,7 +33,6 @@ function untilItPasses<T>(work: () => Promise<T>): Promise<T> {
       maxTimeout: 5000,
       factor: 2,
       randomize: true,
-      maxRetryTime: PATIENCE_MS,
     },
   );
 }

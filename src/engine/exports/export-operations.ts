@@ -1,5 +1,4 @@
 import type { StepContext } from '../../../steps/context.js';
-import { transact } from '../../../steps/database-retry.js';
 import type { Caller } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { isBelow, openRoots } from '../../core/exports/bucket-place.js';
@@ -33,7 +32,7 @@ export async function startExport(context: EngineContext, request: StartExport, 
   const id = `exp_${stepContext.newId().replaceAll('-', '')}`;
   const { tenant, actor } = caller;
   const folder = placeFor(stepContext, { tenant, id }, parsed.data.to);
-  const row = await transact(stepContext, async (trx) => {
+  const row = await stepContext.knex.transaction(async (trx) => {
     const made = await insertExport(trx, { id, tenant, actor, folder, asked: parsed.data });
     await context.exports.enqueue(trx, id);
     return made;

@@ -10,7 +10,7 @@ export type DatabaseTrouble = (typeof TROUBLES)[number];
 
 /** Codes of PostgreSQL. */
 const CODES: Readonly<Record<DatabaseTrouble, RegExp>> = {
-  away: /^(08|57P|53300|25P03|28|3D000)/,
+  away: /^(08|57P|53[34]00|25P03|28|3D000)/,
   full: /^53[12]00/,
   read_only: /^25006$/,
   conflict: /^(40001|40P01|55P03)/,
