@@ -2,6 +2,7 @@ import { ARCHITECTURE_BLOCKS } from './architecture.js';
 import { cliBlock } from './cli.js';
 import { errorsBlock } from './errors.js';
 import { EVENT_BLOCKS } from './events.js';
+import { HTTP_BLOCKS } from './http.js';
 import { schemaBlock } from './schema.js';
 import { settingsBlock } from './settings.js';
 
@@ -12,5 +13,6 @@ export const BLOCKS: { readonly [name: string]: () => string } = {
   schema: schemaBlock,
   settings: settingsBlock,
   ...EVENT_BLOCKS,
+  ...HTTP_BLOCKS,
   ...ARCHITECTURE_BLOCKS,
 };
