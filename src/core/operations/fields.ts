@@ -11,7 +11,8 @@ export const pageQuery = {
   cursor: z
     .string()
     .regex(/^[\x21-\x7e]{1,1000}$/, 'expected the nextCursor of a page')
-    .exactOptional(),
+    .exactOptional()
+    .describe('`nextCursor` of the page before. Unset: the first page.'),
 };
 
 export const pageOf = <T extends z.ZodType>(item: T) =>

@@ -72,7 +72,7 @@ export const INTERRUPTION_OPERATIONS = {
   approve: operation({
     ...DECISION,
     path: '/api/v1/interruptions/{id}/approve',
-    summary: 'Approve what a run waits for.',
+    summary: 'Approve the call that a run waits for.',
     body: approveBody,
     errors: [
       ...DECISION_ERRORS,
@@ -88,7 +88,7 @@ export const INTERRUPTION_OPERATIONS = {
   reject: operation({
     ...DECISION,
     path: '/api/v1/interruptions/{id}/reject',
-    summary: 'Reject what a run waits for; the model reads the message.',
+    summary: 'Reject the call that a run waits for; the model reads the message.',
     body: rejectBody,
     errors: DECISION_ERRORS,
     args: ({ path, body }, { caller }) => [path.id, { verdict: 'reject', ...body }, caller],
@@ -107,7 +107,7 @@ export const STANDING_DECISION_OPERATIONS = {
   listStandingDecisions: operation({
     method: 'GET',
     path: '/api/v1/runs/{id}/standing-decisions',
-    summary: 'List the decisions that hold for later calls of a run.',
+    summary: 'List the standing decisions of a run, which hold for its later calls.',
     access: { tenant: 'viewer' },
     pathParams: idPath,
     query: z.strictObject(pageQuery),
@@ -118,7 +118,7 @@ export const STANDING_DECISION_OPERATIONS = {
   revokeStandingDecision: operation({
     method: 'DELETE',
     path: '/api/v1/runs/{id}/standing-decisions/{decisionId}',
-    summary: 'Revoke such a decision: from the next segment on, calls ask again.',
+    summary: 'Revoke a standing decision: from the next segment on, calls ask again.',
     access: { tenant: 'approver' },
     pathParams: idPath.extend({ decisionId: idText }),
     response: standingDecisionView,

@@ -46,7 +46,7 @@ export const TRAJECTORY_OPERATIONS = {
   rewardRun: operation({
     method: 'POST',
     path: '/api/v1/runs/{id}/reward',
-    summary: 'Say what a run was worth.',
+    summary: 'Give a run a reward.',
     access: { tenant: 'operator' },
     pathParams: idPath,
     body: giveReward,
@@ -58,7 +58,7 @@ export const TRAJECTORY_OPERATIONS = {
   listRewards: operation({
     method: 'GET',
     path: '/api/v1/runs/{id}/rewards',
-    summary: 'List what was said of a run, oldest first.',
+    summary: 'List the rewards of a run, oldest first.',
     access: { tenant: 'viewer' },
     pathParams: idPath,
     query: z.strictObject({ ...pageQuery, cursor: sequence.default(0) }),

@@ -28,7 +28,7 @@ export const WORKER_OPERATIONS = {
   stopWorker: operation({
     method: 'POST',
     path: '/api/v1/workers/{id}/stop',
-    summary: 'Ask a worker to take no more segments and to end.',
+    summary: 'Stop a worker: it takes no more segments, and ends.',
     access: { installation: 'operator' },
     pathParams: idPath,
     body: workerStop,
@@ -43,7 +43,7 @@ export const SET_ASIDE_OPERATIONS = {
   listSetAside: operation({
     method: 'GET',
     path: '/api/v1/work',
-    summary: 'List work that is not begun any more, since processes died with it.',
+    summary: 'List set-aside work: workers no longer begin it, because processes died with it.',
     access: { installation: 'viewer' },
     response: setAsideList,
     errors: [],
@@ -52,7 +52,7 @@ export const SET_ASIDE_OPERATIONS = {
   liftWork: operation({
     method: 'POST',
     path: '/api/v1/work/lift',
-    summary: 'Forget the deaths with a piece of work, so that it is begun again.',
+    summary: 'Lift set-aside work: forget the deaths, so that workers begin it again.',
     access: { installation: 'operator' },
     body: liftWork,
     response: liftedWork,
