@@ -267,7 +267,7 @@ const AGENT_ERRORS = {
     400,
     'stop',
     'Not a capability',
-    'Write domain:action:scope; docs/concepts.md has the grammar.',
+    'Write domain:action:scope; docs/grants.md has the grammar.',
   ),
   grants_widened: row(
     403,
