@@ -10,13 +10,20 @@ import { code, fieldTable, json, table } from './markdown.js';
 const fieldsOf = (schema: z.ZodType): string =>
   schema instanceof z.ZodObject ? Object.keys(schema.shape).map(code).join(', ') : '';
 
+/** The fields of a payload with their meanings. Throws where a field has none. */
+function dataTable(schema: z.ZodType): string {
+  if (!(schema instanceof z.ZodObject)) throw new Error('The payload of an event is an object.');
+  return fieldTable(schema);
+}
+
 export const EVENT_BLOCKS = {
   'event-fields': () => fieldTable(runEvent),
   'event-kinds': () =>
     table(
-      ['Kind', 'Written', 'Data'],
-      EVENT_KINDS.map((kind) => [code(kind), EVENT_TEXTS[kind].written, fieldsOf(EVENT_DATA[kind])]),
+      ['Kind', 'Meaning', 'Written'],
+      EVENT_KINDS.map((kind) => [code(kind), EVENT_TEXTS[kind].meaning, EVENT_TEXTS[kind].written]),
     ),
+  'event-data': () => EVENT_KINDS.map((kind) => `### ${kind}\n\n${dataTable(EVENT_DATA[kind])}`).join('\n\n'),
   'event-changes': () =>
     table(
       ['Kind', 'Change'],

@@ -25,13 +25,14 @@ export const childRunId = (parentRunId: string, callId: string): string =>
 
 /** What the parent's log says of its child: what it was started with, whenever that is asked. */
 export const startedChild = z.object({
-  childRunId: z.string(),
-  agent: z.string(),
-  agentVersion: z.string(),
-  policyVersion: z.string(),
-  limits: runLimits,
-  /** What the child's agent or the call asked for and the parent may not pass on. */
-  notGranted: z.array(z.string()),
+  childRunId: z.string().describe('Run that was started.'),
+  agent: z.string().describe('Its agent.'),
+  agentVersion: z.string().describe("Version of the agent's definition."),
+  policyVersion: z.string().describe('SHA-256 over the grants of the run.'),
+  limits: runLimits.describe('Its limits.'),
+  notGranted: z
+    .array(z.string())
+    .describe("Grants that the child's agent or the call asked for and the parent may not pass on."),
 });
 export type StartedChild = z.infer<typeof startedChild>;
 

@@ -49,24 +49,31 @@ export const callOutcome = z.discriminatedUnion('type', [
 ]);
 export type CallOutcome = z.infer<typeof callOutcome>;
 
-/** Digest of the stored state that the next segment goes on from. Absent in logs of older builds. */
-const keptState = z.string().exactOptional();
+const keptState = z
+  .string()
+  .exactOptional()
+  .describe('SHA-256 of the stored state that the next segment resumes from. Absent in logs of older builds.');
 
 const DATA = {
   'run.created': z.object({
-    agent: z.string(),
-    agentVersion: z.string(),
-    agentHash: z.string(),
-    input: jsonValue,
-    grants: z.array(jsonObject),
-    policyVersion: z.string(),
-    limits: runLimits,
-    metadata: jsonObject,
-    requestedBy: z.array(z.string()).exactOptional(),
+    agent: z.string().describe('Name of the agent.'),
+    agentVersion: z.string().describe('Version of its definition.'),
+    agentHash: z.string().describe('Hash of its definition, which is in the table `agents`.'),
+    input: jsonValue.describe('Input of the run, after the items of its session.'),
+    grants: z.array(jsonObject).describe('Grants of the run, as stored.'),
+    policyVersion: z.string().describe('SHA-256 over the grants.'),
+    limits: runLimits.describe('Limits of turns, tokens, time and money.'),
+    metadata: jsonObject.describe('Metadata of the request.'),
+    requestedBy: z
+      .array(z.string())
+      .exactOptional()
+      .describe('Actors that [asked for](approvals.md#who-asked-for-the-run) the run, its source, or a run above it.'),
     parent: z
       .object({ runId: z.string(), callId: z.string(), eventId: z.string(), notGranted: z.array(z.string()) })
-      .exactOptional(),
-    /** What else its row is made with. Absent in logs of older builds. */
+      .exactOptional()
+      .describe(
+        'Only of a run that a call started: its run, call and `call.checked`, and what the parent may not pass on.',
+      ),
     pinned: z
       .object({
         priority: z.int(),
@@ -76,18 +83,27 @@ const DATA = {
         timeLeftMs: z.number().nullable(),
         ancestors: z.array(z.string()),
       })
-      .exactOptional(),
+      .exactOptional()
+      .describe('Other columns that the row of the run starts with. Absent in logs of older builds.'),
   }),
-  'session.loaded': z.object({ sessionId: z.string(), items: z.int(), digest: z.string() }),
-  'session.saved': z.object({ sessionId: z.string(), items: z.int(), digest: z.string() }),
+  'session.loaded': z.object({
+    sessionId: z.string().describe('Session.'),
+    items: z.int().describe('Number of items of `input` that came from the session.'),
+    digest: z.string().describe('SHA-256 over these items.'),
+  }),
+  'session.saved': z.object({
+    sessionId: z.string().describe('Session.'),
+    items: z.int().describe('Number of items that the run added to the session.'),
+    digest: z.string().describe('SHA-256 over these items.'),
+  }),
   'run.forked': z.object({
-    runId: z.string(),
-    seq: z.int(),
-    hash: z.string(),
-    why: z.enum(['fork', 'retry', 'repair']),
-    copied: z.int(),
-    edits: z.array(jsonObject),
-    model: z.string().nullable(),
+    runId: z.string().describe('Source run.'),
+    seq: z.int().describe('Number of the last event of the source that was taken over.'),
+    hash: z.string().describe('Hash of that event.'),
+    why: z.enum(['fork', 'retry', 'repair']).describe('`retry` also stands for a further attempt of a task.'),
+    copied: z.int().describe('Number of copied events that follow, with ids and digests of the fork.'),
+    edits: z.array(jsonObject).describe('Edits of the request, which the copied events contain.'),
+    model: z.string().nullable().describe("Model that replaces the agents' models; null = none."),
     repair: z
       .object({
         seq: z.int(),
@@ -96,123 +112,229 @@ const DATA = {
         accepted: z.array(z.string()),
         actor: z.string(),
       })
-      .exactOptional(),
+      .exactOptional()
+      .describe(
+        'Only of a [repair](evidence.md#a-broken-log): the broken event, its invariant, the number of lost events, the lost calls that may repeat, and the actor.',
+      ),
   }),
-  'segment.started': z.object({ segment: z.int(), decisions: z.array(z.string()) }),
-  'environment.prepared': z.object({ image: z.string(), scaffold: scaffoldName.nullable() }),
+  'segment.started': z.object({
+    segment: z.int().describe('Number of the segment.'),
+    decisions: z.array(z.string()).describe('Ids of the decided interruptions that the segment starts from.'),
+  }),
+  'environment.prepared': z.object({
+    image: z.string().describe('Image of the container.'),
+    scaffold: scaffoldName.nullable().describe('`{name, version}` of the scaffold that prepared it; null = none.'),
+  }),
   'model.requested': z.object({
-    turn,
-    agent: z.string(),
-    model: z.string(),
-    inputItems: z.int(),
-    inputDigest: z.string(),
-    tools: z.array(z.string()),
-    terms: requestTerms.exactOptional(),
+    turn: turn.describe('Number of the turn.'),
+    agent: z.string().describe('Agent that asks.'),
+    model: z.string().describe('Name that the provider is asked for; with a model object, the name of the agent.'),
+    inputItems: z.int().describe('Number of items that the model is shown.'),
+    inputDigest: z
+      .string()
+      .describe(
+        'SHA-256 over the instructions and the items that the turn before did not show; over all items if a scaffold chooses them.',
+      ),
+    tools: z.array(z.string()).describe('Names of the tools and handoffs on offer. Older builds omit handoffs.'),
+    terms: requestTerms
+      .exactOptional()
+      .describe(
+        'SHA-256 over the canonical JSON of `tools` (definitions), `settings`, `output` (schema) and `prompt` (kept by the provider); empty parts are left out. Absent in logs of older builds.',
+      ),
   }),
   'model.responded': z.object({
-    turn,
-    agent: z.string(),
-    model: z.string(),
-    responseId: z.string().nullable(),
-    output: z.array(jsonObject),
-    usage,
-    /** Why the answer ended. Absent where the model does not say, and in logs of older builds. */
-    finishReason: z.string().exactOptional(),
-    route: route.exactOptional(),
-    cost: answerCost.exactOptional(),
+    turn: turn.describe('Number of the turn.'),
+    agent: z.string().describe('Agent that asked.'),
+    model: z.string().describe('As in `model.requested`.'),
+    responseId: z.string().nullable().describe('Id that the provider gave the response; null = none.'),
+    output: z.array(jsonObject).describe('Items of the response, in the format of the Agents SDK.'),
+    usage: usage.describe('`{inputTokens, outputTokens, totalTokens}`.'),
+    finishReason: z
+      .string()
+      .exactOptional()
+      .describe(
+        'Why the answer ended: `stop`, `tool_calls`, `length`, `content_filter`, or as the provider said it. Absent if the model does not say, and in logs of older builds.',
+      ),
+    route: route
+      .exactOptional()
+      .describe(
+        'Only if a [router](routing.md) chose the model: `{router, strategy, arm, model, attempts, through}`. `attempts` has `{model, outcome}` of each that was asked or passed over; `arm` is that of an experiment; `through` names routers within the router.',
+      ),
+    cost: answerCost
+      .exactOptional()
+      .describe(
+        '[Cost](budgets.md) as `{usd, price}`; both null if no price is known. Absent in logs of builds without prices.',
+      ),
   }),
-  'model.failed': z.object({ turn, agent: z.string(), model: z.string(), error: errorView }),
+  'model.failed': z.object({
+    turn: turn.describe('Number of the turn.'),
+    agent: z.string().describe('Agent that asked.'),
+    model: z.string().describe('As in `model.requested`.'),
+    error: errorView.describe('`{code, message, hint}`, with a code of [errors](errors.md).'),
+  }),
   'mcp.listed': z.object({
-    server: z.string(),
-    digest: z.string(),
-    tools: z.array(z.object({ tool: z.string(), digest: z.string() })),
+    server: z.string().describe('Name of the MCP server.'),
+    digest: z.string().describe('Digest of the definitions, which are in the table `mcp_lists`.'),
+    tools: z.array(z.object({ tool: z.string(), digest: z.string() })).describe('`{tool, digest}` of each tool.'),
   }),
   'mcp.changed': z.object({
-    server: z.string(),
-    changes: z.array(z.object({ tool: z.string(), change: z.enum(['changed', 'removed', 'added']) })),
+    server: z.string().describe('Name of the MCP server.'),
+    changes: z
+      .array(z.object({ tool: z.string(), change: z.enum(['changed', 'removed', 'added']) }))
+      .describe('`{tool, change}` of each difference: `changed`, `removed` or `added`.'),
   }),
   'call.checked': z.object({
-    callId,
-    tool,
-    toolVersion: z.string(),
-    effect: z.enum(CALL_EFFECTS),
-    arguments: jsonValue,
-    digest: z.string(),
-    decision: z.enum(['allow', 'ask', 'deny', 'invalid']),
-    checks: z.array(capabilityCheck),
-    reason: z.string(),
-    standingDecision: z.string().exactOptional(),
+    callId: callId.describe(
+      'Id that the model gave. The run makes it unique if it is missing, repeated, or longer than 256 characters.',
+    ),
+    tool: tool.describe('Name of the tool.'),
+    toolVersion: z.string().describe('Version of the tool.'),
+    effect: z
+      .enum(CALL_EFFECTS)
+      .describe('[Effect](concepts.md) that the tool declares: `pure`, `idempotent` or `unsafe`.'),
+    arguments: jsonValue.describe('Arguments of the call.'),
+    digest: z
+      .string()
+      .describe(
+        'SHA-256 over run, call id, tool, tool version, arguments and policy version. A decision is bound to it.',
+      ),
+    decision: z
+      .enum(['allow', 'ask', 'deny', 'invalid'])
+      .describe('`ask` waits for an approval; `invalid`: the arguments do not fit the tool.'),
+    checks: z
+      .array(capabilityCheck)
+      .describe(
+        '`{capability, effect, rule, reason}` of each capability that the call needs; `rule` is the deciding grant, or null.',
+      ),
+    reason: z.string().describe('The decision in words.'),
+    standingDecision: z
+      .string()
+      .exactOptional()
+      .describe('Id of the standing decision that approves the call; absent without one.'),
   }),
-  'call.started': z.object({ callId, tool, effect: z.enum(CALL_EFFECTS) }),
-  'call.unknown': z.object({ callId, tool, text: z.string() }),
+  'call.started': z.object({
+    callId: callId.describe('Call.'),
+    tool: tool.describe('Name of the tool.'),
+    effect: z.enum(CALL_EFFECTS).describe('As in `call.checked`.'),
+  }),
+  'call.unknown': z.object({
+    callId: callId.describe('Call.'),
+    tool: tool.describe('Name of the tool.'),
+    text: z.string().describe('What a person reads about it.'),
+  }),
   'call.finished': z.object({
-    callId,
-    tool,
-    outcome: callOutcome,
-    step: stepNote.exactOptional(),
-    given: z.string().describe('Digest of the outcome that a guardrail or scaffold replaced.').exactOptional(),
+    callId: callId.describe('Call.'),
+    tool: tool.describe('Name of the tool.'),
+    outcome: callOutcome.describe(
+      '`{type: "output", output}`, `{type: "error", code, message}`, or `{type: "refused", why, message}`. The body of a refused call never ran, unless the tool asked for a capability while it worked and was denied it. `why`: `denied`, `rejected`, `expired`, `invalid_arguments` or `guardrail` (`cancelled` is reserved).',
+    ),
+    step: stepNote
+      .exactOptional()
+      .describe('Only if a scaffold shaped the outcome: `{actionTaken, reward, done, info}`.'),
+    given: z
+      .string()
+      .exactOptional()
+      .describe('SHA-256 of the outcome that the tool gave, only if a guardrail or scaffold replaced it.'),
   }),
-  'child.started': startedChild.extend({ callId }),
+  'child.started': startedChild.extend({ callId: callId.describe('Call that started the run.') }),
   'child.ended': z.object({
-    callId,
-    childRunId: z.string(),
-    status: z.enum(['completed', 'failed', 'cancelled']),
-    usage,
-    events: z.int(),
-    stateHash: z.string(),
+    callId: callId.describe('Call that started the run.'),
+    childRunId: z.string().describe('Run that ended.'),
+    status: z.enum(['completed', 'failed', 'cancelled']).describe('How it ended.'),
+    usage: usage.describe('Tokens that it used.'),
+    events: z.int().describe('Number of events in its log.'),
+    stateHash: z.string().describe('Hash of the state after the last of them.'),
   }),
   'interruption.requested': z.object({
-    id: z.string(),
-    kind: z.string(),
-    callId: callId.nullable(),
-    tool: tool.nullable(),
-    reason: interruptionReason,
-    text: z.string(),
-    digest: z.string(),
-    expiresInMs: z.int().nullable(),
-    wait: waitSpec.exactOptional(),
-    requiredApprovals: z.int().exactOptional(),
-    agent: z.string().exactOptional(),
-    separateRequester: z.literal(true).exactOptional(),
+    id: z.string().describe('Interruption.'),
+    kind: z.string().describe('`approval`, `question`, `timer`, `event`, `child_run` or `budget`.'),
+    callId: callId.nullable().describe('Call that waits; null for a budget.'),
+    tool: tool.nullable().describe('Name of its tool; null for a budget.'),
+    reason: interruptionReason.describe(
+      'Of an approval: `tool_rule`, `grant_ask` or `unknown_effect`. Otherwise the same as `kind`.',
+    ),
+    text: z.string().describe('What a person reads.'),
+    digest: z.string().describe('What a decision is bound to.'),
+    expiresInMs: z
+      .int()
+      .nullable()
+      .describe('Time until the interruption expires; null = no timeout of its own. `wait` has the time of a timer.'),
+    wait: waitSpec
+      .exactOptional()
+      .describe(
+        'What the call [waits for](waiting.md), or the [budget](budgets.md#without-room) without room. Absent for approvals.',
+      ),
+    requiredApprovals: z.int().exactOptional().describe('Number of approvals needed, only if more than 1.'),
+    agent: z.string().exactOptional().describe('Agent that made the call. Absent in logs of older builds.'),
+    separateRequester: z
+      .literal(true)
+      .exactOptional()
+      .describe('Only if true: the actor that asked for the run may not approve.'),
   }),
   'interruption.voted': z.object({
-    id: z.string(),
-    vote: z.int().min(1),
-    actor: z.string(),
-    message: z.string().nullable(),
-    digest: z.string(),
-    edit: argumentEdit.exactOptional(),
-    always: always.exactOptional(),
+    id: z.string().describe('Interruption.'),
+    vote: z.int().min(1).describe('Number of the vote: 1, 2, 3 …'),
+    actor: z.string().describe('Actor that approved.'),
+    message: z.string().nullable().describe('Message of the actor; null = none.'),
+    digest: z.string().describe('`digest` of the interruption.'),
+    edit: argumentEdit.exactOptional().describe('As in `interruption.decided`.'),
+    always: always.exactOptional().describe('As in `interruption.decided`.'),
   }),
   'interruption.decided': z.object({
-    id: z.string(),
-    verdict: z.enum(['approve', 'reject', 'answer', 'expire', 'cancel']),
-    actor: z.string(),
-    message: z.string().nullable(),
-    value: jsonValue,
-    digest: z.string(),
-    edit: argumentEdit.exactOptional(),
-    always: always.exactOptional(),
+    id: z.string().describe('Interruption.'),
+    verdict: z.enum(['approve', 'reject', 'answer', 'expire', 'cancel']).describe('`expire` is by `holdfast`.'),
+    actor: z.string().describe('Actor that decided.'),
+    message: z.string().nullable().describe('Message of the actor; null = none.'),
+    value: jsonValue.describe('Answer to a question; `{limitUsd}` where a budget was raised; otherwise null.'),
+    digest: z.string().describe('`digest` of the interruption: that of the call as it was asked for.'),
+    edit: argumentEdit
+      .exactOptional()
+      .describe(
+        'Only if arguments were edited: `{arguments, difference, digest}`. `difference` is a JSON Patch (RFC 6902) from the arguments of the interruption; `digest` is that of the call that runs.',
+      ),
+    always: always.exactOptional().describe('Only if the approval holds for later calls: `true`, or `{scope}`.'),
   }),
   'standing_decision.made': z.object({
-    id: z.string(),
-    interruption: z.string(),
-    agent: z.string(),
-    tool,
-    toolVersion: z.string(),
-    scope: z.array(z.string()),
-    exact: z.boolean(),
-    actor: z.string(),
+    id: z.string().describe('Standing decision.'),
+    interruption: z.string().describe('Interruption that was approved.'),
+    agent: z.string().describe('Agent whose calls it covers.'),
+    tool: tool.describe('Tool whose calls it covers.'),
+    toolVersion: z.string().describe('Version of the tool.'),
+    scope: z.array(z.string()).describe('Capabilities that it covers.'),
+    exact: z.boolean().describe('Whether the capabilities are literal; otherwise they are written like grants.'),
+    actor: z.string().describe('Actor that approved.'),
   }),
-  'standing_decision.revoked': z.object({ id: z.string(), actor: z.string() }),
-  'run.paused': z.object({ segment: z.int(), interruptions: z.array(z.string()), state: keptState }),
-  'segment.cut': z.object({ segment: z.int(), turns: z.int(), state: keptState }),
-  'segment.rebuilt': z.object({ segment: z.int(), from: z.int(), to: z.int() }),
-  'run.cancel_requested': z.object({ actor: z.string(), reason: z.string().nullable() }),
+  'standing_decision.revoked': z.object({
+    id: z.string().describe('Standing decision.'),
+    actor: z.string().describe('Actor that revoked it; `holdfast` at the start of a fork.'),
+  }),
+  'run.paused': z.object({
+    segment: z.int().describe('Number of the segment.'),
+    interruptions: z.array(z.string()).describe('Ids of the interruptions that the run waits for.'),
+    state: keptState,
+  }),
+  'segment.cut': z.object({
+    segment: z.int().describe('Number of the segment.'),
+    turns: z.int().describe('Turns of the run so far.'),
+    state: keptState,
+  }),
+  'segment.rebuilt': z.object({
+    segment: z
+      .int()
+      .describe(
+        'Number under which the segment resumes, without a `segment.started`. What the log already has of it is neither executed nor logged again.',
+      ),
+    from: z.int().describe('Recording version of the build that began the segment.'),
+    to: z.int().describe('Recording version of the build that resumes it.'),
+  }),
+  'run.cancel_requested': z.object({
+    actor: z.string().describe('Actor that asked.'),
+    reason: z.string().nullable().describe('Reason of the actor; null = none.'),
+  }),
   'task.verified': taskVerified,
-  'run.completed': z.object({ output: jsonValue }),
-  'run.failed': z.object({ error: errorView }),
-  'run.cancelled': z.object({ reason: z.string().nullable() }),
+  'run.completed': z.object({ output: jsonValue.describe('Output of the run.') }),
+  'run.failed': z.object({ error: errorView.describe('`{code, message, hint}`, with a code of [errors](errors.md).') }),
+  'run.cancelled': z.object({ reason: z.string().nullable().describe('Reason of the request; null = none.') }),
 } as const;
 
 export type EventKind = keyof typeof DATA;

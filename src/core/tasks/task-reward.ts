@@ -187,15 +187,19 @@ const SIGNALS_MOST = 50;
 
 /** What of a verification the log says. */
 export const taskVerified = z.object({
-  taskId: z.string(),
-  definitionHash: z.string(),
-  evidence,
-  verdict,
+  taskId: z.string().describe('Task.'),
+  definitionHash: z.string().describe('Hash of its definition.'),
+  evidence: evidence.describe(
+    'What the verification found: `tests`, `compile`, `lint`, `findings`, `steps` and others.',
+  ),
+  verdict: verdict.describe(
+    '`{version, weights, signals, passed, reward, reason}`, which formulas make of the evidence.',
+  ),
   given: givenReward
     .required()
     .extend({ name: z.string() })
     .nullable()
-    .describe('By a reward function, in place of the sum.'),
+    .describe('Reward by a reward function, which replaces that of the verdict; null = none.'),
 });
 export type TaskVerified = z.infer<typeof taskVerified>;
 
