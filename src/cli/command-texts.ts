@@ -208,7 +208,7 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
   repair: {
     about:
       'Says what is broken of the log of a run, up to where it is whole, and what came after ' +
-      'that; with `--apply`, a run of its own [goes on](evidence.md#a-broken-log) from there. ' +
+      'that; with `--apply`, a run of its own [goes on](evidence/repair.md) from there. ' +
       'Repeating it gives the same run.',
     example: 'holdfast repair run_1a1b --apply --accept call_5c1d',
   },
@@ -222,7 +222,7 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
   proof: {
     about:
       'Exports what proves the log of a run, or checks such a file [without a ' +
-      'server](evidence.md#a-proof-for-others). The exit code is 1 if it proves nothing.',
+      'server](evidence/proofs.md). The exit code is 1 if it proves nothing.',
     example: 'holdfast proof export run_1a1b --out run_1a1b.proof.json',
   },
   checkpoint: {
@@ -233,7 +233,7 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
     about:
       'Makes the key that signs checkpoints, in a file of mode 600. `rotate` puts a new one in ' +
       'its place, `revoke` says that an earlier one is believed no further ' +
-      '([evidence](evidence.md#the-key)). Prints the public key. Talks to no server; one that ' +
+      '([evidence](evidence/keys.md)). Prints the public key. Talks to no server; one that ' +
       'runs reads the file again before it signs.',
     example: 'holdfast signing-key make /etc/holdfast/signing-key --name example.com/holdfast',
   },
@@ -260,7 +260,7 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
   doctor: {
     about:
       'Checks what a server needs here: Node, the settings, the data directory, the token files, ' +
-      'the configuration file, the [key](evidence.md#the-key) that signs checkpoints, the ' +
+      'the configuration file, the [key](evidence/keys.md) that signs checkpoints, the ' +
       'database and its schema, the [container engine](operate/docker.md) with the images that ' +
       'agents name, the port, and [strays](operate/deploys.md#strays): runs that stand still, ' +
       'with what to do about them. Each is `ok`, `warn` or `fail` with the way out; the exit ' +

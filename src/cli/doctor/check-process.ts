@@ -26,7 +26,7 @@ export async function checkSigningKey(
       : warn(
           CHECK,
           'none: no checkpoint is signed, and nothing proves what runs did to someone who does not trust this database',
-          'Make one with `holdfast signing-key make <file>`, and set HOLDFAST_SIGNING_KEY_FILE: docs/evidence.md.',
+          'Make one with `holdfast signing-key make <file>`, and set HOLDFAST_SIGNING_KEY_FILE: docs/evidence/keys.md.',
         );
   try {
     const { signing } = await openLogKeys({ keyFile, key, publicKeys: [], madeIn: null });

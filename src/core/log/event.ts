@@ -114,7 +114,7 @@ const DATA = {
       })
       .exactOptional()
       .describe(
-        'Only of a [repair](evidence.md#a-broken-log): the broken event, its invariant, the number of lost events, the lost calls that may repeat, and the actor.',
+        'Only of a [repair](evidence/repair.md): the broken event, its invariant, the number of lost events, the lost calls that may repeat, and the actor.',
       ),
   }),
   'segment.started': z.object({

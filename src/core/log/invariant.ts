@@ -33,7 +33,7 @@ export const INVARIANTS = {
   log_end: 'The log ends where the head of the run says: with that number, hash and state.',
   log_entry: 'What the log over all runs says of the run, and checkpoints commit to, is what its log says.',
   run_row: 'The row of the run says what the log says: that it is over, how, and with which result.',
-  copied_rows: 'Rows that say again what the log says have the same as it: docs/evidence.md names them.',
+  copied_rows: 'Rows that say again what the log says have the same as it: docs/evidence/rows.md names them.',
 } as const;
 
 export type Invariant = keyof typeof INVARIANTS;

@@ -75,7 +75,7 @@ export interface HoldfastConfig {
   readonly prices?: PriceTable;
   /** What a call whose price is not known is taken to cost. Default `refuse`: none goes out where a budget applies. */
   readonly unknownPrice?: 'refuse' | { readonly ceiling: ConfiguredPrice };
-  /** With which key checkpoints of the log are signed, and where they are written. See docs/evidence.md. */
+  /** With which key checkpoints of the log are signed, and where they are written. See docs/evidence/keys.md. */
   readonly evidence?: EvidenceConfig;
   /** What may be spent, in dollars as texts: `{ perRun: '2.00', perTenant: { each: { perDay: '50' } } }`. See docs/budgets.md. */
   readonly budgets?: BudgetsInput;

@@ -119,7 +119,7 @@ const notAnchored = (context: EngineContext, id: string): HoldfastError =>
   new HoldfastError('run_not_anchored', `No signed checkpoint commits to an event of run ${id}.`, {
     hint:
       context.anchor.keys.signing === null
-        ? 'This server has no signing key: set HOLDFAST_SIGNING_KEY_FILE; see docs/evidence.md.'
+        ? 'This server has no signing key: set HOLDFAST_SIGNING_KEY_FILE; see docs/evidence/keys.md.'
         : 'Wait some seconds, or sign what has happened up to now with `holdfast checkpoint --now`.',
   });
 

@@ -103,7 +103,7 @@ async function nothingBroken(
   return new HoldfastError(
     'log_whole',
     `The log of run ${id} is whole by itself; what is broken is the log over all runs: ${broken.what}`,
-    { hint: 'No new run mends that log: docs/evidence.md says what each finding means.' },
+    { hint: 'No new run mends that log: docs/evidence/verify.md says what each finding means.' },
   );
 }
 

@@ -17,7 +17,7 @@ export async function readTree<T>(db: Knex, recipe: Recipe<T>): Promise<T> {
       const hash = byLeaf.get(leaf)?.slice(level * 64, level * 64 + 64) ?? '';
       if (hash.length === 64) return hash;
       throw new HoldfastError('log_broken', `The log of all runs has no hash at level ${level} of entry ${leaf}.`, {
-        hint: 'Someone has changed the table log_entries: `holdfast verify` says where; see docs/evidence.md.',
+        hint: 'Someone has changed the table log_entries: `holdfast verify` says where; see docs/evidence/verify.md.',
       });
     }),
   );

@@ -60,7 +60,7 @@ async function verifyLog(asJson: boolean): Promise<void> {
       'log_broken',
       `The log over all runs is broken: ${report.problems[0]?.what ?? 'it does not verify'}`,
       {
-        hint: 'docs/evidence.md says what each finding means, and what to do.',
+        hint: 'docs/evidence/verify.md says what each finding means, and what to do.',
       },
     );
   print(`ok: ${logLine(report)}`);

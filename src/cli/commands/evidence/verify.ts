@@ -177,7 +177,7 @@ function showTotal(total: Total, asJson: boolean, all = false): void {
     const also = log?.ok === false ? `${total.broken.length === 0 ? 'T' : ' T'}he log over all runs is broken.` : '';
     const logs = total.broken.length === 0 ? '' : `${total.broken.length} of ${total.runs} logs are broken.`;
     throw new HoldfastError('log_broken', `${logs}${also}`, {
-      hint: 'Each is named above, with the first event that is broken and the invariant of docs/events.md, or with what docs/evidence.md says of it.',
+      hint: 'Each is named above, with the first event that is broken and the invariant of docs/events.md, or with what docs/evidence/verify.md says of it.',
     });
   }
   print(`ok: ${textOf(total)}, ${total.complete} complete, ${total.anchored} anchored`);
