@@ -81,7 +81,7 @@ export const EVENT_TEXTS: { readonly [K in EventKind]: EventText } = {
     change: '`at` of that call = "started", if it is open',
   },
   'call.unknown': {
-    meaning: 'It is [unknown](concepts.md#unknown-effects) whether an unsafe call had its effect.',
+    meaning: 'It is [unknown](unknown-effects.md) whether an unsafe call had its effect.',
     written: 'When an unsafe call was begun and no one knows whether it happened.',
     change: '`at` of that call = "unknown", if it is open',
   },

@@ -191,7 +191,7 @@ const DATA = {
     toolVersion: z.string().describe('Version of the tool.'),
     effect: z
       .enum(CALL_EFFECTS)
-      .describe('[Effect](concepts.md) that the tool declares: `pure`, `idempotent` or `unsafe`.'),
+      .describe('[Effect](tools.md) that the tool declares: `pure`, `idempotent` or `unsafe`.'),
     arguments: jsonValue.describe('Arguments of the call.'),
     digest: z
       .string()
