@@ -176,7 +176,7 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
   fork: {
     about:
       'Starts a run that has the log of another one up to an event, with edits, and goes on live ' +
-      'from there: [forks](replay.md#forks-and-retries).',
+      'from there: [forks](replay/forks.md).',
     example:
       'holdfast fork run_1a1b --at 12 --edits \'[{"callId": "call_pay", "outcome": {"type": ' +
       '"output", "output": {"paid": 5}}}]\'',
@@ -191,7 +191,7 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
   },
   diff: {
     about:
-      'Shows [where two runs part](replay.md#where-two-runs-part): what each says there, and ' +
+      'Shows [where two runs part](replay/compare.md): what each says there, and ' +
       'what each did from there on. The exit code is 1 if they do.',
     example: 'holdfast diff run_1a1b run_2c2d',
   },
@@ -215,7 +215,7 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
   replay: {
     about:
       'Replays a run against the agents of the server, [without ' +
-      'effect](replay.md#replaying-a-run), and names where they diverge from the log. The exit ' +
+      'effect](replay/replay-a-run.md), and names where they diverge from the log. The exit ' +
       'code is 1 if they do, and 3 if the run cannot be replayed.',
     example: 'holdfast replay run_1a1b --from 12',
   },

@@ -6,15 +6,14 @@ import { LIVE_STOPS } from '../../src/core/replay/live-replay.js';
 import { defineAgent, defineTool, type EngineConfig, functionModel } from '../../src/index.js';
 import { ADMIN, openTestEngine, runToRest, type TestEngine } from '../harness/engine.js';
 import { call, type Output, outputAfter, say } from '../harness/script.js';
-import { names, pageText, section } from './pages.js';
+import { names, pageText } from './pages.js';
 
-/** What docs/replay.md shows of replays is what they say. */
+/** The pages on replays show what the command prints. */
 
-const page = pageText('docs/replay.md');
-const strictly = section(page, '## Replaying a run');
-const live = section(page, '## Asking the models again');
+const strictly = pageText('docs/replay/replay-a-run.md');
+const live = pageText('docs/replay/live.md');
 
-/** The first block of a section that is no command. */
+/** The first block of a page that is no command. */
 const shown = (text: string): string => /\n```\n([^`]+)\n```\n/.exec(text)?.[1] ?? '';
 
 const clerk = (version: string, second: number): EngineConfig => {

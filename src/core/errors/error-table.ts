@@ -252,7 +252,7 @@ const EVIDENCE_ERRORS = {
     500,
     'stop',
     'A replay did something else than was recorded',
-    'Make the callback deterministic; docs/replay.md explains how.',
+    'Make the callback deterministic; docs/replay/callbacks.md explains how.',
   ),
   state_unreadable: row(
     500,

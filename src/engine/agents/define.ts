@@ -81,7 +81,7 @@ export interface HoldfastConfig {
   readonly budgets?: BudgetsInput;
   /** Reward functions by name: a task that names one is given its reward by it. See docs/rewards.md. */
   readonly rewards?: { readonly [name: string]: RewardFunction };
-  /** Models that forks and retries of runs of every agent may name; `prefix/*` allows all of a provider. See docs/replay.md. */
+  /** Models that forks and retries of runs of every agent may name; `prefix/*` allows all of a provider. See docs/replay/forks.md. */
   readonly forkModels?: readonly string[];
   /** Whether someone else than who asked for a run must approve its calls, of every agent. See docs/approvals.md. */
   readonly separateRequester?: boolean;

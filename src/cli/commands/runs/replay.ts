@@ -30,7 +30,7 @@ export const replayCommand = (): Command =>
     .option('--execute-pure', 'executes calls of tools that are declared deterministic again, and compares')
     .option(
       '--live-model',
-      '[asks the models again](replay.md#asking-the-models-again), with the recorded results ' +
+      '[asks the models again](replay/live.md), with the recorded results ' +
         'of calls; this costs money. `--execute-pure` then executes calls of pure tools that ' +
         'are not recorded',
     )
