@@ -15,7 +15,7 @@ import { within } from '../storage/database/timing.js';
 import { notify } from '../storage/database/transactions.js';
 import { keyAnew } from '../storage/dbos/limited-names.js';
 import { keySegments, type LimitRow, saveLimits } from '../storage/queue/dispatch-limits.js';
-import { isOwner, markAlone, markContainers, markLeaving, markStopped } from '../storage/queue/workers.js';
+import { isOwner, markAlone, markLeaving, markStopped } from '../storage/queue/workers.js';
 import { McpConnections } from '../tools/mcp/mcp-connections.js';
 import { type RegisteredAgent, registerAgents } from './agents/agent-registry.js';
 import { assertConfig } from './agents/assert-config.js';
@@ -24,6 +24,7 @@ import { assertServed, routersIn, withRouters } from './agents/routers.js';
 import { type Money, openMoney } from './budgets/money-config.js';
 import { once } from './concurrency/concurrency-limits.js';
 import { whenDatabaseAnswers } from './concurrency/database-wait.js';
+import { EngineWatch } from './containers/engine-watch.js';
 import { openContainers } from './containers/open-containers.js';
 import { shortenCheckpoints } from './dbos/checkpoint-hook.js';
 import { hookDequeue } from './dbos/dequeue-hook.js';
@@ -185,6 +186,7 @@ async function launch(
     ...{ summaries: new Summaries(database.knex), system: new SystemFeed(database.knex) },
     cancel: cancellations({ stepContext, changes, running }),
     long: longWorkOf(stepContext, ending.signal),
+    containers: new EngineWatch({ stepContext, patienceMs: dockerPatienceMs, log }),
     defersContainers: () => dispatch.defersContainers(),
     isStopping: () => stopping !== undefined,
   };
@@ -198,11 +200,12 @@ async function launch(
   const system = { systemDatabaseUrl: database.url, systemDatabasePool: database.pool, serializer: STEP_FORMAT };
   await launchDbos(id, { ...system, ...(role === 'api' ? { listenQueues: [] } : {}) }, log);
   stepsKeepOutcomes = shortenCheckpoints();
-  await markContainers(database.knex, { id, epoch, containers: stepContext.environments !== null });
+  await context.containers.mark();
+  context.containers.begin();
   // A queue that is registered is looked at from the launch on; nothing of it may be taken before this process is whole.
   let isWhole = false;
   const freeSlots = () => (isWhole && !drain.hasBegun ? capacity : 0);
-  const deferContainersMs = stepContext.environments === null ? dockerPatienceMs : 0;
+  const { deferMs: deferContainersMs } = context.containers;
   const dispatch = new Dispatch({ database, worker: id, self, waker, metrics, capacity: freeSlots, deferContainersMs });
   begun.endsWith(() => dispatch.close());
   // Before the dispatcher looks for the first time: nothing is waited for between the launch and this.

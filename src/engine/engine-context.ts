@@ -12,6 +12,7 @@ import type { TaskRetries } from '../core/tasks/task-retries.js';
 import type { Metrics } from '../metrics/metrics.js';
 import type { Database } from '../storage/database/database.js';
 import type { RegisteredAgent } from './agents/agent-registry.js';
+import type { EngineWatch } from './containers/engine-watch.js';
 import type { Anchor } from './evidence/anchor.js';
 import type { ExportQueue } from './exports/export-queue.js';
 import type { Changes } from './log/changes.js';
@@ -60,6 +61,7 @@ export interface EngineContext {
   readonly cancel: CancelRun;
   readonly long: LongWork;
   /** Whether runs that need a container wait for a worker with an engine, as this one saw last. */
+  readonly containers: EngineWatch;
   readonly defersContainers: () => boolean;
   readonly isStopping: () => boolean;
   readonly log: EngineLog;

@@ -39,7 +39,7 @@ export const workerView = z
     containers: z
       .boolean()
       .describe(
-        'Whether it has a container engine. One without leaves runs that need a container to those that have it.',
+        'Whether it has a container engine that answers. Another one leaves runs that need a container to those that have it.',
       ),
     aloneRunId: z.string().nullable().describe('The run that has the worker to itself, because workers died with it.'),
     startedAt: z.iso.datetime(),

@@ -22,8 +22,8 @@ export interface DispatchOptions {
   readonly waker: DispatchWaker;
   /** How many may be at work in this process: what the database says of the queue is perhaps another one's. */
   readonly capacity: () => number;
-  /** For so long runs that need a container are left to workers with an engine that were heard of; 0: this one has an engine. */
-  readonly deferContainersMs: number;
+  /** That of `Dequeue`, at the moment of a look. */
+  readonly deferContainersMs: () => number;
   readonly metrics: Metrics;
 }
 
@@ -76,7 +76,7 @@ export class Dispatch implements DequeueHooks {
     const { database, worker, metrics, deferContainersMs } = this.#options;
     const wanted = {
       ...{ queue: SEGMENT_QUEUE, executor: worker, version: String(RECORDING_VERSION), application: APPLICATION },
-      ...{ owner, capacity, served: this.#served, after: this.#after, deferContainersMs },
+      ...{ owner, capacity, served: this.#served, after: this.#after, deferContainersMs: deferContainersMs() },
     };
     const found = await dequeue(database, wanted, this.#limited ? 'kept' : 'none');
     for (const ms of found.waited) metrics.dispatched(ms / 1000);

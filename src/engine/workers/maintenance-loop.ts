@@ -98,6 +98,7 @@ export function startMaintenanceLoop(
     }),
     every('containers', async () => containers.begin()),
     every('system', () => publishSystemEvents(context)),
+    every('engine', async () => context.containers.begin(), SWEEP_EVERY_MS),
     every('limits', () => refreshLimits(context), SWEEP_EVERY_MS),
     every('stranded', (isStopping) => sweep(context, isStopping), SWEEP_EVERY_MS),
     every('rebuild', () => rebuildLeft(context), SWEEP_EVERY_MS),

@@ -22,8 +22,8 @@ export interface Dequeue {
   /** The last key that was looked at, where there are too many for one look; '' otherwise. */
   readonly after: string;
   /**
-   * Runs that need a container are left to workers that have an engine, while one of those was heard of in so many milliseconds;
-   * 0: this worker has an engine.
+   * Runs that need a container are left to workers whose engine answers, while one of those was heard of in so many milliseconds.
+   * 0: the engine of this worker answers. -1: they are left in the queue, also where no other worker is there.
    */
   readonly deferContainersMs: number;
 }
@@ -187,7 +187,7 @@ firsts as (
   select o.key, f.* from keys o
    cross join lateral (${firstOf(PLACE, `s.queue_partition_key = o.key and ${OURS}`, 1)}) f where not o.ours),
 elsewhere as (
-  select $9::int > 0 and exists (
+  select $9::int < 0 or $9::int > 0 and exists (
     select from holdfast.workers where containers and heartbeat_at > clock_timestamp() - $9::int * interval '1 ms') as leaves),
 parted as (select *, ${partsOf('key')} from firsts),
 groups as (
