@@ -15,6 +15,7 @@ export type { Settlement } from './core/interruptions/settlement.js';
 export { type Interruption, type WaitRequest, waitFor } from './core/interruptions/wait.js';
 export type { RunDelta } from './core/log/delta.js';
 export type { RunEvent } from './core/log/event.js';
+export type { ReadRun } from './core/queue/queue-wait.js';
 export type { RunView, StartRun } from './core/runs/run.js';
 export type { RewardFacts, RewardFunction } from './core/tasks/reward.js';
 export type { SubmitTask, TaskFilter, TaskView } from './core/tasks/task.js';

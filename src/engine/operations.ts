@@ -30,6 +30,7 @@ import { insertAccess } from '../storage/ops/access-log.js';
 import { listAgents } from './agents/list-agents.js';
 import { listCharges, listSpend } from './budgets/charge-operations.js';
 import type { UntilSignal } from './concurrency/concurrency-limits.js';
+import { readRun } from './dbos/read-queued.js';
 import type { EngineContext } from './engine-context.js';
 import { checkpointNow, exportProof, getConsistency, getLog, listLogEntries } from './evidence/log-operations.js';
 import { withAnchor, withAnchors } from './evidence/verify-anchor.js';
@@ -50,7 +51,7 @@ import { deleteRun, eraseRun } from './retention/delete-run.js';
 import { eraseSubject, getSubjectErasure } from './retention/erase-subject.js';
 import { askForRetention, previewRetention } from './retention/retention.js';
 import { deleteSession, getSession, listSessionItems, listSessions } from './runs/database-session.js';
-import { getRun, liftWork, listEvents, listRuns, listSetAside } from './runs/read-runs.js';
+import { liftWork, listEvents, listRuns, listSetAside } from './runs/read-runs.js';
 import { startRun } from './runs/start-run.js';
 import type { FromPlace, SystemEventPage } from './streaming/system-events.js';
 import { listSystemEvents } from './streaming/system-events.js';
@@ -74,8 +75,10 @@ export const OPERATIONS = {
    * `idempotency_key_reused`. Throws `session_busy`, `session_full`, `agent_unknown`, `grants_widened`, `capability_invalid`, `invalid_request`.
    */
   startRun,
-  /** Waits up to `waitMs` until the run is paused or over. Throws `run_unknown`. */
-  getRun,
+  /**
+   * Waits up to `waitMs` until the run is paused or over. `waitsFor` says why a run is in the queue. Throws `run_unknown`.
+   */
+  getRun: readRun,
   /** Newest first. Long inputs and outputs are cut, and `cut` says so. */
   listRuns,
   /** Asks a run to stop; a model call or tool in flight is aborted. Repeating it is no error. Throws `run_unknown`, `run_over`. */

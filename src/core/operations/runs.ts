@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ErrorCode } from '../errors/errors.js';
 import { nameText } from '../json.js';
+import { readRun } from '../queue/queue-wait.js';
 import { forkRun, retryRun } from '../replay/fork.js';
 import { replayReport, replayRequest } from '../replay/replay.js';
 import { subjectName } from '../retention/erasure.js';
@@ -79,7 +80,7 @@ export const RUN_OPERATIONS = {
         .default(0)
         .describe('Seconds to wait until the run is paused or over.'),
     }),
-    response: runView,
+    response: readRun,
     errors: ['run_unknown'],
     args: ({ path, query }, { caller, signal }) => [path.id, caller, { waitMs: query.wait * 1000, signal }],
   }),

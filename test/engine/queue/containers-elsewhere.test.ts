@@ -87,7 +87,10 @@ describeEachDatabase('a worker without a container engine', (kind) => {
     const id = await submit();
     const plain = (await t.engine.startRun({ agent: 'plain', input: 'go' }, ADMIN)).id;
     expect(await restOf(t.engine, plain)).toMatchObject({ status: 'completed' });
-    expect(await t.engine.getRun(id, ADMIN)).toMatchObject({ status: 'queued' });
+    expect(await t.engine.getRun(id, ADMIN)).toMatchObject({
+      status: 'queued',
+      waitsFor: { code: 'container_engine' },
+    });
     await open();
     // The worker takes the run, and this engine refuses everything that a run needs.
     expect(await restOf(t.engine, id)).toMatchObject({ status: 'failed', error: { code: 'verification_failed' } });

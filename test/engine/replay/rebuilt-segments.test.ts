@@ -146,7 +146,7 @@ describeEachDatabaseSlowly('a segment of an older recording version', (kind) => 
     await approved(id);
     for (const { seq, kind: at } of await eventsOf(t.engine, id)) {
       const fork = await t.engine.forkRun(id, { at: seq }, ADMIN);
-      let run = await restOf(t.engine, fork.id);
+      let run: RunView = await restOf(t.engine, fork.id);
       if (run.status === 'paused') run = await approved(fork.id);
       expect(run, `${seq} ${at}`).toMatchObject({ status: 'completed', output: OUTPUT, turns: 4, error: null });
       expect(await t.engine.verifyRun(fork.id, ADMIN), `${seq} ${at}`).toMatchObject({ ok: true, complete: true });

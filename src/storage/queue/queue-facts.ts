@@ -1,0 +1,60 @@
+import type { Knex } from 'knex';
+import { BAND_WIDTH, KEY_SEPARATOR, NEEDS_CONTAINER } from '../../core/queue/dispatch.js';
+import type { QueueFacts } from '../../core/queue/queue-wait.js';
+import { OLD } from './workers.js';
+
+const part = (key: string, place: number): string => `split_part(${key}, '${KEY_SEPARATOR}', ${place})`;
+
+/** The rows of `dbos.workflow_status` that count against a limit, which is `l`. */
+const SAME = `case l.kind when 'agent' then ${part('w.queue_partition_key', 2)} when 'image' then ${part('w.queue_partition_key', 3)}
+  when 'model' then ${part('w.queue_partition_key', 4)} else ${part('w.queue_partition_key', 1)} end
+  = case l.kind when 'tenants' then q.tenant else l.name end`;
+
+const BEGUN = `d.started_at > clock_timestamp() - l.rate_per_ms * interval '1 ms'
+  and case l.kind when 'agent' then d.agent = q.agent else d.tenant = q.tenant end`;
+
+/** Returns what keeps a segment in the queue, as of one moment; null: it is not in the queue. */
+export async function queueFacts(
+  db: Knex,
+  { workflowId, queue }: { readonly workflowId: string; readonly queue: string },
+): Promise<QueueFacts | null> {
+  const { rows }: { rows: QueueFacts[] } = await db.raw(
+    `with q as (
+       select ${part('s.queue_partition_key', 1)} as tenant, ${part('s.queue_partition_key', 2)} as agent,
+              ${part('s.queue_partition_key', 3)} as image, ${part('s.queue_partition_key', 4)} as model,
+              ${part('s.queue_partition_key', 5)} = '${NEEDS_CONTAINER}' as contained, s.priority >= ${BAND_WIDTH} as begins,
+              coalesce(s.application_version, (select version_name from dbos.application_versions
+                where application_name = s.application_name or application_name is null or s.application_name is null
+                order by version_timestamp desc limit 1)) as version
+         from dbos.workflow_status s
+        where s.workflow_uuid = :workflowId and s.queue_name = :queue and s.status = 'ENQUEUED'
+          and s.queue_partition_key is not null),
+     live as (
+       select w.containers, w.running < w.capacity as room, q.version is null or w.recording_version::text = q.version as ours
+         from holdfast.workers w cross join q
+        where w.role <> 'api' and w.stopped_at is null and w.stop_asked is null and w.leaving_at is null
+          and w.heartbeat_at > now() - ${OLD}),
+     l as (
+       select l.kind, l.name, l.concurrency, l.rate_runs, l.rate_per_ms from holdfast.dispatch_limits l cross join q
+        where l.kind = 'agent' and l.name = q.agent or l.kind = 'tenant' and l.name = q.tenant
+           or l.kind = 'image' and l.name = q.image or l.kind = 'model' and l.name = q.model
+           or l.kind = 'tenants' and not exists (
+                select from holdfast.dispatch_limits o where o.kind = 'tenant' and o.name = q.tenant)),
+     counted as (
+       select l.kind, l.name, l.concurrency, l.rate_runs, l.rate_per_ms,
+              (select count(*) from dbos.workflow_status w
+                where w.queue_name = :queue and w.status = 'PENDING' and w.queue_partition_key is not null and ${SAME}) as busy,
+              (select count(*) from holdfast.dispatch_starts d where ${BEGUN}) as begun
+         from l cross join q)
+     select q.contained as "needsContainer", q.begins,
+            (select count(*)::int from live) as workers,
+            (select count(*)::int from live where ours) as "ofVersion",
+            (select count(*)::int from live where ours and containers) as "withEngine",
+            (select count(*)::int from live where ours and room and (containers or not q.contained)) as "withRoom",
+            coalesce((select json_agg(json_build_object('kind', kind, 'name', name, 'concurrency', concurrency, 'busy', busy,
+              'rateRuns', rate_runs, 'ratePerMs', rate_per_ms, 'begun', begun) order by kind) from counted), '[]') as limits
+       from q`,
+    { workflowId, queue },
+  );
+  return rows[0] ?? null;
+}

@@ -1,0 +1,34 @@
+import { expect, it } from 'vitest';
+import { type LimitInForce, type QueueFacts, queueWaitOf } from '../../../src/core/queue/queue-wait.js';
+
+const READY: QueueFacts = {
+  ...{ needsContainer: false, begins: true, limits: [] },
+  ...{ workers: 2, ofVersion: 2, withEngine: 0, withRoom: 1 },
+};
+const LIMIT: LimitInForce = {
+  ...{ kind: 'agent', name: 'payer', concurrency: 3, busy: 2 },
+  ...{ rateRuns: 5, ratePerMs: 1000, begun: 4 },
+};
+
+it.each<readonly [string, Partial<QueueFacts>, string]>([
+  ['nothing is in the way', {}, 'turn'],
+  ['no worker is at work', { workers: 0, ofVersion: 0, withRoom: 0 }, 'worker'],
+  ['all workers are of another version', { ofVersion: 0, withRoom: 0 }, 'version'],
+  ['no engine answers', { needsContainer: true }, 'container_engine'],
+  ['the workers with an engine have no room', { needsContainer: true, withEngine: 1, withRoom: 0 }, 'capacity'],
+  ['limits leave room', { limits: [LIMIT] }, 'turn'],
+  ['as many runs are at work as may be', { limits: [LIMIT, { ...LIMIT, kind: 'tenant', busy: 3 }] }, 'limit'],
+  ['as many runs have begun as may begin', { limits: [{ ...LIMIT, begun: 5 }] }, 'rate'],
+  ['a rate holds back no run that has begun', { begins: false, limits: [{ ...LIMIT, begun: 5 }] }, 'turn'],
+  ['there is no limit', { limits: [{ ...LIMIT, concurrency: null, busy: 9, rateRuns: null, begun: 9 }] }, 'turn'],
+  ['workers are full', { withRoom: 0 }, 'capacity'],
+])('says why a run is in the queue where %s', (_, facts, code) => {
+  expect(queueWaitOf({ ...READY, ...facts }).code).toBe(code);
+});
+
+it('names what has the limit', () => {
+  const limits: readonly LimitInForce[] = [{ ...LIMIT, kind: 'model', name: 'm', busy: 3 }];
+  expect(queueWaitOf({ ...READY, limits }).detail).toBe('The model "m" has reached its limit of 3 at work.');
+  const tenants: readonly LimitInForce[] = [{ ...LIMIT, kind: 'tenants', name: '', busy: 3 }];
+  expect(queueWaitOf({ ...READY, limits: tenants }).detail).toMatch(/^The tenant has reached/);
+});
