@@ -15,7 +15,7 @@ import { within } from '../storage/database/timing.js';
 import { notify } from '../storage/database/transactions.js';
 import { keyAnew } from '../storage/dbos/limited-names.js';
 import { keySegments, type LimitRow, saveLimits } from '../storage/queue/dispatch-limits.js';
-import { isOwner, markAlone, markLeaving, markStopped } from '../storage/queue/workers.js';
+import { isOwner, markAlone, markContainers, markLeaving, markStopped } from '../storage/queue/workers.js';
 import { McpConnections } from '../tools/mcp/mcp-connections.js';
 import { type RegisteredAgent, registerAgents } from './agents/agent-registry.js';
 import { assertConfig } from './agents/assert-config.js';
@@ -186,7 +186,10 @@ async function launch(
     ...{ summaries: new Summaries(database.knex), system: new SystemFeed(database.knex) },
     cancel: cancellations({ stepContext, changes, running }),
     long: longWorkOf(stepContext, ending.signal),
-    containers: new EngineWatch({ stepContext, patienceMs: dockerPatienceMs, log }),
+    containers: new EngineWatch({
+      ...{ stepContext, patienceMs: dockerPatienceMs, log },
+      write: (has) => markContainers(database.knex, { id, epoch, containers: has }),
+    }),
     defersContainers: () => dispatch.defersContainers(),
     isStopping: () => stopping !== undefined,
   };

@@ -49,7 +49,7 @@ export interface QueueFacts {
   /** Of those of the version: with an engine that answers. */
   readonly withEngine: number;
   /** Of those that can take the run: with room. */
-  readonly withRoom: number;
+  readonly withCapacity: number;
   readonly limits: readonly LimitInForce[];
 }
 
@@ -73,7 +73,8 @@ export function queueWaitOf(facts: QueueFacts): QueueWait {
         detail: `${nameOf(limit)} may begin ${rateRuns} runs in ${ratePerMs} ms, and has begun them.`,
       };
   }
-  if (facts.withRoom === 0) return { code: 'capacity', detail: 'The workers that can execute the run have no room.' };
+  if (facts.withCapacity === 0)
+    return { code: 'capacity', detail: 'The workers that can execute the run have no room.' };
   return { code: 'turn', detail: 'A worker takes the run when its turn comes.' };
 }
 

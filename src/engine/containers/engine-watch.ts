@@ -1,14 +1,15 @@
 import type { StepContext } from '../../../steps/context.js';
 import type { EngineLog } from '../../core/ops/log-record.js';
-import { markContainers } from '../../storage/queue/workers.js';
 
-/** `dequeue` leaves runs that need a container in the queue, whoever else works. */
+/** `dequeue` leaves runs that need a container in the queue, also where no other worker is there. */
 const LEAVE_ALL = -1;
 
 interface Watched {
   readonly stepContext: StepContext;
   readonly patienceMs: number;
   readonly log: EngineLog;
+  /** Writes into the row of the worker whether it has an engine that answers. */
+  readonly write: (containers: boolean) => Promise<void>;
 }
 
 /**
@@ -35,10 +36,9 @@ export class EngineWatch {
 
   /** Writes into the row of the worker whether it has an engine that answers. */
   async mark(): Promise<void> {
-    const { knex, worker, environments } = this.#watched.stepContext;
-    const containers = environments !== null && this.#awaySince === null;
+    const containers = this.#watched.stepContext.environments !== null && this.#awaySince === null;
     if (containers === this.#marked) return;
-    await markContainers(knex, { ...worker, containers });
+    await this.#watched.write(containers);
     this.#marked = containers;
   }
 

@@ -50,7 +50,7 @@ export async function queueFacts(
             (select count(*)::int from live) as workers,
             (select count(*)::int from live where ours) as "ofVersion",
             (select count(*)::int from live where ours and containers) as "withEngine",
-            (select count(*)::int from live where ours and room and (containers or not q.contained)) as "withRoom",
+            (select count(*)::int from live where ours and room and (containers or not q.contained)) as "withCapacity",
             coalesce((select json_agg(json_build_object('kind', kind, 'name', name, 'concurrency', concurrency, 'busy', busy,
               'rateRuns', rate_runs, 'ratePerMs', rate_per_ms, 'begun', begun) order by kind) from counted), '[]') as limits
        from q`,

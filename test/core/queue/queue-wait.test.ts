@@ -3,7 +3,7 @@ import { type LimitInForce, type QueueFacts, queueWaitOf } from '../../../src/co
 
 const READY: QueueFacts = {
   ...{ needsContainer: false, begins: true, limits: [] },
-  ...{ workers: 2, ofVersion: 2, withEngine: 0, withRoom: 1 },
+  ...{ workers: 2, ofVersion: 2, withEngine: 0, withCapacity: 1 },
 };
 const LIMIT: LimitInForce = {
   ...{ kind: 'agent', name: 'payer', concurrency: 3, busy: 2 },
@@ -12,16 +12,16 @@ const LIMIT: LimitInForce = {
 
 it.each<readonly [string, Partial<QueueFacts>, string]>([
   ['nothing is in the way', {}, 'turn'],
-  ['no worker is at work', { workers: 0, ofVersion: 0, withRoom: 0 }, 'worker'],
-  ['all workers are of another version', { ofVersion: 0, withRoom: 0 }, 'version'],
+  ['no worker is at work', { workers: 0, ofVersion: 0, withCapacity: 0 }, 'worker'],
+  ['all workers are of another version', { ofVersion: 0, withCapacity: 0 }, 'version'],
   ['no engine answers', { needsContainer: true }, 'container_engine'],
-  ['the workers with an engine have no room', { needsContainer: true, withEngine: 1, withRoom: 0 }, 'capacity'],
+  ['the workers with an engine have no room', { needsContainer: true, withEngine: 1, withCapacity: 0 }, 'capacity'],
   ['limits leave room', { limits: [LIMIT] }, 'turn'],
   ['as many runs are at work as may be', { limits: [LIMIT, { ...LIMIT, kind: 'tenant', busy: 3 }] }, 'limit'],
   ['as many runs have begun as may begin', { limits: [{ ...LIMIT, begun: 5 }] }, 'rate'],
   ['a rate holds back no run that has begun', { begins: false, limits: [{ ...LIMIT, begun: 5 }] }, 'turn'],
   ['there is no limit', { limits: [{ ...LIMIT, concurrency: null, busy: 9, rateRuns: null, begun: 9 }] }, 'turn'],
-  ['workers are full', { withRoom: 0 }, 'capacity'],
+  ['workers are full', { withCapacity: 0 }, 'capacity'],
 ])('says why a run is in the queue where %s', (_, facts, code) => {
   expect(queueWaitOf({ ...READY, ...facts }).code).toBe(code);
 });
