@@ -78,7 +78,7 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
   'task import': {
     about:
       'Makes a definition of a task directory of Harbor, and says what it does not say or says ' +
-      'in another way. See [tasks](tasks.md#harbor).',
+      'in another way. See [tasks](tasks/harbor.md).',
     example: 'holdfast task import hello-world --out hello-world.yaml',
   },
   'task export': {
@@ -112,7 +112,7 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
   },
   'task requeue': {
     about:
-      'Gives a [dead task](tasks.md#dead-tasks) new attempts: one that failed by an error, and ' +
+      'Gives a [dead task](tasks/dead-tasks.md#dead-tasks) new attempts: one that failed by an error, and ' +
       'that no attempt follows. Needs the role `admin`.',
     example: 'holdfast task requeue task_0123456789abcdef0123456789abcdef',
   },

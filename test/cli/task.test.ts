@@ -76,7 +76,7 @@ it('every problem is printed with its field, and the way out', async () => {
       .map((line) => line.replace(/:.*/, '')),
   ).toEqual(['wrong  /name', 'wrong  /category', 'wrong  /difficulty', 'wrong  /environment', 'wrong  /verification']);
   expect(stderr).toBe(
-    'holdfast: wrong.yaml has 5 problems. (task_invalid)\n  Correct the fields that are named; docs/tasks.md tells each one.\n',
+    'holdfast: wrong.yaml has 5 problems. (task_invalid)\n  Correct the fields that are named; docs/tasks/definition.md describes each one.\n',
   );
   const asJson = JSON.parse((await task('check', 'wrong.yaml', '--json')).stdout);
   expect(asJson).toMatchObject({ ok: false, code: 'task_invalid', problems: { length: 5 } });

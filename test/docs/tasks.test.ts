@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { taskDefinition } from '../../src/core/tasks/task-definition.js';
 import { runHere } from '../cli/in-process.js';
-import { names, pageText, section } from './pages.js';
+import { names, pages, pageText, section } from './pages.js';
 
-const page = pageText('docs/tasks.md');
+const text = ['docs/tasks.md', ...pages('docs/tasks').sort()].map(pageText).join('\n');
 const before = process.cwd();
 let dir = '';
 beforeAll(() => {
@@ -18,13 +18,13 @@ afterAll(() => {
   rmSync(dir, { recursive: true });
 });
 
-it('docs/tasks.md has every field of a definition, and no other', () => {
-  expect(names(section(page, '## A definition'))).toEqual(Object.keys(taskDefinition.shape));
+it('docs/tasks/definition.md has every field of a definition, and no other', () => {
+  expect(names(section(pageText('docs/tasks/definition.md'), '## Fields'))).toEqual(Object.keys(taskDefinition.shape));
 });
 
-it('the commands of docs/tasks.md do what they say, in their order', async () => {
+it('the commands of the pages on tasks succeed, in their order', async () => {
   // What asks a server is in docs/cli.md and docs/http.md.
-  const here = page.replace(section(page, '## Executing one'), '');
+  const here = text.replace(section(text, '## Execute a task'), '');
   const lines = [...here.matchAll(/^```sh\n([\s\S]*?)^```/gm)].flatMap(([, block = '']) => block.trim().split('\n'));
   expect(lines.length).toBeGreaterThan(1);
   for (const line of lines) {
@@ -34,8 +34,8 @@ it('the commands of docs/tasks.md do what they say, in their order', async () =>
   }
 });
 
-it('each definition of docs/tasks.md is one', async () => {
-  const definitions = [...page.matchAll(/^```yaml\n([\s\S]*?)^```/gm)].map(([, text = '']) => text);
+it('each definition on the pages on tasks is valid', async () => {
+  const definitions = [...text.matchAll(/^```yaml\n([\s\S]*?)^```/gm)].map(([, text = '']) => text);
   expect(definitions.length).toBeGreaterThan(0);
   for (const [index, text] of definitions.entries()) {
     writeFileSync(`${index}.yaml`, text);

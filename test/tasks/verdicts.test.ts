@@ -10,7 +10,7 @@ import { ownVersion } from './own-version.js';
 
 /** Programs that attack the test which tries them. Each is wrong, and earns nothing. */
 
-/** A test as docs/tasks.md advises it: what the program printed is judged, and the program is another user's. */
+/** A test as docs/tasks/tests.md advises it: what the program printed is judged, and the program is another user's. */
 const CHECK = `
 import subprocess, sys
 numbers = [3, 4, 35]

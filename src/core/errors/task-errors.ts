@@ -6,7 +6,7 @@ export const TASK_ERRORS = {
     422,
     'stop',
     'The task definition is not valid',
-    'Correct the fields that are named; docs/tasks.md tells each one.',
+    'Correct the fields that are named; docs/tasks/definition.md describes each one.',
   ),
   task_parameters_invalid: row(
     422,

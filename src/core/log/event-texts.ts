@@ -198,11 +198,11 @@ export const SYSTEM_EVENT_TEXTS: { readonly [K in SystemEventKind]: SystemEventT
     elsewhere: 'TaskFailed',
   },
   'task.requeued': {
-    written: 'When a person has [put it back](tasks.md#dead-tasks).',
+    written: 'When a person has [put it back](tasks/dead-tasks.md#dead-tasks).',
     elsewhere: 'TaskRequeued',
   },
   'run.stalled': {
-    written: 'When a run at work [made no progress](tasks.md#stalls) for long, once for each silence.',
+    written: 'When a run at work [made no progress](tasks/dead-tasks.md#stalls) for long, once for each silence.',
     elsewhere: 'RunStalled',
   },
   'step.executed': {

@@ -57,7 +57,7 @@ const solution = z
 
 const steps = z.int().min(1).max(100_000);
 
-/** A versioned template of what an agent is asked to do, where, and how it is found out whether it did. docs/tasks.md tells each field. */
+/** A versioned template of what an agent is asked to do, where, and how it is found out whether it did. docs/tasks/definition.md describes each field. */
 export const taskDefinition = z
   .strictObject({
     name: slug,

@@ -89,9 +89,9 @@ export interface HoldfastConfig {
   readonly retention?: RetentionConfig;
   /** In which order tasks begin that say nothing of it: `{ weights: { difficulty: 24, category: 48, age: 1 } }`. See docs/batches.md. */
   readonly scheduling?: SchedulingConfig;
-  /** How often a task is tried again that failed by what was around it: `{ most: 2, firstMs: 5000, longestMs: 300_000 }`. See docs/tasks.md. */
+  /** How often a task is tried again that failed by what was around it: `{ most: 2, firstMs: 5000, longestMs: 300_000 }`. See docs/tasks/attempts.md. */
   readonly retries?: RetriesConfig;
-  /** After how long a run at work that makes no progress is told, and whether it is ended: `{ afterMs: 900_000, end: false }`. See docs/tasks.md. */
+  /** After how long a run at work that makes no progress is told, and whether it is ended: `{ afterMs: 900_000, end: false }`. See docs/tasks/dead-tasks.md. */
   readonly stalls?: StallsConfig;
   /** Folders of the host that environments of tasks may mount: `['/srv/books', { path: '/srv/out', writable: true }]`. Default: none. */
   readonly hostFolders?: readonly HostFolderConfig[];

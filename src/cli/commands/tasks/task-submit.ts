@@ -73,7 +73,7 @@ const TASK =
 const withOptions = (command: Command): Command =>
   command
     .addOption(
-      new Option('--parameters <json>', 'of the [template](tasks.md), as JSON, or `@` and a file').argParser(
+      new Option('--parameters <json>', 'of the [template](tasks/templates.md), as JSON, or `@` and a file').argParser(
         jsonObjectOption,
       ),
     )
