@@ -246,7 +246,7 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
   },
   work: {
     about:
-      'Lists [work that is not begun any more](operate/workers.md#work-that-kills-its-workers) ' +
+      'Lists [work that is not begun any more](operate/crash-limits.md#work-that-kills-its-workers) ' +
       'since processes died with it, of all tenants, or has it begun again. It takes a role in ' +
       'the [installation](http.md#the-installation): to lift, `operator`.',
     example: "holdfast work --lift 'replay run_5f0c2a9e1b7d4c3f8a6e0d2b4c6f8a1e' --tenant acme",

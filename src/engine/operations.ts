@@ -361,7 +361,7 @@ export const OPERATIONS = {
   /** Asks a worker to stop; it sees that within a second. Repeating it is no error. Throws `worker_unknown`. */
   stopWorker: (context: EngineContext, id: string, how: WorkerStop): Promise<WorkerView> =>
     stopWorker(context, id, how),
-  /** Work beside the runs, of all tenants, that is not begun any more since processes died with it; the newest 100. docs/operate/workers.md. */
+  /** Work beside the runs, of all tenants, that is not begun any more since processes died with it; the newest 100. docs/operate/crash-limits.md. */
   listSetAside: (context: EngineContext): Promise<SetAsideList> => listSetAside(context),
   /** Forgets the deaths with a piece of work, so that it is begun again. Repeating it is no error. */
   liftWork: (context: EngineContext, work: LiftWork): Promise<LiftedWork> => liftWork(context, work),

@@ -231,7 +231,7 @@ export const SYSTEM_EVENT_TEXTS: { readonly [K in SystemEventKind]: SystemEventT
   },
   'work.set_aside': {
     written:
-      'When work beside the runs is [not begun any more](operate/workers.md#work-that-kills-its-workers), since too many processes died with it.',
+      'When work beside the runs is [not begun any more](operate/crash-limits.md#work-that-kills-its-workers), since too many processes died with it.',
     elsewhere: 'WorkSetAside',
   },
   'cost.threshold_reached': {

@@ -67,7 +67,7 @@ const DATA = {
     requestedBy: z
       .array(z.string())
       .exactOptional()
-      .describe('Actors that [asked for](approvals.md#who-asked-for-the-run) the run, its source, or a run above it.'),
+      .describe('Actors that [asked for](approvals.md#separate-requester) the run, its source, or a run above it.'),
     parent: z
       .object({ runId: z.string(), callId: z.string(), eventId: z.string(), notGranted: z.array(z.string()) })
       .exactOptional()

@@ -17,10 +17,10 @@ import { createEngineDatabase, describeEachDatabase, type TestDatabase } from '.
 import { ADMIN, BOB, eventsOf, restOf, runToRest } from '../../harness/engine.js';
 import { call, resultsIn, say, scripted } from '../../harness/script.js';
 
-/** The table of docs/approvals.md that says what becomes of decisions: each row of it is tried. */
+/** The table of docs/approvals/forks.md that says what becomes of decisions: each row of it is tried. */
 
 const ROOT = join(import.meta.dirname, '../../..');
-const PAGE = readFileSync(join(ROOT, 'docs/approvals.md'), 'utf8');
+const PAGE = readFileSync(join(ROOT, 'docs/approvals/forks.md'), 'utf8');
 const ROWS = (PAGE.split('## What becomes of decisions')[1]?.split('\n## ')[0] ?? '')
   .split('\n')
   .flatMap((line) => /^\| \*\*(.+?)\*\*/.exec(line)?.[1] ?? []);
