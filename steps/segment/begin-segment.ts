@@ -9,6 +9,7 @@ import {
   storedRow,
 } from '../../src/core/integrity/begin-rows.js';
 import type { FalseRow } from '../../src/core/integrity/copied-rows.js';
+import type { LoggedFacts } from '../../src/core/integrity/logged-facts.js';
 import type { ArgumentEdit, DecisionView, InterruptionReason } from '../../src/core/interruptions/interruption.js';
 import type { StandingDecisionView, StandingRule } from '../../src/core/interruptions/standing.js';
 import { type AllowedElsewhere, allowedBy } from '../../src/core/interruptions/standing.js';
@@ -207,7 +208,7 @@ export async function compareBegin(
       standing_decisions: rows.standing.map((row) => storedRow('standing_decisions', row, run)),
     }) ??
     rows.interruptions.map((row) => argumentsFault(row, facts)).find((one) => one !== null) ??
-    (await withDatabaseRetry(() => changedCall(knex, run, rows.interruptions)));
+    (await withDatabaseRetry(() => changedCall(knex, run, rows.interruptions, facts)));
   if (wrong === null) return null;
   const { table, row, column, what } = wrong;
   return refused(run.id, `${column === null ? '' : `${column} of `}the row ${row} of ${table}: ${what}`);
@@ -218,12 +219,14 @@ async function changedCall(
   knex: StepContext['knex'],
   run: RunRow,
   interruptions: readonly InterruptionRow[],
+  facts: LoggedFacts,
 ): Promise<FalseRow | null> {
   // A segment that takes the place of another one goes on with what that has done by then.
   if (run.rebuilt_segment === run.segment) return null;
   const asked = interruptions.flatMap((row): AskedCall[] => {
     const { call_id: callId, origin_run_id: origin, reason } = row;
-    return callId === null || origin !== null ? [] : [{ callId, reason, wait: waitOf(row) }];
+    const memo = facts.interruptions.get(row.id)?.asked.memo;
+    return callId === null || origin !== null ? [] : [{ callId, reason, wait: waitOf(row), memo }];
   });
   if (asked.length === 0) return null;
   const ids = asked.map(({ callId }) => callId);

@@ -203,6 +203,7 @@ async function ask(
     data: {
       ...{ id, kind, callId, tool, reason, text, digest, expiresInMs },
       ...(placed === null ? {} : { wait: placed.spec }),
+      ...(inside?.memo === undefined ? {} : { memo: inside.memo }),
       ...severalOf(approval.required),
       agent,
       ...(approval.separate ? { separateRequester: true } : {}),

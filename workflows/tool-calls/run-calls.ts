@@ -1,7 +1,7 @@
 import { DBOS, DBOSWorkflowConflictError } from '@dbos-inc/dbos-sdk';
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import { elsewhereText } from '../../src/core/interruptions/standing.js';
-import { type CallWait, waitText } from '../../src/core/interruptions/wait.js';
+import { type CallWait, memoDigest, waitText } from '../../src/core/interruptions/wait.js';
 import { digestOf } from '../../src/core/json.js';
 import type { CallOutcome } from '../../src/core/log/event.js';
 import type { Wait } from '../../src/core/runs/ending.js';
@@ -205,7 +205,7 @@ function waitOf(authorized: AuthorizedCall, wait: CallWait, parentKey: string): 
     ...{ callId, tool, agent, arguments: args, digest, reason: spec.kind, text, parentKey },
     // Only people forget: what is not a question waits for as long as it takes.
     expiresInMs: spec.kind === 'question' ? expiresInMs : (expiresInMs ?? null),
-    inside: { ordinal, spec, dueAt },
+    inside: { ordinal, spec, dueAt, memo: memoDigest(wait.memo) },
   };
 }
 

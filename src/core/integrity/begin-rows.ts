@@ -1,10 +1,11 @@
 import type { InterruptionReason } from '../interruptions/interruption.js';
-import { type PlacedWait, placedWait } from '../interruptions/wait.js';
-import { canonical, type JsonValue, sha256 } from '../json.js';
+import type { PlacedWait } from '../interruptions/wait.js';
+import { type JsonValue, sha256 } from '../json.js';
 import { EVENT_DATA, type EventKind, type ToldEvent } from '../log/event.js';
 import type { RunState } from '../log/state.js';
 import { callDigest } from '../runs/call.js';
 import type { Usage } from '../runs/run.js';
+import { waitFault } from './call-waits.js';
 import { COPIES, type CopyName, type FalseRow, falseRows, NO_COPIES, type StoredCopies } from './copied-rows.js';
 import { type Cell, type Column, type StoredRow, shown } from './copied-table.js';
 import { LoggedFacts } from './logged-facts.js';
@@ -138,6 +139,8 @@ export interface AskedCall {
   readonly reason: InterruptionReason;
   /** Null: it is asked whether the call may run. */
   readonly wait: PlacedWait | null;
+  /** Digest of what its tool keeps, as the log has it; undefined: the log does not say. */
+  readonly memo?: string | null | undefined;
 }
 
 /** The row of a call when a segment begins. */
@@ -162,26 +165,19 @@ export function falseCall(asked: readonly AskedCall[], rows: ReadonlyMap<string,
   return null;
 }
 
-function faultOf({ reason, wait }: AskedCall, row: CallAtBegin | undefined): Pick<FalseRow, 'column' | 'what'> | null {
+function faultOf(
+  { reason, wait, memo }: AskedCall,
+  row: CallAtBegin | undefined,
+): Pick<FalseRow, 'column' | 'what'> | null {
   if (row === undefined)
     return wait === null ? null : { column: null, what: 'the row of a call that waits is missing' };
   if (row.ended) return { column: 'outcome', what: 'it has one, and the log says that the call has not ended' };
   if (wait !== null) {
-    const isSame = waitIn(row.waiting) === canonical(wait);
-    return isSame ? null : { column: 'waiting', what: 'it is not what the log says that the call waits for' };
+    return waitFault(row.waiting, { wait, memo });
   }
   // A fork asks again about a call that was begun in its source.
   const begun = reason === 'unknown_effect' || row.origin !== null;
   return begun ? null : { column: null, what: 'the log says that the call has not begun' };
-}
-
-/** Null: nothing that a call can wait for. */
-function waitIn(waiting: string | null): string | null {
-  try {
-    return canonical(placedWait.parse(JSON.parse(waiting ?? 'null')));
-  } catch {
-    return null;
-  }
 }
 
 /** The column of a run that is over that does not say what its log says; null: all do. Looks at an event at a time. */

@@ -143,7 +143,8 @@ function outcomeOf({ outcomes }: CallFact, facts: LoggedFacts): ExpectedCell {
   return facts.isAtRest && facts.forked === null ? null : undefined;
 }
 
-const isAtWork = ({ end, isAtRest }: LoggedFacts): boolean => end === null && !isAtRest;
+/** Whether an execution may have done what the log does not have yet. */
+export const isAtWork = ({ end, isAtRest }: LoggedFacts): boolean => end === null && !isAtRest;
 
 const HOLDER = { because: 'which execution on which worker holds the call changes when one is lost' };
 
@@ -151,7 +152,7 @@ const HOLDER = { because: 'which execution on which worker holds the call change
  * An execution that dies leaves rows of calls that it could not log. Where a later one does not go on with these calls, the log never
  * knows them: the segment was rebuilt, or the run was ended from outside. An unsafe call is logged before it begins.
  */
-const isCutOff = ({ end, rebuilt }: LoggedFacts): boolean =>
+export const isCutOff = ({ end, rebuilt }: LoggedFacts): boolean =>
   end !== null && (rebuilt.length > 0 || end.kind !== 'run.completed');
 
 const calls: CopiedTable<CallFact> = {
@@ -175,8 +176,8 @@ const calls: CopiedTable<CallFact> = {
     started_at: { because: 'no event has the moment in which the row was written' },
     finished_at: { because: 'the event of the outcome is written later, with others' },
     waits: { because: 'how often the call has waited: its interruptions say it' },
-    waiting: { because: 'what the call waits for: its interruption says it; the memo is of the tool alone' },
-    resumed: { because: 'the decision under which it went on: its row says it' },
+    waiting: { because: 'what the call waits for: its interruption says it, with the digest of the memo' },
+    resumed: { because: 'the decision under which it went on: its row says it; the log has the digest of the memo' },
     origin_run_id: { log: (_, { forked }) => (forked === null ? null : undefined) },
     approved_in: { log: (_, { forked }) => (forked === null ? null : undefined) },
   },

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { exhaustedBudget, exhaustedText } from '../budgets/budget.js';
 import { HoldfastError } from '../errors/errors.js';
-import { canonical, type JsonValue, jsonObject, jsonValue, plainText } from '../json.js';
+import { canonical, digestOf, type JsonValue, jsonObject, jsonValue, plainText } from '../json.js';
 import { assertAnswerable } from './answer.js';
 
 /** A hundred years: a Date of any start holds it. */
@@ -56,6 +56,9 @@ export const callWait = placedWait.extend({
   memo: jsonValue,
 });
 export type CallWait = z.infer<typeof callWait>;
+
+/** Digest of what a tool keeps while a call waits; null: it keeps nothing. */
+export const memoDigest = (memo: JsonValue): string | null => (memo === null ? null : digestOf(memo));
 
 interface Common {
   /** JSON of the tool's own, at most 64 KiB: `resume` gets it back. No one else sees it. */

@@ -21,7 +21,7 @@ const LEFT_OUT: { readonly [kind: string]: ReadonlySet<string> } = {
   'call.checked': new Set(['digest']),
   'child.started': new Set(['policyVersion']),
   'child.ended': new Set(['stateHash', 'events']),
-  'interruption.requested': new Set(['digest']),
+  'interruption.requested': new Set(['digest', 'memo']),
   'interruption.voted': new Set(['digest']),
   'interruption.decided': new Set(['digest']),
   'segment.started': new Set(['segment']),

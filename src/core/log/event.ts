@@ -264,6 +264,7 @@ const DATA = {
       .describe(
         'What the call [waits for](waiting.md), or the [budget](budgets.md#without-room) without room. Absent for approvals.',
       ),
+    memo: z.string().nullable().exactOptional().describe('SHA-256 of its memo; null = none. Absent in older logs.'),
     requiredApprovals: z.int().exactOptional().describe('Number of approvals needed, only if more than 1.'),
     agent: z.string().exactOptional().describe('Agent that made the call. Absent in logs of older builds.'),
     separateRequester: z

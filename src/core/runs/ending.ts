@@ -15,8 +15,8 @@ export interface Wait {
   readonly text: string;
   /** Milliseconds; null: never; undefined: the engine's default. */
   readonly expiresInMs: number | null | undefined;
-  /** What the body of the call, or the run, waits for; null for approvals. */
-  readonly inside: (PlacedWait & { readonly dueAt: string | null }) | null;
+  /** What the body of the call, or the run, waits for; null for approvals. `memo`: digest of what the tool keeps, of calls alone. */
+  readonly inside: (PlacedWait & { readonly dueAt: string | null; readonly memo?: string | null }) | null;
   /** What an approval of it is bound to beside the digest, and how many people it takes. */
   readonly approval?: ApprovalTerms;
   /** Key of the event that it comes from. */

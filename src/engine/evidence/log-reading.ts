@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import { HoldfastError } from '../../core/errors/errors.js';
+import { LoggedWaits } from '../../core/integrity/call-waits.js';
 import { type FalseRow, falseRows, type StoredCopies } from '../../core/integrity/copied-rows.js';
 import { LoggedFacts } from '../../core/integrity/logged-facts.js';
 import type { Head } from '../../core/log/chain.js';
@@ -8,6 +9,7 @@ import { type Broken, type Fault, fault } from '../../core/log/invariant.js';
 import { endFault, reportOn, rowFault, type VerifyReport } from '../../core/log/verify-log.js';
 import { breathe } from '../../storage/database/timing.js';
 import { type ClaimRow, readClaim, readLogPage } from '../../storage/evidence/log-pages.js';
+import { keptWaits } from '../../storage/integrity/kept-waits.js';
 import { fits, type KeptFold } from '../../storage/log/fold-snapshots.js';
 
 const FALSE_ROWS_MAX = 20;
@@ -119,13 +121,21 @@ export class LogReading {
   async report(db: Knex): Promise<VerifyReport> {
     const payloads = this.#row.key === null ? 'erased' : 'checked';
     const wrong = this.#broken ?? (await this.#atEnd(db));
-    const rows = wrong === null || wrong.invariant === 'run_row' ? this.#falseRows() : [];
+    const rows = wrong === null || wrong.invariant === 'run_row' ? await this.#falseRows(db) : [];
     return reportOn(this.#check, this.#from, wrong, { payloads, states: this.#states, rows });
   }
 
-  #falseRows(): readonly FalseRow[] {
+  async #falseRows(db: Knex): Promise<readonly FalseRow[]> {
     if (this.#copies === null || this.#facts === null) return [];
-    return falseRows(this.#facts, this.#row.id, this.#copies, FALSE_ROWS_MAX);
+    const found = falseRows(this.#facts, this.#row.id, this.#copies, FALSE_ROWS_MAX);
+    const waits = new LoggedWaits(this.#facts);
+    if (waits.isEmpty) return found;
+    for await (const kept of keptWaits(db, this.#row.id)) {
+      if (found.length >= FALSE_ROWS_MAX) break;
+      const fault = waits.faultOf(kept);
+      if (fault !== null) found.push(fault);
+    }
+    return found;
   }
 
   async #atEnd(db: Knex): Promise<Broken | null> {

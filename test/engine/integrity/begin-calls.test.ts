@@ -53,6 +53,7 @@ const CHANGES: readonly (readonly [agent: string, what: string, sql: string, fou
   ['ask', 'an answer', set(`waiting = null, resumed = ${SETTLED}`), 'waiting of the row c1 of calls'],
   ['ask', 'another question', set(`waiting = replace(waiting, 'Which', 'Whose')`), 'waiting of the row c1 of calls'],
   ['ask', 'another wait', set(`waiting = replace(waiting, '"ordinal":1', '"ordinal":2')`), 'waiting of the row c1'],
+  ['ask', 'another memo', set(`waiting = replace(waiting, '"memo":"m"', '"memo":"x"')`), 'its memo is not the one'],
   ['ask', 'what is no JSON', set(`waiting = '{'`), 'waiting of the row c1 of calls'],
   ['mail', 'no row', 'delete from holdfast.calls where run_id = ?', 'the row of a call that waits is missing'],
   ['mail', 'no wait', set('waiting = null'), 'waiting of the row c1 of calls'],
@@ -98,6 +99,14 @@ describeBothDatabasesSlowly('rows of calls that a segment begins with', (kind) =
     expect(await said(paid.id, insert(FORGED))).toEqual(['calls c1 outcome']);
     expect(await said(asked.id, insert(FORGED).replace('select run_id, call_id', `select run_id, 'c9'`))).toEqual([
       'calls c9 null',
+    ]);
+    const [forged, answered] = [await runToRest(t.engine, 'ask'), await runToRest(t.engine, 'mail')];
+    expect(await said(forged.id, set(`waiting = replace(waiting, '"memo":"m"', '"memo":"x"')`))).toEqual([
+      'calls c1 waiting',
+    ]);
+    expect(await decide('mail', answered)).toMatchObject({ status: 'completed' });
+    expect(await said(answered.id, set(`resumed = replace(resumed, '"memo":"m"', '"memo":"x"')`))).toEqual([
+      'calls c1 resumed',
     ]);
     const others = [await runToRest(t.engine, 'pay'), await runToRest(t.engine, 'mail')];
     did = [];
