@@ -5,7 +5,7 @@ import { type JsonValue, toJson } from '../src/core/json.js';
 import { catchingLate } from '../steps/calls/late-throws.js';
 import { assertLeased, LostExecutionError } from '../steps/context.js';
 import { isTransient } from '../steps/database-retry.js';
-import type { RecordedSource } from './replay/recorded-source.js';
+import type { CallSource } from './call-source.js';
 import { inStep, type SegmentContext } from './segment-context.js';
 
 /**
@@ -14,9 +14,9 @@ import { inStep, type SegmentContext } from './segment-context.js';
  * process to itself until one more of its steps is recorded. A closed recording takes no steps: what it lets be executed is not kept.
  */
 export async function durableStep<T>(scope: SegmentContext, name: string, work: () => Promise<T>): Promise<T> {
-  const { recorded } = scope;
-  if (recorded?.closed && !recorded.takes(name)) {
-    scope.broken ??= { error: recorded.beyond(name) };
+  const mode = scope.source.stepMode(name);
+  if (mode === 'beyond') {
+    scope.broken ??= { error: scope.source.beyond(name) };
     throw scope.broken.error;
   }
   let exitGate: (() => void) | null = null;
@@ -31,7 +31,7 @@ export async function durableStep<T>(scope: SegmentContext, name: string, work: 
         }),
       );
     };
-    if (recorded?.closed) return await inStep(work);
+    if (mode === 'in_place') return await inStep(work);
     const result = await DBOS.runStep(step, { name });
     if (exitGate !== null) scope.suspected = false;
     return result;
@@ -50,16 +50,16 @@ type Answer =
 /**
  * Runs a callback of the user as one step, so that a replay hears the same answer. What it answers is kept as JSON; what it
  * throws is thrown again, by class where the SDK looks at the class, else as a plain error with its message.
- * `recorded` reads from a recording what was answered; undefined: it does not say, and the callback is asked again.
+ * `known` reads from the source what was answered; undefined: it does not say, and the callback is called.
  */
 export async function callbackStep(
   scope: SegmentContext,
   name: string,
   callback: () => unknown,
-  recorded: (source: RecordedSource) => JsonValue | undefined,
+  known: (source: CallSource) => JsonValue | undefined,
 ): Promise<JsonValue> {
-  const known = scope.recorded === null ? undefined : recorded(scope.recorded);
-  if (known !== undefined) return known;
+  const said = known(scope.source);
+  if (said !== undefined) return said;
   const code = { what: `the callback ${name}`, runId: scope.run.id, tool: null, callId: null };
   const answer = async (): Promise<Answer> => {
     try {
@@ -70,9 +70,8 @@ export async function callbackStep(
       return { type: 'threw', name: kind, message: message.slice(0, 4096).toWellFormed(), ...code };
     }
   };
-  // A closed recording takes no steps.
-  const again = scope.recorded?.closed === true && scope.recorded.hears(name);
-  const heard = again ? await inStep(answer) : await durableStep(scope, name, answer);
+  const isInPlace = scope.source.stepMode(name, true) === 'in_place';
+  const heard = isInPlace ? await inStep(answer) : await durableStep(scope, name, answer);
   if (heard.type === 'threw') throw errorOf(heard);
   return heard.value;
 }

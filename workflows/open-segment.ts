@@ -11,6 +11,7 @@ import type { StartableAgent } from '../steps/agents/start-child.js';
 import type { StepContext } from '../steps/context.js';
 import { type LoadedSegment, type SegmentStart, startOf } from '../steps/segment/begin-segment.js';
 import { logWriter } from '../steps/segment/write-log.js';
+import type { CallSource } from './call-source.js';
 import { durableProvider } from './model-turn/durable-model.js';
 import { newSegmentContext, type RunFacts, type SegmentContext, type StepGate } from './segment-context.js';
 import { SegmentLog } from './segment-log.js';
@@ -58,7 +59,7 @@ export interface BegunSegment extends Omit<LoadedSegment, 'run'> {
 
 /** The recording that the segment executes from, and its task. */
 export interface LoadedFacts {
-  readonly recorded: SegmentContext['recorded'];
+  readonly source: CallSource;
   readonly task: RunTask | null;
 }
 
@@ -90,19 +91,19 @@ export const runFacts = (options: Workplace, run: RunRow, task: RunTask | null =
 export function openSegment(
   options: RunSegmentOptions,
   { start, run, earlier, state, crashes }: BegunSegment,
-  { recorded, task }: LoadedFacts,
+  { source, task }: LoadedFacts,
   signal: AbortSignal,
 ): SegmentContext {
   const { ctx, agents, gate, isDraining, turnsPerSegment } = options;
   const { segment } = run;
-  const first = recorded?.first ?? segment;
+  const first = source.first ?? segment;
   const { parentKey, data } = startOf(first, start.settled);
   const log = new SegmentLog(
     segment,
     parentKey,
     logWriter(ctx, run.id, segment),
-    (draft) => recorded?.accepts(draft) ?? true,
-    recorded?.keys,
+    (draft) => source.accepts(draft),
+    source.keys,
   );
   log.add('segment.started', data);
   return newSegmentContext({
@@ -117,7 +118,7 @@ export function openSegment(
     isDraining,
     signal,
     signalWithoutLimit: () => options.abortSignalFor(run.id, null),
-    recorded,
+    source,
     earlier,
     stored: state,
     suspected: isSuspected(crashes),

@@ -89,10 +89,10 @@ const carriedOf = (scope: SegmentContext): readonly string[] =>
 
 /** Prepares the environment of a run, in one step before its first turn. Where there is nothing to prepare, no container is made. */
 async function prepareRun(scope: SegmentContext): Promise<void> {
-  const { ctx, run, recorded, signal } = scope;
+  const { ctx, run, source, signal } = scope;
   if (scope.first !== 0) return;
   const present = preparationOf(run);
-  const said = recorded?.prepared(present);
+  const said = source.prepared(present);
   if (said) scope.log.add('environment.prepared', said);
   if (said !== undefined || present === null || run.environment === null) return;
   const owner = { runId: run.id, tenant: run.tenant, ...run.environment };

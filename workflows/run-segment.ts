@@ -27,7 +27,7 @@ import {
   openSegment,
   type RunSegmentOptions,
 } from './open-segment.js';
-import { recordedOf } from './resume/rebuild-state.js';
+import { sourceOf } from './resume/rebuild-state.js';
 import { outcomeFromError, runAgent } from './run-agent.js';
 import { inSegment, type SegmentContext } from './segment-context.js';
 
@@ -82,17 +82,17 @@ async function begin(ctx: StepContext, runId: string, number: number): Promise<B
 
 /** Reads the recording and the task. Returns the error for which the run must fail before anything executes. */
 async function load(ctx: StepContext, { run, rows, isFirst }: BegunSegment): Promise<LoadedFacts | HoldfastError> {
-  const [changed, recorded, task] = await Promise.all([
+  const [changed, source, task] = await Promise.all([
     compareBegin(ctx, run, rows),
-    orError(() => recordedOf(ctx, run)),
+    orError(() => sourceOf(ctx, run)),
     orError(() => taskOfRun(ctx, run)),
   ]);
   if (changed !== null) return changed;
-  if (recorded instanceof HoldfastError) return recorded;
+  if (source instanceof HoldfastError) return source;
   if (task instanceof HoldfastError) return task;
   // Later executions use the counters that the first one recorded.
-  const miscounted = isFirst ? await compareCounts(ctx, run, recorded?.recordedAnswers ?? new Map()) : null;
-  return miscounted ?? { recorded, task };
+  const miscounted = isFirst ? await compareCounts(ctx, run, source.recordedAnswers) : null;
+  return miscounted ?? { source, task };
 }
 
 /** Delays a segment with which workers died. This is no step: a replay need not know how long it took. */
@@ -103,7 +103,7 @@ async function giveWay(crashes: BegunSegment['crashes'], signal: AbortSignal): P
 /** Ends the segment in a step: log, state, usage and what follows, in one transaction. */
 async function end(ctx: StepContext, scope: SegmentContext, outcome: Ending): Promise<void> {
   const commit = async (): Promise<void> => {
-    const divergence = scope.recorded?.divergence ?? null;
+    const divergence = scope.source.divergence;
     const drafts = await scope.log.rest();
     await endSegment(ctx, {
       runId: scope.run.id,

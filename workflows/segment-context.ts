@@ -21,7 +21,7 @@ import type { HaltReason } from '../steps/calls/call-model.js';
 import type { EarlierCalls, ToolResult } from '../steps/calls/call-tool.js';
 import type { StepContext } from '../steps/context.js';
 import type { SettledInterruption } from '../steps/segment/begin-segment.js';
-import type { RecordedSource } from './replay/recorded-source.js';
+import type { CallSource } from './call-source.js';
 import type { SuspendedAgent } from './resume/state-text.js';
 import type { SegmentLog } from './segment-log.js';
 
@@ -164,8 +164,8 @@ export interface SegmentContext extends AgentLoop {
   readonly stored: string | null;
   /** The models of the run, each call a step. */
   readonly provider: ModelProvider;
-  /** Where answers and outcomes come from as long as it has them; null: everything is live. */
-  readonly recorded: RecordedSource | null;
+  /** Where answers of models, results of calls and verdicts come from. */
+  readonly source: CallSource;
   /** The model of `run.model`, once it is looked up. */
   chosen: Model | null;
   /** Decisions that hold for every call that they cover, as they were when the segment began. */
@@ -224,7 +224,7 @@ type SegmentInput = Pick<
       | 'signalWithoutLimit'
       | 'suspected'
       | 'log'
-      | 'recorded'
+      | 'source'
       | 'deltas'
       | 'turns'
       | 'totalTokens'

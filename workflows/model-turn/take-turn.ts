@@ -7,7 +7,6 @@ import { addUsage } from '../../src/core/runs/run.js';
 import { hasStep } from '../../src/storage/dbos/segment-rows.js';
 import type { ModelAnswer, ModelResult } from '../../steps/calls/call-model.js';
 import { withDatabaseRetry } from '../../steps/database-retry.js';
-import { modelResultOf, type RecordedAnswer } from '../replay/recorded-source.js';
 import { breatheInRecorded } from '../resume/rebuild-state.js';
 import { type SegmentContext, SegmentStop, stopFromHalt, type WrappedTool } from '../segment-context.js';
 import { authorizeCalls, wrapperFinder } from '../tool-calls/authorize-calls.js';
@@ -29,8 +28,8 @@ interface Turn {
   readonly request: ModelRequest;
   /** The key of `model.requested`. */
   readonly requestedKey: string;
-  /** Null: the recording is over, or there is none. */
-  readonly recorded: RecordedAnswer | null;
+  /** What the log has of it; null: the model is asked. */
+  readonly recorded: ModelResult | null;
   readonly findWrapper: (call: AskedCall) => WrappedTool | undefined;
 }
 
@@ -69,13 +68,13 @@ async function checkLimits(scope: SegmentContext): Promise<void> {
     );
   }
   // A cut never separates the segment from its recorded turns.
-  if (scope.recorded?.asked(scope.turns + 1) === true) return;
+  if (scope.source.asked(scope.turns + 1)) return;
   if (scope.turnsInSegment >= scope.turnsPerSegment || drains) throw stopWith(scope, { type: 'cut' });
 }
 
 /** A cut before the first turn of a segment would only begin the same segment again. */
 const mayDrain = (scope: SegmentContext): boolean =>
-  scope.recorded?.isOver !== false && scope.turnsInSegment > 0 && scope.isDraining();
+  scope.source.isOver && scope.turnsInSegment > 0 && scope.isDraining();
 
 /** An earlier execution may have recorded more turns; a cut must not separate the segment from these either. */
 const wasAsked = ({ ctx }: SegmentContext, next: number): Promise<boolean> =>
@@ -90,13 +89,13 @@ function beginTurn(scope: SegmentContext, { name }: AskedModel, asked: ModelRequ
   const findWrapper = wrapperFinder(request);
   const number = ++scope.turns;
   scope.turnsInSegment++;
-  const isPause = scope.recorded?.pausesAt(number) === true;
-  const recorded = isPause ? null : (scope.recorded?.answer(number) ?? null);
+  const known = scope.source.turn(number);
   const present = scope.run.model ?? name;
-  const model = recorded?.model ?? present;
-  const requested = scope.recorded?.modelAsked(number, model, present) ?? model;
+  const model = known.type === 'recorded' ? known.model : present;
+  const requested = scope.source.modelAsked(number, model, present);
   const requestedKey = logRequest(scope, request, { turn: number, agent, model: requested }, shown !== null);
-  if (isPause) throw waitBefore(scope, null);
+  if (known.type === 'pause') throw waitBefore(scope, null);
+  const recorded = known.type === 'recorded' ? known.result : null;
   return { number, agent, model, request, requestedKey, recorded, findWrapper };
 }
 
@@ -117,16 +116,14 @@ function logRequest(
     ...who,
     inputItems: items.length,
     inputDigest: digestOf(toJson({ instructions: request.systemInstructions ?? null, items: fresh })),
-    ...(scope.recorded?.isBeforeTerms(who.turn) === true
+    ...(scope.source.isBeforeTerms(who.turn)
       ? { tools: toolNames(request) }
       : { tools: offeredNames(request), terms: termsOf(request) }),
   });
 }
 
 const askOrReplay = async (scope: SegmentContext, model: AskedModel, turn: Turn): Promise<ModelResult> =>
-  turn.recorded === null
-    ? askModel(scope, chosenModel(scope) ?? model, turn.request, turn.number)
-    : modelResultOf(turn.recorded);
+  turn.recorded ?? askModel(scope, chosenModel(scope) ?? model, turn.request, turn.number);
 
 /** Logs the answer and gives its calls their ids. Throws `SegmentStop` for anything that is not an answer. */
 function acceptAnswer(scope: SegmentContext, turn: Turn, result: ModelResult): ModelAnswer {

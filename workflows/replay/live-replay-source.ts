@@ -1,7 +1,7 @@
 import { SpendCap } from '../../src/core/budgets/budget.js';
 import { ERRORS } from '../../src/core/errors/errors.js';
 import type { JsonValue } from '../../src/core/json.js';
-import type { CallOutcome, EventData, EventDraft } from '../../src/core/log/event.js';
+import type { EventData, EventDraft } from '../../src/core/log/event.js';
 import type { RecordedSegment } from '../../src/core/log/recording.js';
 import { usdOf } from '../../src/core/money.js';
 import { type AskedBefore, RecordedCalls } from '../../src/core/replay/begun-calls.js';
@@ -10,6 +10,7 @@ import { namedValue } from '../../src/core/replay/replay.js';
 import type { Wait } from '../../src/core/runs/ending.js';
 import type { ToolResult } from '../../steps/calls/call-tool.js';
 import { executeAgain, type RepeatableCall } from '../../steps/calls/execute-again.js';
+import type { Refused } from '../call-source.js';
 import { inStep } from '../segment-context.js';
 import { RecordedSource } from './recorded-source.js';
 import { LogEnds } from './replay-source.js';
@@ -35,7 +36,7 @@ export const ONE_SEGMENT: RecordedSegment = {
  * A recording of which the calls are used and the answers are not: models are asked, and callbacks that steer the agent are heard. A call
  * that is not recorded ends it.
  */
-export class LiveSource extends RecordedSource {
+export class LiveReplaySource extends RecordedSource {
   readonly answers: EventData<'model.responded'>[] = [];
   stopped: LiveStop | null = null;
   /** How many calls of pure tools were executed. */
@@ -68,7 +69,7 @@ export class LiveSource extends RecordedSource {
   }
 
   /** Models are asked until there is a reason to stop. */
-  override takes(step: string): boolean {
+  protected override takes(step: string): boolean {
     return step.startsWith('model:') && this.stopped === null;
   }
 
@@ -84,7 +85,7 @@ export class LiveSource extends RecordedSource {
     return true;
   }
 
-  override answer(): null {
+  protected override answer(): null {
     return null;
   }
 
@@ -171,8 +172,6 @@ export class LiveSource extends RecordedSource {
     this.stopped ??= { ...stop, callId, text: cut(stop.text), turn: this.#turn, ...named };
   }
 }
-
-type Refused = Extract<CallOutcome, { type: 'refused' }>;
 
 const NO_CALL = { callId: null, tool: null, arguments: null };
 

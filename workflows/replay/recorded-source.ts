@@ -7,23 +7,18 @@ import { canonical, type JsonObject, type JsonValue } from '../../src/core/json.
 import type { CallOutcome, EventData, EventDraft } from '../../src/core/log/event.js';
 import { eventName, type RecordedSegment } from '../../src/core/log/recording.js';
 import type { McpChange } from '../../src/core/tools/mcp.js';
+import { breathe } from '../../src/storage/database/timing.js';
 import type { ModelResult } from '../../steps/calls/call-model.js';
 import type { ToolResult } from '../../steps/calls/call-tool.js';
 import type { RepeatableCall } from '../../steps/calls/execute-again.js';
+import type { CallSource, Refused, SourceTurn, StepMode } from '../call-source.js';
 
-/**
- * What a segment is executed from in place of the world: what the log says of models, calls and verdicts. It takes no steps
- * and runs no tool. A closed recording is all there is; an open one goes on live where it ends.
- */
-export class RecordedSource {
+/** Answers from what the log says of a segment. A closed recording is all there is; an open one goes on live where it ends. */
+export class RecordedSource implements CallSource {
   readonly closed: boolean;
-  /** The number that the segment began with. */
   readonly first: number;
-  /** The keys of its derived events, in the order in which it derives them. */
   readonly keys: readonly string[];
-  /** The state that the segment starts from, where it does not start from the input of the run. */
   readonly snapshot: string | null;
-  /** What pays for models in place of the run and its budgets; null: they do. */
   readonly spendCap: SpendCap | null = null;
   protected readonly segment: RecordedSegment;
   readonly #standing: readonly Standing[];
@@ -53,17 +48,15 @@ export class RecordedSource {
     }
   }
 
-  /** What the log has of the segment that models answered, by turn. */
   get recordedAnswers(): RecordedSegment['answers'] {
     return this.segment.answers;
   }
 
-  /** How what was executed differs from the log; null: nowhere so far. */
   get divergence(): HoldfastError | null {
     return this.#divergence === null ? null : new HoldfastError('replay_diverged', this.#divergence);
   }
 
-  /** Holds a derived event against the log. False from the first one on that differs. */
+  /** False from the first event on that differs. */
   accepts(draft: EventDraft): boolean {
     const recorded = this.segment.events.get(draft.key);
     this.unmet.delete(draft.key);
@@ -83,13 +76,29 @@ export class RecordedSource {
     if (this.divergence !== null) throw this.divergence;
   }
 
-  /** Whether everything was met that the log says of the segment. */
   get isOver(): boolean {
     return this.unmet.size === 0;
   }
 
+  stepMode(step: string, isCallback = false): StepMode {
+    if (!this.closed) return 'durable';
+    return (isCallback ? this.hears(step) : this.takes(step)) ? 'in_place' : 'beyond';
+  }
+
+  /** Nothing recorded ever waits. The caller that asked for the replay of a closed recording may be gone. */
+  breathe(signal: AbortSignal): Promise<void> {
+    return breathe(this.closed ? signal : undefined);
+  }
+
+  turn(turn: number): SourceTurn {
+    if (this.#pausesAt(turn)) return { type: 'pause' };
+    const answer = this.answer(turn);
+    if (answer === null) return { type: 'ask' };
+    return { type: 'recorded', model: answer.model, result: modelResultOf(answer) };
+  }
+
   /** The recorded turn; null: the recording is over. Throws when the replay went another way. */
-  answer(turn: number): RecordedAnswer | null {
+  protected answer(turn: number): RecordedAnswer | null {
     if (this.divergence !== null) throw this.divergence;
     const answer = this.segment.answers.get(turn) ?? this.segment.failures.get(turn) ?? null;
     if (answer === null && this.closed) throw this.diverge(`it asks the model for turn ${turn}, which the log has not`);
@@ -97,12 +106,11 @@ export class RecordedSource {
   }
 
   /** Whether the segment ended there, to wait until the model may be asked. */
-  pausesAt(turn: number): boolean {
+  #pausesAt(turn: number): boolean {
     const { answers, failures, ending } = this.segment;
     return this.closed && ending === 'paused' && this.asked(turn) && !answers.has(turn) && !failures.has(turn);
   }
 
-  /** The recorded end of a call; null: the recording is over. Throws when the replay went another way. */
   result(callId: string): ToolResult | null {
     if (this.divergence !== null) throw this.divergence;
     const result = this.segment.calls.get(callId) ?? null;
@@ -110,76 +118,63 @@ export class RecordedSource {
     return result?.type === 'waits' ? { type: 'waits', wait: waitOf(result.child) } : result;
   }
 
-  /** Whether a callback of which it does not say what it answered is heard again: its step, or `hook`. */
   hears(_callback: string): boolean {
     return true;
   }
 
   /** Whether a step is executed although the recording is closed. */
-  takes(_step: string): boolean {
+  protected takes(_step: string): boolean {
     return false;
   }
 
-  /** What was decided of a call that must be approved: it may run, or why it was refused. Null: nothing was. */
   decided(_callId: string): { readonly refused: Refused | null } | null {
     return null;
   }
 
-  /** Executes a call in place of its step; null: that is not done. What it resolves to is null if nothing came of it. */
   executes(_call: RepeatableCall): Promise<ToolResult | null> | null {
     return null;
   }
 
-  /** Whether a handoff happens without its callback. */
   handsOver(turn: number): boolean {
     return this.has(turn);
   }
 
-  /** Hears of a call that was answered from the recording. */
   answered(_call: RepeatableCall, _result: ToolResult): void {
     // An execution that goes by the recording asks nothing more of it.
   }
 
-  /** The recorded outcome of a call whose work is executed again, as that of an agent behind a tool; null: it has none. */
   outcome(callId: string): CallOutcome | null {
     const call = this.segment.calls.get(callId);
     return call?.type === 'settled' ? call.outcome : null;
   }
 
-  /** Whether the recording goes on with a turn: what was asked before it let the run go on. */
   has(turn: number): boolean {
     return this.closed || this.segment.answers.has(turn);
   }
 
-  /** Whether the model was asked at a turn. */
   asked(turn: number): boolean {
     return this.offeredAt.has(turn);
   }
 
-  /** Whether a turn was recorded by a build that did not log the terms of a request; it is derived as that build did. */
   isBeforeTerms(turn: number): boolean {
     return this.#beforeTerms.has(turn);
   }
 
-  /** Whether a tool was offered to the model at a turn; undefined: the recording does not say. */
   offered(turn: number, tool: string): boolean | undefined {
     if (!this.has(turn)) return undefined;
     return this.offeredAt.get(turn)?.includes(tool) ?? true;
   }
 
-  /** What the log says of the preparation of the environment; null: it has none. Undefined: the recording is over before it. */
   prepared(_present: EventData<'environment.prepared'> | null): EventData<'environment.prepared'> | null | undefined {
     for (const { kind, data } of this.segment.events.values()) if (kind === 'environment.prepared') return data;
     return this.closed || this.offeredAt.size > 0 ? null : undefined;
   }
 
-  /** What the log says of the verification of the run; null: it has none. Undefined: the recording is over before it. */
   verified(): EventData<'task.verified'> | null | undefined {
     for (const { kind, data } of this.segment.events.values()) if (kind === 'task.verified') return data;
     return this.closed ? null : undefined;
   }
 
-  /** What the log says of the tool list of an MCP server; undefined: the recording is over, and the server is asked. */
   toolList(server: string): { readonly listed: string | null; readonly changes: readonly McpChange[] } | undefined {
     if (!this.closed && this.isOver) return undefined;
     let listed: string | null = null;
@@ -191,64 +186,53 @@ export class RecordedSource {
     return { listed, changes };
   }
 
-  /** How the model of a turn is called in the log, where agents name another one by now. */
   modelAsked(_turn: number, recorded: string, _present: string): string {
     return recorded;
   }
 
-  /** What stands for what a model is told by a callback: nothing, where its answer is recorded. `what` was not heard. */
   untold(turn: number, _what: string): null | undefined {
     return this.has(turn) ? null : undefined;
   }
 
-  /** Whether an input guardrail stopped the run before a turn; undefined: the recording does not say. */
   stoppedBefore(turn: number): boolean | undefined {
     return this.has(turn) ? false : undefined;
   }
 
-  /** Whether an output guardrail stopped the run, or the agent behind a tool; undefined: the recording does not say. */
   stoppedAtEnd(_inside: boolean): boolean | undefined {
     return undefined;
   }
 
-  /** What `toolUseBehavior` made of results before a turn. `callId`: the call that the agent is behind. */
   afterTools(turn: number, _agent: string, _callId: string | null): { readonly [key: string]: JsonValue } | undefined {
     return this.has(turn) ? { isFinalOutput: false } : undefined;
   }
 
-  /** Which tools of an MCP server its filter left to an agent; undefined: the recording does not say. */
   leftByFilter(_turn: number, _tools: readonly string[]): readonly string[] | undefined {
     return undefined;
   }
 
-  /** What a guardrail of a tool said that ended the run; null: none did, as far as the recording says. */
   get trip(): string | null {
     return null;
   }
 
-  /** What ends the execution where a closed recording does not go on: a step was come to that it does not have. */
   beyond(step: string): Error {
     return this.diverge(`it comes to the step ${step}, which the log has not`);
   }
 
-  /** The recorded verdict on a call; undefined: it was not judged in this segment. */
   checked(callId: string): EventData<'call.checked'> | undefined {
     return this.#checked.get(callId);
   }
 
-  /** Whether it has that a call went on, or came to an end, after it was judged. In an open one a call that was judged is to go on. */
+  /** In an open recording a call that was judged is to go on. */
   hasGoneOn(callId: string): boolean {
     if (this.#started.has(callId) || this.segment.calls.has(callId)) return true;
     return !this.closed && this.#checked.has(callId);
   }
 
-  /** The standing decision by which a call went, if any; undefined: it was not judged in this segment. */
   standing(callId: string): readonly Standing[] | undefined {
     const checked = this.checked(callId);
     return checked && this.#standing.filter(({ rule }) => rule.id === checked.standingDecision);
   }
 
-  /** What guardrails made of a call: null when they let it start, undefined when the recording does not say. */
   refusedByGuardrail(callId: string): string | null | undefined {
     const call = this.segment.calls.get(callId);
     const outcome = call?.type === 'settled' ? call.outcome : null;
@@ -262,8 +246,6 @@ export class RecordedSource {
   }
 }
 
-type Refused = Extract<CallOutcome, { type: 'refused' }>;
-
 /** What a call waits for is in its interruption; of a state it is no part. The log names the run that it started. */
 export const waitOf = (child: StartedChild | null): CallWait => ({
   ...{ ordinal: 1, dueAt: null, memo: child },
@@ -273,7 +255,7 @@ export const waitOf = (child: StartedChild | null): CallWait => ({
 export type RecordedAnswer = EventData<'model.responded'> | EventData<'model.failed'>;
 
 /** A recorded turn as the step that asked the model gave it, but for what only accounts of providers need. */
-export function modelResultOf(recorded: RecordedAnswer): ModelResult {
+function modelResultOf(recorded: RecordedAnswer): ModelResult {
   if ('error' in recorded) {
     const { code } = recorded.error;
     return { type: 'failed', error: { ...recorded.error, code: isErrorCode(code) ? code : 'run_failed' } };

@@ -14,7 +14,7 @@ import { runFacts } from '../open-segment.js';
 import { openRecordedSegment, type RecordedPlace } from '../resume/rebuild-state.js';
 import { runAgent } from '../run-agent.js';
 import { type Came, endedFromOutside, failure, RecordedEnds } from './judge-ending.js';
-import { type LiveOptions, LiveSource, ONE_SEGMENT } from './live-replay-source.js';
+import { type LiveOptions, LiveReplaySource, ONE_SEGMENT } from './live-replay-source.js';
 import { ReplayFindings } from './replay-findings.js';
 import { execute, NO_GATE, type ReplayedRun, type ReplayPlace } from './replay-log.js';
 
@@ -48,7 +48,7 @@ export async function replayLive(
   const ends = new RecordedEnds(log);
   const late = new AbortController();
   const signal = AbortSignal.any([late.signal, options.signal]);
-  const source = new LiveSource(segments, { ...options, run, signal });
+  const source = new LiveReplaySource(segments, { ...options, run, signal });
   const workplace = { agents: place.agents, provider: place.provider };
   const { limits, ...facts } = runFacts(workplace, run, task);
   const { budget: _budget, ...unbudgeted } = limits;
@@ -130,7 +130,7 @@ const missing = (answer: Answer) => ({ field: '', expected: saidIn(answer), actu
 function compareEnds(
   then: readonly Recorded[],
   { end, seqOf }: RecordedEnds,
-  { answers, stopped }: LiveSource,
+  { answers, stopped }: LiveReplaySource,
   now: ReplaySide,
   findings: ReplayFindings,
 ): void {
@@ -172,7 +172,7 @@ function sideThen(then: readonly Recorded[], { end }: RecordedEnds): ReplaySide 
 
 const ENDS = { 'run.completed': 'completed', 'run.failed': 'failed', 'run.cancelled': 'cancelled' } as const;
 
-function sideNow({ answers, spendCap, stopped }: LiveSource, came: Came): ReplaySide {
+function sideNow({ answers, spendCap, stopped }: LiveReplaySource, came: Came): ReplaySide {
   const isOver = stopped === null && (came.type === 'completed' || came.type === 'failed');
   return {
     ...{ turns: answers.length, usage: usageOf(answers), costUsd: usdOf(spendCap.paid), unpriced: spendCap.unpriced },

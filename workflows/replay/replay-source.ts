@@ -97,7 +97,7 @@ export class ReplaySource extends RecordedSource {
     return true;
   }
 
-  override answer(turn: number): RecordedAnswer | null {
+  protected override answer(turn: number): RecordedAnswer | null {
     if (this.#astray) throw this.beyond(`model:${turn}`);
     return this.segment.answers.get(turn) ?? this.segment.failures.get(turn) ?? null;
   }

@@ -4,7 +4,6 @@ import { type Standing, standingOf } from '../../src/core/interruptions/standing
 import { sha256 } from '../../src/core/json.js';
 import { areWhole, type RecordedSegment, segmentsOf } from '../../src/core/log/recording.js';
 import type { Ending } from '../../src/core/runs/ending.js';
-import { breathe } from '../../src/storage/database/timing.js';
 import { keptStateOf } from '../../src/storage/integrity/begin-events.js';
 import { decisionsOf, interruptionsByIds } from '../../src/storage/interruptions/interruptions.js';
 import { standingByIds } from '../../src/storage/interruptions/standing-decisions.js';
@@ -15,6 +14,7 @@ import type { StepContext } from '../../steps/context.js';
 import { withDatabaseRetry } from '../../steps/database-retry.js';
 import { type SettledInterruption, settledOf } from '../../steps/segment/begin-segment.js';
 import { NO_WRITER } from '../../steps/segment/write-log.js';
+import { type CallSource, LIVE } from '../call-source.js';
 import { RecordedSource } from '../replay/recorded-source.js';
 import { inSegment, newSegmentContext, type SegmentContext } from '../segment-context.js';
 import { SegmentLog } from '../segment-log.js';
@@ -30,8 +30,8 @@ export type Work = (scope: SegmentContext) => Promise<Ending>;
  * Throws `state_unreadable` when the agent does not replay what is in the log.
  */
 export async function storedState(scope: SegmentContext, agent: Agent, work: Work): Promise<string | ReadState> {
-  const { ctx, run, segment, recorded } = scope;
-  if (recorded !== null && recorded.snapshot !== null) return recorded.snapshot;
+  const { ctx, run, segment, source } = scope;
+  if (source.snapshot !== null) return source.snapshot;
   const snapshot = scope.stored ?? (await withDatabaseRetry(() => readSnapshot(ctx.knex, run.id, segment)));
   const logged = await withDatabaseRetry(() => keptStateOf(ctx.knex, run.id, scope.first));
   const sound = snapshot !== null && (logged === null || sha256(snapshot) === logged) ? snapshot : null;
@@ -74,11 +74,11 @@ export async function presentState(text: string, agent: Agent): Promise<ReadStat
 }
 
 /** What a run has of its segment before it executes it: that of a fork begins with a part of its source's log, one that was rebuilt with its own. */
-export async function recordedOf(ctx: StepContext, run: RunRow): Promise<RecordedSource | null> {
-  if (run.recorded_seq === null) return null;
+export async function sourceOf(ctx: StepContext, run: RunRow): Promise<CallSource> {
+  if (run.recorded_seq === null) return LIVE;
   const events = await withDatabaseRetry(() => readKeyedEvents(ctx.knex, run.id, run.recorded_seq));
   const begun = segmentsOf(events).find(({ segment }) => segment === run.segment);
-  if (begun === undefined) return null;
+  if (begun === undefined) return LIVE;
   return new RecordedSource(begun, { closed: false, snapshot: null, standing: await standingIn(ctx, begun) });
 }
 
@@ -163,18 +163,17 @@ export function openRecordedSegment(
   log.add('segment.started', { segment: first, decisions: [...decisions] });
   return newSegmentContext({
     ...{ ctx, agents, run, segment, first, execution, log, gate, provider, earlier, settled },
-    ...{ isDraining: () => false, suspected: false, signal, recorded: source },
+    ...{ isDraining: () => false, suspected: false, signal, source },
     signalWithoutLimit: () => ({ signal, release: () => undefined }),
     ...{ turns: counted.turns, totalTokens: counted.totalTokens, standing: [], deltas: null, stored: null },
     turnsPerSegment: ending === 'cut' ? answers.size : Number.POSITIVE_INFINITY,
   });
 }
 
-/** What is recorded is executed without ever waiting for anything: others get their turn. The one that asked for a replay may be gone. */
+/** Lets other work of the process have its turn where everything is recorded, so that nothing is ever waited for. */
 export async function breatheInRecorded(scope: SegmentContext): Promise<void> {
-  if (scope.recorded === null) return;
   try {
-    await breathe(scope.recorded.closed ? scope.signal : undefined);
+    await scope.source.breathe(scope.signal);
   } catch (error) {
     scope.broken ??= { error };
     throw error;

@@ -19,8 +19,8 @@ import { type ReadState, readState, stateOfText, suspendedIn } from './state-tex
 type State = RunState<unknown, Agent>;
 
 /** How many items of a state the log of earlier turns has. */
-function seenIn({ recorded, turns }: SegmentContext, state: State): number {
-  if (recorded?.isBeforeTerms(turns + 1) === true) return trimmedHistory(state)?.shown.length ?? 0;
+function seenIn({ source, turns }: SegmentContext, state: State): number {
+  if (source.isBeforeTerms(turns + 1)) return trimmedHistory(state)?.shown.length ?? 0;
   return finishedItemCount(state);
 }
 
@@ -77,8 +77,8 @@ function withEdits(saved: ReadState, settled: readonly SettledInterruption[]): R
 }
 
 /** Whether a call that was approved in another run is to be asked for: what the recording does not have of it would be executed. */
-const isAskedAgain = ({ recorded }: SegmentContext, one: SettledInterruption): boolean =>
-  one.allowedElsewhere != null && !waitedInside(one) && recorded?.hasGoneOn(one.callId) !== true;
+const isAskedAgain = ({ source }: SegmentContext, one: SettledInterruption): boolean =>
+  one.allowedElsewhere != null && !waitedInside(one) && !source.hasGoneOn(one.callId);
 
 /** Whether the SDK has a placeholder for the result of the call: its body was begun. */
 const waitedInside = (one: SettledInterruption): boolean => one.reason === 'unknown_effect' || one.wait !== null;

@@ -11,10 +11,10 @@ import { HoldfastError } from '../../src/core/errors/errors.js';
 import type { JsonValue } from '../../src/core/json.js';
 import { nameOf } from '../../src/tools/define/define-tool.js';
 import { instrumentTool, setInstrumentation } from '../../src/tools/define/watched-tool.js';
+import type { CallSource } from '../call-source.js';
 import { callbackStep } from '../durable-step.js';
 import { asDurable } from '../model-turn/durable-model.js';
 import { endingBy, toolsWith } from '../model-turn/run-scaffold.js';
-import type { RecordedSource } from '../replay/recorded-source.js';
 import { currentSegment, type SegmentContext } from '../segment-context.js';
 import { assertMethod, assertRunStateFields } from './sdk-internals.js';
 import { inHook, refuse, unguarded, unsupportedAgent, unsupportedAgentInStep, unsupportedTool } from './unsupported.js';
@@ -90,8 +90,7 @@ export function patchAgent(): void {
 const isUsers = (predicate: unknown): boolean => typeof predicate === 'function' && predicate.length > 0;
 
 /** What a model is told does not matter where its answer is recorded. */
-const unneeded = (scope: SegmentContext, what: string) => (source: RecordedSource) =>
-  source.untold(scope.turns + 1, what);
+const unneeded = (scope: SegmentContext, what: string) => (source: CallSource) => source.untold(scope.turns + 1, what);
 
 async function enabledTools(scope: SegmentContext, agent: Agent, context: RunContext<unknown>): Promise<Tool[]> {
   const enabled: Tool[] = [];
@@ -180,7 +179,7 @@ function instrumentHooks(agent: Agent): void {
   const { emit } = agent;
   const value = (...event: unknown[]): unknown => {
     const scope = currentSegment();
-    if (typeof scope === 'object' && scope.recorded?.hears('hook') === false) return true;
+    if (typeof scope === 'object' && !scope.source.hears('hook')) return true;
     const tell = () => Reflect.apply(emit, agent, event);
     return typeof scope === 'object' ? inHook(scope, tell) : tell();
   };
@@ -232,7 +231,7 @@ async function verdictOf(
   scope: SegmentContext,
   name: string,
   ask: () => Promise<GuardrailAnswer>,
-  recorded: (source: RecordedSource) => JsonValue | undefined,
+  recorded: (source: CallSource) => JsonValue | undefined,
 ): Promise<GuardrailAnswer> {
   const answer = await callbackStep(scope, name, ask, recorded);
   if (typeof answer === 'object' && answer !== null && !Array.isArray(answer) && 'tripwireTriggered' in answer) {

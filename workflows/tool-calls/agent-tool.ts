@@ -50,7 +50,7 @@ export async function runAgentTool(scope: SegmentContext, authorized: Authorized
     if (scope.stop === null)
       return {
         type: 'settled',
-        outcome: scope.recorded?.outcome(authorized.callId) ?? { type: 'output', output: toJson(output) },
+        outcome: scope.source.outcome(authorized.callId) ?? { type: 'output', output: toJson(output) },
       };
     return { type: 'suspended', state: scope.state === null ? text : stateText(scope.state, scope.suspended) };
   });

@@ -6,8 +6,8 @@ import { type JsonObject, type JsonValue, plainText, toJson } from '../../src/co
 import { approvalText, callDigest } from '../../src/core/runs/call.js';
 import type { ToolSpec } from '../../src/core/tools/tool.js';
 import { isDeclared } from '../../src/tools/define/define-tool.js';
+import type { CallSource } from '../call-source.js';
 import { callbackStep } from '../durable-step.js';
-import type { RecordedSource } from '../replay/recorded-source.js';
 import { type OfferedTool, offeredTool, wrappedToolOf } from '../sdk/wrap-tool.js';
 import { type AuthorizedCall, type SegmentContext, SegmentStop, type WrappedTool } from '../segment-context.js';
 import type { AskedCall } from './tool-guardrails.js';
@@ -77,7 +77,7 @@ export function authorizeCall(
   const judged = problem !== null ? 'invalid' : granted === 'allow' && rule !== null ? 'ask' : granted;
   const capabilities = checks.map((check) => check.capability);
   const needs = { agent, tool: spec.name, version: spec.version, needs: capabilities };
-  const held = judged === 'ask' ? standingFor(scope.recorded?.standing(call.callId) ?? standing, needs) : null;
+  const held = judged === 'ask' ? standingFor(scope.source.standing(call.callId) ?? standing, needs) : null;
   const decision = held === null ? judged : 'allow';
   const why = problem ?? rule ?? checks.find((check) => check.effect === granted)?.reason ?? 'granted';
   const text = plainText(held === null ? why : `${held.rule.actor} approved every such call (${held.rule.id}).`);
@@ -162,8 +162,8 @@ async function authorizeOne(
 }
 
 /** A call that waits for a decision, with that which a recording has of it. */
-function asDecided({ recorded }: SegmentContext, authorized: AuthorizedCall): AuthorizedCall {
-  const decided = authorized.decision === 'ask' ? (recorded?.decided(authorized.callId) ?? null) : null;
+function asDecided({ source }: SegmentContext, authorized: AuthorizedCall): AuthorizedCall {
+  const decided = authorized.decision === 'ask' ? source.decided(authorized.callId) : null;
   if (decided === null) return authorized;
   const { refused } = decided;
   const refusal = refused === null ? null : { why: refused.why, message: refused.message };
@@ -197,7 +197,7 @@ export async function needsApproval(scope: SegmentContext, wrapped: WrappedTool,
   if (isDeclared(original)) return false;
   try {
     const ask = () => original.needsApproval(context, argumentsOf(call.arguments), call.callId);
-    const recorded = (source: RecordedSource): boolean | undefined => {
+    const recorded = (source: CallSource): boolean | undefined => {
       const checked = source.checked(call.callId);
       return checked === undefined ? undefined : checked.reason === approvalText(checked.tool);
     };

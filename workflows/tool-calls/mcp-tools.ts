@@ -208,7 +208,7 @@ async function takeList(scope: SegmentContext, server: MCPServer, label: string)
 
 /** What a recording says; null: it does not, and the server is asked. Lists and pins never change: reading takes no step. */
 async function recordedPin(scope: SegmentContext, label: string): Promise<Announced | null> {
-  const said = scope.recorded?.toolList(label);
+  const said = scope.source.toolList(label);
   if (said === undefined) return null;
   const { listed, changes } = said;
   if (listed !== null) return { digest: listed, fresh: true, changes };

@@ -80,20 +80,18 @@ const refusalOf = (authorized: AuthorizedCall): ToolResult | null =>
 
 async function runTool(scope: SegmentContext, authorized: AuthorizedCall): Promise<ToolResult> {
   const { spec } = authorized.wrapped;
-  if (scope.recorded !== null) {
-    const { callId, agent, input } = authorized;
-    const asked = { callId, agent, spec, input, require: requirementOf(scope, authorized) };
-    const recorded = scope.recorded.result(callId);
-    if (recorded !== null) {
-      if (!isShaped(scope, authorized)) scope.recorded.answered(asked, recorded);
-      return recorded;
-    }
-    const executing = scope.recorded.executes(asked);
-    // Nothing is waited for before a step, so that the calls of a response take theirs in one go.
-    const executed = executing === null ? null : await executing;
-    if (executed !== null)
-      return inStep(async () => shaped(scope, authorized, await afterOutputGuardrails(scope, authorized, executed)));
+  const { callId, agent, input } = authorized;
+  const asked = { callId, agent, spec, input, require: requirementOf(scope, authorized) };
+  const recorded = scope.source.result(callId);
+  if (recorded !== null) {
+    if (!isShaped(scope, authorized)) scope.source.answered(asked, recorded);
+    return recorded;
   }
+  const executing = scope.source.executes(asked);
+  // Nothing is waited for before a step, so that the calls of a response take theirs in one go.
+  const executed = executing === null ? null : await executing;
+  if (executed !== null)
+    return inStep(async () => shaped(scope, authorized, await afterOutputGuardrails(scope, authorized, executed)));
   const intent = {
     ...{
       runId: scope.run.id,

@@ -1,7 +1,7 @@
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import type { ToolResult } from '../../steps/calls/call-tool.js';
+import type { CallSource } from '../call-source.js';
 import { callbackStep } from '../durable-step.js';
-import type { RecordedSource } from '../replay/recorded-source.js';
 import { type AuthorizedCall, type SegmentContext, SegmentStop, type WrappedTool } from '../segment-context.js';
 import { callItem } from './tool-body.js';
 
@@ -40,7 +40,7 @@ export async function guardrailRefusal(
   const agent = scope.state?.currentAgent;
   if (guardrails.length === 0 || agent === undefined) return null;
   const args = { context: wrapped.context, agent, toolCall: callItem(call.callId, call.name, call.arguments) };
-  const recorded = (source: RecordedSource): Verdict | undefined => {
+  const recorded = (source: CallSource): Verdict | undefined => {
     const refused = source.refusedByGuardrail(call.callId);
     if (refused === undefined) return source.trip === null ? undefined : { type: 'trip', message: source.trip };
     return refused === null ? { type: 'allow' } : { type: 'reject', message: refused };

@@ -33,7 +33,7 @@ const isJudged = (ending: Ending): boolean =>
  */
 export async function verifyRun(scope: SegmentContext, ending: Ending): Promise<Ending> {
   if (!isJudged(ending) && !isBroken(ending)) return ending;
-  const said = scope.recorded?.verified();
+  const said = scope.source.verified();
   if (said) tell(scope, judgedAgain(said));
   const { task } = scope.run;
   if (said !== undefined || task === null) return ending;
