@@ -196,7 +196,6 @@ export const EXCEPTIONS: readonly string[] = [
   'steps/exports/read-exported.ts -> src/storage/tasks/rewards.ts',
   'steps/interruptions/settle.ts -> src/storage/log/events.ts',
   'workflows/model-turn/call-ids.ts -> workflows/sdk/sdk-internals.ts',
-  'workflows/model-turn/take-turn.ts -> workflows/resume/rebuild-state.ts',
   'workflows/model-turn/trim-history.ts -> workflows/sdk/sdk-internals.ts',
   'workflows/resume/rebuild-state.ts -> workflows/replay/recorded-source.ts',
   'workflows/sdk/patch-runner.ts -> workflows/resume/resume-state.ts',

@@ -4,6 +4,7 @@ import { standingOf } from '../src/core/interruptions/standing.js';
 import type { Deltas } from '../src/core/log/delta.js';
 import { SUSPECT_AFTER } from '../src/core/queue/worker.js';
 import { taskTypeIn } from '../src/core/routing/route-need.js';
+import { NO_USAGE } from '../src/core/runs/run.js';
 import type { RunTask } from '../src/core/tasks/resolve-task.js';
 import type { crashesOf } from '../src/storage/dbos/takeover.js';
 import { grantsOf, inputOf, limitsOf, metadataOf, type RunRow } from '../src/storage/runs/run-row.js';
@@ -13,7 +14,7 @@ import { type LoadedSegment, type SegmentStart, startOf } from '../steps/segment
 import { logWriter } from '../steps/segment/write-log.js';
 import type { CallSource } from './call-source.js';
 import { durableProvider } from './model-turn/durable-model.js';
-import { newSegmentContext, type RunFacts, type SegmentContext, type StepGate } from './segment-context.js';
+import { newLoop, type RunFacts, type SegmentContext, type StepGate } from './segment-context.js';
 import { SegmentLog } from './segment-log.js';
 
 /** An agent as a worker runs it. */
@@ -130,4 +131,36 @@ export function openSegment(
     standing: (start.standing ?? []).map(standingOf),
     deltas: (run.stream ?? agents.get(run.agent)?.stream) === true ? options.deltas : null,
   });
+}
+
+/** What the context of a segment is made with. */
+type SegmentInput = Pick<
+  SegmentContext,
+  | ('ctx' | 'agents' | 'run' | 'segment' | 'first' | 'execution' | 'turnsPerSegment' | 'signal' | 'provider')
+  | (
+      | 'gate'
+      | 'isDraining'
+      | 'signalWithoutLimit'
+      | 'suspected'
+      | 'log'
+      | 'source'
+      | 'deltas'
+      | 'turns'
+      | 'totalTokens'
+      | 'settled'
+      | 'standing'
+      | 'earlier'
+      | 'stored'
+    )
+>;
+
+/** Makes the context of a segment. */
+export function newSegmentContext(seed: SegmentInput): SegmentContext {
+  const siblings = new AbortController();
+  return {
+    ...{ ...seed, ...newLoop(null), chosen: null, turnsInSegment: 0, stop: null, broken: null, verified: null },
+    ...{ usage: NO_USAGE },
+    ...{ siblings, callSignal: AbortSignal.any([seed.signal, siblings.signal]) },
+    ...{ authorizedCalls: new Map(), results: new Map(), outcomes: new Map(), waits: [], applied: new Set() },
+  };
 }

@@ -10,7 +10,7 @@ import type { JsonValue } from '../src/core/json.js';
 import type { Deltas } from '../src/core/log/delta.js';
 import type { CallOutcome, EventData } from '../src/core/log/event.js';
 import type { Ending, Wait } from '../src/core/runs/ending.js';
-import { NO_USAGE, type RunLimits, type Usage } from '../src/core/runs/run.js';
+import type { RunLimits, Usage } from '../src/core/runs/run.js';
 import type { RunTask } from '../src/core/tasks/resolve-task.js';
 import type { McpRules } from '../src/core/tools/mcp.js';
 import type { ToolSpec } from '../src/core/tools/tool.js';
@@ -194,7 +194,8 @@ export interface SegmentContext extends AgentLoop {
   broken: { readonly error: unknown } | null;
 }
 
-const newLoop = (parentCall: AgentLoop['parentCall']): AgentLoop => ({
+/** Returns the loop of an agent that has not begun. */
+export const newLoop = (parentCall: AgentLoop['parentCall']): AgentLoop => ({
   ...{ state: null, running: false, batch: [], started: [], ended: Promise.resolve() },
   ...{ seenItems: 0, suspended: [], parentCall },
 });
@@ -212,37 +213,6 @@ export async function withNestedLoop<T>(
   } finally {
     Object.assign(scope, { state, running, batch, started, ended, seenItems, suspended, parentCall: outer });
   }
-}
-
-/** What a scope is opened with. */
-type SegmentInput = Pick<
-  SegmentContext,
-  | ('ctx' | 'agents' | 'run' | 'segment' | 'first' | 'execution' | 'turnsPerSegment' | 'signal' | 'provider')
-  | (
-      | 'gate'
-      | 'isDraining'
-      | 'signalWithoutLimit'
-      | 'suspected'
-      | 'log'
-      | 'source'
-      | 'deltas'
-      | 'turns'
-      | 'totalTokens'
-      | 'settled'
-      | 'standing'
-      | 'earlier'
-      | 'stored'
-    )
->;
-
-export function newSegmentContext(seed: SegmentInput): SegmentContext {
-  const siblings = new AbortController();
-  return {
-    ...{ ...seed, ...newLoop(null), chosen: null, turnsInSegment: 0, stop: null, broken: null, verified: null },
-    ...{ usage: NO_USAGE },
-    ...{ siblings, callSignal: AbortSignal.any([seed.signal, siblings.signal]) },
-    ...{ authorizedCalls: new Map(), results: new Map(), outcomes: new Map(), waits: [], applied: new Set() },
-  };
 }
 
 /** Inside a segment, or inside a step of one; null: of none. */

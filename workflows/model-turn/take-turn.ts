@@ -7,7 +7,6 @@ import { addUsage } from '../../src/core/runs/run.js';
 import { hasStep } from '../../src/storage/dbos/segment-rows.js';
 import type { ModelAnswer, ModelResult } from '../../steps/calls/call-model.js';
 import { withDatabaseRetry } from '../../steps/database-retry.js';
-import { breatheInRecorded } from '../resume/rebuild-state.js';
 import { type SegmentContext, SegmentStop, stopFromHalt, type WrappedTool } from '../segment-context.js';
 import { authorizeCalls, wrapperFinder } from '../tool-calls/authorize-calls.js';
 import type { AskedCall } from '../tool-calls/tool-guardrails.js';
@@ -70,6 +69,16 @@ async function checkLimits(scope: SegmentContext): Promise<void> {
   // A cut never separates the segment from its recorded turns.
   if (scope.source.asked(scope.turns + 1)) return;
   if (scope.turnsInSegment >= scope.turnsPerSegment || drains) throw stopWith(scope, { type: 'cut' });
+}
+
+/** Lets other work of the process have its turn where everything is recorded, so that nothing is ever waited for. */
+async function breatheInRecorded(scope: SegmentContext): Promise<void> {
+  try {
+    await scope.source.breathe(scope.signal);
+  } catch (error) {
+    scope.broken ??= { error };
+    throw error;
+  }
 }
 
 /** A cut before the first turn of a segment would only begin the same segment again. */

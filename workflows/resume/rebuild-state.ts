@@ -15,8 +15,9 @@ import { withDatabaseRetry } from '../../steps/database-retry.js';
 import { type SettledInterruption, settledOf } from '../../steps/segment/begin-segment.js';
 import { NO_WRITER } from '../../steps/segment/write-log.js';
 import { type CallSource, LIVE } from '../call-source.js';
+import { newSegmentContext } from '../open-segment.js';
 import { RecordedSource } from '../replay/recorded-source.js';
-import { inSegment, newSegmentContext, type SegmentContext } from '../segment-context.js';
+import { inSegment, type SegmentContext } from '../segment-context.js';
 import { SegmentLog } from '../segment-log.js';
 import { type ReadState, readState, versionOf } from './state-text.js';
 
@@ -168,14 +169,4 @@ export function openRecordedSegment(
     ...{ turns: counted.turns, totalTokens: counted.totalTokens, standing: [], deltas: null, stored: null },
     turnsPerSegment: ending === 'cut' ? answers.size : Number.POSITIVE_INFINITY,
   });
-}
-
-/** Lets other work of the process have its turn where everything is recorded, so that nothing is ever waited for. */
-export async function breatheInRecorded(scope: SegmentContext): Promise<void> {
-  try {
-    await scope.source.breathe(scope.signal);
-  } catch (error) {
-    scope.broken ??= { error };
-    throw error;
-  }
 }

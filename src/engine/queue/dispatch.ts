@@ -4,8 +4,7 @@ import { notify } from '../../storage/database/transactions.js';
 import { type Dequeued, dequeue } from '../../storage/dbos/dequeue.js';
 import type { DequeueHooks } from '../dbos/dequeue-hook.js';
 import { APPLICATION, RECORDING_VERSION } from '../dbos/recording-version.js';
-import type { DispatchWaker } from './dispatch-waker.js';
-import { SEGMENT_QUEUE, WAKE_CHANNEL } from './segment-queue.js';
+import { type DispatchWaker, SEGMENT_QUEUE, WAKE_CHANNEL } from './segment-queue.js';
 
 /** Tenants whose turn is remembered. */
 const TENANTS_MAX = 1000;

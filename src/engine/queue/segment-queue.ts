@@ -13,10 +13,45 @@ import {
 } from '../../storage/dbos/limited-names.js';
 import { copySegment, type KeyedSegment, removeSegment, withdrawSegments } from '../../storage/dbos/queued-segments.js';
 import { workflowIdOf } from '../../storage/dbos/workflow-id.js';
-import type { DispatchWaker } from './dispatch-waker.js';
 
 export const SEGMENT_QUEUE = 'holdfast.segments';
 export const WAKE_CHANNEL = 'holdfast_wake';
+
+/**
+ * Milliseconds between the polls that follow a wake. A slot is released a moment after its workflow returns, and a poll that is under way
+ * when it is woken does not poll again by itself.
+ */
+const WAKES_MS = [2, 8, 30, 100, 300];
+
+/** Makes the dispatcher poll at once when it is woken, and again until it does. */
+export class DispatchWaker {
+  readonly #poll: () => void;
+  #next = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(poll: () => void) {
+    this.#poll = poll;
+  }
+
+  /** Begins the one chain of polls again. */
+  readonly wake = (): void => {
+    clearTimeout(this.#timer);
+    this.#next = 0;
+    this.#pollAndRepeat();
+  };
+
+  /** Ends the chain: the dispatcher begins to poll, and sees all that it was woken for until now. */
+  taken(): void {
+    clearTimeout(this.#timer);
+    this.#next = WAKES_MS.length;
+  }
+
+  #pollAndRepeat(): void {
+    this.#poll();
+    const delay = WAKES_MS[this.#next++];
+    if (delay !== undefined) this.#timer = setTimeout(() => this.#pollAndRepeat(), delay).unref();
+  }
+}
 
 /**
  * The queue of segments. They carry no application version, so that any build may run them. The one that puts one in wakes this process

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { DispatchWaker } from '../../../src/engine/queue/dispatch-waker.js';
+import { DispatchWaker } from '../../../src/engine/queue/segment-queue.js';
 
 describe('the looks that follow on a wake', () => {
   beforeEach(() => void vi.useFakeTimers());
