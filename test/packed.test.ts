@@ -1,0 +1,146 @@
+import { execFile } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, normalize } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { SLOW } from './harness/slow.js';
+
+/** The tarball that `npm pack` writes, and an application that installs it. */
+
+const ROOT = join(import.meta.dirname, '..');
+const MB = 1024 * 1024;
+const run = promisify(execFile);
+
+/** npm tells its children where the package is that it works on; here that is another one. */
+const ENV = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('npm_')));
+
+const packing = z
+  .array(z.object({ filename: z.string(), size: z.number(), files: z.array(z.object({ path: z.string() })) }))
+  .length(1);
+
+async function pack(folder: string, ...options: string[]) {
+  const { stdout } = await run('npm', ['pack', '--json', ...options], { cwd: folder, env: ENV, maxBuffer: 16 * MB });
+  const [only] = packing.parse(JSON.parse(stdout));
+  if (only === undefined) throw new Error('npm packed nothing');
+  return { file: join(folder, only.filename), size: only.size, paths: only.files.map(({ path }) => path) };
+}
+
+const manifest = z.object({
+  exports: z.record(z.string(), z.object({ types: z.string(), default: z.string() })),
+  bin: z.record(z.string(), z.string()),
+  imports: z.record(z.string(), z.string()),
+  keywords: z.array(z.string()),
+});
+const declared = manifest.parse(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')));
+
+const linksOf = (page: string): string[] =>
+  [...readFileSync(join(ROOT, page), 'utf8').matchAll(/\]\(([^)\s]+)\)/g)]
+    .map(([, target = '']) => target.replace(/#.*$/, ''))
+    .filter((target) => target !== '' && !/^https?:/.test(target))
+    .map((target) => normalize(join(dirname(page), target)));
+
+describe('the list of packed files', () => {
+  let paths: string[] = [];
+  beforeAll(async () => {
+    paths = (await pack(ROOT, '--dry-run', '--ignore-scripts')).paths;
+  });
+
+  test('has what package.json names', () => {
+    const named = [
+      ...Object.values(declared.exports).flatMap(({ types, default: code }) => [types, code]),
+      ...Object.values(declared.bin),
+      ...Object.values(declared.imports),
+    ];
+    expect(named.map((path) => normalize(path)).filter((path) => !paths.includes(path))).toEqual([]);
+  });
+
+  test('has no source maps, since the sources stay behind', () => {
+    expect(paths.filter((path) => path.endsWith('.map'))).toEqual([]);
+  });
+
+  test('has every file that the README and the pages under docs link to', () => {
+    const pages = paths.filter((path) => path === 'README.md' || /^(docs|examples)\/.*\.md$/.test(path));
+    expect(pages.length).toBeGreaterThan(50);
+    const packed = (target: string): boolean => paths.some((path) => path === target || path.startsWith(`${target}/`));
+    const missing = pages.flatMap((page) =>
+      linksOf(page)
+        .map((target) => target.replace(/\/$/, ''))
+        .filter((target) => !packed(target))
+        .map((target) => `${page}: ${target}`),
+    );
+    expect(missing).toEqual([]);
+  });
+
+  test('is found by its keywords', () => {
+    expect(declared.keywords).toEqual(expect.arrayContaining(['agents', 'durable-execution', 'openai-agents']));
+  });
+});
+
+describe.runIf(SLOW)('an application that installs the tarball', () => {
+  const home = mkdtempSync(join(tmpdir(), 'holdfast-packed-'));
+  const clone = join(home, 'clone');
+  const app = join(home, 'app');
+  afterAll(() => rmSync(home, { recursive: true, force: true }));
+
+  const node = async (...args: string[]): Promise<string> =>
+    (await run(process.execPath, args, { cwd: app, env: ENV, timeout: 60_000 })).stdout;
+
+  beforeAll(async () => {
+    const files = ['package.json', 'tsconfig.json', 'tsconfig.build.json', 'README.md', 'LICENSE'];
+    for (const name of [...files, 'src', 'steps', 'workflows', 'migrations'])
+      cpSync(join(ROOT, name), join(clone, name), { recursive: true });
+    symlinkSync(join(ROOT, 'node_modules'), join(clone, 'node_modules'));
+    mkdirSync(app);
+    writeFileSync(join(app, 'package.json'), JSON.stringify({ name: 'app', version: '1.0.0', private: true }));
+    // Nothing was built in the clone: prepack has to do it.
+    const { file } = await pack(clone);
+    expect(statSync(file).size).toBeLessThan(2 * MB);
+    const options = ['--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'];
+    await run('npm', ['install', ...options, file, '@openai/agents@0.20.0', 'zod@4.6.7'], { cwd: app, env: ENV });
+  }, 300_000);
+
+  const names = Object.keys(declared.exports).map((entry) => `holdfast${entry.slice(1)}`);
+
+  test('loads every entry by import', async () => {
+    const loads = names.map((name) => `console.log(typeof (await import('${name}')));`).join('');
+    expect(await node('--input-type=module', '-e', loads)).toBe('object\n'.repeat(names.length));
+  });
+
+  test('loads every entry by require', async () => {
+    const loads = names.map((name) => `console.log(typeof require('${name}'));`).join('');
+    expect(await node('--input-type=commonjs', '-e', loads)).toBe('object\n'.repeat(names.length));
+  });
+
+  test('has the command', async () => {
+    expect(await node('node_modules/holdfast/dist/src/main.js', '--version')).toMatch(/0\.1\.0/);
+  });
+
+  test('runs an agent', async () => {
+    writeFileSync(join(app, 'run.mjs'), PROGRAM);
+    expect(await node('run.mjs')).toBe('completed: 42\n');
+  });
+});
+
+const PROGRAM = `
+import { Agent } from '@openai/agents';
+import { defineAgent, defineTool } from 'holdfast';
+import { call, createTestEngine, say, scriptedModel } from 'holdfast/testing';
+import { z } from 'zod';
+
+const answer = defineTool({
+  name: 'answer',
+  description: 'Answers.',
+  input: z.object({}),
+  output: z.number(),
+  effect: 'pure',
+  capabilities: ['demo:answer:any'],
+  execute: async () => 42,
+});
+const model = scriptedModel([[call('answer', {})], [say('42')]]);
+const engine = await createTestEngine({ agents: [defineAgent({ agent: new Agent({ name: 'a', model, tools: [answer] }), grants: ['demo:answer:any'] })] });
+const { status, output } = await engine.run('a');
+console.log(status + ': ' + output);
+await engine.close();
+`;
