@@ -6,7 +6,7 @@ import type { Operation } from '../core/operations/operation.js';
 import { OPERATIONS, type OperationName, type Operations } from '../core/operations/table.js';
 import type { BatchAnswer } from '../core/tasks/task-batch.js';
 import { readAnswers } from './commands/tasks/batch-answers.js';
-import { errorOfAnswer, notHoldfast, readStream, unreachable } from './event-stream.js';
+import { errorOfAnswer, notHoldfast, readStream, ServerAway, unlikeOurs } from './event-stream.js';
 
 /** One text for each `{name}` of a path. */
 type PathValues<Path extends string> = Path extends `${string}{${string}}${infer Rest}`
@@ -107,7 +107,7 @@ export function createClient(baseUrl: string, token: string): Client {
         ...(signal === undefined ? {} : { signal }),
       });
     } catch (cause) {
-      throw unreachable(url, cause);
+      throw new ServerAway(url, cause);
     }
   }
 
@@ -124,8 +124,8 @@ export function createClient(baseUrl: string, token: string): Client {
       body = JSON.parse(await response.text());
     } catch (cause) {
       throw response.ok && !(cause instanceof SyntaxError)
-        ? unreachable(url, cause)
-        : notHoldfast(url, `status ${response.status}`);
+        ? new ServerAway(url, cause)
+        : unlikeOurs(url, response.status);
     }
     if (!response.ok) throw errorOfAnswer(url, response.status, body);
     const parsed = operation.response.safeParse(body);

@@ -29,6 +29,7 @@ import { standingDecisionsCommand } from './commands/runs/standing-decisions.js'
 import { stateCommand } from './commands/runs/state.js';
 import { trajectoriesCommand } from './commands/runs/trajectories.js';
 import { trajectoryCommand } from './commands/runs/trajectory.js';
+import { waitCommand } from './commands/runs/wait.js';
 import { workCommand } from './commands/runs/work.js';
 import { compactCommand } from './commands/server/compact.js';
 import { demoCommand } from './commands/server/demo.js';
@@ -38,17 +39,17 @@ import { statsCommand } from './commands/server/stats.js';
 import { workersCommand } from './commands/server/workers.js';
 import { taskCommand } from './commands/tasks/task.js';
 import { doctorCommand } from './doctor/doctor.js';
+import { EXIT_CODES } from './exit-codes.js';
 import { packageVersion, withTexts } from './help.js';
 import { printError } from './print.js';
-
-const FAILED = 1;
-const MISUSED = 2;
+import { ServerGone } from './server-return.js';
 
 /** Every command, with the texts of its help. */
 export const commands = (services: CliServices): readonly Command[] =>
   [
     serveCommand(services),
     runCommand(),
+    waitCommand(),
     runsCommand(),
     inboxCommand(),
     approveCommand(),
@@ -90,7 +91,7 @@ export const commands = (services: CliServices): readonly Command[] =>
     demoCommand(services),
   ].map((command) => withTexts(command));
 
-/** Runs one command. Errors are printed as two lines; the exit code is 1 for them and 2 for a command line that is wrong. */
+/** Runs one command. Errors are printed as two lines; the exit code is one of `EXIT_CODES`. */
 export async function runCommandLine(args: readonly string[], services: CliServices): Promise<void> {
   const program = new Command('holdfast')
     .description('Durable runs of AI agents: they survive crashes, wait for people, and prove what they did.')
@@ -105,14 +106,14 @@ export async function runCommandLine(args: readonly string[], services: CliServi
   } catch (error) {
     if (error instanceof CommanderError) return misused(error);
     printError(error);
-    process.exitCode = FAILED;
+    process.exitCode = (error instanceof ServerGone ? EXIT_CODES.serverAway : EXIT_CODES.failed).code;
   }
 }
 
 /** Help and version come as errors too. */
 function misused(error: CommanderError): void {
   if (error.exitCode === 0) return;
-  process.exitCode = MISUSED;
+  process.exitCode = EXIT_CODES.misused.code;
   // Without a command the help was printed, which says everything.
   if (error.code === 'commander.help') return;
   const what = error.message.replace(/^error: /, '').replaceAll('\n', ' ');

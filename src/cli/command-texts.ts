@@ -24,6 +24,13 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
     about: 'Starts a run and prints its id. The input `-` is read from stdin.',
     example: "holdfast run treasurer 'Pay the expense reports of June 2026.' --wait",
   },
+  wait: {
+    about:
+      'Waits until a run is paused or over, and prints it. A [restart of the ' +
+      'server](#a-server-that-restarts) is waited for. The exit code is 1 if the run failed or ' +
+      'was cancelled.',
+    example: 'holdfast wait run_1a1b --retry-for 3600',
+  },
   runs: {
     about: 'Lists runs, newest first.',
     example: 'holdfast runs --status paused --agent treasurer --limit 20',

@@ -12,10 +12,24 @@ const problem = z.object({
   errors: z.array(z.object({ pointer: z.string(), detail: z.string() })).default([]),
 });
 
+/** Nothing that is a server of Holdfast answers, or it stopped in the middle of an answer: one that restarts, perhaps. */
+export class ServerAway extends HoldfastError {
+  constructor(url: string, cause: unknown) {
+    const inner = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause;
+    const why = inner instanceof Error ? ('code' in inner ? String(inner.code) : inner.message) : String(inner);
+    super('server_unreachable', `No server answers at ${shownAddress(url)} (${withoutSecretPatterns(why)}).`, {
+      cause,
+    });
+  }
+}
+
+/** What a proxy answers when the server behind it does not. */
+const PROXY_STATUSES: readonly number[] = [502, 503, 504];
+
 /** The error that a server answered with. */
 export function errorOfAnswer(url: string, status: number, body: unknown): HoldfastError {
   const parsed = problem.safeParse(body);
-  if (!parsed.success || !isErrorCode(parsed.data.code)) return notHoldfast(url, `status ${status}`);
+  if (!parsed.success || !isErrorCode(parsed.data.code)) return unlikeOurs(url, status);
   const { code, detail, hint, errors } = parsed.data;
   const others = errors.slice(1).map((field) => `${field.pointer}: ${field.detail}`);
   return new HoldfastError(code, [detail, ...others].join('; '), { hint: hintOf(code, hint), fields: errors });
@@ -31,17 +45,11 @@ export const notHoldfast = (url: string, what: string): HoldfastError =>
     `What answers at ${shownAddress(url)} is not Holdfast, or of another version (${what}).`,
   );
 
-export function unreachable(url: string, cause: unknown): HoldfastError {
-  const inner = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause;
-  const why = inner instanceof Error ? ('code' in inner ? String(inner.code) : inner.message) : String(inner);
-  return new HoldfastError(
-    'server_unreachable',
-    `No server answers at ${shownAddress(url)} (${withoutSecretPatterns(why)}).`,
-    {
-      cause,
-    },
-  );
-}
+/** An answer without a body that the server would send. */
+export const unlikeOurs = (url: string, status: number): HoldfastError =>
+  PROXY_STATUSES.includes(status)
+    ? new ServerAway(url, `status ${status} of a proxy`)
+    : notHoldfast(url, `status ${status}`);
 
 /**
  * Reads the events of a run, and the deltas that the server sends between them, from server-sent events. Returns at the message `end`; throws `server_unreachable` when the
@@ -68,9 +76,9 @@ async function next(url: string, reader: ReadableStreamDefaultReader<EventSource
   try {
     read = await reader.read();
   } catch (cause) {
-    throw unreachable(url, cause);
+    throw new ServerAway(url, cause);
   }
-  if (read.done) throw unreachable(url, new Error('the stream ended before the run did'));
+  if (read.done) throw new ServerAway(url, new Error('the stream ended before the run did'));
   return read.value;
 }
 

@@ -55,6 +55,9 @@ export function printTable(heading: readonly string[], rows: readonly (readonly 
     );
 }
 
+/** What is said beside the answer, on stderr. */
+export const printNote = (text: string): void => void process.stderr.write(`holdfast: ${shown(text)}\n`);
+
 /** An error as two lines: what happened and its code, then the way out. */
 export function printError(error: unknown): void {
   const known = error instanceof HoldfastError ? error : (namedTrouble(error) ?? unexpected(error));

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { expect, it } from 'vitest';
 import { commands } from '../../src/cli/command-line.js';
 import { COMMAND_TEXTS } from '../../src/cli/command-texts.js';
+import { EXIT_CODES } from '../../src/cli/exit-codes.js';
 import { packageVersion } from '../../src/cli/help.js';
 import { pageText } from '../docs/pages.js';
 import { SHUT_DOORS } from './in-process.js';
@@ -44,4 +45,9 @@ it('help shows the text of a command without its links, and its example', () => 
 
 it('the version is that of package.json', () => {
   expect(packageVersion()).toBe(JSON.parse(pageText('package.json')).version);
+});
+
+it('docs/cli.md has every exit code', () => {
+  const rows = Object.values(EXIT_CODES).map(({ code, meaning }) => `| ${code} | ${meaning} |`);
+  expect(pageText('docs/cli.md')).toContain(`| ---- | ------- |\n${rows.join('\n')}\n\n`);
 });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { notHoldfast, unreachable } from '../../../src/cli/event-stream.js';
+import { notHoldfast, ServerAway } from '../../../src/cli/event-stream.js';
 import { logRecord } from '../../../src/core/ops/log-record.js';
 import { shownAddress, withoutSecretPatterns } from '../../../src/core/secrets/secret-patterns.js';
 
@@ -17,7 +17,7 @@ it.each([
 it('an error about a server names its address without its password', () => {
   const url = 'http://ann:pw83mZq0@host:1';
   const cause = new TypeError(`Request cannot be constructed from a URL that includes credentials: ${url}/api`);
-  for (const { message } of [notHoldfast(url, 'status 200'), unreachable(url, cause)]) {
+  for (const { message } of [notHoldfast(url, 'status 200'), new ServerAway(url, cause)]) {
     expect(message).toContain('host:1');
     expect(message).not.toContain('pw83mZq0');
   }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type ExportView, isExportOver } from '../../../core/exports/export.js';
 import type { Client } from '../../client.js';
 import { cut, plain, print } from '../../print.js';
+import type { ServerReturn } from '../../server-return.js';
 
 const LOOK_MS = 250;
 const BAR = 30;
@@ -14,14 +15,15 @@ interface Screen {
   write(text: string): unknown;
 }
 
-/** Follows an export until it is over. */
-export async function exportOver(client: Client, started: ExportView): Promise<ExportView> {
+/** Follows an export until it is over, also while its server restarts. Throws as `ServerReturn` does. */
+export async function exportOver(client: Client, started: ExportView, server: ServerReturn): Promise<ExportView> {
   const shown = exportProgress(process.stderr);
   try {
     let view = started;
     while (!isExportOver(view.status)) {
       await sleep(LOOK_MS);
-      view = await client.getExport(view.id);
+      const { id } = view;
+      view = await server.ask(() => client.getExport(id));
       shown.show(view);
     }
     return view;

@@ -8,6 +8,7 @@ import { TRAJECTORY_RESULTS } from '../../../core/trajectories/trajectory-result
 import { connect } from '../../connect.js';
 import { json, jsonObjectOption, jsonOption, numberOf, timeOption } from '../../options.js';
 import { print, printJson } from '../../print.js';
+import { retryFor, retryOption, ServerReturn } from '../../server-return.js';
 import { exportOver, printExport } from './export-progress.js';
 
 const STATUSES = ['completed', 'failed', 'cancelled'] as const;
@@ -30,6 +31,7 @@ const options = z.object({
   deduplicate: z.boolean(),
   options: jsonObject.optional(),
   wait: z.boolean().default(false),
+  retryFor,
 });
 
 function partOption(text: string): number {
@@ -72,13 +74,14 @@ export const exportCommand = (): Command =>
       'follows it with a progress bar, or elsewhere than on a terminal with a line for each ' +
         'tenth of the runs; the exit code is 1 if it failed or was cancelled',
     )
+    .addOption(retryOption())
     .addOption(jsonOption())
     .action(async (raw: unknown) => {
       const asked = options.parse(raw);
       const client = connect();
       const started = await client.startExport(requestOf(asked));
       if (!asked.json) print(`export ${started.id} ${started.status}`);
-      const ended = asked.wait ? await exportOver(client, started) : started;
+      const ended = asked.wait ? await exportOver(client, started, new ServerReturn(asked.retryFor)) : started;
       if (ended.status === 'failed' || ended.status === 'cancelled') process.exitCode = 1;
       if (asked.json) printJson(ended);
       else if (asked.wait) printExport(ended);

@@ -1,7 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import { z } from 'zod';
-import { HoldfastError } from '../../../core/errors/errors.js';
 import type { RunDelta } from '../../../core/log/delta.js';
 import type { RunEvent } from '../../../core/log/event.js';
 import { PAGE_LIMIT } from '../../../core/page.js';
@@ -10,11 +8,9 @@ import { connect } from '../../connect.js';
 import { idArgument, json } from '../../options.js';
 import { cut, jsonText, print, width } from '../../print.js';
 import { oneLine } from '../../run-text.js';
+import { retryFor, retryOption, ServerReturn } from '../../server-return.js';
 
-const RETRY_MS = 1000;
-const GONE_AFTER_MS = 30_000;
-
-const options = z.object({ json, follow: z.boolean().default(false), deltas: z.boolean().default(false) });
+const options = z.object({ json, retryFor, follow: z.boolean().default(false), deltas: z.boolean().default(false) });
 
 export const eventsCommand = (): Command =>
   new Command('events')
@@ -28,13 +24,15 @@ export const eventsCommand = (): Command =>
       '--deltas',
       'follows, and also prints what the models of a [streaming](streaming.md) run say while ' + 'they answer',
     )
+    .addOption(retryOption())
     .option('--json', 'one document per line')
     .action(async (run: string, raw: unknown) => {
       const asked = options.parse(raw);
       const client = connect();
       const { streamEvents, streamRun } = client;
       const stream = asked.deltas ? streamRun : streamEvents;
-      for await (const one of asked.follow || asked.deltas ? follow(stream, run) : recorded(client, run)) {
+      const server = new ServerReturn(asked.retryFor);
+      for await (const one of asked.follow || asked.deltas ? follow(stream, run, server) : recorded(client, run)) {
         print(asked.json ? jsonText(one) : 'seq' in one ? lineOf(one) : lineOfDelta(one));
       }
     });
@@ -48,25 +46,23 @@ async function* recorded(client: Client, run: string): AsyncGenerator<RunEvent, 
   }
 }
 
-/** Goes on where it was when the server was away for less than half a minute. */
+/** Goes on where it was when the server was away. Throws as `ServerReturn` does. */
 async function* follow(
   stream: Client['streamEvents'] | Client['streamRun'],
   run: string,
+  server: ServerReturn,
 ): AsyncGenerator<RunEvent | RunDelta, void> {
   let after = 0;
-  let lastSeenAt = performance.now();
   for (;;) {
     try {
       for await (const one of stream(run, after, new AbortController().signal)) {
+        server.answered();
         if ('seq' in one) after = one.seq;
         yield one;
-        lastSeenAt = performance.now();
       }
       return;
     } catch (error) {
-      const away = error instanceof HoldfastError && error.code === 'server_unreachable';
-      if (!away || after === 0 || performance.now() - lastSeenAt > GONE_AFTER_MS) throw error;
-      await sleep(RETRY_MS);
+      await server.pause(error);
     }
   }
 }

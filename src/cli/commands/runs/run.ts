@@ -5,18 +5,18 @@ import { Command, Option } from 'commander';
 import { z } from 'zod';
 import { HoldfastError } from '../../../core/errors/errors.js';
 import { jsonObject } from '../../../core/json.js';
-import { isOver, type RunView } from '../../../core/runs/run.js';
-import type { Client } from '../../client.js';
 import { connect } from '../../connect.js';
+import { EXIT_CODES } from '../../exit-codes.js';
 import { json, jsonObjectOption, jsonOption, keyOption } from '../../options.js';
 import { print, printJson } from '../../print.js';
 import { printRun } from '../../run-text.js';
-
-const WAIT_SECONDS = 30;
+import { retryFor, retryOption, ServerReturn } from '../../server-return.js';
+import { hasFailed, restedRun } from './wait.js';
 
 const options = z.object({
   json,
   wait: z.boolean().default(false),
+  retryFor,
   key: z.string().optional(),
   session: z.string().optional(),
   subject: z.array(z.string()).optional(),
@@ -32,6 +32,7 @@ export const runCommand = (): Command =>
       '--wait',
       'waits until the run is paused or over, and prints it; the exit code is 1 if it failed ' + 'or was cancelled',
     )
+    .addOption(retryOption())
     .addOption(
       new Option('--key <key>', 'idempotency key: the same key and request again is the same run').argParser(keyOption),
     )
@@ -56,13 +57,17 @@ export const runCommand = (): Command =>
       const client = connect();
       const { session: sessionId, subject: subjects, metadata } = asked;
       const request = { agent, input: input === '-' ? await fromStdin() : input, sessionId, subjects, metadata };
-      const started = await client.startRun(request, { key: asked.key ?? randomUUID() });
+      const key = asked.key ?? randomUUID();
+      const server = new ServerReturn(asked.retryFor);
+      const start = () => client.startRun(request, { key });
+      // The key makes a repeated request the same run.
+      const started = asked.wait ? await server.ask(start) : await start();
       // Said before the wait, so that the run can be found if the wait is broken off.
       if (!asked.json) print(`run ${started.id} ${started.status}`);
-      const run = asked.wait ? await settled(client, started.id) : started;
+      const run = asked.wait ? await restedRun(client, started.id, server) : started;
       if (asked.json) printJson(run);
       else if (asked.wait) printRun(run);
-      if (run.status === 'failed' || run.status === 'cancelled') process.exitCode = 1;
+      if (hasFailed(run)) process.exitCode = EXIT_CODES.failed.code;
     });
 
 async function fromStdin(): Promise<string> {
@@ -74,12 +79,5 @@ async function fromStdin(): Promise<string> {
       cause,
       hint: 'Pass it through iconv, or give the agent the name of the file.',
     });
-  }
-}
-
-async function settled(client: Client, id: string): Promise<RunView> {
-  for (;;) {
-    const run = await client.getRun(id, { wait: WAIT_SECONDS });
-    if (isOver(run.status) || run.status === 'paused') return run;
   }
 }

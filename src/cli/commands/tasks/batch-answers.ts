@@ -1,5 +1,5 @@
 import { type BatchAnswer, batchAnswer } from '../../../core/tasks/task-batch.js';
-import { notHoldfast, unreachable } from '../../event-stream.js';
+import { notHoldfast, ServerAway } from '../../event-stream.js';
 
 /** Reads the answers to a batch, line by line. Throws `server_unreachable` when the connection ends before the last one. */
 export async function* readAnswers(url: string, body: ReadableStream<Uint8Array>): AsyncGenerator<BatchAnswer, void> {
@@ -8,9 +8,9 @@ export async function* readAnswers(url: string, body: ReadableStream<Uint8Array>
   try {
     for (;;) {
       const read = await reader.read().catch((cause: unknown) => {
-        throw unreachable(url, cause);
+        throw new ServerAway(url, cause);
       });
-      if (read.done) throw unreachable(url, new Error('the answer ended before the batch did'));
+      if (read.done) throw new ServerAway(url, new Error('the answer ended before the batch did'));
       const lines = (rest + read.value).split('\n');
       rest = lines.pop() ?? '';
       for (const line of lines) {

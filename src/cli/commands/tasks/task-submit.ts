@@ -14,6 +14,7 @@ import type { Client } from '../../client.js';
 import { connect } from '../../connect.js';
 import { json, jsonObjectOption, jsonOption, keyOption, whole } from '../../options.js';
 import { jsonText, print, printJson } from '../../print.js';
+import { retryFor, retryOption, ServerReturn } from '../../server-return.js';
 import { readTask } from './read-task.js';
 import { printTask } from './task-list.js';
 
@@ -64,6 +65,8 @@ const options = z.object({
   metadata: jsonObject.optional(),
   key: z.string().optional(),
 });
+
+const runOptions = options.extend({ retryFor });
 
 const batchOptions = options.extend({ agent: z.string().optional(), batch: z.string().optional() });
 
@@ -132,13 +135,16 @@ export const taskRunCommand = (): Command =>
       .requiredOption('--agent <agent>', 'the agent that does it; it must be granted what its tools need'),
   )
     .description('Submit a task and wait for its result; exit code 1 unless it is a success.')
+    .addOption(retryOption())
     .action(async (task: string, raw: unknown) => {
       const client = connect();
-      const { asJson, submitted } = await submit(client, task, raw);
+      const { retryFor: retrySeconds, ...asked } = runOptions.parse(raw);
+      const server = new ServerReturn(retrySeconds);
+      const { asJson, submitted } = await submit(client, task, asked, (request) => server.ask(request));
       // Said before the wait, so that the task can be found if the wait is broken off.
       if (!asJson) print(`task ${submitted.id} ${submitted.status}`);
-      const over = await settled(client, submitted);
-      const { items } = await client.listRewards(over.runId, { limit: 50 });
+      const over = await settled(client, submitted, server);
+      const { items } = await server.ask(() => client.listRewards(over.runId, { limit: 50 }));
       const reward = items.at(-1) ?? null;
       if (asJson) printJson({ task: over, reward });
       else {
@@ -149,9 +155,16 @@ export const taskRunCommand = (): Command =>
       if (over.result?.type !== 'success') process.exitCode = 1;
     });
 
-async function submit(client: Client, task: string, raw: unknown) {
-  const { json: asJson, key, ...asked } = options.parse(raw);
-  const submitted = await client.submitTask({ task: definitionIn(task), ...asked }, { key: key ?? randomUUID() });
+/** The key makes a repeated request the same task. */
+async function submit(
+  client: Client,
+  task: string,
+  raw: unknown,
+  send: <T>(request: () => Promise<T>) => Promise<T> = (request) => request(),
+) {
+  const { json: asJson, key = randomUUID(), ...asked } = options.parse(raw);
+  const request = { task: definitionIn(task), ...asked };
+  const submitted = await send(() => client.submitTask(request, { key }));
   return { asJson, submitted };
 }
 
@@ -162,11 +175,11 @@ function definitionIn(task: string): SubmitTask['task'] {
 }
 
 /** Waits until nothing more happens by itself: a paused one waits for a person. */
-async function settled(client: Client, submitted: TaskView): Promise<TaskView> {
+async function settled(client: Client, submitted: TaskView, server: ServerReturn): Promise<TaskView> {
   for (;;) {
-    const task = await client.getTask(submitted.id);
+    const task = await server.ask(() => client.getTask(submitted.id));
     if (isOver(task.status) || task.status === 'paused') return task;
-    if (task.retryAt === null) await client.getRun(task.runId, { wait: WAIT_SECONDS });
+    if (task.retryAt === null) await server.ask(() => client.getRun(task.runId, { wait: WAIT_SECONDS }));
     else await setTimeout(LOOK_MS);
   }
 }
