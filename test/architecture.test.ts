@@ -6,7 +6,7 @@ import { ROOMS } from '../scripts/architecture/rooms.js';
 import { IMPORTS, ROOT, roomOf, SOURCES, shelfOf } from '../scripts/architecture/sources.js';
 import { EXCEPTIONS, SHELVES } from './shelves.js';
 
-/** The floors (docs/architecture.md): a file imports its own room or a lower floor, never up, never sideways. */
+/** The floors (docs/internals/architecture.md): a file imports its own room or a lower floor, never up, never sideways. */
 
 const FLOORS: Record<string, number> = {
   ...Object.fromEntries(ROOMS.map(({ path, floor }) => [roomOf(path), floor])),

@@ -1,5 +1,5 @@
 /**
- * The order of the shelves (docs/architecture.md): code imports its own shelf or one before it, on every floor. This order is the one
+ * The order of the shelves (docs/internals/architecture.md): code imports its own shelf or one before it, on every floor. This order is the one
  * that the fewest imports go against.
  */
 export const SHELVES: readonly string[] = [

@@ -42,7 +42,7 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
   approve: {
     about:
       'Approves what a run waits for. When nothing else of the run waits, the run resumes. ' +
-      '[Approvals](approvals.md) explains edits and scopes.',
+      '[Approvals](approvals/README.md) explains edits and scopes.',
     example: 'holdfast approve int_5c1d --arguments \'{"to": "alice", "amount": 50}\' -m \'Half of it now.\'',
   },
   reject: {
@@ -72,7 +72,8 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
     example: 'holdfast events run_1a1b --follow',
   },
   'task new': {
-    about: 'Writes a directory with a [task](tasks.md) that works, to be changed. It must not be ' + 'there yet.',
+    about:
+      'Writes a directory with a [task](tasks/README.md) that works, to be changed. It must not be ' + 'there yet.',
     example: 'holdfast task new sort-lines',
   },
   'task check': {
@@ -94,7 +95,7 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
   },
   'task submit': {
     about:
-      'Submits a [task](tasks.md): a definition file, a directory, the name of one that ships, ' +
+      'Submits a [task](tasks/README.md): a definition file, a directory, the name of one that ships, ' +
       'or `<name>@<version>` of a definition that the server knows. Prints its id.',
     example: 'holdfast task submit sort-lines --agent coder --seed 7',
   },
@@ -124,7 +125,7 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
     example: 'holdfast task requeue task_0123456789abcdef0123456789abcdef',
   },
   trajectories: {
-    about: 'Lists [trajectories](trajectories.md#lists), newest first.',
+    about: 'Lists [trajectories](data/trajectories.md#lists), newest first.',
     example: 'holdfast trajectories --agent treasurer --result success --min-reward 0.8',
   },
   trajectory: {
@@ -132,15 +133,15 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
     example: 'holdfast trajectory run_1a1b',
   },
   reward: {
-    about: 'Says what a run was [worth](trajectories.md#rewards), also after it is over.',
+    about: 'Says what a run was [worth](data/trajectories.md#rewards), also after it is over.',
     example:
       "holdfast reward run_1a1b 0.5 --signal tests=1 --signal lint=0 --failed --reason 'It does " +
       "not pass the linter.'",
   },
   export: {
     about:
-      'Exports trajectories as [training data](export.md), into a folder of the server or an ' +
-      '[object store](export.md#object-stores).',
+      'Exports trajectories as [training data](data/export.md), into a folder of the server or an ' +
+      '[object store](data/export.md#object-stores).',
     example: 'holdfast export --format messages --to payer-july --agent payer --validation 0.1 --wait',
   },
   exports: {
@@ -148,7 +149,7 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
     example: 'holdfast exports exp_1a1b',
   },
   charges: {
-    about: 'Lists what the model calls of a run [cost](budgets.md#charges).',
+    about: 'Lists what the model calls of a run [cost](models/budgets.md#charges).',
     example: 'holdfast charges run_1a1b',
   },
   spend: {
@@ -160,7 +161,7 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
     example: "holdfast cancel run_1a1b -m 'Not needed any more.'",
   },
   delete: {
-    about: 'Removes a run that has not begun, [as if it had never been ' + 'started](dispatch.md#taking-back).',
+    about: 'Removes a run that has not begun, [as if it had never been ' + 'started](operate/dispatch.md#taking-back).',
     example: 'holdfast delete run_1a1b',
   },
   erase: {
@@ -206,8 +207,8 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
     about:
       'Verifies the logs of runs, or all of them. The exit code is 1 if one is broken; the first ' +
       'broken event of each is named, and which [invariant](events.md#invariants) it breaks. Of ' +
-      'one run it also says up to where its log is [anchored](evidence.md) by a signed ' +
-      'checkpoint. `--all` verifies the [log over all runs](evidence.md) once too, if the token ' +
+      'one run it also says up to where its log is [anchored](evidence/README.md) by a signed ' +
+      'checkpoint. `--all` verifies the [log over all runs](evidence/README.md) once too, if the token ' +
       'has a role in the [installation](http.md#the-installation), and says how many runs are ' +
       'anchored with their last event; on a terminal it says how far it is.',
     example: 'holdfast verify run_1a1b --from 1001 --to 2000',
@@ -233,7 +234,8 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
     example: 'holdfast proof export run_1a1b --out run_1a1b.proof.json',
   },
   checkpoint: {
-    about: 'Prints the newest signed checkpoint of the [log over all runs](evidence.md), and the ' + 'public keys.',
+    about:
+      'Prints the newest signed checkpoint of the [log over all runs](evidence/README.md), and the ' + 'public keys.',
     example: 'holdfast checkpoint --now',
   },
   'signing-key': {

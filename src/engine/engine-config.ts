@@ -48,7 +48,7 @@ export interface EngineConfig extends HoldfastConfig {
   readonly dockerHost?: string | null;
   /** For so long an engine that does not answer is waited for. Default 120,000. */
   readonly dockerPatienceMs?: number;
-  /** A directory, to which the traffic of all known providers is recorded (docs/cassettes.md). Default: none. */
+  /** A directory, to which the traffic of all known providers is recorded (docs/models/cassettes.md). Default: none. */
   readonly recordTo?: string | null;
   /** File of the key that signs checkpoints of the log; goes before that of `evidence`. */
   readonly signingKeyFile?: string | null;

@@ -22,7 +22,7 @@ export const IMMEDIATE = {
   /** Events after `after`, then those that come, until the run is over and all were given, or the signal fires. */
   streamEvents,
   /**
-   * The same, and between the events what models say while they answer, if the run streams: see docs/streaming.md. A caller who
+   * The same, and between the events what models say while they answer, if the run streams: see docs/models/streaming.md. A caller who
    * reads slowly loses deltas, never events. What has a `seq` is an event.
    */
   streamRun,

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * Checks a proof of what a run did, offline: `node verify.mjs proof.json --key <public key>`. It was written from docs/proof-format.md
+ * Checks a proof of what a run did, offline: `node verify.mjs proof.json --key <public key>`. It was written from docs/evidence/proof-format.md
  * and docs/events.md, imports nothing but Node, and shares no code with what it checks. Exit code 0: proven; 1: not; 2: misused.
  */
 import { createHash, createHmac, createPublicKey, verify } from 'node:crypto';

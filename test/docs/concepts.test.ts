@@ -8,7 +8,7 @@ import { codes, names, pageText, rows, section } from './pages.js';
 const page = pageText('docs/concepts.md');
 
 describe('docs/concepts.md and the pages that it leads to', () => {
-  const examples = rows(section(pageText('docs/grants.md'), '## Capabilities')).filter(([grant = '']) =>
+  const examples = rows(section(pageText('docs/agents/grants.md'), '## Capabilities')).filter(([grant = '']) =>
     grant.includes(':'),
   );
 
@@ -28,7 +28,7 @@ describe('docs/concepts.md and the pages that it leads to', () => {
   it('names every status of a run and every verdict', () => {
     const life = section(page, "## A run's life");
     expect(codes(life)).toEqual(expect.arrayContaining([...RUN_STATUSES]));
-    expect(codes(pageText('docs/verdicts.md'))).toEqual(expect.arrayContaining([...VERDICTS]));
+    expect(codes(pageText('docs/reference/verdicts.md'))).toEqual(expect.arrayContaining([...VERDICTS]));
   });
 
   it('names no kind of interruption that nothing makes', () => {
@@ -45,13 +45,13 @@ describe('docs/concepts.md and the pages that it leads to', () => {
         return [...body.matchAll(/^ {2}readonly (\w+)\??:/gm)].map(([, field]) => field);
       },
     );
-    const documented = rows(pageText('docs/tools.md').split('\n`execute` gets')[0] ?? '').flatMap(([cell = '']) =>
-      codes(cell),
+    const documented = rows(pageText('docs/agents/tools.md').split('\n`execute` gets')[0] ?? '').flatMap(
+      ([cell = '']) => codes(cell),
     );
     expect([...documented, 'execute'].sort()).toEqual(fields.sort());
   });
 
   it('has the limits of a run', () => {
-    expect(names(pageText('docs/run-limits.md'))).toEqual(['maxTurns', 'maxTotalTokens', 'maxDurationMs']);
+    expect(names(pageText('docs/agents/run-limits.md'))).toEqual(['maxTurns', 'maxTotalTokens', 'maxDurationMs']);
   });
 });

@@ -4,9 +4,9 @@ import { bearer, type Door, expectProblem } from '../http/door.js';
 import { openStage } from '../http/stage.js';
 import { pageText, section } from './pages.js';
 
-/** The requests of docs/http-guide.md are sent as the page has them, to a server with an agent that pays. */
+/** The requests of docs/agents/http-guide.md are sent as the page has them, to a server with an agent that pays. */
 
-const page = pageText('docs/http-guide.md');
+const page = pageText('docs/agents/http-guide.md');
 const started = section(page, '## Start a run and decide its call');
 
 /** The commands of a section, each on one line. */

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { codes, pages, pageText, ROOT } from './pages.js';
@@ -60,6 +60,10 @@ it('docs/index.md links to every page of the documentation', () => {
   const linked = new Set(links(pageText('docs/index.md')).map((link) => normalize(join('docs', link))));
   const others = pages().filter((page) => page.startsWith('docs/') && page !== 'docs/index.md');
   expect(others.filter((page) => !linked.has(page))).toEqual([]);
+});
+
+it('docs/ has at most 25 pages and folders', () => {
+  expect(readdirSync(join(ROOT, 'docs')).length).toBeLessThanOrEqual(25);
 });
 
 it('README.md is short', () => {

@@ -4,7 +4,7 @@ import { McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { serveHttp } from '../mcp/server.js';
 
-/** What the example of docs/mcp.md speaks to: the program that npx would fetch, and the server at the address of the page. */
+/** What the example of docs/agents/mcp.md speaks to: the program that npx would fetch, and the server at the address of the page. */
 
 const FILES = `
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -23,8 +23,8 @@ function optionsIn(file: string, name: string): readonly (string | undefined)[] 
   return [...shape.slice(0, shape.indexOf('\n}')).matchAll(/^ {2}readonly (\w+)\??:/gm)].map(([, option]) => option);
 }
 
-it('docs/models.md has every known provider, and no other', () => {
-  const documented = rows(section(pageText('docs/models.md'), '## Providers'));
+it('docs/models/README.md has every known provider, and no other', () => {
+  const documented = rows(section(pageText('docs/models/README.md'), '## Providers'));
   const table = Object.entries(MODEL_PROVIDERS).map(([prefix, row]) => [
     ...[prefix, row.title],
     row.urlVariable === null || prefix === 'openai' ? [row.baseURL] : [row.urlVariable, row.baseURL],
@@ -41,23 +41,23 @@ it('docs/models.md has every known provider, and no other', () => {
   ).toEqual(table);
 });
 
-it('docs/models.md has every option of openaiCompatible, and no other', () => {
+it('docs/models/README.md has every option of openaiCompatible, and no other', () => {
   const options = optionsIn('src/models/openai/openai-compatible-options.ts', 'OpenAICompatibleOptions');
-  expect(names(section(pageText('docs/models.md'), '## Your own'))).toEqual(options);
+  expect(names(section(pageText('docs/models/README.md'), '## Your own'))).toEqual(options);
 });
 
-it('docs/models.md has every option of Ollama, and no other', () => {
+it('docs/models/README.md has every option of Ollama, and no other', () => {
   const options = [
     ...optionsIn('src/models/ollama/ollama-host.ts', 'OllamaHostOptions'),
     ...optionsIn('src/models/ollama/ollama-options.ts', 'OllamaSettingsOptions'),
     ...optionsIn('src/models/ollama/ollama-messages.ts', 'OllamaMessagesOptions'),
     ...optionsIn('src/models/ollama/ollama-model.ts', 'OllamaModelOptions'),
   ];
-  expect(names(section(pageText('docs/models.md'), '## Ollama'))).toEqual(options);
+  expect(names(section(pageText('docs/models/README.md'), '## Ollama'))).toEqual(options);
 });
 
-it('docs/models.md has every native API with its package, and package.json the same versions', () => {
-  const text = section(pageText('docs/models.md'), '## Native APIs');
+it('docs/models/README.md has every native API with its package, and package.json the same versions', () => {
+  const text = section(pageText('docs/models/README.md'), '## Native APIs');
   const [table = [], ...others] = text.split('\n\n').filter((part) => part.startsWith('|'));
   expect(rows(String(table)).map((cells) => cells.map((cell) => codes(cell)[0] ?? cell))).toEqual(
     Object.entries(NATIVE_PROVIDERS).map(([prefix, row]) => [
@@ -77,8 +77,8 @@ it('docs/models.md has every native API with its package, and package.json the s
   });
 });
 
-it('the example of docs/models.md is a configuration that can start', async () => {
-  const [example] = wholeExamples('docs/models.md');
+it('the example of docs/models/README.md is a configuration that can start', async () => {
+  const [example] = wholeExamples('docs/models/README.md');
   if (example === undefined) throw new Error('there is no example');
   const key = join(folder, 'key');
   writeFileSync(key, 'the-key-of-the-lab');

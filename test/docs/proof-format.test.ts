@@ -239,7 +239,7 @@ const anew = (event: RunEvent, before: RunEvent) => {
   return { ...next, hash: eventHash(next) };
 };
 
-const PAGE = join(ROOT, 'docs/proof-format.md');
+const PAGE = join(ROOT, 'docs/evidence/proof-format.md');
 const WRITE = process.env['HOLDFAST_WRITE_GOLDEN'] === '1';
 
 /** What the page shows, made by the engine. */
@@ -280,7 +280,7 @@ function vectors() {
   };
 }
 
-it('docs/proof-format.md has the vectors that the engine makes', () => {
+it('docs/evidence/proof-format.md has the vectors that the engine makes', () => {
   const page = readFileSync(PAGE, 'utf8');
   const block = `\`\`\`json\n${JSON.stringify(vectors(), null, 1)}\n\`\`\`\n`;
   const [before = ''] = page.split('<!-- vectors -->');

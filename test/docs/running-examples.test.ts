@@ -15,7 +15,10 @@ const { path: folder, remove } = exampleFolder();
 afterAll(remove);
 
 it('the pages on what agents do are among them', () => {
-  const agents = ['agents', 'approvals', 'mcp', 'scaffolds', 'sub-agents', 'waiting'].map((name) => `docs/${name}.md`);
+  const agents = [
+    ...['agents/README', 'agents/mcp', 'agents/sub-agents', 'approvals/README', 'approvals/waiting'],
+    'containers/scaffolds',
+  ].map((name) => `docs/${name}.md`);
   expect(RUNS.map(({ page }) => page).sort()).toEqual(agents);
   expect(pages().filter((page) => agents.includes(page) && wholeExamples(page).length > 0)).toHaveLength(6);
 });

@@ -42,7 +42,7 @@ const over = async (engine: Engine, id: string) => {
 };
 
 const agents: PageRun = {
-  page: 'docs/agents.md',
+  page: 'docs/agents/README.md',
   model: (request) => {
     if (has(request, 'look_up')) {
       const found = told(request, 'look_up');
@@ -79,7 +79,7 @@ const agents: PageRun = {
 };
 
 const approvals: PageRun = {
-  page: 'docs/approvals.md',
+  page: 'docs/approvals/README.md',
   happens: async (t, { load }) => {
     const { decide } = (await load('decide.ts')) as { decide: (engine: Engine) => Promise<unknown> };
     expect(await decide(t.engine)).toMatchObject([
@@ -95,7 +95,7 @@ const approvals: PageRun = {
 };
 
 const waiting: PageRun = {
-  page: 'docs/waiting.md',
+  page: 'docs/approvals/waiting.md',
   model: (request) => {
     const results = resultsIn(request.input);
     if (results.length > 0) return [say(results.map(({ text }) => text).join(' | '))];
@@ -118,7 +118,7 @@ const waiting: PageRun = {
     expect((await kinds()).sort()).toEqual(['event', 'event', 'question']);
     await t.restart();
     // The event that the page sends, as it is there.
-    const [, sent = ''] = /events\/invoice\.paid [\s\S]*?-d '(.*?)'/.exec(pageText('docs/waiting.md')) ?? [];
+    const [, sent = ''] = /events\/invoice\.paid [\s\S]*?-d '(.*?)'/.exec(pageText('docs/approvals/waiting.md')) ?? [];
     const emitted = await t.engine.emitEvent('invoice.paid', JSON.parse(sent), ADMIN);
     expect(emitted).toMatchObject({ status: 'delivered', delivered: 1, key: 'order-7' });
     await t.engine.emitEvent('lorry.here', { payload: 'at the gate' }, ADMIN);
@@ -131,7 +131,7 @@ const waiting: PageRun = {
 };
 
 const subAgents: PageRun = {
-  page: 'docs/sub-agents.md',
+  page: 'docs/agents/sub-agents.md',
   // The folder of the page is one of the test.
   world: async (folder) => {
     await mkdir(join(folder, 'report'), { recursive: true });
@@ -176,7 +176,7 @@ const subAgents: PageRun = {
 };
 
 const mcp: PageRun = {
-  page: 'docs/mcp.md',
+  page: 'docs/agents/mcp.md',
   world: mcpWorld,
   model: (request) => {
     const results = resultsIn(request.input);
@@ -213,7 +213,7 @@ const mcp: PageRun = {
 };
 
 const scaffolds: PageRun = {
-  page: 'docs/scaffolds.md',
+  page: 'docs/containers/scaffolds.md',
   world: async () => ({
     inPlace: (code) => code.replace("'python:3.13-slim'", `'${BUSYBOX}'`),
     end: () => {},

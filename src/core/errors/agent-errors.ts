@@ -48,13 +48,13 @@ export const MODEL_ERRORS = {
     500,
     'stop',
     'A recording of a model cannot be used',
-    'Read the detail; docs/cassettes.md says what a cassette is.',
+    'Read the detail; docs/models/cassettes.md says what a cassette is.',
   ),
   cassette_unmatched: row(
     500,
     'stop',
     'The request is on no cassette',
-    'Ask as it was recorded, or record it again: docs/cassettes.md.',
+    'Ask as it was recorded, or record it again: docs/models/cassettes.md.',
   ),
 } as const satisfies Record<string, ErrorRow>;
 

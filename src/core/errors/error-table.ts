@@ -242,7 +242,12 @@ const RUN_ERRORS = {
     'A value is not plain JSON',
     'Return only plain objects, arrays, strings, finite numbers, booleans and null.',
   ),
-  wait_invalid: row(422, 'stop', 'This cannot be waited for', 'Correct what is named; docs/waiting.md says how.'),
+  wait_invalid: row(
+    422,
+    'stop',
+    'This cannot be waited for',
+    'Correct what is named; docs/approvals/waiting.md says how.',
+  ),
 } satisfies Rows;
 
 const EVIDENCE_ERRORS = {
@@ -267,7 +272,7 @@ const AGENT_ERRORS = {
     400,
     'stop',
     'Not a capability',
-    'Write domain:action:scope; docs/grants.md has the grammar.',
+    'Write domain:action:scope; docs/agents/grants.md has the grammar.',
   ),
   grants_widened: row(
     403,
@@ -308,26 +313,26 @@ export const ERROR_GROUPS: readonly ErrorGroup[] = [
   { title: 'Things', about: null, rows: LOOKUP_ERRORS },
   { title: 'Decisions', about: null, rows: DECISION_ERRORS },
   { title: 'How a run fails', about: null, rows: RUN_ERRORS },
-  { title: 'Evidence', about: 'See [evidence](evidence.md).', rows: EVIDENCE_ERRORS },
+  { title: 'Evidence', about: 'See [evidence](evidence/README.md).', rows: EVIDENCE_ERRORS },
   { title: 'Erasure', about: 'See [retention](operate/retention.md).', rows: ERASURE_ERRORS },
   { title: 'Capabilities and agents', about: null, rows: AGENT_ERRORS },
   {
     title: 'Sub-agents',
     about:
-      "Outcomes of calls, and errors of runs whose sub-agent has `onFailure: 'fail'`: see [sub-agents](sub-agents.md).",
+      "Outcomes of calls, and errors of runs whose sub-agent has `onFailure: 'fail'`: see [sub-agents](agents/sub-agents.md).",
     rows: SUB_AGENT_ERRORS,
   },
   {
     title: 'Containers',
     about:
       'These end the run of the call that fails, except `file_unreadable` and `file_unwritable`, which the model reads. ' +
-      'See [environments](environments.md) and [scaffolds](scaffolds.md).',
+      'See [environments](containers/README.md) and [scaffolds](containers/scaffolds.md).',
     rows: ENVIRONMENT_ERRORS,
   },
-  { title: 'Tasks', about: 'See [tasks](tasks.md).', rows: TASK_ERRORS },
+  { title: 'Tasks', about: 'See [tasks](tasks/README.md).', rows: TASK_ERRORS },
   {
     title: 'Exports',
-    about: 'A failed export has one of these, except `export_unknown` and `export_over`: see [export](export.md).',
+    about: 'A failed export has one of these, except `export_unknown` and `export_over`: see [export](data/export.md).',
     rows: EXPORT_ERRORS,
   },
   { title: 'Starting and running a process', about: null, rows: PROCESS_ERRORS },

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { HoldfastError } from '../errors/errors.js';
 
-/** What one request may take, whatever it asks for: docs/limits.md. */
+/** What one request may take, whatever it asks for: docs/reference/limits.md. */
 export const REQUEST_LIMITS = {
   /** Numbers that are drawn, and places of a schema that is checked against a value. */
   work: 500_000,
@@ -54,7 +54,7 @@ export class Allowance {
     this.#left[kind] -= count;
     if (this.#left[kind] >= 0) return;
     throw new HoldfastError('payload_too_large', `${what} ${this.#limits[kind]} ${UNITS[kind]}.`, {
-      hint: 'Ask for less in one request: shorter values, fewer places where they stand, or a smaller part; docs/limits.md has the limits.',
+      hint: 'Ask for less in one request: shorter values, fewer places where they stand, or a smaller part; docs/reference/limits.md has the limits.',
     });
   }
 }

@@ -18,7 +18,7 @@ export const EVENT_TEXTS: { readonly [K in EventKind]: EventText } = {
   },
   'session.loaded': {
     meaning: 'The run begins with the conversation of its session.',
-    written: 'With the row of a run that was started in a [session](sessions.md).',
+    written: 'With the row of a run that was started in a [session](agents/sessions.md).',
     change: 'nothing',
   },
   'session.saved': {
@@ -39,7 +39,7 @@ export const EVENT_TEXTS: { readonly [K in EventKind]: EventText } = {
   'environment.prepared': {
     meaning: 'The container of the run is ready.',
     written:
-      'Before the first turn, when the files of the [task](tasks.md) are in the container, and the [scaffold](scaffolds.md) of the agent has prepared it.',
+      'Before the first turn, when the files of the [task](tasks/README.md) are in the container, and the [scaffold](containers/scaffolds.md) of the agent has prepared it.',
     change: 'nothing',
   },
   'model.requested': {
@@ -81,7 +81,7 @@ export const EVENT_TEXTS: { readonly [K in EventKind]: EventText } = {
     change: '`at` of that call = "started", if it is open',
   },
   'call.unknown': {
-    meaning: 'It is [unknown](unknown-effects.md) whether an unsafe call had its effect.',
+    meaning: 'It is [unknown](approvals/unknown-effects.md) whether an unsafe call had its effect.',
     written: 'When an unsafe call was begun and no one knows whether it happened.',
     change: '`at` of that call = "unknown", if it is open',
   },
@@ -92,7 +92,7 @@ export const EVENT_TEXTS: { readonly [K in EventKind]: EventText } = {
   },
   'child.started': {
     meaning: 'A call started a run of its own.',
-    written: 'When a call has started a run of its own ([sub-agents](sub-agents.md)).',
+    written: 'When a call has started a run of its own ([sub-agents](agents/sub-agents.md)).',
     change: 'nothing',
   },
   'child.ended': {
@@ -148,7 +148,7 @@ export const EVENT_TEXTS: { readonly [K in EventKind]: EventText } = {
   },
   'task.verified': {
     meaning: 'The result of a task was verified.',
-    written: 'When the agent of a [task](tasks.md) has ended, and was [verified](rewards.md).',
+    written: 'When the agent of a [task](tasks/README.md) has ended, and was [verified](tasks/rewards.md).',
     change: 'nothing',
   },
   'run.completed': {
@@ -210,7 +210,7 @@ export const SYSTEM_EVENT_TEXTS: { readonly [K in SystemEventKind]: SystemEventT
     elsewhere: 'StepExecuted',
   },
   'trajectory.stored': {
-    written: 'With the [record](trajectories.md) that lists are made of.',
+    written: 'With the [record](data/trajectories.md) that lists are made of.',
     elsewhere: 'TrajectoryStored',
   },
   'worker.registered': {
@@ -236,7 +236,7 @@ export const SYSTEM_EVENT_TEXTS: { readonly [K in SystemEventKind]: SystemEventT
   },
   'cost.threshold_reached': {
     written:
-      'When a [budget](budgets.md) comes to 80 percent of its limit, or to all of it, or has no room for a model call; once for each limit.',
+      'When a [budget](models/budgets.md) comes to 80 percent of its limit, or to all of it, or has no room for a model call; once for each limit.',
     elsewhere: 'CostThresholdReached',
   },
 };

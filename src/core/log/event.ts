@@ -67,7 +67,9 @@ const DATA = {
     requestedBy: z
       .array(z.string())
       .exactOptional()
-      .describe('Actors that [asked for](approvals.md#separate-requester) the run, its source, or a run above it.'),
+      .describe(
+        'Actors that [asked for](approvals/README.md#separate-requester) the run, its source, or a run above it.',
+      ),
     parent: z
       .object({ runId: z.string(), callId: z.string(), eventId: z.string(), notGranted: z.array(z.string()) })
       .exactOptional()
@@ -158,12 +160,12 @@ const DATA = {
     route: route
       .exactOptional()
       .describe(
-        'Only if a [router](routing.md) chose the model: `{router, strategy, arm, model, attempts, through}`. `attempts` has `{model, outcome}` of each that was asked or passed over; `arm` is that of an experiment; `through` names routers within the router.',
+        'Only if a [router](models/routing.md) chose the model: `{router, strategy, arm, model, attempts, through}`. `attempts` has `{model, outcome}` of each that was asked or passed over; `arm` is that of an experiment; `through` names routers within the router.',
       ),
     cost: answerCost
       .exactOptional()
       .describe(
-        '[Cost](budgets.md) as `{usd, price}`; both null if no price is known. Absent in logs of builds without prices.',
+        '[Cost](models/budgets.md) as `{usd, price}`; both null if no price is known. Absent in logs of builds without prices.',
       ),
   }),
   'model.failed': z.object({
@@ -191,7 +193,7 @@ const DATA = {
     toolVersion: z.string().describe('Version of the tool.'),
     effect: z
       .enum(CALL_EFFECTS)
-      .describe('[Effect](tools.md) that the tool declares: `pure`, `idempotent` or `unsafe`.'),
+      .describe('[Effect](agents/tools.md) that the tool declares: `pure`, `idempotent` or `unsafe`.'),
     arguments: jsonValue.describe('Arguments of the call.'),
     digest: z
       .string()
@@ -262,7 +264,7 @@ const DATA = {
     wait: waitSpec
       .exactOptional()
       .describe(
-        'What the call [waits for](waiting.md), or the [budget](budgets.md#without-room) without room. Absent for approvals.',
+        'What the call [waits for](approvals/waiting.md), or the [budget](models/budgets.md#without-room) without room. Absent for approvals.',
       ),
     memo: z.string().nullable().exactOptional().describe('SHA-256 of its memo; null = none. Absent in older logs.'),
     requiredApprovals: z.int().exactOptional().describe('Number of approvals needed, only if more than 1.'),

@@ -34,7 +34,7 @@ const local = (title: string, baseURL: string, name: string): ModelProviderRow =
   ...{ urlVariable: `${name}_BASE_URL`, quirks: {} },
 });
 
-/** The one table of providers that speak as OpenAI does, by prefix. docs/models.md documents it, and a test holds the two equal. */
+/** The one table of providers that speak as OpenAI does, by prefix. docs/models/README.md documents it, and a test holds the two equal. */
 export const MODEL_PROVIDERS: { readonly [prefix: string]: ModelProviderRow } = {
   openai: {
     title: 'OpenAI',
@@ -102,7 +102,7 @@ export interface NativeProviderRow {
   readonly listedAs: string;
 }
 
-/** The providers that Holdfast asks by their own API, by prefix. A test holds docs/models.md equal to this table. */
+/** The providers that Holdfast asks by their own API, by prefix. A test holds docs/models/README.md equal to this table. */
 export const NATIVE_PROVIDERS: { readonly [prefix: string]: NativeProviderRow } = {
   'anthropic-native': {
     title: 'Anthropic',

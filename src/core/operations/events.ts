@@ -36,7 +36,7 @@ export const EVENT_OPERATIONS = {
       deltas: z
         .enum(['true', 'false'])
         .default('true')
-        .describe('Whether a stream also says what models say while they answer: docs/streaming.md.'),
+        .describe('Whether a stream also says what models say while they answer: docs/models/streaming.md.'),
       lastEventId: lastEventId.describe('As the header, for clients that cannot set one.'),
     }),
     header: lastEventHeader,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { plainText } from '../json.js';
 import { BROKEN, type Judgement } from '../trajectories/trajectory-result.js';
 
-/** What verification found, and what that is worth. docs/rewards.md has the formulas in words. */
+/** What verification found, and what that is worth. docs/tasks/rewards.md has the formulas in words. */
 
 /** Raised when a formula below changes. */
 export const REWARD_VERSION = 1;

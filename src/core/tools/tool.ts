@@ -88,7 +88,7 @@ interface ToolTerms<I, O> {
   readonly approval?: ApprovalRule<I>;
   /** How many different people must approve where an approval is needed. Default 1; at most 20. */
   readonly approvals?: number;
-  /** Whether someone else than who asked for the run must approve. Default: where several must. See docs/approvals.md. */
+  /** Whether someone else than who asked for the run must approve. Default: where several must. See docs/approvals/README.md. */
   readonly separateRequester?: boolean;
   /** Milliseconds until an approval expires; null: never. Default: the engine's `approvalTimeoutMs`. */
   readonly approvalExpiresInMs?: number | null;

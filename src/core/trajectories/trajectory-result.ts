@@ -56,7 +56,7 @@ const shortOf = ({ signals }: Judgement): string[] =>
     .sort();
 
 /**
- * The result of a run: see docs/trajectories.md. A run that did not complete never is a success, whatever its reward; one that
+ * The result of a run: see docs/data/trajectories.md. A run that did not complete never is a success, whatever its reward; one that
  * completed is a success until someone says otherwise.
  */
 export function resultOf(end: RunEnd, judged: Judgement | null): TrajectoryResult | null {

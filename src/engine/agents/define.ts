@@ -51,9 +51,9 @@ export interface AgentDeclaration {
   readonly concurrency?: DispatchLimits['concurrency'];
   /** Runs of this agent that begin in any period. Default: no limit. */
   readonly rate?: DispatchLimits['rate'];
-  /** A container for the commands of each run. Default: none. See docs/environments.md. */
+  /** A container for the commands of each run. Default: none. See docs/containers/README.md. */
   readonly environment?: EnvironmentDeclaration;
-  /** What stands between the model and the environment: its tools, and what it is shown. See docs/scaffolds.md. */
+  /** What stands between the model and the environment: its tools, and what it is shown. See docs/containers/scaffolds.md. */
   readonly scaffold?: AgentScaffold;
   /** Rules for the tools of MCP servers, by the name of the server in capabilities. */
   readonly mcp?: { readonly [server: string]: McpRules };
@@ -63,31 +63,31 @@ export interface HoldfastConfig {
   readonly agents: readonly (AgentDeclaration | AgentDeclaration['agent'])[];
   /** Model providers by prefix: `{ mine: provider }` serves `mine/<model>`. */
   readonly providers?: { readonly [prefix: string]: ModelProvider };
-  /** Routers by name: the model `router/<name>` asks the candidates of that one. See docs/routing.md. */
+  /** Routers by name: the model `router/<name>` asks the candidates of that one. See docs/models/routing.md. */
   readonly routers?: RoutersConfig;
   /** The same limits for the runs of a tenant: of `each`, or of those that are `named`. */
   readonly tenants?: TenantLimits;
-  /** How many runs are at work at once in containers of an image: `{ 'python:3.13-slim': { concurrency: 4 } }`. See docs/dispatch.md. */
+  /** How many runs are at work at once in containers of an image: `{ 'python:3.13-slim': { concurrency: 4 } }`. See docs/operate/dispatch.md. */
   readonly images?: NamedLimits;
-  /** How many runs are at work at once whose agent has a model: `{ 'openai/gpt-5-mini': { concurrency: 20 } }`. See docs/dispatch.md. */
+  /** How many runs are at work at once whose agent has a model: `{ 'openai/gpt-5-mini': { concurrency: 20 } }`. See docs/operate/dispatch.md. */
   readonly models?: NamedLimits;
-  /** What models cost, in dollars as texts, before the list that comes with Holdfast: `{ 'ollama/*': 'free' }`. See docs/budgets.md. */
+  /** What models cost, in dollars as texts, before the list that comes with Holdfast: `{ 'ollama/*': 'free' }`. See docs/models/budgets.md. */
   readonly prices?: PriceTable;
   /** What a call whose price is not known is taken to cost. Default `refuse`: none goes out where a budget applies. */
   readonly unknownPrice?: 'refuse' | { readonly ceiling: ConfiguredPrice };
   /** With which key checkpoints of the log are signed, and where they are written. See docs/evidence/keys.md. */
   readonly evidence?: EvidenceConfig;
-  /** What may be spent, in dollars as texts: `{ perRun: '2.00', perTenant: { each: { perDay: '50' } } }`. See docs/budgets.md. */
+  /** What may be spent, in dollars as texts: `{ perRun: '2.00', perTenant: { each: { perDay: '50' } } }`. See docs/models/budgets.md. */
   readonly budgets?: BudgetsInput;
-  /** Reward functions by name: a task that names one is given its reward by it. See docs/rewards.md. */
+  /** Reward functions by name: a task that names one is given its reward by it. See docs/tasks/rewards.md. */
   readonly rewards?: { readonly [name: string]: RewardFunction };
   /** Models that forks and retries of runs of every agent may name; `prefix/*` allows all of a provider. See docs/replay/forks.md. */
   readonly forkModels?: readonly string[];
-  /** Whether someone else than who asked for a run must approve its calls, of every agent. See docs/approvals.md. */
+  /** Whether someone else than who asked for a run must approve its calls, of every agent. See docs/approvals/README.md. */
   readonly separateRequester?: boolean;
   /** What becomes of what is old: `{ runs: [{ status: 'failed', olderThanDays: 30, do: 'erase' }] }`. See docs/operate/retention.md. */
   readonly retention?: RetentionConfig;
-  /** In which order tasks begin that say nothing of it: `{ weights: { difficulty: 24, category: 48, age: 1 } }`. See docs/batches.md. */
+  /** In which order tasks begin that say nothing of it: `{ weights: { difficulty: 24, category: 48, age: 1 } }`. See docs/tasks/batches.md. */
   readonly scheduling?: SchedulingConfig;
   /** How often a task is tried again that failed by what was around it: `{ most: 2, firstMs: 5000, longestMs: 300_000 }`. See docs/tasks/attempts.md. */
   readonly retries?: RetriesConfig;
@@ -95,9 +95,9 @@ export interface HoldfastConfig {
   readonly stalls?: StallsConfig;
   /** Folders of the host that environments of tasks may mount: `['/srv/books', { path: '/srv/out', writable: true }]`. Default: none. */
   readonly hostFolders?: readonly HostFolderConfig[];
-  /** Up to where an operator may ask for what a container takes: `{ memoryMb: 4096, allowedEgress: ['pypi.org'] }`. See docs/environments.md. */
+  /** Up to where an operator may ask for what a container takes: `{ memoryMb: 4096, allowedEgress: ['pypi.org'] }`. See docs/containers/README.md. */
   readonly ceilings?: CeilingsConfig;
-  /** Threads and processes at once in which bodies of tools work. Default: one for each processor, at least two. See docs/isolation.md. */
+  /** Threads and processes at once in which bodies of tools work. Default: one for each processor, at least two. See docs/agents/isolation.md. */
   readonly bodiesApart?: number;
 }
 

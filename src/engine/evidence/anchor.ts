@@ -233,7 +233,7 @@ export class Anchor {
     if (problem !== null && problem !== this.#problem)
       this.#options.log.error(
         { component: 'evidence', event: 'signing_stopped', problem },
-        'the log of all runs is not signed any more; see docs/evidence.md',
+        'the log of all runs is not signed any more; see docs/evidence/README.md',
       );
     this.#problem = problem;
   }

@@ -18,7 +18,7 @@ function realOf(path: string): string | null {
   }
 }
 
-/** Which folders of the host containers may be given: docs/environments.md. */
+/** Which folders of the host containers may be given: docs/containers/README.md. */
 export class HostFolders {
   readonly #folders: readonly HostFolder[];
   readonly #ofAgents: readonly HostFolder[];

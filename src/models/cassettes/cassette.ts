@@ -3,7 +3,7 @@ import { HoldfastError } from '../../core/errors/errors.js';
 import { jsonObject, jsonValue } from '../../core/json.js';
 
 /**
- * The format of a cassette (docs/cassettes.md): the traffic of one model as lines of JSON, first what was recorded, then each
+ * The format of a cassette (docs/models/cassettes.md): the traffic of one model as lines of JSON, first what was recorded, then each
  * request with its answer. It is only ever added to; a file of another version is refused.
  */
 
@@ -12,7 +12,7 @@ export const CASSETTE_VERSION = 1;
 export const cassetteHead = z.strictObject({
   format: z.literal('holdfast-cassette'),
   version: z.literal(CASSETTE_VERSION),
-  /** Which API the traffic is of: docs/cassettes.md says by which path each is known. */
+  /** Which API the traffic is of: docs/models/cassettes.md says by which path each is known. */
   api: z.enum(['ollama', 'chat', 'responses', 'anthropic', 'google']),
   model: z.string().min(1),
   /** What the provider was set to, where that shapes its requests. */

@@ -18,7 +18,7 @@ export interface NativeApiOptions {
   readonly cache?: boolean;
   /** How long the server may be silent, before an answer and in it. Default and at most 300,000 ms. */
   readonly timeoutMs?: number;
-  /** A directory, to which Holdfast records all traffic (docs/cassettes.md). Default: none. */
+  /** A directory, to which Holdfast records all traffic (docs/models/cassettes.md). Default: none. */
   readonly recordTo?: string;
 }
 

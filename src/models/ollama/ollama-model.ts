@@ -58,7 +58,7 @@ export interface OllamaModelOptions extends OllamaHostOptions, OllamaRequestOpti
   readonly newId?: () => string;
   /** How requests leave. Default: the `fetch` of the process. */
   readonly fetch?: typeof fetch;
-  /** A directory, to which all traffic is recorded (docs/cassettes.md). Default: none. */
+  /** A directory, to which all traffic is recorded (docs/models/cassettes.md). Default: none. */
   readonly recordTo?: string;
 }
 

@@ -7,7 +7,7 @@ import { isKeyText, isSecret, type Secret } from '../secrets/secret.js';
 import { DEFAULT_TIMEOUT_MS } from './endpoint.js';
 
 export interface OpenAICompatibleOptions {
-  /** A known provider (docs/models.md) that says what is left out here: `groq`, `vllm`, … */
+  /** A known provider (docs/models/README.md) that says what is left out here: `groq`, `vllm`, … */
   readonly like?: string;
   /** Where the API is, mostly with `/v1` at the end. May hold a user and a password. */
   readonly baseURL?: string;
@@ -20,7 +20,7 @@ export interface OpenAICompatibleOptions {
   readonly quirks?: Quirks;
   /** How long the server may say nothing: until an answer begins, and between its pieces. Default and at most 300,000 ms. */
   readonly timeoutMs?: number;
-  /** A directory, to which all traffic is recorded (docs/cassettes.md). Default: none. */
+  /** A directory, to which all traffic is recorded (docs/models/cassettes.md). Default: none. */
   readonly recordTo?: string;
 }
 

@@ -21,12 +21,12 @@ export interface MultiModelProviderOptions {
   readonly ollamaHost?: string | null;
   /** Where the cassettes of `replay/<name>` are. Default: `cassettes` in the working directory. */
   readonly cassettesDir?: string;
-  /** A directory, to which the traffic of all known providers is recorded (docs/cassettes.md); null: none. */
+  /** A directory, to which the traffic of all known providers is recorded (docs/models/cassettes.md); null: none. */
   readonly recordTo?: string | null;
 }
 
 /**
- * Routes a model name by what stands before its first `/`; a name without one goes to OpenAI. Known providers (docs/models.md) take
+ * Routes a model name by what stands before its first `/`; a name without one goes to OpenAI. Known providers (docs/models/README.md) take
  * their keys from `variable`. Nothing is created before the first name that needs it. Throws `model_unknown` for a prefix that
  * no one serves and for a missing key.
  */

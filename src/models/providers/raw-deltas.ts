@@ -46,7 +46,7 @@ const own = z.discriminatedUnion('type', [
 
 /**
  * Reads reasoning and the arguments of calls from the raw events of one model stream, by their shape: OpenAI's Responses API
- * (`response.…`), chunks of Chat Completions (`choices`), and our own (`holdfast.…`, docs/streaming.md). Text is not here: the SDK
+ * (`response.…`), chunks of Chat Completions (`choices`), and our own (`holdfast.…`, docs/models/streaming.md). Text is not here: the SDK
  * has an event of its own for it. An event that is not known gives nothing.
  */
 export class RawDeltas {

@@ -13,7 +13,7 @@ export function* responseEvents(response: ModelResponse): Iterable<StreamEvent> 
   yield doneEvent(response, output);
 }
 
-/** Reasoning as it comes, for which the SDK has no event: see docs/streaming.md. */
+/** Reasoning as it comes, for which the SDK has no event: see docs/models/streaming.md. */
 export const reasoningEvent = (delta: string): StreamEvent => ({
   type: 'model',
   event: { type: 'holdfast.reasoning', delta },

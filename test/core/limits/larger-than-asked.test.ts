@@ -232,8 +232,8 @@ describe('each of them', () => {
     }
   });
 
-  it('stands in docs/limits.md, with its limit', () => {
-    const page = pageText('docs/limits.md');
+  it('stands in docs/reference/limits.md, with its limit', () => {
+    const page = pageText('docs/reference/limits.md');
     const limits = rows(section(page, '## The allowance of a request')).map(([name = '', value = '']) => [name, value]);
     expect(limits).toEqual(
       Object.entries(REQUEST_LIMITS).map(([name, value]) => [`\`${name}\``, value.toLocaleString('en')]),

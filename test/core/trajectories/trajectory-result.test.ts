@@ -47,8 +47,8 @@ describe('the result of a run', () => {
     expect(resultOf(end('cancelled'), null)).toEqual({ type: 'failure', reason: 'Not needed.' });
   });
 
-  it('of every error is what docs/trajectories.md says', () => {
-    const rows = section(pageText('docs/trajectories.md'), '## Result').split('\n');
+  it('of every error is what docs/data/trajectories.md says', () => {
+    const rows = section(pageText('docs/data/trajectories.md'), '## Result').split('\n');
     const named = (type: string) =>
       codes(rows.find((row) => row.startsWith('| failed by') && row.endsWith(`| \`${type}\` |`))?.split('|')[1] ?? '');
     const [timeouts, failures] = [named('timeout'), named('failure')];

@@ -10,7 +10,7 @@ import { describeEachDatabaseSlowly } from '../../harness/database.js';
 import { ADMIN, BOB, decideAndRest, engineFor, restOf, runToRest } from '../../harness/engine.js';
 import { call, scripted } from '../../harness/script.js';
 
-/** The tools that wait, the example of docs/waiting.md, and the events that they wait for. */
+/** The tools that wait, the example of docs/approvals/waiting.md, and the events that they wait for. */
 
 const OUTSIDE: Caller = { actor: 'bank', role: 'operator', tenant: 'default' };
 const ELSEWHERE: Caller = { ...OUTSIDE, tenant: 'other' };
@@ -43,7 +43,7 @@ const config = {
 
 /** The agents of the example, with a model that needs no key. */
 async function documented(): Promise<holdfast.HoldfastConfig['agents']> {
-  const [, code = ''] = /^```ts\n([\s\S]*?)^```/m.exec(pageText('docs/waiting.md')) ?? [];
+  const [, code = ''] = /^```ts\n([\s\S]*?)^```/m.exec(pageText('docs/approvals/waiting.md')) ?? [];
   mkdirSync(join(ROOT, 'dist'), { recursive: true });
   const dir = mkdtempSync(join(ROOT, 'dist', 'waiting-'));
   try {

@@ -65,7 +65,7 @@ export const exportCommand = (): Command =>
     )
     .option('--no-deduplicate', 'keeps rows that say the same')
     .addOption(
-      new Option('--options <json>', 'more options as JSON, or @ and a file: what docs/export.md lists').argParser(
+      new Option('--options <json>', 'more options as JSON, or @ and a file: what docs/data/export.md lists').argParser(
         jsonObjectOption,
       ),
     )

@@ -56,7 +56,7 @@ export const approveCommand = (): Command =>
     .addOption(
       new Option(
         '--budget <usd>',
-        'the new limit of a [budget](budgets.md#without-room), in dollars: where a run waits ' +
+        'the new limit of a [budget](models/budgets.md#without-room), in dollars: where a run waits ' +
           'for one, and only there',
       ).argParser(usdOption),
     )

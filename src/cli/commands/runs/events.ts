@@ -22,7 +22,7 @@ export const eventsCommand = (): Command =>
     )
     .option(
       '--deltas',
-      'follows, and also prints what the models of a [streaming](streaming.md) run say while ' + 'they answer',
+      'follows, and also prints what the models of a [streaming](models/streaming.md) run say while ' + 'they answer',
     )
     .addOption(retryOption())
     .option('--json', 'one document per line')

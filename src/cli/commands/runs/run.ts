@@ -38,7 +38,7 @@ export const runCommand = (): Command =>
     )
     .option(
       '--session <session>',
-      'the conversation that the run goes on with; the first run of a [session](sessions.md) ' + 'begins it',
+      'the conversation that the run goes on with; the first run of a [session](agents/sessions.md) ' + 'begins it',
     )
     .option(
       '--subject <subjects...>',
@@ -47,7 +47,7 @@ export const runCommand = (): Command =>
     .addOption(
       new Option(
         '--metadata <json>',
-        'what the run says of itself, as JSON, or `@` and a file: [labels](trajectories.md) as ' +
+        'what the run says of itself, as JSON, or `@` and a file: [labels](data/trajectories.md) as ' +
           '`taskId` and `tags`, and others',
       ).argParser(jsonObjectOption),
     )

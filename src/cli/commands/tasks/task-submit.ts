@@ -87,7 +87,10 @@ const withOptions = (command: Command): Command =>
       ).argParser(whole(0, Number.MAX_SAFE_INTEGER)),
     )
     .option('--image <image>', 'in place of that of the definition')
-    .option('--reward <name>', 'a [reward function](rewards.md) of the configuration, in place of the weighted signals')
+    .option(
+      '--reward <name>',
+      'a [reward function](tasks/rewards.md) of the configuration, in place of the weighted signals',
+    )
     .addOption(new Option('--priority <n>', 'lower starts earlier').argParser(whole(1, 1_000_000)))
     .addOption(new Option('--metadata <json>', 'labels, as JSON, or `@` and a file').argParser(jsonObjectOption))
     .addOption(
@@ -107,7 +110,7 @@ export const taskSubmitCommand = (): Command =>
     .option(
       '--batch <file>',
       'submits each line of a file instead, in the form of [`POST ' +
-        '/api/v1/tasks/batch`](batches.md); of the other options only `--key` and `--json` go ' +
+        '/api/v1/tasks/batch`](tasks/batches.md); of the other options only `--key` and `--json` go ' +
         'with it. The file is its own key: sent again it is the same tasks. The exit code is 1 ' +
         'where a line was not taken',
     )
