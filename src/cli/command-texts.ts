@@ -14,7 +14,7 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
       'Serves the API and executes runs of the agents in `holdfast.config.ts`: that of the ' +
       'working directory, or the file that `HOLDFAST_CONFIG` names. Without one it serves the ' +
       "demo's agent. It prints where it listens and with which token, and logs JSON lines to " +
-      'stderr.\n\nSIGHUP reads the [file of tokens](http.md#tokens-and-roles) again and stops ' +
+      'stderr.\n\nSIGHUP reads the [file of tokens](reference/tokens.md) again and stops ' +
       'nothing. SIGTERM and SIGINT stop it within `HOLDFAST_SHUTDOWN_GRACE_MS`; a second one ' +
       'ends it at once. What was in flight is cut at its next turn, or goes on at the next start ' +
       'or in [another worker](operate/workers.md).',
@@ -125,7 +125,7 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
     example: 'holdfast task requeue task_0123456789abcdef0123456789abcdef',
   },
   trajectories: {
-    about: 'Lists [trajectories](data/trajectories.md#lists), newest first.',
+    about: 'Lists [trajectories](data/trajectory-lists.md), newest first.',
     example: 'holdfast trajectories --agent treasurer --result success --min-reward 0.8',
   },
   trajectory: {
@@ -141,7 +141,7 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
   export: {
     about:
       'Exports trajectories as [training data](data/export.md), into a folder of the server or an ' +
-      '[object store](data/export.md#object-stores).',
+      '[object store](data/export-object-stores.md).',
     example: 'holdfast export --format messages --to payer-july --agent payer --validation 0.1 --wait',
   },
   exports: {
@@ -149,7 +149,7 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
     example: 'holdfast exports exp_1a1b',
   },
   charges: {
-    about: 'Lists what the model calls of a run [cost](models/budgets.md#charges).',
+    about: 'Lists what the model calls of a run [cost](models/prices.md#charges).',
     example: 'holdfast charges run_1a1b',
   },
   spend: {
@@ -167,7 +167,7 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
   erase: {
     about:
       'Erases the content of a run that is over, or of all runs of a ' +
-      '[subject](operate/retention.md#erasing-a-subject), for good. Their logs still verify.',
+      '[subject](operate/erasure.md#erasing-a-subject), for good. Their logs still verify.',
     example: "holdfast erase run_1a1b -m 'Asked for on 3 March, ticket 812'",
   },
   retention: {
@@ -209,7 +209,7 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
       'broken event of each is named, and which [invariant](events.md#invariants) it breaks. Of ' +
       'one run it also says up to where its log is [anchored](evidence/README.md) by a signed ' +
       'checkpoint. `--all` verifies the [log over all runs](evidence/README.md) once too, if the token ' +
-      'has a role in the [installation](http.md#the-installation), and says how many runs are ' +
+      'has a role in the [installation](reference/tokens.md#the-installation), and says how many runs are ' +
       'anchored with their last event; on a terminal it says how far it is.',
     example: 'holdfast verify run_1a1b --from 1001 --to 2000',
   },
@@ -250,14 +250,14 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
     about:
       'Lists the processes of the database, what each executes and whether it lives; with an id, ' +
       'one of them. See [workers](operate/workers.md). It takes a role in the ' +
-      '[installation](http.md#the-installation): to stop one, `operator`.',
+      '[installation](reference/tokens.md#the-installation): to stop one, `operator`.',
     example: 'holdfast workers web-1 --stop drain',
   },
   work: {
     about:
       'Lists [work that is not begun any more](operate/crash-limits.md#work-that-kills-its-workers) ' +
       'since processes died with it, of all tenants, or has it begun again. It takes a role in ' +
-      'the [installation](http.md#the-installation): to lift, `operator`.',
+      'the [installation](reference/tokens.md#the-installation): to lift, `operator`.',
     example: "holdfast work --lift 'replay run_5f0c2a9e1b7d4c3f8a6e0d2b4c6f8a1e' --tenant acme",
   },
   stats: {
@@ -292,7 +292,7 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
     about:
       'Takes what was deleted out of the files of the embedded database: it rewrites every table ' +
       'and begins a new write-ahead log. Stop the server first. A server does the same by itself ' +
-      '[after an erasure](operate/retention.md#what-is-left-on-the-disk).',
+      '[after an erasure](operate/erased-data.md#what-is-left-on-the-disk).',
     example: 'holdfast compact',
   },
   demo: {

@@ -46,18 +46,18 @@ it('docs/models/README.md has every option of openaiCompatible, and no other', (
   expect(names(section(pageText('docs/models/README.md'), '## Your own'))).toEqual(options);
 });
 
-it('docs/models/README.md has every option of Ollama, and no other', () => {
+it('docs/models/ollama.md has every option of Ollama, and no other', () => {
   const options = [
     ...optionsIn('src/models/ollama/ollama-host.ts', 'OllamaHostOptions'),
     ...optionsIn('src/models/ollama/ollama-options.ts', 'OllamaSettingsOptions'),
     ...optionsIn('src/models/ollama/ollama-messages.ts', 'OllamaMessagesOptions'),
     ...optionsIn('src/models/ollama/ollama-model.ts', 'OllamaModelOptions'),
   ];
-  expect(names(section(pageText('docs/models/README.md'), '## Ollama'))).toEqual(options);
+  expect(names(section(pageText('docs/models/ollama.md'), '## Options'))).toEqual(options);
 });
 
-it('docs/models/README.md has every native API with its package, and package.json the same versions', () => {
-  const text = section(pageText('docs/models/README.md'), '## Native APIs');
+it('docs/models/native.md has every native API with its package, and package.json the same versions', () => {
+  const text = pageText('docs/models/native.md');
   const [table = [], ...others] = text.split('\n\n').filter((part) => part.startsWith('|'));
   expect(rows(String(table)).map((cells) => cells.map((cell) => codes(cell)[0] ?? cell))).toEqual(
     Object.entries(NATIVE_PROVIDERS).map(([prefix, row]) => [

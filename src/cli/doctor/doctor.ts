@@ -20,7 +20,7 @@ export const doctorCommand = (services: CliServices): Command =>
       new Option(
         '--model <name>',
         'asks a model instead, as the engine does, and says ' +
-          '[what works with its server](models/README.md#what-works-with-a-server)',
+          '[what works with its server](models/check-a-server.md)',
       ).conflicts('cloud'),
     )
     .addOption(jsonOption())

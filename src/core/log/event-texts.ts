@@ -138,7 +138,7 @@ export const EVENT_TEXTS: { readonly [K in EventKind]: EventText } = {
   'segment.rebuilt': {
     meaning: 'Another build resumes a segment from its log.',
     written:
-      'In place of the end of a segment that no living worker could go on with ([deploys](operate/deploys.md#the-recording-version)).',
+      'In place of the end of a segment that no living worker could go on with ([deploys](operate/recording-versions.md)).',
     change: '`segment` = data.segment',
   },
   'run.cancel_requested': {

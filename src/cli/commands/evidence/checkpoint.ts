@@ -15,7 +15,7 @@ export const checkpointCommand = (): Command =>
     .option(
       '--now',
       'first enter what runs have done, and sign it; takes an operator of the ' +
-        '[installation](http.md#the-installation)',
+        '[installation](reference/tokens.md#the-installation)',
     )
     .option(
       '--verify',

@@ -17,7 +17,7 @@ export const retentionCommand = (): Command =>
     .option(
       '--all-tenants',
       'of all tenants, not only of that of the token; takes an operator of the ' +
-        '[installation](http.md#the-installation), and with `--dry-run` a viewer',
+        '[installation](reference/tokens.md#the-installation), and with `--dry-run` a viewer',
     )
     .addOption(jsonOption())
     .action(async (raw: unknown) => {

@@ -42,7 +42,7 @@ export const runCommand = (): Command =>
     )
     .option(
       '--subject <subjects...>',
-      'whom the run is about: all of one of them can be ' + '[erased](operate/retention.md#erasing-a-subject)',
+      'whom the run is about: all of one of them can be ' + '[erased](operate/erasure.md#erasing-a-subject)',
     )
     .addOption(
       new Option(
