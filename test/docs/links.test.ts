@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { longPages } from '../../scripts/architecture/pages.js';
 import { codes, pages, pageText, ROOT } from './pages.js';
 
 /** Links and paths that the pages name, and what the README must begin with. */
@@ -64,6 +65,10 @@ it('docs/index.md links to every page of the documentation', () => {
 
 it('docs/ has at most 25 pages and folders', () => {
   expect(readdirSync(join(ROOT, 'docs')).length).toBeLessThanOrEqual(25);
+});
+
+it('no page has more than 600 words beside tables, code and generated parts', () => {
+  expect(longPages()).toEqual([]);
 });
 
 it('README.md is short', () => {
