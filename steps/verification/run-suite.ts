@@ -1,6 +1,7 @@
 import { posix } from 'node:path';
 import type { JudgedFile } from '../../src/core/containers/environment.js';
 import { PRINTED_REPORT } from '../../src/core/containers/environment-spec.js';
+import { GIVEN } from '../../src/core/containers/guarded-variables.js';
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import { bytesOf, type TaskFiles } from '../../src/core/tasks/task-file.js';
 import {
@@ -38,8 +39,8 @@ sentinel=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \\n')
 printf '%s\\n' "$sentinel" | "$@" >${REPORT}
 `;
 
-/** The same where the process of the tests is the agent's user's, which must be able to read them. */
-const RUN_APART = `chmod 755 ${TESTS_DIR} ${RUNNER_DIR}; chmod -R go+rX ${TESTS_DIR} ${RUNNER_DIR}${RUN_SUITE}`;
+/** The same where the process of the tests is the agent's user's, which must be able to read them. It gets no guarded variable back. */
+const RUN_APART = `export ${GIVEN}=; chmod 755 ${TESTS_DIR} ${RUNNER_DIR}; chmod -R go+rX ${TESTS_DIR} ${RUNNER_DIR}${RUN_SUITE}`;
 
 const KEEP_OUTPUT = `exec "$@" >${PRINTED_REPORT}`;
 
@@ -116,7 +117,7 @@ const textsOf = (files: TaskFiles): Record<string, string> =>
   Object.fromEntries(Object.entries(files).map(([path, file]) => [path, bytesOf(file).toString('utf8')]));
 
 function argvOf(runner: SuiteRunner, suite: readonly string[], go: GoSuite | null, workdir: string): readonly string[] {
-  const apart = ['sh', '-c', RUN_APART, 'sh', TRY_PATH, 'env', '-u', 'NODE_OPTIONS', '-u', 'GOFLAGS'];
+  const apart = ['sh', '-c', RUN_APART, 'sh', TRY_PATH];
   switch (runner) {
     case 'unittest':
     case 'pytest':

@@ -196,7 +196,7 @@ describeDocker('isolation', () => {
     for (const [field, changes] of weak) {
       const identity = newIdentity();
       const options = containerOptions(identity, {
-        ...{ boundDisk: true, filter: null, ownSecrets: true, egress: null },
+        ...{ boundDisk: true, filter: null, ownSecrets: true, egress: null, variables: {} },
       });
       // As if the engine had heard everything else.
       await docker.createContainer({ ...options, HostConfig: { ...options.HostConfig, ...(changes as object) } });

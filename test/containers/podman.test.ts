@@ -96,7 +96,7 @@ describePodman('environments', () => {
 
   it('is refused where it does not hold, and so is a filter of system calls, unless the best is enough', async () => {
     const weak = newIdentity();
-    const parts = { boundDisk: true, filter: null, ownSecrets: true, egress: null };
+    const parts = { boundDisk: true, filter: null, ownSecrets: true, egress: null, variables: {} };
     const asked = containerOptions(weak, parts);
     // As if the engine had heard everything else.
     await docker.createContainer({ ...asked, HostConfig: { ...asked.HostConfig, PidsLimit: 0, CapDrop: [] } });

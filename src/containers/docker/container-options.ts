@@ -1,6 +1,7 @@
 import type { ContainerCreateOptions } from 'dockerode';
 import { type EnvironmentIdentity, type EnvironmentName, environmentName } from '../../core/containers/environment.js';
 import { EGRESS_DIR, type EnvironmentSpec, RECORDS_DIR, SECRETS_DIR } from '../../core/containers/environment-spec.js';
+import { guardedVariables, withGiven } from '../../core/containers/guarded-variables.js';
 import type { Shared } from '../egress/egress.js';
 import { egressVariables } from '../egress/forward-egress.js';
 import { mainUserOf } from '../exec/judge-users.js';
@@ -63,21 +64,26 @@ export interface ContainerParts {
   readonly ownSecrets: boolean;
   /** What it reaches the proxy by; null: nothing. */
   readonly egress: Shared | null;
+  /** The variables of its image, which are asked for where a run is judged. */
+  readonly variables: Readonly<Record<string, string>>;
 }
 
 /** A container as the engine is asked for it. */
 export function containerOptions(identity: EnvironmentIdentity, parts: ContainerParts): ContainerCreateOptions {
   const { spec } = identity;
   const name = environmentName(identity);
+  const asked = { HOME: spec.workdir, ...(parts.egress && egressVariables()), ...spec.env };
+  const given = { ...parts.variables, ...asked };
+  const isJudged = identity.purpose === 'verification';
+  const env = isJudged ? { ...asked, ...guardedVariables(given, spec) } : asked;
+  const command = spec.command ?? WAITING;
   return {
     name,
     Image: imageOf(identity),
     // The image's own entry point would stand before the command.
     Entrypoint: [],
-    Cmd: [...(spec.command ?? WAITING)],
-    Env: Object.entries({ HOME: spec.workdir, ...(parts.egress && egressVariables()), ...spec.env }).map(
-      ([key, value]) => `${key}=${value}`,
-    ),
+    Cmd: [...(isJudged && spec.command !== null ? withGiven(command, given) : command)],
+    Env: Object.entries(env).map(([key, value]) => `${key}=${value}`),
     // What commands run cannot end it: they are another user's.
     User: mainUserOf(identity),
     WorkingDir: spec.workdir,

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command, JudgedOutcome, JudgedPlace } from '../../core/containers/environment.js';
 import { RECORDS_DIR } from '../../core/containers/environment-spec.js';
+import { placesOfAgent } from '../../core/containers/guarded-variables.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { EngineRefusal, isRefusal, StreamCut } from '../docker/engine-connection.js';
 import { inRunning } from '../lifecycle/ready-container.js';
@@ -112,6 +113,7 @@ const startBroker = ({ engine, identity, container, signal }: CommandPlace): Pro
 
 function testRequest({ identity, container }: CommandPlace, command: Command, files: JudgedPlace): ExecRequest {
   const { id, cwd, timeoutSeconds, argv } = command;
+  const places = placesOfAgent(identity.spec).join('\n');
   const lines = [
     ...files.remove.map((path) => `remove ${path}`),
     ...files.make.map((path) => `make ${path}`),
@@ -120,7 +122,7 @@ function testRequest({ identity, container }: CommandPlace, command: Command, fi
   ];
   return {
     ...{ container: container(), user: testerOf(identity.spec), maxBytes: 1024 },
-    argv: ['sh', '-c', TEST, 'sh', `${RECORDS_DIR}/${id}`, HOME, cwd, String(timeoutSeconds), ...argv],
+    argv: ['sh', '-c', TEST, 'sh', `${RECORDS_DIR}/${id}`, HOME, cwd, String(timeoutSeconds), places, ...argv],
     input: Buffer.concat([Buffer.from(`${lines.join('\n')}\n`), ...files.files.map(({ bytes }) => bytes)]),
     timeoutMs: timeoutSeconds * 1000 + OUTER_MS,
   };

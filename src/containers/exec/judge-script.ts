@@ -1,4 +1,12 @@
 import { PRINTED_REPORT } from '../../core/containers/environment-spec.js';
+import {
+  GIVEN,
+  GIVEN_VALUE,
+  GUARDED,
+  GUARDED_LISTS,
+  LEFT_VALUE,
+  SYSTEM_PATH,
+} from '../../core/containers/guarded-variables.js';
 
 /**
  * What runs in a container that judges, in the language of a POSIX shell. Three users share the work. The keeper makes the pipes that a
@@ -88,14 +96,63 @@ exit 0
 `;
 
 /**
+ * Gives a test what it may have of the guarded variables: of a list the places that lead, whatever links there are, to no place of the
+ * agent. `$places` are those, line by line. What a test does not have of a variable is what a program that it tries gets back.
+ */
+const UNGUARD = `
+outside() {
+  IFS='
+'
+  for place in $roots; do case $1/ in "$place"/*) return 1 ;; esac; done
+}
+keep() {
+  left=
+  IFS=:
+  for entry in $1; do
+    case $entry in /*) ;; *) continue ;; esac
+    at=$entry
+    if ! [ -d "$entry" ]; then
+      [ -L "$entry" ] && continue
+      at=\${entry%/*}
+    fi
+    if cd -P -- "$at/" 2>/dev/null && outside "$PWD"; then left=$left\${left:+:}$entry; fi
+  done
+}
+unguard() {
+  set -f
+  roots=$places
+  IFS='
+'
+  for place in $places; do
+    if cd -P -- "$place/" 2>/dev/null; then roots="$roots
+$PWD"; fi
+  done
+  ${GIVEN}=
+  IFS=' '
+  for name in $${GUARDED}; do
+    eval "value=\\\${${GIVEN_VALUE}$name-}"
+    left=
+    case ' ${GUARDED_LISTS.join(' ')} ' in *" $name "*) keep "$value" ;; esac
+    if [ "$name" = PATH ]; then left=\${left:-${SYSTEM_PATH}}; fi
+    if [ -n "$left" ]; then export "$name=$left"; else unset "$name"; fi
+    [ "$left" = "$value" ] || { ${GIVEN}="$${GIVEN} $name" && export "${LEFT_VALUE}$name=$left"; }
+  done
+  export ${GIVEN}
+  unset IFS
+  set +f
+}
+`;
+
+/**
  * Runs a command as the tester, after its files are there. What to remove, which directories to make and which files follow come line by
  * line on its input, and then the bytes of the files: arguments can be read by every user. What tests before it left at work
  * ends first, and what it leaves ends last. Memory that runs out ends this, and not the keeper. Arguments: record, home,
- * workdir, seconds, command.
+ * workdir, seconds, places of the agent, command.
  */
 export const TEST = `
-record=$1 home=$2 cwd=$3 limit=$4
-shift 4
+record=$1 home=$2 cwd=$3 limit=$4 places=$5
+shift 5
+${UNGUARD}
 alone() { case $(type kill 2>/dev/null) in *builtin*) kill -9 -1 2>/dev/null ;; esac; }
 alone
 echo 500 2>/dev/null >/proc/self/oom_score_adj
@@ -126,7 +183,7 @@ while read -r size mode path; do
   from=$((from + size))
 done <"$list"
 rm -f "$list" "$all"
-( umask 022 && cd "$cwd" && HOME=$home exec timeout -k 5 "$limit" "$@" ) >"$record/out.pipe" 2>"$record/err.pipe" </dev/null
+( umask 022 && unguard && cd "$cwd" && HOME=$home exec timeout -k 5 "$limit" "$@" ) >"$record/out.pipe" 2>"$record/err.pipe" </dev/null
 code=$?
 alone
 exit $code
@@ -191,7 +248,15 @@ cwd=$words
 words=
 for word in "$@"; do quote "$word"; done
 unset HOME
-{ export -p; echo 'HOME=/tmp; export HOME'; printf 'cd%s && exec%s\\n' "$cwd" "$words"; } >"$at/call"
+given() {
+  for name in $${GIVEN}; do
+    eval "now=\\\${$name-} left=\\\${${LEFT_VALUE}$name-} value=\\\${${GIVEN_VALUE}$name-}"
+    [ "$now" != "$left" ] || export "$name=$value"
+  done
+  export -p
+}
+# In a shell of its own, which starts no program with them.
+{ echo 'unset '"$${GUARDED}"; ( given ); echo 'HOME=/tmp; export HOME'; printf 'cd%s && exec%s\\n' "$cwd" "$words"; } >"$at/call"
 exec 4<&0
 cat <&4 >"$at/in" 2>/dev/null &
 feed=$!

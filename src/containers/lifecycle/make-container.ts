@@ -1,6 +1,6 @@
 import { type EnvironmentIdentity, environmentName } from '../../core/containers/environment.js';
 import { HoldfastError } from '../../core/errors/errors.js';
-import { type ContainerParts, containerOptions, labelsOf, volumesOf } from '../docker/container-options.js';
+import { type ContainerParts, containerOptions, imageOf, labelsOf, volumesOf } from '../docker/container-options.js';
 import {
   isAboutDisk,
   isAboutMount,
@@ -10,7 +10,7 @@ import {
   isNameTaken,
   isVolumeMade,
 } from '../docker/engine-answers.js';
-import { type EngineConnection, EngineRefusal } from '../docker/engine-connection.js';
+import { type EngineConnection, EngineRefusal, isRefusal } from '../docker/engine-connection.js';
 import { type Shared, unshared } from '../egress/egress.js';
 import { copyFiles, removeCopier } from '../files/copy-files.js';
 import { ourFilter } from './filter.js';
@@ -50,7 +50,8 @@ export async function createContainer(
   name: string = environmentName(identity),
 ): Promise<string | null> {
   const filter = identity.spec.security.seccompProfile ?? (await ourFilter(engine, signal));
-  let parts: ContainerParts = { boundDisk: true, filter, ownSecrets: true, egress };
+  const variables = identity.purpose === 'verification' ? await variablesOf(engine, imageOf(identity), signal) : {};
+  let parts: ContainerParts = { boundDisk: true, filter, ownSecrets: true, egress, variables };
   for (;;) {
     const asked = parts;
     try {
@@ -65,6 +66,22 @@ export async function createContainer(
       if (less === null) throw failureOf(error, identity, egress);
       parts = less;
     }
+  }
+}
+
+/** An image that the engine does not have is refused when the container is made. */
+async function variablesOf(
+  engine: EngineConnection,
+  image: string,
+  signal: AbortSignal,
+): Promise<Readonly<Record<string, string>>> {
+  try {
+    const found = await engine.ask('looking at the image', signal, (docker) => docker.getImage(image).inspect());
+    const lines: readonly string[] = found.Config?.Env ?? [];
+    return Object.fromEntries(lines.map((line) => [line.replace(/=.*/s, ''), line.replace(/^[^=]*=?/, '')]));
+  } catch (error) {
+    if (isRefusal(error, 404)) return {};
+    throw error;
   }
 }
 

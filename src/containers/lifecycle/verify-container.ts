@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type EnvironmentIdentity, environmentName } from '../../core/containers/environment.js';
 import { RECORDS_DIR } from '../../core/containers/environment-spec.js';
+import { EMPTY_VARIABLES } from '../../core/containers/guarded-variables.js';
 import { type SeenFiles, TELLING_FILES, unmetIn } from '../../core/containers/isolation.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { labelsOf, volumesOf } from '../docker/container-options.js';
@@ -126,6 +127,7 @@ async function giveVolumes({ engine, identity, signal }: Place, work: 'kept' | '
         Entrypoint: [],
         Cmd: ['sh', '-c', GIVE, 'sh', spec.workdir, RECORDS_DIR, work === 'given' ? spec.user : '', group],
         User: '0:0',
+        Env: [...EMPTY_VARIABLES],
         Labels: labelsOf(identity),
         HostConfig: {
           NetworkMode: 'none',
