@@ -116,7 +116,13 @@ export async function reapOrphans(ctx: EnvironmentContext, signal: AbortSignal):
   const { gone, unknown } = await standingOf(ctx.knex, await engine.list(instance, signal));
   const late = unknown.filter(({ deadline }) => Date.parse(deadline) + GRACE_MS < ctx.now());
   const orphans = [...gone, ...late];
-  for (const orphan of orphans) await engine.remove(orphan, signal);
+  const failures: unknown[] = [];
+  for (let first = 0; first < orphans.length; first += AT_ONCE) {
+    const some = orphans.slice(first, first + AT_ONCE).map((orphan) => engine.remove(orphan, signal));
+    // One that fails holds up no other, and is tried again.
+    for (const one of await Promise.allSettled(some)) if (one.status === 'rejected') failures.push(one.reason);
+  }
+  if (failures.length > 0) throw failures[0];
   return orphans.length;
 }
 

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { DockerEngine } from '../../../src/containers/docker/docker-engine.js';
 import { environmentSpec } from '../../../src/core/containers/environment-spec.js';
+import { settleContainers } from '../../../src/engine/containers/settle-containers.js';
 import { eraseLocked, removeLocked } from '../../../src/engine/retention/delete-run.js';
 import type { Database } from '../../../src/storage/database/database.js';
 import { openDatabase } from '../../../src/storage/database/open-database.js';
@@ -169,5 +170,64 @@ describeDocker('files that come late', () => {
       await reapOrphans(quick, signal);
       expect(await left(runId)).toEqual([]);
     });
+
+    /** A run that has worked in its container, and is over. */
+    const worked = async () => {
+      const runId = await newRun();
+      await commands(quick, runId).run(['true']);
+      await end(runId);
+      return runId;
+    };
+    const unknown = async () => {
+      const runId = await worked();
+      await quick.knex.transaction((trx) => removeLocked(trx, runId, BY));
+      return runId;
+    };
+    /** While `work` is done, a container of someone else mounts the workspace of a run, so that no one can remove it. */
+    const whileHeld = async (runId: string, work: () => Promise<void>) => {
+      const volume = (await left(runId)).find((name) => name.endsWith('-work')) ?? '';
+      const holder = await dockerOf(DOCKER_HOST).createContainer({
+        ...{ Image: BUSYBOX, Entrypoint: [], Cmd: ['sleep', '1000'] },
+        HostConfig: { Mounts: [{ Type: 'volume', Source: volume, Target: '/held' }] },
+      });
+      try {
+        await holder.start();
+        await work();
+        expect(await left(runId)).toContain(volume);
+      } finally {
+        await holder.remove({ force: true });
+      }
+    };
+
+    it('one that cannot be removed holds up no other', async () => {
+      const free = await unknown();
+      // The newest container comes first.
+      const held = await unknown();
+      await whileHeld(held, async () => {
+        await expect(reapOrphans(quick, signal)).rejects.toThrow('in use');
+        expect(await left(free)).toEqual([]);
+      });
+      await reapOrphans(quick, signal);
+      expect(await left(held)).toEqual([]);
+    });
+
+    it('what no run has goes, although the containers of runs cannot be removed', async () => {
+      const free = await unknown();
+      const held = await worked();
+      const said: string[] = [];
+      const say = (_fields: object, message: string) => void said.push(message);
+      const log = { debug: say, info: say, warn: say, error: say };
+      await whileHeld(held, async () => {
+        const settling = settleContainers({ stepContext: quick, log });
+        settling.begin();
+        await expect.poll(() => left(free), { timeout: 30_000 }).toEqual([]);
+        await expect.poll(() => said).toHaveLength(2);
+        await settling.stop();
+      });
+      expect(said).toEqual([
+        'containers could not be settled; it is tried again',
+        'containers that no run has were removed',
+      ]);
+    }, 60_000);
   });
 });
