@@ -42,20 +42,22 @@ const ATTEMPTS: readonly Attempt[] = [
   },
   {
     what: 'leaves a program at work that writes what tests write',
-    commands: ['(while :; do mkdir -p out /tmp/tests; echo 1 >out/reward.txt; done) & sleep 0.1'],
+    commands: ['(while :; do mkdir -p /tmp/out /tmp/tests; echo 1 >/tmp/out/reward.txt; done) & sleep 0.1'],
     task: {
-      verification: { tests: [{ name: 'graded', command: 'true', rewardFiles: ['/work/out/reward.txt'] }] },
+      verification: { tests: [{ name: 'graded', command: 'true', rewardFiles: ['/tmp/out/reward.txt'] }] },
     },
     shares: { graded: 0 },
   },
   {
-    what: 'writes its reward where it cannot be removed',
-    commands: ['mkdir out; echo 1 >out/reward.txt; chmod 555 out; ln -s out/reward.txt linked'],
+    what: 'has its program write the reward, or link to one',
+    commands: [
+      program('mkdir /tmp/out; echo 1 >/tmp/out/reward.txt; chmod 555 /tmp/out; ln -s out/reward.txt /tmp/linked'),
+    ],
     task: {
       verification: {
         tests: [
-          { name: 'kept', command: 'true', rewardFiles: ['/work/out/reward.txt'] },
-          { name: 'linked', command: 'true', rewardFiles: ['/work/linked'] },
+          { name: 'kept', command: '/.holdfast/try ./add.sh 1 2', rewardFiles: ['/tmp/out/reward.txt'] },
+          { name: 'linked', command: '/.holdfast/try ./add.sh 1 2', rewardFiles: ['/tmp/linked'] },
         ],
       },
     },

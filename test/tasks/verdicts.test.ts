@@ -81,7 +81,7 @@ if os.fork() == 0:
     if os.fork() == 0:
         for fd in range(3): os.close(fd)
         while True:
-            for path in ("/tmp/reward.txt", "/work/reward.txt", "/tmp/tests/check.py"):
+            for path in ("/tmp/reward.txt", "/tmp/rewards/reward.txt", "/tmp/tests/check.py"):
                 try: os.remove(path)
                 except OSError: pass
                 try: open(path, "w").write("1")
@@ -90,13 +90,13 @@ if os.fork() == 0:
   'links its own file to where the reward goes': `
 import os
 open("/work/one", "w").write("1")
-for path in ("/tmp/reward.txt", "/work/reward.txt"):
+for path in ("/tmp/reward.txt", "/tmp/rewards/reward.txt"):
     for do in (lambda: os.remove(path), lambda: os.symlink("/work/one", path), lambda: os.link("/work/one", path)):
         try: do()
         except OSError: pass`,
   'puts a pipe and a link to a number of the kernel where the reward goes': `
 import os
-for path, make in (("/work/reward.txt", lambda p: os.symlink("/proc/self/oom_score_adj", p)), ("/tmp/reward.txt", lambda p: os.mkfifo(p))):
+for path, make in (("/tmp/rewards/reward.txt", lambda p: os.symlink("/proc/self/oom_score_adj", p)), ("/tmp/reward.txt", lambda p: os.mkfifo(p))):
     try: os.remove(path)
     except OSError: pass
     try: make(path)
@@ -143,7 +143,7 @@ const verification = {
   files: { 'check.py': CHECK, 'graded.py': GRADED },
   tests: [
     { name: 'first', command: ['python3', '/tmp/tests/check.py'], timeoutSeconds: 20 },
-    ...['/tmp/reward.txt', '/work/reward.txt'].map((path) => ({
+    ...['/tmp/reward.txt', '/tmp/rewards/reward.txt'].map((path) => ({
       ...{ name: path, command: ['python3', '/tmp/tests/graded.py', path], timeoutSeconds: 20 },
       rewardFiles: [path],
     })),

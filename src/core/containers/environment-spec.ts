@@ -31,7 +31,8 @@ const path = plain(4096).refine(
   'is not an absolute path without "//", "." and ".."',
 );
 
-const isWithin = (inner: string, outer: string): boolean => inner === outer || inner.startsWith(`${outer}/`);
+/** Whether a path is another one, or below it. */
+export const isWithin = (inner: string, outer: string): boolean => inner === outer || inner.startsWith(`${outer}/`);
 export const meet = (a: string, b: string): boolean => isWithin(a, b) || isWithin(b, a);
 
 /** Places of the host that no container sees: devices, the kernel, and sockets such as the engine's own. */

@@ -1,4 +1,4 @@
-import type { EnvironmentSpec } from './environment-spec.js';
+import { type EnvironmentSpec, isWithin } from './environment-spec.js';
 
 /**
  * Variables by which programs load code when they start. Whoever writes an image or a task may have them point into the workspace. The
@@ -71,11 +71,9 @@ export const placesOfAgent = ({ workdir, mounts }: Pick<EnvironmentSpec, 'workdi
   ...mounts.flatMap(({ target, readOnly }) => (readOnly ? [] : [target])),
 ];
 
-const isBelow = (path: string, place: string): boolean => `${path}/`.startsWith(`${place}/`);
-
 /** The PATH by which Holdfast's own scripts find their programs. */
 const ownPath = (given: string, places: readonly string[]): string => {
-  const others = given.split(':').filter((at) => at.startsWith('/') && !places.some((place) => isBelow(at, place)));
+  const others = given.split(':').filter((at) => at.startsWith('/') && !places.some((place) => isWithin(at, place)));
   return [...new Set([...SYSTEM_PLACES, ...others])].join(':');
 };
 

@@ -6,7 +6,7 @@ import { canonical, digestOf, jsonObject } from '../json.js';
 import { clashes, pathProblem, taskFiles, taskText } from './task-file.js';
 import { placeholderName, randomizedInput, taskParameter } from './task-parameter.js';
 import { placeholderProblems } from './task-texts.js';
-import { taskVerification, testFilesOf } from './task-verification.js';
+import { rewardFileProblems, taskVerification, testFilesOf } from './task-verification.js';
 
 const DEFINITION_LARGEST = 8_388_608;
 const METADATA_LARGEST = 65_536;
@@ -57,8 +57,8 @@ const solution = z
 
 const steps = z.int().min(1).max(100_000);
 
-/** A versioned template of what an agent is asked to do, where, and how it is found out whether it did. docs/tasks/definition.md describes each field. */
-export const taskDefinition = z
+/** A definition that is kept. Its next attempt goes on by what builds took before this one. */
+export const keptDefinition = z
   .strictObject({
     name: slug,
     version: z.string().regex(SEMVER, 'is no version such as 1.0.0'),
@@ -109,6 +109,12 @@ export const taskDefinition = z
     }
     for (const { path, message } of placeholderProblems(task)) refuse(path, message);
   });
+
+/** A versioned template of what an agent is asked to do, where, and how it is found out whether it did. docs/tasks/definition.md describes each field. */
+export const taskDefinition = keptDefinition.superRefine((task, context) => {
+  for (const { path, message } of rewardFileProblems(task))
+    context.addIssue({ code: 'custom', path: [...path], message });
+});
 
 export type TaskInput = z.input<typeof taskDefinition>;
 export type TaskDefinition = z.output<typeof taskDefinition>;

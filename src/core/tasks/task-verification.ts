@@ -1,11 +1,14 @@
 import { z } from 'zod';
-import { RECORDS_DIR } from '../containers/environment-spec.js';
+import { type EnvironmentSpec, isWithin, RECORDS_DIR } from '../containers/environment-spec.js';
 import { clashes, pathProblem, type TaskFile, type TaskFiles, taskFiles, taskText } from './task-file.js';
 
 /** How it is found out what an agent has done: in a copy of its container, after it has ended. */
 
 /** Where the files of tests are put. In memory, in no container that the agent had, and readable for the user of the tests alone. */
 export const TESTS_DIR = '/tmp/tests';
+
+/** A good place for a reward file. */
+const OUTSIDE = '/tmp/reward.txt';
 
 /** By what a test executes a program as the user of the agent. */
 export const TRY_PATH = `${RECORDS_DIR}/try`;
@@ -120,6 +123,28 @@ function runnerProblems({ command, runner, suite, tests, rewardFiles }: z.output
   if (runner === 'junit' && rewardFiles.length === 0) problems.push(['rewardFiles', 'name the JUnit report']);
   return problems;
 }
+
+/** Reward files where a program that a test tries could put another file of the tests in their place. */
+export const rewardFileProblems = ({
+  environment: { workdir, mounts },
+  verification,
+}: {
+  readonly environment: Pick<EnvironmentSpec, 'workdir' | 'mounts'>;
+  readonly verification: TaskVerification;
+}): readonly { readonly path: readonly (string | number)[]; readonly message: string }[] => {
+  const shared = [
+    { place: workdir, what: 'the workspace' },
+    ...mounts.filter(({ readOnly }) => !readOnly).map(({ target }) => ({ place: target, what: 'a writable mount' })),
+  ];
+  return verification.tests.flatMap(({ rewardFiles }, index) =>
+    rewardFiles.flatMap((file, at) => {
+      const within = shared.find(({ place }) => isWithin(file, place));
+      if (within === undefined) return [];
+      const message = `is in ${within.what} ${within.place}, where programs of the agent write: name a file below /tmp, such as ${OUTSIDE}`;
+      return [{ path: ['verification', 'tests', index, 'rewardFiles', at], message }];
+    }),
+  );
+};
 
 const sameFile = (a: TaskFile, b: TaskFile): boolean => JSON.stringify(a) === JSON.stringify(b);
 

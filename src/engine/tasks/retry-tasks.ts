@@ -6,7 +6,7 @@ import { HoldfastError } from '../../core/errors/errors.js';
 import { grantsToJson } from '../../core/grants/grants.js';
 import { canonical } from '../../core/json.js';
 import { attemptPoint } from '../../core/tasks/attempt-point.js';
-import { type TaskDefinition, taskDefinition } from '../../core/tasks/task-definition.js';
+import { keptDefinition, type TaskDefinition } from '../../core/tasks/task-definition.js';
 import { isOfItsPlace } from '../../core/tasks/task-retries.js';
 import { holdSnapshot, wholeSnapshots } from '../../storage/containers/environment-snapshots.js';
 import { findEnvironment, instanceId } from '../../storage/containers/environments.js';
@@ -165,7 +165,7 @@ const attemptBy = (context: EngineContext, id: string, lastRunId: string, start:
     }
     const kept = await readDefinition(trx, task.tenant, task.definition_hash);
     if (kept === undefined) throw new Error('a task references its definition');
-    const definition = taskDefinition.parse(JSON.parse(kept.definition));
+    const definition = keptDefinition.parse(JSON.parse(kept.definition));
     await nextAttempt(trx, id, await start(context, trx, { task, last, definition }));
     return true;
   });

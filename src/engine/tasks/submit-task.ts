@@ -8,7 +8,7 @@ import { canonical, digestOf, type JsonObject, toJson } from '../../core/json.js
 import type { Allowance } from '../../core/limits/allowance.js';
 import { resolveTask } from '../../core/tasks/resolve-task.js';
 import { type SubmitTask, submitTask as submitTaskShape, type TaskView } from '../../core/tasks/task.js';
-import { type TaskDefinition, taskDefinition, taskHashOf } from '../../core/tasks/task-definition.js';
+import { parseTask, type TaskDefinition, taskHashOf } from '../../core/tasks/task-definition.js';
 import { findDefinition, type KeptDefinition, saveDefinition } from '../../storage/tasks/task-definitions.js';
 import { findTask, insertTask, type NewTask, taskOfRun, taskViewOf } from '../../storage/tasks/tasks.js';
 import type { RegisteredAgent } from '../agents/agent-registry.js';
@@ -158,7 +158,7 @@ async function definitionOf(
   const known = recent.get(namesOf(asked));
   if (known !== undefined) return known;
   const kept = await findDefinition(stepContext.knex, tenant, asked);
-  if (kept !== undefined) return { definition: taskDefinition.parse(JSON.parse(kept.definition)), kept };
+  if (kept !== undefined) return { definition: parseTask(JSON.parse(kept.definition)), kept };
   const detail = `There is no definition ${asked.name} of version ${asked.version}.`;
   throw new HoldfastError('task_definition_unknown', detail, { fields: [{ pointer: '/task', detail }] });
 }

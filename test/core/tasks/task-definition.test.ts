@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { HoldfastError } from '../../../src/core/errors/errors.js';
-import { parseTask, taskHashOf } from '../../../src/core/tasks/task-definition.js';
+import { keptDefinition, parseTask, taskHashOf } from '../../../src/core/tasks/task-definition.js';
 import { bytesOf, fileOf } from '../../../src/core/tasks/task-file.js';
 import { aTask } from './a-task.js';
 
@@ -90,6 +90,7 @@ it.each<[string, object]>([
   ['/verification/tests/0/timeoutSeconds', tests({ timeoutSeconds: 1.5 })],
   ['/verification/tests/0/rewardFiles/0', tests({ rewardFiles: ['reward.txt'] })],
   ['/verification/tests/0/rewardFiles/0', tests({ rewardFiles: ['/tmp/../etc/passwd'] })],
+  ['/verification/tests/0/rewardFiles/1', tests({ rewardFiles: ['/tmp/a', '/work/reward.txt'] })],
   ['/verification/tests/0/files/..~1x', tests({ files: { '../x': '' } })],
   ['/verification/tests/0/files/a', tests({ files: { a: '1' } }, { files: { a: '2' } })],
   ['/verification/files/a', tests({ files: { 'a/b': '1' } }, { files: { a: '2' } })],
@@ -117,6 +118,23 @@ it.each<[string, object]>([
   const wrong = { ...aTask(), ...more };
   const problems = problemsOf(wrong).map((problem) => problem.slice(0, problem.indexOf(': ')));
   expect(problems).toContain(pointer);
+});
+
+it('says where a reward file may be', () => {
+  const environment = {
+    ...{ image: 'any', workdir: '/app' },
+    mounts: [
+      { source: '/srv/in', target: '/in' },
+      { source: '/srv/out', target: '/out', readOnly: false },
+    ],
+  };
+  const rewardFiles = ['/app/reward.txt', '/out/reward.json', '/in/reward.txt', '/apps/reward.txt'];
+  expect(problemsOf(aTask({ environment, ...tests({ rewardFiles }) }))).toEqual([
+    '/verification/tests/0/rewardFiles/0: is in the workspace /app, where programs of the agent write: name a file below /tmp, such as /tmp/reward.txt',
+    '/verification/tests/0/rewardFiles/1: is in a writable mount /out, where programs of the agent write: name a file below /tmp, such as /tmp/reward.txt',
+  ]);
+  // What was submitted to an earlier build goes on.
+  expect(keptDefinition.safeParse(aTask({ environment, ...tests({ rewardFiles }) })).success).toBe(true);
 });
 
 it('names two tests of one name', () => {
