@@ -79,6 +79,44 @@ describeDocker('commands', () => {
     });
   }
 
+  const hides = {
+    'has dropped its variables and its session': 'env -i setsid sh -c "while :; do echo x >>grown; sleep 0.05; done" &',
+    'has taken the name of a command before it':
+      'env HOLDFAST_COMMAND="$(cat name)" setsid sh -c "while :; do echo x >>grown; sleep 0.05; done" &',
+    'has a name that looks like another field of its process':
+      'cp /bin/busybox "busybox) S 1 1"; env -i setsid "./busybox) S 1 1" sh -c "while :; do echo x >>grown; sleep 0.05; done" &',
+    'is always another process': [
+      'printf "#!/bin/sh\necho x >>grown\nenv -i setsid ./hop &\n" >hop; chmod +x hop; env -i setsid ./hop &',
+    ].join(''),
+  };
+  for (const [what, program] of Object.entries(hides)) {
+    it(`ends what a command has started in time, although it ${what}`, async () => {
+      const environment = await open(newIdentity());
+      await environment.run(shell('echo "$HOLDFAST_COMMAND" >name; sleep 1004 &'), never);
+      const ended = endedOf(await environment.run(shell(`${program} sleep 1003`, { timeoutSeconds: 1 }), never));
+      expect(ended.timedOut).toBe(true);
+      const grown = endedOf(await environment.run(shell('wc -c <grown; sleep 1; wc -c <grown'), never));
+      const [before, after] = grown.stdout.text.trim().split('\n');
+      expect(Number(before)).toBeGreaterThan(0);
+      expect(after).toBe(before);
+    });
+  }
+
+  it('ends at a timeout nothing that other commands have started', async () => {
+    const environment = await open(newIdentity());
+    const tick = (name: string) => `(while :; do echo x >>${name}; sleep 0.05; done) >/dev/null 2>&1 &`;
+    await environment.run(shell(tick('before')), never);
+    const timedOut = environment.run(shell('sleep 1003', { timeoutSeconds: 3 }), never);
+    await environment.run(shell(`sleep 0.5; ${tick('beside')}`), never);
+    const whole = environment.run(shell(`${tick('within')} sleep 5; echo whole`), never);
+    expect(endedOf(await timedOut)).toMatchObject({ timedOut: true });
+    expect(endedOf(await whole)).toMatchObject({ exitCode: 0, stdout: { text: 'whole\n' } });
+    const sizes = 'wc -c before beside within | grep -v total';
+    const grown = endedOf(await environment.run(shell(`${sizes}; sleep 1; ${sizes}`), never));
+    const lines = grown.stdout.text.trim().split('\n');
+    expect(new Set(lines).size).toBe(6);
+  }, 30_000);
+
   it('an exit code that looks like a timeout is none', async () => {
     const ended = await run({}, 'exit 124');
     expect(ended).toMatchObject({ exitCode: 124, timedOut: false });

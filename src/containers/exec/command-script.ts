@@ -4,7 +4,8 @@
  *
  *   pid      process id and start time of who runs it: by both it is known to live, whatever id is used again; then the start of the container
  *   out err  the beginning of its streams; out.more and err.more say how many bytes more there were
- *   rc       "<exit code> <timed out> <out of memory>", written last: with it the command has ended
+ *   rc       "<exit code> <timed out> <out of memory>", written last: with it the command has ended. 2 in place of 1 for the time: it has,
+ *            and something that it started has not
  *
  * That the directory can be made decides who runs it. The streams go through pipes, so that what a command leaves running in the
  * background can write on and nothing fills the disk: `cat` passes on what it reads at once, up to its bound of a file, and `wc`
@@ -16,6 +17,60 @@ const STARTED = `started() { read -r line 2>/dev/null <"/proc/$1/stat" && set --
 
 /** What a command ends with that was not begun, because nothing can be recorded of it. */
 export const NO_ROOM = 73;
+
+/**
+ * Ends what a command whose time is over has left, whatever that did to its variables, session and parents. The command itself has ended,
+ * so what it has left are orphans that are not older than it. Spared is what has an ancestor that the engine executes or that is older, and an orphan that names
+ * another command which worked at the same time. It starts no process: there may be room for none.
+ */
+const SWEEP = `
+facts() {
+  line=
+  while read -r part || [ -n "$part" ]; do line="$line $part"; done 2>/dev/null <"/proc/$1/stat"
+  set -- \${line##*) }
+  state=$1 parent=$2 since=\${20}
+  [ -n "$since" ]
+}
+beside() {
+  all=
+  while read -r part || [ -n "$part" ]; do all="$all $part"; done 2>/dev/null <"/proc/$1/environ"
+  other=\${all##*HOLDFAST_COMMAND=}
+  [ "$other" != "$all" ] || return 1
+  other=\${other%"\${other#$mask}"}
+  case $other in '' | "$id" | *[!0-9a-f]*) return 1 ;; esac
+  [ -s "../$other/pid" ] && { ! [ -s "../$other/rc" ] || [ "../$other/rc" -nt pid ]; }
+}
+left() {
+  at=$1
+  while [ "$at" != "$$" ]; do
+    facts "$at" || return 2
+    [ "$state" != Z ] && [ "$since" -ge "$mine" ] && [ "$parent" != 0 ] || return 1
+    if [ "$parent" = 1 ]; then
+      if beside "$at"; then return 1; else return 0; fi
+    fi
+    at=$parent
+  done
+  return 1
+}
+sweep() {
+  facts $$
+  mine=$since mask= rest=$id
+  while [ -n "$rest" ]; do mask="$mask?" rest=\${rest#?}; done
+  for round in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    found=
+    for process in /proc/[0-9]*; do
+      process=\${process#/proc/}
+      left "$process"
+      case $? in
+      0) kill -9 "$process" 2>/dev/null && found=1 ;;
+      2) [ "$at" = "$process" ] || found=1 ;;
+      esac
+    done
+    [ -n "$found" ] || return
+  done
+  late=2
+}
+`;
 
 /** Begins a command, unless it was begun before. Arguments: records, id, workdir, seconds, bytes, command… */
 export const BEGIN = `
@@ -37,15 +92,7 @@ killed() {
     while read -r name count; do [ "$name" = oom_kill ] && echo "$count" && return; done 2>/dev/null <"$file"
   done
 }
-sweep() {
-  for round in 1 2 3 4 5; do
-    found=
-    for process in /proc/[0-9]*; do
-      grep -qs "HOLDFAST_COMMAND=$id" "$process/environ" && kill -9 "\${process#/proc/}" 2>/dev/null && found=1
-    done
-    [ -n "$found" ] || break
-  done
-}
+${SWEEP}
 code=126 late=0 full=0
 trap '[ -s rc ] || echo "$code $late $full" >rc' EXIT
 echo "$$ $(started $$) $(started 1)" 1<>pid
@@ -59,7 +106,7 @@ keep out <out.pipe &
 keep err <err.pipe &
 kills=$(killed)
 read -r before rest </proc/uptime
-( echo 500 2>/dev/null >/proc/self/oom_score_adj; umask 022 && cd "$cwd" && exec env HOLDFAST_COMMAND="$id" timeout -k 5 "$limit" "$@" ) >out.pipe 2>err.pipe </dev/null
+( echo 500 2>/dev/null >/proc/self/oom_score_adj; umask 022 && cd "$cwd" && exec timeout -k 5 "$limit" "$@" ) >out.pipe 2>err.pipe </dev/null
 code=$?
 read -r after rest </proc/uptime
 case $code in
@@ -126,7 +173,7 @@ exit 0
 export const RUN = `
 begin=$1
 shift
-sh -c "$begin" sh "$@" </dev/null >/dev/null 2>&1
+HOLDFAST_COMMAND=$2 sh -c "$begin" sh "$@" </dev/null >/dev/null 2>&1
 refused=$?
 ${COLLECT}`;
 
@@ -142,10 +189,12 @@ read -r go
 shift 3
 ${RUN}`;
 
-/** Says that a command which no one runs any more ended because its time was over. Arguments: records, id. */
+/** Says that a command which no one runs any more, or which has left something, ended because its time was over. Arguments: records, id. */
 export const CLOSE = `
 cd "$1/$2" 2>/dev/null || exit 0
-[ -s rc ] || echo "137 1 0" >rc
+code= late= full=
+read -r code late full 2>/dev/null <rc
+if [ "$late" = 2 ]; then echo "$code 1 $full" 1<>rc; else [ -n "$code" ] || echo "137 1 0" >rc; fi
 `;
 
 /**

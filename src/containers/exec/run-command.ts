@@ -32,6 +32,7 @@ type Collected =
   | CommandOutcome
   | { readonly type: 'absent'; readonly code: number }
   | { readonly type: 'cut' }
+  /** Its time is over, and something of it works on. */
   | { readonly type: 'timeout' };
 
 type Found = Collected | { readonly type: 'speechless' };
@@ -130,6 +131,7 @@ function read(result: ExecResult, maxBytes: number): Found {
   // A stream that was cut after the heading has not all of the output.
   if (result.exitCode === null) return { type: 'cut' };
   if (word !== 'ended') return { type: 'speechless' };
+  if (late === 2) return { type: 'timeout' };
   return {
     type: 'ended',
     exitCode: code,
