@@ -24,7 +24,7 @@ const VARIABLES: Readonly<Record<string, string>> = {
 
 /** What is in the image beside that: a place of programs that leads into the workspace, and two that do not. */
 const MAKE = `
-mkdir -p /work /opt/more /opt/python && ln -s /work/bin /opt/linked
+mkdir -p /work /opt/more /opt/python /opt/mine && chown 1000:1000 /opt/mine && ln -s /work/bin /opt/linked
 printf '#!/bin/sh\\necho more\\n' >/opt/more/more && chmod 755 /opt/more/more
 echo 'NAME = "outside"' >/opt/python/outside.py
 `;
@@ -82,10 +82,11 @@ describeDocker('variables of an image that point into the workspace', () => {
   });
   afterAll(() => docker.getImage(IMAGE).remove({ force: true }));
 
-  const verified = async (tests: readonly object[], environment: object = {}) => {
+  const unset = Object.fromEntries(Object.keys(VARIABLES).map((name) => [name, '']));
+  const verified = async (tests: readonly object[], environment: object = {}, commands = AGENT) => {
     const task = ownVersion({
       ...{ name: 'variables', version: '1.0.0', category: 'shell', difficulty: 'easy' as const },
-      instruction: told(AGENT),
+      instruction: told(commands),
       environment: { image: IMAGE, limits: { memoryMb: 256, maxProcesses: 64 }, ...environment },
       verification: { files: { 'check.sh': 'exit 7\n' }, tests },
     });
@@ -105,6 +106,14 @@ describeDocker('variables of an image that point into the workspace', () => {
   it('are there again for what a test tries', async () => {
     const tests = await verified(HONEST);
     expect(tests).toMatchObject(HONEST.map(({ name }) => ({ name, share: 1 })));
+  }, 90_000);
+
+  it('nor does a directory of the agent in a root that can be written to', async () => {
+    const program = 'printf "#!/bin/bash\\nexit 0\\n" >/opt/mine/sh && chmod 755 /opt/mine/sh';
+    const env = { ...unset, PATH: '/opt/mine:/opt/more:/usr/bin:/bin' };
+    const kept = { name: 'kept', command: ['sh', '-c', '[ "$PATH" = /opt/more:/usr/bin:/bin ]'] };
+    const tests = await verified([FORGED[1] ?? {}, kept], { env, security: { readOnlyRoot: false } }, program);
+    expect(tests.map(({ share }) => share)).toEqual([0, 1]);
   }, 90_000);
 
   it('nor do those of the task', async () => {

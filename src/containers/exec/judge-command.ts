@@ -114,6 +114,8 @@ const startBroker = ({ engine, identity, container, signal }: CommandPlace): Pro
 function testRequest({ identity, container }: CommandPlace, command: Command, files: JudgedPlace): ExecRequest {
   const { id, cwd, timeoutSeconds, argv } = command;
   const places = placesOfAgent(identity.spec).join('\n');
+  const { user, security } = identity.spec;
+  const writer = security.readOnlyRoot ? '' : user.includes(':') ? user : `${user}:0`;
   const lines = [
     ...files.remove.map((path) => `remove ${path}`),
     ...files.make.map((path) => `make ${path}`),
@@ -122,7 +124,7 @@ function testRequest({ identity, container }: CommandPlace, command: Command, fi
   ];
   return {
     ...{ container: container(), user: testerOf(identity.spec), maxBytes: 1024 },
-    argv: ['sh', '-c', TEST, 'sh', `${RECORDS_DIR}/${id}`, HOME, cwd, String(timeoutSeconds), places, ...argv],
+    argv: ['sh', '-c', TEST, 'sh', `${RECORDS_DIR}/${id}`, HOME, cwd, String(timeoutSeconds), places, writer, ...argv],
     input: Buffer.concat([Buffer.from(`${lines.join('\n')}\n`), ...files.files.map(({ bytes }) => bytes)]),
     timeoutMs: timeoutSeconds * 1000 + OUTER_MS,
   };

@@ -97,13 +97,16 @@ exit 0
 
 /**
  * Gives a test what it may have of the guarded variables: of a list the places that lead, whatever links there are, to no place of the
- * agent. `$places` are those, line by line. What a test does not have of a variable is what a program that it tries gets back.
+ * agent. `$places` are those, line by line. Where the root can be written to, `$writer` is the agent's user and group, and no directory that is theirs stays. What a test does not have of a variable is what a program that it tries gets back.
  */
 const UNGUARD = `
 outside() {
   IFS='
 '
   for place in $roots; do case $1/ in "$place"/*) return 1 ;; esac; done
+  [ -n "$writer" ] || return 0
+  found=$(find "$1" -maxdepth 0 \\( -user "\${writer%:*}" -o -perm -002 -o -group "\${writer#*:}" -perm -020 \\)) &&
+    [ -z "$found" ]
 }
 keep() {
   left=
@@ -147,11 +150,11 @@ $PWD"; fi
  * Runs a command as the tester, after its files are there. What to remove, which directories to make and which files follow come line by
  * line on its input, and then the bytes of the files: arguments can be read by every user. What tests before it left at work
  * ends first, and what it leaves ends last. Memory that runs out ends this, and not the keeper. Arguments: record, home,
- * workdir, seconds, places of the agent, command.
+ * workdir, seconds, places of the agent, who writes to the root, command.
  */
 export const TEST = `
-record=$1 home=$2 cwd=$3 limit=$4 places=$5
-shift 5
+record=$1 home=$2 cwd=$3 limit=$4 places=$5 writer=$6
+shift 6
 ${UNGUARD}
 alone() { case $(type kill 2>/dev/null) in *builtin*) kill -9 -1 2>/dev/null ;; esac; }
 alone

@@ -1,8 +1,8 @@
 import { type EnvironmentSpec, isWithin } from './environment-spec.js';
 
 /**
- * Variables by which programs load code when they start. Whoever writes an image or a task may have them point into the workspace. The
- * programs that judge start without them; a program that a test tries has them again.
+ * Variables that make programs load code when they start. An image or a task may point them into the workspace. Programs that judge a
+ * run start without them. A program that a test tries gets them back.
  */
 
 /** Each is a list of places with ":" between them. A test keeps the places that no agent can write to. */
@@ -57,7 +57,7 @@ const isGuarded = (name: string): boolean =>
 
 type Variables = Readonly<Record<string, string>>;
 
-/** What is guarded of the variables of an image and a task. A PATH of nothing but system places is as good as any. */
+/** What is guarded of the variables of an image and a task. A PATH that has only system places stays. */
 const guardedOf = (given: Variables): Variables =>
   Object.fromEntries(
     Object.entries(given).filter(
@@ -71,7 +71,7 @@ export const placesOfAgent = ({ workdir, mounts }: Pick<EnvironmentSpec, 'workdi
   ...mounts.flatMap(({ target, readOnly }) => (readOnly ? [] : [target])),
 ];
 
-/** The PATH by which Holdfast's own scripts find their programs. */
+/** The PATH of Holdfast's own scripts. */
 const ownPath = (given: string, places: readonly string[]): string => {
   const others = given.split(':').filter((at) => at.startsWith('/') && !places.some((place) => isWithin(at, place)));
   return [...new Set([...SYSTEM_PLACES, ...others])].join(':');
