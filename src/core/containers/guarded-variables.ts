@@ -45,7 +45,7 @@ const SYSTEM_PLACES: ReadonlySet<string> = new Set(SYSTEM_PATH.split(':'));
 
 /** The names that are guarded in a container, with spaces between them. */
 export const GUARDED = 'HOLDFAST_GUARDED';
-/** The same names, of which a program that a test tries gets back what the image and the task gave. */
+/** The names that a program gets back, with what the image and the task gave, when a test tries it. */
 export const GIVEN = 'HOLDFAST_GIVEN';
 /** Before a name: what the image and the task gave, and what a test has of it. */
 export const GIVEN_VALUE = `${GIVEN}_`;
