@@ -101,7 +101,7 @@ const TABLE = {
     'HOLDFAST_STILL_AFTER_MS',
     whole(5_000, 3_600_000),
     '15000',
-    'Milliseconds without a heartbeat after which the database session of a worker that stands still is ended, and others go on with its runs.',
+    'Milliseconds without a heartbeat after which other workers end the session of a frozen worker, and take over its runs.',
   ),
   approvalTimeoutMs: setting(
     'HOLDFAST_APPROVAL_TIMEOUT_MS',

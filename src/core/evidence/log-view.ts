@@ -15,7 +15,7 @@ export const logView = z
       .nullable()
       .describe('The newest that is signed; null: none is.'),
     keys: z.array(z.string()).describe('Public keys that have signed checkpoints of this log.'),
-    handovers: z.array(z.string()).describe('Notes by which a key handed over to the next.'),
+    handovers: z.array(z.string()).describe('Notes in which a key hands over to the next.'),
     signs: z.boolean().describe('Whether this server has a key to sign with.'),
     writesTo: z.string().describe('Where checkpoints are written outside the database.'),
     problem: z.string().nullable().describe('Why the log is not signed any more; null: nothing is wrong.'),

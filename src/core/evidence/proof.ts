@@ -63,7 +63,7 @@ export const proofBundle = z
     inclusion: z.array(hash).describe('From the leaf of the entry to the root of the checkpoint.'),
     checkpoint: z.string().describe('The signed note.'),
     keys: z.array(z.string()).describe('Public keys of the log. That they are here is no reason to trust them.'),
-    handovers: z.array(z.string()).describe('Notes by which a key handed over to the next.'),
+    handovers: z.array(z.string()).describe('Notes in which a key hands over to the next.'),
   })
   .meta({ id: 'Proof' });
 export type ProofBundle = z.infer<typeof proofBundle>;

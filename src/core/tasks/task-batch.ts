@@ -9,7 +9,7 @@ export const BATCH_TASKS_MAX = 10_000;
 export const batchTask = z
   .strictObject({
     ...submitTask.shape,
-    key: nameText.optional().describe('By which the task is known again; the number of its line without one.'),
+    key: nameText.optional().describe('Identifies the task in a repeated batch. Default: the number of its line.'),
   })
   .meta({ id: 'BatchTask' });
 
