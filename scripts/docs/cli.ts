@@ -1,4 +1,5 @@
 import type { Command, Option } from 'commander';
+import { COMMAND_EXAMPLES } from '../../src/cli/command-examples.js';
 import { commands } from '../../src/cli/command-line.js';
 import { COMMAND_TEXTS } from '../../src/cli/command-texts.js';
 import { code, wrapped } from './markdown.js';
@@ -36,6 +37,7 @@ function section(command: Command, above: string): string {
   if (command.commands.length > 0) return command.commands.map((one) => section(one, `${name} `)).join('\n\n');
   const text = COMMAND_TEXTS[name];
   if (text === undefined) throw new Error(`The command "${name}" has no text: add one to src/cli/command-texts.ts.`);
+  const examples = COMMAND_EXAMPLES[name] ?? [];
   const given = command.registeredArguments.map((argument) => {
     const shown = argument.required ? `<${argument.name()}>` : `[${argument.name()}]`;
     return wrapped(`- ${code(shown)} ${argument.description}`, '  ');
@@ -46,7 +48,7 @@ function section(command: Command, above: string): string {
       .split('\n\n')
       .map((paragraph) => wrapped(paragraph))
       .join('\n\n'),
-    `\`\`\`sh\n${text.example}\n\`\`\``,
+    `\`\`\`sh\n${examples.map(([does, line]) => `# ${does}\n${line}`).join('\n')}\n\`\`\``,
     [...given, ...command.options.map(optionLine)].join('\n'),
   ]
     .filter((part) => part !== '')

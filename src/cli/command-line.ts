@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { HoldfastError } from '../core/errors/errors.js';
+import { nearestName } from '../core/nearest-name.js';
 import type { CliServices } from './cli-services.js';
 import { checkpointCommand } from './commands/evidence/checkpoint.js';
 import { proofCommand } from './commands/evidence/proof.js';
@@ -40,7 +41,7 @@ import { workersCommand } from './commands/server/workers.js';
 import { taskCommand } from './commands/tasks/task.js';
 import { doctorCommand } from './doctor/doctor.js';
 import { EXIT_CODES } from './exit-codes.js';
-import { packageVersion, withTexts } from './help.js';
+import { commandOf, helpCommand, packageVersion, programFooter, withTexts } from './help.js';
 import { printError } from './print.js';
 import { ServerGone } from './server-return.js';
 
@@ -95,35 +96,54 @@ export const commands = (services: CliServices): readonly Command[] =>
 export async function runCommandLine(args: readonly string[], services: CliServices): Promise<void> {
   const program = new Command('holdfast')
     .description('Durable runs of AI agents: they survive crashes, wait for people, and prove what they did.')
-    .version(packageVersion())
-    .helpCommand(false);
+    .version(packageVersion(), '-v, --version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
+    .helpCommand(false)
+    .addHelpText('after', programFooter());
   for (const command of commands(services)) program.addCommand(command);
+  program.addCommand(withTexts(helpCommand(program)));
   for (const command of [program, ...program.commands.flatMap((one) => [one, ...one.commands])]) {
     command.exitOverride().configureOutput({ outputError: () => undefined });
   }
+  const [first = '-'] = args;
   try {
+    if (!first.startsWith('-')) commandOf(program, [first]);
     await program.parseAsync([...args], { from: 'user' });
   } catch (error) {
-    if (error instanceof CommanderError) return misused(error);
+    if (error instanceof CommanderError) return misused(error, args, helpOf(program, args));
     printError(error);
     process.exitCode = (error instanceof ServerGone ? EXIT_CODES.serverAway : EXIT_CODES.failed).code;
   }
 }
 
+/** The help that says how a command line should have been. */
+function helpOf(program: Command, [first = '', second = '']: readonly string[]): string {
+  const command = program.commands.find((one) => one.name() === first);
+  const below = command?.commands.some((one) => one.name() === second) === true ? ` ${second}` : '';
+  return command === undefined || first === 'help' ? '`holdfast help`' : `\`holdfast help ${first}${below}\``;
+}
+
+/** What was written where an option that is needed is not there; null: nothing like it. */
+function mistyped({ code, message }: CommanderError, args: readonly string[]): string | null {
+  if (code !== 'commander.missingMandatoryOptionValue') return null;
+  const [needed = ''] = /--[\w-]+/.exec(message) ?? [];
+  const written = args.find((one) => one.startsWith('--') && nearestName(one, [needed]) !== null);
+  return written === undefined ? null : `Unknown option '${written}' (Did you mean ${needed}?)`;
+}
+
 /** Help and version come as errors too. */
-function misused(error: CommanderError): void {
+function misused(error: CommanderError, args: readonly string[], help: string): void {
   if (error.exitCode === 0) return;
   process.exitCode = EXIT_CODES.misused.code;
   // Without a command the help was printed, which says everything.
   if (error.code === 'commander.help') return;
-  const what = error.message.replace(/^error: /, '').replaceAll('\n', ' ');
+  const what = mistyped(error, args) ?? error.message.replace(/^error: /, '').replaceAll('\n', ' ');
+  const quotes = error.code === 'commander.excessArguments' ? 'Put a text of several words in quotes. ' : '';
   printError(
     new HoldfastError(
       'invalid_request',
       `${what.charAt(0).toUpperCase()}${what.slice(1)}${/[.)?]$/.test(what) ? '' : '.'}`,
-      {
-        hint: 'Read `holdfast --help`, or `holdfast <command> --help`.',
-      },
+      { hint: `${quotes}Read ${help}.` },
     ),
   );
 }

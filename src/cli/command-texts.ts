@@ -1,8 +1,18 @@
 interface CommandText {
   /** What the command does, in Markdown. The help shows it without its links. */
   readonly about: string;
-  readonly example: string;
 }
+
+/** Which commands stand together in the help. */
+export const COMMAND_GROUPS: { readonly [title: string]: readonly string[] } = {
+  'Get started': ['serve', 'run', 'demo', 'doctor', 'help'],
+  Runs: ['wait', 'runs', 'events', 'cancel', 'delete', 'emit', 'sessions', 'fork', 'retry'],
+  Decisions: ['inbox', 'approve', 'reject', 'answer', 'standing-decisions'],
+  'What a run did': ['trajectory', 'state', 'diff', 'replay', 'verify', 'repair', 'proof', 'checkpoint', 'signing-key'],
+  'Tasks and training data': ['task', 'trajectories', 'reward', 'export', 'exports'],
+  'Money and privacy': ['charges', 'spend', 'erase', 'retention'],
+  Operation: ['workers', 'work', 'stats', 'preflight', 'migrate', 'compact'],
+};
 
 /**
  * Texts of commands, by all their words. The help of a command and docs/cli.md (`npm run docs`) have the same ones; what an
@@ -18,190 +28,148 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
       'nothing. SIGTERM and SIGINT stop it within `HOLDFAST_SHUTDOWN_GRACE_MS`; a second one ' +
       'ends it at once. What was in flight is cut at its next turn, or goes on at the next start ' +
       'or in [another worker](operate/workers.md).',
-    example: 'holdfast serve --port 3000',
   },
   run: {
     about: 'Starts a run and prints its id. The input `-` is read from stdin.',
-    example: "holdfast run treasurer 'Pay the expense reports of June 2026.' --wait",
   },
   wait: {
     about:
       'Waits until a run is paused or over, and prints it. A [restart of the ' +
       'server](#a-server-that-restarts) is waited for. The exit code is 1 if the run failed or ' +
       'was cancelled.',
-    example: 'holdfast wait run_1a1b --retry-for 3600',
   },
   runs: {
     about: 'Lists runs, newest first.',
-    example: 'holdfast runs --status paused --agent treasurer --limit 20',
   },
   inbox: {
     about: 'Lists what waits for a decision: the call, why it waits, and which verdicts it takes.',
-    example: 'holdfast inbox --tool transfer --expires-before 2026-01-31T09:30:00Z',
   },
   approve: {
     about:
       'Approves what a run waits for. When nothing else of the run waits, the run resumes. ' +
-      '[Approvals](approvals/README.md) explains edits and scopes.',
-    example: 'holdfast approve int_5c1d --arguments \'{"to": "alice", "amount": 50}\' -m \'Half of it now.\'',
+      '[Approvals](approvals.md) explains edits and scopes.',
   },
   reject: {
     about: 'Rejects what a run waits for. The model reads the message in place of a result.',
-    example: "holdfast reject int_5c1d -m 'The invoice is missing.'",
   },
   answer: {
     about:
       'Answers a question of a run, as JSON. A call that was begun before a crash and may have ' +
       'happened takes the answer as its result.',
-    example: 'holdfast answer int_5c1d \'{"payment": "pay-8437", "amount": 12.5}\'',
   },
   'standing-decisions': {
     about:
       'Lists the approvals of a run that hold for later calls, or revokes one: from the next ' +
       'segment on, calls ask again.',
-    example: 'holdfast standing-decisions run_1a1b --revoke std_5c1d',
   },
   emit: {
     about:
       'Tells runs that something happened. Every run that waits for it resumes. If none does, ' +
       'the event is kept for the first run that waits for it.',
-    example: 'holdfast emit invoice.paid \'{"cents": 1250}\' --key order-7 --id invoice-4711',
   },
   events: {
     about: 'Prints the event log of a run.',
-    example: 'holdfast events run_1a1b --follow',
   },
   'task new': {
-    about:
-      'Writes a directory with a [task](tasks/README.md) that works, to be changed. It must not be ' + 'there yet.',
-    example: 'holdfast task new sort-lines',
+    about: 'Writes a directory with a [task](tasks.md) that works, to be changed. It must not be ' + 'there yet.',
   },
   'task check': {
     about:
       'Says what is wrong with a task, field by field; the exit code is 1 then. It is a ' +
       'definition file (YAML or JSON), a directory with a `task.yaml` or one of Harbor, or the ' +
       'name of a task that ships. Nothing is asked of a server.',
-    example: 'holdfast task check sort-lines',
   },
   'task import': {
     about:
       'Makes a definition of a task directory of Harbor, and says what it does not say or says ' +
       'in another way. See [tasks](tasks/harbor.md).',
-    example: 'holdfast task import hello-world --out hello-world.yaml',
   },
   'task export': {
     about: 'Writes a task as a task directory of Harbor, and says what Harbor does not know.',
-    example: 'holdfast task export count-words --harbor count-words-harbor --seed 7',
   },
   'task submit': {
     about:
       'Submits a [task](tasks/README.md): a definition file, a directory, the name of one that ships, ' +
       'or `<name>@<version>` of a definition that the server knows. Prints its id.',
-    example: 'holdfast task submit sort-lines --agent coder --seed 7',
   },
   'task run': {
     about:
       'Submits a task, waits until it is over, and prints its result, its reward with each ' +
       'signal, and where its trajectory is. The exit code is 0 if it is a success, else 1, also ' +
       'where it waits for a person.',
-    example: 'holdfast task run count-words --agent coder',
   },
   'task list': {
     about: 'Lists tasks, newest first.',
-    example: 'holdfast task list --result failure --category debugging',
   },
   'task show': {
     about: 'Shows a task: its status, its result and reward, and the run that executes it.',
-    example: 'holdfast task show task_0123456789abcdef0123456789abcdef',
   },
   'task cancel': {
     about: 'Cancels a task with its run. One that works is asked to stop. Nothing of its container is ' + 'left.',
-    example: 'holdfast task cancel task_0123456789abcdef0123456789abcdef',
   },
   'task requeue': {
     about:
       'Gives a [dead task](tasks/dead-tasks.md#dead-tasks) new attempts: one that failed by an error, and ' +
       'that no attempt follows. Needs the role `admin`.',
-    example: 'holdfast task requeue task_0123456789abcdef0123456789abcdef',
   },
   trajectories: {
-    about: 'Lists [trajectories](data/trajectory-lists.md), newest first.',
-    example: 'holdfast trajectories --agent treasurer --result success --min-reward 0.8',
+    about: 'Lists [trajectories](trajectories.md#lists), newest first.',
   },
   trajectory: {
     about: 'Prints a run as steps: what the model said and asked for, and what came of it.',
-    example: 'holdfast trajectory run_1a1b',
   },
   reward: {
-    about: 'Says what a run was [worth](data/trajectories.md#rewards), also after it is over.',
-    example:
-      "holdfast reward run_1a1b 0.5 --signal tests=1 --signal lint=0 --failed --reason 'It does " +
-      "not pass the linter.'",
+    about: 'Says what a run was [worth](trajectories.md#rewards), also after it is over.',
   },
   export: {
     about:
-      'Exports trajectories as [training data](data/export.md), into a folder of the server or an ' +
-      '[object store](data/export-object-stores.md).',
-    example: 'holdfast export --format messages --to payer-july --agent payer --validation 0.1 --wait',
+      'Exports trajectories as [training data](export.md), into a folder of the server or an ' +
+      '[object store](export.md#object-stores).',
   },
   exports: {
     about: 'Lists exports, newest first, or reads one.',
-    example: 'holdfast exports exp_1a1b',
   },
   charges: {
-    about: 'Lists what the model calls of a run [cost](models/prices.md#charges).',
-    example: 'holdfast charges run_1a1b',
+    about: 'Lists what the model calls of a run [cost](budgets.md#charges).',
   },
   spend: {
     about: 'Sums up what was spent, by day, agent or model.',
-    example: 'holdfast spend --by agent --from 2026-11-01',
   },
   cancel: {
     about: 'Asks a run to stop. A model call or a tool in flight is aborted.',
-    example: "holdfast cancel run_1a1b -m 'Not needed any more.'",
   },
   delete: {
-    about: 'Removes a run that has not begun, [as if it had never been ' + 'started](operate/dispatch.md#taking-back).',
-    example: 'holdfast delete run_1a1b',
+    about: 'Removes a run that has not begun, [as if it had never been ' + 'started](dispatch.md#taking-back).',
   },
   erase: {
     about:
       'Erases the content of a run that is over, or of all runs of a ' +
-      '[subject](operate/erasure.md#erasing-a-subject), for good. Their logs still verify.',
-    example: "holdfast erase run_1a1b -m 'Asked for on 3 March, ticket 812'",
+      '[subject](operate/retention.md#erasing-a-subject), for good. Their logs still verify.',
   },
   retention: {
     about:
       'Has a worker do now what the [retention](operate/retention.md#retention) of the ' +
       'configuration says, for the tenant of the token, and prints what goes.',
-    example: 'holdfast retention --dry-run',
   },
   sessions: {
     about:
       'Lists sessions, newest first, and which run is in each; with an id, the items of that ' + 'session in order.',
-    example: 'holdfast sessions ann-and-the-treasurer --limit 20',
   },
   fork: {
     about:
       'Starts a run that has the log of another one up to an event, with edits, and goes on live ' +
       'from there: [forks](replay/forks.md).',
-    example:
-      'holdfast fork run_1a1b --at 12 --edits \'[{"callId": "call_pay", "outcome": {"type": ' +
-      '"output", "output": {"paid": 5}}}]\'',
   },
   retry: {
     about: 'Goes on from the last good point of a failed run, in a new run.',
-    example: 'holdfast retry run_1a1b',
   },
   state: {
     about: 'Prints the [state](events.md#state) that the log of a run folds to, after any of its ' + 'events.',
-    example: 'holdfast state run_1a1b --at 1200',
   },
   diff: {
     about:
       'Shows [where two runs part](replay/compare.md): what each says there, and ' +
       'what each did from there on. The exit code is 1 if they do.',
-    example: 'holdfast diff run_1a1b run_2c2d',
   },
   verify: {
     about:
@@ -211,32 +179,26 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
       'checkpoint. `--all` verifies the [log over all runs](evidence/README.md) once too, if the token ' +
       'has a role in the [installation](reference/tokens.md#the-installation), and says how many runs are ' +
       'anchored with their last event; on a terminal it says how far it is.',
-    example: 'holdfast verify run_1a1b --from 1001 --to 2000',
   },
   repair: {
     about:
       'Says what is broken of the log of a run, up to where it is whole, and what came after ' +
       'that; with `--apply`, a run of its own [goes on](evidence/repair.md) from there. ' +
       'Repeating it gives the same run.',
-    example: 'holdfast repair run_1a1b --apply --accept call_5c1d',
   },
   replay: {
     about:
       'Replays a run against the agents of the server, [without ' +
       'effect](replay/replay-a-run.md), and names where they diverge from the log. The exit ' +
       'code is 1 if they do, and 3 if the run cannot be replayed.',
-    example: 'holdfast replay run_1a1b --from 12',
   },
   proof: {
     about:
       'Exports what proves the log of a run, or checks such a file [without a ' +
       'server](evidence/proofs.md). The exit code is 1 if it proves nothing.',
-    example: 'holdfast proof export run_1a1b --out run_1a1b.proof.json',
   },
   checkpoint: {
-    about:
-      'Prints the newest signed checkpoint of the [log over all runs](evidence/README.md), and the ' + 'public keys.',
-    example: 'holdfast checkpoint --now',
+    about: 'Prints the newest signed checkpoint of the [log over all runs](evidence.md), and the ' + 'public keys.',
   },
   'signing-key': {
     about:
@@ -244,27 +206,23 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
       'its place, `revoke` says that an earlier one is believed no further ' +
       '([evidence](evidence/keys.md)). Prints the public key. Talks to no server; one that ' +
       'runs reads the file again before it signs.',
-    example: 'holdfast signing-key make /etc/holdfast/signing-key --name example.com/holdfast',
   },
   workers: {
     about:
       'Lists the processes of the database, what each executes and whether it lives; with an id, ' +
       'one of them. See [workers](operate/workers.md). It takes a role in the ' +
-      '[installation](reference/tokens.md#the-installation): to stop one, `operator`.',
-    example: 'holdfast workers web-1 --stop drain',
+      '[installation](http.md#the-installation): to stop one, `operator`.',
   },
   work: {
     about:
       'Lists [work that is not begun any more](operate/crash-limits.md#work-that-kills-its-workers) ' +
       'since processes died with it, of all tenants, or has it begun again. It takes a role in ' +
-      'the [installation](reference/tokens.md#the-installation): to lift, `operator`.',
-    example: "holdfast work --lift 'replay run_5f0c2a9e1b7d4c3f8a6e0d2b4c6f8a1e' --tenant acme",
+      'the [installation](http.md#the-installation): to lift, `operator`.',
   },
   stats: {
     about:
       'Says how the server is, and counts the runs and tasks of the tenant, what ended lately, ' +
       'rewards, tokens and dollars.',
-    example: 'holdfast stats',
   },
   doctor: {
     about:
@@ -274,7 +232,6 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
       'agents name, the port, and [strays](operate/deploys.md#strays): runs that stand still, ' +
       'with what to do about them. Each is `ok`, `warn` or `fail` with the way out; the exit ' +
       'code is 1 when one fails. It changes nothing.',
-    example: 'holdfast doctor',
   },
   preflight: {
     about:
@@ -282,18 +239,15 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
       'here, before they are [deployed](operate/deploys.md#preflight): safe, needs attention or ' +
       'would strand, with the reasons. The exit code is 1 when one would strand, 3 when one ' +
       'needs attention. It changes nothing.',
-    example: 'holdfast preflight --all',
   },
   migrate: {
     about: 'Brings the database up to this build, all of it or nothing. `serve` does it too.',
-    example: 'holdfast migrate',
   },
   compact: {
     about:
       'Takes what was deleted out of the files of the embedded database: it rewrites every table ' +
       'and begins a new write-ahead log. Stop the server first. A server does the same by itself ' +
-      '[after an erasure](operate/erased-data.md#what-is-left-on-the-disk).',
-    example: 'holdfast compact',
+      '[after an erasure](operate/retention.md#what-is-left-on-the-disk).',
   },
   demo: {
     about:
@@ -301,6 +255,5 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
       'server with SIGKILL in the middle of a model call, in the middle of a payment and while ' +
       'the run is paused, restarts it each time, decides over HTTP, and checks what came of it. ' +
       'The exit code is 0 only if every payment was made exactly once and the log verifies.',
-    example: 'holdfast demo --model ollama/qwen3',
   },
 };

@@ -1,9 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type Command, Help, type Option } from 'commander';
+import { Command, Help, type Option } from 'commander';
 import { z } from 'zod';
-import { COMMAND_TEXTS } from './command-texts.js';
+import { nearestName } from '../core/nearest-name.js';
+import { COMMAND_EXAMPLES, type Example } from './command-examples.js';
+import { COMMAND_GROUPS, COMMAND_TEXTS } from './command-texts.js';
+import { EXIT_CODES } from './exit-codes.js';
+import { misuse } from './options.js';
 
+const withoutMarks = (markdown: string): string => markdown.replaceAll('`', '');
 const withoutLinks = (markdown: string): string => markdown.replaceAll(/\[([^\]]+)\]\([^)]*\)/g, '$1');
 
 const standard = new Help();
@@ -18,10 +23,56 @@ export function withTexts(command: Command, above = ''): Command {
   });
   if (text !== undefined) {
     command.summary(command.description()).description(text.about);
-    command.addHelpText('after', `\nExample:\n  ${text.example}`);
+    command.addHelpText('after', `\nExamples:\n${exampleLines(COMMAND_EXAMPLES[name] ?? [])}`);
   }
+  const group = Object.entries(COMMAND_GROUPS).find(([, names]) => names.includes(name));
+  if (group !== undefined) command.helpGroup(`${group[0]}:`);
   for (const one of command.commands) withTexts(one, `${name} `);
   return command;
+}
+
+const exampleLines = (examples: readonly Example[]): string =>
+  examples.map(([does, line]) => `  # ${does}\n  ${line}`).join('\n');
+
+const FIRST_HOUR: readonly Example[] = [
+  ['Serve the agents of this folder', 'holdfast serve'],
+  ['In a second terminal: start a run, see what waits for you, decide', "holdfast run <agent> '<input>' --wait"],
+  ...['holdfast inbox', 'holdfast approve <id>'].map((line): Example => ['', line]),
+  ['Read what a command takes', 'holdfast help run'],
+];
+
+const exitCodeLines = (): string =>
+  Object.values(EXIT_CODES)
+    .map(({ code, meaning }) => `  ${code}  ${withoutMarks(meaning)}`)
+    .join('\n');
+
+/** What the help of the program says after its commands. */
+export const programFooter = (): string =>
+  `\nExamples:\n${exampleLines(FIRST_HOUR).replaceAll('  # \n', '')}\n\nExit codes:\n${exitCodeLines()}`;
+
+/** Shows the help of the program, or of one of its commands. */
+export const helpCommand = (program: Command): Command =>
+  new Command('help')
+    .description('Show this help, or that of a command.')
+    .argument('[command...]', 'words of a command')
+    .action((words: readonly string[]) => commandOf(program, words).help());
+
+/** The command of these words. Throws a misuse that names the nearest one. */
+export function commandOf(program: Command, words: readonly string[]): Command {
+  let found = program;
+  for (const [index, word] of words.entries()) {
+    const next = found.commands.find((one) => one.name() === word);
+    if (next === undefined) {
+      const above = ['holdfast', ...words.slice(0, index)].join(' ');
+      const near = nearestName(
+        word,
+        found.commands.map((one) => one.name()),
+      );
+      throw misuse(`Unknown command '${word}'.${near === null ? '' : ` Did you mean \`${above} ${near}\`?`}`);
+    }
+    found = next;
+  }
+  return found;
 }
 
 const manifest = z.object({ name: z.literal('holdfast'), version: z.string() });

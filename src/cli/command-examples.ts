@@ -1,0 +1,232 @@
+/** What a line does, and the line. */
+export type Example = readonly [does: string, line: string];
+
+/** Examples of commands, by all their words. The help of a command and docs/cli.md (`npm run docs`) have the same ones. */
+export const COMMAND_EXAMPLES: { readonly [command: string]: readonly Example[] } = {
+  serve: [
+    ['Serve the agents of this folder on port 3000', 'holdfast serve --port 3000'],
+    ['Execute runs in one more process, without an API', 'holdfast serve --role worker'],
+  ],
+  run: [
+    ['Start a run, and wait for it', "holdfast run treasurer 'Pay the expense reports of June 2026.' --wait"],
+    ['Read the input from stdin', 'holdfast run treasurer - --metadata @labels.json'],
+    ['Start nothing twice, however often this is repeated', "holdfast run treasurer 'Pay for June.' --key june-2026"],
+  ],
+  wait: [
+    ['Wait until a run is paused or over', 'holdfast wait run_1a1b'],
+    ['Try again for an hour while no server answers', 'holdfast wait run_1a1b --retry-for 3600'],
+  ],
+  runs: [
+    ['List the newest runs', 'holdfast runs'],
+    ['List what waits for people', 'holdfast runs --status paused --agent treasurer --limit 20'],
+    ['List the runs that a run started', 'holdfast runs --parent run_1a1b'],
+  ],
+  inbox: [
+    ['List what waits for a decision', 'holdfast inbox'],
+    ['List payments that expire soon', 'holdfast inbox --tool transfer --expires-before 2026-01-31T09:30:00Z'],
+  ],
+  approve: [
+    ['Approve a call as the model asked for it', 'holdfast approve int_5c1d'],
+    [
+      'Approve it with other arguments',
+      'holdfast approve int_5c1d --arguments \'{"to": "alice", "amount": 50}\' -m \'Half of it now.\'',
+    ],
+    ['Approve later calls of the tool, too', 'holdfast approve int_5c1d --always'],
+    ['Give a run that waits for money a new limit', 'holdfast approve int_5c1d --budget 2.50'],
+  ],
+  reject: [
+    ['Reject a call; the model reads why', "holdfast reject int_5c1d -m 'The invoice is missing.'"],
+    ['Reject a call, and print the interruption as JSON', "holdfast reject int_5c1d -m 'Not this week.' --json"],
+  ],
+  answer: [
+    ['Answer a question with a text', 'holdfast answer int_5c1d \'"The second one."\''],
+    [
+      'Say what came of a call that a crash interrupted',
+      'holdfast answer int_5c1d \'{"payment": "pay-8437", "amount": 12.5}\'',
+    ],
+  ],
+  'standing-decisions': [
+    ['List what later calls of a run need not ask for', 'holdfast standing-decisions run_1a1b'],
+    ['Let them ask again', 'holdfast standing-decisions run_1a1b --revoke std_5c1d'],
+  ],
+  emit: [
+    ['Say that one invoice was paid', 'holdfast emit invoice.paid \'{"cents": 1250}\' --key order-7 --id invoice-4711'],
+    ['Say it to one run alone', 'holdfast emit shipment.arrived --run run_1a1b'],
+  ],
+  events: [
+    ['Print the log of a run', 'holdfast events run_1a1b'],
+    ['Follow it until the run is over', 'holdfast events run_1a1b --follow'],
+    ['Read what the model says while it answers, as JSON', 'holdfast events run_1a1b --deltas --json'],
+  ],
+  'task new': [
+    ['Write a task that works', 'holdfast task new sort-lines'],
+    ['Begin with one that ships', 'holdfast task new my-words --from count-words'],
+  ],
+  'task check': [
+    ['Check a folder', 'holdfast task check sort-lines'],
+    ['Check a definition, for a program', 'holdfast task check sort-lines/task.yaml --json'],
+  ],
+  'task import': [
+    ['Import a task of Harbor', 'holdfast task import hello-world --out hello-world.yaml'],
+    ['Use an image that is there', 'holdfast task import hello-world --image python:3.13-slim --out hello-world.yaml'],
+  ],
+  'task export': [
+    ['Export one variant of a task', 'holdfast task export count-words --harbor count-words-harbor --seed 7'],
+    ['Export it with the default seed', 'holdfast task export sort-lines --harbor sort-lines-harbor'],
+  ],
+  'task submit': [
+    ['Submit a task', 'holdfast task submit sort-lines --agent coder --seed 7'],
+    ['Submit a definition that the server knows', 'holdfast task submit sort-lines@1.0.0 --agent coder'],
+    ['Submit each line of a file', 'holdfast task submit --batch tasks.jsonl'],
+  ],
+  'task run': [
+    ['Submit a task, and wait for its reward', 'holdfast task run count-words --agent coder'],
+    ['Repeat one variant', 'holdfast task run count-words --agent coder --seed 7 --json'],
+  ],
+  'task list': [
+    ['List failures of one kind', 'holdfast task list --result failure --category debugging'],
+    ['List what is not attempted again', 'holdfast task list --dead'],
+  ],
+  'task show': [
+    ['Show a task', 'holdfast task show task_0123456789abcdef0123456789abcdef'],
+    ['Show it as JSON', 'holdfast task show task_0123456789abcdef0123456789abcdef --json'],
+  ],
+  'task cancel': [
+    ['Cancel a task with its run', 'holdfast task cancel task_0123456789abcdef0123456789abcdef'],
+    ['Print what is left of it as JSON', 'holdfast task cancel task_0123456789abcdef0123456789abcdef --json'],
+  ],
+  'task requeue': [
+    ['Give a dead task new attempts', 'holdfast task requeue task_0123456789abcdef0123456789abcdef'],
+    ['Print it as JSON', 'holdfast task requeue task_0123456789abcdef0123456789abcdef --json'],
+  ],
+  trajectories: [
+    ['List good work', 'holdfast trajectories --agent treasurer --result success --min-reward 0.8'],
+    ['List what one model did since a time', 'holdfast trajectories --model gpt-5-mini --from 2026-11-01T00:00:00Z'],
+  ],
+  trajectory: [
+    ['Print a run as steps', 'holdfast trajectory run_1a1b'],
+    ['Print it as JSON', 'holdfast trajectory run_1a1b --json'],
+  ],
+  reward: [
+    [
+      'Say that a run was half of what was asked',
+      "holdfast reward run_1a1b 0.5 --signal tests=1 --signal lint=0 --failed --reason 'It does not pass the linter.'",
+    ],
+    ['Say that it was done', 'holdfast reward run_1a1b 1 --passed'],
+  ],
+  export: [
+    [
+      'Export runs of one agent, and keep a tenth for validation',
+      'holdfast export --format messages --to payer-july --agent payer --validation 0.1 --wait',
+    ],
+    [
+      'Export good runs as Parquet into a bucket',
+      'holdfast export --format openai --encoding parquet --to s3://training/july --min-reward 0.8',
+    ],
+  ],
+  exports: [
+    ['Read an export', 'holdfast exports exp_1a1b'],
+    ['Stop it', 'holdfast exports exp_1a1b --cancel'],
+  ],
+  charges: [
+    ['List what a run cost, call by call', 'holdfast charges run_1a1b'],
+    ['Go on after the first fifty', 'holdfast charges run_1a1b --after 50'],
+  ],
+  spend: [
+    ['Sum up by agent since a day', 'holdfast spend --by agent --from 2026-11-01'],
+    ['Sum up what one agent cost on each day', 'holdfast spend --agent treasurer'],
+  ],
+  cancel: [
+    ['Stop a run, and say why', "holdfast cancel run_1a1b -m 'Not needed any more.'"],
+    ['Stop it without a word', 'holdfast cancel run_1a1b'],
+  ],
+  delete: [
+    ['Take back a run that has not begun', 'holdfast delete run_1a1b'],
+    ['Print what was deleted', 'holdfast delete run_1a1b --json'],
+  ],
+  erase: [
+    ['Erase one run', "holdfast erase run_1a1b -m 'Asked for on 3 March, ticket 812'"],
+    ['See what of a subject would go', "holdfast erase --subject customer-7 -m 'Ticket 812' --dry-run"],
+    ['Erase all of it', "holdfast erase --subject customer-7 -m 'Ticket 812' --cancel"],
+  ],
+  retention: [
+    ['See what would go', 'holdfast retention --dry-run'],
+    ['Let it go now', 'holdfast retention'],
+  ],
+  sessions: [
+    ['List sessions', 'holdfast sessions'],
+    ['Read one of them', 'holdfast sessions ann-and-the-treasurer --limit 20'],
+    ['Remove it; its runs stay', 'holdfast sessions ann-and-the-treasurer --delete'],
+  ],
+  fork: [
+    [
+      'Go on as if a call had given something else',
+      'holdfast fork run_1a1b --at 12 --edits \'[{"callId": "call_pay", "outcome": {"type": "output", "output": {"paid": 5}}}]\'',
+    ],
+    ['Begin again with another model', 'holdfast fork run_1a1b --at 1 --model gpt-5-mini'],
+  ],
+  retry: [
+    ['Go on from the last good point', 'holdfast retry run_1a1b'],
+    ['Ask another model from there on', 'holdfast retry run_1a1b --model gpt-5-mini'],
+  ],
+  state: [
+    ['Print the state at the end of a log', 'holdfast state run_1a1b'],
+    ['Print it after one of the events', 'holdfast state run_1a1b --at 1200'],
+  ],
+  diff: [
+    ['Compare a fork with its origin', 'holdfast diff run_1a1b run_2c2d'],
+    ['Compare them for a program', 'holdfast diff run_1a1b run_2c2d --json'],
+  ],
+  verify: [
+    ['Verify the log of a run', 'holdfast verify run_1a1b'],
+    ['Verify a part of a long one', 'holdfast verify run_1a1b --from 1001 --to 2000'],
+    ['Verify all logs, and the log over all runs', 'holdfast verify --all'],
+  ],
+  repair: [
+    ['See what is broken', 'holdfast repair run_1a1b'],
+    ['Go on from where the log is whole', 'holdfast repair run_1a1b --apply --accept call_5c1d'],
+  ],
+  replay: [
+    ['Replay a run without any effect', 'holdfast replay run_1a1b'],
+    ['Look only at what comes after an event', 'holdfast replay run_1a1b --from 12'],
+    ['Ask the models again, for half a dollar at most', 'holdfast replay run_1a1b --live-model --max-usd 0.50'],
+  ],
+  proof: [
+    ['Export what proves a run', 'holdfast proof export run_1a1b --out run_1a1b.proof.json'],
+    ['Check it with a key that you trust', 'holdfast proof check run_1a1b.proof.json --key @log-key.pub'],
+  ],
+  checkpoint: [
+    ['Print the newest checkpoint', 'holdfast checkpoint'],
+    ['Sign what runs have done until now', 'holdfast checkpoint --now'],
+  ],
+  'signing-key': [
+    ['Make a key', 'holdfast signing-key make /etc/holdfast/signing-key --name example.com/holdfast'],
+    ['Put a new one in its place', 'holdfast signing-key rotate /etc/holdfast/signing-key'],
+  ],
+  workers: [
+    ['List the processes', 'holdfast workers'],
+    ['Let one finish its work, and end', 'holdfast workers web-1 --stop drain'],
+  ],
+  work: [
+    ['List what is not begun any more', 'holdfast work'],
+    ['Let it begin again', "holdfast work --lift 'replay run_5f0c2a9e1b7d4c3f8a6e0d2b4c6f8a1e' --tenant acme"],
+  ],
+  stats: [
+    ['See how the server is', 'holdfast stats'],
+    ['Read the numbers from a program', 'holdfast stats --json'],
+  ],
+  doctor: [
+    ['Check this folder and machine', 'holdfast doctor'],
+    ['Ask a model as the engine does', 'holdfast doctor --model ollama/qwen3'],
+  ],
+  preflight: [
+    ['Check before a deploy', 'holdfast preflight'],
+    ['See the runs that are safe, too', 'holdfast preflight --all'],
+  ],
+  migrate: [['Bring the database up to this build', 'holdfast migrate']],
+  compact: [['Shrink the files of the embedded database', 'holdfast compact']],
+  demo: [
+    ['See a run survive three kills', 'holdfast demo'],
+    ['See it with a model of your own', 'holdfast demo --model ollama/qwen3'],
+  ],
+};
