@@ -16,10 +16,22 @@ export const COMMAND_EXAMPLES: { readonly [command: string]: readonly Example[] 
     ['Wait until a run is paused or over', 'holdfast wait run_1a1b'],
     ['Try again for an hour while no server answers', 'holdfast wait run_1a1b --retry-for 3600'],
   ],
+  watch: [
+    ['Watch a run until it is over', 'holdfast watch run_1a1b'],
+    ['Give its events to a program', 'holdfast watch run_1a1b --json'],
+  ],
+  show: [
+    ['Show a run', 'holdfast show run_1a1b'],
+    ['Show it with what it waits for, as JSON', 'holdfast show run_1a1b --json'],
+  ],
   runs: [
     ['List the newest runs', 'holdfast runs'],
     ['List what waits for people', 'holdfast runs --status paused --agent treasurer --limit 20'],
     ['List the runs that a run started', 'holdfast runs --parent run_1a1b'],
+  ],
+  agents: [
+    ['List the agents', 'holdfast agents'],
+    ['Show one of them', 'holdfast agents treasurer'],
   ],
   inbox: [
     ['List what waits for a decision', 'holdfast inbox'],

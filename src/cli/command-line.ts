@@ -25,13 +25,16 @@ import { rewardCommand } from './commands/runs/reward.js';
 import { runCommand } from './commands/runs/run.js';
 import { runsCommand } from './commands/runs/runs.js';
 import { sessionsCommand } from './commands/runs/sessions.js';
+import { showCommand } from './commands/runs/show.js';
 import { spendCommand } from './commands/runs/spend.js';
 import { standingDecisionsCommand } from './commands/runs/standing-decisions.js';
 import { stateCommand } from './commands/runs/state.js';
 import { trajectoriesCommand } from './commands/runs/trajectories.js';
 import { trajectoryCommand } from './commands/runs/trajectory.js';
 import { waitCommand } from './commands/runs/wait.js';
+import { watchCommand } from './commands/runs/watch.js';
 import { workCommand } from './commands/runs/work.js';
+import { agentsCommand } from './commands/server/agents.js';
 import { compactCommand } from './commands/server/compact.js';
 import { demoCommand } from './commands/server/demo.js';
 import { migrateCommand } from './commands/server/migrate.js';
@@ -51,7 +54,10 @@ export const commands = (services: CliServices): readonly Command[] =>
     serveCommand(services),
     runCommand(),
     waitCommand(),
+    watchCommand(),
+    showCommand(),
     runsCommand(),
+    agentsCommand(),
     inboxCommand(),
     approveCommand(),
     rejectCommand(),

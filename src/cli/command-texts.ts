@@ -5,8 +5,8 @@ interface CommandText {
 
 /** Which commands stand together in the help. */
 export const COMMAND_GROUPS: { readonly [title: string]: readonly string[] } = {
-  'Get started': ['serve', 'run', 'demo', 'doctor', 'help'],
-  Runs: ['wait', 'runs', 'events', 'cancel', 'delete', 'emit', 'sessions', 'fork', 'retry'],
+  'Get started': ['serve', 'run', 'agents', 'demo', 'doctor', 'help'],
+  Runs: ['runs', 'show', 'watch', 'wait', 'events', 'cancel', 'delete', 'emit', 'sessions', 'fork', 'retry'],
   Decisions: ['inbox', 'approve', 'reject', 'answer', 'standing-decisions'],
   'What a run did': ['trajectory', 'state', 'diff', 'replay', 'verify', 'repair', 'proof', 'checkpoint', 'signing-key'],
   'Tasks and training data': ['task', 'trajectories', 'reward', 'export', 'exports'],
@@ -38,8 +38,26 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
       'server](#a-server-that-restarts) is waited for. The exit code is 1 if the run failed or ' +
       'was cancelled.',
   },
+  watch: {
+    about:
+      'Tells what a run does while it does it: what was asked, what the model says, each call with ' +
+      'its outcome, and who decided what. It ends with the run, and goes on after a [restart of ' +
+      'the server](#a-server-that-restarts). At a terminal, answers of a ' +
+      '[streaming](streaming.md) run appear word by word. The exit code is 1 if the run failed ' +
+      'or was cancelled.',
+  },
+  show: {
+    about:
+      'Shows a run: its status, what it was asked and gave, why it is queued, what it waits for, ' +
+      'the runs that it started, and commands that fit.',
+  },
   runs: {
     about: 'Lists runs, newest first.',
+  },
+  agents: {
+    about:
+      'Lists the agents that runs can be started of. With a name it shows one: its model, tools, ' +
+      '[grants](grants.md), and [marks](replay/replay-a-run.md) of its tools.',
   },
   inbox: {
     about: 'Lists what waits for a decision: the call, why it waits, and which verdicts it takes.',

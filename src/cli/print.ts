@@ -36,6 +36,8 @@ export const cut = (text: string, columns: number): string => {
 
 export const print = (line: string): void => printAsIs(withoutKnownSecrets(line));
 export const printJson = (value: unknown): void => printAsIs(jsonText(withoutSecrets(value), 2));
+/** A piece of a line that grows. */
+export const printPiece = (text: string): void => void process.stdout.write(withoutKnownSecrets(text));
 /** For the token that a server made: the one that starts it is to read it. */
 export const printAsIs = (line: string): void => void process.stdout.write(`${line}\n`);
 

@@ -1,11 +1,19 @@
 import { leastLimit } from '../core/budgets/budget.js';
 import type { Integrity } from '../core/integrity/integrity.js';
 import type { InterruptionView } from '../core/interruptions/interruption.js';
+import type { CallOutcome } from '../core/log/event.js';
 import type { RunView } from '../core/runs/run.js';
 import { cut, jsonText, plain, plainLines, print, width } from './print.js';
 
 /** A value as one line: texts as they are, everything else as JSON. */
 export const oneLine = (value: unknown): string => plain(typeof value === 'string' ? value : JSON.stringify(value));
+
+/** How a call ended, as one line. */
+export function outcomeText(outcome: CallOutcome): string {
+  if (outcome.type === 'output') return oneLine(outcome.output);
+  if (outcome.type === 'error') return `error ${plain(outcome.code)}: ${plain(outcome.message)}`;
+  return `${outcome.why}: ${plain(outcome.message)}`;
+}
 
 /** What is printed beside it is not to be trusted. */
 export function printChanged(integrity: Integrity, indent = ''): void {

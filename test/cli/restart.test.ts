@@ -51,18 +51,23 @@ it('commands that wait survive a server that is killed and started again', async
   const running = holdfast('run', 'late', 'go', '--wait');
   const [, id = ''] = await running.printed(/^run (\S+)/);
   const [waiting, following] = [holdfast('wait', id, '--json'), holdfast('events', id, '--follow')];
+  const watching = holdfast('watch', id);
+  await watching.printed(/^input /);
   await following.printed(/run\.created/);
   server.child.kill('SIGKILL');
   await server.ended;
-  for (const one of [running, waiting, following])
+  for (const one of [running, waiting, following, watching])
     await expect
       .poll(() => one.stderr)
       .toMatch(/^holdfast: No server answers at \S+ \(.+\)\. Trying again for 300 sec/m);
   await start();
   writeFileSync(go(), '');
-  const [run, wait, events] = await Promise.all([running.ended, waiting.ended, following.ended]);
-  expect([run.code, wait.code, events.code]).toEqual([0, 0, 0]);
-  for (const { stderr } of [run, wait, events]) expect(stderr).toMatch(/\nholdfast: The server answers again\.\n$/);
+  const [run, wait, events, watch] = await Promise.all([running.ended, waiting.ended, following.ended, watching.ended]);
+  for (const { code, stderr } of [run, wait, events, watch]) {
+    expect(stderr).toMatch(/\nholdfast: The server answers again\.\n$/);
+    expect(code).toBe(0);
+  }
+  expect(watch.stdout).toMatch(/^input {6}go\nlate {7}here\ncompleted {2}here\n {11}1 turns, \d+ tokens, .+\n$/);
   expect(run.stdout).toContain('output   here');
   expect(JSON.parse(wait.stdout)).toMatchObject({ id, status: 'completed', output: 'here' });
   const seqs = events.stdout

@@ -5,6 +5,7 @@ import type { RunEvent } from '../../../core/log/event.js';
 import { PAGE_LIMIT } from '../../../core/page.js';
 import type { Client } from '../../client.js';
 import { connect } from '../../connect.js';
+import { followRun } from '../../follow-run.js';
 import { idArgument, json } from '../../options.js';
 import { cut, jsonText, print, width } from '../../print.js';
 import { oneLine } from '../../run-text.js';
@@ -32,7 +33,7 @@ export const eventsCommand = (): Command =>
       const { streamEvents, streamRun } = client;
       const stream = asked.deltas ? streamRun : streamEvents;
       const server = new ServerReturn(asked.retryFor);
-      for await (const one of asked.follow || asked.deltas ? follow(stream, run, server) : recorded(client, run)) {
+      for await (const one of asked.follow || asked.deltas ? followRun(stream, run, server) : recorded(client, run)) {
         print(asked.json ? jsonText(one) : 'seq' in one ? lineOf(one) : lineOfDelta(one));
       }
     });
@@ -43,27 +44,6 @@ async function* recorded(client: Client, run: string): AsyncGenerator<RunEvent, 
     const page = await client.listEvents(run, { limit: PAGE_LIMIT, cursor });
     yield* page.items;
     cursor = page.nextCursor;
-  }
-}
-
-/** Goes on where it was when the server was away. Throws as `ServerReturn` does. */
-async function* follow(
-  stream: Client['streamEvents'] | Client['streamRun'],
-  run: string,
-  server: ServerReturn,
-): AsyncGenerator<RunEvent | RunDelta, void> {
-  let after = 0;
-  for (;;) {
-    try {
-      for await (const one of stream(run, after, new AbortController().signal)) {
-        server.answered();
-        if ('seq' in one) after = one.seq;
-        yield one;
-      }
-      return;
-    } catch (error) {
-      await server.pause(error);
-    }
   }
 }
 

@@ -1,13 +1,12 @@
 import { Command } from 'commander';
 import { z } from 'zod';
-import type { CallOutcome } from '../../../core/log/event.js';
 import type { ShownTrajectory } from '../../../core/trajectories/trajectory.js';
 import type { TrajectoryResult } from '../../../core/trajectories/trajectory-result.js';
 import type { TrajectoryStep } from '../../../core/trajectories/trajectory-step.js';
 import { connect } from '../../connect.js';
 import { idArgument, json, jsonOption } from '../../options.js';
 import { cut, plain, print, printJson, width } from '../../print.js';
-import { oneLine, printChanged } from '../../run-text.js';
+import { oneLine, outcomeText, printChanged } from '../../run-text.js';
 
 const options = z.object({ json });
 
@@ -59,9 +58,3 @@ function printStep({ step, action, observation, info }: TrajectoryStep): void {
 }
 
 const printFitting = (label: string, text: string): void => print(cut(`${label.padEnd(2)}  ${text}`, width()));
-
-function outcomeText(outcome: CallOutcome): string {
-  if (outcome.type === 'output') return oneLine(outcome.output);
-  if (outcome.type === 'error') return `error ${outcome.code}: ${plain(outcome.message)}`;
-  return `${outcome.why}: ${plain(outcome.message)}`;
-}
