@@ -34,7 +34,8 @@ export const COMMAND_EXAMPLES: { readonly [command: string]: readonly Example[] 
     ['Show one of them', 'holdfast agents treasurer'],
   ],
   inbox: [
-    ['List what waits for a decision', 'holdfast inbox'],
+    ['Decide what waits, one by one', 'holdfast inbox'],
+    ['List it', 'holdfast inbox --list'],
     ['List payments that expire soon', 'holdfast inbox --tool transfer --expires-before 2026-01-31T09:30:00Z'],
   ],
   approve: [
@@ -150,7 +151,7 @@ export const COMMAND_EXAMPLES: { readonly [command: string]: readonly Example[] 
   ],
   cancel: [
     ['Stop a run, and say why', "holdfast cancel run_1a1b -m 'Not needed any more.'"],
-    ['Stop it without a word', 'holdfast cancel run_1a1b'],
+    ['Stop it without a reason', 'holdfast cancel run_1a1b'],
   ],
   delete: [
     ['Take back a run that has not begun', 'holdfast delete run_1a1b'],

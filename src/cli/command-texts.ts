@@ -60,7 +60,12 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
       '[grants](grants.md), and [marks](replay/replay-a-run.md) of its tools.',
   },
   inbox: {
-    about: 'Lists what waits for a decision: the call, why it waits, and which verdicts it takes.',
+    about:
+      'At a terminal it shows what waits for a decision, one by one, and asks what to do. Write a ' +
+      'word or its first letters: `approve`, `edit` (the arguments, in `VISUAL` or `EDITOR`), ' +
+      '`always`, `reject`, `answer`, `story`, `next`, `quit`. A message may follow the word. A ' +
+      'decision counts only for what was shown. Elsewhere, and with `--list`, it lists the calls, ' +
+      'why each waits, and which verdicts it takes.',
   },
   approve: {
     about:

@@ -93,7 +93,7 @@ it('at a terminal, an answer in pieces is printed once, while it is said', async
   try {
     const run = await stage.rest('talker');
     const watching = holdfast('watch', run.id);
-    // The deltas of an answer reach whoever listens when it is said.
+    // The deltas of an answer reach only clients that listen when it is said.
     await new Promise((resolve) => setTimeout(resolve, 1000));
     await approve(run.interruptions[0]);
     const { stdout } = await watching;
